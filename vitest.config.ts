@@ -1,0 +1,42 @@
+import { defineConfig } from 'vitest/config';
+
+const source = { resolve: { conditions: ['fairlead-source'] }, ssr: { resolve: { conditions: ['fairlead-source', 'node'] } } };
+const ignored = ['**/node_modules/**', '**/dist/**'];
+
+// Three tiers: unit (no process, no socket beyond loopback), integration (real Postgres, NATS, Kubernetes), e2e (real processes).
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        ...source,
+        test: {
+          name: 'unit',
+          include: ['{libs,apps,tools,bench}/**/*.spec.ts'],
+          exclude: [...ignored, '**/*.int.spec.ts'],
+        },
+      },
+      {
+        ...source,
+        test: {
+          name: 'integration',
+          include: ['{libs,apps,tools}/**/*.int.spec.ts'],
+          exclude: ignored,
+          testTimeout: 60_000,
+          hookTimeout: 1_800_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        ...source,
+        test: {
+          name: 'e2e',
+          include: ['e2e/**/*.e2e.ts'],
+          exclude: ignored,
+          testTimeout: 120_000,
+          hookTimeout: 1_800_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
