@@ -1,0 +1,1 @@
+export { Secret, commaList, hostPort, loadConfig, port, printable, secretFile } from './load-config.js';

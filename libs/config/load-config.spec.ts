@@ -1,0 +1,34 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { Secret, commaList, hostPort, loadConfig, port, printable, secretFile } from './index.js';
+
+const schema = z.object({ PORT: port, PEER: hostPort, ENDPOINTS: commaList.default([]), KEY_FILE: secretFile.optional() });
+
+describe('loadConfig', () => {
+  it('reads what the schema names and ignores the rest', () => {
+    const config = loadConfig(schema, { PORT: '8080', PEER: '[::1]:1', ENDPOINTS: ' a:1, b:2,', HOME: '/root' });
+    expect(config).toEqual({ PORT: 8080, PEER: '[::1]:1', ENDPOINTS: ['a:1', 'b:2'] });
+  });
+
+  it('lists every problem at once, and tells absent from wrong', () => {
+    const load = (): unknown => loadConfig(schema, { PORT: '70000', KEY_FILE: '/no/such/file' });
+    expect(load).toThrow(/PORT: Too big.*\n.*PEER: is not set.*\n.*KEY_FILE: cannot read the file/);
+  });
+
+  it('takes an empty variable for an absent one', () => {
+    expect(() => loadConfig(schema, { PORT: '', PEER: 'a:1' })).toThrow('PORT: is not set');
+  });
+
+  it('never prints a secret', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'key');
+    writeFileSync(file, 'hunter2\n');
+    const config = loadConfig(schema, { PORT: '1', PEER: 'a:1', KEY_FILE: file });
+    expect(config.KEY_FILE?.reveal()).toBe('hunter2');
+    expect(JSON.stringify(printable(config)) + inspect(config) + String(config.KEY_FILE)).not.toContain('hunter2');
+    expect(new Secret('x').toJSON()).toBe('[secret]');
+  });
+});

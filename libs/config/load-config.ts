@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { FairleadError, messageOf } from '@fairlead/errors';
+import { z } from 'zod';
+
+/** A string that must never be printed: `String(secret)`, JSON and inspect show only that there is one. */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  /** The value itself. Call it where it is used, not earlier. */
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return '[secret]';
+  }
+
+  toJSON(): string {
+    return '[secret]';
+  }
+}
+
+/** A schema for a secret read from a file named by the variable, so that it is in no environment and no argument list. */
+export const secretFile = z.string().transform((path, context) => {
+  try {
+    return new Secret(readFileSync(path, 'utf8').trim());
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: `cannot read the file: ${messageOf(error)}` });
+    return z.NEVER;
+  }
+});
+
+export const port = z.coerce.number().int().min(0).max(65_535);
+
+/** `host:port`; the host may be an IPv6 address in brackets. */
+export const hostPort = z.string().regex(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/, 'expected host:port');
+
+/** Items separated by commas, blanks around them ignored. */
+export const commaList = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+/**
+ * Reads a configuration from environment variables. Variables the schema does not name are ignored; an empty one counts
+ * as absent. Throws one INVALID_ARGUMENT error that lists every problem, one a line.
+ */
+export function loadConfig<Schema extends z.ZodObject>(
+  schema: Schema,
+  env: Readonly<Record<string, string | undefined>>,
+): z.output<Schema> {
+  const names = Object.keys(schema.shape);
+  const present = names.filter((name) => env[name] !== undefined && env[name] !== '');
+  const parsed = schema.safeParse(Object.fromEntries(present.map((name) => [name, env[name]])));
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => {
+    const name = issue.path.join('.') || 'configuration';
+    return `${name}: ${present.includes(name) ? issue.message : 'is not set'}`;
+  });
+  throw new FairleadError('INVALID_ARGUMENT', `the configuration is not valid:\n  ${problems.join('\n  ')}`);
+}
+
+/** The configuration as it may be logged. */
+export function printable(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(config)) as Record<string, unknown>;
+}

@@ -1,0 +1,5 @@
+export * from './primitives.js';
+export * from './rpc.js';
+export * from './registration.js';
+export * from './keys.js';
+export * from './kv.js';

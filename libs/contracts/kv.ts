@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { ClusterId, ClusterName, Generation, IsoTime, KubeIdentity, TenantId } from './primitives.js';
+
+/** NATS KV buckets. Each has one kind of writer; history is 1. */
+export const BUCKETS = {
+  /** Live sessions and gateway heartbeats. Written by gateways, each below its own credential's name. */
+  routes: 'fairlead-routes',
+  /** Name to id and generation. Written by registration. */
+  clusters: 'fairlead-clusters',
+  /** Who may do what: hashed API tokens for now. Written by registration. */
+  access: 'fairlead-access',
+} as const;
+export type Bucket = keyof typeof BUCKETS;
+
+/** `gateway.<credential>.<boot id>`, put again every few seconds: O(gateways) whatever the number of agents. */
+export const GatewayHeartbeat = z.object({
+  credential: z.string(),
+  instance: z.uuid(),
+  /** `host:port` where other replicas reach this one's relay. */
+  relayAddress: z.string().max(255),
+  zone: z.string().max(63),
+  /** Tunnels in use, all clusters. */
+  inFlight: z.int().min(0),
+  draining: z.boolean(),
+  /** Goes up by one each time; a watcher tells liveness by change, never by comparing clocks. */
+  beat: z.int().min(0),
+});
+export type GatewayHeartbeat = z.infer<typeof GatewayHeartbeat>;
+
+/** `session.<credential>.<boot id>.<tenant>.<cluster id>.<session id>`: one agent link. */
+export const SessionLease = z.object({
+  tenantId: TenantId,
+  clusterId: ClusterId,
+  generation: Generation,
+  sessionId: z.uuid(),
+  gatewayInstance: z.uuid(),
+  agentInstance: z.string().max(64),
+  connectedAt: IsoTime,
+});
+export type SessionLease = z.infer<typeof SessionLease>;
+
+/** `<tenant>.<cluster id>`. */
+export const ClusterEntry = z.object({
+  tenantId: TenantId,
+  clusterId: ClusterId,
+  name: ClusterName,
+  generation: Generation,
+});
+export type ClusterEntry = z.infer<typeof ClusterEntry>;
+
+/** `<tenant>.token.<token id>`. The hash is SHA-256 of at least 192 random bits, base64: nothing to guess. */
+export const AccessEntry = KubeIdentity.extend({
+  tenantId: TenantId,
+  tokenId: z.uuid(),
+  tokenHash: z.string().max(64),
+  expiresAt: IsoTime.nullable(),
+});
+export type AccessEntry = z.infer<typeof AccessEntry>;
+
+export const routeKeys = {
+  gateway: (credential: string, instance: string): string => `gateway.${credential}.${instance}`,
+  session: (credential: string, lease: SessionLease): string =>
+    `session.${credential}.${lease.gatewayInstance}.${lease.tenantId}.${lease.clusterId}.${lease.sessionId}`,
+} as const;

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+
+/** One token of a NATS subject or KV key, and a DNS label: no dots, no wildcards. */
+const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export const TenantId = z.string().regex(label, 'a tenant id is a DNS label');
+/** The tenant of an installation that has only one. */
+export const DEFAULT_TENANT = 'default';
+/** The tenant token of a subject that belongs to none. */
+export const NO_TENANT = '_';
+
+export const ClusterId = z.uuid();
+export const ClusterName = z
+  .string()
+  .regex(label, 'a cluster name is 1 to 63 lower-case letters, digits and dashes, and begins and ends with none of the dashes');
+export const Labels = z
+  .record(z.string().min(1).max(63), z.string().max(63))
+  .refine((labels) => Object.keys(labels).length <= 32, 'at most 32 labels');
+/** Counts a cluster's enrolments; only a higher one fences a lower one. */
+export const Generation = z.int().min(0).max(2 ** 31 - 1);
+export const Pem = z.string().max(16_384).startsWith('-----BEGIN ');
+/** Leaf first; at most leaf, two intermediates and a root. */
+export const PemChain = z.array(Pem).min(1).max(4);
+export const Base64 = z.base64().max(16_384);
+export const IsoTime = z.iso.datetime();
+/** A name that a NATS credential carries: one subject token. */
+export const CredentialName = z.string().regex(label);
+
+/** Kubernetes user, groups: what a grant gives. */
+export const KubeIdentity = z.object({
+  user: z.string().min(1).max(256),
+  groups: z.array(z.string().min(1).max(256)).max(64),
+});
+export type KubeIdentity = z.infer<typeof KubeIdentity>;

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import {
+  Base64,
+  ClusterId,
+  ClusterName,
+  Generation,
+  IsoTime,
+  KubeIdentity,
+  Labels,
+  PemChain,
+  TenantId,
+} from './primitives.js';
+import type { Rpc } from './rpc.js';
+
+export const Presence = z.object({
+  state: z.enum(['never', 'online', 'offline']),
+  /** Gateway credentials (replica names) that hold a link of this cluster. */
+  replicas: z.array(z.string()),
+  since: IsoTime.nullable(),
+});
+export type Presence = z.infer<typeof Presence>;
+
+export const Cluster = z.object({
+  id: ClusterId,
+  tenantId: TenantId,
+  name: ClusterName,
+  labels: Labels,
+  /** Replicas the agent keeps a link to. */
+  links: z.int().min(1).max(4),
+  generation: Generation,
+  createdAt: IsoTime,
+  enrolledAt: IsoTime.nullable(),
+  presence: Presence,
+});
+export type Cluster = z.infer<typeof Cluster>;
+
+export const CreateCluster = z.object({
+  name: ClusterName,
+  labels: Labels.default({}),
+  links: z.int().min(1).max(4).default(2),
+});
+export type CreateCluster = z.infer<typeof CreateCluster>;
+
+export const Facts = z.object({
+  agentVersion: z.string().max(64),
+  kubernetesVersion: z.string().max(64),
+  platform: z.string().max(64),
+});
+export type Facts = z.infer<typeof Facts>;
+
+export const Principal = KubeIdentity.extend({ tenantId: TenantId, tokenId: z.uuid() });
+export type Principal = z.infer<typeof Principal>;
+
+const ByName = z.object({ name: ClusterName });
+
+function rpc<In extends z.ZodType, Out extends z.ZodType>(
+  method: string,
+  callers: Rpc['callers'],
+  input: In,
+  output: Out,
+  timeoutMs = 5_000,
+): Rpc<In, Out> {
+  return { service: 'registration', method, callers, input, output, timeoutMs };
+}
+
+/** What the registration service answers. */
+export const registrationRpc = {
+  /** Whose API token hashes (SHA-256, base64) to this? UNAUTHENTICATED if nobody's. Subject tenant: NO_TENANT. */
+  authenticate: rpc('authenticate', ['api'], z.object({ tokenHash: Base64 }), Principal),
+  /** ALREADY_EXISTS if the name is taken in the installation. */
+  createCluster: rpc('create-cluster', ['api'], CreateCluster, Cluster),
+  listClusters: rpc('list-clusters', ['api'], z.object({}), z.object({ clusters: z.array(Cluster).max(10_000) })),
+  getCluster: rpc('get-cluster', ['api'], ByName, Cluster),
+  /** Its tokens and links die with it, and gateways forget it. */
+  deleteCluster: rpc('delete-cluster', ['api'], ByName, z.object({})),
+  /** A code for one GET. Only its hash is stored. */
+  createImportLink: rpc(
+    'create-import-link',
+    ['api'],
+    ByName,
+    z.object({ code: z.string().min(32).max(128), expiresAt: IsoTime }),
+  ),
+  /**
+   * Spends the code, mints the bootstrap token and renders the manifest, in one transaction. NOT_FOUND: unknown;
+   * GONE: expired or spent. Subject tenant: NO_TENANT.
+   */
+  redeemImportLink: rpc(
+    'redeem-import-link',
+    ['api'],
+    z.object({ code: z.string().min(1).max(128) }),
+    z.object({ manifest: z.string().max(65_536) }),
+  ),
+  /** Spends a bootstrap token for a certificate. Subject tenant: NO_TENANT, because only the token tells it. */
+  enrol: rpc(
+    'enrol',
+    ['gateway'],
+    z.object({
+      tokenId: z.string().max(64),
+      secret: Base64,
+      csr: Base64,
+      facts: Facts,
+      remoteAddress: z.string().max(64),
+    }),
+    z.object({
+      tenantId: TenantId,
+      clusterId: ClusterId,
+      generation: Generation,
+      chain: PemChain,
+      roots: PemChain,
+    }),
+    10_000,
+  ),
+} as const;

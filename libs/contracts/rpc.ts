@@ -1,0 +1,49 @@
+import type { z } from 'zod';
+
+/** Who may hold a NATS credential. The credential's name tells holders of one role apart (gateway-a, gateway-b). */
+export const ROLES = ['api', 'gateway', 'keys', 'registration'] as const;
+export type Role = (typeof ROLES)[number];
+export type Service = 'registration' | 'keys';
+
+/** One request/reply method: both ends share this value, so they cannot disagree. */
+export interface Rpc<In extends z.ZodType = z.ZodType, Out extends z.ZodType = z.ZodType> {
+  readonly service: Service;
+  readonly method: string;
+  /** Roles whose NATS permissions let them send it; the receiver checks once more. */
+  readonly callers: readonly Role[];
+  readonly input: In;
+  readonly output: Out;
+  /** The caller gives up after this; a receiver need not finish later. */
+  readonly timeoutMs: number;
+}
+
+/** Who called, taken from the subject: NATS permissions make it unforgeable. */
+export interface Caller {
+  readonly role: Role;
+  readonly credential: string;
+}
+
+const PREFIX = 'fairlead.rpc';
+
+/** `fairlead.rpc.<tenant>.<service>.<method>.<role>.<credential>`: what a caller publishes to. */
+export function rpcSubject(rpc: Rpc, tenantId: string, caller: Caller): string {
+  return `${PREFIX}.${tenantId}.${rpc.service}.${rpc.method}.${caller.role}.${caller.credential}`;
+}
+
+/** What the service subscribes to for one method: any tenant, any caller. */
+export function rpcPattern(rpc: Rpc): string {
+  return `${PREFIX}.*.${rpc.service}.${rpc.method}.*.*`;
+}
+
+/** What a credential may publish to for one method: any tenant, only itself as the caller. */
+export function rpcPublishPermission(rpc: Rpc, caller: Caller): string {
+  return `${PREFIX}.*.${rpc.service}.${rpc.method}.${caller.role}.${caller.credential}`;
+}
+
+/** Tenant and caller of a received subject; null if it is not one of ours. */
+export function parseRpcSubject(subject: string): { tenantId: string; caller: Caller } | null {
+  const [a, b, tenantId, , , role, credential, ...rest] = subject.split('.');
+  if (`${a}.${b}` !== PREFIX || rest.length > 0 || !tenantId || !credential) return null;
+  const known = ROLES.find((candidate) => candidate === role);
+  return known ? { tenantId, caller: { role: known, credential } } : null;
+}

@@ -1,0 +1,1 @@
+export * from './gen/fairlead/link/v1/link_pb.js';
