@@ -1,0 +1,54 @@
+/** What a cluster needs to know to join. */
+export interface ImportManifestInput {
+  readonly clusterName: string;
+  readonly clusterId: string;
+  /** `host:port` of the agent links of all gateways. */
+  readonly endpoints: readonly string[];
+  /** Hex SHA-256 of the root SPKIs that a gateway's chain may end in. */
+  readonly pins: readonly string[];
+  readonly trustDomain: string;
+  /** Replicas the agent keeps a link to. */
+  readonly links: number;
+  /** Reference of the agent's container image. */
+  readonly image: string;
+  /** `fl1.…`: spent by the first enrolment. The only secret in the manifest. */
+  readonly bootstrapToken: string;
+}
+
+/** One document of the manifest, as plain data. */
+export type KubernetesDocument = Readonly<Record<string, unknown>> & {
+  readonly apiVersion: string;
+  readonly kind: string;
+};
+
+export const AGENT = {
+  namespace: 'fairlead-system',
+  name: 'fairlead-agent',
+  /** The distroless images' `nonroot`. */
+  userId: 65_532,
+  healthPort: 8_080,
+} as const;
+
+export const SECRETS = {
+  /** The bootstrap token, under the key `token`. */
+  bootstrap: 'fairlead-agent-bootstrap',
+  /** The agent's key and certificate: it alone writes them. */
+  identity: 'fairlead-agent-identity',
+} as const;
+
+/** The group that Fairlead's administrators arrive as. */
+export const ADMIN_GROUP = 'fairlead:admins';
+
+/** The pods of the Deployment, and nothing else. */
+export const SELECTOR = { 'app.kubernetes.io/name': AGENT.name, 'app.kubernetes.io/component': 'agent' } as const;
+
+export const LABELS = {
+  ...SELECTOR,
+  'app.kubernetes.io/part-of': 'fairlead',
+  'app.kubernetes.io/managed-by': 'fairlead',
+} as const;
+
+/** Metadata of an object; without a namespace for cluster-wide kinds. */
+export function metadata(name: string, namespace?: string): Record<string, unknown> {
+  return { name, ...(namespace === undefined ? {} : { namespace }), labels: LABELS };
+}

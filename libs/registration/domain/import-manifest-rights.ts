@@ -1,0 +1,86 @@
+import { ADMIN_GROUP, AGENT, LABELS, SECRETS, metadata, type KubernetesDocument } from './import-manifest-names.js';
+
+const RBAC = 'rbac.authorization.k8s.io/v1';
+const RBAC_GROUP = 'rbac.authorization.k8s.io';
+const ADMINS = 'fairlead-admins';
+
+/** The namespace, the agent's service account and all that it may do: impersonate, and keep its one Secret. */
+export function rightsDocuments(): KubernetesDocument[] {
+  const { namespace, name } = AGENT;
+  return [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels: { ...LABELS, ...podSecurity() } } },
+    {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: metadata(name, namespace),
+      automountServiceAccountToken: false,
+    },
+    impersonation(),
+    binding('ClusterRoleBinding', metadata(name), { kind: 'ClusterRole', name }, serviceAccount()),
+    ownSecret(),
+    binding('RoleBinding', metadata(name, namespace), { kind: 'Role', name }, serviceAccount()),
+    binding(
+      'ClusterRoleBinding',
+      metadata(ADMINS),
+      { kind: 'ClusterRole', name: 'cluster-admin' },
+      {
+        apiGroup: RBAC_GROUP,
+        kind: 'Group',
+        name: ADMIN_GROUP,
+      },
+    ),
+  ];
+}
+
+function podSecurity(): Record<string, string> {
+  const modes = ['enforce', 'audit', 'warn'];
+  return Object.fromEntries(modes.map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']));
+}
+
+/**
+ * RBAC cannot exclude a prefix, so it lets the agent impersonate any user name; the agent's own policy refuses
+ * `system:` ones. Groups are named, because a group is what carries rights here: `system:masters` stays out of reach
+ * even of a stolen service account token. No uids, no extras, no service accounts (a resource of their own).
+ */
+function impersonation(): KubernetesDocument {
+  return {
+    apiVersion: RBAC,
+    kind: 'ClusterRole',
+    metadata: metadata(AGENT.name),
+    rules: [
+      { apiGroups: [''], resources: ['users'], verbs: ['impersonate'] },
+      {
+        apiGroups: [''],
+        resources: ['groups'],
+        resourceNames: [ADMIN_GROUP, 'system:authenticated'],
+        verbs: ['impersonate'],
+      },
+    ],
+  };
+}
+
+/** No `create`: RBAC cannot limit it to a name, which is why the manifest brings the Secret. No `list` or `watch`. */
+function ownSecret(): KubernetesDocument {
+  return {
+    apiVersion: RBAC,
+    kind: 'Role',
+    metadata: metadata(AGENT.name, AGENT.namespace),
+    rules: [
+      { apiGroups: [''], resources: ['secrets'], resourceNames: [SECRETS.identity], verbs: ['get', 'update', 'patch'] },
+    ],
+  };
+}
+
+function serviceAccount(): Record<string, string> {
+  return { kind: 'ServiceAccount', name: AGENT.name, namespace: AGENT.namespace };
+}
+
+function binding(
+  kind: 'ClusterRoleBinding' | 'RoleBinding',
+  meta: Record<string, unknown>,
+  role: { kind: 'ClusterRole' | 'Role'; name: string },
+  subject: Record<string, string>,
+): KubernetesDocument {
+  const roleRef = { apiGroup: RBAC_GROUP, ...role };
+  return { apiVersion: RBAC, kind, metadata: meta, roleRef, subjects: [subject] };
+}

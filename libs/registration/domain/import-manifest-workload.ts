@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import {
+  AGENT,
+  LABELS,
+  SECRETS,
+  SELECTOR,
+  metadata,
+  type ImportManifestInput,
+  type KubernetesDocument,
+} from './import-manifest-names.js';
+
+const TOKEN_DIR = '/var/run/secrets/fairlead';
+const TOKEN_VOLUME = 'bootstrap-token';
+
+/** The agent's Deployment and the policy for its network. */
+export function workloadDocuments(input: ImportManifestInput): KubernetesDocument[] {
+  return [networkPolicy(), deployment(input)];
+}
+
+function deployment(input: ImportManifestInput): KubernetesDocument {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: {
+      ...metadata(AGENT.name, AGENT.namespace),
+      annotations: { 'fairlead.dev/cluster-name': input.clusterName, 'fairlead.dev/cluster-id': input.clusterId },
+    },
+    spec: {
+      replicas: 1,
+      // Two agents with one identity would fence each other: the old one goes first.
+      strategy: { type: 'Recreate' },
+      selector: { matchLabels: SELECTOR },
+      template: { metadata: { labels: LABELS, annotations: restartOnNewToken(input) }, spec: podSpec(input) },
+    },
+  };
+}
+
+/** A new token makes new pods: the mounted file alone would change up to two minutes later. The hash tells nothing. */
+function restartOnNewToken(input: ImportManifestInput): Record<string, string> {
+  const digest = createHash('sha256').update(input.bootstrapToken).digest('hex');
+  return { 'fairlead.dev/bootstrap-token-sha256': digest.slice(0, 16) };
+}
+
+function podSpec(input: ImportManifestInput): Record<string, unknown> {
+  return {
+    serviceAccountName: AGENT.name,
+    automountServiceAccountToken: true,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: 30,
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: AGENT.userId,
+      runAsGroup: AGENT.userId,
+      fsGroup: AGENT.userId,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    containers: [container(input)],
+    // Optional: once enrolled the agent needs no token, and an administrator may delete it.
+    volumes: [{ name: TOKEN_VOLUME, secret: { secretName: SECRETS.bootstrap, optional: true, defaultMode: 0o440 } }],
+  };
+}
+
+function container(input: ImportManifestInput): Record<string, unknown> {
+  return {
+    name: 'agent',
+    image: input.image,
+    env: Object.entries(environment(input)).map(([name, value]) => ({ name, value })),
+    ports: [{ name: 'health', containerPort: AGENT.healthPort, protocol: 'TCP' }],
+    livenessProbe: { ...probe('/healthz'), periodSeconds: 20, failureThreshold: 3 },
+    readinessProbe: { ...probe('/readyz'), periodSeconds: 5, failureThreshold: 2 },
+    resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    volumeMounts: [{ name: TOKEN_VOLUME, mountPath: TOKEN_DIR, readOnly: true }],
+  };
+}
+
+function environment(input: ImportManifestInput): Record<string, string> {
+  return {
+    FAIRLEAD_ENDPOINTS: input.endpoints.join(','),
+    FAIRLEAD_ROOT_PINS: input.pins.join(','),
+    FAIRLEAD_TRUST_DOMAIN: input.trustDomain,
+    FAIRLEAD_LINKS: String(input.links),
+    FAIRLEAD_BOOTSTRAP_TOKEN_FILE: `${TOKEN_DIR}/token`,
+    FAIRLEAD_IDENTITY: `secret:${AGENT.namespace}/${SECRETS.identity}`,
+    FAIRLEAD_HEALTH_LISTEN: `0.0.0.0:${AGENT.healthPort}`,
+  };
+}
+
+function probe(path: string): Record<string, unknown> {
+  return { httpGet: { path, port: 'health' }, timeoutSeconds: 3 };
+}
+
+/** In: only the probes. Out: names, and TCP to gateways, proxies, the API server and what tunnels are asked for. */
+function networkPolicy(): KubernetesDocument {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: metadata(AGENT.name, AGENT.namespace),
+    spec: {
+      podSelector: { matchLabels: SELECTOR },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ ports: [{ protocol: 'TCP', port: 'health' }] }],
+      egress: [{ ports: [{ protocol: 'UDP', port: 53 }] }, { ports: [{ protocol: 'TCP' }] }],
+    },
+  };
+}

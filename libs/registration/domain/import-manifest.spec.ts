@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { renderImportManifest, type ImportManifestInput } from './import-manifest.js';
+
+const input: ImportManifestInput = {
+  clusterName: 'demo',
+  clusterId: '0d0d7f0e-6d0e-4b5c-9a0c-3d9f6d1f0001',
+  endpoints: ['gw-a.example.test:7444', '[::1]:7544'],
+  pins: ['ab'.repeat(32), 'cd'.repeat(32)],
+  trustDomain: 'fairlead.local',
+  links: 1,
+  image: 'registry.example.test/fairlead/agent:0.1.0',
+  bootstrapToken: 'fl1.aa.id.secret-part',
+};
+
+// oxlint-disable-next-line typescript/no-explicit-any -- Kubernetes objects are walked as plain data here
+type Doc = any;
+const documents = (): Doc[] => parseAllDocuments(renderImportManifest(input)).map((document) => document.toJS());
+const find = (kind: string, name = 'fairlead-agent'): Doc =>
+  documents().find((document) => document.kind === kind && document.metadata.name === name);
+
+describe('renderImportManifest', () => {
+  it('is deterministic and lists the namespace first and the workload last', () => {
+    expect(renderImportManifest(input)).toBe(renderImportManifest(input));
+    expect(documents().map((document) => document.kind)).toEqual([
+      'Namespace',
+      'ServiceAccount',
+      'ClusterRole',
+      'ClusterRoleBinding',
+      'Role',
+      'RoleBinding',
+      'ClusterRoleBinding',
+      'Secret',
+      'Secret',
+      'NetworkPolicy',
+      'Deployment',
+    ]);
+  });
+
+  it('labels every object', () => {
+    for (const document of documents()) {
+      expect(document.metadata.labels).toMatchObject({ 'app.kubernetes.io/part-of': 'fairlead' });
+    }
+  });
+
+  it('grants impersonation of any user, of two groups, and nothing else cluster-wide', () => {
+    expect(find('ClusterRole').rules).toEqual([
+      { apiGroups: [''], resources: ['users'], verbs: ['impersonate'] },
+      {
+        apiGroups: [''],
+        resources: ['groups'],
+        resourceNames: ['fairlead:admins', 'system:authenticated'],
+        verbs: ['impersonate'],
+      },
+    ]);
+  });
+
+  it('brings the identity Secret without data, so that applying again erases nothing', () => {
+    expect(Object.keys(find('Secret', 'fairlead-agent-identity'))).toEqual(['apiVersion', 'kind', 'metadata', 'type']);
+  });
+
+  it('holds the token once, in its Secret', () => {
+    const encoded = Buffer.from(input.bootstrapToken).toString('base64');
+    expect(find('Secret', 'fairlead-agent-bootstrap').data).toEqual({ token: encoded });
+    const text = renderImportManifest(input);
+    expect(text.split(encoded)).toHaveLength(2);
+    expect(text).not.toContain(input.bootstrapToken);
+  });
+
+  it('tells the agent where to go and what to trust', () => {
+    const { env } = find('Deployment').spec.template.spec.containers[0];
+    expect(Object.fromEntries(env.map(({ name, value }: Doc) => [name, value]))).toEqual({
+      FAIRLEAD_ENDPOINTS: 'gw-a.example.test:7444,[::1]:7544',
+      FAIRLEAD_ROOT_PINS: `${'ab'.repeat(32)},${'cd'.repeat(32)}`,
+      FAIRLEAD_TRUST_DOMAIN: 'fairlead.local',
+      FAIRLEAD_LINKS: '1',
+      FAIRLEAD_BOOTSTRAP_TOKEN_FILE: '/var/run/secrets/fairlead/token',
+      FAIRLEAD_IDENTITY: 'secret:fairlead-system/fairlead-agent-identity',
+      FAIRLEAD_HEALTH_LISTEN: '0.0.0.0:8080',
+    });
+  });
+
+  it('restarts the agent when the token changes, and only then', () => {
+    const again = renderImportManifest({ ...input, bootstrapToken: 'fl1.aa.id2.other' });
+    const changed = again.split('\n').filter((line) => !renderImportManifest(input).split('\n').includes(line));
+    expect(changed.map((line) => line.trim().split(':')[0])).toEqual(['token', 'fairlead.dev/bootstrap-token-sha256']);
+  });
+});

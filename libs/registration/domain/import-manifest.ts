@@ -1,0 +1,42 @@
+import { stringify } from 'yaml';
+import { rightsDocuments } from './import-manifest-rights.js';
+import {
+  AGENT,
+  SECRETS,
+  metadata,
+  type ImportManifestInput,
+  type KubernetesDocument,
+} from './import-manifest-names.js';
+import { workloadDocuments } from './import-manifest-workload.js';
+
+export type { ImportManifestInput } from './import-manifest-names.js';
+
+/**
+ * The YAML that `kubectl apply` takes to make a cluster join: namespace, least rights, Secrets, Deployment, network
+ * policy. Deterministic: the same input gives the same text. Applying it again keeps the identity that the agent has
+ * stored, because the identity Secret is listed without data.
+ */
+export function renderImportManifest(input: ImportManifestInput): string {
+  const documents = [...rightsDocuments(), ...secretDocuments(input), ...workloadDocuments(input)];
+  const header = [
+    `# Fairlead: joins this cluster as "${input.clusterName}" (${input.clusterId}).`,
+    '# It holds a bootstrap token that works once and soon expires: apply it, do not keep it in Git.',
+  ].join('\n');
+  const body = documents.map((document) => stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }));
+  return `${header}\n---\n${body.join('---\n')}`;
+}
+
+function secretDocuments(input: ImportManifestInput): KubernetesDocument[] {
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: metadata(SECRETS.bootstrap, AGENT.namespace),
+      type: 'Opaque',
+      // `data`, not `stringData`: the latter is write-only, so a later server-side apply could not see that it changed.
+      data: { token: Buffer.from(input.bootstrapToken).toString('base64') },
+    },
+    // Without `data`: the agent writes it, and neither kind of apply touches a field that it does not list.
+    { apiVersion: 'v1', kind: 'Secret', metadata: metadata(SECRETS.identity, AGENT.namespace), type: 'Opaque' },
+  ];
+}
