@@ -1,0 +1,117 @@
+import { randomBytes, type webcrypto } from 'node:crypto';
+import { FairleadError } from '@fairlead/errors';
+import { SIGNING_ALGORITHM, generatePrivateKey, importKeyPair } from './private-key.js';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+  type Extension,
+} from './x509.js';
+
+/** A CA certificate and its key. Whoever holds this can sign: it stays in the keys service. */
+export interface Authority {
+  readonly certificatePem: string;
+  readonly privateKeyPem: string;
+}
+
+export interface AuthorityOptions {
+  readonly commonName: string;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+/** Seconds are all a certificate can say; a period that ends before it begins is INVALID_ARGUMENT. */
+export interface Validity {
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+/** A self-signed root that may certify issuing CAs and nothing deeper. */
+export async function createRoot(options: AuthorityOptions): Promise<Authority> {
+  const privateKeyPem = await generatePrivateKey();
+  const keys = await importKeyPair(privateKeyPem);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: [{ CN: [options.commonName] }],
+    serialNumber: newSerial(),
+    ...wholeSeconds(options),
+    keys,
+    signingAlgorithm: SIGNING_ALGORITHM,
+    extensions: [...caExtensions(1), await SubjectKeyIdentifierExtension.create(keys.publicKey)],
+  });
+  return { certificatePem: toPem(certificate), privateKeyPem };
+}
+
+/** A CA below the root that certifies leaves only (path length 0). */
+export async function createIssuing(root: Authority, options: AuthorityOptions): Promise<Authority> {
+  const privateKeyPem = await generatePrivateKey();
+  const { publicKey } = await importKeyPair(privateKeyPem);
+  const certificatePem = await signCertificate(root, {
+    ...options,
+    publicKey,
+    serial: newSerial(),
+    subject: [{ CN: [options.commonName] }],
+    extensions: caExtensions(0),
+  });
+  return { certificatePem, privateKeyPem };
+}
+
+/** What is signed: the caller has checked all of it. */
+export interface Certificate extends Validity {
+  readonly publicKey: webcrypto.CryptoKey | Uint8Array<ArrayBuffer>;
+  readonly serial: string;
+  readonly subject: Record<string, string[]>[];
+  readonly extensions: readonly Extension[];
+}
+
+/** Signs a certificate as PEM; key identifiers are added. */
+export async function signCertificate(issuer: Authority, content: Certificate): Promise<string> {
+  const { privateKey, publicKey: issuerKey } = await importKeyPair(issuer.privateKeyPem);
+  const certificate = await X509CertificateGenerator.create({
+    subject: content.subject,
+    issuer: new X509Certificate(issuer.certificatePem).subjectName,
+    serialNumber: content.serial,
+    ...wholeSeconds(content),
+    publicKey: content.publicKey,
+    signingKey: privateKey,
+    signingAlgorithm: SIGNING_ALGORITHM,
+    extensions: [
+      ...content.extensions,
+      await SubjectKeyIdentifierExtension.create(content.publicKey),
+      await AuthorityKeyIdentifierExtension.create(issuerKey),
+    ],
+  });
+  return toPem(certificate);
+}
+
+/** 126 random bits, hex: positive and of one length, so that it has one spelling (RFC 5280, 4.1.2.2). */
+export function newSerial(): string {
+  const bytes = randomBytes(16);
+  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
+  return bytes.toString('hex');
+}
+
+function caExtensions(pathLength: number): Extension[] {
+  return [
+    new BasicConstraintsExtension(true, pathLength, true),
+    new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+  ];
+}
+
+function wholeSeconds({ notBefore, notAfter }: Validity): Validity {
+  if (!(notAfter.getTime() > notBefore.getTime())) {
+    throw new FairleadError('INVALID_ARGUMENT', 'a certificate cannot end before it begins');
+  }
+  return { notBefore: floorToSecond(notBefore), notAfter: floorToSecond(notAfter) };
+}
+
+function floorToSecond(date: Date): Date {
+  return new Date(Math.floor(date.getTime() / 1_000) * 1_000);
+}
+
+function toPem(certificate: X509Certificate): string {
+  return `${certificate.toString('pem').trim()}\n`;
+}

@@ -1,0 +1,36 @@
+import { X509Certificate } from 'node:crypto';
+import { FairleadError } from '@fairlead/errors';
+import { sha256Hex } from './digest.js';
+
+/** Every PEM block of a text, in order, each ending with a newline; what stands between blocks is dropped. */
+export function splitPem(text: string): string[] {
+  const blocks = text.match(/-----BEGIN ([A-Z0-9 ]{1,64})-----[A-Za-z0-9+/=\s]+-----END \1-----/g) ?? [];
+  return blocks.map((block) => `${block.replaceAll('\r\n', '\n')}\n`);
+}
+
+/** A certificate of one PEM block or of DER without anything after it. CERTIFICATE_REFUSED. */
+export function parseCertificate(source: string | Uint8Array): X509Certificate {
+  const certificate = readCertificate(source);
+  if (typeof source !== 'string' && certificate.raw.length !== source.length) {
+    throw new FairleadError('CERTIFICATE_REFUSED', 'there are bytes after the end of the certificate');
+  }
+  return certificate;
+}
+
+/** SHA-256 of a certificate's SubjectPublicKeyInfo, hex: it outlives a renewal with the same key. CERTIFICATE_REFUSED. */
+export function spkiPin(certificatePem: string): string {
+  return spkiSha256(parseCertificate(certificatePem));
+}
+
+/** SHA-256 of the certificate's SubjectPublicKeyInfo, hex. */
+export function spkiSha256(certificate: X509Certificate): string {
+  return sha256Hex(certificate.publicKey.export({ type: 'spki', format: 'der' }));
+}
+
+function readCertificate(source: string | Uint8Array): X509Certificate {
+  try {
+    return new X509Certificate(source);
+  } catch (cause) {
+    throw new FairleadError('CERTIFICATE_REFUSED', 'this is not an X.509 certificate', { cause });
+  }
+}
