@@ -1,0 +1,124 @@
+/** The programs the testbed runs, at the versions it pins. */
+export type BinaryName = 'nats-server' | 'etcd' | 'kube-apiserver' | 'kubectl';
+
+export interface Component {
+  readonly name: BinaryName;
+  /** The pinned version, without a leading v. */
+  readonly version: string;
+  /** The oldest version accepted from PATH, KUBEBUILDER_ASSETS or the environment. */
+  readonly oldest: string;
+  /** Arguments that make it print its version. */
+  readonly versionArgs: readonly string[];
+  /** The variable that names a binary to use. */
+  readonly env: string;
+  readonly go: GoModule;
+  readonly release: Release;
+}
+
+export interface GoModule {
+  /** Folder under `go/` with the pinned go.mod and go.sum. */
+  readonly dir: string;
+  readonly package: string;
+  /** Linker settings `-X path=value`, for what upstream's release build sets. */
+  readonly set: Readonly<Record<string, string>>;
+  readonly oldestGo: string;
+  /** A cold build on two cores, for the one who waits. */
+  readonly about: string;
+}
+
+/** An official release; `{version}`, `{os}` and `{arch}` are filled in. */
+export interface Release {
+  readonly url: string;
+  /** The release's own list of SHA-256 sums (or the one sum), fetched over TLS for platforms without a pinned sum. */
+  readonly sumsUrl: string;
+  /** SHA-256 of the file at `url` by `<os>-<arch>`, where known. */
+  readonly pinned: Readonly<Record<string, string>>;
+  /** The binary's path in the archive; absent: the file is the binary. */
+  readonly member?: string;
+  /** Platforms there is a release in this form for. */
+  readonly platforms: readonly string[];
+}
+
+const KUBERNETES = '1.34.4';
+const LINUX = ['linux-amd64', 'linux-arm64'];
+const LINUX_AND_MAC = [...LINUX, 'darwin-amd64', 'darwin-arm64'];
+
+function kubernetes(
+  name: 'kube-apiserver' | 'kubectl',
+  platforms: readonly string[],
+): Pick<Component, 'version' | 'go' | 'release'> {
+  const url = `https://dl.k8s.io/release/v{version}/bin/{os}/{arch}/${name}`;
+  const [major, minor] = KUBERNETES.split('.') as [string, string];
+  const values = { gitVersion: `v${KUBERNETES}`, gitMajor: major, gitMinor: minor, gitTreeState: 'archive' };
+  // kubectl asks client-go for its version, kube-apiserver component-base.
+  const set = Object.fromEntries(
+    ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((path) =>
+      Object.entries(values).map(([key, value]) => [`${path}.${key}`, value]),
+    ),
+  );
+  const go = {
+    dir: 'kubernetes',
+    package: `k8s.io/kubernetes/cmd/${name}`,
+    set,
+    oldestGo: '1.24',
+    about: 'about 4 min',
+  };
+  return { version: KUBERNETES, go, release: { url, sumsUrl: `${url}.sha256`, pinned: {}, platforms } };
+}
+
+export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
+  'nats-server': {
+    name: 'nats-server',
+    version: '2.12.3',
+    // Per-key TTL in KV, which leases need.
+    oldest: '2.11.0',
+    versionArgs: ['--version'],
+    env: 'FAIRLEAD_TESTBED_NATS_SERVER',
+    go: { dir: 'nats', package: 'github.com/nats-io/nats-server/v2', set: {}, oldestGo: '1.24', about: 'about 30 s' },
+    release: {
+      url: 'https://github.com/nats-io/nats-server/releases/download/v{version}/nats-server-v{version}-{os}-{arch}.tar.gz',
+      sumsUrl: 'https://github.com/nats-io/nats-server/releases/download/v{version}/SHA256SUMS',
+      pinned: {},
+      member: 'nats-server-v{version}-{os}-{arch}/nats-server',
+      platforms: LINUX_AND_MAC,
+    },
+  },
+  etcd: {
+    name: 'etcd',
+    version: '3.6.6',
+    oldest: '3.5.0',
+    versionArgs: ['--version'],
+    env: 'FAIRLEAD_TESTBED_ETCD',
+    go: { dir: 'etcd', package: 'go.etcd.io/etcd/server/v3', set: {}, oldestGo: '1.24', about: 'about 30 s' },
+    release: {
+      url: 'https://github.com/etcd-io/etcd/releases/download/v{version}/etcd-v{version}-{os}-{arch}.tar.gz',
+      sumsUrl: 'https://github.com/etcd-io/etcd/releases/download/v{version}/SHA256SUMS',
+      pinned: {},
+      member: 'etcd-v{version}-{os}-{arch}/etcd',
+      // etcd's releases for macOS are zip files; there Go builds it.
+      platforms: LINUX,
+    },
+  },
+  'kube-apiserver': {
+    name: 'kube-apiserver',
+    oldest: '1.28.0',
+    versionArgs: ['--version'],
+    env: 'FAIRLEAD_TESTBED_KUBE_APISERVER',
+    ...kubernetes('kube-apiserver', LINUX),
+  },
+  kubectl: {
+    name: 'kubectl',
+    // Older ones lack what the tests rely on in exec plugins and WebSocket streaming; Debian's is far older still.
+    oldest: '1.34.0',
+    versionArgs: ['version', '--client'],
+    env: 'FAIRLEAD_TESTBED_KUBECTL',
+    ...kubernetes('kubectl', LINUX_AND_MAC),
+  },
+};
+
+/** This machine in the words of Go and of the releases: `linux-amd64`. */
+export function platform(): { os: string; arch: string; key: string } {
+  const os = process.platform;
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+  return { os, arch, key: `${os}-${arch}` };
+}

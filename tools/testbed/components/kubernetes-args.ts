@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import type { KubernetesPki } from './kubernetes-pki.js';
+
+export interface EtcdSettings {
+  readonly dataDir: string;
+  readonly port: number;
+  readonly peerPort: number;
+  readonly durable: boolean;
+}
+
+/** A single etcd on 127.0.0.1 that only clients with a certificate of the test cluster's CA may use. */
+export function etcdArgs({ dataDir, port, peerPort, durable }: EtcdSettings, pki: KubernetesPki): string[] {
+  return [
+    '--name=testbed',
+    `--data-dir=${join(dataDir, 'etcd')}`,
+    `--listen-client-urls=https://127.0.0.1:${port}`,
+    `--advertise-client-urls=https://127.0.0.1:${port}`,
+    `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
+    `--initial-advertise-peer-urls=http://127.0.0.1:${peerPort}`,
+    `--initial-cluster=testbed=http://127.0.0.1:${peerPort}`,
+    `--cert-file=${pki.path('etcd.crt')}`,
+    `--key-file=${pki.path('etcd.key')}`,
+    `--trusted-ca-file=${pki.path('ca.crt')}`,
+    '--client-cert-auth',
+    '--log-level=warn',
+    ...(durable ? [] : ['--unsafe-no-fsync']),
+  ];
+}
+
+/** An API server on 127.0.0.1 alone: RBAC, no cloud, no controllers (so no service-account admission: nobody would make them). */
+export function apiserverArgs(port: number, etcdPort: number, pki: KubernetesPki): string[] {
+  return [
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    `--secure-port=${port}`,
+    `--etcd-servers=https://127.0.0.1:${etcdPort}`,
+    `--etcd-cafile=${pki.path('ca.crt')}`,
+    `--etcd-certfile=${pki.path('etcd-client.crt')}`,
+    `--etcd-keyfile=${pki.path('etcd-client.key')}`,
+    `--tls-cert-file=${pki.path('serving.crt')}`,
+    `--tls-private-key-file=${pki.path('serving.key')}`,
+    `--client-ca-file=${pki.path('ca.crt')}`,
+    `--kubelet-certificate-authority=${pki.path('ca.crt')}`,
+    `--kubelet-client-certificate=${pki.path('kubelet-client.crt')}`,
+    `--kubelet-client-key=${pki.path('kubelet-client.key')}`,
+    `--service-account-key-file=${pki.path('service-account.crt')}`,
+    `--service-account-signing-key-file=${pki.path('service-account.key')}`,
+    '--service-account-issuer=https://kubernetes.default.svc',
+    '--service-cluster-ip-range=10.96.0.0/16',
+    '--authorization-mode=RBAC',
+    '--disable-admission-plugins=ServiceAccount',
+    '--endpoint-reconciler-type=none',
+    '--profiling=false',
+    // Nobody waits for watches to drain when a test ends.
+    '--shutdown-delay-duration=0s',
+  ];
+}

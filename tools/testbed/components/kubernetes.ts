@@ -1,0 +1,125 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { join, resolve } from 'node:path';
+import { findBinary } from '../binaries/find-binary.js';
+import { logToStderr, type Log } from '../log.js';
+import { readSettings } from '../settings.js';
+import { onFreePorts } from './auto-port.js';
+import { apiserverArgs, etcdArgs } from './kubernetes-args.js';
+import { externalCluster, kubeconfigFor } from './kubeconfig.js';
+import { ensurePki, type KubernetesPki } from './kubernetes-pki.js';
+import { pointTo, runServer, untilReady, type Launch, type Running } from './running.js';
+
+export interface KubeInfo {
+  readonly url: string;
+  readonly caPem: string;
+  /** Mode 0600, in the data directory. */
+  readonly adminKubeconfigPath: string;
+  /** As the server says it: v1.34.4. */
+  readonly version: string;
+}
+
+export interface KubeOptions {
+  /** Holds keys (`pki/`), etcd's data, the admin's kubeconfig and the logs; made when absent. */
+  readonly dataDir: string;
+  /** 0 or absent: any free port. */
+  readonly apiPort?: number;
+  readonly etcdPort?: number;
+  readonly log?: Log;
+  readonly signal?: AbortSignal;
+  /** True makes etcd fsync: slower, and safe against a machine that stops. Default false. */
+  readonly durable?: boolean;
+}
+
+// A cold start on two busy cores takes some 15 s; an API server that needs longer is usually one that never will.
+const READY_TIMEOUT_MS = 120_000;
+
+/**
+ * Starts etcd and kube-apiserver on 127.0.0.1 (RBAC, no controllers, no nodes), or points to the cluster of
+ * FAIRLEAD_TESTBED_KUBECONFIG; never to the user's own KUBECONFIG. Throws TestbedError naming what to install.
+ */
+export async function startKubernetes(options: KubeOptions): Promise<Running<KubeInfo>> {
+  const log = options.log ?? logToStderr;
+  const settings = readSettings();
+  const kubeconfig = process.env['FAIRLEAD_TESTBED_KUBECONFIG'];
+  if (kubeconfig && settings.providers.includes('env')) {
+    const info = await externalCluster(kubeconfig);
+    log(`kubernetes: ${new URL(info.url).host}, from FAIRLEAD_TESTBED_KUBECONFIG`);
+    return pointTo(info, 'the cluster of FAIRLEAD_TESTBED_KUBECONFIG');
+  }
+  const etcd = await findBinary('etcd', options);
+  const apiserver = await findBinary('kube-apiserver', options);
+  const programs = { etcd: etcd.path, apiserver: apiserver.path, version: `v${apiserver.version}` };
+  return onFreePorts([options.apiPort, options.etcdPort, 0], (ports) => startProcesses(options, programs, ports));
+}
+
+interface Programs {
+  readonly etcd: string;
+  readonly apiserver: string;
+  readonly version: string;
+}
+
+async function startProcesses(options: KubeOptions, programs: Programs, ports: number[]): Promise<Running<KubeInfo>> {
+  const dataDir = resolve(options.dataDir);
+  const [apiPort, etcdPort, etcdPeerPort] = ports as [number, number, number];
+  const pki = await ensurePki(dataDir);
+  const url = `https://127.0.0.1:${apiPort}`;
+  const adminKubeconfigPath = join(dataDir, 'admin.kubeconfig');
+  await writeFile(adminKubeconfigPath, await kubeconfigFor(url, pki), { mode: 0o600 });
+  const etcdArguments = etcdArgs(
+    { dataDir, port: etcdPort, peerPort: etcdPeerPort, durable: options.durable ?? false },
+    pki,
+  );
+  const serve = { dataDir, pki, signal: options.signal };
+  return runServer<KubeInfo>({
+    dataDir,
+    info: { url, caPem: pki.caPem, adminKubeconfigPath, version: programs.version },
+    async start(launch) {
+      const etcdUrl = `https://127.0.0.1:${etcdPort}/readyz`;
+      await serveUntilReady(launch, {
+        ...serve,
+        name: 'etcd',
+        path: programs.etcd,
+        args: etcdArguments,
+        readyUrl: etcdUrl,
+      });
+      const args = apiserverArgs(apiPort, etcdPort, pki);
+      const readyUrl = `${url}/readyz`;
+      await serveUntilReady(launch, { ...serve, name: 'kube-apiserver', path: programs.apiserver, args, readyUrl });
+    },
+  });
+}
+
+interface Server {
+  readonly name: 'etcd' | 'kube-apiserver';
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly dataDir: string;
+  readonly pki: KubernetesPki;
+  readonly readyUrl: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function serveUntilReady(launch: Launch, server: Server): Promise<void> {
+  const { name, path, args, dataDir, pki, signal } = server;
+  const logPath = join(dataDir, `${name}.log`);
+  const child = await launch({ name, path, args, logPath, cwd: dataDir, stopSignal: 'SIGTERM' });
+  const client = name === 'etcd' ? 'etcd-client' : 'admin';
+  const [cert, key] = await Promise.all([readFile(pki.path(`${client}.crt`)), readFile(pki.path(`${client}.key`))]);
+  const probe = () => expectOk(server.readyUrl, { ca: pki.caPem, cert, key });
+  await untilReady({ child, probe, timeoutMs: READY_TIMEOUT_MS, signal });
+}
+
+/** Throws unless the URL answers 200. */
+function expectOk(url: string, tls: { ca: string; cert: Buffer; key: Buffer }): Promise<void> {
+  return new Promise((done, fail) => {
+    const asked = request(url, { ...tls, agent: false, timeout: 5_000 }, (response) => {
+      response.resume();
+      if (response.statusCode === 200) done();
+      else fail(new Error(`${url} answered ${response.statusCode}`));
+    });
+    asked.on('timeout', () => asked.destroy(new Error(`${url} did not answer in 5 s`)));
+    asked.on('error', fail);
+    asked.end();
+  });
+}

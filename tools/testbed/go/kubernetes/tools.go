@@ -1,0 +1,9 @@
+//go:build tools
+
+// Package tools keeps the components in go.mod; the testbed builds them by their import paths.
+package tools
+
+import (
+	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "k8s.io/kubernetes/cmd/kubectl"
+)
