@@ -1,0 +1,173 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
+import { scratchDir, type ScratchDir } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { renderImportManifest } from './import-manifest.js';
+
+const manifest = renderImportManifest({
+  clusterName: 'demo',
+  clusterId: '0d0d7f0e-6d0e-4b5c-9a0c-3d9f6d1f0001',
+  endpoints: ['127.0.0.1:7444'],
+  pins: ['ab'.repeat(32)],
+  trustDomain: 'fairlead.local',
+  links: 2,
+  image: 'registry.example.test/fairlead/agent:0.1.0',
+  bootstrapToken: 'fl1.aa.id.secret-part',
+});
+const NAMESPACE = 'fairlead-system';
+const OWN_SECRET = 'secrets/fairlead-agent-identity';
+
+interface Output {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+let scratch: ScratchDir;
+let kubernetes: Running<KubeInfo>;
+let kubectlPath: string;
+
+async function run(kubeconfig: string, args: readonly string[], stdin = ''): Promise<Output> {
+  const all = ['--kubeconfig', kubeconfig, '--request-timeout=20s', ...args];
+  const running = promisify(execFile)(kubectlPath, all, { timeout: 30_000 });
+  running.child.stdin?.end(stdin);
+  return running.then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }: Output) => ({ code, stdout, stderr }),
+  );
+}
+
+const asAdmin = (args: readonly string[], stdin?: string): Promise<Output> =>
+  run(kubernetes.info.adminKubeconfigPath, args, stdin);
+const asAgent = (args: readonly string[], stdin?: string): Promise<Output> =>
+  run(scratch.file('agent.kubeconfig'), args, stdin);
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  kubernetes = await startKubernetes({ dataDir: scratch.file('kubernetes') });
+  kubectlPath = (await findBinary('kubectl')).path;
+  expect(await asAdmin(['apply', '--validate=strict', '-f', '-'], manifest)).toMatchObject({ code: 0, stderr: '' });
+  const { stdout: token } = await asAdmin(['create', 'token', 'fairlead-agent', '--namespace', NAMESPACE]);
+  const kubeconfig = JSON.parse(readFileSync(kubernetes.info.adminKubeconfigPath, 'utf8')) as { users: unknown[] };
+  kubeconfig.users = [{ name: 'testbed-admin', user: { token: token.trim() } }];
+  writeFileSync(scratch.file('agent.kubeconfig'), JSON.stringify(kubeconfig), { mode: 0o600 });
+});
+afterAll(async () => {
+  await kubernetes.stop();
+  await scratch[Symbol.asyncDispose]();
+});
+
+describe('a real API server', () => {
+  it('accepts the manifest server-side with strict field validation', async () => {
+    const applied = await asAdmin(
+      ['apply', '--server-side', '--force-conflicts', '--validate=strict', '-f', '-'],
+      manifest,
+    );
+    expect(applied).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it.each([['apply'], ['apply --server-side --force-conflicts']])(
+    '%s again keeps what the agent stored',
+    async (how) => {
+      const stored = JSON.stringify({ data: { 'tls.key': 'a2V5' } });
+      const patch = [
+        'patch',
+        'secret',
+        'fairlead-agent-identity',
+        '--namespace',
+        NAMESPACE,
+        '--type=merge',
+        '-p',
+        stored,
+      ];
+      expect(await asAgent(patch)).toMatchObject({ code: 0 });
+      expect(await asAdmin([...how.split(' '), '-f', '-'], manifest)).toMatchObject({ code: 0 });
+      const read = await asAgent(['get', OWN_SECRET, '--namespace', NAMESPACE, '-o', 'jsonpath={.data}']);
+      expect(JSON.parse(read.stdout)).toEqual({ 'tls.key': 'a2V5' });
+    },
+  );
+
+  it("admits the agent's pod in the restricted namespace, and no pod that asks for more", async () => {
+    const deployment = parseAllDocuments(manifest)
+      .map((document) => document.toJS() as { kind: string; spec: { template: { spec: object } } })
+      .find(({ kind }) => kind === 'Deployment');
+    const pod = (spec: object | undefined): string =>
+      JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'agent', namespace: NAMESPACE }, spec });
+    const create = ['create', '--dry-run=server', '-f', '-'];
+    const { spec } = deployment!.spec.template;
+    expect(await asAdmin(create, pod(spec))).toMatchObject({ code: 0, stderr: '' });
+    const refused = await asAdmin(create, pod({ ...spec, hostNetwork: true }));
+    expect(refused.stderr).toContain('violates PodSecurity "restricted');
+  });
+});
+
+describe("the agent's service account", () => {
+  it.each([
+    ['impersonate users', true],
+    ['impersonate groups/fairlead:admins', true],
+    ['impersonate groups/system:authenticated', true],
+    ['impersonate groups/system:masters', false],
+    ['impersonate groups', false],
+    ['impersonate uids.authentication.k8s.io', false],
+    ['impersonate userextras.authentication.k8s.io/scopes', false],
+    ['impersonate serviceaccounts', false],
+    [`get ${OWN_SECRET} -n ${NAMESPACE}`, true],
+    [`update ${OWN_SECRET} -n ${NAMESPACE}`, true],
+    [`patch ${OWN_SECRET} -n ${NAMESPACE}`, true],
+    [`delete ${OWN_SECRET} -n ${NAMESPACE}`, false],
+    [`get ${OWN_SECRET} -n default`, false],
+    [`get secrets/fairlead-agent-bootstrap -n ${NAMESPACE}`, false],
+    [`update secrets/fairlead-agent-bootstrap -n ${NAMESPACE}`, false],
+    [`list secrets -n ${NAMESPACE}`, false],
+    [`create secrets -n ${NAMESPACE}`, false],
+    [`create pods -n ${NAMESPACE}`, false],
+    [`create serviceaccounts/token -n ${NAMESPACE}`, false],
+    ['list namespaces', false],
+    ['bind clusterroles.rbac.authorization.k8s.io', false],
+  ])('%s: %s', async (question, allowed) => {
+    const { stdout } = await asAgent(['auth', 'can-i', '--quiet=false', ...question.split(' ')]);
+    expect(stdout.trim().split('\n').at(-1)).toBe(allowed ? 'yes' : 'no');
+  });
+
+  it('has no other rights than these and what every authenticated user has', async () => {
+    const review = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectRulesReview',
+      spec: { namespace: NAMESPACE },
+    };
+    const path = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
+    const { stdout } = await asAgent(['create', '--raw', path, '-f', '-'], JSON.stringify(review));
+    const { status } = JSON.parse(stdout) as { status: { resourceRules: Rule[]; incomplete: boolean } };
+    expect(status.incomplete).toBe(false);
+    const own = status.resourceRules.filter((rule) => !rule.apiGroups.some((group) => group.endsWith('.k8s.io')));
+    expect(own.map(({ verbs, resources, resourceNames }) => ({ verbs, resources, resourceNames }))).toEqual(
+      expect.arrayContaining([
+        { verbs: ['impersonate'], resources: ['users'], resourceNames: undefined },
+        {
+          verbs: ['impersonate'],
+          resources: ['groups'],
+          resourceNames: ['fairlead:admins', 'system:authenticated'],
+        },
+        { verbs: ['get', 'update', 'patch'], resources: ['secrets'], resourceNames: ['fairlead-agent-identity'] },
+      ]),
+    );
+    expect(own).toHaveLength(3);
+  });
+
+  it('acts for an administrator, and cannot make itself a cluster admin by another name', async () => {
+    const listing = ['get', 'namespaces', '--as=alice'];
+    expect(await asAgent([...listing, '--as-group=fairlead:admins'])).toMatchObject({ code: 0 });
+    const refused = await asAgent([...listing, '--as-group=system:masters']);
+    expect(refused.stderr).toContain('cannot impersonate resource "groups"');
+  });
+});
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
