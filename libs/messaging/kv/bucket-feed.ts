@@ -1,0 +1,145 @@
+import { FairleadError } from '@fairlead/errors';
+import { AckPolicy, DeliverPolicy, jetstreamManager } from '@nats-io/jetstream';
+import { createInbox, deferred, nanos, nuid, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { connectionState } from '../connection/connection-state.js';
+
+const HEARTBEAT_MS = 2_000;
+const SILENCE_MS = 3 * HEARTBEAT_MS;
+const API_TIMEOUT_MS = 5_000;
+/** An abandoned consumer is removed by the server after this, so that nobody needs the right to delete consumers. */
+const INACTIVE_MS = 30_000;
+
+export interface FeedEvents {
+  /** The value of a key, null if it was deleted. */
+  onEntry(key: string, value: Uint8Array | null): void;
+  /** All of the bucket was delivered. Once. */
+  onLoaded(): void;
+  /** Nothing is outstanding at this moment. */
+  onSynced(): void;
+}
+
+/**
+ * Delivers a bucket from its beginning and then each change, on a push consumer of its own. Never resolves: it rejects
+ * when the feed is broken (gap, silence, lost connection, no bucket) or with the signal's reason; the caller begins anew.
+ * Protocol: NATS ADR-8 (key-value) and ADR-15 (ordered consumers).
+ */
+export async function followBucket(
+  nc: NatsConnection,
+  bucket: string,
+  events: FeedEvents,
+  options: { readonly signal: AbortSignal; readonly inboxPrefix?: string | undefined },
+): Promise<never> {
+  const broken = deferred<never>();
+  const feed = new Feed(bucket, events, (reason) => broken.reject(new FairleadError('UNAVAILABLE', reason)));
+  const deliverSubject = createInbox(options.inboxPrefix);
+  const subscription = nc.subscribe(deliverSubject, {
+    callback: (error, message) => (error ? broken.reject(error) : feed.receive(message)),
+  });
+  const unwatch = connectionState(nc).onChange(() =>
+    broken.reject(new FairleadError('UNAVAILABLE', 'connection lost')),
+  );
+  const onAbort = (): void => broken.reject(options.signal.reason as Error);
+  options.signal.addEventListener('abort', onAbort, { once: true });
+  const silence = setInterval(() => feed.checkSilence(), HEARTBEAT_MS);
+  try {
+    options.signal.throwIfAborted();
+    feed.begun(await Promise.race([broken, createConsumer(nc, bucket, deliverSubject)]));
+    return await broken;
+  } finally {
+    clearInterval(silence);
+    options.signal.removeEventListener('abort', onAbort);
+    unwatch();
+    if (!nc.isClosed()) subscription.unsubscribe();
+    // After the race is lost nobody else looks at this promise.
+    broken.catch(() => undefined);
+  }
+}
+
+/** Returns the number of entries that will be delivered first. */
+async function createConsumer(nc: NatsConnection, bucket: string, deliverSubject: string): Promise<number> {
+  const manager = await jetstreamManager(nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
+  const info = await manager.consumers.add(`KV_${bucket}`, {
+    name: nuid.next(),
+    filter_subject: `$KV.${bucket}.>`,
+    deliver_subject: deliverSubject,
+    deliver_policy: DeliverPolicy.LastPerSubject,
+    ack_policy: AckPolicy.None,
+    mem_storage: true,
+    num_replicas: 1,
+    flow_control: true,
+    idle_heartbeat: nanos(HEARTBEAT_MS),
+    inactive_threshold: nanos(INACTIVE_MS),
+  });
+  return info.num_pending;
+}
+
+/** One consumer's life: counts what arrives and tells when it is whole. */
+class Feed {
+  readonly #prefixLength: number;
+  readonly #events: FeedEvents;
+  readonly #fail: (reason: string) => void;
+  #delivered = 0;
+  #loaded = false;
+  #lastHeardMs = performance.now();
+
+  constructor(bucket: string, events: FeedEvents, fail: (reason: string) => void) {
+    this.#prefixLength = `$KV.${bucket}.`.length;
+    this.#events = events;
+    this.#fail = fail;
+  }
+
+  begun(pending: number): void {
+    this.#lastHeardMs = performance.now();
+    if (pending === 0) this.#synced();
+  }
+
+  receive(message: Msg): void {
+    this.#lastHeardMs = performance.now();
+    if (message.headers?.code === 100) this.#receiveStatus(message);
+    else this.#receiveEntry(message);
+  }
+
+  checkSilence(): void {
+    if (performance.now() - this.#lastHeardMs > SILENCE_MS) this.#fail('the bucket fell silent');
+  }
+
+  #receiveEntry(message: Msg): void {
+    const position = parsePosition(message.reply ?? '');
+    if (position?.delivered !== this.#delivered + 1) {
+      this.#fail('an entry was missed');
+      return;
+    }
+    this.#delivered = position.delivered;
+    const deleted =
+      message.headers?.has('KV-Operation') === true || message.headers?.has('Nats-Marker-Reason') === true;
+    this.#events.onEntry(message.subject.slice(this.#prefixLength), deleted ? null : message.data);
+    if (position.pending === 0) this.#synced();
+  }
+
+  /** Heartbeats prove that nothing was missed; flow control asks for an answer once everything before it was taken. */
+  #receiveStatus(message: Msg): void {
+    if (message.reply) {
+      message.respond();
+      return;
+    }
+    const last = message.headers?.get('Nats-Last-Consumer') ?? '';
+    if (last !== '' && Number(last) !== this.#delivered) this.#fail('an entry was missed');
+    else this.#synced();
+  }
+
+  #synced(): void {
+    if (!this.#loaded) {
+      this.#loaded = true;
+      this.#events.onLoaded();
+    }
+    this.#events.onSynced();
+  }
+}
+
+/** `$JS.ACK.<stream>.<consumer>.<times>.<stream seq>.<delivered>.<time>.<pending>`; newer servers put domain and account first. */
+function parsePosition(reply: string): { delivered: number; pending: number } | null {
+  const tokens = reply.split('.');
+  if (tokens[0] !== '$JS' || tokens[1] !== 'ACK' || (tokens.length !== 9 && tokens.length < 11)) return null;
+  const first = tokens.length === 9 ? 6 : 8;
+  return { delivered: Number(tokens[first]), pending: Number(tokens[first + 2]) };
+}

@@ -1,0 +1,163 @@
+import { fullJitterMs, systemClock } from '@fairlead/clock';
+import { messageOf } from '@fairlead/errors';
+import { silentLogger, type Logger } from '@fairlead/observability';
+import { deferred, type NatsConnection } from '@nats-io/transport-node';
+import type { z } from 'zod';
+import { connectionState } from '../connection/connection-state.js';
+import { inboxPrefixOf } from '../connection/inbox.js';
+import { followBucket } from './bucket-feed.js';
+import type { KvSnapshot } from './kv-snapshot.js';
+
+const RETRY = { baseMs: 100, capMs: 2_000 };
+
+export interface WatchBucketOptions<T> {
+  /** Called for each change, `undefined` for a key that is gone. It must not throw. */
+  readonly onChange?: (key: string, value: T | undefined) => void;
+  readonly logger?: Logger;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Keeps a bucket in memory. After an outage of NATS, or when the bucket was made anew, the whole bucket is read again and
+ * what is no longer in it is dropped; until then the last state stays. Entries that do not match the schema are logged,
+ * never served. Returns at once; await `loaded`.
+ */
+export function watchBucket<T>(
+  nc: NatsConnection,
+  bucket: string,
+  schema: z.ZodType<T>,
+  options: WatchBucketOptions<T> = {},
+): KvSnapshot<T> {
+  return new BucketWatch(nc, bucket, schema, options);
+}
+
+class BucketWatch<T> implements KvSnapshot<T> {
+  readonly #nc: NatsConnection;
+  readonly #bucket: string;
+  readonly #schema: z.ZodType<T>;
+  readonly #options: WatchBucketOptions<T>;
+  readonly #logger: Logger;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #firstLoad = deferred<void>();
+  readonly #running: Promise<void>;
+  /** Value, and the text it was read from: an unchanged text is no change. */
+  readonly #entries = new Map<string, { readonly text: string; readonly value: T }>();
+  isLoaded = false;
+  lastSyncedAtMs: number | null = null;
+
+  constructor(nc: NatsConnection, bucket: string, schema: z.ZodType<T>, options: WatchBucketOptions<T>) {
+    this.#nc = nc;
+    this.#bucket = bucket;
+    this.#schema = schema;
+    this.#options = options;
+    this.#logger = (options.logger ?? silentLogger).with({ bucket });
+    this.#signal = options.signal ? AbortSignal.any([options.signal, this.#stop.signal]) : this.#stop.signal;
+    this.#running = this.#run();
+  }
+
+  get loaded(): Promise<void> {
+    return this.#firstLoad;
+  }
+
+  get(key: string): T | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
+  *entries(): IterableIterator<[string, T]> {
+    for (const [key, entry] of this.#entries) yield [key, entry.value];
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new Error('closed'));
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (!this.#signal.aborted && !this.#nc.isClosed()) {
+      try {
+        await this.#connected();
+        await this.#follow(() => (failures = 0));
+      } catch (error) {
+        if (this.#signal.aborted) break;
+        this.#logger.log(failures === 0 ? 'info' : 'debug', 'kv.watch_interrupted', { reason: messageOf(error) });
+        // Only the signal ends a sleep early, and the loop's condition sees that.
+        await systemClock.sleep(fullJitterMs(failures, RETRY), this.#signal).catch(() => undefined);
+        failures += 1;
+      }
+    }
+  }
+
+  /** Waits while the connection is down: asking the server for anything would only pile up in the client. */
+  async #connected(): Promise<void> {
+    const state = connectionState(this.#nc);
+    if (state.connected) return;
+    const reconnected = deferred<void>();
+    const onAbort = (): void => reconnected.reject(this.#signal.reason as Error);
+    const unwatch = state.onChange((connected) => connected && reconnected.resolve());
+    this.#signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await reconnected;
+    } finally {
+      unwatch();
+      this.#signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #follow(onHealthy: () => void): Promise<void> {
+    const seen = new Set<string>();
+    let whole = false;
+    const events = {
+      onEntry: (key: string, value: Uint8Array | null): void => {
+        if (!whole) seen.add(key);
+        this.#take(key, value);
+      },
+      onLoaded: (): void => {
+        whole = true;
+        for (const key of this.#entries.keys()) if (!seen.has(key)) this.#drop(key);
+        seen.clear();
+        this.#announceLoaded();
+        onHealthy();
+      },
+      onSynced: (): void => void (this.lastSyncedAtMs = Date.now()),
+    };
+    await followBucket(this.#nc, this.#bucket, events, { signal: this.#signal, inboxPrefix: inboxPrefixOf(this.#nc) });
+  }
+
+  #announceLoaded(): void {
+    this.#logger.info('kv.loaded', { entries: this.#entries.size });
+    this.isLoaded = true;
+    this.lastSyncedAtMs = Date.now();
+    this.#firstLoad.resolve();
+  }
+
+  #take(key: string, bytes: Uint8Array | null): void {
+    if (bytes === null) {
+      this.#drop(key);
+      return;
+    }
+    const text = new TextDecoder().decode(bytes);
+    if (this.#entries.get(key)?.text === text) return;
+    const value = this.#parse(key, text);
+    if (value === undefined) {
+      this.#drop(key);
+      return;
+    }
+    this.#entries.set(key, { text, value });
+    this.#options.onChange?.(key, value);
+  }
+
+  #parse(key: string, text: string): T | undefined {
+    try {
+      return this.#schema.parse(JSON.parse(text));
+    } catch {
+      this.#logger.warn('kv.entry_refused', { key, bytes: text.length });
+      return undefined;
+    }
+  }
+
+  #drop(key: string): void {
+    if (this.#entries.delete(key)) this.#options.onChange?.(key, undefined);
+  }
+}

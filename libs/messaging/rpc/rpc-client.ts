@@ -1,0 +1,123 @@
+import { rpcSubject, type Caller, type Rpc } from '@fairlead/contracts';
+import { FairleadError, fromWire } from '@fairlead/errors';
+import { deferred, errors, nuid, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { z } from 'zod';
+import { connectionState } from '../connection/connection-state.js';
+
+/** Largest request and largest answer. */
+export const MAX_RPC_BYTES = 256 * 1024;
+const MAX_IN_FLIGHT = 1_024;
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface RpcClient {
+  /**
+   * Asks a service. Errors of the service arrive as they were thrown. UNAVAILABLE: NATS or the service is away and the
+   * request was not sent; DEADLINE_EXCEEDED: no answer in `rpc.timeoutMs`, or the connection broke while waiting, so the
+   * request may have been carried out; TOO_LARGE, RATE_LIMITED: refused here. Nothing is queued while NATS is away.
+   */
+  call<In extends z.ZodType, Out extends z.ZodType>(
+    rpc: Rpc<In, Out>,
+    tenantId: string,
+    input: z.input<In>,
+    options?: CallOptions,
+  ): Promise<z.output<Out>>;
+}
+
+/** What Nest's NATS transport answers. */
+const Answer = z.object({ response: z.unknown(), err: z.unknown() });
+
+/** A client that calls as `caller`; NATS refuses it unless the connection's credential is that caller's. */
+export function createRpcClient(nc: NatsConnection, caller: Caller): RpcClient {
+  const state = connectionState(nc);
+  let inFlight = 0;
+  return {
+    async call(rpc, tenantId, input, options = {}) {
+      const text = encode(rpc, input);
+      if (inFlight >= MAX_IN_FLIGHT) {
+        throw new FairleadError('RATE_LIMITED', `more than ${MAX_IN_FLIGHT} requests are waiting for an answer`);
+      }
+      if (!state.connected) throw new FairleadError('UNAVAILABLE', `NATS is away: ${rpc.service} cannot be asked`);
+      options.signal?.throwIfAborted();
+      inFlight += 1;
+      try {
+        return decode(rpc, await send(nc, rpc, rpcSubject(rpc, tenantId, caller), text, options.signal));
+      } finally {
+        inFlight -= 1;
+      }
+    },
+  };
+}
+
+/** The packet that Nest's NATS transport expects. */
+function encode(rpc: Rpc, input: unknown): string {
+  const text = JSON.stringify({ id: nuid.next(), pattern: rpc.method, data: input });
+  if (Buffer.byteLength(text) > MAX_RPC_BYTES) {
+    throw new FairleadError('TOO_LARGE', `the ${rpc.method} request is larger than ${MAX_RPC_BYTES} bytes`);
+  }
+  return text;
+}
+
+async function send(nc: NatsConnection, rpc: Rpc, subject: string, text: string, signal?: AbortSignal): Promise<Msg> {
+  const interrupted = deferred<never>();
+  const unwatch = connectionState(nc).onChange(() => {
+    interrupted.reject(new FairleadError('DEADLINE_EXCEEDED', `NATS went away while ${rpc.service} was asked`));
+  });
+  const onAbort = (): void => interrupted.reject(signal?.reason as Error);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const answer = nc.request(subject, text, { timeout: rpc.timeoutMs });
+  try {
+    return await Promise.race([answer, interrupted]);
+  } catch (error) {
+    // The loser of the race may still reject, and nobody would be listening.
+    answer.catch(() => undefined);
+    throw translate(rpc, error, signal);
+  } finally {
+    unwatch();
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+function translate(rpc: Rpc, error: unknown, signal?: AbortSignal): unknown {
+  if (error instanceof FairleadError || signal?.aborted) return error;
+  const cause = error instanceof errors.RequestError && error.cause ? error.cause : error;
+  if (error instanceof errors.TimeoutError || cause instanceof errors.TimeoutError) {
+    return new FairleadError('DEADLINE_EXCEEDED', `${rpc.service} did not answer in ${rpc.timeoutMs} ms`, { cause });
+  }
+  if (isNoResponders(error) || isNoResponders(cause)) {
+    return new FairleadError('UNAVAILABLE', `no ${rpc.service} service is running`, { cause });
+  }
+  if (cause instanceof errors.PermissionViolationError) {
+    return new FairleadError('FORBIDDEN', `NATS does not let this credential call ${rpc.service} ${rpc.method}`, {
+      cause,
+    });
+  }
+  return new FairleadError('DEADLINE_EXCEEDED', `the request to ${rpc.service} broke off`, { cause });
+}
+
+function isNoResponders(error: unknown): boolean {
+  return error instanceof errors.NoRespondersError || (error instanceof errors.RequestError && error.isNoResponders());
+}
+
+function decode<Out extends z.ZodType>(rpc: Rpc<z.ZodType, Out>, message: Msg): z.output<Out> {
+  if (message.data.length > MAX_RPC_BYTES) {
+    throw new FairleadError('TOO_LARGE', `the answer to ${rpc.method} is larger than ${MAX_RPC_BYTES} bytes`);
+  }
+  const answer = Answer.safeParse(parseJson(message));
+  if (answer.success && answer.data.err !== undefined && answer.data.err !== null) throw fromWire(answer.data.err);
+  const output = answer.success ? rpc.output.safeParse(answer.data.response) : null;
+  if (output?.success) return output.data;
+  throw new FairleadError('INTERNAL', `${rpc.service} answered ${rpc.method} with something unexpected`, {
+    cause: output?.error ?? answer.error,
+  });
+}
+
+function parseJson(message: Msg): unknown {
+  try {
+    return message.json();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+import { systemClock } from '@fairlead/clock';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
+import type { Logger } from '@fairlead/observability';
+import { Server, type CustomTransportStrategy } from '@nestjs/microservices';
+import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
+import { isObservable, lastValueFrom } from 'rxjs';
+import { MAX_RPC_BYTES } from './rpc-client.js';
+import { readRequest, type ReceivedRequest } from './rpc-request.js';
+
+const MAX_IN_FLIGHT = 256;
+const DRAIN_MS = 10_000;
+
+export interface RpcServerOptions {
+  /** Stays the caller's: `close` answers what is in flight and leaves the connection open. */
+  readonly connection: NatsConnection;
+  /** Instances with the same queue share the work; the service's name. */
+  readonly queue: string;
+  readonly logger: Logger;
+}
+
+/**
+ * Nest's transport for `@RpcHandler` methods on a connection that the process already has, so that one credential, one
+ * readiness and one reconnect serve everything. It speaks the packets of Nest's own NATS transport. More than 256 requests
+ * at once are refused with RATE_LIMITED. Usage: `NestFactory.createMicroservice(Module, { strategy: new RpcServer(…) })`.
+ */
+export class RpcServer extends Server implements CustomTransportStrategy {
+  readonly #options: RpcServerOptions;
+  readonly #subscriptions: Subscription[] = [];
+  readonly #inFlight = new Set<Promise<void>>();
+
+  constructor(options: RpcServerOptions) {
+    super();
+    this.#options = options;
+  }
+
+  listen(callback: (error?: unknown) => void): void {
+    const { connection, queue } = this.#options;
+    for (const pattern of this.getHandlers().keys()) {
+      const subscription = connection.subscribe(pattern, {
+        queue,
+        callback: (error, message) => {
+          if (!error) this.#accept(pattern, message);
+        },
+      });
+      this.#subscriptions.push(subscription);
+      void this.#logRefusal(pattern, subscription);
+    }
+    callback();
+  }
+
+  /** Takes no more requests, and waits for those in flight, at most 10 s. */
+  async close(): Promise<void> {
+    if (!this.#options.connection.isClosed())
+      for (const subscription of this.#subscriptions) subscription.unsubscribe();
+    const settled = Promise.all(this.#inFlight);
+    await Promise.race([settled, systemClock.sleep(DRAIN_MS)]);
+  }
+
+  override on(): void {
+    throw new FairleadError('INTERNAL', 'listen to the connection itself');
+  }
+
+  override unwrap(): never {
+    throw new FairleadError('INTERNAL', 'use the connection that was handed in');
+  }
+
+  #accept(pattern: string, message: Msg): void {
+    const answering = this.#answer(pattern, message).finally(() => this.#inFlight.delete(answering));
+    this.#inFlight.add(answering);
+  }
+
+  async #answer(pattern: string, message: Msg): Promise<void> {
+    let request: ReceivedRequest | undefined;
+    try {
+      request = readRequest(message);
+      if (this.#inFlight.size > MAX_IN_FLIGHT) throw new FairleadError('RATE_LIMITED', 'too many requests at once');
+      this.#respond(message, { id: request.id, response: await this.#handle(pattern, request), isDisposed: true });
+    } catch (error) {
+      const known = toFairleadError(error);
+      this.#log(message.subject, known);
+      // Without a request there may be no inbox that is the caller's own, and nobody else may get the answer.
+      if (request) this.#respond(message, { id: request.id, err: known.toWire(), isDisposed: true });
+    }
+  }
+
+  async #handle(pattern: string, request: ReceivedRequest): Promise<unknown> {
+    const handler = this.getHandlerByPattern(pattern);
+    if (!handler) throw new FairleadError('INTERNAL', `no handler for ${pattern}`);
+    const result: unknown = await handler(request);
+    return isObservable(result) ? lastValueFrom(result) : result;
+  }
+
+  #respond(message: Msg, packet: Record<string, unknown>): void {
+    const text = JSON.stringify(packet);
+    if (Buffer.byteLength(text) > MAX_RPC_BYTES) {
+      throw new FairleadError('TOO_LARGE', `the answer is larger than ${MAX_RPC_BYTES} bytes`);
+    }
+    if (!this.#options.connection.isClosed()) message.respond(text);
+  }
+
+  #log(subject: string, error: FairleadError): void {
+    const cause = error.cause instanceof Error ? { err: error.cause } : {};
+    this.#options.logger.log(error.kind.logLevel, 'rpc.refused', {
+      subject,
+      code: error.code,
+      reason: error.message,
+      ...cause,
+    });
+  }
+
+  async #logRefusal(pattern: string, subscription: Subscription): Promise<void> {
+    const reason = await subscription.closed;
+    if (reason instanceof Error)
+      this.#options.logger.error('rpc.subscription_refused', { pattern, reason: reason.message });
+  }
+}

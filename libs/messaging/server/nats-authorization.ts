@@ -1,0 +1,97 @@
+import {
+  BUCKETS,
+  keysRpc,
+  registrationRpc,
+  rpcPattern,
+  rpcPublishPermission,
+  type Bucket,
+  type Caller,
+  type Role,
+  type Rpc,
+} from '@fairlead/contracts';
+import { assertNever } from '@fairlead/errors';
+import { inboxPrefix, type Holder } from '../connection/inbox.js';
+
+export interface NatsUser extends Holder {
+  /** nkey, public half. */
+  readonly publicKey: string;
+}
+
+interface Permissions {
+  readonly publish: readonly string[];
+  readonly subscribe: readonly string[];
+}
+
+const ALL_RPCS: readonly Rpc[] = [...Object.values(registrationRpc), ...Object.values(keysRpc)];
+
+/**
+ * The `authorization` block of a nats-server configuration: each user may do what the contracts give its role, under its
+ * own name, and nothing else. Syntax: https://docs.nats.io/running-a-nats-service/configuration/securing_nats/authorization
+ */
+export function natsAuthorization(users: readonly NatsUser[]): string {
+  return `authorization {\n  users = [\n${users.map(renderUser).join('\n')}\n  ]\n}\n`;
+}
+
+function renderUser(user: NatsUser): string {
+  const { publish, subscribe } = permissionsOf(user);
+  // A service may answer each request once, to the inbox that the request named.
+  const responses = isService(user.role) ? '\n        allow_responses: { max: 1, expires: "30s" }' : '';
+  return `    {
+      nkey: ${JSON.stringify(user.publicKey)}
+      permissions: {
+        publish: { allow: ${JSON.stringify(publish)} }
+        subscribe: { allow: ${JSON.stringify(subscribe)} }${responses}
+      }
+    }`;
+}
+
+function permissionsOf(user: NatsUser): Permissions {
+  const inbox = `${inboxPrefix(user)}.>`;
+  if (user.role === 'operator') {
+    return { publish: ['$JS.API.>', '$JS.ACK.>', '$JS.FC.>'], subscribe: [inbox] };
+  }
+  const caller: Caller = { role: user.role, credential: user.credential };
+  const called = ALL_RPCS.filter((rpc) => rpc.callers.includes(caller.role));
+  const answered = ALL_RPCS.filter((rpc) => rpc.service === caller.role);
+  const { writes, reads } = bucketAccess(caller);
+  return {
+    publish: [
+      ...called.map((rpc) => rpcPublishPermission(rpc, caller)),
+      `fairlead.events.*.${caller.role}.>`,
+      ...writes,
+      ...reads.flatMap(watchPermissions),
+    ],
+    // The second word is the queue group: without it an instance could listen beside the others and see everything.
+    subscribe: [inbox, ...answered.map((rpc) => `${rpcPattern(rpc)} ${rpc.service}`)],
+  };
+}
+
+function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: Bucket[] } {
+  switch (role) {
+    case 'gateway':
+      return {
+        writes: ['gateway', 'session'].map((kind) => `$KV.${BUCKETS.routes}.${kind}.${credential}.>`),
+        reads: ['routes', 'clusters', 'access'],
+      };
+    case 'registration':
+      return {
+        writes: [`$KV.${BUCKETS.clusters}.>`, `$KV.${BUCKETS.access}.>`],
+        reads: ['routes', 'clusters', 'access'],
+      };
+    case 'api':
+    case 'keys':
+      return { writes: [], reads: [] };
+    default:
+      return assertNever(role);
+  }
+}
+
+/** What `watchBucket` needs: to make a consumer that delivers this bucket, and to answer its flow control. */
+function watchPermissions(bucket: Bucket): string[] {
+  const stream = `KV_${BUCKETS[bucket]}`;
+  return [`$JS.API.CONSUMER.CREATE.${stream}.*.$KV.${BUCKETS[bucket]}.>`, `$JS.FC.${stream}.>`];
+}
+
+function isService(role: Role | 'operator'): boolean {
+  return ALL_RPCS.some((rpc) => rpc.service === role);
+}

@@ -1,0 +1,77 @@
+import { BUCKETS } from '@fairlead/contracts';
+import {
+  DiscardPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  RetentionPolicy,
+  StorageType,
+  jetstreamManager,
+  type JetStreamManager,
+  type StreamConfig,
+} from '@nats-io/jetstream';
+import { nanos, type NatsConnection } from '@nats-io/transport-node';
+import { supportsMessageTtl } from '../kv/put-kv.js';
+
+/** The stream that holds every event until its consumers have it. */
+export const EVENT_STREAM = 'FAIRLEAD_EVENTS';
+
+const API_TIMEOUT_MS = 10_000;
+const DAY_MS = 86_400_000;
+const MIB = 1024 * 1024;
+
+export interface ProvisionOptions {
+  /** Bytes the event stream may take on disk; the oldest events go first. Default 512 MiB. */
+  readonly maxEventBytes?: number;
+}
+
+/** Creates or updates the event stream and the KV buckets; run it with the operator's credential, as often as you like. */
+export async function provisionJetStream(nc: NatsConnection, options: ProvisionOptions = {}): Promise<void> {
+  const manager = await jetstreamManager(nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
+  await provision(manager, eventStream(options.maxEventBytes ?? 512 * MIB));
+  for (const bucket of Object.values(BUCKETS)) await provision(manager, bucketStream(bucket, supportsMessageTtl(nc)));
+}
+
+type Config = Partial<StreamConfig> & { name: string };
+
+function eventStream(maxBytes: number): Config {
+  return {
+    name: EVENT_STREAM,
+    subjects: ['fairlead.events.>'],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.Old,
+    max_bytes: maxBytes,
+    max_age: nanos(30 * DAY_MS),
+    max_msg_size: MIB / 4,
+    duplicate_window: nanos(120_000),
+    deny_delete: true,
+  };
+}
+
+/** As ADR-8 of NATS lays a bucket out, so that `nats kv` shows it. */
+function bucketStream(bucket: string, messageTtl: boolean): Config {
+  return {
+    name: `KV_${bucket}`,
+    subjects: [`$KV.${bucket}.>`],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.New,
+    max_msgs_per_subject: 1,
+    max_bytes: 64 * MIB,
+    max_msg_size: 64 * 1024 + 1024,
+    allow_rollup_hdrs: true,
+    allow_direct: true,
+    deny_delete: true,
+    // Lets a deletion be forgotten, or each session that ever was would leave one behind.
+    ...(messageTtl ? { allow_msg_ttl: true } : {}),
+  };
+}
+
+async function provision(manager: JetStreamManager, config: Config): Promise<void> {
+  try {
+    await manager.streams.update(config.name, config);
+  } catch (error) {
+    if (!(error instanceof JetStreamApiError) || error.code !== JetStreamApiCodes.StreamNotFound) throw error;
+    await manager.streams.add(config);
+  }
+}
