@@ -51,6 +51,8 @@ class StrictRequest extends Pkcs10CertificateRequest {
 function parse(der: Uint8Array): Pkcs10CertificateRequest {
   try {
     const request = new StrictRequest(new Uint8Array(der));
+    // These parse on first use: do it where a failure is told apart from a bug.
+    void [request.publicKey, request.signatureAlgorithm];
     if (Buffer.from(request.encode()).equals(der)) return request;
   } catch (cause) {
     throw refused('it is not PKCS#10', cause);

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { FairleadError } from '@fairlead/errors';
 import { newSerial, signCertificate, type Authority, type Validity } from './authority.js';
 import type { CheckedCsr } from './csr.js';
+import { canonicalSerial } from './peer-certificate.js';
 import { formatSpiffeId, type SpiffeId } from './spiffe-id.js';
 import {
   BasicConstraintsExtension,
@@ -67,8 +68,8 @@ interface Leaf extends Validity {
 }
 
 async function issue(issuer: Authority, leaf: Leaf): Promise<IssuedCertificate> {
-  const serial = leaf.serial?.toLowerCase() ?? newSerial();
-  if (!/^[0-7][0-9a-f]([0-9a-f]{2}){0,19}$/.test(serial) || /^0+$/.test(serial)) {
+  const serial = canonicalSerial(leaf.serial ?? newSerial());
+  if (!/^([0-9a-f]{2}){1,20}$/.test(serial) || serial === '00') {
     throw new FairleadError('INVALID_ARGUMENT', 'a serial number is 1 to 20 hex bytes, positive and not zero');
   }
   const publicKey = new Uint8Array(leaf.csr.publicKey);

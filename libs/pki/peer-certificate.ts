@@ -34,8 +34,9 @@ export function readPeerCertificate(der: Uint8Array): PeerCertificate {
 export function parseDetails(der: Uint8Array): X509Certificate {
   try {
     const certificate = new X509Certificate(new Uint8Array(der));
-    // Extensions parse on first use: do it where a failure is told apart from a bug.
-    void certificate.extensions;
+    // These parse on first use: do it where a failure is told apart from a bug.
+    const { extensions, subjectName, notBefore, notAfter, signatureAlgorithm } = certificate;
+    void [extensions, subjectName, notBefore, notAfter, signatureAlgorithm];
     return certificate;
   } catch (cause) {
     throw refused('it cannot be read', cause);
@@ -60,7 +61,8 @@ function readGeneration(units: readonly string[]): number {
   return Number(digits);
 }
 
-function canonicalSerial(hex: string): string {
+/** Lower-case hex of whole bytes without leading zero bytes: one number, one spelling. */
+export function canonicalSerial(hex: string): string {
   const digits = hex.toLowerCase().replace(/^(00)+(?=[0-9a-f]{2})/, '');
   return digits.length % 2 === 0 ? digits : `0${digits}`;
 }

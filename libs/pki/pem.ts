@@ -29,7 +29,10 @@ export function spkiSha256(certificate: X509Certificate): string {
 
 function readCertificate(source: string | Uint8Array): X509Certificate {
   try {
-    return new X509Certificate(source);
+    const certificate = new X509Certificate(source);
+    // The key is decoded on first use: do it where a failure is told apart from a bug.
+    void certificate.publicKey;
+    return certificate;
   } catch (cause) {
     throw new FairleadError('CERTIFICATE_REFUSED', 'this is not an X.509 certificate', { cause });
   }

@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { isIP, type AddressInfo } from 'node:net';
+import { connect, createServer, type PeerCertificate as TlsPeer, type TLSSocket } from 'node:tls';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  checkCsr,
+  createCsr,
+  createIssuing,
+  createRoot,
+  generatePrivateKey,
+  issueIdentity,
+  issueServing,
+  readPeerCertificate,
+  type Authority,
+  type SpiffeId,
+} from './index.js';
+
+const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
+const agentId: SpiffeId = {
+  kind: 'agent',
+  trustDomain: 'fairlead.local',
+  clusterId: '7b0c6f4e-2f5a-4c7e-9a57-8f1f4b1c2d3e',
+};
+
+interface Holder {
+  readonly key: string;
+  readonly cert: string;
+}
+
+let root: Authority;
+let issuing: Authority;
+let server: Holder;
+let agent: Holder;
+
+beforeAll(async () => {
+  root = await createRoot({ commonName: 'root', ...validity });
+  issuing = await createIssuing(root, { commonName: 'issuing', ...validity });
+  const serverKey = await generatePrivateKey();
+  const names = ['127.0.0.1', 'localhost'];
+  const serverCsr = await checkCsr(await createCsr(serverKey));
+  server = holder(serverKey, (await issueServing(issuing, { csr: serverCsr, names, ...validity })).certificatePem);
+  const agentKey = await generatePrivateKey();
+  const agentCsr = await checkCsr(await createCsr(agentKey));
+  agent = holder(agentKey, (await issueIdentity(issuing, { csr: agentCsr, id: agentId, ...validity })).certificatePem);
+});
+
+const holder = (key: string, leaf: string): Holder => ({ key, cert: leaf + issuing.certificatePem });
+
+/** One TLS 1.3 handshake with client certificates required; what the server saw of the client. */
+async function handshake(client: Holder, ca: string, host = 'localhost'): Promise<TlsPeer> {
+  const listener = createServer({ ...server, ca: root.certificatePem, requestCert: true, minVersion: 'TLSv1.3' });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const socket = connect({
+    ...client,
+    ca,
+    host: '127.0.0.1',
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    port: (listener.address() as AddressInfo).port,
+  });
+  try {
+    const failed = once(listener, 'tlsClientError').then(([error]) => Promise.reject(error as Error));
+    const accepted = once(listener, 'secureConnection');
+    const [[seen]] = (await Promise.all([Promise.race([accepted, failed]), once(socket, 'secureConnect')])) as [
+      [TLSSocket],
+      unknown,
+    ];
+    return seen.getPeerCertificate(true);
+  } finally {
+    socket.destroy();
+    listener.close();
+  }
+}
+
+describe("Node's own TLS", () => {
+  it('verifies both sides, and the identity reads from what it hands over', async () => {
+    const peer = await handshake(agent, root.certificatePem);
+    expect(readPeerCertificate(peer.raw)).toMatchObject({ id: agentId });
+  });
+
+  it('verifies an address in the certificate too', async () => {
+    await expect(handshake(agent, root.certificatePem, '127.0.0.1')).resolves.toBeDefined();
+  });
+
+  it('refuses another root and another name', async () => {
+    const other = await createRoot({ commonName: 'root', ...validity });
+    await expect(handshake(agent, other.certificatePem)).rejects.toThrow(/certificate/);
+    await expect(handshake(agent, root.certificatePem, 'elsewhere.example')).rejects.toThrow(/altnames/);
+  });
+
+  it('refuses a serving certificate as a client', async () => {
+    await expect(handshake(server, root.certificatePem)).rejects.toThrow(/hang up/);
+  });
+});
