@@ -6,8 +6,16 @@ export { TestbedError } from './errors.js';
 export { type Log } from './log.js';
 export { findBinary, type Binary } from './binaries/find-binary.js';
 export { type BinaryName } from './binaries/catalog.js';
-export { startNats, type NatsInfo, type NatsOptions } from './components/nats.js';
-export { startPostgres, type PostgresInfo, type PostgresOptions } from './components/postgres.js';
-export { startKubernetes, type KubeInfo, type KubeOptions } from './components/kubernetes.js';
-export { type Running } from './components/running.js';
+export { startNats } from './components/nats.js';
+export { startPostgres } from './components/postgres.js';
+export { startKubernetes } from './components/kubernetes.js';
+export type {
+  KubeInfo,
+  KubeOptions,
+  NatsInfo,
+  NatsOptions,
+  PostgresInfo,
+  PostgresOptions,
+  Running,
+} from './components/contract.js';
 export { freePort } from './process/ports.js';

@@ -3,13 +3,14 @@ import { logToStderr, type Log } from '../log.js';
 import { readSettings, type Settings } from '../settings.js';
 import { COMPONENTS, type BinaryName, type Component } from './catalog.js';
 import { fromGoModules } from './go-build.js';
+import { fromRelease } from './release.js';
 import { fromEnvironment, fromPath } from './local-providers.js';
 import type { Binary, BinaryProvider, Context, Probe } from './provider.js';
 
 export type { Binary } from './provider.js';
 
 /** All providers of binaries, in the order they are tried. */
-const BINARY_PROVIDERS: readonly BinaryProvider[] = [fromEnvironment, fromPath, fromGoModules];
+const BINARY_PROVIDERS: readonly BinaryProvider[] = [fromEnvironment, fromPath, fromRelease, fromGoModules];
 
 export interface FindOptions {
   readonly log?: Log | undefined;

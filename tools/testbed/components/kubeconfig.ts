@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { findBinary } from '../binaries/find-binary.js';
 import { TestbedError } from '../errors.js';
-import type { KubeInfo } from './kubernetes.js';
+import type { KubeInfo } from './contract.js';
 import type { KubernetesPki } from './kubernetes-pki.js';
 
 /** The admin's kubeconfig of a test cluster, with everything inlined. JSON is YAML, so every client reads it. */

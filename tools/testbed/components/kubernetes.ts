@@ -2,34 +2,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join, resolve } from 'node:path';
 import { findBinary } from '../binaries/find-binary.js';
-import { logToStderr, type Log } from '../log.js';
-import { readSettings } from '../settings.js';
+import { logToStderr } from '../log.js';
 import { onFreePorts } from './auto-port.js';
+import { chooseServer } from './choose-server.js';
+import type { KubeInfo, KubeOptions, Running } from './contract.js';
 import { apiserverArgs, etcdArgs } from './kubernetes-args.js';
 import { externalCluster, kubeconfigFor } from './kubeconfig.js';
 import { ensurePki, type KubernetesPki } from './kubernetes-pki.js';
-import { pointTo, runServer, untilReady, type Launch, type Running } from './running.js';
-
-export interface KubeInfo {
-  readonly url: string;
-  readonly caPem: string;
-  /** Mode 0600, in the data directory. */
-  readonly adminKubeconfigPath: string;
-  /** As the server says it: v1.34.4. */
-  readonly version: string;
-}
-
-export interface KubeOptions {
-  /** Holds keys (`pki/`), etcd's data, the admin's kubeconfig and the logs; made when absent. */
-  readonly dataDir: string;
-  /** 0 or absent: any free port. */
-  readonly apiPort?: number;
-  readonly etcdPort?: number;
-  readonly log?: Log;
-  readonly signal?: AbortSignal;
-  /** True makes etcd fsync: slower, and safe against a machine that stops. Default false. */
-  readonly durable?: boolean;
-}
+import { pointTo, runServer, untilReady, type Launch } from './running.js';
 
 // A cold start on two busy cores takes some 15 s; an API server that needs longer is usually one that never will.
 const READY_TIMEOUT_MS = 120_000;
@@ -40,13 +20,14 @@ const READY_TIMEOUT_MS = 120_000;
  */
 export async function startKubernetes(options: KubeOptions): Promise<Running<KubeInfo>> {
   const log = options.log ?? logToStderr;
-  const settings = readSettings();
-  const kubeconfig = process.env['FAIRLEAD_TESTBED_KUBECONFIG'];
-  if (kubeconfig && settings.providers.includes('env')) {
-    const info = await externalCluster(kubeconfig);
-    log(`kubernetes: ${new URL(info.url).host}, from FAIRLEAD_TESTBED_KUBECONFIG`);
-    return pointTo(info, 'the cluster of FAIRLEAD_TESTBED_KUBECONFIG');
+  const variable = 'FAIRLEAD_TESTBED_KUBECONFIG';
+  const chosen = await chooseServer({ what: 'Kubernetes', variable, dockerByDefault: true });
+  if (chosen.kind === 'env') {
+    const info = await externalCluster(chosen.address);
+    log(`kubernetes: ${new URL(info.url).host} (env: ${variable} names it)`);
+    return pointTo(info, `the cluster of ${variable}`);
   }
+  if (chosen.kind === 'docker') return (await import('../docker/kubernetes.js')).startK3sContainer(options);
   const etcd = await findBinary('etcd', options);
   const apiserver = await findBinary('kube-apiserver', options);
   const programs = { etcd: etcd.path, apiserver: apiserver.path, version: `v${apiserver.version}` };

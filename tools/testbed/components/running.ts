@@ -1,22 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TestbedError } from '../errors.js';
-import { launch, type Child, type Exit, type LaunchOptions } from '../process/launch.js';
+import { launch, type Child, type LaunchOptions } from '../process/launch.js';
 import { claimDataDir, recordChildren, releaseDataDir } from '../process/ownership.js';
-
-/** A component that runs. Dispose of it, or call `stop`, when done. */
-export interface Running<T> extends AsyncDisposable {
-  readonly info: T;
-  /** The server's process; for Kubernetes the API server's. Undefined when the testbed did not start it, or in a container. */
-  readonly pid?: number;
-  /** Stops in order and waits until it is gone; a server that does not stop in 10 s is killed. Does nothing the second time. */
-  stop(): Promise<void>;
-  /** Sends a signal to every process of the component, by pid. Throws TestbedError when the testbed did not start it. */
-  kill(signal: NodeJS.Signals): void;
-  /** Stops what still runs and starts again on the same port and data; resolves when it is ready. `exited` is then a new promise. */
-  restart(): Promise<void>;
-  /** Resolves when the first process of the component ends, for whatever reason. */
-  readonly exited: Promise<Exit>;
-}
+import type { Running } from './contract.js';
 
 export type Launch = (options: LaunchOptions) => Promise<Child>;
 

@@ -29,7 +29,7 @@ export async function claimDataDir(dataDir: string, mode = 0o700): Promise<void>
     throw new TestbedError(`${dataDir} is in use: ${names} runs on it, started by pid ${before.owner.pid}`);
   }
   // Last started, first stopped: kube-apiserver before its etcd.
-  for (const orphan of live.reverse()) await endProcess(orphan, orphan.stopSignal, ORPHAN_GRACE_MS);
+  for (const orphan of live.toReversed()) await endProcess(orphan, orphan.stopSignal, ORPHAN_GRACE_MS);
 }
 
 /** Records the running servers of a data directory, so that a later start can tell an orphan from a server in use. */

@@ -1,0 +1,75 @@
+import type { Log } from '../log.js';
+import type { Exit } from '../process/launch.js';
+
+/** A component that runs. Dispose of it, or call `stop`, when done. */
+export interface Running<T> extends AsyncDisposable {
+  readonly info: T;
+  /** The server's process; for Kubernetes the API server's. Undefined when the testbed did not start it, or in a container. */
+  readonly pid?: number;
+  /** Stops in order and waits until it is gone; a server that does not stop in 10 s is killed. Does nothing the second time. */
+  stop(): Promise<void>;
+  /** Sends a signal to every process of the component, by pid. Throws TestbedError when the testbed did not start it. */
+  kill(signal: NodeJS.Signals): void;
+  /** Stops what still runs and starts again on the same port and data; resolves when it is ready. `exited` is then a new promise. */
+  restart(): Promise<void>;
+  /** Resolves when the first process of the component ends, for whatever reason. */
+  readonly exited: Promise<Exit>;
+}
+
+export interface NatsInfo {
+  readonly url: string;
+  readonly port: number;
+  /** Absent when the address came from the environment. */
+  readonly monitorUrl?: string;
+}
+
+export interface NatsOptions {
+  /** Holds configuration, JetStream's files and the server's log; made when absent. */
+  readonly dataDir: string;
+  /** 0 or absent: any free port. */
+  readonly port?: number | undefined;
+  /** Text for the server's configuration, for example an `authorization {}` block. */
+  readonly authorizationConfig?: string | undefined;
+  readonly log?: Log | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** JetStream's limit on disk, in bytes. */
+  readonly maxStoreBytes?: number | undefined;
+}
+
+export interface PostgresInfo {
+  /** postgres://…, a superuser's, on 127.0.0.1 unless it came from the environment. */
+  readonly adminUrl: string;
+  readonly port: number;
+}
+
+export interface PostgresOptions {
+  /** Holds the cluster, the superuser's password and the server's log; made when absent. */
+  readonly dataDir: string;
+  /** 0 or absent: any free port. */
+  readonly port?: number | undefined;
+  readonly log?: Log | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** False skips fsync: faster, and still safe against a killed server, not against a machine that stops. Default true. */
+  readonly durable?: boolean | undefined;
+}
+
+export interface KubeInfo {
+  readonly url: string;
+  readonly caPem: string;
+  /** Mode 0600, in the data directory. */
+  readonly adminKubeconfigPath: string;
+  /** As the server says it: v1.34.4. */
+  readonly version: string;
+}
+
+export interface KubeOptions {
+  /** Holds keys (`pki/`), etcd's data, the admin's kubeconfig and the logs; made when absent. */
+  readonly dataDir: string;
+  /** 0 or absent: any free port. */
+  readonly apiPort?: number | undefined;
+  readonly etcdPort?: number | undefined;
+  readonly log?: Log | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** True makes etcd fsync: slower, and safe against a machine that stops. Default false. */
+  readonly durable?: boolean | undefined;
+}
