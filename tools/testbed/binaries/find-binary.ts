@@ -50,7 +50,7 @@ export async function choose(
   for (const provider of providers) {
     const probe = await provider.probe(component, context);
     // What is here already wins over what would have to be fetched or built, wherever the latter stands in the order.
-    if (probe.state === 'ready') return chosen(component, probe.binary, context.log);
+    if (probe.state === 'ready') return chosen(component, probe.binary, context.log, passedOver(probes));
     probes.push({ provider, probe });
   }
   const failures: string[] = [];
@@ -60,7 +60,7 @@ export async function choose(
       continue;
     }
     try {
-      return chosen(component, await provider.obtain(component, context), context.log);
+      return chosen(component, await provider.obtain(component, context), context.log, []);
     } catch (error) {
       context.signal?.throwIfAborted();
       failures.push(`${provider.name}: ${messageOf(error)}`);
@@ -70,8 +70,16 @@ export async function choose(
   throw nothingWorks(component, failures, providers);
 }
 
-function chosen(component: Component, binary: Binary, log: Log): Binary {
-  log(`${component.name} ${binary.version}: ${binary.path} (${binary.provider}: ${binary.why})`);
+/** Why earlier providers were not used, where there is more to say than that a variable is not set. */
+function passedOver(probes: readonly { provider: BinaryProvider; probe: Probe }[]): string[] {
+  return probes.flatMap(({ provider, probe }) =>
+    probe.state === 'no' && provider.name !== 'env' ? [`not ${provider.name}: ${probe.why}`] : [],
+  );
+}
+
+function chosen(component: Component, binary: Binary, log: Log, passed: readonly string[]): Binary {
+  const why = [`${binary.provider}: ${binary.why}`, ...passed].join('; ');
+  log(`${component.name} ${binary.version}: ${binary.path} (${why})`);
   return binary;
 }
 

