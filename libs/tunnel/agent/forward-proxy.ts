@@ -1,0 +1,104 @@
+import { request } from 'node:http';
+import { connect as netConnect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as tlsConnect } from 'node:tls';
+import { FairleadError, messageOf } from '@fairlead/errors';
+
+/** Where to and how: directly, or across an HTTP proxy of the network's own. */
+export interface ProxySettings {
+  /** `http://[user:password@]host:port` or `https://…`; absent: dial directly. */
+  readonly httpsProxy?: string;
+  /** Hosts dialled directly: names, domain suffixes, addresses, `*`; each may end in `:port`. */
+  readonly noProxy: readonly string[];
+}
+
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+export function parseEndpoint(hostPort: string): Endpoint {
+  const at = hostPort.lastIndexOf(':');
+  const port = Number(hostPort.slice(at + 1));
+  const host = hostPort.slice(0, at).replace(/^\[|\]$/g, '');
+  if (at < 1 || host === '' || !Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw new FairleadError('INVALID_ARGUMENT', `"${hostPort}" is not host:port`);
+  }
+  return { host, port };
+}
+
+/** Is this host exempt from the proxy? The rules of curl and Go: exact name, suffix with or without a dot, `*`, a port. */
+export function isExempt({ host, port }: Endpoint, noProxy: readonly string[]): boolean {
+  return noProxy.some((entry) => {
+    const [, pattern = '', onlyPort] = /^(.*?)(?::(\d+))?$/.exec(entry.trim().toLowerCase()) ?? [];
+    if (pattern === '' || (onlyPort !== undefined && Number(onlyPort) !== port)) return false;
+    if (pattern === '*') return true;
+    const suffix = pattern.replace(/^\*?\./, '');
+    const name = host.toLowerCase();
+    return name === suffix || name.endsWith(`.${suffix}`);
+  });
+}
+
+/** A plain connection to the endpoint, through the proxy where the settings say so. UNAVAILABLE if there is none. */
+export async function dial(endpoint: Endpoint, settings: ProxySettings, signal: AbortSignal): Promise<Duplex> {
+  if (settings.httpsProxy === undefined || isExempt(endpoint, settings.noProxy)) return dialDirectly(endpoint, signal);
+  return dialThrough(new URL(settings.httpsProxy), endpoint, signal);
+}
+
+function dialDirectly({ host, port }: Endpoint, signal: AbortSignal): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const socket = netConnect({ host, port, noDelay: true, keepAlive: true });
+    const onAbort = (): void => void socket.destroy(new Error('it took too long'));
+    signal.addEventListener('abort', onAbort, { once: true });
+    socket.once('connect', () => {
+      signal.removeEventListener('abort', onAbort);
+      socket.off('error', onError);
+      resolve(socket);
+    });
+    const onError = (error: Error): void => reject(unreachable(`${host}:${port}`, error));
+    socket.once('error', onError);
+  });
+}
+
+/** HTTP CONNECT (RFC 9110 9.3.6). Credentials of the proxy's URL go to the proxy only, and into no message. */
+function dialThrough(proxy: URL, { host, port }: Endpoint, signal: AbortSignal): Promise<Duplex> {
+  const target = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const proxyPort = Number(proxy.port || (proxy.protocol === 'https:' ? 443 : 80));
+  return new Promise((resolve, reject) => {
+    const connecting = request({
+      method: 'CONNECT',
+      path: target,
+      headers: { host: target, ...authorization(proxy) },
+      signal,
+      agent: false,
+      createConnection: () =>
+        proxy.protocol === 'https:'
+          ? tlsConnect({ host: proxy.hostname, port: proxyPort, servername: proxy.hostname })
+          : netConnect({ host: proxy.hostname, port: proxyPort, noDelay: true }),
+    });
+    connecting.once('connect', (response, socket, head) => {
+      if (response.statusCode !== 200 || head.length > 0) {
+        socket.destroy();
+        reject(unreachable(target, new Error(`the proxy ${proxy.host} answered ${response.statusCode}`)));
+        return;
+      }
+      resolve(socket);
+    });
+    connecting.once('response', (response) => {
+      response.destroy();
+      reject(unreachable(target, new Error(`the proxy ${proxy.host} answered ${response.statusCode} to CONNECT`)));
+    });
+    connecting.once('error', (error) => reject(unreachable(`${target} through the proxy ${proxy.host}`, error)));
+    connecting.end();
+  });
+}
+
+function authorization(proxy: URL): Record<string, string> {
+  if (proxy.username === '') return {};
+  const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` };
+}
+
+function unreachable(target: string, error: unknown): FairleadError {
+  return new FairleadError('UNAVAILABLE', `cannot reach ${target}: ${messageOf(error)}`, { cause: error });
+}

@@ -1,0 +1,141 @@
+import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import { connect as tlsConnect, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { createClient, type Client } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { FairleadError, messageOf } from '@fairlead/errors';
+import { readPeerCertificate } from '@fairlead/pki';
+import { AgentLinkService } from '@fairlead/proto';
+import {
+  TUNNEL_PATH,
+  TUNNEL_SESSION_OPTIONS,
+  keepAlive,
+  requestGrpcStream,
+  widenConnectionWindow,
+  type KeepaliveOptions,
+} from '../link/index.js';
+import { dial, type Endpoint, type ProxySettings } from './forward-proxy.js';
+
+/** How far the agent trusts what it dials. */
+export type Trust =
+  /** Only to fetch the public discovery document, which is then checked against a pin. Nothing secret is sent. */
+  | { readonly kind: 'discovery' }
+  /** The chain must end in one of these roots, and its leaf must be a gateway of the trust domain. No system roots. */
+  | { readonly kind: 'roots'; readonly rootsPem: readonly string[]; readonly trustDomain: string };
+
+export interface ClientIdentity {
+  readonly keyPem: string;
+  readonly chainPem: readonly string[];
+}
+
+export interface DialOptions {
+  readonly endpoint: Endpoint;
+  readonly proxy: ProxySettings;
+  readonly trust: Trust;
+  readonly identity?: ClientIdentity;
+  readonly signal: AbortSignal;
+  readonly keepalive?: KeepaliveOptions;
+}
+
+const DIAL_TIMEOUT_MS = 10_000;
+
+/** One HTTP/2 session to a gateway: ordinary calls through ConnectRPC, tunnels straight on its streams. */
+export interface GatewayConnection extends Disposable {
+  readonly rpc: Client<typeof AgentLinkService>;
+  readonly http2: ClientHttp2Session;
+  /** Begins a Tunnel call. */
+  tunnel(): ClientHttp2Stream;
+}
+
+/** Dials, verifies, and speaks HTTP/2. UNAVAILABLE: not reached; UNTRUSTED_PEER: reached somebody else. */
+export async function connectToGateway(options: DialOptions): Promise<GatewayConnection> {
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(DIAL_TIMEOUT_MS)]);
+  const socket = await secure(await dial(options.endpoint, options.proxy, signal), options, signal);
+  const authority = `https://${options.endpoint.host.includes(':') ? `[${options.endpoint.host}]` : options.endpoint.host}:${options.endpoint.port}`;
+  const http2 = connect(authority, { ...TUNNEL_SESSION_OPTIONS, createConnection: () => socket });
+  // Who uses the session learns of its end by 'close'; an error without a listener would end the process.
+  http2.on('error', () => undefined);
+  widenConnectionWindow(http2);
+  keepAlive(http2, options.keepalive);
+  const transport = createGrpcTransport({ baseUrl: authority, sessionManager: onSession(authority, http2) });
+  return {
+    rpc: createClient(AgentLinkService, transport),
+    http2,
+    tunnel: () => requestGrpcStream(http2, TUNNEL_PATH),
+    [Symbol.dispose]: () => http2.destroy(),
+  };
+}
+
+/** ConnectRPC's view of our session: it may open streams on it, and owns nothing. */
+function onSession(authority: string, http2: ClientHttp2Session) {
+  return {
+    authority,
+    request: (method: string, path: string, headers: Record<string, unknown>, options: object) =>
+      Promise.resolve(http2.request({ ...headers, ':method': method, ':path': path } as never, options)),
+    notifyResponseByteRead: () => undefined,
+  };
+}
+
+function secure(plain: NodeJS.ReadWriteStream, options: DialOptions, signal: AbortSignal): Promise<TLSSocket> {
+  const { trust, identity, endpoint } = options;
+  const where = `${endpoint.host}:${endpoint.port}`;
+  return new Promise((resolve, reject) => {
+    const socket = tlsConnect({
+      socket: plain as never,
+      minVersion: 'TLSv1.3',
+      ALPNProtocols: ['h2'],
+      ...(identity ? { key: identity.keyPem, cert: identity.chainPem.join('\n') } : {}),
+      ...(trust.kind === 'roots'
+        ? {
+            ca: [...trust.rootsPem],
+            checkServerIdentity: (_: string, peer: PeerCertificate) => checkGateway(peer, trust.trustDomain),
+          }
+        : { rejectUnauthorized: false }),
+    });
+    const onAbort = (): void =>
+      void socket.destroy(new FairleadError('UNAVAILABLE', `${where} did not answer in time`));
+    signal.addEventListener('abort', onAbort, { once: true });
+    const onError = (error: Error): void => {
+      signal.removeEventListener('abort', onAbort);
+      reject(asTrustError(error, where));
+    };
+    socket.once('error', onError);
+    socket.once('close', () => onError(new FairleadError('UNAVAILABLE', `${where} closed the connection`)));
+    socket.once('secureConnect', () => {
+      signal.removeEventListener('abort', onAbort);
+      socket.off('error', onError);
+      if (socket.alpnProtocol === 'h2') resolve(socket);
+      else
+        onError(
+          new FairleadError(
+            'UNTRUSTED_PEER',
+            `${where} does not speak HTTP/2: it is no gateway, or TLS is intercepted`,
+          ),
+        );
+    });
+  });
+}
+
+/** Runs only after the chain was verified against the pinned roots. */
+function checkGateway(peer: PeerCertificate, trustDomain: string): Error | undefined {
+  try {
+    const { id } = readPeerCertificate(peer.raw);
+    if (id.kind === 'gateway' && id.trustDomain === trustDomain) return undefined;
+    return new FairleadError('UNTRUSTED_PEER', 'the certificate is valid but is not a gateway’s');
+  } catch (error) {
+    return new FairleadError('UNTRUSTED_PEER', messageOf(error), { cause: error });
+  }
+}
+
+/** OpenSSL's verification codes, as far as they mean "somebody else". */
+const NOT_TRUSTED =
+  /^(?:SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_|ERR_TLS_CERT|INVALID_(?:CA|PURPOSE)|PATH_LENGTH)/;
+
+function asTrustError(error: Error, where: string): FairleadError {
+  if (error instanceof FairleadError) return error;
+  const code = 'code' in error ? String(error.code) : '';
+  if (NOT_TRUSTED.test(code)) {
+    const message = `${where} could not prove that it is a gateway of this installation (${code}); nothing secret was sent`;
+    return new FairleadError('UNTRUSTED_PEER', message, { cause: error });
+  }
+  return new FairleadError('UNAVAILABLE', `TLS with ${where} failed: ${messageOf(error)}`, { cause: error });
+}

@@ -1,0 +1,135 @@
+import { FairleadError, toFairleadError } from '@fairlead/errors';
+import type { Logger } from '@fairlead/observability';
+import type { ControlRequest, ControlResponse, Welcome } from '@fairlead/proto';
+import { LIMITS, PROTOCOL_VERSION } from '../core/index.js';
+import { fromConnectError } from '../link/index.js';
+import type { AgentFacts } from './enrol.js';
+import type { GatewayConnection } from './gateway-connection.js';
+import { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';
+
+export interface LinkOptions extends AcceptorOptions {
+  readonly connection: GatewayConnection;
+  readonly agentInstance: string;
+  readonly facts: AgentFacts;
+  readonly logger: Logger;
+}
+
+const WELCOME_TIMEOUT_MS = 15_000;
+/** Tunnels kept ready while nothing happens. */
+const SPARE_TUNNELS = 1;
+
+/** One established link: a Control call, and parked tunnels that refill themselves. */
+export class Link {
+  readonly welcome: Welcome;
+  /** Resolves with the cause when the link is over, whatever ended it. */
+  readonly ended: Promise<FairleadError>;
+  readonly #options: LinkOptions;
+  #parked = 0;
+  #inUse = 0;
+  #draining = false;
+  readonly #onDrain: (deadlineMs: number) => void;
+
+  private constructor(
+    options: LinkOptions,
+    welcome: Welcome,
+    messages: AsyncIterator<ControlResponse>,
+    onDrain: (deadlineMs: number) => void,
+  ) {
+    this.#options = options;
+    this.#onDrain = onDrain;
+    this.welcome = welcome;
+    this.ended = this.#follow(messages);
+    this.#refill(SPARE_TUNNELS);
+  }
+
+  /** Says Hello and waits for Welcome. Rejects with the gateway's refusal, or UNAVAILABLE. */
+  static async establish(options: LinkOptions, onDrain: (deadlineMs: number) => void): Promise<Link> {
+    const messages = options.connection.rpc.control(hello(options))[Symbol.asyncIterator]();
+    const late = AbortSignal.timeout(WELCOME_TIMEOUT_MS);
+    const onLate = (): void => options.connection.http2.destroy();
+    late.addEventListener('abort', onLate, { once: true });
+    try {
+      const first = await messages.next();
+      const message = first.done ? undefined : first.value.message;
+      if (message?.case !== 'welcome')
+        throw new FairleadError('PROTOCOL_ERROR', 'the gateway did not begin with Welcome');
+      return new Link(options, message.value, messages, onDrain);
+    } catch (error) {
+      throw fromConnectError(error);
+    } finally {
+      late.removeEventListener('abort', onLate);
+    }
+  }
+
+  get inUse(): number {
+    return this.#inUse;
+  }
+
+  close(): void {
+    this.#options.connection.http2.destroy();
+  }
+
+  async #follow(messages: AsyncIterator<ControlResponse>): Promise<FairleadError> {
+    try {
+      for (;;) {
+        const next = await messages.next();
+        if (next.done) return new FairleadError('UNAVAILABLE', 'the gateway ended the link');
+        this.#obey(next.value);
+      }
+    } catch (error) {
+      return fromConnectError(error);
+    } finally {
+      this.close();
+    }
+  }
+
+  #obey({ message }: ControlResponse): void {
+    if (message.case === 'openTunnels') this.#refill(this.#parked + Math.min(message.value.count, LIMITS.waitingOpens));
+    if (message.case === 'drain') {
+      this.#draining = true;
+      this.#onDrain(message.value.deadlineMs);
+    }
+  }
+
+  #refill(wanted: number): void {
+    while (this.#parked < wanted && this.#parked + this.#inUse < LIMITS.tunnelsPerLink && this.#usable) this.#park();
+  }
+
+  get #usable(): boolean {
+    const { http2 } = this.#options.connection;
+    return !this.#draining && !http2.destroyed && !http2.closed;
+  }
+
+  #park(): void {
+    const { connection, used } = acceptTunnel(this.#options.connection.tunnel(), this.#options);
+    this.#parked += 1;
+    let open = false;
+    connection.once('close', () => {
+      if (open) this.#inUse -= 1;
+    });
+    used.then(
+      () => {
+        this.#parked -= 1;
+        open = !connection.destroyed;
+        if (open) this.#inUse += 1;
+        // A tunnel that ended while parked is replaced by the next request of the gateway, not at once: a gateway that
+        // refuses tunnels must not be answered with a storm of them.
+        if (open) this.#refill(SPARE_TUNNELS);
+      },
+      (error: unknown) => this.#options.logger.error('tunnel.park.failed', { err: toFairleadError(error) }),
+    );
+  }
+}
+
+/** Our side of Control: Hello, and then nothing until the link ends. */
+async function* hello({ agentInstance, facts, connection }: LinkOptions): AsyncGenerator<ControlRequest> {
+  const value = {
+    $typeName: 'fairlead.link.v1.Hello' as const,
+    agentInstance,
+    protocolVersion: PROTOCOL_VERSION,
+    maxTunnels: LIMITS.tunnelsPerLink,
+    facts: { $typeName: 'fairlead.link.v1.Facts' as const, ...facts },
+  };
+  yield { $typeName: 'fairlead.link.v1.ControlRequest', message: { case: 'hello', value } };
+  await new Promise<void>((resolve) => connection.http2.once('close', resolve));
+}

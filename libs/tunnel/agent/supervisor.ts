@@ -1,0 +1,198 @@
+import { fullJitterMs, systemClock, type Clock } from '@fairlead/clock';
+import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
+import type { Check, Logger } from '@fairlead/observability';
+import { X509Certificate, randomUUID } from 'node:crypto';
+import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import { renew, type AgentFacts } from './enrol.js';
+import { connectToGateway, type GatewayConnection } from './gateway-connection.js';
+import type { Endpoint, ProxySettings } from './forward-proxy.js';
+import type { KubeApiProxy } from './kube-api-proxy.js';
+import { Link } from './link.js';
+
+export interface SupervisorOptions {
+  readonly identity: AgentIdentity;
+  readonly store: IdentityStore;
+  readonly endpoints: readonly Endpoint[];
+  readonly proxy: ProxySettings;
+  /** Links to keep, each to another replica. */
+  readonly links: number;
+  readonly facts: AgentFacts;
+  readonly kubeApi: KubeApiProxy;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}
+
+const RETRY = { baseMs: 250, capMs: 20_000 };
+/** After a refusal that only a person can lift, or when every dial reaches a replica that is linked already. */
+const SLOW_RETRY_MS = 60_000;
+const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'CERTIFICATE_REFUSED',
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'INVALID_ARGUMENT',
+]);
+/** Dials that may reach an already linked replica before the agent calls itself degraded. */
+const SAME_REPLICA_DIALS = 6;
+
+/** Keeps an agent linked to as many distinct replicas as asked for, for as long as it lives. */
+export class LinkSupervisor {
+  readonly #options: SupervisorOptions;
+  readonly #clock: Clock;
+  readonly #agentInstance = randomUUID();
+  readonly #links = new Map<string, Link>();
+  readonly #dialling = new Map<string, number>();
+  #identity: AgentIdentity;
+  #degraded = false;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#identity = options.identity;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Runs until the signal; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const slots = Array.from({ length: this.#options.links }, () => this.#keepOne(signal));
+    await Promise.all([...slots, this.#renewInTime(signal)]);
+  }
+
+  readiness(): readonly Check[] {
+    const { links } = this.#options;
+    const detail = `${this.#links.size} of ${links} links${this.#degraded ? '; degraded: every dial reaches the same replica' : ''}`;
+    return [{ name: 'links', ok: this.#links.size > 0, detail }];
+  }
+
+  async #keepOne(signal: AbortSignal): Promise<void> {
+    let sameReplica = 0;
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      const outcome = await this.#linkOnce(attempt, signal);
+      if (signal.aborted) return;
+      if (outcome.kind === 'lived') attempt = -1;
+      sameReplica = outcome.kind === 'same-replica' ? sameReplica + 1 : 0;
+      this.#degraded = sameReplica >= SAME_REPLICA_DIALS;
+      const waitMs =
+        outcome.kind === 'refused' || this.#degraded
+          ? SLOW_RETRY_MS * (0.5 + Math.random())
+          : fullJitterMs(attempt + 1, RETRY);
+      await this.#clock.sleep(waitMs, signal).catch(() => undefined);
+    }
+  }
+
+  async #linkOnce(
+    attempt: number,
+    signal: AbortSignal,
+  ): Promise<{ kind: 'lived' | 'failed' | 'refused' | 'same-replica' }> {
+    const { logger } = this.#options;
+    const endpoint = this.#pickEndpoint();
+    const name = `${endpoint.host}:${endpoint.port}`;
+    this.#dialling.set(name, (this.#dialling.get(name) ?? 0) + 1);
+    try {
+      using connection = await this.#dial(endpoint, signal);
+      let drained = (): void => undefined;
+      const drain = new Promise<void>((resolve) => (drained = resolve));
+      const link = await this.#establish(connection, () => drained());
+      const { gatewayInstance, gatewayId } = link.welcome;
+      if (this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
+      this.#links.set(gatewayInstance, link);
+      logger.info('link.established', { gateway: gatewayId, endpoint: name, links: this.#links.size });
+      const cause = await Promise.race([link.ended, drain.then(() => null), aborted(signal)]);
+      this.#links.delete(gatewayInstance);
+      if (cause)
+        logger.warn('link.lost', { gateway: gatewayId, endpoint: name, code: cause.code, reason: cause.message });
+      else await this.#leaveGently(link, gatewayId, signal);
+      return { kind: 'lived' };
+    } catch (error) {
+      return { kind: this.#logFailure(name, attempt, toFairleadError(error)) };
+    } finally {
+      this.#dialling.set(name, (this.#dialling.get(name) ?? 1) - 1);
+    }
+  }
+
+  /** A replica that drains is left only when its tunnels are done; meanwhile another slot-filling dial has begun. */
+  async #leaveGently(link: Link, gatewayId: string, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    this.#options.logger.info('link.draining', { gateway: gatewayId });
+    const replacement = this.#linkOnce(0, signal);
+    while (link.inUse > 0 && !signal.aborted) {
+      const over = await Promise.race([link.ended.then(() => true), this.#clock.sleep(100).then(() => false)]);
+      if (over) break;
+    }
+    link.close();
+    await replacement;
+  }
+
+  #logFailure(endpoint: string, attempt: number, failure: FairleadError): 'failed' | 'refused' {
+    const permanent = PERMANENT.has(failure.code);
+    const level = permanent || failure.code === 'UNTRUSTED_PEER' ? 'error' : 'warn';
+    this.#options.logger.log(level, 'link.failed', { endpoint, attempt, code: failure.code, reason: failure.message });
+    return permanent ? 'refused' : 'failed';
+  }
+
+  /** The endpoint fewest of our links use or try; at random among equals. */
+  #pickEndpoint(): Endpoint {
+    const load = (endpoint: Endpoint): number => this.#dialling.get(`${endpoint.host}:${endpoint.port}`) ?? 0;
+    const shuffled = this.#options.endpoints.map((endpoint) => ({ endpoint, order: Math.random() }));
+    shuffled.sort((a, b) => load(a.endpoint) - load(b.endpoint) || a.order - b.order);
+    return (shuffled[0] as { endpoint: Endpoint }).endpoint;
+  }
+
+  #dial(endpoint: Endpoint, signal: AbortSignal): Promise<GatewayConnection> {
+    const { proxy } = this.#options;
+    const { rootsPem, trustDomain } = this.#identity;
+    return connectToGateway({
+      endpoint,
+      proxy,
+      signal,
+      identity: this.#identity,
+      trust: { kind: 'roots', rootsPem, trustDomain },
+    });
+  }
+
+  #establish(connection: GatewayConnection, onDrain: () => void): Promise<Link> {
+    const { clusterId, generation } = this.#identity;
+    const { facts, kubeApi, logger } = this.#options;
+    return Link.establish(
+      { connection, agentInstance: this.#agentInstance, facts, kubeApi, logger, clusterId, generation },
+      onDrain,
+    );
+  }
+
+  /** At two thirds of the certificate's life, over any link; links that stand are not touched. */
+  async #renewInTime(signal: AbortSignal): Promise<void> {
+    for (let attempt = 0; !signal.aborted;) {
+      const waitMs = attempt === 0 ? this.#untilRenewalMs() : fullJitterMs(attempt, { baseMs: 1_000, capMs: 60_000 });
+      await this.#clock.sleep(waitMs, signal).catch(() => undefined);
+      if (signal.aborted || this.#untilRenewalMs() > 0) continue;
+      try {
+        using connection = await this.#dial(this.#pickEndpoint(), signal);
+        const renewed = await renew(connection, this.#identity, signal);
+        await this.#options.store.saveIdentity(renewed);
+        this.#identity = renewed;
+        attempt = 0;
+        this.#options.logger.info('agent.renewed', { notAfter: leafOf(renewed).validTo });
+      } catch (error) {
+        attempt += 1;
+        const failure = toFairleadError(error);
+        this.#options.logger.warn('agent.renewal.failed', { attempt, code: failure.code, reason: failure.message });
+      }
+    }
+  }
+
+  #untilRenewalMs(): number {
+    const { validFrom, validTo } = leafOf(this.#identity);
+    const begin = Date.parse(validFrom);
+    const dueMs = begin + ((Date.parse(validTo) - begin) * 2) / 3 - this.#clock.nowMs();
+    return Math.min(Math.max(dueMs, 0), 24 * 3_600_000);
+  }
+}
+
+function leafOf(identity: AgentIdentity): X509Certificate {
+  return new X509Certificate(identity.chainPem[0] ?? '');
+}
+
+function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    else signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
+}

@@ -1,0 +1,79 @@
+import type { ClientHttp2Stream } from 'node:http2';
+import { FairleadError, assertNever, toFairleadError } from '@fairlead/errors';
+import type { Logger } from '@fairlead/observability';
+import type { Open } from '@fairlead/proto';
+import { assertAcceptable, type TunnelIdentity } from '../core/index.js';
+import { TunnelConnection } from '../link/index.js';
+import type { KubeApiProxy } from './kube-api-proxy.js';
+
+export interface AcceptorOptions {
+  readonly clusterId: string;
+  readonly generation: number;
+  readonly kubeApi: KubeApiProxy;
+  readonly logger: Logger;
+}
+
+export interface ParkedTunnel {
+  readonly connection: TunnelConnection;
+  /** Resolves when an Open has come and was answered, or the tunnel is gone. */
+  readonly used: Promise<void>;
+}
+
+/**
+ * Waits on one Tunnel call for its Open and decides: the cluster and the enrolment must be ours, and the identity one
+ * that may be impersonated. What a gateway says beyond that is not trusted.
+ */
+export function acceptTunnel(stream: ClientHttp2Stream, options: AcceptorOptions): ParkedTunnel {
+  const connection = new TunnelConnection(stream, 'acceptor');
+  const used = new Promise<void>((resolve) => {
+    connection.once('close', resolve);
+    connection.once('open', (open: Open) => {
+      resolve();
+      answer(connection, open, options);
+    });
+  });
+  return { connection, used };
+}
+
+function answer(connection: TunnelConnection, open: Open, options: AcceptorOptions): void {
+  const { clusterId, tunnelId } = open;
+  try {
+    assertOurs(open, options);
+    serve(connection, open, options);
+    options.logger.debug('tunnel.accepted', { tunnelId, kind: open.target.case });
+  } catch (error) {
+    const failure = toFairleadError(error);
+    options.logger.warn('tunnel.refused', { tunnelId, clusterId, code: failure.code, reason: failure.message });
+    connection.refuse(failure);
+  }
+}
+
+function assertOurs(open: Open, { clusterId, generation }: AcceptorOptions): void {
+  if (open.clusterId !== clusterId) {
+    throw new FairleadError('WRONG_CLUSTER', 'the request was meant for another cluster than the one it reached');
+  }
+  if (open.generation > generation) {
+    throw new FairleadError(
+      'NO_SESSION',
+      `this agent holds enrolment ${generation}, which was replaced by ${open.generation}`,
+    );
+  }
+}
+
+function serve(connection: TunnelConnection, { target }: Open, { kubeApi }: AcceptorOptions): void {
+  switch (target.case) {
+    case 'kubeApi': {
+      const identity: TunnelIdentity = target.value;
+      assertAcceptable(identity);
+      connection.accept();
+      kubeApi.serve(connection, identity);
+      return;
+    }
+    case 'tcp':
+      throw new FairleadError('TARGET_REFUSED', 'this agent allows no raw TCP target');
+    case undefined:
+      throw new FairleadError('INVALID_ARGUMENT', 'the Open names no target this agent knows');
+    default:
+      assertNever(target);
+  }
+}

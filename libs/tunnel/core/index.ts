@@ -1,0 +1,15 @@
+export { LIMITS, PROTOCOL_VERSION } from './limits.js';
+export { encodeControl, encodeDataHeader, type ControlKind } from './frame-encoder.js';
+export { FrameDecoder, type FrameSink } from './frame-decoder.js';
+export { PARKED, stepTunnel, type TunnelEvent, type TunnelRole, type TunnelState } from './tunnel-state.js';
+export {
+  asksToImpersonate,
+  fromClient,
+  fromServer,
+  fromTunnel,
+  headerPairs,
+  type RawHeaders,
+} from './request-headers.js';
+export { assertAcceptable, impersonationHeaders, type TunnelIdentity } from './impersonation.js';
+export { isLongRunning, parseKubePath, type KubePath } from './kube-path.js';
+export { toKubeStatus, type Hop, type KubeStatus } from './kube-status.js';

@@ -1,0 +1,46 @@
+/** A request target of the Kubernetes API door. */
+export type KubePath =
+  | {
+      readonly kind: 'cluster';
+      readonly cluster: string;
+      /** Path and query for the kube-apiserver, byte for byte. */ readonly target: string;
+    }
+  | { readonly kind: 'not-a-cluster' }
+  | { readonly kind: 'refused'; readonly why: string };
+
+const PREFIX = /^\/clusters\/([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)(\/.*)?$/;
+const ENCODED_SEPARATOR = /%(?:2f|5c|2e|00)/i;
+
+/**
+ * Splits `/clusters/<name>/<rest>` on the raw request target: nothing is decoded and encoded again, and whatever two
+ * parsers could read differently (dot segments, encoded separators, backslashes) is refused.
+ */
+export function parseKubePath(rawTarget: string): KubePath {
+  const queryAt = rawTarget.indexOf('?');
+  const path = queryAt === -1 ? rawTarget : rawTarget.slice(0, queryAt);
+  const query = queryAt === -1 ? '' : rawTarget.slice(queryAt);
+  if (!path.startsWith('/clusters/')) return { kind: 'not-a-cluster' };
+  if (ENCODED_SEPARATOR.test(path)) return { kind: 'refused', why: 'the path holds an encoded separator or dot' };
+  if (/[\\#\s]/.test(path)) return { kind: 'refused', why: 'the path holds a backslash, a blank or a fragment' };
+  if (path.split('/').some((segment) => segment === '..' || segment === '.')) {
+    return { kind: 'refused', why: 'the path holds a dot segment' };
+  }
+  const match = PREFIX.exec(path);
+  if (!match?.[1]) return { kind: 'not-a-cluster' };
+  return { kind: 'cluster', cluster: match[1], target: `${match[2] ?? '/'}${query}` };
+}
+
+const LONG_RUNNING_SUBRESOURCES = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
+
+/**
+ * Requests without an end of their own, which get no time limit: watches and the subresources that stream
+ * (kube-apiserver's own list, BasicLongRunningRequestCheck).
+ */
+export function isLongRunning(target: string): boolean {
+  const url = new URL(target, 'http://kube-apiserver');
+  const segments = url.pathname.split('/').filter((segment) => segment !== '');
+  const watch = url.searchParams.get('watch');
+  if (watch !== null && watch !== 'false' && watch !== '0') return true;
+  if (segments[2] === 'watch' || segments[3] === 'watch') return true;
+  return segments.some((segment, index) => index >= 4 && LONG_RUNNING_SUBRESOURCES.has(segment));
+}

@@ -1,0 +1,24 @@
+/** Limits of the protocol. PROTOCOL.md states each with its reason. */
+export const LIMITS = {
+  /** A control frame (anything but data) larger than this breaks the protocol. */
+  controlFrameBytes: 64 * 1024,
+  /** What a sender puts in one data frame at most; a receiver accepts any size, because it never holds a whole one. */
+  dataFrameBytes: 64 * 1024,
+  /** HTTP/2 window of one stream: with the reader's buffer, the most one stalled tunnel can hold at one end. */
+  streamWindowBytes: 1024 * 1024,
+  /** HTTP/2 window of one connection: many streams' worth, so that stalled ones do not stop the others. */
+  connectionWindowBytes: 256 * 1024 * 1024,
+  /** Node's own guard per HTTP/2 session, in MB; its default of 10 ends a session that has 20 stalled streams. */
+  sessionMemoryMegabytes: 4096,
+  /** Streams of one link: parked and in use. */
+  tunnelsPerLink: 1024,
+  /** Openers that wait for a parked tunnel of one link; more are refused with AGENT_OVERLOADED. */
+  waitingOpens: 256,
+  /** How long an opener waits for a parked tunnel, and then for the answer to its Open. */
+  openTimeoutMs: 10_000,
+  /** After Reset or the second Eof, the stream must be gone by then, or it is cancelled. */
+  lingerMs: 2_000,
+} as const;
+
+/** Counts up with every change that an older peer would misunderstand. */
+export const PROTOCOL_VERSION = 1;

@@ -1,0 +1,99 @@
+/**
+ * Header hygiene of the Kubernetes API proxy: pure functions over raw header lists ([name, value, name, value, …], as
+ * Node gives them), so that repeated headers stay repeated.
+ *
+ * Order matters: everything that a `Connection` header names is removed before any identity is added, because a client
+ * could otherwise name the proxy's own header (Rancher GHSA-pvxj-25m6-7vqr).
+ */
+
+/** RFC 9110 7.6.1 and its forerunners: these speak of one hop only. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+]);
+
+/** Credentials and identities: what a caller sends of these is never passed on. */
+const IDENTITY = new Set(['authorization', 'cookie']);
+const IDENTITY_PREFIXES = ['impersonate-', 'x-remote-'];
+
+/** Written by the gateway itself. */
+const PROVENANCE = new Set(['audit-id', 'forwarded', 'via', 'expect']);
+const PROVENANCE_PREFIXES = ['x-forwarded-'];
+
+const BEARER_SUBPROTOCOL = 'base64url.bearer.authorization.k8s.io.';
+
+export type RawHeaders = readonly string[];
+
+/** [name, value] pairs of a raw list. */
+export function* headerPairs(raw: RawHeaders): Generator<[name: string, value: string]> {
+  for (let i = 0; i + 1 < raw.length; i += 2) yield [raw[i] as string, raw[i + 1] as string];
+}
+
+/** Does the caller try to act as somebody else (`kubectl --as`)? */
+export function asksToImpersonate(raw: RawHeaders): boolean {
+  for (const [name] of headerPairs(raw)) if (name.toLowerCase().startsWith('impersonate-')) return true;
+  return false;
+}
+
+/** What of a client's request may travel on: no hop-by-hop, no identity, no claims about where it came from. */
+export function fromClient(raw: RawHeaders): string[] {
+  return keep(raw, (name) => !isIdentity(name) && !PROVENANCE.has(name) && !startsWithAny(name, PROVENANCE_PREFIXES));
+}
+
+/** What of a request out of a tunnel may reach the kube-apiserver: as above, but the gateway's own words stay. */
+export function fromTunnel(raw: RawHeaders): string[] {
+  return keep(raw, (name) => !isIdentity(name));
+}
+
+/** What of an answer may travel back. */
+export function fromServer(raw: RawHeaders): string[] {
+  return keep(raw, () => true);
+}
+
+function keep(raw: RawHeaders, wanted: (lowerCaseName: string) => boolean): string[] {
+  const named = connectionOptions(raw);
+  const kept: string[] = [];
+  for (const [name, value] of headerPairs(raw)) {
+    const lower = name.toLowerCase();
+    if (lower.startsWith(':') || HOP_BY_HOP.has(lower) || named.has(lower) || !wanted(lower)) continue;
+    const cleaned = lower === 'sec-websocket-protocol' ? withoutBearer(value) : value;
+    if (cleaned !== null) kept.push(name, cleaned);
+  }
+  return kept;
+}
+
+/** Names listed in Connection headers; Host cannot be removed that way. */
+function connectionOptions(raw: RawHeaders): Set<string> {
+  const named = new Set<string>();
+  for (const [name, value] of headerPairs(raw)) {
+    if (name.toLowerCase() !== 'connection') continue;
+    for (const option of value.split(',')) named.add(option.trim().toLowerCase());
+  }
+  named.delete('host');
+  return named;
+}
+
+function isIdentity(lowerCaseName: string): boolean {
+  return IDENTITY.has(lowerCaseName) || startsWithAny(lowerCaseName, IDENTITY_PREFIXES);
+}
+
+function startsWithAny(name: string, prefixes: readonly string[]): boolean {
+  return prefixes.some((prefix) => name.startsWith(prefix));
+}
+
+/** A browser passes a bearer token as a WebSocket subprotocol; it is a credential like any other. */
+function withoutBearer(value: string): string | null {
+  const kept = value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '' && !item.toLowerCase().startsWith(BEARER_SUBPROTOCOL));
+  return kept.length > 0 ? kept.join(', ') : null;
+}

@@ -1,0 +1,180 @@
+import type { Http2Session, ServerHttp2Stream } from 'node:http2';
+import { FairleadError } from '@fairlead/errors';
+import type { ControlResponse } from '@fairlead/proto';
+import { LIMITS } from '../core/index.js';
+import { acceptGrpcStream, rejectGrpcStream } from '../link/index.js';
+
+/** Parked tunnels one agent may leave with us; more are refused. */
+const MAX_PARKED = 64;
+const GRPC_RESOURCE_EXHAUSTED = 8;
+
+export interface SessionFacts {
+  readonly sessionId: string;
+  readonly tenantId: string;
+  readonly clusterId: string;
+  readonly generation: number;
+  readonly agentInstance: string;
+  readonly remoteAddress: string;
+  readonly connectedAtMs: number;
+}
+
+interface Waiter {
+  give(stream: ServerHttp2Stream): void;
+  fail(error: FairleadError): void;
+}
+
+/** A parked tunnel and what watches it until it is used. */
+interface Parked {
+  readonly stream: ServerHttp2Stream;
+  readonly unwatch: () => void;
+}
+
+type ControlMessage = ControlResponse['message'];
+
+/** One agent's link to this replica: its parked tunnels, and what is to be said to it. */
+export class AgentSession {
+  readonly facts: SessionFacts;
+  /** The connection this link is. */
+  readonly http2: Http2Session;
+  readonly #parked = new Set<Parked>();
+  readonly #waiters = new Set<Waiter>();
+  readonly #outbox: ControlMessage[] = [];
+  #wakeOutbox: (() => void) | null = null;
+  #inFlight = 0;
+  #closed = false;
+
+  constructor(facts: SessionFacts, http2: Http2Session) {
+    this.facts = facts;
+    this.http2 = http2;
+    http2.once('close', () => this.close());
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get parked(): number {
+    return this.#parked.size;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** A Tunnel call of this agent arrived: keep it for an Open, or hand it to who waits for one. */
+  park(stream: ServerHttp2Stream): void {
+    if (this.#closed || this.#parked.size >= MAX_PARKED) {
+      rejectGrpcStream(stream, GRPC_RESOURCE_EXHAUSTED, 'too many parked tunnels');
+      return;
+    }
+    acceptGrpcStream(stream);
+    const [waiter] = this.#waiters;
+    if (waiter) {
+      this.#waiters.delete(waiter);
+      waiter.give(this.#use(stream));
+      return;
+    }
+    this.#watchParked(stream);
+  }
+
+  /** A parked tunnel says nothing. Reading it is how we notice that it is gone. */
+  #watchParked(stream: ServerHttp2Stream): void {
+    const onData = (): void => void stream.destroy(new Error('a parked tunnel must be silent'));
+    const onClose = (): void => void this.#parked.delete(parked);
+    const unwatch = (): void => {
+      this.#parked.delete(parked);
+      stream.off('data', onData);
+      stream.off('close', onClose);
+      stream.pause();
+    };
+    const parked: Parked = { stream, unwatch };
+    stream.on('data', onData);
+    stream.on('close', onClose);
+    this.#parked.add(parked);
+  }
+
+  /**
+   * A tunnel for one Open. Waits for the agent to park one if there is none: AGENT_OVERLOADED when too many wait,
+   * NO_SESSION when the link ends meanwhile, or the signal's reason.
+   */
+  take(signal: AbortSignal): Promise<ServerHttp2Stream> {
+    if (this.#closed) return Promise.reject(ended());
+    const [parked] = this.#parked;
+    if (parked) {
+      parked.unwatch();
+      return Promise.resolve(this.#use(parked.stream));
+    }
+    if (this.#waiters.size >= LIMITS.waitingOpens) {
+      return Promise.reject(
+        new FairleadError('AGENT_OVERLOADED', 'too many connections wait for a tunnel of this agent'),
+      );
+    }
+    return this.#wait(signal);
+  }
+
+  #wait(signal: AbortSignal): Promise<ServerHttp2Stream> {
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        this.#waiters.delete(waiter);
+        signal.removeEventListener('abort', onAbort);
+      };
+      const onAbort = (): void => {
+        settle();
+        reject(signal.reason as Error);
+      };
+      const waiter: Waiter = {
+        give: (stream) => {
+          settle();
+          resolve(stream);
+        },
+        fail: (error) => {
+          settle();
+          reject(error);
+        },
+      };
+      if (signal.aborted) {
+        onAbort();
+        return;
+      }
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiters.add(waiter);
+      this.say({ case: 'openTunnels', value: { $typeName: 'fairlead.link.v1.OpenTunnels', count: 1 } });
+    });
+  }
+
+  #use(stream: ServerHttp2Stream): ServerHttp2Stream {
+    this.#inFlight += 1;
+    stream.once('close', () => {
+      this.#inFlight -= 1;
+    });
+    return stream;
+  }
+
+  /** Queues a message to the agent. Only our own small messages go here, at most one per waiting open. */
+  say(message: ControlMessage): void {
+    this.#outbox.push(message);
+    this.#wakeOutbox?.();
+  }
+
+  /** What is to be sent on the Control call, until the session ends. */
+  async *messages(): AsyncGenerator<ControlMessage> {
+    while (!this.#closed) {
+      const message = this.#outbox.shift();
+      if (message) yield message;
+      else await new Promise<void>((resolve) => (this.#wakeOutbox = resolve));
+    }
+  }
+
+  /** Ends the session and its HTTP/2 connection, with every tunnel on it. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const waiter of this.#waiters) waiter.fail(ended());
+    this.#wakeOutbox?.();
+    if (!this.http2.destroyed) this.http2.destroy();
+  }
+}
+
+function ended(): FairleadError {
+  return new FairleadError('NO_SESSION', 'the link of this agent ended');
+}

@@ -1,0 +1,80 @@
+import { AccessEntry, BUCKETS, ClusterEntry } from '@fairlead/contracts';
+import { watchBucket, type KvSnapshot } from '@fairlead/messaging';
+import type { Logger } from '@fairlead/observability';
+import { createHash } from 'node:crypto';
+import type { NatsConnection } from '@nats-io/transport-node';
+
+/** Who a bearer token belongs to, and what they are in a cluster. */
+export type Principal = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'user' | 'groups'>;
+
+/**
+ * Clusters and grants as this replica knows them: a snapshot in memory, so that no request waits for a database, and
+ * what is known keeps working while NATS and Postgres are away.
+ */
+export class Directory {
+  readonly #clusters: KvSnapshot<ClusterEntry>;
+  readonly #access: KvSnapshot<AccessEntry>;
+  readonly #clusterIdByName = new Map<string, string>();
+  readonly #clusterById = new Map<string, ClusterEntry>();
+  readonly #accessByHash = new Map<string, AccessEntry>();
+  readonly #hashByKey = new Map<string, string>();
+
+  constructor(nc: NatsConnection, logger: Logger) {
+    this.#clusters = watchBucket(nc, BUCKETS.clusters, ClusterEntry, {
+      logger,
+      onChange: (key, entry) => this.#setCluster(key, entry),
+    });
+    this.#access = watchBucket(nc, BUCKETS.access, AccessEntry, {
+      logger,
+      onChange: (key, entry) => this.#setAccess(key, entry),
+    });
+  }
+
+  /** Was everything loaded at least once? Before that, nothing can be decided. */
+  get loaded(): boolean {
+    return this.#clusters.isLoaded && this.#access.isLoaded;
+  }
+
+  /** When it last equalled the buckets, milliseconds since the epoch; null before it was loaded. */
+  get syncedAtMs(): number | null {
+    const [a, b] = [this.#clusters.lastSyncedAtMs, this.#access.lastSyncedAtMs];
+    return a === null || b === null ? null : Math.min(a, b);
+  }
+
+  clusterByName(name: string): ClusterEntry | undefined {
+    const id = this.#clusterIdByName.get(name);
+    return id === undefined ? undefined : this.#clusterById.get(id);
+  }
+
+  clusterById(id: string): ClusterEntry | undefined {
+    return this.#clusterById.get(id);
+  }
+
+  /** Looked up by hash: comparing takes the same time whether or not the token is nearly right. */
+  principalOf(bearerToken: string, nowMs: number): Principal | undefined {
+    const entry = this.#accessByHash.get(createHash('sha256').update(bearerToken).digest('base64'));
+    if (!entry) return undefined;
+    return entry.expiresAt !== null && Date.parse(entry.expiresAt) <= nowMs ? undefined : entry;
+  }
+
+  #setCluster(key: string, entry: ClusterEntry | undefined): void {
+    const id = key.split('.')[1] ?? '';
+    const before = this.#clusterById.get(id);
+    if (before && this.#clusterIdByName.get(before.name) === id) this.#clusterIdByName.delete(before.name);
+    if (entry) {
+      this.#clusterById.set(id, entry);
+      this.#clusterIdByName.set(entry.name, id);
+    } else {
+      this.#clusterById.delete(id);
+    }
+  }
+
+  #setAccess(key: string, entry: AccessEntry | undefined): void {
+    const before = this.#hashByKey.get(key);
+    if (before !== undefined) this.#accessByHash.delete(before);
+    this.#hashByKey.delete(key);
+    if (!entry) return;
+    this.#accessByHash.set(entry.tokenHash, entry);
+    this.#hashByKey.set(key, entry.tokenHash);
+  }
+}

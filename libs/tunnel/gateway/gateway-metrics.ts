@@ -1,0 +1,50 @@
+import { Counter, Gauge, Registry } from '@fairlead/observability';
+
+/** What a replica counts. Labels are bounded: never a cluster name or a user. */
+export function createGatewayMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    tunnels: new Counter({
+      name: 'fairlead_gateway_tunnels_total',
+      help: 'Tunnels asked for by doors, by the way taken and the outcome (ok or an error code).',
+      labelNames: ['via', 'outcome'],
+      registers,
+    }),
+    relayedTunnels: new Counter({
+      name: 'fairlead_gateway_relayed_tunnels_total',
+      help: 'Tunnels between replicas: "out" from a door here to an agent elsewhere, "in" from another replica to an agent here.',
+      labelNames: ['direction'],
+      registers,
+    }),
+    relayedBytes: new Counter({
+      name: 'fairlead_gateway_relayed_bytes_total',
+      help: 'Bytes spliced for other replicas, as framed on the wire; forward is towards the agent.',
+      labelNames: ['direction'],
+      registers,
+    }),
+    sessions: new Gauge({
+      name: 'fairlead_gateway_agent_sessions',
+      help: 'Agent links held by this replica.',
+      registers,
+    }),
+    sessionsEnded: new Counter({
+      name: 'fairlead_gateway_agent_sessions_ended_total',
+      help: 'Agent links that ended.',
+      registers,
+    }),
+    requests: new Counter({
+      name: 'fairlead_gateway_kube_requests_total',
+      help: 'Requests at the Kubernetes API door, by status class or the code of our own refusal.',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    enrolments: new Counter({
+      name: 'fairlead_gateway_enrolments_total',
+      help: 'Enrolments carried to registration, by outcome.',
+      labelNames: ['outcome'],
+      registers,
+    }),
+  };
+}
+
+export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;

@@ -1,0 +1,137 @@
+import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import { FairleadError, messageOf } from '@fairlead/errors';
+import { fromClient, fromServer, headerPairs, isLongRunning } from '../../core/index.js';
+import type { Admission } from './authorize.js';
+import type { TunnelAgent } from './tunnel-pool.js';
+
+export type DoorRequest = IncomingMessage | Http2ServerRequest;
+export type DoorResponse = ServerResponse | Http2ServerResponse;
+
+/** How long a request with an end of its own may take until the answer's headers. */
+const ANSWER_TIMEOUT_MS = 75_000;
+const BODYLESS_IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+export interface Exchange {
+  readonly incoming: DoorRequest;
+  readonly outgoing: DoorResponse;
+  readonly admission: Admission;
+  readonly traceId: string;
+  readonly agent: TunnelAgent;
+}
+
+/**
+ * Sends a request through a tunnel and its answer back, both streamed, undecoded and full duplex. Resolves with the
+ * status when the answer is complete, and rejects when it could not begin (the caller then answers) or broke off.
+ *
+ * A pooled tunnel may have died while idle: a bodyless idempotent request is then sent once more, on a fresh one.
+ */
+export async function forward(exchange: Exchange): Promise<number> {
+  try {
+    return await attempt(exchange, false);
+  } catch (error) {
+    if (!(error instanceof StaleTunnel)) throw error;
+    return attempt(exchange, true);
+  }
+}
+
+/** The tunnel was reused, died before answering, and the request may be repeated. */
+class StaleTunnel extends Error {}
+
+function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
+  const { incoming, outgoing, admission, agent } = exchange;
+  const method = incoming.method ?? 'GET';
+  const bodyless = BODYLESS_IDEMPOTENT.has(method) && !hasBody(incoming);
+  return new Promise((resolve, reject) => {
+    const upstream = request({
+      ...(fresh ? { agent: agent.fresh() } : { agent }),
+      method,
+      path: admission.target,
+      headers: upstreamHeaders(exchange),
+      setDefaultHeaders: false,
+    });
+    const limit = isLongRunning(admission.target)
+      ? undefined
+      : setTimeout(() => upstream.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
+    const onClientGone = (): void => void upstream.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
+    outgoing.once('close', onClientGone);
+    upstream.once('error', (error) => {
+      clearTimeout(limit);
+      outgoing.off('close', onClientGone);
+      if (upstream.reusedSocket && bodyless && !fresh && !outgoing.headersSent && !outgoing.destroyed)
+        reject(new StaleTunnel());
+      else reject(asFailure(error, upstream.socket !== null));
+    });
+    upstream.once('response', (answer) => {
+      clearTimeout(limit);
+      relayAnswer(answer, outgoing).then(resolve, reject);
+    });
+    if (bodyless) upstream.end();
+    else incoming.pipe(upstream as NodeJS.WritableStream);
+  });
+}
+
+function upstreamHeaders({ incoming, admission, traceId }: Exchange): string[] {
+  const headers = fromClient(incoming.rawHeaders);
+  const own = ['Audit-ID', traceId, 'X-Forwarded-For', incoming.socket.remoteAddress ?? ''];
+  const host = [...headerPairs(headers)].some(([name]) => name.toLowerCase() === 'host')
+    ? []
+    : ['Host', `${admission.cluster.name}.fairlead`];
+  const chunked =
+    hasBody(incoming) && incoming.headers['content-length'] === undefined ? ['Transfer-Encoding', 'chunked'] : [];
+  return [...host, ...headers, ...own, ...chunked, 'Connection', 'keep-alive'];
+}
+
+/** HTTP/2 needs no header to announce a body: there, any method that usually has one may. */
+function hasBody(incoming: DoorRequest): boolean {
+  const { headers } = incoming;
+  if (headers['transfer-encoding'] !== undefined) return true;
+  if (headers['content-length'] !== undefined) return headers['content-length'] !== '0';
+  return incoming.httpVersionMajor === 2 && !(incoming as Http2ServerRequest).stream.endAfterHeaders;
+}
+
+function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const status = answer.statusCode ?? 502;
+    writeHead(outgoing, status, fromServer(answer.rawHeaders));
+    const brokeOff = (): void => {
+      // The client must see that the answer is not whole: never a clean end.
+      outgoing.destroy();
+      reject(new FairleadError('TUNNEL_RESET', 'the answer broke off'));
+    };
+    answer.once('error', brokeOff);
+    answer.once('aborted', brokeOff);
+    outgoing.once('close', () => (answer.complete ? resolve(status) : brokeOff()));
+    outgoing.on('error', brokeOff);
+    answer.pipe(outgoing as NodeJS.WritableStream);
+  });
+}
+
+/** Repeated headers stay repeated; a status message is not passed on, as HTTP/2 has none. */
+function writeHead(outgoing: DoorResponse, status: number, headers: readonly string[]): void {
+  if ('stream' in outgoing) {
+    const grouped: Record<string, string[]> = {};
+    for (const [name, value] of headerPairs(headers)) (grouped[name.toLowerCase()] ??= []).push(value);
+    outgoing.writeHead(status, grouped as never);
+  } else {
+    // A watch answers its headers long before its first event.
+    (outgoing as ServerResponse).writeHead(status, headers as string[]).flushHeaders();
+  }
+}
+
+function tooSlow(): FairleadError {
+  return new FairleadError(
+    'DEADLINE_EXCEEDED',
+    `the kube-apiserver did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`,
+  );
+}
+
+/** What opening the tunnel threw says itself what happened. Once bytes may have left, the outcome is unknown. */
+function asFailure(error: Error, sent: boolean): FairleadError {
+  if (error instanceof FairleadError && (!sent || !error.kind.retryable)) return error;
+  return new FairleadError(
+    'TUNNEL_RESET',
+    `the tunnel broke off before the answer; it is not known whether the request was carried out: ${messageOf(error)}`,
+    { cause: error },
+  );
+}

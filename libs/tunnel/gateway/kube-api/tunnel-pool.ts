@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { Agent } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { ClusterEntry } from '@fairlead/contracts';
+import { toFairleadError } from '@fairlead/errors';
+import type { TunnelIdentity } from '../../core/index.js';
+import type { TunnelOpener } from '../tunnel-opener.js';
+
+/** Idle tunnels kept per cluster and identity. */
+const MAX_IDLE = 4;
+const IDLE_MS = 30_000;
+/** Pools remembered; the one unused for longest goes first. */
+const MAX_POOLS = 2_000;
+
+/** A pool ends its own sockets, and tells who asked for a tunnel why there is none. */
+export class TunnelAgent extends Agent {
+  readonly #open: () => Promise<Duplex>;
+  readonly #idle = new WeakMap<Duplex, NodeJS.Timeout>();
+
+  constructor(open: () => Promise<Duplex>) {
+    super({ keepAlive: true, maxFreeSockets: MAX_IDLE });
+    this.#open = open;
+  }
+
+  /** The same way, but never a tunnel that was used before. */
+  fresh(): Agent {
+    return new TunnelAgent(this.#open);
+  }
+
+  override keepSocketAlive(tunnel: Duplex): boolean {
+    const timer = setTimeout(() => tunnel.destroy(), IDLE_MS);
+    this.#idle.set(tunnel, timer.unref());
+    return true;
+  }
+
+  override reuseSocket(tunnel: Duplex): void {
+    clearTimeout(this.#idle.get(tunnel));
+  }
+
+  override createConnection(_options: object, callback?: (error: Error | null, stream: Duplex) => void): undefined {
+    this.#open().then(
+      (tunnel) => callback?.(null, tunnel),
+      (error: unknown) => callback?.(toFairleadError(error), undefined as never),
+    );
+  }
+}
+
+/**
+ * Idle tunnels to kube-apiservers, one pool per cluster, enrolment and identity: a tunnel serves one identity for life,
+ * so a request can only ever reuse a tunnel of the same user with the same groups.
+ */
+export class TunnelPool {
+  readonly #opener: TunnelOpener;
+  readonly #pools = new Map<string, TunnelAgent>();
+
+  constructor(opener: TunnelOpener) {
+    this.#opener = opener;
+  }
+
+  /** The pool for this identity in this cluster. */
+  agentFor(cluster: ClusterEntry, identity: TunnelIdentity): TunnelAgent {
+    const key = poolKey(cluster, identity);
+    const known = this.#pools.get(key);
+    const agent = known ?? new TunnelAgent(() => this.#dial(cluster, identity));
+    // Re-inserting keeps the map in order of use.
+    this.#pools.delete(key);
+    this.#pools.set(key, agent);
+    if (this.#pools.size > MAX_POOLS) this.#dropOldest();
+    return agent;
+  }
+
+  close(): void {
+    for (const agent of this.#pools.values()) agent.destroy();
+    this.#pools.clear();
+  }
+
+  async #dial(cluster: ClusterEntry, { user, groups, extra }: TunnelIdentity): Promise<Duplex> {
+    const value = {
+      $typeName: 'fairlead.link.v1.KubeApi' as const,
+      user,
+      groups: [...groups],
+      extra: extra.map((item) => ({
+        $typeName: 'fairlead.link.v1.Extra' as const,
+        key: item.key,
+        values: [...item.values],
+      })),
+    };
+    const { connection } = await this.#opener.open(cluster, { case: 'kubeApi', value }, new AbortController().signal);
+    return connection;
+  }
+
+  /** Idle tunnels of the dropped pool end; those in use go on, held by their requests. */
+  #dropOldest(): void {
+    const [oldest] = this.#pools;
+    if (!oldest) return;
+    this.#pools.delete(oldest[0]);
+    for (const sockets of Object.values(oldest[1].freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+  }
+}
+
+/** A digest of everything the far end will act on. Lengths are part of JSON, so no two identities share one. */
+function poolKey(cluster: ClusterEntry, identity: TunnelIdentity): string {
+  const parts = [cluster.clusterId, cluster.generation, identity.user, identity.groups, identity.extra];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
+}

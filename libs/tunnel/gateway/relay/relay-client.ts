@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { connect, type ClientHttp2Session } from 'node:http2';
+import { connect as tlsConnect, type PeerCertificate as NodePeerCertificate } from 'node:tls';
+import { FairleadError, messageOf } from '@fairlead/errors';
+import type { Logger } from '@fairlead/observability';
+import { readPeerCertificate } from '@fairlead/pki';
+import {
+  RELAY_PATH,
+  TUNNEL_SESSION_OPTIONS,
+  TunnelConnection,
+  keepAlive,
+  requestGrpcStream,
+  widenConnectionWindow,
+} from '../../link/index.js';
+import type { RenewingCertificate, TlsIdentity } from '../renewing-certificate.js';
+import type { RouteOwner } from '../routing/route-table.js';
+
+const CONNECT_TIMEOUT_MS = 3_000;
+
+/** One HTTP/2 session to each replica that was ever relayed to, opened when first needed. */
+export class RelayClient {
+  readonly #identity: RenewingCertificate;
+  readonly #logger: Logger;
+  readonly #sessions = new Map<string, Promise<ClientHttp2Session>>();
+
+  constructor(identity: RenewingCertificate, logger: Logger) {
+    this.#identity = identity;
+    this.#logger = logger;
+  }
+
+  /** A tunnel stream to another replica, not opened yet. UNAVAILABLE if it cannot be reached, UNTRUSTED_PEER if it is not who it should be. */
+  async tunnel(owner: RouteOwner): Promise<TunnelConnection> {
+    const session = await this.#session(owner);
+    return new TunnelConnection(requestGrpcStream(session, RELAY_PATH), 'opener');
+  }
+
+  close(): void {
+    for (const session of this.#sessions.values()) {
+      session.then((open) => open.destroy()).catch(() => undefined);
+    }
+  }
+
+  async #session(owner: RouteOwner): Promise<ClientHttp2Session> {
+    const key = `${owner.instance} ${owner.relayAddress}`;
+    const known = this.#sessions.get(key);
+    if (known) return known;
+    const opening = this.#dial(owner);
+    this.#sessions.set(key, opening);
+    const forget = (): void => {
+      if (this.#sessions.get(key) === opening) this.#sessions.delete(key);
+    };
+    opening.then((session) => session.once('close', forget)).catch(forget);
+    return opening;
+  }
+
+  #dial(owner: RouteOwner): Promise<ClientHttp2Session> {
+    const identity = this.#identity.current;
+    if (!identity) return Promise.reject(new FairleadError('UNAVAILABLE', 'this replica has no certificate yet'));
+    return new Promise((resolve, reject) => {
+      const session = connect(`https://${owner.relayAddress}`, {
+        ...TUNNEL_SESSION_OPTIONS,
+        createConnection: () => relaySocket(owner, identity),
+      });
+      const timer = setTimeout(() => session.destroy(new Error('timed out')), CONNECT_TIMEOUT_MS);
+      session.once('connect', () => {
+        clearTimeout(timer);
+        widenConnectionWindow(session);
+        keepAlive(session);
+        this.#logger.info('relay.connected', { replica: owner.credential, address: owner.relayAddress });
+        resolve(session);
+      });
+      session.on('error', (error) => {
+        clearTimeout(timer);
+        reject(unreachable(owner, error));
+      });
+      session.once('close', () => reject(unreachable(owner, new Error('closed'))));
+    });
+  }
+}
+
+function relaySocket(owner: RouteOwner, identity: TlsIdentity): ReturnType<typeof tlsConnect> {
+  const at = owner.relayAddress.lastIndexOf(':');
+  return tlsConnect({
+    host: owner.relayAddress.slice(0, at).replace(/^\[|\]$/g, ''),
+    port: Number(owner.relayAddress.slice(at + 1)),
+    key: identity.keyPem,
+    cert: identity.chainPem.join('\n'),
+    ca: [...identity.rootsPem],
+    minVersion: 'TLSv1.3',
+    ALPNProtocols: ['h2'],
+    // A name that nothing resolves: the SPIFFE identity is what counts, and each dial is a session of its own.
+    servername: `${randomUUID()}.relay.invalid`,
+    checkServerIdentity: (_name, certificate) => checkReplica(owner, certificate),
+  });
+}
+
+/** Runs only after the chain was verified. */
+function checkReplica(owner: RouteOwner, certificate: NodePeerCertificate): Error | undefined {
+  try {
+    const { id } = readPeerCertificate(certificate.raw);
+    if (id.kind === 'gateway' && id.name === owner.credential) return undefined;
+    return new FairleadError('UNTRUSTED_PEER', `the replica at ${owner.relayAddress} is not ${owner.credential}`);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function unreachable(owner: RouteOwner, error: Error): FairleadError {
+  if (error instanceof FairleadError) return error;
+  return new FairleadError('UNAVAILABLE', `replica ${owner.credential} cannot be reached: ${messageOf(error)}`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,147 @@
+import type { Clock } from '@fairlead/clock';
+import { BUCKETS, routeKeys, type GatewayHeartbeat, type SessionLease } from '@fairlead/contracts';
+import { messageOf } from '@fairlead/errors';
+import { connectionState, deleteKv, putKv } from '@fairlead/messaging';
+import type { Logger } from '@fairlead/observability';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { AgentSession } from '../agent-session.js';
+import type { SessionRegistry } from '../session-registry.js';
+import type { RouteTable } from './route-table.js';
+import type { ConnectedTime } from './connected-time.js';
+
+export interface RoutePublisherOptions {
+  readonly nc: NatsConnection;
+  readonly registry: SessionRegistry;
+  readonly table: RouteTable;
+  readonly time: ConnectedTime;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly leaseMs: number;
+  readonly heartbeat: Omit<GatewayHeartbeat, 'beat' | 'inFlight' | 'draining'>;
+}
+
+/**
+ * Keeps this replica's part of the routes bucket equal to what it really holds: one heartbeat key, and one key per
+ * session. Every pass compares the two and writes the difference, so a failed write is only a later one.
+ */
+export class RoutePublisher {
+  readonly #options: RoutePublisherOptions;
+  /** Session keys that NATS has acknowledged since the last reconnect. */
+  readonly #published = new Set<string>();
+  #beat = 0;
+  #draining = false;
+  #passing = false;
+  #again = false;
+
+  constructor(options: RoutePublisherOptions) {
+    this.#options = options;
+    options.registry.onChange(() => void this.pass());
+    connectionState(options.nc).onChange((connected) => {
+      this.#published.clear();
+      if (connected) void this.#beatAndPass();
+    });
+  }
+
+  /** Beats three times per lease until the signal ends it. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#beatAndPass();
+      await this.#options.clock.sleep(this.#options.leaseMs / 3, signal).catch(() => undefined);
+    }
+  }
+
+  async drain(): Promise<void> {
+    this.#draining = true;
+    await this.#beatAndPass();
+  }
+
+  /** Takes this replica out of the bucket: nobody routes here any more. */
+  async withdraw(): Promise<void> {
+    const { nc, heartbeat } = this.#options;
+    await this.#attempt('withdraw', async () => {
+      for (const key of this.#published) await deleteKv(nc, BUCKETS.routes, key);
+      await deleteKv(nc, BUCKETS.routes, routeKeys.gateway(heartbeat.credential, heartbeat.instance));
+    });
+  }
+
+  /** Writes what differs. Passes do not overlap; a change during one causes another. */
+  async pass(): Promise<void> {
+    if (this.#passing) {
+      this.#again = true;
+      return;
+    }
+    this.#passing = true;
+    do {
+      this.#again = false;
+      await this.#attempt('publish', () => this.#writeDifference());
+    } while (this.#again);
+    this.#passing = false;
+  }
+
+  async #beatAndPass(): Promise<void> {
+    const { nc, heartbeat, registry } = this.#options;
+    await this.#attempt('heartbeat', async () => {
+      this.#beat += 1;
+      const value: GatewayHeartbeat = {
+        ...heartbeat,
+        beat: this.#beat,
+        inFlight: registry.inFlight,
+        draining: this.#draining,
+      };
+      await putKv(nc, BUCKETS.routes, routeKeys.gateway(heartbeat.credential, heartbeat.instance), value);
+      await this.#removeLeftovers();
+    });
+    await this.pass();
+  }
+
+  async #writeDifference(): Promise<void> {
+    const { nc, registry, heartbeat } = this.#options;
+    const wanted = new Map(
+      registry.all().map((session) => {
+        const lease = leaseOf(session, heartbeat.instance);
+        return [routeKeys.session(heartbeat.credential, lease), lease];
+      }),
+    );
+    for (const [key, lease] of wanted) {
+      if (this.#published.has(key)) continue;
+      await putKv(nc, BUCKETS.routes, key, lease);
+      this.#published.add(key);
+    }
+    for (const key of this.#published) {
+      if (wanted.has(key)) continue;
+      await deleteKv(nc, BUCKETS.routes, key);
+      this.#published.delete(key);
+    }
+  }
+
+  /** A replica that was killed cannot clean up; the next one with its credential does. */
+  async #removeLeftovers(): Promise<void> {
+    const { nc, table, time, heartbeat } = this.#options;
+    for (const instance of table.deadInstances(heartbeat.credential, time.nowMs())) {
+      for (const key of table.sessionKeysOf(instance)) await deleteKv(nc, BUCKETS.routes, key);
+      await deleteKv(nc, BUCKETS.routes, routeKeys.gateway(heartbeat.credential, instance));
+    }
+    // Sessions that were deleted here while NATS was away were never acknowledged as deleted.
+    for (const key of table.sessionKeysOf(heartbeat.instance)) {
+      if (!this.#published.has(key) && !this.#isOurs(key)) await deleteKv(nc, BUCKETS.routes, key);
+    }
+  }
+
+  #isOurs(key: string): boolean {
+    return this.#options.registry.all().some((session) => key.endsWith(`.${session.facts.sessionId}`));
+  }
+
+  async #attempt(what: string, action: () => Promise<void>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      this.#options.logger.warn('routes.write.failed', { what, reason: messageOf(error) });
+    }
+  }
+}
+
+function leaseOf(session: AgentSession, gatewayInstance: string): SessionLease {
+  const { tenantId, clusterId, generation, sessionId, agentInstance, connectedAtMs } = session.facts;
+  const connectedAt = new Date(connectedAtMs).toISOString();
+  return { tenantId, clusterId, generation, sessionId, agentInstance, gatewayInstance, connectedAt };
+}

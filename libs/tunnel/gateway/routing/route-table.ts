@@ -1,0 +1,115 @@
+import type { GatewayHeartbeat, SessionLease } from '@fairlead/contracts';
+
+/** Another replica that may hold a link of the cluster. */
+export interface RouteOwner {
+  readonly credential: string;
+  readonly instance: string;
+  readonly relayAddress: string;
+}
+
+interface GatewayRecord {
+  heartbeat: GatewayHeartbeat;
+  /** Milliseconds of time connected to NATS, when its heartbeat last changed. */
+  heardAtMs: number;
+  /** A probe failed since the heartbeat last changed. */
+  probeFailed: boolean;
+}
+
+export interface RouteTableOptions {
+  readonly ownInstance: string;
+  readonly zone: string;
+  readonly leaseMs: number;
+}
+
+/**
+ * Which replicas hold which clusters, as far as this one knows: pure, fed by the watched bucket.
+ *
+ * Liveness is told by change, never by comparing clocks, and its time is counted only while connected to NATS, so that
+ * an outage of NATS, however long, deletes no route. An owner is left out only when a full lease passed without a beat
+ * *and* a probe failed since; before that it comes last.
+ */
+export class RouteTable {
+  readonly #options: RouteTableOptions;
+  readonly #gateways = new Map<string, GatewayRecord>();
+  /** Cluster id → session key → lease. */
+  readonly #sessions = new Map<string, Map<string, SessionLease>>();
+  readonly #clusterOfKey = new Map<string, string>();
+
+  constructor(options: RouteTableOptions) {
+    this.#options = options;
+  }
+
+  /** A gateway's key changed, or is gone. `nowMs` counts only time connected to NATS. */
+  setGateway(heartbeat: GatewayHeartbeat, nowMs: number): void {
+    const known = this.#gateways.get(heartbeat.instance);
+    if (known && known.heartbeat.beat === heartbeat.beat) return;
+    this.#gateways.set(heartbeat.instance, { heartbeat, heardAtMs: nowMs, probeFailed: false });
+  }
+
+  removeGateway(instance: string): void {
+    this.#gateways.delete(instance);
+  }
+
+  setSession(key: string, lease: SessionLease): void {
+    const sessions = this.#sessions.get(lease.clusterId) ?? new Map<string, SessionLease>();
+    sessions.set(key, lease);
+    this.#sessions.set(lease.clusterId, sessions);
+    this.#clusterOfKey.set(key, lease.clusterId);
+  }
+
+  removeSession(key: string): void {
+    const clusterId = this.#clusterOfKey.get(key);
+    if (clusterId === undefined) return;
+    this.#clusterOfKey.delete(key);
+    const sessions = this.#sessions.get(clusterId);
+    sessions?.delete(key);
+    if (sessions?.size === 0) this.#sessions.delete(clusterId);
+  }
+
+  /** A probe of this owner failed in a way that says its process or its session is gone. */
+  probeFailed(instance: string): void {
+    const record = this.#gateways.get(instance);
+    if (record) record.probeFailed = true;
+  }
+
+  /** Other replicas to try for a cluster, best first: beating ones, same zone, least in flight. */
+  owners(clusterId: string, nowMs: number): RouteOwner[] {
+    const leases = [...(this.#sessions.get(clusterId)?.values() ?? [])];
+    const generation = Math.max(...leases.map((lease) => lease.generation));
+    const instances = new Set(
+      leases.filter((lease) => lease.generation === generation).map((lease) => lease.gatewayInstance),
+    );
+    instances.delete(this.#options.ownInstance);
+    return [...instances]
+      .map((instance) => this.#gateways.get(instance))
+      .filter((record) => record !== undefined)
+      .filter((record) => !(this.#silent(record, nowMs) && record.probeFailed))
+      .sort((a, b) => this.#rank(a, nowMs) - this.#rank(b, nowMs) || a.heartbeat.inFlight - b.heartbeat.inFlight)
+      .map(({ heartbeat: { credential, instance, relayAddress } }) => ({ credential, instance, relayAddress }));
+  }
+
+  /** Instances of one credential that stopped beating for `periods` leases: leftovers that their successor may remove. */
+  deadInstances(credential: string, nowMs: number, periods = 3): string[] {
+    return [...this.#gateways.values()]
+      .filter(({ heartbeat }) => heartbeat.credential === credential)
+      .filter(({ heartbeat }) => heartbeat.instance !== this.#options.ownInstance)
+      .filter(({ heardAtMs }) => nowMs - heardAtMs > periods * this.#options.leaseMs)
+      .map(({ heartbeat }) => heartbeat.instance);
+  }
+
+  /** Keys of the sessions that an instance announced. */
+  sessionKeysOf(instance: string): string[] {
+    return [...this.#sessions.values()].flatMap((sessions) =>
+      [...sessions].filter(([, lease]) => lease.gatewayInstance === instance).map(([key]) => key),
+    );
+  }
+
+  #silent(record: GatewayRecord, nowMs: number): boolean {
+    return nowMs - record.heardAtMs > this.#options.leaseMs;
+  }
+
+  #rank(record: GatewayRecord, nowMs: number): number {
+    const late = this.#silent(record, nowMs) || record.probeFailed || record.heartbeat.draining;
+    return (late ? 2 : 0) + (record.heartbeat.zone === this.#options.zone ? 0 : 1);
+  }
+}

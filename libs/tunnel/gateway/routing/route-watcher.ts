@@ -1,0 +1,40 @@
+import type { Clock } from '@fairlead/clock';
+import { BUCKETS, GatewayHeartbeat, SessionLease } from '@fairlead/contracts';
+import { connectionState, watchBucket, type KvSnapshot } from '@fairlead/messaging';
+import type { Logger } from '@fairlead/observability';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { z } from 'zod';
+import { ConnectedTime } from './connected-time.js';
+import type { RouteTable } from './route-table.js';
+
+const RouteValue = z.union([GatewayHeartbeat, SessionLease]);
+type RouteValue = z.infer<typeof RouteValue>;
+
+export interface RouteWatcher {
+  readonly snapshot: KvSnapshot<RouteValue>;
+  readonly time: ConnectedTime;
+}
+
+/** Feeds the route table from the routes bucket for as long as the process lives. */
+export function watchRoutes(nc: NatsConnection, table: RouteTable, clock: Clock, logger: Logger): RouteWatcher {
+  const state = connectionState(nc);
+  const time = new ConnectedTime(clock, state.connected);
+  state.onChange((connected) => time.set(connected));
+  const snapshot = watchBucket<RouteValue>(nc, BUCKETS.routes, RouteValue, {
+    logger,
+    onChange: (key, value) => applyChange(table, key, value, time.nowMs()),
+  });
+  return { snapshot, time };
+}
+
+function applyChange(table: RouteTable, key: string, value: RouteValue | undefined, nowMs: number): void {
+  if (value === undefined) {
+    if (key.startsWith('gateway.')) table.removeGateway(key.split('.')[2] ?? '');
+    else table.removeSession(key);
+  } else if ('beat' in value) {
+    // The key says who wrote it; NATS permissions hold only for the key, so a value may not speak for another.
+    if (key === `gateway.${value.credential}.${value.instance}`) table.setGateway(value, nowMs);
+  } else if (key.split('.')[2] === value.gatewayInstance) {
+    table.setSession(key, value);
+  }
+}

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
+import type { ClusterEntry } from '@fairlead/contracts';
+import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
+import type { Logger } from '@fairlead/observability';
+import { OpenSchema, type Open } from '@fairlead/proto';
+import { LIMITS } from '../core/index.js';
+import { TunnelConnection } from '../link/index.js';
+import type { AgentSession } from './agent-session.js';
+import type { GatewayMetrics } from './gateway-metrics.js';
+import type { RelayClient } from './relay/relay-client.js';
+import type { ConnectedTime } from './routing/connected-time.js';
+import type { RouteOwner, RouteTable } from './routing/route-table.js';
+import type { SessionRegistry } from './session-registry.js';
+
+/** Answers that mean "not here": the next owner may be asked, because no byte has moved. */
+const TRY_NEXT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'NO_SESSION',
+  'AGENT_OVERLOADED',
+  'DRAINING',
+  'TUNNEL_RESET',
+  'UNAVAILABLE',
+  'UNTRUSTED_PEER',
+  'DEADLINE_EXCEEDED',
+]);
+/** Of these, the ones that say the owner's process or its session is gone. */
+const OWNER_GONE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['NO_SESSION', 'TUNNEL_RESET', 'UNAVAILABLE']);
+
+export interface TunnelOpenerOptions {
+  readonly registry: SessionRegistry;
+  readonly table: RouteTable;
+  readonly time: ConnectedTime;
+  readonly relay: RelayClient;
+  readonly metrics: GatewayMetrics;
+  readonly logger: Logger;
+}
+
+export interface OpenedTunnel {
+  readonly connection: TunnelConnection;
+  readonly tunnelId: string;
+  readonly via: 'own' | 'relay';
+}
+
+interface Candidate {
+  readonly via: 'own' | 'relay';
+  readonly name: string;
+  connect(signal: AbortSignal): Promise<TunnelConnection>;
+  failed(code: ErrorCode): void;
+}
+
+/** Finds a way to a cluster's agent: an own session first, then the replicas that hold one, each probed by its Open. */
+export class TunnelOpener {
+  readonly #options: TunnelOpenerOptions;
+
+  constructor(options: TunnelOpenerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves with a tunnel whose far end has the target. Rejects with AGENT_OFFLINE when nobody holds a link,
+   * AGENT_OVERLOADED when somebody does but has no free tunnel, the agent's own refusal, or the signal's reason.
+   */
+  async open(cluster: ClusterEntry, target: Open['target'], signal: AbortSignal): Promise<OpenedTunnel> {
+    const tunnelId = randomUUID();
+    const { tenantId, clusterId, generation } = cluster;
+    const open = create(OpenSchema, { tunnelId, tenantId, clusterId, generation, target });
+    const failures: FairleadError[] = [];
+    for (const candidate of this.#candidates(clusterId)) {
+      try {
+        const connection = await this.#try(candidate, open, signal);
+        this.#options.metrics.tunnels.inc({ via: candidate.via, outcome: 'ok' });
+        return { connection, tunnelId, via: candidate.via };
+      } catch (error) {
+        const failure = toFairleadError(error);
+        this.#options.metrics.tunnels.inc({ via: candidate.via, outcome: failure.code });
+        signal.throwIfAborted();
+        if (!TRY_NEXT.has(failure.code)) throw failure;
+        candidate.failed(failure.code);
+        this.#options.logger.info('tunnel.probe.failed', {
+          tunnelId,
+          clusterId,
+          via: candidate.name,
+          code: failure.code,
+        });
+        failures.push(failure);
+      }
+    }
+    throw nobody(failures);
+  }
+
+  #candidates(clusterId: string): Candidate[] {
+    const { registry, table, time } = this.#options;
+    const own = registry.of(clusterId).map((session) => ownCandidate(session));
+    const relayed = table.owners(clusterId, time.nowMs()).map((owner) => this.#relayCandidate(owner));
+    return [...own, ...relayed];
+  }
+
+  #relayCandidate(owner: RouteOwner): Candidate {
+    const { relay, table, metrics } = this.#options;
+    return {
+      via: 'relay',
+      name: owner.credential,
+      connect: async () => {
+        const connection = await relay.tunnel(owner);
+        metrics.relayedTunnels.inc({ direction: 'out' });
+        return connection;
+      },
+      failed: (code) => {
+        if (OWNER_GONE.has(code)) table.probeFailed(owner.instance);
+      },
+    };
+  }
+
+  async #try(candidate: Candidate, open: Open, signal: AbortSignal): Promise<TunnelConnection> {
+    const deadline = new AbortController();
+    const timer = setTimeout(
+      () => deadline.abort(new FairleadError('DEADLINE_EXCEEDED', `${candidate.name} did not answer in time`)),
+      LIMITS.openTimeoutMs,
+    );
+    const either = AbortSignal.any([signal, deadline.signal]);
+    try {
+      const connection = await candidate.connect(either);
+      await connection.open(open, either);
+      return connection;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function ownCandidate(session: AgentSession): Candidate {
+  return {
+    via: 'own',
+    name: 'own session',
+    connect: async (signal) => new TunnelConnection(await session.take(signal), 'opener'),
+    failed: () => undefined,
+  };
+}
+
+function nobody(failures: readonly FairleadError[]): FairleadError {
+  const overloaded = failures.find((failure) => failure.code === 'AGENT_OVERLOADED');
+  if (overloaded) return overloaded;
+  const tried = failures.map((failure) => failure.message).join('; ');
+  return new FairleadError(
+    'AGENT_OFFLINE',
+    tried === ''
+      ? "the cluster's agent is not connected to any replica"
+      : `the cluster's agent cannot be reached: ${tried}`,
+  );
+}

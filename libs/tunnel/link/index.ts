@@ -1,0 +1,16 @@
+export { fromConnectError, toConnectError } from './rpc-errors.js';
+export { TunnelConnection } from './tunnel-connection.js';
+export {
+  RELAY_PATH,
+  TUNNEL_PATH,
+  acceptGrpcStream,
+  abandonStream,
+  endStream,
+  isGrpc,
+  rejectGrpcStream,
+  requestGrpcStream,
+  type GrpcStream,
+} from './grpc-stream.js';
+export { splice, type SplicedBytes } from './splice.js';
+export { DEFAULT_KEEPALIVE, keepAlive, type KeepaliveOptions } from './keepalive.js';
+export { TUNNEL_SESSION_OPTIONS, widenConnectionWindow } from './http2-options.js';

@@ -1,0 +1,218 @@
+import type { ClientHttp2Stream, ServerHttp2Stream } from 'node:http2';
+import { Duplex } from 'node:stream';
+import { FairleadError, fromWire, toFairleadError } from '@fairlead/errors';
+import type { Open } from '@fairlead/proto';
+import {
+  FrameDecoder,
+  LIMITS,
+  PARKED,
+  encodeControl,
+  encodeDataHeader,
+  stepTunnel,
+  type ControlKind,
+  type TunnelRole,
+  type TunnelState,
+} from '../core/index.js';
+import { abandonStream, endStream, type GrpcStream } from './grpc-stream.js';
+
+type Answer = { resolve: () => void; reject: (error: FairleadError) => void };
+
+/**
+ * One tunnel as a Node Duplex, on one HTTP/2 stream. What is written arrives exactly, `end()` is a half-close, and
+ * `destroy()` before both ends ended is a reset that the peer sees. Buffers: at most its own high-water mark plus the
+ * stream's HTTP/2 window; beyond that the peer is stopped, and nobody else.
+ *
+ * The opener calls `open()`; the acceptor waits for 'open' and then calls `accept()` or `refuse()`.
+ */
+export class TunnelConnection extends Duplex {
+  readonly #stream: GrpcStream;
+  readonly #role: TunnelRole;
+  readonly #decoder = new FrameDecoder();
+  #state: TunnelState = PARKED;
+  #answer: Answer | null = null;
+
+  constructor(stream: ClientHttp2Stream | ServerHttp2Stream, role: TunnelRole) {
+    super({
+      allowHalfOpen: true,
+      readableHighWaterMark: LIMITS.dataFrameBytes,
+      writableHighWaterMark: LIMITS.dataFrameBytes,
+    });
+    this.#stream = stream;
+    this.#role = role;
+    // Who cares about the cause reads it from the rejected open(), or listens; nobody listening must not end the process.
+    this.on('error', () => {});
+    stream.on('data', (chunk: Buffer) => this.#onBytes(chunk));
+    stream.on('drain', () => this.emit('tunnel-drain'));
+    stream.on('error', () => this.#onLost());
+    stream.on('end', () => this.#onLost());
+    stream.on('close', () => this.#onLost());
+    // A parked stream was being read, or had been paused when it was handed over.
+    stream.resume();
+  }
+
+  get state(): TunnelState {
+    return this.#state;
+  }
+
+  /**
+   * Asks for the target. Resolves when the far end has it; rejects with the code of its refusal, with TUNNEL_RESET if
+   * the stream broke, or with the signal's reason. No payload has moved when it rejects.
+   */
+  open(open: Open, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#answer = null;
+        reject(toFairleadError(signal.reason));
+        this.destroy();
+      };
+      if (signal.aborted) {
+        onAbort();
+        return;
+      }
+      signal.addEventListener('abort', onAbort, { once: true });
+      const settle =
+        <T>(then: (value: T) => void) =>
+        (value: T): void => {
+          signal.removeEventListener('abort', onAbort);
+          then(value);
+        };
+      this.#answer = { resolve: settle<void>(resolve), reject: settle(reject) };
+      this.#send({ case: 'open', value: open });
+    });
+  }
+
+  /** The acceptor has the target: bytes may flow. */
+  accept(): void {
+    this.#send({ case: 'opened', value: { $typeName: 'fairlead.link.v1.Opened' } });
+  }
+
+  /** The acceptor does not have the target: the tunnel ends here, before any byte. */
+  refuse(error: FairleadError): void {
+    const { code, message } = error;
+    this.#send({ case: 'refused', value: { $typeName: 'fairlead.link.v1.Refused', code, message } });
+  }
+
+  override _read(): void {
+    this.#stream.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    if (this.#state.phase !== 'open') {
+      done(lost());
+      return;
+    }
+    this.#stream.cork();
+    let accepted = true;
+    for (let at = 0; at < chunk.length; at += LIMITS.dataFrameBytes) {
+      const piece = chunk.length <= LIMITS.dataFrameBytes ? chunk : chunk.subarray(at, at + LIMITS.dataFrameBytes);
+      this.#stream.write(encodeDataHeader(piece.length));
+      accepted = this.#stream.write(piece);
+    }
+    this.#stream.uncork();
+    if (accepted) done();
+    else this.once('tunnel-drain', done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    // A tunnel that was never opened has no direction to end.
+    if (this.#state.phase === 'open') this.#send({ case: 'eof', value: { $typeName: 'fairlead.link.v1.Eof' } });
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    if (this.#state.phase !== 'closed') {
+      const { code, message } = error
+        ? toFairleadError(error).toWire()
+        : { code: 'TUNNEL_RESET', message: 'the peer went away' };
+      this.#send({ case: 'reset', value: { $typeName: 'fairlead.link.v1.Reset', code, message } });
+    }
+    this.#answer?.reject(error ? toFairleadError(error) : lost());
+    this.#answer = null;
+    this.#finish();
+    done(error);
+  }
+
+  #send(kind: ControlKind): void {
+    this.#transition('send', kind.case);
+    if (!this.#stream.destroyed && this.#stream.writable) this.#stream.write(encodeControl(kind));
+    if (this.#state.phase === 'closed') this.#finish();
+  }
+
+  #onBytes(chunk: Buffer): void {
+    if (this.destroyed) return;
+    try {
+      this.#decoder.push(chunk, {
+        onData: (piece) => {
+          this.#transition('receive', 'data');
+          if (!this.push(piece)) this.#stream.pause();
+        },
+        onControl: (kind) => this.#onControl(kind),
+      });
+    } catch (error) {
+      this.destroy(toFairleadError(error));
+    }
+  }
+
+  #onControl(kind: ControlKind): void {
+    this.#transition('receive', kind.case);
+    switch (kind.case) {
+      case 'open':
+        this.emit('open', kind.value);
+        break;
+      case 'opened':
+        this.#answer?.resolve();
+        this.#answer = null;
+        break;
+      case 'eof':
+        this.push(null);
+        if (this.#state.phase === 'closed') this.#finish();
+        break;
+      case 'refused':
+      case 'reset':
+        this.#answer?.reject(fromWire(kind.value));
+        this.#answer = null;
+        this.destroy(fromWire(kind.value));
+        break;
+    }
+  }
+
+  #onLost(): void {
+    if (this.#state.phase === 'closed') return;
+    this.#state = stepTunnel(this.#role, this.#state, { direction: 'lost' });
+    this.destroy(lost());
+  }
+
+  #transition(direction: 'send' | 'receive', frame: Exclude<ControlKind['case'] | 'data', undefined>): void {
+    this.#state = stepTunnel(this.#role, this.#state, { direction, frame });
+  }
+
+  #finish(): void {
+    if (this.#state.phase === 'closed' && this.#state.cause === 'complete') endStream(this.#stream);
+    else abandonStream(this.#stream);
+  }
+
+  // What node:http and node:tls expect of a socket, where a tunnel has nothing to set.
+  setKeepAlive(): this {
+    return this;
+  }
+
+  setNoDelay(): this {
+    return this;
+  }
+
+  setTimeout(): this {
+    return this;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+}
+
+function lost(): FairleadError {
+  return new FairleadError('TUNNEL_RESET', 'the tunnel broke off: its link or the peer is gone');
+}
