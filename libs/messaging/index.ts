@@ -2,6 +2,7 @@ export { inboxPrefix, type Holder } from './connection/inbox.js';
 export { createNkey, nkeyFromSeed, type Nkey } from './connection/nkey.js';
 export { connectNats, type ConnectNatsOptions } from './connection/connect-nats.js';
 export { connectionState, type ConnectionState } from './connection/connection-state.js';
+export { whileConnected } from './connection/while-connected.js';
 export { MAX_RPC_BYTES, createRpcClient, type CallOptions, type RpcClient } from './rpc/rpc-client.js';
 export { RpcHandler, type RpcResult } from './rpc/rpc-handler.js';
 export type { RpcRequest } from './rpc/rpc-request.js';

@@ -2,6 +2,7 @@ import { FairleadError, messageOf } from '@fairlead/errors';
 import { jetstream } from '@nats-io/jetstream';
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 import { connectionState } from '../connection/connection-state.js';
+import { whileConnected } from '../connection/while-connected.js';
 
 const TIMEOUT_MS = 5_000;
 const MAX_VALUE_BYTES = 65_536;
@@ -41,7 +42,7 @@ async function publish(nc: NatsConnection, bucket: string, key: string, text: st
   }
   try {
     const options = { timeout: TIMEOUT_MS, ...(hdrs ? { headers: hdrs } : {}) };
-    await jetstream(nc).publish(`$KV.${bucket}.${key}`, text, options);
+    await whileConnected(nc, jetstream(nc).publish(`$KV.${bucket}.${key}`, text, options));
   } catch (error) {
     throw new FairleadError('UNAVAILABLE', `NATS did not store ${bucket}/${key}: ${messageOf(error)}`, {
       cause: error,

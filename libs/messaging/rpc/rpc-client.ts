@@ -1,8 +1,9 @@
 import { rpcSubject, type Caller, type Rpc } from '@fairlead/contracts';
 import { FairleadError, fromWire } from '@fairlead/errors';
-import { deferred, errors, nuid, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { errors, nuid, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { connectionState } from '../connection/connection-state.js';
+import { whileConnected } from '../connection/while-connected.js';
 
 /** Largest request and largest answer. */
 export const MAX_RPC_BYTES = 256 * 1024;
@@ -27,7 +28,7 @@ export interface RpcClient {
 }
 
 /** What Nest's NATS transport answers. */
-const Answer = z.object({ response: z.unknown(), err: z.unknown() });
+const Answer = z.object({ response: z.unknown().optional(), err: z.unknown().optional() });
 
 /** A client that calls as `caller`; NATS refuses it unless the connection's credential is that caller's. */
 export function createRpcClient(nc: NatsConnection, caller: Caller): RpcClient {
@@ -61,22 +62,10 @@ function encode(rpc: Rpc, input: unknown): string {
 }
 
 async function send(nc: NatsConnection, rpc: Rpc, subject: string, text: string, signal?: AbortSignal): Promise<Msg> {
-  const interrupted = deferred<never>();
-  const unwatch = connectionState(nc).onChange(() => {
-    interrupted.reject(new FairleadError('DEADLINE_EXCEEDED', `NATS went away while ${rpc.service} was asked`));
-  });
-  const onAbort = (): void => interrupted.reject(signal?.reason as Error);
-  signal?.addEventListener('abort', onAbort, { once: true });
-  const answer = nc.request(subject, text, { timeout: rpc.timeoutMs });
   try {
-    return await Promise.race([answer, interrupted]);
+    return await whileConnected(nc, nc.request(subject, text, { timeout: rpc.timeoutMs }), signal);
   } catch (error) {
-    // The loser of the race may still reject, and nobody would be listening.
-    answer.catch(() => undefined);
     throw translate(rpc, error, signal);
-  } finally {
-    unwatch();
-    signal?.removeEventListener('abort', onAbort);
   }
 }
 

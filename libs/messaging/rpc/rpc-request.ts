@@ -20,7 +20,7 @@ export interface ReceivedRequest {
   readonly input: unknown;
 }
 
-const Packet = z.object({ id: z.string().max(64), data: z.unknown() });
+const Packet = z.object({ id: z.string().max(64), data: z.unknown().optional() });
 
 /**
  * Reads a request. Throws FORBIDDEN unless the reply goes to the caller's own inbox: otherwise a caller could have the

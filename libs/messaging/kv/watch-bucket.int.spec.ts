@@ -1,0 +1,120 @@
+import { rm } from 'node:fs/promises';
+import { BUCKETS } from '@fairlead/contracts';
+import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import { jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { deleteKv, provisionJetStream, putKv, watchBucket, type KvSnapshot } from '../index.js';
+import { startSecuredNats, type SecuredNats } from '../testing/secured-nats.js';
+
+const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
+const registration = { role: 'registration', credential: 'registration' } as const;
+const operator = { role: 'operator', credential: 'operator' } as const;
+const Entry = z.object({ n: z.int() });
+const bucket = BUCKETS.clusters;
+
+let scratch: ScratchDir;
+let nats: SecuredNats;
+let writer: NatsConnection;
+let reader: NatsConnection;
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  nats = await startSecuredNats(scratch.path);
+  writer = await nats.connect(registration);
+  reader = await nats.connect(gateway);
+});
+afterAll(async () => {
+  await nats?.[Symbol.asyncDispose]();
+  await scratch?.[Symbol.asyncDispose]();
+});
+
+const contents = <T>(snapshot: KvSnapshot<T>): Record<string, T> => Object.fromEntries(snapshot.entries());
+const put = (key: string, n: number): Promise<void> => putKv(writer, bucket, key, { n });
+
+it('loads an empty bucket, then follows changes and deletions', async () => {
+  const changes: [string, unknown][] = [];
+  const snapshot = watchBucket(reader, bucket, Entry, { onChange: (key, value) => void changes.push([key, value]) });
+  await snapshot.loaded;
+  expect([snapshot.isLoaded, snapshot.lastSyncedAtMs === null]).toEqual([true, false]);
+  await put('default.a', 1);
+  await put('default.a', 2);
+  await put('default.b', 1);
+  await deleteKv(writer, bucket, 'default.b');
+  await eventually(() => expect(changes).toHaveLength(4));
+  expect(contents(snapshot)).toEqual({ 'default.a': { n: 2 } });
+  expect(changes.at(-1)).toEqual(['default.b', undefined]);
+  await snapshot.close();
+});
+
+it('loads what was there, skips what it cannot read, and drops a key that became unreadable', async () => {
+  await putKv(writer, bucket, 'default.bad', { n: 'text' });
+  await put('default.later-bad', 1);
+  const snapshot = watchBucket(reader, bucket, Entry);
+  await snapshot.loaded;
+  expect(contents(snapshot)).toEqual({ 'default.a': { n: 2 }, 'default.later-bad': { n: 1 } });
+  await putKv(writer, bucket, 'default.later-bad', 'x');
+  await eventually(() => expect(contents(snapshot)).toEqual({ 'default.a': { n: 2 } }));
+  await snapshot.close();
+});
+
+it('loads thousands of entries', async () => {
+  await Promise.all(Array.from({ length: 5_000 }, (_, i) => put(`many.k${i}`, i)));
+  const snapshot = watchBucket(reader, bucket, Entry);
+  await snapshot.loaded;
+  expect([...snapshot.entries()].filter(([key]) => key.startsWith('many.'))).toHaveLength(5_000);
+  await snapshot.close();
+});
+
+it('keeps serving while NATS is down, and catches up after it came back', async () => {
+  const snapshot = watchBucket(reader, bucket, Entry);
+  await snapshot.loaded;
+  nats.server.kill('SIGKILL');
+  await expect(put('default.a', 3)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(snapshot.get('default.a')).toEqual({ n: 2 });
+  await nats.server.restart();
+  await eventually(() => put('default.a', 3), { timeoutMs: 15_000 });
+  await deleteKv(writer, bucket, 'many.k1');
+  await eventually(() => expect([snapshot.get('default.a'), snapshot.get('many.k1')]).toEqual([{ n: 3 }, undefined]), {
+    timeoutMs: 15_000,
+  });
+  await snapshot.close();
+});
+
+it('drops what is gone when the bucket was made anew while it watched', async () => {
+  const gone: string[] = [];
+  const onChange = (key: string, value: unknown): void => void (value === undefined && gone.push(key));
+  const snapshot = watchBucket(reader, bucket, Entry, { onChange });
+  await snapshot.loaded;
+  const admin = await nats.connect(operator);
+  await (await jetstreamManager(admin)).streams.delete(`KV_${bucket}`);
+  await provisionJetStream(admin);
+  await put('default.new', 1);
+  await eventually(() => expect(contents(snapshot)).toEqual({ 'default.new': { n: 1 } }), { timeoutMs: 20_000 });
+  expect(gone).toContain('default.a');
+  await snapshot.close();
+});
+
+it('reconciles after a restart that lost the data', async () => {
+  const snapshot = watchBucket(reader, bucket, Entry);
+  await snapshot.loaded;
+  await nats.server.stop();
+  await rm(scratch.file('nats', 'jetstream'), { recursive: true });
+  await nats.server.restart();
+  expect(snapshot.get('default.new')).toEqual({ n: 1 });
+  await provisionJetStream(await nats.connect(operator));
+  await eventually(() => expect(contents(snapshot)).toEqual({}), { timeoutMs: 20_000 });
+  await snapshot.close();
+});
+
+it('loads once the bucket exists', async () => {
+  const admin = await nats.connect(operator);
+  await (await jetstreamManager(admin)).streams.delete(`KV_${bucket}`);
+  const snapshot = watchBucket(reader, bucket, Entry);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect([snapshot.isLoaded, snapshot.lastSyncedAtMs]).toEqual([false, null]);
+  await provisionJetStream(admin);
+  await snapshot.loaded;
+  await snapshot.close();
+});

@@ -1,0 +1,67 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { silentLogger } from '@fairlead/observability';
+import { startNats, type NatsInfo, type Running } from '@fairlead/testbed';
+import type { NatsConnection } from '@nats-io/transport-node';
+import {
+  connectNats,
+  createNkey,
+  natsAuthorization,
+  provisionJetStream,
+  type Holder,
+  type NatsUser,
+} from '../index.js';
+
+/** A real nats-server with the permissions that production has, its stream and its buckets. For tests. */
+export interface SecuredNats extends AsyncDisposable {
+  readonly server: Running<NatsInfo>;
+  /** A connection with the holder's own credential; closed with the server. */
+  connect(holder: Holder): Promise<NatsConnection>;
+  seedFile(holder: Holder): string;
+}
+
+const OPERATOR: Holder = { role: 'operator', credential: 'operator' };
+const HOLDERS: readonly Holder[] = [
+  OPERATOR,
+  { role: 'api', credential: 'api' },
+  { role: 'keys', credential: 'keys' },
+  { role: 'registration', credential: 'registration' },
+  { role: 'gateway', credential: 'gateway-a' },
+  { role: 'gateway', credential: 'gateway-b' },
+];
+
+/** Starts it below `dataDir`, with api, keys, registration, gateway-a, gateway-b and operator as its users. */
+export async function startSecuredNats(dataDir: string): Promise<SecuredNats> {
+  await mkdir(dataDir, { recursive: true });
+  const seedFile = (holder: Holder): string => join(dataDir, `${holder.credential}.nk`);
+  const users = await Promise.all(HOLDERS.map((holder) => writeSeed(holder, seedFile(holder))));
+  const server = await startNats({
+    dataDir: join(dataDir, 'nats'),
+    authorizationConfig: natsAuthorization(users),
+    log: () => undefined,
+  });
+  const connections: NatsConnection[] = [];
+  const connect = async (holder: Holder): Promise<NatsConnection> => {
+    const options = { ...holder, url: server.info.url, seedFile: seedFile(holder), logger: silentLogger };
+    const nc = await connectNats({ ...options, signal: AbortSignal.timeout(30_000) });
+    connections.push(nc);
+    return nc;
+  };
+  await provisionJetStream(await connect(OPERATOR));
+  return {
+    server,
+    connect,
+    seedFile,
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(connections.map((nc) => nc.close()));
+      await server.stop();
+    },
+  };
+}
+
+async function writeSeed(holder: Holder, path: string): Promise<NatsUser> {
+  const { seed, publicKey } = createNkey();
+  await writeFile(path, seed, { mode: 0o600 });
+  await chmod(path, 0o600);
+  return { ...holder, publicKey };
+}

@@ -1,0 +1,77 @@
+import 'reflect-metadata';
+import { fullJitterMs, systemClock } from '@fairlead/clock';
+import { messageOf } from '@fairlead/errors';
+import type { Logger } from '@fairlead/observability';
+import { DataSource, type MixedList } from 'typeorm';
+
+const RETRY = { baseMs: 200, capMs: 5_000 };
+const POOL_SIZE = 10;
+const CONNECT_TIMEOUT_MS = 3_000;
+const STATEMENT_TIMEOUT_MS = 5_000;
+/** Longer than the server's own limit: it ends what the server no longer answers. */
+const QUERY_TIMEOUT_MS = 8_000;
+const IDLE_TRANSACTION_TIMEOUT_MS = 15_000;
+
+type Class = new (...args: never[]) => object;
+
+export interface DatabaseOptions {
+  /** `postgres://role:password@host:port/database`; read it from a file, never from an argument. */
+  readonly url: string;
+  /** Names the schema, and the connections in pg_stat_activity. */
+  readonly service: string;
+  readonly entities: readonly Class[];
+  /** In order; their names end in a number that grows. */
+  readonly migrations: readonly Class[];
+  readonly logger: Logger;
+}
+
+/** The pool of one service on its own schema; nothing is connected yet. Every statement has a deadline. */
+export function createDatabase(options: DatabaseOptions): DataSource {
+  return new DataSource({
+    type: 'postgres',
+    url: options.url,
+    applicationName: `fairlead-${options.service}`,
+    entities: [...options.entities] as unknown as MixedList<() => unknown>,
+    migrations: [...options.migrations] as unknown as MixedList<() => unknown>,
+    migrationsTableName: 'migrations',
+    installExtensions: false,
+    logging: false,
+    poolSize: POOL_SIZE,
+    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    poolErrorHandler: (error: unknown) => options.logger.warn('database.connection_lost', { reason: messageOf(error) }),
+    extra: {
+      keepAlive: true,
+      query_timeout: QUERY_TIMEOUT_MS,
+      options: [
+        `-c search_path=${options.service}`,
+        `-c statement_timeout=${STATEMENT_TIMEOUT_MS}`,
+        `-c lock_timeout=${STATEMENT_TIMEOUT_MS}`,
+        `-c idle_in_transaction_session_timeout=${IDLE_TRANSACTION_TIMEOUT_MS}`,
+      ].join(' '),
+    },
+  });
+}
+
+/** Opens the pool, with full jitter until it succeeds, each failure logged. Afterwards the pool reconnects by itself. */
+export async function connectDatabase(database: DataSource, logger: Logger, signal?: AbortSignal): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    signal?.throwIfAborted();
+    try {
+      await database.initialize();
+      logger.info('database.connected');
+      return;
+    } catch (error) {
+      logger.warn('database.unreachable', { attempt, reason: messageOf(error) });
+      await systemClock.sleep(fullJitterMs(attempt, RETRY), signal);
+    }
+  }
+}
+
+/** Does the database answer? For readiness; ask in the background, not on a request. */
+export async function databaseAnswers(database: DataSource): Promise<boolean> {
+  if (!database.isInitialized) return false;
+  return database.query('select 1').then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,102 @@
+import { FairleadError } from '@fairlead/errors';
+import { Client, escapeIdentifier, escapeLiteral } from 'pg';
+import { scramVerifier } from './scram-verifier.js';
+
+const TIMEOUT_MS = 10_000;
+const NAME = /^[a-z][a-z0-9_]{0,30}$/;
+/** Anything, as long as two who provision at once use the same. */
+const LOCK_KEY = 7_346_021;
+
+export interface ServiceAccount {
+  /** Name of the role and of its schema. */
+  readonly service: string;
+  readonly password: string;
+}
+
+export interface ProvisionDatabaseOptions {
+  /** Default `fairlead`. */
+  readonly database?: string;
+  readonly services: readonly ServiceAccount[];
+}
+
+/**
+ * Creates the database, and for each service a role and a schema that only this role can use. May be repeated: it sets the
+ * passwords to those given. Throws INVALID_ARGUMENT for a name that is not a plain identifier.
+ */
+export async function provisionDatabase(adminUrl: string, options: ProvisionDatabaseOptions): Promise<void> {
+  const database = options.database ?? 'fairlead';
+  for (const name of [database, ...options.services.map(({ service }) => service)]) {
+    if (!NAME.test(name)) throw new FairleadError('INVALID_ARGUMENT', `not a name for a role or database: ${name}`);
+  }
+  for (const { service, password } of options.services) {
+    if (!/^[\x21-\x7e]{16,}$/.test(password)) {
+      throw new FairleadError('INVALID_ARGUMENT', `the password of ${service} needs 16 or more ASCII characters`);
+    }
+  }
+  await withClient(adminUrl, (client) => createDatabaseAndRoles(client, database, options.services));
+  await withClient(withDatabase(adminUrl, database), (client) => createSchemas(client, options.services));
+}
+
+/** The URL that a service connects with. */
+export function databaseUrl(adminUrl: string, account: ServiceAccount, database = 'fairlead'): string {
+  const url = new URL(withDatabase(adminUrl, database));
+  url.username = account.service;
+  url.password = encodeURIComponent(account.password);
+  return url.href;
+}
+
+async function createDatabaseAndRoles(
+  client: Client,
+  database: string,
+  services: readonly ServiceAccount[],
+): Promise<void> {
+  const existing = await client.query('select 1 from pg_database where datname = $1', [database]);
+  if (existing.rowCount === 0) await client.query(`create database ${escapeIdentifier(database)}`);
+  await client.query(`revoke all on database ${escapeIdentifier(database)} from public`);
+  for (const account of services) await createRole(client, database, account);
+}
+
+async function createRole(client: Client, database: string, { service, password }: ServiceAccount): Promise<void> {
+  const role = escapeIdentifier(service);
+  const existing = await client.query('select 1 from pg_roles where rolname = $1', [service]);
+  if (existing.rowCount === 0) await client.query(`create role ${role}`);
+  await client.query(
+    `alter role ${role} with login nocreatedb nocreaterole password ${escapeLiteral(scramVerifier(password))}`,
+  );
+  await client.query(`grant connect on database ${escapeIdentifier(database)} to ${role}`);
+  // An administrator who is no superuser may create a schema only for a role that it is a member of.
+  await client.query(`grant ${role} to current_user`);
+}
+
+async function createSchemas(client: Client, services: readonly ServiceAccount[]): Promise<void> {
+  await client.query('revoke all on schema public from public');
+  for (const { service } of services) {
+    const role = escapeIdentifier(service);
+    await client.query(`create schema if not exists ${role} authorization ${role}`);
+    await client.query(`revoke all on schema ${role} from public`);
+  }
+}
+
+/** Runs under a lock of the server, so that two who provision at once do not trip over each other. */
+async function withClient(url: string, work: (client: Client) => Promise<void>): Promise<void> {
+  const client = new Client({
+    connectionString: url,
+    application_name: 'fairlead-provision',
+    connectionTimeoutMillis: TIMEOUT_MS,
+    query_timeout: TIMEOUT_MS,
+  });
+  await client.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [LOCK_KEY]);
+    await work(client);
+  } finally {
+    // Ends the lock too.
+    await client.end();
+  }
+}
+
+function withDatabase(url: string, database: string): string {
+  const target = new URL(url);
+  target.pathname = `/${database}`;
+  return target.href;
+}
