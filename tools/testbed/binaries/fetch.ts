@@ -4,6 +4,7 @@ import { request as httpRequest, Agent as HttpAgent, type IncomingMessage } from
 import { request as httpsRequest, Agent as HttpsAgent } from 'node:https';
 import { Transform, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { TLSSocket } from 'node:tls';
 import { TestbedError, messageOf } from '../errors.js';
 
 export interface FetchLimits {
@@ -145,11 +146,14 @@ function send(url: URL, { limits, signal }: FetchOptions): Promise<IncomingMessa
     const asked = (secure ? httpsRequest : httpRequest)(url, { agent, ...(signal ? { signal } : {}) });
     const slow = new Error(`no connection within ${limits.connectTimeoutMs / 1000} s`);
     const timer = setTimeout(() => asked.destroy(slow), limits.connectTimeoutMs);
+    const onConnected = () => {
+      connected = true;
+      clearTimeout(timer);
+    };
     asked.once('socket', (socket) => {
-      socket.once(secure ? 'secureConnect' : 'connect', () => {
-        connected = true;
-        clearTimeout(timer);
-      });
+      // Through a proxy the socket arrives here with its handshake done.
+      if (socket instanceof TLSSocket && socket.authorized) onConnected();
+      else socket.once(secure ? 'secureConnect' : 'connect', onConnected);
     });
     asked.setTimeout(limits.idleTimeoutMs, () => asked.destroy(new Error('the server fell silent')));
     asked.once('response', done);

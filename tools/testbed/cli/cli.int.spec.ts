@@ -39,7 +39,7 @@ it('fetch refuses a component there is none of', async () => {
 it('up --detach leaves three servers running, and down ends them', async () => {
   await using dir = await temporaryDirectory();
   const at = ['--dir', join(dir.path, 'up')];
-  const up = await testbed(['up', '--detach', ...at]);
+  const up = await testbed(['up', '--detach', ...at], { FAIRLEAD_TESTBED_PROVIDERS: 'path,download,go' });
   expect(up.stdout).toMatch(
     /^export NATS_URL='nats:\/\/127\.0\.0\.1:\d+'\nexport DATABASE_URL='postgres:.*'\nexport FAIRLEAD/u,
   );

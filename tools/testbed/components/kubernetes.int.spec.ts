@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findBinary } from '../binaries/find-binary.js';
 import { temporaryDirectory } from '../fixtures/temporary.js';
 import type { KubeInfo, Running } from './contract.js';
@@ -19,6 +19,8 @@ describe('kubernetes', () => {
   }
 
   beforeAll(async () => {
+    // The child processes are what is tested here, also on a machine with Docker.
+    vi.stubEnv('FAIRLEAD_TESTBED_PROVIDERS', 'path,download,go');
     dir = await temporaryDirectory();
     cluster = await startKubernetes({ dataDir: join(dir.path, 'kubernetes'), log: () => {} });
     ({ path } = await findBinary('kubectl', { log: () => {} }));
@@ -27,6 +29,7 @@ describe('kubernetes', () => {
   afterAll(async () => {
     await cluster?.stop();
     await dir[Symbol.asyncDispose]();
+    vi.unstubAllEnvs();
   });
 
   it('serves its API to the admin of a kubeconfig that only its owner can read', async () => {
@@ -56,6 +59,17 @@ describe('kubernetes', () => {
     expect(await kubectl('run', 'p', '-n', 'tests', '--image=i', `--overrides=${overrides}`)).toContain(
       'pod/p created',
     );
+  });
+
+  it('can be pointed to by a kubeconfig in the environment', async () => {
+    vi.stubEnv('FAIRLEAD_TESTBED_PROVIDERS', 'env,path,download,go');
+    vi.stubEnv('FAIRLEAD_TESTBED_KUBECONFIG', cluster.info.adminKubeconfigPath);
+    const other = await startKubernetes({ dataDir: '/nowhere', log: () => {} });
+    expect(other.info).toEqual(cluster.info);
+    expect(() => other.kill('SIGKILL')).toThrow('the testbed did not start it');
+    vi.stubEnv('FAIRLEAD_TESTBED_KUBECONFIG', '/nowhere/kubeconfig');
+    await expect(startKubernetes({ dataDir: '/nowhere', log: () => {} })).rejects.toThrow('no cluster answers');
+    vi.stubEnv('FAIRLEAD_TESTBED_PROVIDERS', 'path,download,go');
   });
 
   it('comes back after SIGKILL on the same port, with its data and its keys', async () => {

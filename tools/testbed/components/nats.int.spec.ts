@@ -24,7 +24,8 @@ describe('nats', () => {
   let nats: Running<NatsInfo>;
 
   beforeAll(async () => {
-    vi.stubEnv('NATS_URL', undefined);
+    // The child process is what is tested here, also on a machine with Docker.
+    vi.stubEnv('FAIRLEAD_TESTBED_PROVIDERS', 'path,download,go');
     dir = await temporaryDirectory();
     const authorizationConfig = 'authorization { users [{ user: "me", password: "secret" }] }';
     nats = await startNats({ dataDir: dir.path, authorizationConfig, maxStoreBytes: 50_000_000, log: () => {} });

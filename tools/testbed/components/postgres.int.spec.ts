@@ -23,7 +23,7 @@ describe('postgres', () => {
   let postgres: Running<PostgresInfo>;
 
   beforeAll(async () => {
-    vi.stubEnv('DATABASE_URL', undefined);
+    vi.stubEnv('FAIRLEAD_TESTBED_PROVIDERS', 'path');
     dir = await temporaryDirectory();
     postgres = await startPostgres({ dataDir: join(dir.path, 'postgres'), log: () => {} });
   });

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { constants, homedir } from 'node:os';
 import { join } from 'node:path';
 import type { GenericContainer, StartedTestContainer } from 'testcontainers';
 import type { Running } from '../components/contract.js';
 import { messageOf } from '../errors.js';
 import type { Log } from '../log.js';
+import type { Exit } from '../process/launch.js';
 
 // testcontainers takes most of a second to load: only who uses Docker waits for it.
 const load = () => import('testcontainers');
@@ -57,7 +58,7 @@ export async function runContainer<T>(spec: ContainerSpec<T>): Promise<Running<T
   const handle = client.container.getById(container.getId());
   const waitForEnd = async () => {
     const { StatusCode: code } = (await handle.wait()) as { StatusCode: number };
-    return { code, signal: null };
+    return exitOf(code);
   };
   let stopping: Promise<unknown> | undefined;
   const stop = async () => {
@@ -86,6 +87,12 @@ export async function runContainer<T>(spec: ContainerSpec<T>): Promise<Running<T
     await stop();
     throw error;
   }
+}
+
+/** Docker says 128 + n for a process that signal n ended. */
+function exitOf(code: number): Exit {
+  const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
+  return signal === undefined ? { code, signal: null } : { code: null, signal };
 }
 
 /** A container whose ports are published on 127.0.0.1 only; testcontainers would publish them on every address. */

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { startNats } from '../components/nats.js';
 import { firstLine, runSource } from '../fixtures/run-source.js';
 import { temporaryDirectory } from '../fixtures/temporary.js';
 import { endProcess, identify, isRunning } from './identity.js';
+
+beforeAll(() => vi.stubEnv('FAIRLEAD_TESTBED_PROVIDERS', 'path,download,go'));
+afterAll(() => vi.unstubAllEnvs());
 
 it('no server outlives a killed parent past the next start on its data', async () => {
   await using dir = await temporaryDirectory();
