@@ -1,0 +1,348 @@
+import { connect as connectTcp } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { FairleadError } from '@fairlead/errors';
+import { eventually } from '@fairlead/testing';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { Agent, request as undiciRequest } from 'undici';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ALL_OPERATIONS, type Problem } from './index.js';
+import { startScriptedApi, type ScriptedApi } from './testing/scripted-api.js';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly text: string;
+  readonly json: Record<string, unknown>;
+}
+
+interface Ask {
+  readonly token?: string | null;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly raw?: string;
+}
+
+let api: ScriptedApi;
+let agent: Agent;
+let document: { paths: Record<string, Record<string, Described>>; components: unknown };
+let ajv: Ajv2020;
+
+interface Described {
+  readonly operationId: string;
+  readonly security?: unknown[];
+  readonly parameters?: { name: string }[];
+  readonly responses: Record<string, { content?: Record<string, unknown> }>;
+}
+
+beforeAll(async () => {
+  api = await startScriptedApi();
+  agent = new Agent({ connect: { ca: api.caPem } });
+  document = (await ask('GET', '/openapi.json', { token: null })).json as unknown as typeof document;
+  ajv = new Ajv2020({ strict: false });
+  (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
+  ajv.addSchema(document, 'openapi');
+});
+
+afterAll(async () => {
+  await agent?.close();
+  await api?.[Symbol.asyncDispose]();
+});
+
+/** Sends a request as a client would, and checks every answer against the OpenAPI document. */
+async function ask(method: string, path: string, options: Ask = {}): Promise<Answer> {
+  const { token = api.script.token, body, headers = {}, raw } = options;
+  const response = await undiciRequest(`${api.url}${path}`, {
+    method: method as 'GET',
+    dispatcher: agent,
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body: raw ?? (body === undefined ? null : JSON.stringify(body)),
+  });
+  const text = await response.body.text();
+  const type = String(response.headers['content-type'] ?? '');
+  const json = (type.includes('json') && text !== '' ? JSON.parse(text) : {}) as Record<string, unknown>;
+  const answer = { status: response.statusCode, headers: response.headers, text, json };
+  if (document) checkAgainstDocument(method, path, answer, type);
+  return answer;
+}
+
+function checkAgainstDocument(method: string, path: string, { status, json, text }: Answer, type: string): void {
+  const template = Object.keys(document.paths).find((known) =>
+    new RegExp(`^${known.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0] ?? ''),
+  );
+  const operation = template ? document.paths[template]?.[method.toLowerCase()] : undefined;
+  if (!template || !operation || method === 'HEAD') return;
+  const response = String(status) in operation.responses ? String(status) : 'default';
+  if (text === '') {
+    expect(operation.responses[response]?.content).toBeUndefined();
+    return;
+  }
+  const mediaType = type.split(';')[0] ?? '';
+  expect(Object.keys(operation.responses[response]?.content ?? {})).toContain(mediaType);
+  if (!mediaType.includes('json')) return;
+  const pointer = ['paths', template, method.toLowerCase(), 'responses', response, 'content', mediaType, 'schema']
+    .map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D'))
+    .join('/');
+  const validate = ajv.compile({ $ref: `openapi#/${pointer}` });
+  validate(json);
+  expect(validate.errors).toBeNull();
+}
+
+const problemOf = (answer: Answer): Problem => answer.json as unknown as Problem;
+
+describe('clusters', () => {
+  it('are created, listed, shown and deleted', async () => {
+    const created = await ask('POST', '/v1/clusters', { body: { name: 'demo', labels: { zone: 'eu' } } });
+    expect(created).toMatchObject({ status: 201, json: { name: 'demo', links: 2, labels: { zone: 'eu' } } });
+    expect((await ask('GET', '/v1/clusters')).json).toMatchObject({ clusters: [{ name: 'demo' }] });
+    expect((await ask('GET', '/v1/clusters/demo')).json).toEqual(created.json);
+    expect(await ask('DELETE', '/v1/clusters/demo')).toMatchObject({ status: 204, text: '' });
+    const gone = await ask('GET', '/v1/clusters/demo');
+    expect(gone.status).toBe(404);
+    expect(problemOf(gone)).toMatchObject({
+      code: 'NOT_FOUND',
+      next: expect.stringContaining('cluster list') as string,
+    });
+  });
+
+  it('have one name each', async () => {
+    await ask('POST', '/v1/clusters', { body: { name: 'twice' } });
+    const second = await ask('POST', '/v1/clusters', { body: { name: 'twice' } });
+    expect(second.status).toBe(409);
+    expect(problemOf(second)).toMatchObject({ code: 'ALREADY_EXISTS', retryable: false });
+  });
+
+  it('are told apart from what no cluster can be, field by field', async () => {
+    const body = { name: 'No Such', labels: { zone: 7 }, links: 9, extra: true };
+    const refused = await ask('POST', '/v1/clusters', { body });
+    expect(refused.status).toBe(400);
+    const paths = problemOf(refused).problems?.map((problem) => problem.path) ?? [];
+    expect(paths).toEqual(expect.arrayContaining(['body.name', 'body.labels.zone', 'body.links', 'body']));
+    const name = await ask('GET', '/v1/clusters/Not%20a%20name');
+    expect(problemOf(name).problems?.[0]?.path).toBe('path.name');
+  });
+
+  it('tell where they are reached, with the root to trust', async () => {
+    await ask('POST', '/v1/clusters', { body: { name: 'reach' } });
+    const { json } = await ask('GET', '/v1/clusters/reach/access');
+    expect(json).toMatchObject({ certificateAuthority: api.caPem, cluster: { name: 'reach' } });
+    expect(json.doors).toEqual([
+      { name: 'gateway-a', url: 'https://127.0.0.1:7443' },
+      { name: 'gateway-b', url: 'https://127.0.0.1:7543' },
+    ]);
+    expect((await ask('GET', '/v1/clusters/nowhere/access')).status).toBe(404);
+  });
+});
+
+describe('import links', () => {
+  const makeLink = async (name: string): Promise<string> => {
+    await ask('POST', '/v1/clusters', { body: { name } });
+    const link = await ask('POST', `/v1/clusters/${name}/import-links`);
+    expect(link.status).toBe(201);
+    expect(String(link.json.url)).toMatch(new RegExp(`^${api.url}/import/`));
+    return new URL(String(link.json.url)).pathname;
+  };
+
+  it('give the manifest to one GET, and nothing to HEAD', async () => {
+    const path = await makeLink('imported');
+    const head = await ask('HEAD', path, { token: null });
+    expect(head).toMatchObject({ status: 405, text: '', headers: { allow: 'GET' } });
+    expect((await ask('POST', path, { token: null })).status).toBe(405);
+    const manifest = await ask('GET', path, { token: null });
+    expect(manifest).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
+    expect(manifest.headers['content-type']).toBe('text/yaml; charset=utf-8');
+    expect(manifest.text).toContain('kind: Namespace');
+    const again = await ask('GET', path, { token: null });
+    expect(again.status).toBe(410);
+    expect(problemOf(again)).toMatchObject({ code: 'GONE', next: expect.stringContaining('--link') as string });
+  });
+
+  it('survive a GET that fails', async () => {
+    const path = await makeLink('retried');
+    api.script.nextFailure = new FairleadError('UNAVAILABLE', 'the database is away');
+    const failed = await ask('GET', path, { token: null });
+    expect(failed).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
+    expect((await ask('GET', path, { token: null })).status).toBe(200);
+  });
+
+  it('never stand in a log, used or wrong', async () => {
+    const path = await makeLink('secret');
+    await ask('GET', `${path}?x=1`, { token: null });
+    await ask('GET', path, { token: null });
+    await ask('GET', `${path}/deeper`, { token: null });
+    await ask('GET', `/IMPORT/${path.split('/').pop() ?? ''}`, { token: null });
+    await ask('GET', `/import/${'x'.repeat(200)}`, { token: null });
+    const code = path.split('/').pop() ?? 'none';
+    await eventually(() => expect(api.logLines.join('')).toContain('"route":"/import/:code"'));
+    expect(api.logLines.join('')).not.toContain(code);
+    expect(api.logLines.join('')).not.toContain('xxxx');
+  });
+
+  it('cannot be guessed at leisure', async () => {
+    const statuses = [];
+    for (let index = 0; index < 40; index += 1) {
+      statuses.push((await ask('GET', `/import/${'a'.repeat(43)}`, { token: null })).status);
+    }
+    expect(statuses[0]).toBe(404);
+    expect(statuses.at(-1)).toBe(429);
+  });
+});
+
+describe('authentication', () => {
+  it('tells who one is', async () => {
+    expect((await ask('GET', '/v1/whoami')).json).toEqual(api.script.principal);
+  });
+
+  it('is needed for every operation that is not marked public', async () => {
+    for (const operation of ALL_OPERATIONS.filter((candidate) => candidate.auth === 'bearer')) {
+      const path = operation.path.replaceAll(/\{\w+\}/g, 'demo');
+      const answer = await ask(operation.method, path, { token: null });
+      expect([operation.id, answer.status]).toEqual([operation.id, 401]);
+      expect(answer.headers['www-authenticate']).toBe('Bearer realm="fairlead"');
+      const { path: _path, ...described } = {
+        path,
+        ...document.paths[operation.path]?.[operation.method.toLowerCase()],
+      };
+      expect(described).not.toHaveProperty('security');
+    }
+  });
+
+  it('asks registration once in a while, and never remembers a no', async () => {
+    const before = api.script.authentications;
+    await Promise.all([ask('GET', '/v1/whoami'), ask('GET', '/v1/whoami')]);
+    expect(api.script.authentications - before).toBeLessThanOrEqual(1);
+  });
+
+  it('slows down an address that keeps failing, but not known tokens', async () => {
+    const codes = [];
+    for (let index = 0; index < 30; index += 1) {
+      codes.push(problemOf(await ask('GET', '/v1/whoami', { token: `wrong-token-number-${index}` })).code);
+    }
+    expect(codes.at(-1)).toBe('RATE_LIMITED');
+    expect((await ask('GET', '/v1/whoami')).status).toBe(200);
+    expect(api.logLines.join('')).not.toContain('wrong-token');
+    expect(api.logLines.join('')).not.toContain(api.script.token);
+  });
+});
+
+describe('every error is a problem that helps', () => {
+  it.each([
+    ['GET', '/nothing', {}, 404, 'NOT_FOUND'],
+    ['PUT', '/v1/clusters', { body: {} }, 405, 'INVALID_ARGUMENT'],
+    ['HEAD', '/healthz', {}, 405, ''],
+    ['POST', '/v1/clusters', { raw: 'name=x', headers: { 'content-type': 'text/plain' } }, 415, 'INVALID_ARGUMENT'],
+    [
+      'POST',
+      '/v1/clusters',
+      { raw: '{"name":', headers: { 'content-type': 'application/json' } },
+      400,
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'POST',
+      '/v1/clusters',
+      { raw: '{"__proto__":{}}', headers: { 'content-type': 'application/json' } },
+      400,
+      'INVALID_ARGUMENT',
+    ],
+    ['POST', '/v1/clusters', {}, 400, 'INVALID_ARGUMENT'],
+    ['POST', '/v1/clusters', { body: [] }, 400, 'INVALID_ARGUMENT'],
+    ['POST', '/v1/clusters', { body: { name: 'x'.repeat(70_000) } }, 413, 'TOO_LARGE'],
+    ['GET', '/v1/clusters/%zz', {}, 400, 'INVALID_ARGUMENT'],
+  ])('$0 $1: $3', async (method, path, options, status, code) => {
+    const answer = await ask(method, path, options);
+    expect(answer.status).toBe(status);
+    expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
+    expect(answer.headers['x-request-id']).toBeDefined();
+    expect(answer.json.code ?? '').toBe(code);
+  });
+
+  it('hides what went wrong inside, and logs it', async () => {
+    api.script.nextFailure = new Error('password=hunter2');
+    const answer = await ask('GET', '/v1/clusters', { headers: { 'x-request-id': 'inside-1' } });
+    expect(answer).toMatchObject({ status: 500, headers: { 'x-request-id': 'inside-1' } });
+    expect(answer.text).not.toContain('hunter2');
+    await eventually(() => expect(api.logLines.join('')).toMatch(/"requestId":"inside-1".*"event":"api.failed"/));
+  });
+
+  it('replaces a request id that could forge a log line', async () => {
+    const answer = await ask('GET', '/v1/whoami', { headers: { 'x-request-id': 'a b"' } });
+    expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('says 503 and when to come back while registration is away, and recovers', async () => {
+    await api.services.stopRegistration();
+    const away = await ask('GET', '/v1/clusters');
+    expect(away).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
+    expect(problemOf(away)).toMatchObject({ code: 'UNAVAILABLE', retryable: true });
+    await api.services.startRegistration();
+    await eventually(async () => expect((await ask('GET', '/v1/clusters')).status).toBe(200));
+  });
+});
+
+describe('the description', () => {
+  it('holds every operation, once, with its parameters', () => {
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+    );
+    const ids = described.map(({ operation }) => operation.operationId);
+    expect(ids.sort()).toEqual(ALL_OPERATIONS.map((operation) => operation.id).sort());
+    for (const { path, operation } of described) {
+      const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+      expect((operation.parameters ?? []).map((parameter) => parameter.name)).toEqual(names);
+    }
+  });
+
+  it('resolves all its references and leaves none unused', () => {
+    const text = JSON.stringify(document);
+    const used = new Set([...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map((match) => match[1]));
+    const known = Object.keys((document.components as { schemas: object }).schemas);
+    expect(used).toEqual(new Set(known));
+  });
+});
+
+describe('the listener', () => {
+  it('answers health without a token', async () => {
+    expect(await ask('GET', '/healthz', { token: null })).toMatchObject({ status: 200, text: 'ok\n' });
+    expect((await ask('GET', '/readyz', { token: null })).json).toEqual({
+      ready: true,
+      checks: [{ name: 'nats', ok: true }],
+    });
+  });
+
+  it('speaks TLS 1.3 only', async () => {
+    const old = { host: '127.0.0.1', port: api.port, ca: api.caPem, maxVersion: 'TLSv1.2' as const };
+    const failure = await new Promise<Error>((resolve, reject) => {
+      const socket = connectTls(old, () => reject(new Error('TLS 1.2 was accepted')));
+      socket.on('error', resolve);
+    });
+    expect(failure).toMatchObject({ code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' });
+  });
+
+  it('survives bytes that are neither TLS nor HTTP', async () => {
+    const closed = new Promise<void>((resolve) => {
+      const socket = connectTcp(api.port, '127.0.0.1', () => socket.write('GET / HTTP/1.0\r\n\r\n'));
+      socket
+        .on('error', () => undefined)
+        .on('close', () => resolve())
+        .resume();
+    });
+    await closed;
+    const garbage = await new Promise<string>((resolve) => {
+      let text = '';
+      const socket = connectTls({ host: '127.0.0.1', port: api.port, ca: api.caPem }, () =>
+        socket.write('\0\0nonsense\r\n\r\n'),
+      );
+      socket
+        .on('error', () => undefined)
+        .on('data', (chunk) => (text += String(chunk)))
+        .on('close', () => resolve(text));
+    });
+    expect(garbage).toContain('application/problem+json');
+    expect((await ask('GET', '/healthz')).status).toBe(200);
+  });
+});

@@ -1,0 +1,45 @@
+import type { Clock } from '@fairlead/clock';
+import type { RpcClient } from '@fairlead/messaging';
+import { Module, type DynamicModule } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { AddressLimiter } from './auth/address-limiter.js';
+import { AuthGuard } from './auth/auth-guard.js';
+import { Authenticator } from './auth/authenticator.js';
+import { Backend } from './feature/backend.js';
+import { ClustersController } from './feature/clusters.controller.js';
+import { ImportController } from './feature/import.controller.js';
+import { MetaController } from './feature/meta.controller.js';
+import { ServingRoot } from './feature/serving-root.js';
+import { SessionController } from './feature/session.controller.js';
+import { ApiSettings } from './feature/settings.js';
+
+/** Ten wrong tokens at once, then one every five seconds. */
+const FAILURES = { burst: 10, perSecond: 0.2 };
+const IMPORTS = { burst: 30, perSecond: 0.5 };
+
+export interface ApiModuleOptions {
+  readonly client: RpcClient;
+  readonly settings: ApiSettings;
+  readonly clock: Clock;
+}
+
+@Module({})
+export class ApiModule {
+  static with({ client, settings, clock }: ApiModuleOptions): DynamicModule {
+    const backend = new Backend(client);
+    const nowMs = (): number => clock.monotonicMs();
+    const failures = new AddressLimiter(FAILURES, nowMs);
+    return {
+      module: ApiModule,
+      controllers: [SessionController, ClustersController, ImportController, MetaController],
+      providers: [
+        { provide: APP_GUARD, useClass: AuthGuard },
+        { provide: ApiSettings, useValue: settings },
+        { provide: Backend, useValue: backend },
+        { provide: ServingRoot, useValue: new ServingRoot(backend, nowMs) },
+        { provide: Authenticator, useValue: new Authenticator(backend, failures, nowMs) },
+        { provide: AddressLimiter, useValue: new AddressLimiter(IMPORTS, nowMs) },
+      ],
+    };
+  }
+}

@@ -1,0 +1,68 @@
+import { FairleadError } from '@fairlead/errors';
+import type { RpcClient } from '@fairlead/messaging';
+import { beforeEach, expect, it } from 'vitest';
+import { Backend } from '../feature/backend.js';
+import { AddressLimiter } from './address-limiter.js';
+import { Authenticator } from './authenticator.js';
+
+const principal = { user: 'admin', groups: [], tenantId: 'default', tokenId: crypto.randomUUID() };
+const header = 'Bearer a-token-of-some-length';
+let now = 0;
+let asked: unknown[] = [];
+let answer: () => unknown = () => principal;
+let authenticator: Authenticator;
+
+beforeEach(() => {
+  [now, asked, answer] = [0, [], () => principal];
+  const call = async (_rpc: unknown, _tenant: string, input: unknown): Promise<unknown> => {
+    asked.push(input);
+    return answer();
+  };
+  const limiter = new AddressLimiter({ burst: 3, perSecond: 1 }, () => now);
+  authenticator = new Authenticator(new Backend({ call } as RpcClient), limiter, () => now);
+});
+
+it('remembers a yes for ten seconds and sends only the hash', async () => {
+  await authenticator.authenticate(header, '192.0.2.1');
+  now = 9_999;
+  await authenticator.authenticate(header, '192.0.2.1');
+  expect(asked).toHaveLength(1);
+  expect(JSON.stringify(asked)).not.toContain('a-token');
+  now = 10_001;
+  await authenticator.authenticate(header, '192.0.2.1');
+  expect(asked).toHaveLength(2);
+});
+
+it('never remembers a no', async () => {
+  answer = () => {
+    throw new FairleadError('UNAUTHENTICATED', 'unknown');
+  };
+  await expect(authenticator.authenticate(header, '192.0.2.1')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  answer = () => principal;
+  await expect(authenticator.authenticate(header, '192.0.2.1')).resolves.toEqual(principal);
+});
+
+it('takes silence of registration for unavailable, not for a failed attempt', async () => {
+  answer = () => {
+    throw new FairleadError('DEADLINE_EXCEEDED', 'registration did not answer');
+  };
+  for (let index = 0; index < 5; index += 1) {
+    await expect(authenticator.authenticate(header, '192.0.2.1')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  }
+});
+
+it.each([
+  undefined,
+  '',
+  'Bearer',
+  'Bearer short',
+  'Basic YWRtaW46YWRtaW4=',
+  `Bearer ${'x'.repeat(600)}`,
+  `${header} more`,
+])('refuses the header %j without asking anybody, and counts it', async (bad) => {
+  for (let index = 0; index < 3; index += 1) {
+    await expect(authenticator.authenticate(bad, '192.0.2.1')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  }
+  await expect(authenticator.authenticate(header, '192.0.2.1')).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  expect(asked).toHaveLength(0);
+});

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { NO_TENANT, registrationRpc, type Principal } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import type { Backend } from '../feature/backend.js';
+import type { AddressLimiter } from './address-limiter.js';
+
+/** A token that was revoked may work this much longer. */
+const CACHE_MS = 10_000;
+const MAX_CACHED = 1_000;
+
+interface Cached {
+  readonly principal: Principal;
+  readonly untilMs: number;
+}
+
+/**
+ * Whose token is it? Asks registration, and remembers a yes for ten seconds; a no is never remembered. An address that
+ * keeps failing has to wait, before anything is asked.
+ */
+export class Authenticator {
+  readonly #cache = new Map<string, Cached>();
+
+  constructor(
+    private readonly backend: Backend,
+    private readonly failures: AddressLimiter,
+    private readonly nowMs: () => number,
+  ) {}
+
+  /** UNAUTHENTICATED, RATE_LIMITED, UNAVAILABLE. */
+  async authenticate(header: string | undefined, address: string): Promise<Principal> {
+    try {
+      const tokenHash = hashOf(header);
+      return this.#remembered(tokenHash) ?? (await this.#ask(tokenHash, address));
+    } catch (error) {
+      if (error instanceof FairleadError && error.code === 'UNAUTHENTICATED') this.failures.take(address);
+      throw error;
+    }
+  }
+
+  #remembered(tokenHash: string): Principal | undefined {
+    const cached = this.#cache.get(tokenHash);
+    return cached && cached.untilMs > this.nowMs() ? cached.principal : undefined;
+  }
+
+  async #ask(tokenHash: string, address: string): Promise<Principal> {
+    this.failures.check(address);
+    const principal = await this.backend.read(registrationRpc.authenticate, NO_TENANT, { tokenHash });
+    this.#cache.delete(tokenHash);
+    this.#cache.set(tokenHash, { principal, untilMs: this.nowMs() + CACHE_MS });
+    const [oldest] = this.#cache.keys();
+    if (oldest !== undefined && this.#cache.size > MAX_CACHED) this.#cache.delete(oldest);
+    return principal;
+  }
+}
+
+/** SHA-256 of the bearer token, base64: the token itself goes no further than this. */
+function hashOf(header: string | undefined): string {
+  if (header === undefined) throw new FairleadError('UNAUTHENTICATED', 'this needs a token, and none was sent');
+  const token = /^Bearer +([A-Za-z0-9._~+/-]{16,512}=*)$/i.exec(header)?.[1];
+  if (token === undefined) {
+    throw new FairleadError('UNAUTHENTICATED', 'the Authorization header is not of the form "Bearer <token>"');
+  }
+  return createHash('sha256').update(token).digest('base64');
+}

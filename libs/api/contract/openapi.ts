@@ -1,0 +1,141 @@
+import { ERROR_KINDS, type ErrorCode } from '@fairlead/errors';
+import { z } from 'zod';
+import { ALL_OPERATIONS } from './operations.js';
+import type { Operation, OperationAnswer } from './operation.js';
+import {
+  Cluster,
+  ClusterAccess,
+  ClusterList,
+  Door,
+  FieldProblem,
+  ImportLink,
+  NewCluster,
+  Problem,
+  Readiness,
+  Whoami,
+} from './schemas.js';
+
+type Json = Record<string, unknown>;
+
+const OUTPUTS = { Cluster, ClusterAccess, ClusterList, Door, FieldProblem, ImportLink, Problem, Readiness, Whoami };
+const INPUTS = { NewCluster };
+/** What any operation may answer. */
+const EVERYWHERE: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'RATE_LIMITED', 'INTERNAL', 'UNAVAILABLE'];
+const WITH_TOKEN: readonly ErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN'];
+
+/** The OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1), made of the very operations that are routed. */
+export function openapiDocument(options: { readonly serverUrl: string }): Json {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Fairlead admin API',
+      version: '1.0.0',
+      description: 'Registers clusters and tells how to reach them. Errors are RFC 9457 problem details.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: options.serverUrl }],
+    security: [{ bearer: [] }],
+    tags: [...new Set(ALL_OPERATIONS.map((operation) => operation.tag))].map((name) => ({ name })),
+    paths: paths(),
+    components: {
+      schemas: { ...componentSchemas(OUTPUTS, 'output'), ...componentSchemas(INPUTS, 'input') },
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An admin API token.' } },
+    },
+  };
+}
+
+function paths(): Json {
+  const result: Record<string, Json> = {};
+  for (const operation of ALL_OPERATIONS) {
+    (result[operation.path] ??= {})[operation.method.toLowerCase()] = describeOperation(operation);
+  }
+  return result;
+}
+
+function describeOperation(operation: Operation): Json {
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    ...(operation.description ? { description: operation.description } : {}),
+    ...(operation.auth === 'public' ? { security: [] } : {}),
+    ...(operation.params ? { parameters: parameters(operation.params) } : {}),
+    ...(operation.body
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: schemaOf(operation.body, 'input') } },
+          },
+        }
+      : {}),
+    responses: {
+      ...Object.fromEntries(operation.answers.map((answer) => [answer.status, describeAnswer(answer)])),
+      ...problemResponses(operation),
+    },
+  };
+}
+
+function describeAnswer(answer: OperationAnswer): Json {
+  const { description } = answer;
+  if (answer.kind === 'empty') return { description };
+  const [mediaType, schema] =
+    answer.kind === 'json'
+      ? ['application/json', schemaOf(answer.schema, 'output')]
+      : [answer.mediaType, { type: 'string' }];
+  return { description, content: { [mediaType]: { schema } } };
+}
+
+function problemResponses(operation: Operation): Json {
+  const codes = [...EVERYWHERE, ...(operation.auth === 'bearer' ? WITH_TOKEN : []), ...operation.errors];
+  const responses: Json = {};
+  for (const status of new Set(codes.map((code) => ERROR_KINDS[code].http))) {
+    if (operation.answers.some((answer) => answer.status === status)) continue;
+    const ofStatus = codes.filter((code) => ERROR_KINDS[code].http === status);
+    responses[status] = problem(ofStatus.map((code) => `${code}: ${ERROR_KINDS[code].safeMessage}`).join('; '));
+  }
+  if (operation.body) {
+    responses[413] = problem('TOO_LARGE: the body is larger than 64 KiB');
+    responses[415] = problem('INVALID_ARGUMENT: the body is not application/json');
+  }
+  responses.default = problem('Any other problem.');
+  return responses;
+}
+
+function problem(description: string): Json {
+  return { description, content: { 'application/problem+json': { schema: schemaOf(Problem, 'output') } } };
+}
+
+function parameters(params: z.ZodObject): Json[] {
+  return Object.entries(params.shape).map(([name, schema]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: withoutMeta(z.toJSONSchema(schema, { io: 'input', override })),
+  }));
+}
+
+/** A reference if the schema has a name, else the schema itself. */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const named = Object.entries(io === 'input' ? INPUTS : OUTPUTS).find(([, candidate]) => candidate === schema);
+  return named ? { $ref: reference(named[0]) } : withoutMeta(z.toJSONSchema(schema, { io, override }));
+}
+
+function componentSchemas(named: Record<string, z.ZodType>, io: 'input' | 'output'): Json {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, { io, override, uri: reference });
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutMeta(schema as Json)]));
+}
+
+/** zod writes a prefix as a format that no validator knows, beside the pattern that all of them do. */
+function override({ jsonSchema }: { jsonSchema: { format?: string } }): void {
+  if (jsonSchema.format === 'starts_with') delete jsonSchema.format;
+}
+
+function reference(id: string): string {
+  return `#/components/schemas/${id}`;
+}
+
+function withoutMeta({ $schema: _schema, $id: _id, ...rest }: Json): Json {
+  return rest;
+}

@@ -1,0 +1,45 @@
+import type { ErrorCode } from '@fairlead/errors';
+import type { z } from 'zod';
+
+/** One thing the API can do. Routing, authentication, validation and OpenAPI all read this one value. */
+export interface Operation {
+  /** `operationId` in OpenAPI; unique. */
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With `{name}` for a parameter, as OpenAPI writes it. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Only `public` is served without a token; it has to be said. */
+  readonly auth: 'bearer' | 'public';
+  readonly params?: z.ZodObject;
+  readonly body?: z.ZodObject;
+  readonly answers: readonly OperationAnswer[];
+  /** Besides those that every operation can have. */
+  readonly errors: readonly ErrorCode[];
+}
+
+export type OperationAnswer =
+  | { readonly kind: 'json'; readonly status: number; readonly description: string; readonly schema: z.ZodType }
+  | { readonly kind: 'text'; readonly status: number; readonly description: string; readonly mediaType: string }
+  | { readonly kind: 'empty'; readonly status: number; readonly description: string };
+
+/** The path as the router writes it: `/v1/clusters/:name`. */
+export function routerPath(operation: Operation): string {
+  return operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** The methods that some operation serves at this path; empty if the path is unknown. */
+export function allowedMethods(operations: readonly Operation[], path: string): string[] {
+  const methods = operations.filter((operation) => matches(operation.path, path)).map((operation) => operation.method);
+  return [...new Set(methods)];
+}
+
+function matches(template: string, path: string): boolean {
+  const [wanted, given] = [template.split('/'), path.split('/')];
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, index) => part === given[index] || (part.startsWith('{') && given[index] !== ''))
+  );
+}

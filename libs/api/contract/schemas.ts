@@ -1,0 +1,52 @@
+import { Cluster, ClusterName, CreateCluster, IsoTime, Pem, Principal } from '@fairlead/contracts';
+import { z } from 'zod';
+
+export { Cluster };
+
+/** An unknown field is a mistake that should not pass in silence. */
+export const NewCluster = CreateCluster.strict().describe('A cluster to register.');
+export const ClusterByName = z.strictObject({ name: ClusterName });
+export const ClusterList = z.object({ clusters: z.array(Cluster) });
+export const Whoami = Principal.describe('Who the token belongs to, and what it may be in a cluster.');
+
+export const ImportLink = z
+  .object({ url: z.url().describe('Answers the manifest to one GET.'), expiresAt: IsoTime })
+  .describe('A secret: whoever fetches it first becomes the cluster.');
+export type ImportLink = z.infer<typeof ImportLink>;
+export const ImportCode = z.strictObject({ code: z.string().regex(/^[A-Za-z0-9_-]{32,128}$/) });
+
+export const Door = z.object({ name: z.string(), url: z.url() });
+export type Door = z.infer<typeof Door>;
+export const ClusterAccess = z
+  .object({
+    cluster: Cluster,
+    doors: z.array(Door).describe('Where the Kubernetes API is served, at <url>/clusters/<name>.'),
+    certificateAuthority: Pem.describe("Root of the doors' certificates."),
+  })
+  .describe('All that a kubeconfig needs, except the token.');
+export type ClusterAccess = z.infer<typeof ClusterAccess>;
+
+export const Readiness = z.object({
+  ready: z.boolean(),
+  checks: z.array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string().optional() })),
+});
+
+export const FieldProblem = z.object({
+  path: z.string().describe('Where in the request, such as body.labels.zone.'),
+  message: z.string(),
+});
+export type FieldProblem = z.infer<typeof FieldProblem>;
+export const Problem = z
+  .object({
+    type: z.string().describe('urn:fairlead:error:<code>'),
+    title: z.string(),
+    status: z.int().min(400).max(599),
+    detail: z.string().describe('What went wrong with this request.'),
+    code: z.string().describe('Stable; decide by this, never by a text.'),
+    next: z.string().describe('What to do about it.'),
+    retryable: z.boolean().describe('The same request may be sent again: it was not carried out.'),
+    requestId: z.string().describe('Names this request in the log of the API.'),
+    problems: z.array(FieldProblem).optional(),
+  })
+  .describe('RFC 9457 problem details.');
+export type Problem = z.infer<typeof Problem>;

@@ -1,0 +1,68 @@
+import { registrationRpc, type Cluster, type CreateCluster, type Principal } from '@fairlead/contracts';
+import { Controller } from '@nestjs/common';
+import { operations } from '../contract/operations.js';
+import type { ClusterAccess, ImportLink } from '../contract/schemas.js';
+import { CurrentPrincipal, JsonBody, Params, Serve } from '../http/serve.js';
+import { Backend } from './backend.js';
+import { ServingRoot } from './serving-root.js';
+import { ApiSettings } from './settings.js';
+
+interface ByName {
+  readonly name: string;
+}
+
+@Controller()
+export class ClustersController {
+  constructor(
+    private readonly backend: Backend,
+    private readonly servingRoot: ServingRoot,
+    private readonly settings: ApiSettings,
+  ) {}
+
+  @Serve(operations.createCluster)
+  create(
+    @CurrentPrincipal() { tenantId }: Principal,
+    @JsonBody(operations.createCluster) body: CreateCluster,
+  ): Promise<Cluster> {
+    return this.backend.write(registrationRpc.createCluster, tenantId, body);
+  }
+
+  @Serve(operations.listClusters)
+  list(@CurrentPrincipal() { tenantId }: Principal): Promise<{ clusters: Cluster[] }> {
+    return this.backend.read(registrationRpc.listClusters, tenantId, {});
+  }
+
+  @Serve(operations.getCluster)
+  get(@CurrentPrincipal() { tenantId }: Principal, @Params(operations.getCluster) { name }: ByName): Promise<Cluster> {
+    return this.backend.read(registrationRpc.getCluster, tenantId, { name });
+  }
+
+  @Serve(operations.deleteCluster)
+  async delete(
+    @CurrentPrincipal() { tenantId }: Principal,
+    @Params(operations.deleteCluster) { name }: ByName,
+  ): Promise<void> {
+    await this.backend.write(registrationRpc.deleteCluster, tenantId, { name });
+  }
+
+  @Serve(operations.createImportLink)
+  async createImportLink(
+    @CurrentPrincipal() { tenantId }: Principal,
+    @Params(operations.createImportLink) { name }: ByName,
+  ): Promise<ImportLink> {
+    const { code, expiresAt } = await this.backend.write(registrationRpc.createImportLink, tenantId, { name });
+    return { url: `${this.settings.publicUrl}/import/${code}`, expiresAt };
+  }
+
+  @Serve(operations.clusterAccess)
+  async access(
+    @CurrentPrincipal() { tenantId }: Principal,
+    @Params(operations.clusterAccess) { name }: ByName,
+  ): Promise<ClusterAccess> {
+    const [cluster, certificateAuthority] = await Promise.all([
+      this.backend.read(registrationRpc.getCluster, tenantId, { name }),
+      this.servingRoot.pem(tenantId),
+    ]);
+    return { cluster, doors: [...this.settings.doors], certificateAuthority };
+  }
+}

@@ -1,0 +1,42 @@
+import { ERROR_KINDS, FairleadError, type ErrorCode } from '@fairlead/errors';
+import type { Problem } from '../contract/schemas.js';
+import { InvalidInput } from './invalid-input.js';
+
+/** What to do about an error, where the error itself does not say it. */
+const NEXT_STEPS: Partial<Record<ErrorCode, string>> = {
+  INVALID_ARGUMENT: 'correct the request; /openapi.json describes every field',
+  UNAUTHENTICATED: 'send an admin API token as "Authorization: Bearer <token>", or run: fairlead login',
+  FORBIDDEN: 'ask an administrator of this installation for the right to do it',
+  NOT_FOUND: 'check the name with: fairlead cluster list',
+  ALREADY_EXISTS: 'choose another name, or show what is there with: fairlead cluster show <name>',
+  CONFLICT: 'look at the state as it is now, then try again',
+  GONE: 'make a fresh import link with: fairlead cluster import <name> --link',
+  TOO_LARGE: 'send at most 64 KiB',
+  RATE_LIMITED: 'wait as long as Retry-After says, then try again',
+  UNAVAILABLE: 'try again in a few seconds; if it lasts, look at the logs of registration, keys and NATS',
+  DEADLINE_EXCEEDED: 'look whether it was carried out before you try again',
+};
+const FALLBACK = 'try again; if it lasts, look for the request id in the log of the API';
+
+export interface ProblemOptions {
+  readonly requestId: string;
+  /** Where HTTP has a finer status than our code, such as 405 or 415. */
+  readonly status?: number;
+  readonly next?: string;
+}
+
+/** The RFC 9457 body of an error. What was not meant for users (INTERNAL) shows only its safe message. */
+export function toProblem(error: FairleadError, options: ProblemOptions): Problem {
+  const { code, kind } = error;
+  return {
+    type: `urn:fairlead:error:${code}`,
+    title: kind.safeMessage,
+    status: options.status ?? kind.http,
+    detail: code === 'INTERNAL' ? ERROR_KINDS.INTERNAL.safeMessage : error.message,
+    code,
+    next: options.next ?? NEXT_STEPS[code] ?? FALLBACK,
+    retryable: kind.retryable,
+    requestId: options.requestId,
+    ...(error instanceof InvalidInput ? { problems: [...error.problems] } : {}),
+  };
+}

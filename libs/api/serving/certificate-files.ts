@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '@fairlead/clock';
+import { messageOf } from '@fairlead/errors';
+import type { Logger } from '@fairlead/observability';
+import { checkMaterial, type TlsMaterial, type TlsSource } from './tls-material.js';
+
+export interface CertificateFilesOptions {
+  /** PEM chain, leaf first. */
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How often the files are read again, default 30,000. */
+  readonly pollMs?: number;
+}
+
+/**
+ * A certificate from files, taken anew when they change. They are polled: watching misses the symbolic links that
+ * Kubernetes swaps. Files that do not fit together, as in the middle of a change, are left alone until they do.
+ */
+export async function certificateFiles(options: CertificateFilesOptions): Promise<TlsSource> {
+  let current = await read(options);
+  let notAfter = checkMaterial(current).validToDate;
+  const listeners: ((material: TlsMaterial) => void)[] = [];
+  const stop = new AbortController();
+  const polling = pollForever(options, stop.signal, (next) => {
+    if (next.cert === current.cert && next.key === current.key) return;
+    notAfter = checkMaterial(next).validToDate;
+    current = next;
+    for (const listener of listeners) listener(next);
+    options.logger.info('tls.reloaded', { notAfter: notAfter.toISOString() });
+  });
+  return {
+    get current() {
+      return current;
+    },
+    get notAfter() {
+      return notAfter;
+    },
+    onChange: (listener) => void listeners.push(listener),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort(new Error('stopped'));
+      await polling;
+    },
+  };
+}
+
+async function pollForever(
+  options: CertificateFilesOptions,
+  signal: AbortSignal,
+  onRead: (material: TlsMaterial) => void,
+): Promise<void> {
+  while (await slept(options, signal)) {
+    try {
+      onRead(await read(options));
+    } catch (error) {
+      options.logger.warn('tls.files_not_usable', { reason: messageOf(error) });
+    }
+  }
+}
+
+/** False once it is time to stop. */
+async function slept({ clock, pollMs = 30_000 }: CertificateFilesOptions, signal: AbortSignal): Promise<boolean> {
+  await clock.sleep(pollMs, signal).catch(() => undefined);
+  return !signal.aborted;
+}
+
+async function read({ certFile, keyFile }: CertificateFilesOptions): Promise<TlsMaterial> {
+  const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
+  return { cert, key };
+}

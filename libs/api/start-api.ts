@@ -1,0 +1,100 @@
+import 'reflect-metadata';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { FairleadError } from '@fairlead/errors';
+import type { Logger, Registry } from '@fairlead/observability';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiModule, type ApiModuleOptions } from './api.module.js';
+import { installAccessLog } from './http/access-log.js';
+import { ProblemFilter } from './problem/problem-filter.js';
+import { toProblem } from './problem/to-problem.js';
+import type { TlsSource } from './serving/tls-material.js';
+
+const BODY_LIMIT_BYTES = 64 * 1024;
+const REQUEST_TIMEOUT_MS = 15_000;
+const MAX_CONNECTIONS = 4_096;
+const TLS = { minVersion: 'TLSv1.3', handshakeTimeout: 10_000 } as const;
+
+export interface ApiOptions extends ApiModuleOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly tls: TlsSource;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+export interface RunningApi extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** Serves the admin API over HTTPS until disposed; requests in flight are then answered first. The TLS source stays the caller's. */
+export async function startApi(options: ApiOptions): Promise<RunningApi> {
+  const adapter = new FastifyAdapter({
+    https: { ...TLS, ...options.tls.current },
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: 2 * REQUEST_TIMEOUT_MS,
+    // A HEAD that looked like a GET would spend an import link.
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 256 },
+    genReqId: ({ headers }: IncomingMessage) => requestId(headers['x-request-id']),
+    clientErrorHandler: refuseUnreadable,
+    frameworkErrors: refuseUnroutable,
+    forceCloseConnections: 'idle',
+  });
+  const app = await NestFactory.create<NestFastifyApplication>(ApiModule.with(options), adapter, {
+    logger: false,
+    abortOnError: false,
+    bodyParser: false,
+  });
+  const fastify = adapter.getInstance();
+  prepare(fastify, options);
+  app.useGlobalFilters(new ProblemFilter(options.logger));
+  const server = app.getHttpServer() as unknown as Server;
+  server.maxConnections = MAX_CONNECTIONS;
+  options.tls.onChange((material) => server.setSecureContext({ ...TLS, ...material }));
+  await app.listen(options.port, options.host);
+  return { port: (server.address() as AddressInfo).port, [Symbol.asyncDispose]: () => app.close() };
+}
+
+function prepare(fastify: FastifyInstance, { logger, registry }: ApiOptions): void {
+  fastify.removeContentTypeParser('text/plain');
+  fastify.addHook('onRequest', (request, reply, done) => {
+    void reply.headers({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': request.id,
+    });
+    done();
+  });
+  installAccessLog(fastify, logger, registry);
+}
+
+/** The client's own id if it is harmless in a log, else a new one. */
+function requestId(header: string | string[] | undefined): string {
+  return typeof header === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(header) ? header : randomUUID();
+}
+
+/** A URL that cannot be decoded never reaches a route either. */
+function refuseUnroutable(_error: Error, request: FastifyRequest, reply: FastifyReply): void {
+  const error = new FairleadError('INVALID_ARGUMENT', 'the URL cannot be decoded');
+  const problem = toProblem(error, { requestId: request.id, next: 'percent-encode the URL' });
+  void reply.header('x-request-id', request.id).status(problem.status);
+  void reply.type('application/problem+json').send(problem);
+}
+
+/** Bytes that are no HTTP request never reach a route. */
+function refuseUnreadable(_error: Error, socket: Socket): void {
+  if (!socket.writable) return;
+  const error = new FairleadError('INVALID_ARGUMENT', 'this is not an HTTP request that can be read');
+  const next = 'speak HTTP/1.1 with at most 16 KiB of headers';
+  const body = JSON.stringify(toProblem(error, { requestId: randomUUID(), next }));
+  const head = `HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}`;
+  socket.end(`${head}\r\nConnection: close\r\n\r\n${body}`);
+}

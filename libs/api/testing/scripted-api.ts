@@ -1,0 +1,61 @@
+import { systemClock } from '@fairlead/clock';
+import { createRpcClient } from '@fairlead/messaging';
+import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
+import { Registry, createLogger } from '@fairlead/observability';
+import { scratchDir, testAuthority } from '@fairlead/testing';
+import { ApiSettings, issuedCertificate, startApi, type Door } from '../index.js';
+import { Script, serveScript, type ScriptedServices } from './scripted-services.js';
+
+export { Script };
+
+/** The API as it is in production, on a real NATS, before scripted services. For tests of the API and of its clients. */
+export interface ScriptedApi extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** Root of the API's certificate. */
+  readonly caPem: string;
+  readonly script: Script;
+  readonly services: ScriptedServices;
+  readonly nats: SecuredNats;
+  /** Every line the API logged. */
+  readonly logLines: readonly string[];
+}
+
+export const TEST_DOORS: readonly Door[] = [
+  { name: 'gateway-a', url: 'https://127.0.0.1:7443' },
+  { name: 'gateway-b', url: 'https://127.0.0.1:7543' },
+];
+
+/** Starts everything; the API listens on a free port of 127.0.0.1. */
+export async function startScriptedApi(options: { certificateMs?: number } = {}): Promise<ScriptedApi> {
+  await using stack = new AsyncDisposableStack();
+  const scratch = stack.use(await scratchDir());
+  const nats = stack.use(await startSecuredNats(scratch.file('nats')));
+  const script = new Script(await testAuthority());
+  script.certificateMs = options.certificateMs ?? script.certificateMs;
+  const services = stack.use(await serveScript(nats, script));
+  const logLines: string[] = [];
+  const logger = createLogger('api', 'debug', { write: (line: string) => void logLines.push(line) });
+  const caller = { role: 'api', credential: 'api' } as const;
+  const client = createRpcClient(await nats.connect(caller), caller);
+  const clock = systemClock;
+  const tls = stack.use(await issuedCertificate({ client, names: ['127.0.0.1', 'localhost'], clock, logger }));
+  const readiness = (): { name: string; ok: boolean }[] => [{ name: 'nats', ok: true }];
+  // The port is known only once it listens, and the settings carry it.
+  const settings = new ApiSettings({ publicUrl: 'https://fairlead.test', doors: TEST_DOORS, readiness });
+  const registry = new Registry();
+  const api = stack.use(await startApi({ client, settings, clock, host: '127.0.0.1', port: 0, tls, logger, registry }));
+  const url = `https://127.0.0.1:${api.port}`;
+  Object.assign(settings, { publicUrl: url });
+  const owned = stack.move();
+  return {
+    url,
+    port: api.port,
+    caPem: script.authority.root.certificatePem,
+    script,
+    services,
+    nats,
+    logLines,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

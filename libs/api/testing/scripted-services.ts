@@ -1,0 +1,194 @@
+import 'reflect-metadata';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { keysRpc, registrationRpc, type Cluster, type CreateCluster, type Principal } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import { RpcHandler, RpcServer, type RpcRequest, type RpcResult } from '@fairlead/messaging';
+import { silentLogger } from '@fairlead/observability';
+import { checkCsr, issueServing } from '@fairlead/pki';
+import type { TestAuthority } from '@fairlead/testing';
+import { Controller, Module, type DynamicModule } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { SecuredNats } from '@fairlead/messaging/testing';
+
+/**
+ * Peers of the API that keep to the contracts and hold everything in memory: a test can make them fail, forget and fall
+ * silent, which the real ones would not do on demand. They answer over a real NATS.
+ */
+export class Script {
+  readonly token = randomBytes(32).toString('base64url');
+  readonly principal: Principal = {
+    user: 'admin',
+    groups: ['fairlead:admins'],
+    tenantId: 'default',
+    tokenId: randomUUID(),
+  };
+  readonly clusters = new Map<string, Cluster>();
+  readonly links = new Map<string, string>();
+  /** How often registration was asked whose a token is. */
+  authentications = 0;
+  revoked = false;
+  /** Thrown by the next request to registration, once. */
+  nextFailure: Error | undefined;
+  /** How long serving certificates last. */
+  certificateMs = 3_600_000;
+
+  constructor(readonly authority: TestAuthority) {}
+}
+
+export interface ScriptedServices extends AsyncDisposable {
+  stopRegistration(): Promise<void>;
+  startRegistration(): Promise<void>;
+}
+
+/** Answers as registration and as keys. */
+export async function serveScript(nats: SecuredNats, script: Script): Promise<ScriptedServices> {
+  const keys = await serve(nats, 'keys', script);
+  let registration = await serve(nats, 'registration', script);
+  return {
+    stopRegistration: () => registration.close(),
+    startRegistration: async () => {
+      registration = await serve(nats, 'registration', script);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([keys.close(), registration.close()]);
+    },
+  };
+}
+
+type R = typeof registrationRpc;
+type K = typeof keysRpc;
+
+@Controller()
+class RegistrationScript {
+  constructor(private readonly script: Script) {}
+
+  @RpcHandler(registrationRpc.authenticate)
+  async authenticate({ input }: RpcRequest<R['authenticate']>): RpcResult<R['authenticate']> {
+    this.#fail();
+    this.script.authentications += 1;
+    const hash = createHash('sha256').update(this.script.token).digest('base64');
+    if (this.script.revoked || input.tokenHash !== hash) {
+      throw new FairleadError('UNAUTHENTICATED', 'the token is not known');
+    }
+    return this.script.principal;
+  }
+
+  @RpcHandler(registrationRpc.createCluster)
+  async createCluster({ tenantId, input }: RpcRequest<R['createCluster']>): RpcResult<R['createCluster']> {
+    this.#fail();
+    if (this.script.clusters.has(input.name)) {
+      throw new FairleadError('ALREADY_EXISTS', `there is a cluster ${input.name} already`);
+    }
+    const cluster = newCluster(tenantId, input);
+    this.script.clusters.set(input.name, cluster);
+    return cluster;
+  }
+
+  @RpcHandler(registrationRpc.listClusters)
+  async listClusters(_request: RpcRequest<R['listClusters']>): RpcResult<R['listClusters']> {
+    this.#fail();
+    return { clusters: [...this.script.clusters.values()] };
+  }
+
+  @RpcHandler(registrationRpc.getCluster)
+  async getCluster({ input }: RpcRequest<R['getCluster']>): RpcResult<R['getCluster']> {
+    this.#fail();
+    return this.#known(input.name);
+  }
+
+  @RpcHandler(registrationRpc.deleteCluster)
+  async deleteCluster({ input }: RpcRequest<R['deleteCluster']>): RpcResult<R['deleteCluster']> {
+    this.script.clusters.delete(this.#known(input.name).name);
+    return {};
+  }
+
+  @RpcHandler(registrationRpc.createImportLink)
+  async createImportLink({ input }: RpcRequest<R['createImportLink']>): RpcResult<R['createImportLink']> {
+    const code = randomBytes(32).toString('base64url');
+    this.script.links.set(code, this.#known(input.name).name);
+    return { code, expiresAt: new Date(Date.now() + 600_000).toISOString() };
+  }
+
+  @RpcHandler(registrationRpc.redeemImportLink)
+  async redeemImportLink({ input }: RpcRequest<R['redeemImportLink']>): RpcResult<R['redeemImportLink']> {
+    this.#fail();
+    const name = this.script.links.get(input.code);
+    if (name === undefined) throw new FairleadError('NOT_FOUND', 'there is no such import link');
+    if (name === '') throw new FairleadError('GONE', 'the import link was used or has expired');
+    this.script.links.set(input.code, '');
+    return { manifest: `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: fairlead-${name}\n` };
+  }
+
+  #known(name: string): Cluster {
+    const cluster = this.script.clusters.get(name);
+    if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster ${name}`);
+    return cluster;
+  }
+
+  #fail(): void {
+    const failure = this.script.nextFailure;
+    this.script.nextFailure = undefined;
+    if (failure) throw failure;
+  }
+}
+
+@Controller()
+class KeysScript {
+  constructor(private readonly script: Script) {}
+
+  @RpcHandler(keysRpc.trustBundle)
+  async trustBundle(_request: RpcRequest<K['trustBundle']>): RpcResult<K['trustBundle']> {
+    const { trustDomain, roots, pins, root } = this.script.authority;
+    return { trustDomain, roots: [...roots], pins: [...pins], servingRoot: root.certificatePem };
+  }
+
+  @RpcHandler(keysRpc.signServing)
+  async signServing({ input }: RpcRequest<K['signServing']>): RpcResult<K['signServing']> {
+    const { issuing, root, roots } = this.script.authority;
+    const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
+    const notBefore = new Date(Date.now() - 60_000);
+    const notAfter = new Date(Date.now() + this.script.certificateMs);
+    const issued = await issueServing(issuing, { csr, names: input.names, notBefore, notAfter });
+    return {
+      chain: [issued.certificatePem, issuing.certificatePem, root.certificatePem],
+      roots: [...roots],
+      serial: issued.serial,
+      notAfter: notAfter.toISOString(),
+    };
+  }
+}
+
+@Module({})
+class ScriptModule {}
+
+async function serve(
+  nats: SecuredNats,
+  role: 'keys' | 'registration',
+  script: Script,
+): Promise<{ close(): Promise<void> }> {
+  const connection = await nats.connect({ role, credential: role });
+  const module: DynamicModule = {
+    module: ScriptModule,
+    controllers: [role === 'keys' ? KeysScript : RegistrationScript],
+    providers: [{ provide: Script, useValue: script }],
+  };
+  const strategy = new RpcServer({ connection, queue: role, logger: silentLogger });
+  const app = await NestFactory.createMicroservice(module, { strategy, logger: false });
+  await app.listen();
+  await connection.flush();
+  return app;
+}
+
+function newCluster(tenantId: string, { name, labels, links }: Required<CreateCluster>): Cluster {
+  return {
+    id: randomUUID(),
+    tenantId,
+    name,
+    labels,
+    links,
+    generation: 0,
+    createdAt: new Date().toISOString(),
+    enrolledAt: null,
+    presence: { state: 'never', replicas: [], since: null },
+  };
+}
