@@ -8,8 +8,8 @@ import { ensurePki } from '../components/kubernetes-pki.js';
 import { temporaryDirectory } from '../fixtures/temporary.js';
 import { DEFAULT_LIMITS, fetchText } from './fetch.js';
 
-const LIMITS = { ...DEFAULT_LIMITS, connectTimeoutMs: 300 };
-const SLOWER_THAN_CONNECTING_MS = 450;
+const LIMITS = { ...DEFAULT_LIMITS, connectTimeoutMs: 1_000 };
+const SLOWER_THAN_CONNECTING_MS = 1_200;
 
 async function listen(server: Server): Promise<number> {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

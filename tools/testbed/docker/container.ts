@@ -57,7 +57,8 @@ export async function runContainer<T>(spec: ContainerSpec<T>): Promise<Running<T
   const container = await spec.configure(await loopbackContainer(spec), testcontainers).start();
   const handle = client.container.getById(container.getId());
   const waitForEnd = async () => {
-    const { StatusCode: code } = (await handle.wait()) as { StatusCode: number };
+    // A container that is gone before it could be waited for has ended too.
+    const { StatusCode: code } = (await handle.wait().catch(() => ({ StatusCode: 0 }))) as { StatusCode: number };
     return exitOf(code);
   };
   let stopping: Promise<unknown> | undefined;
