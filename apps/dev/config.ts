@@ -1,0 +1,65 @@
+import { parseArgs } from 'node:util';
+import { FairleadError, messageOf } from '@fairlead/errors';
+import { z } from 'zod';
+
+export const USAGE = `Usage: npm start -- [options]
+
+Starts all of Fairlead on this machine, with a demo cluster, and stops it on Ctrl-C.
+
+  --port-base N      count ports from N instead of 7000 (the admin API is N+70, gateway-a's door N+443)
+  --state-dir DIR    keep everything in DIR instead of .fairlead
+  --no-demo          start no demo cluster
+  --verbose          show every line of every log, not only warnings and what starts or ends
+  --prepare          only make credentials, for nats-server and Postgres of your own (see docker-compose.yml)
+  --help             show this
+
+Environment: DATABASE_URL and NATS_URL name a Postgres and a nats-server to use instead of starting them;
+FAIRLEAD_TESTBED_KUBECONFIG names a cluster to use as the demo; NO_COLOR switches colours off.
+`;
+
+export interface Config {
+  readonly help: boolean;
+  readonly prepare: boolean;
+  readonly demo: boolean;
+  readonly verbose: boolean;
+  /** Undefined: the stack's default. */
+  readonly portBase: number | undefined;
+  /** Undefined: `.fairlead` in the repository. */
+  readonly stateDir: string | undefined;
+  readonly colours: boolean;
+  /** Whether somebody watches: a spinner makes sense only then. */
+  readonly terminal: boolean;
+}
+
+const Port = z.coerce.number().int().min(1_024).max(64_000);
+
+/** Reads the command line and the environment. Throws INVALID_ARGUMENT for what it does not know. */
+export function loadConfig(args: readonly string[], env: NodeJS.ProcessEnv, terminal: boolean): Config {
+  const values = parse(args);
+  const portBase = values['port-base'] === undefined ? undefined : Port.safeParse(values['port-base']);
+  if (portBase?.success === false) {
+    throw new FairleadError('INVALID_ARGUMENT', '--port-base takes a number from 1024 to 64000');
+  }
+  return {
+    help: values.help ?? false,
+    prepare: values.prepare ?? false,
+    demo: !(values['no-demo'] ?? false),
+    verbose: values.verbose ?? false,
+    portBase: portBase?.data,
+    stateDir: values['state-dir'],
+    // https://no-color.org: present and not empty.
+    colours: terminal && !env['NO_COLOR'],
+    terminal,
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    const flag = { type: 'boolean' } as const;
+    const text = { type: 'string' } as const;
+    const options = { help: flag, prepare: flag, verbose: flag, 'no-demo': flag, 'port-base': text, 'state-dir': text };
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
+  } catch (error) {
+    throw new FairleadError('INVALID_ARGUMENT', `${messageOf(error)}\n\n${USAGE}`);
+  }
+}

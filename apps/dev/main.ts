@@ -1,0 +1,108 @@
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { messageOf } from '@fairlead/errors';
+import { PortInUseError, StackError, prepareCredentials, startStack, type Stack } from '@fairlead/stack';
+import { USAGE, loadConfig, type Config } from './config.js';
+import { painter } from './screen/colours.js';
+import { readyScreen } from './screen/ready-screen.js';
+import { Reporter } from './screen/reporter.js';
+import { terminalOn } from './screen/terminal.js';
+
+const REPOSITORY = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
+/** A process that does not end although it was asked and then killed must not hold the terminal. */
+const STOP_DEADLINE_MS = 14_000;
+const INTERRUPTED = 130;
+
+class Interrupted extends Error {}
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  let config: Config;
+  try {
+    config = loadConfig(process.argv.slice(2), process.env, process.stdout.isTTY);
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n`);
+    return 2;
+  }
+  if (config.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const stateDir = config.stateDir === undefined ? join(REPOSITORY, '.fairlead') : resolve(config.stateDir);
+  try {
+    if (config.prepare) return prepare(stateDir);
+    return await run(config, stateDir);
+  } catch (error) {
+    if (error instanceof Interrupted) return INTERRUPTED;
+    process.stderr.write(`${explain(error)}\n`);
+    return 1;
+  }
+}
+
+async function run(config: Config, stateDir: string): Promise<number> {
+  const startedMs = performance.now();
+  const paint = painter(config.colours);
+  const terminal = terminalOn(process.stdout, config.terminal, paint);
+  const reporter = new Reporter({ terminal, paint, verbose: config.verbose });
+  const interrupted = interruption(() => terminal.print('stopping'));
+  const { portBase: basePort, demo } = config;
+  const stack = await startStack({
+    stateDir,
+    demo,
+    log: reporter.show,
+    signal: interrupted,
+    ...(basePort === undefined ? {} : { basePort }),
+  }).finally(() => reporter.ready());
+  const seconds = (performance.now() - startedMs) / 1_000;
+  process.stdout.write(`${readyScreen(stack, { folder: REPOSITORY, seconds, paint })}\n`);
+  await untilAborted(interrupted);
+  return stop(stack);
+}
+
+/** Aborts at the first Ctrl-C (or SIGTERM, SIGHUP). */
+function interruption(say: () => void): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (!controller.signal.aborted) say();
+      controller.abort(new Interrupted(signal));
+    });
+  }
+  return controller.signal;
+}
+
+/** Resolves when aborted; until then it is what keeps the process alive, together with the children. */
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+async function stop(stack: Stack): Promise<number> {
+  const deadline = setTimeout(() => {
+    for (const { pid } of stack.processes) if (pid !== undefined) process.kill(pid, 'SIGKILL');
+    process.stderr.write('some processes did not end in time and were killed\n');
+    process.exit(1);
+  }, STOP_DEADLINE_MS);
+  await stack.stop();
+  clearTimeout(deadline);
+  process.stdout.write('everything is stopped\n');
+  return 0;
+}
+
+function prepare(stateDir: string): number {
+  const { natsConfigPath, postgresPasswordPath } = prepareCredentials(stateDir);
+  process.stdout.write(`${natsConfigPath}\n${postgresPasswordPath}\n`);
+  return 0;
+}
+
+/** One line for a person; what the process that failed said last follows, because it is the reason. */
+function explain(error: unknown): string {
+  if (error instanceof PortInUseError) {
+    return `${error.message}: end what listens there, or choose other ports with --port-base (npm start -- --port-base 17000)`;
+  }
+  if (!(error instanceof StackError)) return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return [error.message, ...error.tail.map((line) => `  ${line}`)].join('\n');
+}

@@ -1,0 +1,71 @@
+import { relative } from 'node:path';
+import type { Stack } from '@fairlead/stack';
+import type { Paint } from './colours.js';
+
+export interface ReadyScreenOptions {
+  /** Commands are to be pasted there, so paths are shown relative to it. */
+  readonly folder: string;
+  readonly seconds: number;
+  readonly paint: Paint;
+}
+
+type Shown = Pick<Stack, 'stateDir' | 'api' | 'gateways' | 'demo' | 'kubeconfigPath' | 'kubectlBinary'>;
+
+/** What to know, and what to try first, once everything runs. */
+export function readyScreen(stack: Shown, options: ReadyScreenOptions): string {
+  const { paint } = options;
+  const path = (absolute: string): string => shellWord(pathFrom(options.folder, absolute));
+  const row = (name: string, value: string): string => `  ${paint('bold', name.padEnd(12))}${value}`;
+  const files = `--ca-file ${path(stack.api.caFile)} --token-file ${path(stack.api.adminTokenFile)}`;
+  return [
+    '',
+    paint('green', `Fairlead is ready (${options.seconds.toFixed(0)} s).`),
+    '',
+    row('Admin API', `${stack.api.url}  (its description: ${stack.api.url}/openapi.json)`),
+    row('Log in', `npm run fairlead -- login --server ${stack.api.url} ${files}`),
+    ...('unavailable' in stack.demo
+      ? withoutDemo(stack.demo.unavailable, row, paint)
+      : withDemo(stack, path, row, paint)),
+    '',
+    row('Logs', `${path(`${stack.stateDir}/logs`)}/`),
+    row('Stop', 'Ctrl-C'),
+    '',
+  ].join('\n');
+}
+
+type Row = (name: string, value: string) => string;
+
+function withDemo(stack: Shown, path: (absolute: string) => string, row: Row, paint: Paint): string[] {
+  const contexts = stack.gateways.map(({ name }) => `demo@${name}`);
+  const [first = '', second = first] = contexts;
+  const kubectl = `${path(`${stack.stateDir}/bin/kubectl`)} --kubeconfig ${path(stack.kubeconfigPath)}`;
+  return [
+    row('Kubeconfig', `${path(stack.kubeconfigPath)}  (contexts ${contexts.join(', ')})`),
+    '',
+    'Try these. The demo cluster is connected to one of the gateways; the other one relays:',
+    '',
+    paint('cyan', `  ${kubectl} --context ${first} get namespaces`),
+    paint('cyan', `  ${kubectl} --context ${second} create configmap hello --from-literal=from=fairlead`),
+    paint('cyan', `  ${kubectl} --context ${first} get configmap hello -o yaml`),
+  ];
+}
+
+function withoutDemo(why: string, row: Row, paint: Paint): string[] {
+  return [
+    row('Demo', `none: ${why}`),
+    '',
+    'After logging in, join a cluster of your own (it has to reach the gateways on this machine):',
+    '',
+    paint('cyan', '  npm run fairlead -- cluster create my-cluster'),
+    paint('cyan', '  npm run fairlead -- cluster import my-cluster'),
+  ];
+}
+
+function pathFrom(folder: string, absolute: string): string {
+  const path = relative(folder, absolute);
+  return path.startsWith('..') ? absolute : path;
+}
+
+function shellWord(text: string): string {
+  return /^[\w./@:=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,66 @@
+import { assertNever } from '@fairlead/errors';
+import type { StackEvent } from '@fairlead/stack';
+import type { Paint } from './colours.js';
+import { formatLogLine, parseLogLine } from './log-line.js';
+import type { Terminal } from './terminal.js';
+
+export interface ReporterOptions {
+  readonly terminal: Terminal;
+  readonly paint: Paint;
+  /** Every line instead of warnings and errors. */
+  readonly verbose: boolean;
+}
+
+/** Shows what happens in the stack: progress until it is ready, then what starts, ends or goes wrong. */
+export class Reporter {
+  readonly #options: ReporterOptions;
+  #ready = false;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+  }
+
+  ready(): void {
+    this.#ready = true;
+    this.#options.terminal.settle();
+  }
+
+  readonly show = (event: StackEvent): void => {
+    const { terminal, verbose } = this.#options;
+    switch (event.kind) {
+      case 'progress':
+        if (this.#ready) terminal.print(`- ${event.text}`);
+        else terminal.progress(event.text);
+        return;
+      case 'line':
+        this.#line(event.process, event.line);
+        return;
+      case 'running':
+        if (this.#ready || verbose) this.#say(event.process, 'green', `runs${pidText(event.pid)}`);
+        return;
+      case 'died':
+        if (this.#ready) this.#say(event.process, 'red', `ended: ${event.how}`);
+        return;
+      case 'restarting':
+        this.#say(event.process, 'yellow', `is started again in ${(event.delayMs / 1_000).toFixed(1)} s`);
+        return;
+      default:
+        assertNever(event);
+    }
+  };
+
+  #line(name: string, text: string): void {
+    const line = parseLogLine(text);
+    const loud = line.severity === 'warn' || line.severity === 'error';
+    if (loud || this.#options.verbose) this.#options.terminal.print(formatLogLine(name, line, this.#options.paint));
+  }
+
+  #say(name: string, colour: 'green' | 'red' | 'yellow', what: string): void {
+    const { terminal, paint } = this.#options;
+    terminal.print(`${paint('bold', name)} ${paint(colour, what)}`);
+  }
+}
+
+function pidText(pid: number | undefined): string {
+  return pid === undefined ? '' : ` (pid ${pid})`;
+}

@@ -1,0 +1,46 @@
+import type { Paint } from './colours.js';
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const FRAME_MS = 120;
+const CLEAR_LINE = '\r\u001B[K';
+
+/** Lines, and at most one moving line below them where a person watches. */
+export interface Terminal {
+  print(line: string): void;
+  /** Says what is being done now; it moves until something else is said or `settle` is called. */
+  progress(text: string): void;
+  settle(): void;
+}
+
+/** Writes to a stream; without `animated` progress is a plain line each. */
+export function terminalOn(stream: NodeJS.WritableStream, animated: boolean, paint: Paint): Terminal {
+  let text = '';
+  let frame = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const clear = (): void => void (timer && stream.write(CLEAR_LINE));
+  const draw = (): void => {
+    frame = (frame + 1) % FRAMES.length;
+    stream.write(`${CLEAR_LINE}${paint('cyan', FRAMES[frame] ?? '')} ${text}`);
+  };
+  const finish = (): void => {
+    if (timer === undefined) return;
+    clear();
+    clearInterval(timer);
+    timer = undefined;
+    stream.write(`${paint('green', '✓')} ${text}\n`);
+  };
+  return {
+    print(line) {
+      clear();
+      stream.write(`${line}\n`);
+      if (timer) draw();
+    },
+    progress(next) {
+      finish();
+      text = next;
+      if (animated) timer = setInterval(draw, FRAME_MS);
+      else stream.write(`- ${text}\n`);
+    },
+    settle: finish,
+  };
+}

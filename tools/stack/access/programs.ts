@@ -1,0 +1,49 @@
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { findBinary } from '@fairlead/testbed';
+import { messageOf } from '@fairlead/errors';
+import { StackError } from '../errors.js';
+import type { StackLog } from '../events.js';
+import { baseEnvironment } from '../process/base-environment.js';
+import { runCommand, type CommandOutput } from '../process/run-command.js';
+import { entryOf } from '../state/repository.js';
+import type { StateDir } from '../state/state-dir.js';
+import type { CliOptions, KubectlOptions, Stack } from '../stack.js';
+
+/** The pinned kubectl, and `bin/kubectl` in the state directory pointing to it; or why there is none. */
+export async function findKubectl(
+  state: StateDir,
+  log: StackLog,
+  signal: AbortSignal,
+): Promise<Stack['kubectlBinary']> {
+  try {
+    const { path } = await findBinary('kubectl', { log: (text) => log({ kind: 'progress', text }), signal });
+    const link = state.file('bin', 'kubectl');
+    rmSync(link, { force: true });
+    symlinkSync(path, link);
+    return { path };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { unavailable: messageOf(error) };
+  }
+}
+
+/** Runs the fairlead command with its files in the state directory: never in the user's home. */
+export function runCli(state: StateDir, args: readonly string[], options: CliOptions = {}): Promise<CommandOutput> {
+  const home = state.file('home');
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const env = { ...baseEnvironment(), FAIRLEAD_HOME: home, NO_COLOR: '1' };
+  return runCommand(process.execPath, [entryOf('cli'), ...args], { ...options, env, cwd: state.path });
+}
+
+/** Runs kubectl with one kubeconfig; the user's own is out of reach. */
+export function runKubectl(
+  binary: Stack['kubectlBinary'],
+  kubeconfigPath: string,
+  args: readonly string[],
+  { context, ...options }: KubectlOptions = {},
+): Promise<CommandOutput> {
+  if ('unavailable' in binary) throw new StackError(`there is no kubectl: ${binary.unavailable}`);
+  const env = { ...baseEnvironment(), KUBECONFIG: kubeconfigPath };
+  const all = context === undefined ? args : ['--context', context, ...args];
+  return runCommand(binary.path, all, { ...options, env });
+}

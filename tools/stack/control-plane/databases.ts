@@ -1,0 +1,16 @@
+import { databaseUrl, provisionDatabase } from '@fairlead/persistence';
+import { putSecret, secretOnce } from '../state/secret-file.js';
+import type { StateDir } from '../state/state-dir.js';
+import { databaseUrlFile } from './service-environments.js';
+
+const SERVICES = ['keys', 'registration'] as const;
+
+/** A role and a schema for each service, and a 0600 file with its URL. Passwords are made once; ports may change. */
+export async function prepareDatabases(state: StateDir, adminUrl: string): Promise<void> {
+  const services = SERVICES.map((service) => ({
+    service,
+    password: secretOnce(state.file('secrets', `database-${service}.password`)),
+  }));
+  await provisionDatabase(adminUrl, { services });
+  for (const account of services) putSecret(databaseUrlFile(state, account.service), databaseUrl(adminUrl, account));
+}

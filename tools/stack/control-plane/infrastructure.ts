@@ -1,0 +1,36 @@
+import { startNats, startPostgres, type NatsInfo, type PostgresInfo } from '@fairlead/testbed';
+import type { StackLog } from '../events.js';
+import { componentUnit, type ComponentUnit } from '../process/component-unit.js';
+import { linkLog, type StateDir } from '../state/state-dir.js';
+
+/** nats-server with JetStream, and with one user for each of our processes. */
+export function natsUnit(
+  state: StateDir,
+  port: number,
+  authorizationConfig: string,
+  log: StackLog,
+): ComponentUnit<NatsInfo> {
+  const dataDir = state.file('nats');
+  const logPath = state.file('nats', 'nats-server.log');
+  linkLog(state, 'nats', logPath);
+  return componentUnit({
+    name: 'nats',
+    logPath,
+    start: (signal) => startNats({ dataDir, port, authorizationConfig, log: progress(log), signal }),
+  });
+}
+
+export function postgresUnit(state: StateDir, port: number, log: StackLog): ComponentUnit<PostgresInfo> {
+  const dataDir = state.file('postgres');
+  const logPath = state.file('postgres', 'postgres.log');
+  linkLog(state, 'postgres', logPath);
+  return componentUnit({
+    name: 'postgres',
+    logPath,
+    start: (signal) => startPostgres({ dataDir, port, log: progress(log), signal }),
+  });
+}
+
+function progress(log: StackLog): (text: string) => void {
+  return (text) => log({ kind: 'progress', text });
+}

@@ -1,0 +1,27 @@
+import type { Role } from '@fairlead/contracts';
+import { createNkey, nkeyFromSeed, natsAuthorization, type Holder, type NatsUser } from '@fairlead/messaging';
+import { secretOnce } from '../state/secret-file.js';
+import type { StateDir } from '../state/state-dir.js';
+
+const SERVICES: readonly Role[] = ['api', 'keys', 'registration'];
+export const OPERATOR: Holder = { role: 'operator', credential: 'operator' };
+
+/** The file with the seed of a credential. */
+export function seedFile(state: StateDir, credential: string): string {
+  return state.file('secrets', `nats-${credential}.seed`);
+}
+
+/** The server's `authorization` block: one user for each service, each gateway and the operator; seeds are made once. */
+export function prepareNatsCredentials(state: StateDir, gateways: readonly string[]): string {
+  const holders: readonly Holder[] = [
+    OPERATOR,
+    ...SERVICES.map((role) => ({ role, credential: role })),
+    ...gateways.map((credential) => ({ role: 'gateway' as const, credential })),
+  ];
+  return natsAuthorization(holders.map((holder) => userOf(state, holder)));
+}
+
+function userOf(state: StateDir, holder: Holder): NatsUser {
+  const seed = secretOnce(seedFile(state, holder.credential), () => createNkey().seed);
+  return { ...holder, publicKey: nkeyFromSeed(seed).publicKey };
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import type { KubeInfo } from '@fairlead/testbed';
+import type { Administrator } from '../access/administrator.js';
+import { StackError } from '../errors.js';
+import { baseEnvironment } from '../process/base-environment.js';
+import { runCommand } from '../process/run-command.js';
+import { fetchManifest } from './fetch-manifest.js';
+import { IDENTITY_SECRET, NAMESPACE, readAgentPod, readAgentSecret } from './pod-spec.js';
+
+export interface JoinOptions {
+  readonly clusterName: string;
+  readonly links: number;
+  readonly kube: KubeInfo;
+  readonly admin: Administrator;
+  readonly caFile: string;
+  readonly kubectlPath: string;
+  /** `host:port` that agents dial now; a manifest applied earlier may name others. */
+  readonly endpoints: readonly string[];
+}
+
+/**
+ * Registers the cluster and applies its import manifest, unless its agent already has an identity and knows the way: a
+ * restart enrols nobody again.
+ */
+export async function joinCluster(options: JoinOptions): Promise<void> {
+  const { clusterName, links, kube, admin } = options;
+  const { created } = await admin.ensureCluster(clusterName, links);
+  const identity = await readAgentSecret(kube.adminKubeconfigPath, IDENTITY_SECRET);
+  const enrolled = identity !== null && identity.size > 0;
+  if (enrolled && !created && (await knowsTheWay(options))) return;
+  // The identity is of a cluster that is no longer registered: nobody will accept it.
+  if (enrolled && created) await forgetIdentity(options);
+  const manifest = await fetchManifest(await admin.createImportLink(clusterName), readFileSync(options.caFile, 'utf8'));
+  await kubectl(options, ['apply', '-f', '-'], manifest);
+}
+
+async function knowsTheWay({ kube, endpoints }: JoinOptions): Promise<boolean> {
+  const pod = await readAgentPod(kube.adminKubeconfigPath);
+  const told = pod?.containers[0].env.find(({ name }) => name === 'FAIRLEAD_ENDPOINTS')?.value;
+  return told === endpoints.join(',');
+}
+
+async function forgetIdentity(options: JoinOptions): Promise<void> {
+  const patch = ['--type=merge', '-p', '{"data":null}'];
+  await kubectl(options, ['patch', 'secret', IDENTITY_SECRET, '--namespace', NAMESPACE, ...patch], '');
+}
+
+async function kubectl({ kube, kubectlPath }: JoinOptions, args: readonly string[], stdin: string): Promise<void> {
+  const env = { ...baseEnvironment(), KUBECONFIG: kube.adminKubeconfigPath };
+  const output = await runCommand(kubectlPath, [...args, '--request-timeout=30s'], { env, stdin, timeoutMs: 60_000 });
+  if (output.code !== 0) throw new StackError(`kubectl ${args[0]} failed: ${output.stderr.trim().slice(-2_000)}`);
+}

@@ -1,0 +1,118 @@
+import { chownSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { requestServiceAccountToken } from '@fairlead/kube';
+import { StackError } from '../errors.js';
+import { reachableByOthers } from '../state/state-dir.js';
+import { NAMESPACE, readAgentPod, readAgentSecret, type PodSpec } from './pod-spec.js';
+
+/** The cluster that a pod belongs to, and where the sandbox is. */
+export interface SandboxOptions {
+  readonly kubeconfigPath: string;
+  readonly apiUrl: string;
+  readonly caPem: string;
+  /** Holds what the pod would find mounted. */
+  readonly dir: string;
+}
+
+export interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** What a kubelet gives a container. Paths are of this machine. */
+export interface Sandbox {
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const TOKEN_SECONDS = 3_600;
+
+/**
+ * Does for the agent's pod what a kubelet does: reads the Deployment from the API server, writes Secret volumes and the
+ * service account's token below `dir`, owned by `user`, and makes the environment, with mount paths turned into real ones.
+ */
+export async function materialiseSandbox(options: SandboxOptions, user: User | undefined): Promise<Sandbox> {
+  const pod = await readAgentPod(options.kubeconfigPath);
+  if (pod === null)
+    throw new StackError(`the cluster has no Deployment for the agent: apply its import manifest first`);
+  makeFolder(options.dir, user);
+  const mounts = await writeVolumes(options, pod, user);
+  await refreshToken(options, user);
+  const { hostname, port } = new URL(options.apiUrl);
+  const [container] = pod.containers;
+  const given = container.env.map(({ name, value }) => [name, toRealPath(value, mounts)] as const);
+  return {
+    env: {
+      ...Object.fromEntries(given),
+      FAIRLEAD_SERVICE_ACCOUNT_DIR: serviceAccountDir(options),
+      KUBERNETES_SERVICE_HOST: hostname,
+      KUBERNETES_SERVICE_PORT: port || '443',
+    },
+  };
+}
+
+/** A fresh token of the agent's service account, put in place in one step, as a kubelet does long before the old one expires. */
+export async function refreshToken(options: SandboxOptions, user: User | undefined): Promise<void> {
+  const account = { namespace: NAMESPACE, name: 'fairlead-agent', expirationSeconds: TOKEN_SECONDS };
+  const { token } = await requestServiceAccountToken(options.kubeconfigPath, account);
+  const dir = serviceAccountDir(options);
+  makeFolder(dir, user);
+  writeOwned(join(dir, 'token'), token, 0o400, user);
+  writeOwned(join(dir, 'ca.crt'), options.caPem, 0o400, user);
+  writeOwned(join(dir, 'namespace'), NAMESPACE, 0o400, user);
+}
+
+/**
+ * The user that the pod asks for, if we may become it and it could reach its files; undefined means our own. Only root
+ * may run a process as somebody else, and a repository below a private home is out of that user's reach.
+ */
+export async function sandboxUser(options: SandboxOptions, programs: readonly string[]): Promise<User | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const mode = (folder: string): number => statSync(folder).mode;
+  mkdirSync(options.dir, { recursive: true, mode: 0o711 });
+  if (![options.dir, process.execPath, ...programs].every((path) => reachableByOthers(path, mode))) return undefined;
+  const pod = await readAgentPod(options.kubeconfigPath);
+  if (pod === null) return undefined;
+  return { uid: pod.securityContext.runAsUser, gid: pod.securityContext.runAsGroup };
+}
+
+async function writeVolumes(
+  options: SandboxOptions,
+  pod: PodSpec,
+  user: User | undefined,
+): Promise<ReadonlyMap<string, string>> {
+  const mounts = new Map<string, string>();
+  for (const { name, secret } of pod.volumes) {
+    const values = await readAgentSecret(options.kubeconfigPath, secret.secretName);
+    if (values === null && secret.optional !== true) throw new StackError(`there is no Secret ${secret.secretName}`);
+    const folder = join(options.dir, `volume-${basename(name)}`);
+    rmSync(folder, { recursive: true, force: true });
+    makeFolder(folder, user);
+    for (const [key, value] of values ?? []) writeOwned(join(folder, basename(key)), value, secret.defaultMode, user);
+    for (const mount of pod.containers[0].volumeMounts) if (mount.name === name) mounts.set(mount.mountPath, folder);
+  }
+  return mounts;
+}
+
+function toRealPath(value: string, mounts: ReadonlyMap<string, string>): string {
+  for (const [mountPath, folder] of mounts) {
+    if (value === mountPath || value.startsWith(`${mountPath}/`)) return folder + value.slice(mountPath.length);
+  }
+  return value;
+}
+
+function serviceAccountDir(options: SandboxOptions): string {
+  return join(options.dir, 'serviceaccount');
+}
+
+function makeFolder(path: string, user: User | undefined): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (user) chownSync(path, user.uid, user.gid);
+}
+
+function writeOwned(path: string, value: string | Buffer, mode: number, user: User | undefined): void {
+  const temporary = `${path}.new`;
+  rmSync(temporary, { force: true });
+  writeFileSync(temporary, value, { mode });
+  if (user) chownSync(temporary, user.uid, user.gid);
+  renameSync(temporary, path);
+}

@@ -1,0 +1,48 @@
+import { readObject } from '@fairlead/kube';
+import { z } from 'zod';
+import { StackError } from '../errors.js';
+
+export const NAMESPACE = 'fairlead-system';
+export const DEPLOYMENT = 'fairlead-agent';
+export const IDENTITY_SECRET = 'fairlead-agent-identity';
+
+/** Values only: anything that needs more of a kubelet (`valueFrom`) fails here and not somewhere in the agent. */
+const Variable = z.object({ name: z.string(), value: z.string() });
+const Volume = z.object({
+  name: z.string(),
+  secret: z.object({ secretName: z.string(), optional: z.boolean().optional(), defaultMode: z.int().default(0o644) }),
+});
+const Container = z.object({
+  env: z.array(Variable).default([]),
+  volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string() })).default([]),
+});
+const PodSpec = z.object({
+  serviceAccountName: z.string(),
+  automountServiceAccountToken: z.literal(true),
+  securityContext: z.object({ runAsUser: z.int(), runAsGroup: z.int() }),
+  containers: z.tuple([Container]),
+  volumes: z.array(Volume).default([]),
+});
+const Deployment = z.object({ spec: z.object({ template: z.object({ spec: PodSpec }) }) });
+export type PodSpec = z.infer<typeof PodSpec>;
+
+const SecretData = z.object({ data: z.record(z.string(), z.string()).default({}) });
+
+/** The pod that the cluster's API server has on file for the agent; null before the manifest was applied. */
+export async function readAgentPod(kubeconfigPath: string): Promise<PodSpec | null> {
+  const reference = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: NAMESPACE, name: DEPLOYMENT };
+  const deployment = await readObject(kubeconfigPath, reference);
+  if (deployment === null) return null;
+  const parsed = Deployment.safeParse(deployment);
+  if (parsed.success) return parsed.data.spec.template.spec;
+  const problems = z.prettifyError(parsed.error);
+  throw new StackError(`the agent's Deployment asks for what this stand-in of a kubelet cannot do:\n${problems}`);
+}
+
+/** Values of a Secret in the agent's namespace, decoded; null if there is no such Secret. */
+export async function readAgentSecret(kubeconfigPath: string, name: string): Promise<Map<string, Buffer> | null> {
+  const secret = await readObject(kubeconfigPath, { apiVersion: 'v1', kind: 'Secret', namespace: NAMESPACE, name });
+  if (secret === null) return null;
+  const { data } = SecretData.parse(secret);
+  return new Map(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64')]));
+}

@@ -1,0 +1,11 @@
+/**
+ * The control plane and a demo cluster as real child processes, on this machine alone: for `npm start`, e2e and bench.
+ */
+export { startStack } from './start-stack.js';
+export { prepareCredentials, type PreparedCredentials } from './prepare-credentials.js';
+export type { AgentOptions, CliOptions, Demo, GatewayAddresses, KubectlOptions, Stack, StackOptions } from './stack.js';
+export { PortInUseError, StackError } from './errors.js';
+export { describeExit, type Exit, type StackEvent, type StackLog } from './events.js';
+export type { StackProcess } from './process/supervised-process.js';
+export type { CommandOutput } from './process/run-command.js';
+export { DEFAULT_BASE_PORT } from './state/port-plan.js';

@@ -1,0 +1,99 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { StackError } from '../errors.js';
+import { describeExit, type Exit, type StackLog } from '../events.js';
+import { BoundedLog } from './bounded-log.js';
+import { untilReady } from './readiness.js';
+import type { Run, Unit } from './unit.js';
+
+export interface NodeUnitOptions {
+  readonly name: string;
+  /** Path of the entry file. */
+  readonly main: string;
+  readonly args?: readonly string[];
+  /** Asked anew for each start. Secrets are named by file here, never held. */
+  readonly env: () => Promise<Readonly<Record<string, string>>>;
+  readonly cwd: string;
+  readonly logPath: string;
+  readonly log: StackLog;
+  /** `http://host:port` of its health server. */
+  readonly healthUrl: string;
+  readonly user?: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+const STOP_GRACE_MS = 8_000;
+const PRELOAD = fileURLToPath(new URL(`./exit-with-parent${extname(import.meta.url)}`, import.meta.url));
+
+/**
+ * One of our own processes. It is the leader of its own process group, so that Ctrl-C reaches only the one who started it, and it
+ * ends when that one is gone.
+ */
+export function nodeUnit(options: NodeUnitOptions): Unit {
+  const { name, logPath, log } = options;
+  const file = new BoundedLog(logPath, (line) => log({ kind: 'line', process: name, line }));
+  return {
+    name,
+    logPath,
+    tail: () => file.tail(),
+    async start(signal) {
+      file.forgetTail();
+      const run = await launch(options, file);
+      try {
+        await untilReady({ name, healthUrl: options.healthUrl, exited: run.exited, signal });
+        return run;
+      } catch (error) {
+        await run.stop();
+        throw error instanceof StackError ? new StackError(error.message, { cause: error, tail: file.tail() }) : error;
+      }
+    },
+  };
+}
+
+/** Runs a command of one of our processes to its end. Throws StackError unless it exits with 0. */
+export async function runToEnd(options: Omit<NodeUnitOptions, 'healthUrl'>, timeoutMs: number): Promise<void> {
+  const { name, log } = options;
+  const file = new BoundedLog(options.logPath, (line) => log({ kind: 'line', process: name, line }));
+  const run = await launch(options, file);
+  const timer = setTimeout(() => run.kill('SIGKILL'), timeoutMs);
+  const exit = await run.exited;
+  clearTimeout(timer);
+  file.close();
+  if (exit.code === 0) return;
+  throw new StackError(`${name} failed (${describeExit(exit)}); its log is ${options.logPath}`, { tail: file.tail() });
+}
+
+async function launch(options: Omit<NodeUnitOptions, 'healthUrl'>, file: BoundedLog): Promise<Run> {
+  const { main, cwd, user, name } = options;
+  const args = ['--enable-source-maps', '--import', PRELOAD, main, ...(options.args ?? [])];
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: { ...(await options.env()) },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    detached: true,
+    ...user,
+  });
+  child.stdout?.on('data', (chunk: Buffer) => file.write(chunk));
+  child.stderr?.on('data', (chunk: Buffer) => file.write(chunk));
+  const exited = exitOf(child);
+  if (child.pid === undefined) throw new StackError(`${name} could not be started: ${describeExit(await exited)}`);
+  const kill = (signal: NodeJS.Signals): void => void child.kill(signal);
+  return { pid: child.pid, exited, kill, stop: () => stop(child, exited) };
+}
+
+/** `close`, not `exit`: by then all that it wrote has arrived. */
+function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+    child.once('error', (error) => resolve({ code: null, signal: error.message }));
+  });
+}
+
+async function stop(child: ChildProcess, exited: Promise<Exit>): Promise<void> {
+  child.kill('SIGTERM');
+  // A frozen process has to be woken to see it.
+  child.kill('SIGCONT');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
+  await exited;
+  clearTimeout(timer);
+}

@@ -1,0 +1,87 @@
+import type { KubeInfo } from '@fairlead/testbed';
+import type { StackLog } from './events.js';
+import type { CommandOutput } from './process/run-command.js';
+import type { StackProcess } from './process/supervised-process.js';
+
+export const DEFAULT_GATEWAYS: readonly string[] = ['gateway-a', 'gateway-b'];
+
+export interface StackOptions {
+  /** Everything that survives a restart; made when absent. One process at a time. */
+  readonly stateDir: string;
+  /** Ports are counted from it; default 7000. 0: free ones, which the state directory keeps. */
+  readonly basePort?: number;
+  readonly log?: StackLog;
+  /** Gives the boot up. After the boot use `stop`. */
+  readonly signal?: AbortSignal;
+  /** False: no demo cluster. Default true. */
+  readonly demo?: boolean;
+  /** Replicas that the demo's agent keeps a link to. Default 1, so that one of two gateways does not hold it. */
+  readonly links?: number;
+  /** How long a gateway that went silent still counts. Default 15. */
+  readonly leaseSeconds?: number;
+  /** Names of the replicas. Default `gateway-a`, `gateway-b`. */
+  readonly gateways?: readonly string[];
+  /** Whether processes that die are started again (with backoff). Each has its own switch too. Default true. */
+  readonly restart?: boolean;
+  /** Of our own processes. Default `info`. */
+  readonly logLevel?: string;
+}
+
+export interface GatewayAddresses {
+  readonly name: string;
+  readonly doorUrl: string;
+  readonly linkAddress: string;
+  readonly relayAddress: string;
+  readonly healthUrl: string;
+}
+
+export interface Demo {
+  readonly clusterName: 'demo';
+  readonly kubeInfo: KubeInfo;
+  readonly adminKubeconfigPath: string;
+}
+
+export interface CliOptions {
+  readonly stdin?: string;
+  readonly timeoutMs?: number;
+}
+
+export interface KubectlOptions extends CliOptions {
+  /** Default: the kubeconfig's current context. */
+  readonly context?: string;
+}
+
+export interface AgentOptions {
+  /** Created if there is no such cluster. */
+  readonly clusterName: string;
+  /** Default 1. */
+  readonly links?: number;
+  /** The cluster that the agent is in: its import manifest is applied there. Default: the demo's. */
+  readonly kube?: KubeInfo;
+  /** On top of what the import manifest says. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A control plane that runs, and its demo cluster. */
+export interface Stack extends AsyncDisposable {
+  readonly stateDir: string;
+  readonly processes: readonly StackProcess[];
+  /** The process of that name. Throws StackError if there is none. */
+  process(name: string): StackProcess;
+  readonly api: { readonly url: string; readonly caFile: string; readonly adminTokenFile: string };
+  readonly gateways: readonly GatewayAddresses[];
+  /** The demo cluster, or why there is none. */
+  readonly demo: Demo | { readonly unavailable: string };
+  /** Written by `fairlead kubeconfig`; its contexts are `<cluster>@<gateway>`. */
+  readonly kubeconfigPath: string;
+  /** Path of the pinned kubectl, or why there is none. */
+  readonly kubectlBinary: { readonly path: string } | { readonly unavailable: string };
+  /** The fairlead command with a home of its own in the state directory, logged in as the administrator. */
+  cli(args: readonly string[], options?: CliOptions): Promise<CommandOutput>;
+  /** The pinned kubectl with `kubeconfigPath`. */
+  kubectl(args: readonly string[], options?: KubectlOptions): Promise<CommandOutput>;
+  /** One more agent, joined by its import manifest. Its process is named `agent-<cluster>`. */
+  startAgent(options: AgentOptions): Promise<StackProcess>;
+  /** Ends everything; nothing is left running. Safe to call more than once. */
+  stop(): Promise<void>;
+}

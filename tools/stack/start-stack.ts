@@ -1,0 +1,188 @@
+import { administrator, type Administrator } from './access/administrator.js';
+import { findKubectl, runCli, runKubectl } from './access/programs.js';
+import { prepareDatabases } from './control-plane/databases.js';
+import { natsUnit, postgresUnit } from './control-plane/infrastructure.js';
+import { prepareNatsCredentials } from './control-plane/nats-credentials.js';
+import { provisionNats } from './control-plane/nats-tasks.js';
+import { adminTokenFile, at, type ControlPlane } from './control-plane/service-environments.js';
+import { startServices } from './control-plane/start-services.js';
+import { Agents } from './demo/agents.js';
+import { startDemoKubernetes, type DemoKubernetes } from './demo/kubernetes-unit.js';
+import { StackError } from './errors.js';
+import { ProcessGroup } from './process/process-group.js';
+import { DEFAULT_GATEWAYS, type Demo, type GatewayAddresses, type Stack, type StackOptions } from './stack.js';
+import { DEFAULT_BASE_PORT, planPorts, portUses, requireFree, type PortPlan } from './state/port-plan.js';
+import { secretOnce } from './state/secret-file.js';
+import { openStateDir, type StateDir } from './state/state-dir.js';
+
+/** What a killed run had started ends by itself within seconds. */
+const PATIENCE_AFTER_KILL_MS = 10_000;
+
+type Resolved = Required<Omit<StackOptions, 'signal'>>;
+
+/**
+ * Boots the control plane and the demo cluster as child processes. Throws StackError (PortInUseError for a taken port),
+ * and leaves nothing running, if any part does not come up. What `options.signal` was aborted with is thrown as it is.
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const resolved = withDefaults(options);
+  const state = openStateDir(resolved.stateDir);
+  const { log, restart: supervise } = resolved;
+  const group = new ProcessGroup({ log, supervise, signal: options.signal });
+  try {
+    return await boot(resolved, state, group);
+  } catch (error) {
+    const reason: unknown = group.signal.aborted ? group.signal.reason : error;
+    await group.stop();
+    state[Symbol.dispose]();
+    throw reason;
+  }
+}
+
+function withDefaults(options: StackOptions): Resolved {
+  return {
+    stateDir: options.stateDir,
+    basePort: options.basePort ?? DEFAULT_BASE_PORT,
+    log: options.log ?? (() => undefined),
+    demo: options.demo ?? true,
+    links: options.links ?? 1,
+    leaseSeconds: options.leaseSeconds ?? 15,
+    gateways: options.gateways ?? DEFAULT_GATEWAYS,
+    restart: options.restart ?? true,
+    logLevel: options.logLevel ?? 'info',
+  };
+}
+
+async function boot(options: Resolved, state: StateDir, group: ProcessGroup): Promise<Stack> {
+  const { log, gateways } = options;
+  const ports = await planPorts(options.basePort, gateways.length, state.file('ports.json'));
+  await requireFree(portUses(ports, gateways, options.demo), state.takenOver ? PATIENCE_AFTER_KILL_MS : 0);
+  const kubectl = findKubectl(state, log, group.signal);
+  const kubernetes: Promise<DemoKubernetes> = options.demo
+    ? startDemoKubernetes(group, state, ports, log)
+    : Promise.resolve({ unavailable: 'it was not asked for' });
+  // Both are awaited below, unless the boot fails before: then their errors are news of yesterday.
+  void Promise.allSettled([kubectl, kubernetes]);
+  const plane = await startInfrastructure(options, state, ports, group);
+  const access = accessOf(state, ports);
+  await startServices(plane, group, access.api.caFile, log);
+  await access.admin.login();
+  const agents = new Agents({
+    state,
+    group,
+    admin: access.admin,
+    caFile: access.api.caFile,
+    kubectl: await kubectl,
+    endpoints: ports.gateways.map(({ link }) => at(link)),
+    log,
+  });
+  const demo = await startDemo(await kubernetes, await kubectl, options, ports, agents, access);
+  group.settle();
+  return stackOf({ state, group, ports, options, access, agents, demo, kubectl: await kubectl });
+}
+
+async function startInfrastructure(
+  options: Resolved,
+  state: StateDir,
+  ports: PortPlan,
+  group: ProcessGroup,
+): Promise<ControlPlane> {
+  const { log, gateways, logLevel, leaseSeconds } = options;
+  log({ kind: 'progress', text: 'starting Postgres and nats-server' });
+  secretOnce(adminTokenFile(state));
+  const nats = natsUnit(state, ports.nats, prepareNatsCredentials(state, gateways), log);
+  const postgres = postgresUnit(state, ports.postgres, log);
+  await Promise.all([group.start(nats, 'infrastructure'), group.start(postgres, 'infrastructure')]);
+  const natsUrl = nats.info.url;
+  await Promise.all([provisionNats(state, natsUrl, group.signal), prepareDatabases(state, postgres.info.adminUrl)]);
+  return { state, ports, gateways, natsUrl, logLevel, leaseSeconds };
+}
+
+interface Access {
+  readonly api: Stack['api'];
+  readonly admin: Administrator;
+  readonly kubeconfigPath: string;
+}
+
+function accessOf(state: StateDir, ports: PortPlan): Access {
+  const api = {
+    url: `https://${at(ports.api)}`,
+    caFile: state.file('ca.pem'),
+    adminTokenFile: adminTokenFile(state),
+  };
+  const admin = administrator((args, options) => runCli(state, args, options), api);
+  return { api, admin, kubeconfigPath: state.file('kubeconfig') };
+}
+
+async function startDemo(
+  kubernetes: DemoKubernetes,
+  kubectl: Stack['kubectlBinary'],
+  options: Resolved,
+  ports: PortPlan,
+  agents: Agents,
+  access: Access,
+): Promise<Stack['demo']> {
+  if ('unavailable' in kubernetes) return kubernetes;
+  if ('unavailable' in kubectl) return kubectl;
+  options.log({ kind: 'progress', text: 'joining the demo cluster and starting its agent' });
+  const kubeInfo = kubernetes.info;
+  const { links } = options;
+  const demo: Demo = { clusterName: 'demo', kubeInfo, adminKubeconfigPath: kubeInfo.adminKubeconfigPath };
+  await agents.start({ clusterName: demo.clusterName, links, kube: kubeInfo }, ports.agentHealth);
+  await access.admin.writeKubeconfig(demo.clusterName, access.kubeconfigPath);
+  return demo;
+}
+
+interface Parts {
+  readonly state: StateDir;
+  readonly group: ProcessGroup;
+  readonly ports: PortPlan;
+  readonly options: Resolved;
+  readonly access: Access;
+  readonly agents: Agents;
+  readonly demo: Stack['demo'];
+  readonly kubectl: Stack['kubectlBinary'];
+}
+
+function stackOf({ state, group, ports, options, access, agents, demo, kubectl }: Parts): Stack {
+  const stop = async (): Promise<void> => {
+    agents[Symbol.dispose]();
+    await group.stop();
+    state[Symbol.dispose]();
+  };
+  return {
+    stateDir: state.path,
+    get processes() {
+      return group.processes;
+    },
+    process(name) {
+      const found = group.processes.find((process) => process.name === name);
+      if (!found) throw new StackError(`there is no process ${name}`);
+      return found;
+    },
+    api: access.api,
+    gateways: ports.gateways.map((each, index) => gatewayAddresses(options.gateways[index] ?? '', each)),
+    demo,
+    kubeconfigPath: access.kubeconfigPath,
+    kubectlBinary: kubectl,
+    cli: (args, cliOptions) => runCli(state, args, cliOptions),
+    kubectl: (args, kubectlOptions) => runKubectl(kubectl, access.kubeconfigPath, args, kubectlOptions),
+    async startAgent(wanted) {
+      const kube = wanted.kube ?? ('kubeInfo' in demo ? demo.kubeInfo : undefined);
+      if (!kube) throw new StackError('an agent needs a Kubernetes cluster, and there is no demo cluster');
+      return agents.start({ ...wanted, kube });
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function gatewayAddresses(name: string, ports: PortPlan['gateways'][number]): GatewayAddresses {
+  return {
+    name,
+    doorUrl: `https://${at(ports.door)}`,
+    linkAddress: at(ports.link),
+    relayAddress: at(ports.relay),
+    healthUrl: `http://${at(ports.health)}`,
+  };
+}

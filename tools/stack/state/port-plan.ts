@@ -1,0 +1,127 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { systemClock } from '@fairlead/clock';
+import { freePort } from '@fairlead/testbed';
+import { PortInUseError, StackError } from '../errors.js';
+
+/** Ports of one gateway replica. */
+export interface GatewayPorts {
+  readonly door: number;
+  readonly link: number;
+  readonly relay: number;
+  readonly health: number;
+}
+
+/** Every port that a stack listens on, all on 127.0.0.1. */
+export interface PortPlan {
+  readonly api: number;
+  readonly apiHealth: number;
+  readonly registrationHealth: number;
+  readonly keysHealth: number;
+  readonly agentHealth: number;
+  readonly nats: number;
+  readonly postgres: number;
+  readonly kube: number;
+  readonly etcd: number;
+  readonly gateways: readonly GatewayPorts[];
+}
+
+/** Where `npm start` listens: 7070, 7443, … are this plus 70, 443, …. */
+export const DEFAULT_BASE_PORT = 7_000;
+const HIGHEST_BASE = 64_000;
+
+/**
+ * Ports counted from a base; or, for base 0, free ones, which a state directory keeps: what was told to users and agents
+ * stays true over a restart.
+ */
+export async function planPorts(basePort: number, gateways: number, keptIn: string): Promise<PortPlan> {
+  if (basePort === 0) return keptPorts(gateways, keptIn);
+  if (basePort < 1_024 || basePort > HIGHEST_BASE) {
+    throw new StackError(`a port base is between 1024 and ${HIGHEST_BASE}, not ${basePort}`);
+  }
+  const above = (offset: number): number => basePort + offset;
+  return {
+    api: above(70),
+    registrationHealth: above(71),
+    keysHealth: above(72),
+    apiHealth: above(73),
+    agentHealth: above(74),
+    nats: above(422),
+    postgres: above(432),
+    kube: above(643),
+    etcd: above(479),
+    gateways: Array.from({ length: gateways }, (_, index) => {
+      // 443, 543, then 843 and on: 643 is the demo cluster's.
+      const door = above((index < 2 ? 443 : 643) + 100 * index);
+      return { door, link: door + 1, relay: door + 2, health: door + 3 };
+    }),
+  };
+}
+
+async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
+  if (existsSync(keptIn)) {
+    const plan = JSON.parse(readFileSync(keptIn, 'utf8')) as PortPlan;
+    if (plan.gateways.length === gateways) return plan;
+  }
+  const ports = await Promise.all(Array.from({ length: 9 + 4 * gateways }, () => freePort()));
+  const take = (): number => ports.pop() as number;
+  const plan: PortPlan = {
+    api: take(),
+    apiHealth: take(),
+    registrationHealth: take(),
+    keysHealth: take(),
+    agentHealth: take(),
+    nats: take(),
+    postgres: take(),
+    kube: take(),
+    etcd: take(),
+    gateways: Array.from({ length: gateways }, () => ({ door: take(), link: take(), relay: take(), health: take() })),
+  };
+  writeFileSync(keptIn, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
+  return plan;
+}
+
+/** Each port with who needs it, in words; without those that the environment names a running server for. */
+export function portUses(ports: PortPlan, gateways: readonly string[], demo: boolean): (readonly [number, string])[] {
+  const { env } = process;
+  return [
+    [ports.api, 'the admin API'],
+    [ports.apiHealth, "the admin API's health check"],
+    [ports.registrationHealth, "registration's health check"],
+    [ports.keysHealth, "the keys service's health check"],
+    ...(env['NATS_URL'] ? [] : [[ports.nats, 'nats'] as const]),
+    ...(env['DATABASE_URL'] ? [] : [[ports.postgres, 'Postgres'] as const]),
+    ...(demo ? [[ports.agentHealth, "the demo agent's health check"] as const] : []),
+    ...(demo && !env['FAIRLEAD_TESTBED_KUBECONFIG']
+      ? [[ports.kube, "the demo cluster's API server"] as const, [ports.etcd, "the demo cluster's etcd"] as const]
+      : []),
+    ...ports.gateways.flatMap(({ door, link, relay, health }, index) => [
+      [door, `${gateways[index]} (for kubectl)`] as const,
+      [link, `${gateways[index]} (for agents)`] as const,
+      [relay, `${gateways[index]} (for other replicas)`] as const,
+      [health, `${gateways[index]}'s health check`] as const,
+    ]),
+  ];
+}
+
+/** Throws PortInUseError for the first port that somebody still listens on after `patienceMs`. */
+export async function requireFree(
+  ports: readonly (readonly [port: number, neededBy: string])[],
+  patienceMs: number,
+): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  for (const [port, neededBy] of ports) {
+    while (!(await isFree(port))) {
+      if (performance.now() >= deadline) throw new PortInUseError(port, neededBy);
+      await systemClock.sleep(100);
+    }
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
