@@ -1,4 +1,4 @@
-import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import { connect, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
 import { connect as tlsConnect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { createClient, type Client } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
@@ -69,8 +69,8 @@ export async function connectToGateway(options: DialOptions): Promise<GatewayCon
 function onSession(authority: string, http2: ClientHttp2Session) {
   return {
     authority,
-    request: (method: string, path: string, headers: Record<string, unknown>, options: object) =>
-      Promise.resolve(http2.request({ ...headers, ':method': method, ':path': path } as never, options)),
+    request: (method: string, path: string, headers: OutgoingHttpHeaders, options: object) =>
+      Promise.resolve(http2.request({ ...headers, ':method': method, ':path': path }, options)),
     notifyResponseByteRead: () => undefined,
   };
 }

@@ -1,4 +1,4 @@
-import { FairleadError, toFairleadError } from '@fairlead/errors';
+import { FairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import type { ControlRequest, ControlResponse, Welcome } from '@fairlead/proto';
 import { LIMITS, PROTOCOL_VERSION } from '../core/index.js';
@@ -101,23 +101,16 @@ export class Link {
   }
 
   #park(): void {
-    const { connection, used } = acceptTunnel(this.#options.connection.tunnel(), this.#options);
     this.#parked += 1;
-    let open = false;
-    connection.once('close', () => {
-      if (open) this.#inUse -= 1;
+    const tunnel = acceptTunnel(this.#options.connection.tunnel(), this.#options, (opened) => {
+      this.#parked -= 1;
+      // A tunnel that ended while parked is replaced when the gateway asks, not at once: a gateway that refuses tunnels
+      // must not be answered with a storm of them.
+      if (!opened) return;
+      this.#inUse += 1;
+      tunnel.once('close', () => (this.#inUse -= 1));
+      this.#refill(SPARE_TUNNELS);
     });
-    used.then(
-      () => {
-        this.#parked -= 1;
-        open = !connection.destroyed;
-        if (open) this.#inUse += 1;
-        // A tunnel that ended while parked is replaced by the next request of the gateway, not at once: a gateway that
-        // refuses tunnels must not be answered with a storm of them.
-        if (open) this.#refill(SPARE_TUNNELS);
-      },
-      (error: unknown) => this.#options.logger.error('tunnel.park.failed', { err: toFairleadError(error) }),
-    );
   }
 }
 

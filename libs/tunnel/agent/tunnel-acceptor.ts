@@ -13,26 +13,25 @@ export interface AcceptorOptions {
   readonly logger: Logger;
 }
 
-export interface ParkedTunnel {
-  readonly connection: TunnelConnection;
-  /** Resolves when an Open has come and was answered, or the tunnel is gone. */
-  readonly used: Promise<void>;
-}
-
 /**
  * Waits on one Tunnel call for its Open and decides: the cluster and the enrolment must be ours, and the identity one
- * that may be impersonated. What a gateway says beyond that is not trusted.
+ * that may be impersonated. What a gateway says beyond that is not trusted. `onUsed` is called once: with true when it
+ * was opened, with false when it ended parked or was refused.
  */
-export function acceptTunnel(stream: ClientHttp2Stream, options: AcceptorOptions): ParkedTunnel {
+export function acceptTunnel(
+  stream: ClientHttp2Stream,
+  options: AcceptorOptions,
+  onUsed: (opened: boolean) => void,
+): TunnelConnection {
   const connection = new TunnelConnection(stream, 'acceptor');
-  const used = new Promise<void>((resolve) => {
-    connection.once('close', resolve);
-    connection.once('open', (open: Open) => {
-      resolve();
-      answer(connection, open, options);
-    });
+  const endedParked = (): void => onUsed(false);
+  connection.once('close', endedParked);
+  connection.once('open', (open: Open) => {
+    connection.off('close', endedParked);
+    answer(connection, open, options);
+    onUsed(!connection.destroyed);
   });
-  return { connection, used };
+  return connection;
 }
 
 function answer(connection: TunnelConnection, open: Open, options: AcceptorOptions): void {

@@ -1,5 +1,5 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import { FairleadError } from '@fairlead/errors';
+import { FairleadError, assertNever } from '@fairlead/errors';
 import { FrameSchema, type Frame } from '@fairlead/proto';
 import { DATA_TAG, type ControlKind } from './frame-encoder.js';
 import { LIMITS } from './limits.js';
@@ -54,6 +54,8 @@ export class FrameDecoder {
         return this.#readData(chunk, position, sink);
       case 'control':
         return this.#readControl(chunk, position, sink);
+      default:
+        return assertNever(position);
     }
   }
 

@@ -13,6 +13,7 @@ import type { Directory } from './directory.js';
 import type { EnrolmentLimiter } from './enrolment-limiter.js';
 import type { GatewayEvents } from './gateway-events.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
+import { isFresh } from './gateway-status.js';
 import { peerOf, requireAgent, type LinkPeer } from './link-peer.js';
 import type { RenewingCertificate } from './renewing-certificate.js';
 import type { SessionRegistry } from './session-registry.js';
@@ -21,7 +22,7 @@ export interface LinkServiceOptions {
   readonly gatewayId: string;
   readonly instance: string;
   readonly endpoints: readonly string[];
-  readonly trustDomain: () => string;
+  readonly trustDomain: string;
   readonly identity: RenewingCertificate;
   readonly rpc: RpcClient;
   readonly directory: Directory;
@@ -48,7 +49,7 @@ export function createLinkService(options: LinkServiceOptions): Partial<ServiceI
 }
 
 function discover({ endpoints, identity, trustDomain }: LinkServiceOptions) {
-  return { endpoints: [...endpoints], rootsPem: [...(identity.current?.rootsPem ?? [])], trustDomain: trustDomain() };
+  return { endpoints: [...endpoints], rootsPem: [...(identity.current?.rootsPem ?? [])], trustDomain };
 }
 
 async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: LinkPeer) {
@@ -132,8 +133,8 @@ function admit(
       `this gateway speaks protocol ${PROTOCOL_VERSION}, the agent ${hello.protocolVersion}`,
     );
   }
-  if (!directory.loaded || !identity.current) {
-    throw new FairleadError('UNAVAILABLE', 'this replica has not loaded its snapshot yet');
+  if (!directory.loaded || !identity.current || !isFresh(directory)) {
+    throw new FairleadError('UNAVAILABLE', 'this replica has no snapshot that is fresh enough to admit an agent');
   }
   const cluster = directory.clusterById(agent.clusterId);
   if (!cluster) throw new FairleadError('CERTIFICATE_REFUSED', 'the cluster of this certificate was deleted');

@@ -1,5 +1,5 @@
-import { ConnectError, type Code } from '@connectrpc/connect';
-import { ERROR_KINDS, FairleadError, isErrorCode, toFairleadError } from '@fairlead/errors';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { FairleadError, isErrorCode, toFairleadError } from '@fairlead/errors';
 
 /** Carries our own code beside gRPC's coarser one. */
 const CODE_HEADER = 'fairlead-code';
@@ -7,7 +7,7 @@ const CODE_HEADER = 'fairlead-code';
 /** As an error of a gRPC call: status from the table, our code in the metadata. */
 export function toConnectError(error: unknown): ConnectError {
   const { code, message, kind } = toFairleadError(error);
-  return new ConnectError(message, kind.grpc as Code, { [CODE_HEADER]: code });
+  return new ConnectError(message, kind.grpc, { [CODE_HEADER]: code });
 }
 
 /** The other way round, at the client. A failure of the transport itself is UNAVAILABLE. */
@@ -16,6 +16,6 @@ export function fromConnectError(error: unknown): FairleadError {
   const connectError = ConnectError.from(error);
   const code = connectError.metadata.get(CODE_HEADER);
   if (isErrorCode(code)) return new FairleadError(code, connectError.rawMessage, { cause: error });
-  const unavailable = connectError.code === ERROR_KINDS.DEADLINE_EXCEEDED.grpc ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE';
+  const unavailable = connectError.code === Code.DeadlineExceeded ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE';
   return new FairleadError(unavailable, connectError.rawMessage, { cause: error });
 }

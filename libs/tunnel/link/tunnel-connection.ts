@@ -90,6 +90,7 @@ export class TunnelConnection extends Duplex {
   refuse(error: FairleadError): void {
     const { code, message } = error;
     this.#send({ case: 'refused', value: { $typeName: 'fairlead.link.v1.Refused', code, message } });
+    this.destroy();
   }
 
   override _read(): void {

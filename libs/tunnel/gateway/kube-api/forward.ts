@@ -115,7 +115,7 @@ function writeHead(outgoing: DoorResponse, status: number, headers: readonly str
     outgoing.writeHead(status, grouped as never);
   } else {
     // A watch answers its headers long before its first event.
-    (outgoing as ServerResponse).writeHead(status, headers as string[]).flushHeaders();
+    outgoing.writeHead(status, [...headers]).flushHeaders();
   }
 }
 

@@ -12,6 +12,8 @@ const IDLE_MS = 30_000;
 /** Pools remembered; the one unused for longest goes first. */
 const MAX_POOLS = 2_000;
 
+type Connected = (error: Error | null, stream: Duplex) => void;
+
 /** A pool ends its own sockets, and tells who asked for a tunnel why there is none. */
 export class TunnelAgent extends Agent {
   readonly #open: () => Promise<Duplex>;
@@ -37,11 +39,19 @@ export class TunnelAgent extends Agent {
     clearTimeout(this.#idle.get(tunnel));
   }
 
-  override createConnection(_options: object, callback?: (error: Error | null, stream: Duplex) => void): undefined {
-    this.#open().then(
-      (tunnel) => callback?.(null, tunnel),
-      (error: unknown) => callback?.(toFairleadError(error), undefined as never),
-    );
+  override createConnection(_options: object, callback?: Connected): undefined {
+    void this.#connect(callback);
+  }
+
+  async #connect(callback: Connected | undefined): Promise<void> {
+    let tunnel: Duplex;
+    try {
+      tunnel = await this.#open();
+    } catch (error) {
+      callback?.(toFairleadError(error), undefined as never);
+      return;
+    }
+    callback?.(null, tunnel);
   }
 }
 

@@ -1,0 +1,46 @@
+import type { Http2SecureServer } from 'node:http2';
+import { systemClock } from '@fairlead/clock';
+import type { GatewayServers, GatewayState } from './gateway.js';
+import type { RoutePublisher } from './routing/route-publisher.js';
+import type { SessionRegistry } from './session-registry.js';
+
+/** How long running requests may go on once a replica is told to stop. */
+const DRAIN_MS = 5_000;
+
+/**
+ * Leaves without breaking what can be finished: others stop routing here, agents are told to move, doors close, and
+ * when the tunnels are done, or time is up, the links end.
+ */
+export async function drainAndStop(
+  { sessions, pool, relayClient }: GatewayState,
+  publisher: RoutePublisher,
+  servers: GatewayServers,
+): Promise<void> {
+  await publisher.drain();
+  for (const session of sessions.all()) {
+    session.say({ case: 'drain', value: { $typeName: 'fairlead.link.v1.Drain', deadlineMs: DRAIN_MS } });
+  }
+  await Promise.all([closeServer(servers.door), idle(sessions)]);
+  await publisher.withdraw();
+  pool.close();
+  relayClient.close();
+  for (const session of sessions.all()) sessions.remove(session);
+  await Promise.all([closeServer(servers.link), closeServer(servers.relay)]);
+}
+
+/** Waits until no tunnel is in use, or the drain's time is up. */
+async function idle(sessions: SessionRegistry): Promise<void> {
+  const deadline = performance.now() + DRAIN_MS;
+  while (sessions.inFlight > 0 && performance.now() < deadline) await systemClock.sleep(50);
+}
+
+/** Stops listening; connections that outlive the drain are cut when the process ends. */
+function closeServer(server: Http2SecureServer): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, DRAIN_MS);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
