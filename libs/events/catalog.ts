@@ -1,0 +1,86 @@
+import { ClusterId, ClusterName, Generation, IsoTime, TenantId } from '@fairlead/contracts';
+import { z } from 'zod';
+
+/** Who did it, as far as it is known. */
+export const Actor = z.object({
+  kind: z.enum(['user', 'agent', 'gateway', 'service', 'unknown']),
+  /** A user name, cluster id or credential name; never a secret. */
+  id: z.string().max(256),
+  address: z.string().max(64).optional(),
+});
+export type Actor = z.infer<typeof Actor>;
+
+/** In every event. */
+const common = {
+  tenantId: z.union([TenantId, z.literal('_')]),
+  /** What it happened to: `cluster/<id>`, `token/<id>`, `certificate/<serial>`. */
+  subject: z.string().min(1).max(256),
+  actor: Actor,
+  /** An error code, or OK. */
+  reason: z.string().min(1).max(64),
+};
+
+function event<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<typeof common & Shape> {
+  return z.object({ ...common, ...shape });
+}
+
+const cluster = { clusterId: ClusterId, name: ClusterName };
+const maybeCluster = { clusterId: ClusterId.nullable() };
+const session = {
+  clusterId: ClusterId,
+  generation: Generation,
+  sessionId: z.uuid(),
+  gateway: z.string().max(63),
+};
+const certificatePurpose = z.enum(['agent', 'gateway', 'serving']);
+
+/**
+ * Every event there is, by type. A type with its version is part of the public contract: fields may be added, anything
+ * else is a new version. None of them holds a secret.
+ */
+export const EVENTS = {
+  'dev.fairlead.cluster.created.v1': event({ ...cluster, links: z.int() }),
+  'dev.fairlead.cluster.deleted.v1': event(cluster),
+  'dev.fairlead.import-link.created.v1': event({ ...cluster, expiresAt: IsoTime }),
+  'dev.fairlead.import-link.redeemed.v1': event({ ...cluster, tokenId: z.string().max(64) }),
+  'dev.fairlead.import-link.refused.v1': event(maybeCluster),
+  'dev.fairlead.token.minted.v1': event({ ...cluster, tokenId: z.string().max(64), expiresAt: IsoTime }),
+  'dev.fairlead.token.revoked.v1': event({ ...cluster, tokenId: z.string().max(64) }),
+  'dev.fairlead.api-token.created.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
+  'dev.fairlead.api-token.revoked.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
+  'dev.fairlead.enrolment.succeeded.v1': event({
+    ...cluster,
+    tokenId: z.string().max(64),
+    generation: Generation,
+    spkiSha256: z.string().max(64),
+    agentVersion: z.string().max(64),
+    kubernetesVersion: z.string().max(64),
+  }),
+  'dev.fairlead.enrolment.refused.v1': event({ ...maybeCluster, tokenId: z.string().max(64) }),
+  'dev.fairlead.ca.created.v1': event({ pins: z.array(z.string().length(64)), trustDomain: z.string().max(255) }),
+  'dev.fairlead.certificate.issued.v1': event({
+    ...maybeCluster,
+    purpose: certificatePurpose,
+    serial: z.string().max(64),
+    /** SPIFFE id, or the DNS names and addresses of a serving certificate. */
+    names: z.array(z.string().max(512)).max(16),
+    generation: Generation.nullable(),
+    notAfter: IsoTime,
+  }),
+  'dev.fairlead.certificate.refused.v1': event({ ...maybeCluster, purpose: certificatePurpose }),
+  'dev.fairlead.agent.connected.v1': event(session),
+  'dev.fairlead.agent.disconnected.v1': event({ ...session, durationMs: z.int().min(0) }),
+  'dev.fairlead.agent.refused.v1': event({ ...maybeCluster, gateway: z.string().max(63) }),
+  /** A user at a door, or a target that the agent's policy refuses. */
+  'dev.fairlead.access.refused.v1': event({
+    ...maybeCluster,
+    gateway: z.string().max(63),
+    door: z.string().max(32),
+    method: z.string().max(16),
+  }),
+  'dev.fairlead.rpc.refused.v1': event({ service: z.string().max(32), method: z.string().max(64) }),
+} as const;
+
+export type EventType = keyof typeof EVENTS;
+export type EventInput<T extends EventType> = z.input<(typeof EVENTS)[T]>;
+export type EventData<T extends EventType> = z.output<(typeof EVENTS)[T]>;

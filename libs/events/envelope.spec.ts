@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { EVENTS, Envelope, createEvent, eventSubject, type EventType } from './index.js';
+
+const source = { role: 'keys', credential: 'keys' } as const;
+const types = Object.keys(EVENTS) as EventType[];
+
+describe('events', () => {
+  it.each(types)('%s has a subject that its role may publish', (type) => {
+    expect(type).toMatch(/^dev\.fairlead\.[a-z-]+\.[a-z-]+\.v\d+$/);
+    expect(eventSubject('default', 'keys', type)).toMatch(/^fairlead\.events\.default\.keys\.[a-z-]+\.[a-z-]+\.v1$/);
+  });
+
+  it('are CloudEvents', () => {
+    const actor = { kind: 'service', id: 'keys' } as const;
+    const data = { tenantId: '_', subject: 'ca/1', actor, reason: 'OK', pins: [], trustDomain: 'fairlead.local' };
+    const event = createEvent(source, 'dev.fairlead.ca.created.v1', data);
+    expect(Envelope.parse(JSON.parse(event.body))).toMatchObject({
+      id: event.id,
+      source: '/fairlead/keys/keys',
+      tenantid: '_',
+      subject: 'ca/1',
+      data,
+    });
+    expect(event.subject).toBe('fairlead.events._.keys.ca.created.v1');
+  });
+
+  it('refuse what their schema does not have, without repeating it', () => {
+    const wrong = { tenantId: 'a.b' } as never;
+    expect(() => createEvent(source, 'dev.fairlead.ca.created.v1', wrong)).toThrow(/not as its schema says/);
+  });
+});

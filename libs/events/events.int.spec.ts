@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import {
+  connectDatabase,
+  createDatabase,
+  databaseUrl,
+  inTransaction,
+  provisionDatabase,
+  runMigrations,
+} from '@fairlead/persistence';
+import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
+import { silentLogger } from '@fairlead/observability';
+import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import { jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  Envelope,
+  OUTBOX_TABLE_V1,
+  OutboxRelay,
+  OutboxRow,
+  appendEvent,
+  createEvent,
+  createEventPublisher,
+} from './index.js';
+
+class Outbox1700000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of OUTBOX_TABLE_V1) await runner.query(statement);
+  }
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+const source = { role: 'registration', credential: 'registration' } as const;
+const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
+const account = { service: 'registration', password: randomBytes(16).toString('hex') };
+let scratch: ScratchDir;
+let postgres: Running<PostgresInfo>;
+let nats: SecuredNats;
+let database: DataSource;
+let reader: NatsConnection;
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
+  nats = await startSecuredNats(scratch.path);
+  reader = await nats.connect({ role: 'operator', credential: 'operator' });
+  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
+  database = createDatabase({
+    url: databaseUrl(postgres.info.adminUrl, account),
+    service: account.service,
+    entities: [OutboxRow],
+    migrations: [Outbox1700000000001],
+    logger: silentLogger,
+  });
+  await connectDatabase(database, silentLogger);
+  await runMigrations(database, silentLogger);
+});
+afterAll(async () => {
+  await database?.destroy();
+  await nats?.[Symbol.asyncDispose]();
+  await postgres?.stop();
+  await scratch?.[Symbol.asyncDispose]();
+});
+
+function demoEvent(subject: string): ReturnType<typeof createEvent> {
+  return createEvent(source, 'dev.fairlead.import-link.refused.v1', {
+    tenantId: 'default',
+    subject,
+    actor: { kind: 'unknown', id: '' },
+    reason: 'GONE',
+    clusterId: null,
+  });
+}
+
+/** Subjects of the events in the stream that begin with `prefix`, in order. */
+async function published(prefix: string): Promise<string[]> {
+  const manager = await jetstreamManager(reader);
+  const { messages, first_seq: first } = (await manager.streams.info('FAIRLEAD_EVENTS')).state;
+  const found: string[] = [];
+  const sequences = Array.from({ length: messages }, (_, index) => first + index);
+  for (const seq of sequences) {
+    const message = await manager.streams.getMessage('FAIRLEAD_EVENTS', { seq });
+    const envelope = Envelope.parse(message?.json());
+    if (envelope.subject.startsWith(prefix)) found.push(envelope.subject);
+  }
+  return found;
+}
+
+const append = (subject: string): Promise<void> =>
+  inTransaction(database, (manager) => appendEvent(manager, demoEvent(subject)));
+
+const relay = (): OutboxRelay =>
+  new OutboxRelay({ database, nats: relayConnection, logger: silentLogger, pollMs: 100 });
+let relayConnection: NatsConnection;
+
+it('publishes what committed, in order and once, however many relays there are', async () => {
+  relayConnection = await nats.connect(source);
+  const names = Array.from({ length: 250 }, (_, i) => `a/${String(i).padStart(3, '0')}`);
+  for (const name of names) await append(name);
+  const rolledBack = inTransaction(database, async (manager) => {
+    await appendEvent(manager, demoEvent('a/never'));
+    throw new RangeError('no');
+  });
+  await expect(rolledBack).rejects.toThrow(RangeError);
+  {
+    await using one = relay();
+    one.poke();
+    await eventually(async () => expect(await published('a/')).toEqual(names), { timeoutMs: 20_000 });
+  }
+  await using two = relay();
+  await using three = relay();
+  await Promise.all(Array.from({ length: 50 }, (_, i) => append(`b/${i}`)));
+  two.poke();
+  three.poke();
+  await eventually(async () => expect(await published('b/')).toHaveLength(50));
+  expect(await database.getRepository(OutboxRow).countBy({})).toBe(300);
+});
+
+it('survives NATS and Postgres being killed', async () => {
+  await using running = relay();
+  nats.server.kill('SIGKILL');
+  await append('c/1');
+  running.poke();
+  await nats.server.restart();
+  await eventually(async () => expect(await published('c/')).toEqual(['c/1']), { timeoutMs: 20_000 });
+  postgres.kill('SIGKILL');
+  await postgres.restart();
+  await eventually(() => append('c/2'));
+  await eventually(async () => expect(await published('c/')).toEqual(['c/1', 'c/2']), { timeoutMs: 20_000 });
+});
+
+it('forgets what it published long ago', async () => {
+  await using running = new OutboxRelay({ database, nats: relayConnection, logger: silentLogger, keepMs: 0 });
+  running.poke();
+  await eventually(async () => expect(await database.getRepository(OutboxRow).countBy({})).toBe(0));
+});
+
+it('keeps the newest events of a process without a database while NATS is away', async () => {
+  const publisher = createEventPublisher(await nats.connect(gateway), gateway, { maxQueued: 3, logger: silentLogger });
+  const refuse = (subject: string): void =>
+    publisher.publish('dev.fairlead.agent.refused.v1', {
+      tenantId: 'default',
+      subject,
+      actor: { kind: 'unknown', id: '' },
+      reason: 'CERTIFICATE_REFUSED',
+      clusterId: null,
+      gateway: 'gateway-a',
+    });
+  refuse('d/0');
+  await eventually(async () => expect(await published('d/')).toEqual(['d/0']));
+  await nats.server.stop();
+  for (const n of [1, 2, 3, 4, 5]) refuse(`d/${n}`);
+  expect([publisher.queued, publisher.dropped]).toEqual([3, 2]);
+  await nats.server.restart();
+  await eventually(async () => expect(await published('d/')).toEqual(['d/0', 'd/3', 'd/4', 'd/5']), {
+    timeoutMs: 20_000,
+  });
+  await publisher.close();
+});
