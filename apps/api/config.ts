@@ -1,0 +1,59 @@
+import { commaList, hostPort, loadConfig } from '@fairlead/config';
+import { CredentialName } from '@fairlead/contracts';
+import type { Door } from '@fairlead/api';
+import { z } from 'zod';
+
+const httpsUrl = z.url({ protocol: /^https$/, error: 'expected an https:// URL' });
+
+const listen = hostPort.transform((text) => {
+  const at = text.lastIndexOf(':');
+  return { host: text.slice(0, at).replaceAll(/[[\]]/g, ''), port: Number(text.slice(at + 1)) };
+});
+
+const doors = commaList.transform((items, context): Door[] =>
+  items.map((item) => {
+    const [name = '', ...url] = item.split('=');
+    const door = z.object({ name: CredentialName, url: httpsUrl }).safeParse({ name, url: url.join('=') });
+    if (door.success) return { ...door.data, url: door.data.url.replace(/\/+$/, '') };
+    context.addIssue({ code: 'custom', message: `${JSON.stringify(item)} is not of the form name=https://host:port` });
+    return z.NEVER;
+  }),
+);
+
+const Environment = z
+  .object({
+    FAIRLEAD_NATS_URL: z.string(),
+    FAIRLEAD_NATS_SEED_FILE: z.string(),
+    FAIRLEAD_CREDENTIAL: CredentialName.default('api'),
+    FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+    FAIRLEAD_HEALTH_LISTEN: listen.optional(),
+    FAIRLEAD_API_LISTEN: listen,
+    FAIRLEAD_PUBLIC_URL: httpsUrl,
+    FAIRLEAD_DOORS: doors.default([]),
+    FAIRLEAD_SERVING_NAMES: commaList.default([]),
+    FAIRLEAD_TLS_CERT_FILE: z.string().optional(),
+    FAIRLEAD_TLS_KEY_FILE: z.string().optional(),
+  })
+  .refine((env) => !env.FAIRLEAD_TLS_CERT_FILE || env.FAIRLEAD_TLS_KEY_FILE, { path: ['FAIRLEAD_TLS_KEY_FILE'] })
+  .refine((env) => !env.FAIRLEAD_TLS_KEY_FILE || env.FAIRLEAD_TLS_CERT_FILE, { path: ['FAIRLEAD_TLS_CERT_FILE'] })
+  .refine((env) => env.FAIRLEAD_TLS_CERT_FILE || env.FAIRLEAD_SERVING_NAMES.length > 0, {
+    path: ['FAIRLEAD_SERVING_NAMES'],
+  });
+
+export type ApiConfig = z.output<typeof Environment>;
+
+/** Where the API's own certificate comes from. */
+export type CertificateOrigin =
+  | { readonly kind: 'issued'; readonly names: readonly string[] }
+  | { readonly kind: 'files'; readonly certFile: string; readonly keyFile: string };
+
+/** Reads the environment; throws one error that lists everything wrong with it. */
+export function readConfig(env: NodeJS.ProcessEnv): ApiConfig {
+  return loadConfig(Environment, env);
+}
+
+export function certificateOrigin(config: ApiConfig): CertificateOrigin {
+  const { FAIRLEAD_TLS_CERT_FILE: certFile, FAIRLEAD_TLS_KEY_FILE: keyFile } = config;
+  if (certFile && keyFile) return { kind: 'files', certFile, keyFile };
+  return { kind: 'issued', names: config.FAIRLEAD_SERVING_NAMES };
+}
