@@ -21,7 +21,8 @@ function put(path, value) {
 
 for (const manifest of manifests) {
   const folder = dirname(manifest);
-  const dependencies = Object.keys(JSON.parse(readFileSync(manifest, 'utf8')).dependencies ?? {});
+  const { dependencies: used = {}, devDependencies: tested = {} } = JSON.parse(readFileSync(manifest, 'utf8'));
+  const dependencies = Object.keys({ ...used, ...tested });
   const references = dependencies
     .filter((name) => folderOf.has(name))
     .map((name) => ({ path: relative(folder, folderOf.get(name)) }));

@@ -107,6 +107,7 @@ export class KubeApiProxy {
         });
         answer.pipe(outgoing);
       });
+      upstream.flushHeaders();
       incoming.pipe(upstream);
     });
   }

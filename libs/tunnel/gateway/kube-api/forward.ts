@@ -66,6 +66,8 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
       clearTimeout(limit);
       relayAnswer(answer, outgoing).then(resolve, reject);
     });
+    // The answer may have to come before the first byte of the body.
+    upstream.flushHeaders();
     if (bodyless) upstream.end();
     else incoming.pipe(upstream as NodeJS.WritableStream);
   });

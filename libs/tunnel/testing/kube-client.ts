@@ -1,0 +1,48 @@
+import { request, type IncomingMessage } from 'node:http';
+import { request as httpsRequest, Agent } from 'node:https';
+import { text } from 'node:stream/consumers';
+import type { Replica, TestInstallation } from './replicas.js';
+
+export interface DoorAnswer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+export interface DoorCall {
+  readonly method?: string;
+  readonly path?: string;
+  /** Raw, so that tests can repeat and misspell headers. Authorization is added unless one is given. */
+  readonly headers?: readonly string[];
+  readonly token?: string | null;
+  readonly body?: string;
+  readonly agent?: Agent;
+}
+
+/** One request to a replica's Kubernetes API door over HTTP/1.1. */
+export function callDoor(installation: TestInstallation, replica: Replica, call: DoorCall = {}): Promise<DoorAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = openDoor(installation, replica, call);
+    outgoing.once('error', reject);
+    outgoing.once('response', (answer) => {
+      text(answer).then((body) => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body }), reject);
+    });
+    outgoing.end(call.body);
+  });
+}
+
+/** The same, for tests that stream: the caller ends the request and reads the answer. */
+export function openDoor(installation: TestInstallation, replica: Replica, call: DoorCall): ReturnType<typeof request> {
+  const token = call.token === undefined ? installation.token : call.token;
+  const authorization = token === null ? [] : ['Authorization', `Bearer ${token}`];
+  const length = call.body === undefined ? [] : ['Content-Length', String(Buffer.byteLength(call.body))];
+  return httpsRequest({
+    host: '127.0.0.1',
+    port: replica.gateway.door.port,
+    ca: [...installation.authority.roots],
+    method: call.method ?? 'GET',
+    path: call.path ?? `/clusters/${installation.cluster.name}/api`,
+    headers: ['Host', 'door', ...authorization, ...length, ...(call.headers ?? [])],
+    agent: call.agent ?? false,
+  });
+}
