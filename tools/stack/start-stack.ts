@@ -71,7 +71,6 @@ async function boot(options: Resolved, state: StateDir, group: ProcessGroup): Pr
     state,
     group,
     admin: access.admin,
-    caFile: access.api.caFile,
     kubectl: await kubectl,
     endpoints: ports.gateways.map(({ link }) => at(link)),
     log,

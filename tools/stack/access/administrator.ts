@@ -1,19 +1,16 @@
-import { z } from 'zod';
 import { StackError } from '../errors.js';
 import type { CommandOutput } from '../process/run-command.js';
 import type { Stack } from '../stack.js';
 
 type Cli = Stack['cli'];
 
-const ImportLink = z.object({ url: z.url() });
-
 /** What the stack does as the administrator, all of it through the fairlead command, as a person would. */
 export interface Administrator {
   login(): Promise<void>;
   /** Whether it had to be created. */
   ensureCluster(name: string, links: number): Promise<{ readonly created: boolean }>;
-  /** A link that gives the import manifest once. It is a secret. */
-  createImportLink(clusterName: string): Promise<string>;
+  /** The import manifest, through a link made for it. It holds a bootstrap token. */
+  importManifest(clusterName: string): Promise<string>;
   /** Writes a kubeconfig with a context for the cluster at each gateway. */
   writeKubeconfig(clusterName: string, path: string): Promise<void>;
 }
@@ -25,17 +22,16 @@ export function administrator(cli: Cli, api: Stack['api']): Administrator {
       succeed('log in', await cli(['login', '--server', api.url, ...files]));
     },
     async ensureCluster(name, links) {
-      const shown = await cli(['cluster', 'show', name, '-o', 'json']);
-      if (shown.code === 0) return { created: false };
+      const names = succeed('list the clusters', await cli(['cluster', 'list', '-o', 'name'])).stdout.split('\n');
+      if (names.includes(name)) return { created: false };
       succeed('create the cluster', await cli(['cluster', 'create', name, '--links', String(links)]));
       return { created: true };
     },
-    async createImportLink(clusterName) {
-      const output = succeed('make an import link', await cli(['cluster', 'import', clusterName, '-o', 'json']));
-      return ImportLink.parse(JSON.parse(output.stdout)).url;
+    async importManifest(clusterName) {
+      return succeed('fetch the import manifest', await cli(['cluster', 'import', clusterName])).stdout;
     },
     async writeKubeconfig(clusterName, path) {
-      succeed('write the kubeconfig', await cli(['kubeconfig', clusterName, '--output-file', path]));
+      succeed('write the kubeconfig', await cli(['kubeconfig', clusterName, '--output', path]));
     },
   };
 }

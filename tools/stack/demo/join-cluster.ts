@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs';
 import type { KubeInfo } from '@fairlead/testbed';
 import type { Administrator } from '../access/administrator.js';
 import { StackError } from '../errors.js';
 import { baseEnvironment } from '../process/base-environment.js';
 import { runCommand } from '../process/run-command.js';
-import { fetchManifest } from './fetch-manifest.js';
 import { IDENTITY_SECRET, NAMESPACE, readAgentPod, readAgentSecret } from './pod-spec.js';
 
 export interface JoinOptions {
@@ -12,7 +10,6 @@ export interface JoinOptions {
   readonly links: number;
   readonly kube: KubeInfo;
   readonly admin: Administrator;
-  readonly caFile: string;
   readonly kubectlPath: string;
   /** `host:port` that agents dial now; a manifest applied earlier may name others. */
   readonly endpoints: readonly string[];
@@ -30,8 +27,7 @@ export async function joinCluster(options: JoinOptions): Promise<void> {
   if (enrolled && !created && (await knowsTheWay(options))) return;
   // The identity is of a cluster that is no longer registered: nobody will accept it.
   if (enrolled && created) await forgetIdentity(options);
-  const manifest = await fetchManifest(await admin.createImportLink(clusterName), readFileSync(options.caFile, 'utf8'));
-  await kubectl(options, ['apply', '-f', '-'], manifest);
+  await kubectl(options, ['apply', '-f', '-'], await admin.importManifest(clusterName));
 }
 
 async function knowsTheWay({ kube, endpoints }: JoinOptions): Promise<boolean> {

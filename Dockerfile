@@ -1,0 +1,39 @@
+# syntax=docker/dockerfile:1
+# One image for each process: docker build --target agent -t fairlead/agent:0.1.0 .
+# Each holds Node, the compiled code of one app, and the packages that it reaches; nothing that builds or installs.
+
+FROM node:24.21.0-bookworm-slim AS build
+WORKDIR /src
+COPY . .
+# Scripts stay off: none of the packages that a server runs needs one, and Node is already here.
+RUN npm ci --ignore-scripts \
+ && node node_modules/typescript/bin/tsc -b \
+ && for app in agent api gateway keys registration; do node tools/image/assemble.mjs "$app" "/out/$app"; done
+
+FROM node:24.21.0-bookworm-slim AS runtime
+RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn*
+ENV NODE_ENV=production
+WORKDIR /app
+USER 65532:65532
+ENTRYPOINT ["node", "--enable-source-maps"]
+
+FROM runtime AS api
+COPY --from=build /out/api /app
+CMD ["apps/api/dist/main.js"]
+
+FROM runtime AS gateway
+COPY --from=build /out/gateway /app
+CMD ["apps/gateway/dist/main.js"]
+
+FROM runtime AS keys
+COPY --from=build /out/keys /app
+CMD ["apps/keys/dist/main.js"]
+
+FROM runtime AS registration
+COPY --from=build /out/registration /app
+CMD ["apps/registration/dist/main.js"]
+
+# The last one is what `docker build .` makes: the image that managed clusters run.
+FROM runtime AS agent
+COPY --from=build /out/agent /app
+CMD ["apps/agent/dist/main.js"]
