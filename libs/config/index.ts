@@ -1,1 +1,2 @@
-export { Secret, commaList, hostPort, loadConfig, port, printable, secretFile } from './load-config.js';
+export { Secret, commaList, hostPort, loadConfig, port, printable, secretFile, splitHostPort } from './load-config.js';
+export { runProcess, untilAborted, type ProcessDefinition } from './run-process.js';

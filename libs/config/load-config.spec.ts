@@ -6,7 +6,12 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Secret, commaList, hostPort, loadConfig, port, printable, secretFile } from './index.js';
 
-const schema = z.object({ PORT: port, PEER: hostPort, ENDPOINTS: commaList.default([]), KEY_FILE: secretFile.optional() });
+const schema = z.object({
+  PORT: port,
+  PEER: hostPort,
+  ENDPOINTS: commaList.default([]),
+  KEY_FILE: secretFile.optional(),
+});
 
 describe('loadConfig', () => {
   it('reads what the schema names and ignores the rest', () => {

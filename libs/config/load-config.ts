@@ -39,6 +39,12 @@ export const port = z.coerce.number().int().min(0).max(65_535);
 /** `host:port`; the host may be an IPv6 address in brackets. */
 export const hostPort = z.string().regex(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/, 'expected host:port');
 
+/** Its two parts; an IPv6 address loses its brackets. */
+export function splitHostPort(text: string): { host: string; port: number } {
+  const at = text.lastIndexOf(':');
+  return { host: text.slice(0, at).replaceAll(/[[\]]/g, ''), port: Number(text.slice(at + 1)) };
+}
+
 /** Items separated by commas, blanks around them ignored. */
 export const commaList = z.string().transform((text) =>
   text

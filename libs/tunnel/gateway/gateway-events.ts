@@ -1,14 +1,27 @@
-/** What a replica reports as events. Implemented on JetStream by the app; must not block and must not throw. */
+export interface SessionEvent {
+  readonly tenantId: string;
+  readonly clusterId: string;
+  readonly sessionId: string;
+  readonly generation: number;
+}
+
+/** A request, link or relay that was turned away. */
+export interface Refusal {
+  readonly code: string;
+  readonly reason: string;
+  readonly address: string;
+  readonly door: 'link' | 'kube-api' | 'relay';
+  readonly tenantId?: string | undefined;
+  readonly clusterId?: string | undefined;
+  /** The name that was asked for, whether or not there is such a cluster. */
+  readonly cluster?: string | undefined;
+  readonly user?: string | undefined;
+  readonly method?: string | undefined;
+}
+
+/** What a replica reports as events. It must not block and must not throw. */
 export interface GatewayEvents {
-  agentConnected(session: { tenantId: string; clusterId: string; sessionId: string; generation: number }): void;
-  agentDisconnected(session: { tenantId: string; clusterId: string; sessionId: string; generation: number }): void;
-  accessRefused(refusal: {
-    readonly code: string;
-    readonly reason: string;
-    readonly address: string;
-    readonly door: 'link' | 'kube-api' | 'relay';
-    readonly tenantId?: string;
-    readonly cluster?: string;
-    readonly user?: string;
-  }): void;
+  agentConnected(session: SessionEvent): void;
+  agentDisconnected(session: SessionEvent & { readonly durationMs: number }): void;
+  accessRefused(refusal: Refusal): void;
 }

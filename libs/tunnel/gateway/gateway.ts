@@ -166,7 +166,7 @@ function buildPublisher(options: GatewayOptions, state: GatewayState, relayAddre
 
 function reportSessions({ logger, events }: GatewayOptions, { sessions, metrics }: GatewayState): void {
   sessions.onChange((change, { facts }) => {
-    const { tenantId, clusterId, sessionId, generation, agentInstance, remoteAddress } = facts;
+    const { tenantId, clusterId, sessionId, generation, agentInstance, remoteAddress, connectedAtMs } = facts;
     metrics.sessions.set(sessions.all().length);
     const fields = { clusterId, sessionId, generation, agentInstance, address: remoteAddress };
     if (change === 'opened') {
@@ -175,7 +175,8 @@ function reportSessions({ logger, events }: GatewayOptions, { sessions, metrics 
     } else {
       metrics.sessionsEnded.inc();
       logger.info('agent.disconnected', fields);
-      events.agentDisconnected({ tenantId, clusterId, sessionId, generation });
+      const durationMs = Date.now() - connectedAtMs;
+      events.agentDisconnected({ tenantId, clusterId, sessionId, generation, durationMs });
     }
   });
 }

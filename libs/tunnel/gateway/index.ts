@@ -1,2 +1,2 @@
 export { startGateway, type Gateway, type GatewayOptions } from './gateway.js';
-export type { GatewayEvents } from './gateway-events.js';
+export type { GatewayEvents, Refusal, SessionEvent } from './gateway-events.js';

@@ -112,7 +112,13 @@ async function* control(options: LinkServiceOptions, requests: AsyncIterable<Con
   } catch (error) {
     const { code, message } = toFairleadError(error);
     options.logger.warn('agent.link.refused', { code, reason: message, address: peer.address });
-    options.events.accessRefused({ code, reason: message, address: peer.address, door: 'link' });
+    options.events.accessRefused({
+      code,
+      reason: message,
+      address: peer.address,
+      door: 'link',
+      ...(peer.kind === 'agent' ? { clusterId: peer.clusterId } : {}),
+    });
     throw toConnectError(error);
   } finally {
     if (session) options.registry.remove(session);

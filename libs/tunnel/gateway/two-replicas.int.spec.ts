@@ -19,7 +19,10 @@ beforeAll(async () => {
   api = await startRecordingApiServer(installation.authority);
   [a, b] = await Promise.all([installation.startReplica('gateway-a'), installation.startReplica('gateway-b')]);
   agent = await installation.startAgent({ replicas: [a], apiPort: api.port });
-  await eventually(async () => expect((await callDoor(installation, b)).status).toBe(200));
+  await eventually(async () => {
+    const { status, body } = await callDoor(installation, b);
+    if (status !== 200) throw new Error(body);
+  });
 });
 
 afterAll(async () => {
@@ -152,7 +155,7 @@ describe('a request through either replica', () => {
     outgoing.end();
     await once(outgoing, 'response');
     outgoing.destroy();
-    await gone;
+    await expect(gone).resolves.toBeUndefined();
   });
 
   it('never ends an answer cleanly that broke off', async () => {
@@ -161,7 +164,8 @@ describe('a request through either replica', () => {
       response.write('partial');
       setImmediate(() => response.socket?.destroy());
     };
-    for (const [, replica] of replicas()) await expect(callDoor(installation, replica)).rejects.toThrow();
+    for (const [, replica] of replicas())
+      await expect(callDoor(installation, replica)).rejects.toThrow(/aborted|hang up|ECONNRESET/);
   });
 });
 

@@ -7,10 +7,8 @@ import { Registry, silentLogger, type Logger } from '@fairlead/observability';
 import { checkCsr, issueIdentity, issueServing, sha256Hex } from '@fairlead/pki';
 import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
 import { createHash } from 'node:crypto';
-import { startGateway, type Gateway, type GatewayEvents } from '../gateway/index.js';
+import { startGateway, type Gateway, type Refusal } from '../gateway/index.js';
 import { identityStore, parseEndpoint, runAgent, type Agent, type TextStore } from '../agent/index.js';
-
-export type Refusal = Parameters<GatewayEvents['accessRefused']>[0];
 
 export interface Replica {
   readonly name: string;
@@ -82,16 +80,16 @@ export async function startInstallation(): Promise<TestInstallation> {
     addToken,
     startReplica: async (name) => {
       const replica = await startReplica(nats, authority, name);
-      stops.push(replica.stop);
+      stops.push(() => replica.stop());
       return replica;
     },
     startAgent: async (options) => {
       const running = await startAgent(authority, cluster, options);
-      stops.push(running.stop);
+      stops.push(() => running.stop());
       return running;
     },
     [Symbol.asyncDispose]: async () => {
-      for (const stop of stops.reverse()) await stop();
+      for (const stop of stops.toReversed()) await stop();
       await nats[Symbol.asyncDispose]();
       await dir[Symbol.asyncDispose]();
     },

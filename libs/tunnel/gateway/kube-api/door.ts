@@ -94,7 +94,7 @@ async function serve(options: KubeApiDoorOptions, incoming: DoorRequest, outgoin
 function report(events: GatewayEvents, { code, message }: FairleadError, incoming: DoorRequest): void {
   const cluster = /^\/clusters\/([a-z0-9-]{1,63})(?:[/?]|$)/.exec(incoming.url ?? '')?.[1];
   const address = incoming.socket.remoteAddress ?? '';
-  events.accessRefused({ code, reason: message, address, door: 'kube-api', ...(cluster ? { cluster } : {}) });
+  events.accessRefused({ code, reason: message, address, door: 'kube-api', cluster, method: incoming.method });
 }
 
 function answerFailure(outgoing: DoorResponse, failure: FairleadError, hop: Hop, traceId: string): void {

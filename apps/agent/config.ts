@@ -1,0 +1,38 @@
+import { Secret, commaList, hostPort, loadConfig } from '@fairlead/config';
+import { z } from 'zod';
+
+const Environment = z.object({
+  FAIRLEAD_ENDPOINTS: commaList.pipe(z.array(hostPort).min(1)),
+  FAIRLEAD_ROOT_PINS: commaList
+    .pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/, 'expected SHA-256 in hexadecimal')))
+    .default([]),
+  FAIRLEAD_LINKS: z.coerce.number().int().min(1).max(4).default(2),
+  /** May name a file that does not exist: an enrolled agent needs no token. */
+  FAIRLEAD_BOOTSTRAP_TOKEN_FILE: z.string().optional(),
+  /** `secret:<namespace>/<name>` in a cluster, `file:<path>` elsewhere. */
+  FAIRLEAD_IDENTITY: z
+    .string()
+    .regex(/^(secret:[a-z0-9.-]+\/[a-z0-9.-]+|file:.+)$/, 'expected secret:<namespace>/<name> or file:<path>'),
+  FAIRLEAD_SERVICE_ACCOUNT_DIR: z.string().default('/var/run/secrets/kubernetes.io/serviceaccount'),
+  KUBERNETES_SERVICE_HOST: z.string(),
+  KUBERNETES_SERVICE_PORT: z.coerce.number().int().min(1).max(65_535),
+  /** May hold the proxy's password. */
+  HTTPS_PROXY: z
+    .url({ protocol: /^https?$/ })
+    .transform((url) => new Secret(url))
+    .optional(),
+  NO_PROXY: commaList.default([]),
+  FAIRLEAD_HEALTH_LISTEN: hostPort,
+  FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+});
+
+export type AgentConfig = z.output<typeof Environment>;
+
+/** Reads the environment; throws one error that lists everything wrong with it. Lower-case proxy variables count too. */
+export function readConfig(env: NodeJS.ProcessEnv): AgentConfig {
+  const proxies = {
+    HTTPS_PROXY: env['HTTPS_PROXY'] ?? env['https_proxy'],
+    NO_PROXY: env['NO_PROXY'] ?? env['no_proxy'],
+  };
+  return loadConfig(Environment, { ...env, ...proxies });
+}

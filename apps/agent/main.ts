@@ -1,0 +1,5 @@
+import { runProcess } from '@fairlead/config';
+import { readConfig } from './config.js';
+import { run } from './run-agent.js';
+
+await runProcess({ name: 'agent', readConfig, run });

@@ -1,0 +1,5 @@
+import { runProcess } from '@fairlead/config';
+import { readConfig } from './config.js';
+import { runGateway } from './run-gateway.js';
+
+await runProcess({ name: 'gateway', readConfig, run: runGateway });

@@ -1,0 +1,51 @@
+import { splitHostPort, untilAborted } from '@fairlead/config';
+import { createEventPublisher } from '@fairlead/events';
+import { connectNats, createRpcClient } from '@fairlead/messaging';
+import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
+import { startGateway, type Gateway } from '@fairlead/tunnel/gateway';
+import type { GatewayConfig } from './config.js';
+import { gatewayEvents } from './gateway-events.js';
+
+/** Serves until the signal is aborted, then drains and returns. */
+export async function runGateway(config: GatewayConfig, logger: Logger, signal: AbortSignal): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const caller = { role: 'gateway', credential: config.FAIRLEAD_CREDENTIAL } as const;
+  const registry = new Registry();
+  let gateway: Gateway | null = null;
+  const starting: Check[] = [{ name: 'started', ok: false, detail: 'waiting for NATS and for certificates' }];
+  stack.use(
+    await startHealthServer({
+      ...splitHostPort(config.FAIRLEAD_HEALTH_LISTEN),
+      registry,
+      readiness: () => gateway?.readiness() ?? starting,
+      views: { '/debug/sessions': () => gateway?.debugView() ?? null },
+    }),
+  );
+  const nats = { ...caller, url: config.FAIRLEAD_NATS_URL, seedFile: config.FAIRLEAD_NATS_SEED_FILE };
+  const nc = stack.adopt(await connectNats({ ...nats, logger, signal }), (open) => open.close());
+  const events = stack.adopt(createEventPublisher(nc, caller, { logger }), (publisher) => publisher.close());
+  gateway = await startGateway(
+    {
+      credential: config.FAIRLEAD_CREDENTIAL,
+      nc,
+      rpc: createRpcClient(nc, caller),
+      events: gatewayEvents(events, caller.credential),
+      logger,
+      registry,
+      linkListen: config.FAIRLEAD_LINK_LISTEN,
+      relayListen: config.FAIRLEAD_RELAY_LISTEN,
+      doorListen: config.FAIRLEAD_DOOR_LISTEN,
+      ...(config.FAIRLEAD_RELAY_ADDRESS ? { relayAddress: config.FAIRLEAD_RELAY_ADDRESS } : {}),
+      servingNames: config.FAIRLEAD_SERVING_NAMES,
+      linkEndpoints: config.FAIRLEAD_LINK_ENDPOINTS,
+      zone: config.FAIRLEAD_ZONE,
+      leaseMs: config.FAIRLEAD_LEASE_SECONDS * 1_000,
+    },
+    signal,
+  );
+  const { instance, link, relay, door } = gateway;
+  logger.info('gateway.ready', { instance, link: link.address, relay: relay.address, door: door.address });
+  await untilAborted(signal);
+  logger.info('gateway.draining');
+  await gateway.stop();
+}

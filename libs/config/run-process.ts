@@ -1,0 +1,62 @@
+import { messageOf, type LogLevel } from '@fairlead/errors';
+import { createLogger, type Logger } from '@fairlead/observability';
+import { printable } from './load-config.js';
+
+export interface ProcessDefinition<Config extends { readonly FAIRLEAD_LOG_LEVEL: LogLevel }> {
+  readonly name: string;
+  readonly readConfig: (env: NodeJS.ProcessEnv) => Config;
+  /** Runs until the signal, then ends what it began and resolves. */
+  readonly run: (config: Config, logger: Logger, signal: AbortSignal) => Promise<void>;
+}
+
+/** After SIGTERM or SIGINT a process has this long to end by itself. */
+const SHUTDOWN_MS = 20_000;
+
+/**
+ * The life of a process: read the configuration, run until SIGTERM or SIGINT, end in order. Exit codes: 0 asked to stop,
+ * 1 failed, 2 the configuration is not valid (every problem is printed).
+ */
+export async function runProcess<Config extends { readonly FAIRLEAD_LOG_LEVEL: LogLevel }>(
+  definition: ProcessDefinition<Config>,
+): Promise<void> {
+  const { name, readConfig, run } = definition;
+  let config: Config;
+  try {
+    config = readConfig(process.env);
+  } catch (error) {
+    process.stderr.write(`fairlead ${name}: ${messageOf(error)}\n`);
+    process.exitCode = 2;
+    return;
+  }
+  const logger = createLogger(name, config.FAIRLEAD_LOG_LEVEL);
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => beginStop(stop, logger));
+  try {
+    logger.info('process.starting', { config: printable(config) });
+    await run(config, logger, stop.signal);
+  } catch (error) {
+    if (!stop.signal.aborted) {
+      logger.error('process.failed', { reason: messageOf(error), err: error });
+      process.exitCode = 1;
+    }
+  }
+  logger.info('process.stopped');
+  // Whatever still holds the event loop has had its time.
+  setTimeout(() => process.exit(), 1_000).unref();
+}
+
+/** Resolves when the signal is aborted. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function beginStop(stop: AbortController, logger: Logger): void {
+  stop.abort(new Error('asked to stop'));
+  setTimeout(() => {
+    logger.error('process.stop_timed_out');
+    process.exit(1);
+  }, SHUTDOWN_MS).unref();
+}
