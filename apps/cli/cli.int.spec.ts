@@ -1,0 +1,336 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { PassThrough } from 'node:stream';
+import { promisify } from 'node:util';
+import { FairleadError } from '@fairlead/errors';
+import { startScriptedApi, type ScriptedApi } from '@fairlead/api/testing';
+import { scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { readConfig } from './config.js';
+import type { Input, Output } from './io.js';
+import { run } from './program.js';
+
+interface Result {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+interface RunOptions {
+  readonly stdin?: string;
+  readonly terminal?: boolean;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+let api: ScriptedApi;
+let scratch: ScratchDir;
+let home: string;
+let caFile: string;
+const self = { node: '/opt/node', script: '/opt/fairlead/main.js' };
+
+beforeAll(async () => {
+  api = await startScriptedApi();
+});
+afterAll(async () => {
+  await api?.[Symbol.asyncDispose]();
+});
+beforeEach(async (context) => {
+  scratch = await scratchDir();
+  context.onTestFinished(() => scratch[Symbol.asyncDispose]());
+  home = scratch.file('home');
+  caFile = scratch.file('root.pem');
+  await writeFile(caFile, api.caPem);
+});
+
+async function fairlead(args: readonly string[], options: RunOptions = {}): Promise<Result> {
+  const terminal = options.terminal ?? false;
+  const stdin: Input = Object.assign(new PassThrough(), { isTTY: terminal });
+  stdin.push(options.stdin ?? '');
+  if (!terminal) stdin.push(null);
+  const [stdout, stderr] = [collector(terminal), collector(terminal)];
+  const config = readConfig({ FAIRLEAD_HOME: home, ...options.env }, scratch.path);
+  const now = (): Date => new Date();
+  const status = await run(args, { stdin, stdout: stdout.stream, stderr: stderr.stream, config, self, now });
+  return { status, out: stdout.text(), err: stderr.text() };
+}
+
+function collector(isTTY: boolean): { stream: Output; text: () => string } {
+  const stream: Output & PassThrough = Object.assign(new PassThrough(), { isTTY });
+  return { stream, text: () => String((stream.read() as Buffer | null) ?? '') };
+}
+
+const logIn = (...more: string[]): Promise<Result> =>
+  fairlead(['login', '--server', api.url, '--ca-file', caFile, ...more], { stdin: `${api.script.token}\n` });
+
+describe('login', () => {
+  it('keeps a verified token for its owner only', async () => {
+    expect(await logIn()).toMatchObject({ status: 0, out: `logged in to ${api.url} as admin\n`, err: '' });
+    expect((await stat(home)).mode & 0o777).toBe(0o700);
+    expect((await stat(`${home}/config.json`)).mode & 0o777).toBe(0o600);
+    expect(await fairlead(['whoami'])).toMatchObject({
+      status: 0,
+      out: expect.stringContaining('user: admin') as string,
+    });
+    const json = await fairlead(['whoami', '-o', 'json']);
+    expect(JSON.parse(json.out)).toEqual(api.script.principal);
+  });
+
+  it('reads the token from a file, or asks for it without showing it', async () => {
+    const file = scratch.file('token');
+    await writeFile(file, `${api.script.token}\n`);
+    expect(await logIn('--token-file', file)).toMatchObject({ status: 0 });
+    const typed = await fairlead(['login', '--server', api.url, '--ca-file', caFile], {
+      terminal: true,
+      stdin: `x\u007f${api.script.token}\r`,
+    });
+    expect(typed).toMatchObject({ status: 0 });
+    expect(typed.err).toContain('API token (not shown): ');
+    expect(typed.err + typed.out).not.toContain(api.script.token);
+  });
+
+  it('keeps nothing when the token is wrong, and says so', async () => {
+    const args = ['login', '--server', api.url, '--ca-file', caFile];
+    const refused = await fairlead(args, { stdin: 'a-wrong-but-plausible-token' });
+    expect(refused.status).toBe(1);
+    expect(refused.err).toBe(
+      `error: ${api.url} refuses the token: the token is not known\nnext: fairlead login --server ${api.url}\n`,
+    );
+    await expect(stat(home)).rejects.toThrow('ENOENT');
+    expect(await fairlead(args, { stdin: 'short' })).toMatchObject({ status: 2 });
+    expect(await fairlead(args, { stdin: '' })).toMatchObject({ status: 2 });
+  });
+
+  it('takes only a plain https URL', async () => {
+    for (const server of ['http://x', 'x', 'https://x/path', 'https://u:p@x', 'https://x/?q']) {
+      expect(await fairlead(['login', '--server', server], { stdin: 'x' })).toMatchObject({ status: 2 });
+    }
+    expect(await fairlead(['login'])).toMatchObject({
+      status: 2,
+      err: expect.stringContaining('next: fairlead login --help') as string,
+    });
+  });
+
+  it('is forgotten by logout', async () => {
+    await logIn();
+    expect(await fairlead(['logout'])).toMatchObject({ status: 0, out: 'logged out\n' });
+    expect(await fairlead(['logout'])).toMatchObject({ status: 0, out: 'there was no login\n' });
+    const after = await fairlead(['cluster', 'list']);
+    expect(after).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(/^error: you are not logged in\nnext: /) as string,
+    });
+  });
+});
+
+describe('a server that cannot be trusted or reached', () => {
+  it('with a root that is not known', async () => {
+    const result = await fairlead(['login', '--server', api.url], { stdin: api.script.token });
+    expect(result).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('an authority that is not trusted here') as string,
+    });
+    const other = scratch.file('other.pem');
+    await writeFile(other, (await testAuthority()).root.certificatePem);
+    const args = ['login', '--server', api.url, '--ca-file', other];
+    expect(await fairlead(args, { stdin: api.script.token })).toMatchObject({
+      err: expect.stringContaining('--ca-file ROOT.pem') as string,
+    });
+  });
+
+  it('where nothing listens', async () => {
+    const args = ['login', '--server', 'https://127.0.0.1:1', '--ca-file', caFile];
+    expect((await fairlead(args, { stdin: api.script.token })).err).toContain('nothing listens there');
+  });
+
+  it('with a root file that is none', async () => {
+    const args = ['login', '--server', api.url, '--ca-file'];
+    expect((await fairlead([...args, scratch.file('no')], { stdin: 'x' })).err).toContain('cannot read the root');
+    await writeFile(scratch.file('empty'), '');
+    expect((await fairlead([...args, scratch.file('empty')], { stdin: 'x' })).err).toContain('holds no PEM');
+  });
+});
+
+describe('cluster', () => {
+  beforeEach(async () => {
+    api.script.clusters.clear();
+    await logIn();
+  });
+
+  it('create, list, show and delete', async () => {
+    const created = await fairlead([
+      'cluster',
+      'create',
+      'demo',
+      '--label',
+      'zone=eu',
+      '--label',
+      'a=b=c',
+      '--links',
+      '1',
+    ]);
+    expect(created).toMatchObject({ status: 0, out: 'cluster demo created\n' });
+    expect(api.script.clusters.get('demo')).toMatchObject({ links: 1, labels: { zone: 'eu', a: 'b=c' } });
+    const list = await fairlead(['cluster', 'list']);
+    expect(list.out).toMatch(/^NAME +STATUS +REPLICAS +LABELS +AGE\ndemo +not imported +- +zone=eu,a=b=c +\ds\n$/);
+    expect((await fairlead(['cluster', 'list', '-o', 'name'])).out).toBe('demo\n');
+    expect(JSON.parse((await fairlead(['cluster', 'list', '-o', 'json'])).out)).toMatchObject({
+      clusters: [{ name: 'demo' }],
+    });
+    expect((await fairlead(['cluster', 'show', 'demo'])).out).toMatch(/links +1\n/);
+    expect(JSON.parse((await fairlead(['cluster', 'show', 'demo', '-o', 'json'])).out)).toMatchObject({ name: 'demo' });
+    expect(await fairlead(['cluster', 'delete', 'demo', '--yes'])).toMatchObject({ out: 'cluster demo deleted\n' });
+    expect(await fairlead(['cluster', 'show', 'demo'])).toEqual({
+      status: 1,
+      out: '',
+      err: 'error: there is no cluster demo\nnext: check the name with: fairlead cluster list\n',
+    });
+  });
+
+  it('delete asks on a terminal, and needs --yes elsewhere', async () => {
+    await fairlead(['cluster', 'create', 'demo']);
+    expect(await fairlead(['cluster', 'delete', 'demo'])).toMatchObject({
+      status: 2,
+      err: expect.stringContaining('--yes') as string,
+    });
+    const no = await fairlead(['cluster', 'delete', 'demo'], { terminal: true, stdin: 'n\n' });
+    expect(no).toMatchObject({ status: 0, out: 'nothing deleted\n' });
+    const yes = await fairlead(['cluster', 'delete', 'demo'], { terminal: true, stdin: 'y\n' });
+    expect(yes.out).toBe('cluster demo deleted\n');
+  });
+
+  it('turns problems of the server into two lines', async () => {
+    const bad = await fairlead(['cluster', 'create', 'No Such Name', '--links', '7']);
+    expect(bad.status).toBe(1);
+    expect(bad.err).toMatch(/^error: name: a cluster name is .*; links: .*\nnext: .*\n$/);
+    await fairlead(['cluster', 'create', 'twice']);
+    expect((await fairlead(['cluster', 'create', 'twice'])).err).toContain('there is a cluster twice already');
+    api.script.nextFailure = new FairleadError('UNAVAILABLE', 'the database is away\n\u001b[2Jgone');
+    const away = await fairlead(['cluster', 'list']);
+    expect(away.err).toMatch(/^error: the database is away \?\[2Jgone \(request [0-9a-f-]+\)\nnext: try again/);
+    expect(await fairlead(['cluster', 'show', '../whoami'])).toMatchObject({ status: 1 });
+  });
+
+  it('import prints the manifest, or only a link', async () => {
+    await fairlead(['cluster', 'create', 'demo']);
+    const manifest = await fairlead(['cluster', 'import', 'demo']);
+    expect(manifest).toMatchObject({ status: 0, err: '' });
+    expect(parse(manifest.out)).toMatchObject({ kind: 'Namespace' });
+    const link = await fairlead(['cluster', 'import', 'demo', '--link']);
+    expect(link.out).toMatch(new RegExp(`^${api.url}/import/[\\w-]{43}\n`));
+    expect(link.out).toContain(`curl -fsS --cacert '${caFile}'`);
+    const json = await fairlead(['cluster', 'import', 'demo', '--link', '-o', 'json']);
+    expect(JSON.parse(json.out)).toMatchObject({
+      url: expect.any(String) as string,
+      expiresAt: expect.any(String) as string,
+    });
+    expect(await fairlead(['cluster', 'import', 'demo', '-o', 'json'])).toMatchObject({ status: 2 });
+    expect(await fairlead(['cluster', 'import', 'nowhere'])).toMatchObject({ status: 1 });
+  });
+
+  it('is coloured only on a terminal, and not with NO_COLOR', async () => {
+    await fairlead(['cluster', 'create', 'demo']);
+    expect((await fairlead(['cluster', 'list'], { terminal: true })).out).toContain('\u001b[33mnot imported');
+    const plain = await fairlead(['cluster', 'list'], { terminal: true, env: { NO_COLOR: '1' } });
+    expect(plain.out).not.toContain('\u001b');
+  });
+});
+
+describe('kubeconfig', () => {
+  beforeEach(async () => {
+    api.script.clusters.clear();
+    await logIn();
+    await fairlead(['cluster', 'create', 'demo']);
+  });
+
+  it('has a context per door and no secret', async () => {
+    const { out, err } = await fairlead(['kubeconfig', 'demo']);
+    expect(err).toBe('');
+    expect(out).not.toContain(api.script.token);
+    const user = `fairlead@${new URL(api.url).host}`;
+    expect(parse(out)).toMatchObject({
+      'current-context': 'demo',
+      contexts: [
+        { name: 'demo', context: { cluster: 'demo@gateway-a', user } },
+        { name: 'demo@gateway-a', context: { cluster: 'demo@gateway-a', user } },
+        { name: 'demo@gateway-b', context: { cluster: 'demo@gateway-b', user } },
+      ],
+      clusters: [{ cluster: { server: 'https://127.0.0.1:7443/clusters/demo' } }, { name: 'demo@gateway-b' }],
+      users: [
+        {
+          name: user,
+          user: {
+            exec: {
+              apiVersion: 'client.authentication.k8s.io/v1',
+              command: self.node,
+              args: [self.script, 'credential', '--server', api.url],
+              env: [{ name: 'FAIRLEAD_HOME', value: home }],
+              interactiveMode: 'IfAvailable',
+              provideClusterInfo: false,
+            },
+          },
+        },
+      ],
+    });
+    const config = parse(out) as { clusters: { cluster: Record<string, string> }[] };
+    const data = config.clusters[0]?.cluster['certificate-authority-data'] ?? '';
+    expect(Buffer.from(data, 'base64').toString()).toBe(api.caPem);
+  });
+
+  it('takes another door, and knows which there are', async () => {
+    const { out } = await fairlead(['kubeconfig', 'demo', '--door', 'gateway-b']);
+    expect(parse(out)).toMatchObject({ contexts: [{ name: 'demo', context: { cluster: 'demo@gateway-b' } }, {}, {}] });
+    expect((await fairlead(['kubeconfig', 'demo', '--door', 'x'])).err).toContain(
+      'next: use one of: gateway-a, gateway-b',
+    );
+  });
+
+  it("goes to a file, but never to a kubeconfig that is the user's own", async () => {
+    const file = scratch.file('demo.kubeconfig');
+    expect(await fairlead(['kubeconfig', 'demo', '--output', file])).toMatchObject({ status: 0, out: '' });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(parse(await readFile(file, 'utf8'))).toMatchObject({ kind: 'Config' });
+    await mkdir(scratch.file('.kube'));
+    const own = scratch.file('.kube', 'config');
+    await writeFile(own, 'mine');
+    await symlink(own, scratch.file('link'));
+    for (const path of [own, scratch.file('link')]) {
+      expect(await fairlead(['kubeconfig', 'demo', '--output', path])).toMatchObject({ status: 2 });
+    }
+    const env = { KUBECONFIG: `/elsewhere:${file}` };
+    expect(await fairlead(['kubeconfig', 'demo', '--output', file], { env })).toMatchObject({ status: 2 });
+    expect(await readFile(own, 'utf8')).toBe('mine');
+  });
+
+  it('asks credential for the token, which goes to no other installation', async () => {
+    const { out } = await fairlead(['credential', '--server', api.url]);
+    const answer = JSON.parse(out) as { status: { token: string; expirationTimestamp: string } };
+    expect(answer).toMatchObject({ kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1' });
+    expect(answer.status.token).toBe(api.script.token);
+    expect(Date.parse(answer.status.expirationTimestamp) - Date.now()).toBeLessThanOrEqual(60_000);
+    const foreign = await fairlead(['credential', '--server', 'https://elsewhere.example']);
+    expect(foreign).toMatchObject({ status: 1, out: '' });
+    await fairlead(['logout']);
+    expect(await fairlead(['credential'])).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('not logged in') as string,
+    });
+  });
+});
+
+describe('completion', () => {
+  it('works in a real bash', async () => {
+    const { out } = await fairlead(['completion', 'bash']);
+    const script = scratch.file('completion.bash');
+    await writeFile(script, out);
+    const complete = async (...words: string[]): Promise<string> => {
+      const line = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _fairlead; echo "\${COMPREPLY[@]}"`;
+      const { stdout } = await promisify(execFile)('bash', ['-c', line, 'bash', script, ...words], { timeout: 10_000 });
+      return stdout.trim();
+    };
+    expect(await complete('fairlead', 'clu')).toBe('cluster');
+    expect(await complete('fairlead', 'cluster', '')).toBe('create list show delete import');
+    expect(await complete('fairlead', 'cluster', 'create', 'x', '--l')).toBe('--label --links');
+    expect(await complete('fairlead', 'completion', '')).toBe('bash zsh fish');
+  });
+});

@@ -1,0 +1,131 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { z } from 'zod';
+import { usage } from '../failure.js';
+import type { Io } from '../io.js';
+import { ageText, labelsText, statusCell } from '../output/cluster-view.js';
+import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { Cluster, ClusterList } from '../session/answers.js';
+import { confirm } from '../session/prompt.js';
+import { addImportCommand } from './cluster-import.js';
+import { withApi } from './with-api.js';
+
+const CREATE_HELP = `
+Examples:
+  fairlead cluster create demo
+  fairlead cluster create shop-eu --label zone=eu --label stage=prod
+  fairlead cluster create edge-7 --links 1     # a small site: one link instead of two`;
+
+interface Printed {
+  readonly output: Format;
+}
+
+/** cluster create, list, show, delete, import. */
+export function addClusterCommands(program: Command, io: Io): void {
+  const cluster = program.command('cluster').description('Register clusters and look at them.');
+  cluster
+    .command('create <name>')
+    .description('Register a cluster. Nothing happens in the cluster until its import manifest is applied.')
+    .option('--label <key=value>', 'may be repeated', addLabel, {})
+    .option('--links <n>', 'replicas its agent keeps a link to, 1 to 4', wholeNumber)
+    .addOption(outputOption('table', 'json'))
+    .addHelpText('after', CREATE_HELP)
+    .action((name: string, options: CreateOptions) => create(io, name, options));
+  cluster
+    .command('list')
+    .alias('ls')
+    .description('List the clusters.')
+    .addOption(outputOption('table', 'json', 'name'))
+    .action((options: Printed) => list(io, options));
+  cluster
+    .command('show <name>')
+    .description('Show a cluster.')
+    .addOption(outputOption('table', 'json'))
+    .action((name: string, options: Printed) => show(io, name, options));
+  cluster
+    .command('delete <name>')
+    .description('Delete a cluster: its agent loses access at once. Nothing in the cluster itself is removed.')
+    .option('--yes', 'do not ask; needed where there is no terminal')
+    .addOption(outputOption('table', 'json'))
+    .addHelpText('after', '\nTo clean up in the cluster:\n  kubectl delete namespace fairlead-system')
+    .action((name: string, options: Printed & { yes?: true }) => remove(io, name, options));
+  addImportCommand(cluster, io);
+}
+
+interface CreateOptions extends Printed {
+  readonly label: Readonly<Record<string, string>>;
+  readonly links?: number;
+}
+
+async function create(io: Io, name: string, { label: labels, links, output }: CreateOptions): Promise<void> {
+  const body = { name, labels, ...(links === undefined ? {} : { links }) };
+  const cluster = await withApi(io, (api) => api.ask(Cluster, '/v1/clusters', { method: 'POST', body }));
+  if (output === 'json') return printJson(io, cluster);
+  printLines(io, `cluster ${cluster.name} created`);
+  printHint(io, `next: fairlead cluster import ${cluster.name} | kubectl apply -f -`);
+}
+
+async function list(io: Io, { output }: Printed): Promise<void> {
+  const answer = await withApi(io, (api) => api.ask(ClusterList, '/v1/clusters'));
+  if (output === 'json') return printJson(io, answer);
+  const clusters = [...answer.clusters].sort((a, b) => a.name.localeCompare(b.name));
+  if (output === 'name') return printLines(io, ...clusters.map((cluster) => cluster.name));
+  if (clusters.length === 0) return printHint(io, 'no clusters yet', 'next: fairlead cluster create demo');
+  printTable(
+    io,
+    ['NAME', 'STATUS', 'REPLICAS', 'LABELS', 'AGE'],
+    clusters.map((cluster) => [
+      cluster.name,
+      statusCell(cluster),
+      cluster.presence.replicas.join(','),
+      labelsText(cluster.labels),
+      ageText(cluster.createdAt, io.now()),
+    ]),
+  );
+}
+
+async function show(io: Io, name: string, { output }: Printed): Promise<void> {
+  const cluster = await withApi(io, (api) => api.ask(Cluster, clusterPath(name)));
+  if (output === 'json') return printJson(io, cluster);
+  const { presence } = cluster;
+  printTable(
+    io,
+    ['NAME', cluster.name],
+    [
+      ['id', cluster.id],
+      ['status', statusCell(cluster)],
+      ['since', presence.since ?? ''],
+      ['replicas', presence.replicas.join(', ')],
+      ['links', String(cluster.links)],
+      ['labels', labelsText(cluster.labels)],
+      ['created', cluster.createdAt],
+      ['enrolled', cluster.enrolledAt ?? ''],
+    ],
+  );
+}
+
+async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: true }): Promise<void> {
+  if (!yes && !io.stdin.isTTY) throw usage('there is no terminal to ask on', 'add --yes if you are sure');
+  const path = clusterPath(name);
+  if (!yes && !(await confirm(io, `Delete the cluster ${name}? Its agent loses access at once.`))) {
+    return printLines(io, 'nothing deleted');
+  }
+  await withApi(io, (api) => api.ask(z.null(), path, { method: 'DELETE' }));
+  if (output === 'json') return printJson(io, { name, deleted: true });
+  printLines(io, `cluster ${name} deleted`);
+}
+
+/** The name is checked by the server; here it only must not become another path. */
+export function clusterPath(name: string): string {
+  return `/v1/clusters/${encodeURIComponent(name)}`;
+}
+
+function addLabel(text: string, labels: Readonly<Record<string, string>>): Record<string, string> {
+  const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (key === undefined || value === undefined) throw new InvalidArgumentError('Write it as key=value.');
+  return { ...labels, [key]: value };
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,3}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
+  return Number(text);
+}

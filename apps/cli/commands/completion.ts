@@ -1,0 +1,108 @@
+import { Argument, type Command } from 'commander';
+import type { Io } from '../io.js';
+
+const COMPLETION_HELP = `
+Examples:
+  bash: echo 'source <(fairlead completion bash)' >> ~/.bashrc
+  zsh:  echo 'source <(fairlead completion zsh)' >> ~/.zshrc
+  fish: fairlead completion fish > ~/.config/fish/completions/fairlead.fish`;
+
+/** completion. */
+export function addCompletionCommand(program: Command, io: Io): void {
+  program
+    .command('completion')
+    .description('Print a completion script for a shell.')
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
+    .addHelpText('after', COMPLETION_HELP)
+    .action((shell: string) => {
+      const nodes = describe(program, '');
+      io.stdout.write(shell === 'fish' ? fishScript(nodes) : bashScript(nodes, shell === 'zsh'));
+    });
+}
+
+/** A command as completion sees it. */
+interface Node {
+  /** `cluster create`; empty for the program itself. */
+  readonly path: string;
+  readonly summary: string;
+  readonly commands: readonly string[];
+  readonly options: readonly string[];
+  /** Its argument is a cluster that exists. */
+  readonly takesCluster: boolean;
+  readonly choices: readonly string[];
+}
+
+const EXISTING_CLUSTER = new Set(['cluster show', 'cluster delete', 'cluster import', 'kubeconfig']);
+
+function describe(command: Command, path: string): Node[] {
+  const children = command.commands.map((child) => ({ child, childPath: `${path} ${child.name()}`.trim() }));
+  const node: Node = {
+    path,
+    summary: command.summary() || command.description(),
+    commands: children.map(({ child }) => child.name()),
+    options: [...command.options.flatMap((option) => option.long ?? []), '--help'],
+    takesCluster: EXISTING_CLUSTER.has(path),
+    choices: command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
+  };
+  return [node, ...children.flatMap(({ child, childPath }) => describe(child, childPath))];
+}
+
+function bashScript(nodes: readonly Node[], zsh: boolean): string {
+  const cases = nodes.map((node) => {
+    const words = [...node.commands, ...node.choices].join(' ');
+    const clusters = node.takesCluster ? ' $(fairlead cluster list -o name 2>/dev/null)' : '';
+    return `    '${node.path}') words="${words}${clusters}"; options="${node.options.join(' ')}" ;;`;
+  });
+  const known = nodes.map((node) => `'${node.path}'`).filter((path) => path !== "''");
+  return `${zsh ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}_fairlead() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" path="" word candidate words="" options=""
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    candidate="\${path:+$path }$word"
+    case "$candidate" in ${known.join('|')}) path="$candidate" ;; esac
+  done
+  case "$path" in
+${cases.join('\n')}
+  esac
+  if [[ "$current" == -* ]]; then words="$options"; fi
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _fairlead fairlead
+`;
+}
+
+function fishScript(nodes: readonly Node[]): string {
+  const lines = nodes.flatMap((node) => {
+    const when = fishCondition(node, nodes);
+    const children = nodes.filter((child) => parentOf(child.path) === node.path && child.path !== '');
+    return [
+      ...children.map((child) => fishLine(when, `-a ${lastWord(child.path)} -d ${quote(child.summary)}`)),
+      ...node.choices.map((choice) => fishLine(when, `-a ${choice}`)),
+      ...(node.takesCluster ? [fishLine(when, `-a '(fairlead cluster list -o name 2>/dev/null)'`)] : []),
+      ...node.options.map((option) => fishLine(when, `-l ${option.slice(2)}`)),
+    ];
+  });
+  return `complete -c fairlead -f\n${lines.join('\n')}\n`;
+}
+
+function fishLine(when: string, rest: string): string {
+  return `complete -c fairlead -n ${quote(when)} ${rest}`;
+}
+
+function fishCondition(node: Node, nodes: readonly Node[]): string {
+  const seen = node.path === '' ? [] : node.path.split(' ').map((word) => `__fish_seen_subcommand_from ${word}`);
+  const children = nodes.filter((child) => child.path !== '' && parentOf(child.path) === node.path);
+  const notYet = children.map((child) => lastWord(child.path)).join(' ');
+  return [...seen, ...(notYet === '' ? [] : [`not __fish_seen_subcommand_from ${notYet}`])].join('; and ') || 'true';
+}
+
+function parentOf(path: string): string {
+  return path.split(' ').slice(0, -1).join(' ');
+}
+
+function lastWord(path: string): string {
+  return path.split(' ').at(-1) ?? '';
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`\'`)}'`;
+}

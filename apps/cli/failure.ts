@@ -1,0 +1,28 @@
+import { FairleadError, type ErrorCode } from '@fairlead/errors';
+
+/** An error with what to do about it. */
+export function failure(code: ErrorCode, message: string, next: string, cause?: unknown): FairleadError {
+  return new FairleadError(code, message, { details: { next }, cause });
+}
+
+/** The command line itself is wrong: exit status 2. */
+export function usage(message: string, next: string): FairleadError {
+  return new FairleadError('INVALID_ARGUMENT', message, { details: { next, usage: true } });
+}
+
+/** `error: …` and `next: …`, and the exit status that belongs to them. */
+export function describeFailure(error: unknown): { text: string; exitCode: number } {
+  const known = error instanceof FairleadError ? error : undefined;
+  const message = known?.message ?? (error instanceof Error ? error.message : String(error));
+  const next = known?.details?.next;
+  const lines = [`error: ${oneLine(message)}`, ...(typeof next === 'string' ? [`next: ${oneLine(next)}`] : [])];
+  return { text: `${lines.join('\n')}\n`, exitCode: known?.details?.usage === true ? 2 : 1 };
+}
+
+/** Text from a server as one line that cannot move the cursor of a terminal. */
+export function oneLine(text: string): string {
+  return text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')
+    .trim();
+}

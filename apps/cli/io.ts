@@ -1,0 +1,22 @@
+import type { Readable, Writable } from 'node:stream';
+import type { CliConfig } from './config.js';
+
+/** A stream that may be a terminal. */
+export interface Input extends Readable {
+  isTTY?: boolean;
+  setRawMode?(raw: boolean): unknown;
+}
+export interface Output extends Writable {
+  isTTY?: boolean;
+}
+
+/** Everything of the outside world that a command touches, besides the network and files. */
+export interface Io {
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly config: CliConfig;
+  /** How a kubeconfig calls this very command again. */
+  readonly self: { readonly node: string; readonly script: string };
+  readonly now: () => Date;
+}

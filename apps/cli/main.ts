@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+import { fileURLToPath } from 'node:url';
+import { readConfig } from './config.js';
+import { run } from './program.js';
+
+// Whoever reads the output may stop reading: `fairlead cluster list | head -1` is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
+});
+
+process.exitCode = await run(process.argv.slice(2), {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  config: readConfig(process.env),
+  self: { node: process.execPath, script: fileURLToPath(import.meta.url) },
+  now: () => new Date(),
+});

@@ -1,0 +1,54 @@
+import { Option } from 'commander';
+import { oneLine } from '../failure.js';
+import type { Io } from '../io.js';
+
+export type Format = 'table' | 'json' | 'name';
+
+/** `-o`, with the formats that a command has. */
+export function outputOption(...formats: Format[]): Option {
+  return new Option('-o, --output <format>', 'how to print').choices(formats).default(formats[0]);
+}
+
+export function printJson(io: Io, value: unknown): void {
+  io.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+export function printLines(io: Io, ...lines: string[]): void {
+  io.stdout.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** For people only: on a terminal, beside what standard output carries. */
+export function printHint(io: Io, ...lines: string[]): void {
+  if (io.stderr.isTTY) io.stderr.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** Rows below a heading, columns as wide as they need; cells cannot move the cursor. */
+export function printTable(io: Io, heading: readonly string[], rows: readonly (readonly Cell[])[]): void {
+  const cells = [heading, ...rows].map((row) => row.map((cell) => textOf(cell)));
+  const widths = heading.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  for (const [index, row] of cells.entries()) {
+    const padded = row.map((text, column) => {
+      const spaces = ' '.repeat(Math.max(0, (widths[column] ?? 0) - text.length));
+      return paint(io, index === 0 ? 'bold' : colourOf(rows[index - 1]?.[column]), text) + spaces;
+    });
+    printLines(io, padded.join('   ').trimEnd());
+  }
+}
+
+export type Cell = string | { readonly text: string; readonly colour: Colour };
+export type Colour = keyof typeof CODES;
+
+const CODES = { bold: 1, red: 31, green: 32, yellow: 33 } as const;
+
+function paint(io: Io, colour: Colour | undefined, text: string): string {
+  if (!colour || !io.stdout.isTTY || io.config.noColor) return text;
+  return `\u001b[${CODES[colour]}m${text}\u001b[0m`;
+}
+
+function textOf(cell: Cell): string {
+  return oneLine(typeof cell === 'string' ? cell : cell.text) || '-';
+}
+
+function colourOf(cell: Cell | undefined): Colour | undefined {
+  return typeof cell === 'object' ? cell.colour : undefined;
+}

@@ -1,0 +1,67 @@
+import { Command, CommanderError } from 'commander';
+import { addClusterCommands } from './commands/cluster.js';
+import { addCompletionCommand } from './commands/completion.js';
+import { addKubeCommands } from './commands/kubeconfig.js';
+import { addSessionCommands } from './commands/login.js';
+import { describeFailure } from './failure.js';
+import type { Io } from './io.js';
+import { outputOption, printJson, printLines, type Format } from './output/print.js';
+import { VERSION } from './version.js';
+
+const HELP = `
+A first tour:
+  fairlead login --server https://127.0.0.1:7070 --ca-file root.pem
+  fairlead cluster create demo
+  fairlead cluster import demo | kubectl apply -f -
+  fairlead kubeconfig demo --output demo.kubeconfig
+  kubectl --kubeconfig demo.kubeconfig get namespaces
+
+Every command has its own --help. Where the login is kept: $FAIRLEAD_HOME, else ~/.config/fairlead.`;
+
+/** Runs one command line (without node and script) and returns the exit status: 0, 1 for a failure, 2 for wrong usage. */
+export async function run(args: readonly string[], io: Io): Promise<number> {
+  const program = buildProgram(io);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return usageExit(error, args, io);
+    const { text, exitCode } = describeFailure(error);
+    io.stderr.write(text);
+    return exitCode;
+  }
+}
+
+function buildProgram(io: Io): Command {
+  const program = new Command('fairlead')
+    .description('Reach clusters that nobody can reach: register them, import them, talk to them.')
+    .addHelpText('after', HELP)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+    })
+    .showSuggestionAfterError();
+  addSessionCommands(program, io);
+  addClusterCommands(program, io);
+  addKubeCommands(program, io);
+  addCompletionCommand(program, io);
+  program
+    .command('version')
+    .description('Print the version of this command.')
+    .addOption(outputOption('table', 'json'))
+    .action(({ output }: { output: Format }) => {
+      if (output === 'json') printJson(io, { version: VERSION, node: process.version });
+      else printLines(io, `fairlead ${VERSION}`);
+    });
+  return program;
+}
+
+function usageExit(error: CommanderError, args: readonly string[], io: Io): number {
+  if (error.exitCode === 0) return 0;
+  if (error.code !== 'commander.help') {
+    const words = args.filter((word) => /^[a-z]+$/.test(word)).slice(0, 1);
+    io.stderr.write(`next: ${['fairlead', ...words, '--help'].join(' ')}\n`);
+  }
+  return 2;
+}

@@ -1,0 +1,118 @@
+import { getCACertificates } from 'node:tls';
+import { FairleadError, isErrorCode, type ErrorCode } from '@fairlead/errors';
+import { Agent, request, type Dispatcher } from 'undici';
+import { z } from 'zod';
+import { failure } from '../failure.js';
+import { explainConnection } from './explain-connection.js';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 20_000;
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+export interface Target {
+  readonly server: string;
+  readonly token: string;
+  readonly certificateAuthority?: string | undefined;
+}
+
+interface Ask {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly body?: unknown;
+  /** False where the path itself is the secret. */
+  readonly authenticated?: boolean;
+}
+
+/** The public API. Errors come back as FairleadError with what to do next. */
+export interface ApiClient extends AsyncDisposable {
+  /** A JSON answer as the schema reads it. */
+  ask<Schema extends z.ZodType>(schema: Schema, path: string, options?: Ask): Promise<z.output<Schema>>;
+  /** The answer as text. */
+  text(path: string, options?: Ask): Promise<string>;
+}
+
+const Problem = z.object({
+  detail: z.string(),
+  code: z.string().optional(),
+  next: z.string().optional(),
+  requestId: z.string().optional(),
+  problems: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+});
+
+/** A client for one server; every request has a deadline, and no redirect is followed. */
+export function apiClient(target: Target): ApiClient {
+  const ca = target.certificateAuthority ?? [...getCACertificates('default'), ...getCACertificates('system')];
+  const agent = new Agent({
+    connect: { ca, timeout: CONNECT_TIMEOUT_MS, minVersion: 'TLSv1.3' },
+    maxResponseSize: MAX_ANSWER_BYTES,
+  });
+  const text = (path: string, options?: Ask): Promise<string> => send(target, agent, path, options);
+  return {
+    text,
+    ask: async (schema, path, options) => {
+      const parsed = schema.safeParse(parseJson(await text(path, options)));
+      if (parsed.success) return parsed.data;
+      throw notFairlead(target.server);
+    },
+    [Symbol.asyncDispose]: () => agent.destroy(),
+  };
+}
+
+async function send(target: Target, dispatcher: Dispatcher, path: string, options: Ask = {}): Promise<string> {
+  const { method = 'GET', body, authenticated = true } = options;
+  const headers = {
+    accept: 'application/json, text/yaml',
+    ...(authenticated ? { authorization: `Bearer ${target.token}` } : {}),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  };
+  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+  const payload = body === undefined ? null : JSON.stringify(body);
+  let status: number;
+  let text: string;
+  try {
+    const response = await request(new URL(path, target.server), {
+      method,
+      headers,
+      body: payload,
+      dispatcher,
+      signal,
+    });
+    status = response.statusCode;
+    text = await response.body.text();
+  } catch (error) {
+    throw explainConnection(target.server, error);
+  }
+  if (status >= 200 && status < 300) return text;
+  throw fromProblem(target.server, status, text);
+}
+
+function fromProblem(server: string, status: number, text: string): FairleadError {
+  const problem = Problem.safeParse(parseJson(text));
+  if (!problem.success) return notFairlead(server, status);
+  const { detail, code, next, requestId, problems = [] } = problem.data;
+  const fields = problems.map(({ path, message }) => `${path.replace(/^(body|path)\./, '')}: ${message}`);
+  const message = fields.length > 0 ? fields.join('; ') : detail;
+  if (status === 401) {
+    return failure('UNAUTHENTICATED', `${server} refuses the token: ${message}`, `fairlead login --server ${server}`);
+  }
+  const named = status >= 500 && requestId ? `${message} (request ${requestId})` : message;
+  return failure(codeOf(code), named, next ?? 'try again');
+}
+
+function codeOf(code: string | undefined): ErrorCode {
+  return isErrorCode(code) ? code : 'INTERNAL';
+}
+
+function notFairlead(server: string, status?: number): FairleadError {
+  const what =
+    status === undefined ? 'in a way this version does not understand' : `with HTTP ${status} and no problem`;
+  const next = 'check that the URL is the API of Fairlead, and not newer than this command';
+  return failure('PROTOCOL_ERROR', `${server} answered ${what}`, next);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return text === '' ? null : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { messageOf } from '@fairlead/errors';
+import { z } from 'zod';
+import { failure } from '../failure.js';
+
+const Login = z.object({
+  version: z.literal(1),
+  server: z.url(),
+  token: z.string().min(1),
+  user: z.string(),
+  /** PEM; absent where the system's own authorities do. */
+  certificateAuthority: z.string().optional(),
+  /** Where it was read from: only to be shown. */
+  certificateAuthorityFile: z.string().optional(),
+});
+/** One stored login. Holds a secret. */
+export type Login = z.infer<typeof Login>;
+
+/** The file that holds the login, below the command's home. */
+export function loginPath(home: string): string {
+  return join(home, 'config.json');
+}
+
+/** The stored login; UNAUTHENTICATED if there is none. */
+export async function loadLogin(home: string): Promise<Login> {
+  const login = await findLogin(home);
+  if (login) return login;
+  throw failure(
+    'UNAUTHENTICATED',
+    'you are not logged in',
+    'fairlead login --server https://HOST:PORT --ca-file ROOT.pem',
+  );
+}
+
+/** The stored login, if any. */
+export async function findLogin(home: string): Promise<Login | undefined> {
+  const text = await readFile(loginPath(home), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw failure('INTERNAL', `cannot read ${loginPath(home)}: ${error.message}`, 'check who owns it', error);
+  });
+  if (text === undefined) return undefined;
+  const parsed = Login.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  throw failure('INVALID_ARGUMENT', `${loginPath(home)} is not a login`, 'fairlead logout, then fairlead login again');
+}
+
+/** Keeps the login for its owner only: folder 0700, file 0600. */
+export async function saveLogin(home: string, login: Login): Promise<void> {
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  await chmod(home, 0o700);
+  await writePrivateFile(loginPath(home), `${JSON.stringify(Login.parse(login), null, 2)}\n`);
+}
+
+/** Forgets it; false if there was none. */
+export async function removeLogin(home: string): Promise<boolean> {
+  try {
+    await rm(loginPath(home));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Writes a 0600 file at once: readers see the old text or the new, never half of it. */
+export async function writePrivateFile(path: string, text: string): Promise<void> {
+  const temporary = join(dirname(path), `.${randomUUID()}.tmp`);
+  try {
+    await writeFile(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw failure(
+      'INTERNAL',
+      `cannot write ${path}: ${messageOf(error)}`,
+      'check the folder and its permissions',
+      error,
+    );
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

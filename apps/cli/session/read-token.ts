@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+import { messageOf } from '@fairlead/errors';
+import { failure, usage } from '../failure.js';
+import type { Input, Io } from '../io.js';
+import { askHidden } from './prompt.js';
+
+const MAX_TOKEN_BYTES = 4_096;
+
+/** The token from a file, from standard input, or asked for without echo: never from an argument, which others can see. */
+export async function readToken(io: Io, file: string | undefined): Promise<string> {
+  const text = await readText(io, file);
+  const token = text.trim();
+  if (/^[A-Za-z0-9._~+/-]{16,512}=*$/.test(token)) return token;
+  throw usage(
+    token === '' ? 'the token is empty' : 'this is not an API token',
+    'pass the file that holds it with --token-file, or pipe it in',
+  );
+}
+
+function readText(io: Io, file: string | undefined): Promise<string> {
+  if (file !== undefined && file !== '-') return readTokenFile(file);
+  if (file === undefined && io.stdin.isTTY) return askHidden(io, 'API token (not shown): ');
+  return readAll(io.stdin);
+}
+
+async function readTokenFile(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).slice(0, MAX_TOKEN_BYTES);
+  } catch (error) {
+    throw failure(
+      'NOT_FOUND',
+      `cannot read the token: ${messageOf(error)}`,
+      'check the path given to --token-file',
+      error,
+    );
+  }
+}
+
+async function readAll(stdin: Input): Promise<string> {
+  let text = '';
+  for await (const chunk of stdin) {
+    text += String(chunk);
+    if (text.length > MAX_TOKEN_BYTES) throw usage('this is far too long for a token', 'pipe in the token alone');
+  }
+  return text;
+}
