@@ -7,6 +7,7 @@ export { MAX_RPC_BYTES, createRpcClient, type CallOptions, type RpcClient } from
 export { RpcHandler, type RpcResult } from './rpc/rpc-handler.js';
 export type { RpcRequest } from './rpc/rpc-request.js';
 export { RpcServer, type RpcServerOptions } from './rpc/rpc-server.js';
+export { serveRpc } from './rpc/serve-rpc.js';
 export type { KvSnapshot } from './kv/kv-snapshot.js';
 export { watchBucket, type WatchBucketOptions } from './kv/watch-bucket.js';
 export { deleteKv, putKv } from './kv/put-kv.js';

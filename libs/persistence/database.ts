@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { fullJitterMs, systemClock } from '@fairlead/clock';
-import { messageOf } from '@fairlead/errors';
+import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import { DataSource, type MixedList } from 'typeorm';
 
@@ -74,4 +74,18 @@ export async function databaseAnswers(database: DataSource): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Does something that the service cannot begin without, again with full jitter while the database is away. */
+export async function retryWhileAway<T>(work: () => Promise<T>, logger: Logger, signal: AbortSignal): Promise<T> {
+  for (let attempt = 0; ; attempt += 1) {
+    signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof FairleadError) || error.code !== 'UNAVAILABLE') throw error;
+      logger.warn('database.unreachable', { attempt, reason: error.message });
+      await systemClock.sleep(fullJitterMs(attempt, RETRY), signal);
+    }
+  }
 }

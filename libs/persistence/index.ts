@@ -1,4 +1,5 @@
-export { connectDatabase, createDatabase, databaseAnswers, type DatabaseOptions } from './database.js';
+export { connectDatabase, createDatabase, databaseAnswers, retryWhileAway, type DatabaseOptions } from './database.js';
+export { DatabaseMonitor } from './database-monitor.js';
 export { inTransaction, toDatabaseError, withAdvisoryLock } from './transaction.js';
 export { migrationsPending, runMigrations } from './migrations.js';
 export {

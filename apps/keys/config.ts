@@ -1,0 +1,28 @@
+import { commaList, hostPort, loadConfig, secretFile } from '@fairlead/config';
+import { CredentialName } from '@fairlead/contracts';
+import { z } from 'zod';
+
+const Config = z.object({
+  FAIRLEAD_NATS_URL: z.string().min(1),
+  /** nkey seed, 0600. */
+  FAIRLEAD_NATS_SEED_FILE: z.string().min(1),
+  FAIRLEAD_CREDENTIAL: CredentialName.default('keys'),
+  FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  FAIRLEAD_HEALTH_LISTEN: hostPort.default('127.0.0.1:0'),
+  FAIRLEAD_DATABASE_URL_FILE: secretFile,
+  /** Seals the CA's keys; made with the CA, 0600, and to be backed up apart from the database. */
+  FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
+  FAIRLEAD_TRUST_DOMAIN: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9.-]{0,253}[a-z0-9])?$/, 'expected lower-case letters, digits, dots and dashes')
+    .default('fairlead.local'),
+  /** DNS names and addresses that serving certificates may carry. */
+  FAIRLEAD_SERVING_NAMES: commaList.transform((names) => names.map((name) => name.toLowerCase())).default([]),
+  FAIRLEAD_CERTIFICATE_TTL_SECONDS: z.coerce.number().int().min(60).max(31_536_000).default(86_400),
+});
+export type Config = z.output<typeof Config>;
+
+/** Throws INVALID_ARGUMENT that lists every problem. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  return loadConfig(Config, env);
+}

@@ -1,0 +1,98 @@
+import { printable } from '@fairlead/config';
+import type { Caller } from '@fairlead/contracts';
+import { OutboxRelay } from '@fairlead/events';
+import {
+  CertificateAuthority,
+  CertificateIssuer,
+  KEYS_ENTITIES,
+  KEYS_MIGRATIONS,
+  KeysModule,
+  openAuthorities,
+} from '@fairlead/keys';
+import { connectNats, connectionState, serveRpc } from '@fairlead/messaging';
+import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
+import { DatabaseMonitor, connectDatabase, createDatabase, retryWhileAway, runMigrations } from '@fairlead/persistence';
+import type { Config } from './config.js';
+
+const ROLE = 'keys';
+
+type Database = ReturnType<typeof createDatabase>;
+
+/** Runs what is missing of the schema. */
+export async function migrate(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
+  const database = openDatabase(config, logger);
+  await connectDatabase(database, logger, signal);
+  try {
+    await runMigrations(database, logger, signal);
+  } finally {
+    await database.destroy();
+  }
+}
+
+/** Serves until the signal; waits, visibly, for whatever is away at first. */
+export async function serve(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
+  logger.info('process.starting', { config: printable(config) });
+  await using stack = new AsyncDisposableStack();
+  const checks: (() => readonly Check[])[] = [];
+  stack.use(await startHealth(config, () => checks.flatMap((check) => check())));
+  let serving = false;
+  checks.push(() => [{ name: 'ca', ok: serving, ...(serving ? {} : { detail: 'the CA is not loaded yet' }) }]);
+
+  const source: Caller = { role: ROLE, credential: config.FAIRLEAD_CREDENTIAL };
+  const seed = { url: config.FAIRLEAD_NATS_URL, seedFile: config.FAIRLEAD_NATS_SEED_FILE };
+  const nats = stack.adopt(await connectNats({ ...seed, ...source, logger, signal }), (nc) => nc.close());
+  checks.push(() => [{ name: 'nats', ok: connectionState(nats).connected }]);
+  const database = openDatabase(config, logger);
+  await connectDatabase(database, logger, signal);
+  stack.defer(() => database.destroy());
+  const monitor = stack.use(new DatabaseMonitor(database, logger));
+  checks.push(() => monitor.checks());
+  await monitor.untilMigrated(signal);
+
+  const authority = await loadAuthority(config, database, source, logger, signal);
+  const relay = stack.use(new OutboxRelay({ database, nats, logger }));
+  const issuer = new CertificateIssuer({
+    database,
+    authority,
+    servingNames: config.FAIRLEAD_SERVING_NAMES,
+    source,
+    logger,
+    onCommitted: () => relay.poke(),
+  });
+  stack.use(await serveRpc(KeysModule.around(issuer), { connection: nats, queue: ROLE, logger }));
+  serving = true;
+  logger.info('process.ready', { pins: authority.trustBundle().pins });
+  await stopped(signal);
+  logger.info('process.stopping');
+}
+
+function openDatabase(config: Config, logger: Logger): Database {
+  const url = config.FAIRLEAD_DATABASE_URL_FILE.reveal();
+  return createDatabase({ url, service: ROLE, entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS, logger });
+}
+
+async function loadAuthority(
+  config: Config,
+  database: Database,
+  source: Caller,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<CertificateAuthority> {
+  const trustDomain = config.FAIRLEAD_TRUST_DOMAIN;
+  const options = { database, masterKeyFile: config.FAIRLEAD_MASTER_KEY_FILE, trustDomain, source };
+  const authorities = await retryWhileAway(() => openAuthorities(options), logger, signal);
+  return new CertificateAuthority(authorities, trustDomain, config.FAIRLEAD_CERTIFICATE_TTL_SECONDS);
+}
+
+function startHealth(config: Config, readiness: () => readonly Check[]): ReturnType<typeof startHealthServer> {
+  const { hostname, port } = new URL(`tcp://${config.FAIRLEAD_HEALTH_LISTEN}`);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return startHealthServer({ host, port: Number(port), readiness, registry: new Registry() });
+}
+
+function stopped(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,235 @@
+import { NO_TENANT, type Caller, type Issued, type TrustBundle } from '@fairlead/contracts';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
+import { appendEvent, createEvent, type Actor } from '@fairlead/events';
+import { inTransaction } from '@fairlead/persistence';
+import type { Logger } from '@fairlead/observability';
+import {
+  checkCsr,
+  formatSpiffeId,
+  verifyProof,
+  type CheckedCsr,
+  type PeerCertificate,
+  type SpiffeId,
+} from '@fairlead/pki';
+import type { DataSource, EntityManager } from 'typeorm';
+import type { CertificateAuthority, IssuedLeaf } from '../domain/certificate-authority.js';
+import {
+  findCertificate,
+  keyWasUsed,
+  lockCluster,
+  newestGeneration,
+  recordCertificate,
+  type RecordedCertificate,
+} from '../store/certificate-store.js';
+import type { CertificatePurpose } from '../store/entities.js';
+
+export interface CertificateIssuerOptions {
+  readonly database: DataSource;
+  readonly authority: CertificateAuthority;
+  /** Names that a serving certificate may carry. */
+  readonly servingNames: readonly string[];
+  /** This process, as the source of events. */
+  readonly source: Caller;
+  readonly logger: Logger;
+  /** Events were committed. */
+  readonly onCommitted: () => void;
+  readonly now?: () => Date;
+}
+
+/** Whom a request is for, as far as it is known: what an event about it says. */
+interface Request {
+  readonly purpose: CertificatePurpose;
+  readonly tenantId: string;
+  readonly clusterId: string | null;
+  readonly actor: Actor;
+}
+
+/** Decides who gets a certificate. Each one, and each refusal, is recorded with its event. */
+export class CertificateIssuer {
+  readonly #options: CertificateIssuerOptions;
+
+  constructor(options: CertificateIssuerOptions) {
+    this.#options = options;
+  }
+
+  trustBundle(): TrustBundle {
+    return this.#options.authority.trustBundle();
+  }
+
+  /** For an enrolment that registration has decided. CSR_INVALID; CONFLICT if the cluster has a newer generation. */
+  async signAgent(
+    caller: Caller,
+    tenantId: string,
+    input: { clusterId: string; generation: number; csr: string },
+  ): Promise<Issued> {
+    const { clusterId, generation } = input;
+    const request: Request = { purpose: 'agent', tenantId, clusterId, actor: serviceActor(caller) };
+    return this.#decide(request, async (manager) => {
+      const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
+      await lockCluster(manager, clusterId);
+      const newest = await newestGeneration(manager, clusterId);
+      if (newest !== null && newest > generation) {
+        throw new FairleadError('CONFLICT', 'the cluster has enrolled again since');
+      }
+      return this.#issueAgent(manager, request, csr, clusterId, generation);
+    });
+  }
+
+  /**
+   * A fresh key for an agent. CERTIFICATE_REFUSED: not a valid agent certificate of ours, expired, of an older enrolment, or
+   * without proof that its key is held; CSR_INVALID: also for a key that the cluster had before.
+   */
+  async renewAgent(input: { csr: string; currentChain: readonly string[]; proof: string }): Promise<Issued> {
+    const { authority } = this.#options;
+    const unknown: Request = {
+      purpose: 'agent',
+      tenantId: NO_TENANT,
+      clusterId: null,
+      actor: { kind: 'unknown', id: '' },
+    };
+    const peer = await this.#orRefuse(unknown, () => authority.verify(input.currentChain, this.#now()));
+    const { id } = peer;
+    if (id.kind !== 'agent') {
+      return this.#refuse(unknown, new FairleadError('CERTIFICATE_REFUSED', 'only agents renew their certificates'));
+    }
+    const actor: Actor = { kind: 'agent', id: id.clusterId };
+    return this.#decide({ ...unknown, clusterId: id.clusterId, actor }, async (manager) => {
+      const csrDer = Buffer.from(input.csr, 'base64');
+      if (!(await verifyProof(input.currentChain[0]!, csrDer, Buffer.from(input.proof, 'base64')))) {
+        throw new FairleadError(
+          'CERTIFICATE_REFUSED',
+          'the request is not signed by the key of the current certificate',
+        );
+      }
+      const csr = await checkCsr(csrDer);
+      const { tenantId } = await checkCurrent(manager, id.clusterId, peer, csr);
+      const request: Request = { purpose: 'agent', tenantId, clusterId: id.clusterId, actor };
+      return this.#issueAgent(manager, request, csr, id.clusterId, peer.generation);
+    });
+  }
+
+  /** The identity of the calling gateway: its name is its credential's, whatever it asks for. */
+  async signGateway(caller: Caller, input: { csr: string }): Promise<Issued> {
+    const actor: Actor = { kind: 'gateway', id: caller.credential };
+    const request: Request = { purpose: 'gateway', tenantId: NO_TENANT, clusterId: null, actor };
+    return this.#decide(request, async (manager) => {
+      const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
+      const id: SpiffeId = {
+        kind: 'gateway',
+        trustDomain: this.#options.authority.trustDomain,
+        name: caller.credential,
+      };
+      const leaf = await this.#options.authority.issueIdentity(csr, id, this.#now());
+      return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)]);
+    });
+  }
+
+  /** FORBIDDEN for a name that the configuration does not list. */
+  async signServing(caller: Caller, input: { csr: string; names: readonly string[] }): Promise<Issued> {
+    const request: Request = { purpose: 'serving', tenantId: NO_TENANT, clusterId: null, actor: serviceActor(caller) };
+    return this.#decide(request, async (manager) => {
+      const names = input.names.map((name) => name.toLowerCase());
+      const foreign = names.filter((name) => !this.#options.servingNames.includes(name));
+      if (foreign.length > 0) {
+        throw new FairleadError(
+          'FORBIDDEN',
+          `FAIRLEAD_SERVING_NAMES of the keys service does not list ${foreign.join(', ')}`,
+        );
+      }
+      const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
+      const leaf = await this.#options.authority.issueServing(csr, names, this.#now());
+      return this.#record(manager, request, leaf, csr, names);
+    });
+  }
+
+  async #issueAgent(
+    manager: EntityManager,
+    request: Request,
+    csr: CheckedCsr,
+    clusterId: string,
+    generation: number,
+  ): Promise<Issued> {
+    const id: SpiffeId = { kind: 'agent', trustDomain: this.#options.authority.trustDomain, clusterId };
+    const leaf = await this.#options.authority.issueIdentity(csr, id, this.#now(), generation);
+    return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)], generation);
+  }
+
+  async #record(
+    manager: EntityManager,
+    request: Request,
+    leaf: IssuedLeaf,
+    csr: CheckedCsr,
+    names: string[],
+    generation: number | null = null,
+  ): Promise<Issued> {
+    const { purpose, tenantId, clusterId, actor } = request;
+    const { serial, notAfter } = leaf.issued;
+    const { notBefore } = leaf;
+    const what = { tenantId, purpose, names, clusterId, generation, serial };
+    await recordCertificate(manager, { ...what, spkiSha256: csr.spkiSha256, notBefore, notAfter: leaf.notAfter });
+    const event = { ...what, notAfter, actor, subject: `certificate/${serial}`, reason: 'OK' };
+    await appendEvent(manager, createEvent(this.#options.source, 'dev.fairlead.certificate.issued.v1', event));
+    return leaf.issued;
+  }
+
+  async #decide(request: Request, work: (manager: EntityManager) => Promise<Issued>): Promise<Issued> {
+    const issued = await this.#orRefuse(request, () => inTransaction(this.#options.database, work));
+    this.#options.onCommitted();
+    return issued;
+  }
+
+  async #orRefuse<T>(request: Request, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      return this.#refuse(request, toFairleadError(error));
+    }
+  }
+
+  /** Records a refusal in a transaction of its own, and throws it. What merely failed is no refusal. */
+  async #refuse(request: Request, error: FairleadError): Promise<never> {
+    if (error.kind.http >= 500) throw error;
+    const { clusterId, ...rest } = request;
+    const subject = clusterId ? `cluster/${clusterId}` : `certificate/${request.purpose}`;
+    const event = createEvent(this.#options.source, 'dev.fairlead.certificate.refused.v1', {
+      ...rest,
+      clusterId,
+      subject,
+      reason: error.code,
+    });
+    await inTransaction(this.#options.database, (manager) => appendEvent(manager, event)).catch((cause: unknown) => {
+      this.#options.logger.error('event.not_recorded', { eventId: event.id, reason: error.code, err: cause });
+    });
+    this.#options.onCommitted();
+    throw error;
+  }
+
+  #now(): Date {
+    return this.#options.now?.() ?? new Date();
+  }
+}
+
+/** The certificate as it was recorded, if it is of the cluster's current enrolment and the key is a new one. */
+async function checkCurrent(
+  manager: EntityManager,
+  clusterId: string,
+  peer: PeerCertificate,
+  csr: CheckedCsr,
+): Promise<RecordedCertificate> {
+  await lockCluster(manager, clusterId);
+  const recorded = await findCertificate(manager, peer.serial);
+  if (!recorded || recorded.clusterId !== clusterId) {
+    throw new FairleadError('CERTIFICATE_REFUSED', 'this certificate was never issued');
+  }
+  if (recorded.generation !== peer.generation || recorded.generation !== (await newestGeneration(manager, clusterId))) {
+    throw new FairleadError('CERTIFICATE_REFUSED', 'the cluster has enrolled again since this certificate was issued');
+  }
+  if (await keyWasUsed(manager, clusterId, csr.spkiSha256)) {
+    throw new FairleadError('CSR_INVALID', 'a renewal needs a fresh key');
+  }
+  return recorded;
+}
+
+function serviceActor(caller: Caller): Actor {
+  return { kind: caller.role === 'gateway' ? 'gateway' : 'service', id: caller.credential };
+}

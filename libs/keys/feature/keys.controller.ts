@@ -1,0 +1,41 @@
+import { keysRpc } from '@fairlead/contracts';
+import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
+import { Controller } from '@nestjs/common';
+import { CertificateIssuer } from './certificate-issuer.js';
+
+type Rpcs = typeof keysRpc;
+
+/** The keys service's side of its contract. */
+@Controller()
+export class KeysController {
+  readonly #issuer: CertificateIssuer;
+
+  constructor(issuer: CertificateIssuer) {
+    this.#issuer = issuer;
+  }
+
+  @RpcHandler(keysRpc.trustBundle)
+  async trustBundle(_request: RpcRequest<Rpcs['trustBundle']>): RpcResult<Rpcs['trustBundle']> {
+    return this.#issuer.trustBundle();
+  }
+
+  @RpcHandler(keysRpc.signAgent)
+  async signAgent({ caller, tenantId, input }: RpcRequest<Rpcs['signAgent']>): RpcResult<Rpcs['signAgent']> {
+    return this.#issuer.signAgent(caller, tenantId, input);
+  }
+
+  @RpcHandler(keysRpc.renewAgent)
+  async renewAgent({ input }: RpcRequest<Rpcs['renewAgent']>): RpcResult<Rpcs['renewAgent']> {
+    return this.#issuer.renewAgent(input);
+  }
+
+  @RpcHandler(keysRpc.signGateway)
+  async signGateway({ caller, input }: RpcRequest<Rpcs['signGateway']>): RpcResult<Rpcs['signGateway']> {
+    return this.#issuer.signGateway(caller, input);
+  }
+
+  @RpcHandler(keysRpc.signServing)
+  async signServing({ caller, input }: RpcRequest<Rpcs['signServing']>): RpcResult<Rpcs['signServing']> {
+    return this.#issuer.signServing(caller, input);
+  }
+}

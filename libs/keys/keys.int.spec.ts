@@ -1,0 +1,204 @@
+import 'reflect-metadata';
+import { X509Certificate, randomBytes } from 'node:crypto';
+import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { Envelope } from '@fairlead/events';
+import { silentLogger } from '@fairlead/observability';
+import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { createCsr, generatePrivateKey, readPeerCertificate, signProof, spkiPin, verifyChain } from '@fairlead/pki';
+import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
+import type { DataSource } from 'typeorm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CertificateAuthority, CertificateIssuer, KEYS_ENTITIES, KEYS_MIGRATIONS, openAuthorities } from './index.js';
+
+const source = { role: 'keys', credential: 'keys' } as const;
+const registration = { role: 'registration', credential: 'registration' } as const;
+const gatewayA = { role: 'gateway', credential: 'gateway-a' } as const;
+const trustDomain = 'fairlead.local';
+const account = { service: 'keys', password: randomBytes(16).toString('hex') };
+
+let scratch: ScratchDir;
+let postgres: Running<PostgresInfo>;
+let database: DataSource;
+let issuer: CertificateIssuer;
+let authority: CertificateAuthority;
+let now = new Date();
+let masterKeyFile: string;
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  masterKeyFile = scratch.file('master.key');
+  postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
+  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
+  database = createDatabase({
+    url: databaseUrl(postgres.info.adminUrl, account),
+    service: 'keys',
+    entities: KEYS_ENTITIES,
+    migrations: KEYS_MIGRATIONS,
+    logger: silentLogger,
+  });
+  await connectDatabase(database, silentLogger);
+  await runMigrations(database, silentLogger);
+});
+afterAll(async () => {
+  await database?.destroy();
+  await postgres?.stop();
+  await scratch?.[Symbol.asyncDispose]();
+});
+
+const open = (): ReturnType<typeof openAuthorities> =>
+  openAuthorities({ database, masterKeyFile, trustDomain, source });
+
+async function freshCsr(): Promise<{ key: string; der: Buffer; csr: string }> {
+  const key = await generatePrivateKey();
+  const der = Buffer.from(await createCsr(key));
+  return { key, der, csr: der.toString('base64') };
+}
+
+/** Types, reasons and subjects of the last events, newest first. */
+async function lastEvents(count: number): Promise<string[]> {
+  const rows = (await database.query('select body from outbox order by id desc limit $1', [count])) as {
+    body: string;
+  }[];
+  return rows.map(({ body }) => {
+    const { type, data } = Envelope.parse(JSON.parse(body));
+    return `${type.slice('dev.fairlead.'.length)} ${String(data['reason'])}`;
+  });
+}
+
+async function enrolled(generation = 1): Promise<{ clusterId: string; key: string; chain: string[] }> {
+  const clusterId = crypto.randomUUID();
+  const { key, csr } = await freshCsr();
+  const { chain } = await issuer.signAgent(registration, 'default', { clusterId, generation, csr });
+  return { clusterId, key, chain };
+}
+
+async function renewal(from: {
+  key: string;
+  chain: string[];
+}): Promise<Parameters<CertificateIssuer['renewAgent']>[0]> {
+  const { der, csr } = await freshCsr();
+  const proof = Buffer.from(await signProof(from.key, der)).toString('base64');
+  return { csr, currentChain: from.chain, proof };
+}
+
+describe('the CA', () => {
+  it('is made once, however many ask, with a 0600 master key and sealed keys', async () => {
+    const all = await Promise.all([open(), open(), open()]);
+    const pins = all.map((authorities) => spkiPin(authorities['identity-root'].certificatePem));
+    expect(new Set(pins).size).toBe(1);
+    expect((await stat(masterKeyFile)).mode & 0o777).toBe(0o600);
+    const rows = (await database.query('select sealed_key from authorities')) as { sealed_key: Buffer }[];
+    expect(rows).toHaveLength(4);
+    expect(rows.every((row) => !row.sealed_key.toString('latin1').includes('PRIVATE KEY'))).toBe(true);
+    expect(await lastEvents(10)).toEqual(['ca.created.v1 OK']);
+    authority = new CertificateAuthority(all[0], trustDomain, 86_400);
+    const options = { database, authority, servingNames: ['localhost', '127.0.0.1'], source, logger: silentLogger };
+    issuer = new CertificateIssuer({ ...options, onCommitted: () => undefined, now: () => now });
+  });
+
+  it('cannot be opened without its master key, with another, or with one that others can read', async () => {
+    const saved = await readFile(masterKeyFile, 'utf8');
+    await chmod(masterKeyFile, 0o640);
+    await expect(open()).rejects.toThrow(/chmod 600/);
+    await rm(masterKeyFile);
+    await expect(open()).rejects.toThrow(/is missing/);
+    await expect(stat(masterKeyFile)).rejects.toThrow(/ENOENT/);
+    await writeFile(masterKeyFile, randomBytes(32).toString('base64'), { mode: 0o600 });
+    await expect(open()).rejects.toThrow(/another master key/);
+    await writeFile(masterKeyFile, 'short');
+    await expect(open()).rejects.toThrow(/does not hold 32 bytes/);
+    await writeFile(masterKeyFile, saved);
+    await expect(open()).resolves.toBeDefined();
+  });
+});
+
+describe('signing', () => {
+  it('gives an agent its identity, as leaf, issuing CA and root', async () => {
+    const { clusterId, chain } = await enrolled(3);
+    const bundle = issuer.trustBundle();
+    const peer = await verifyChain(chain, bundle.roots, { at: now, usage: 'clientAuth', trustDomain });
+    expect(peer).toMatchObject({ id: { kind: 'agent', clusterId }, generation: 3 });
+    expect([chain.length, chain[2], bundle.pins]).toEqual([3, bundle.roots[0], [spkiPin(bundle.roots[0]!)]]);
+    expect(await lastEvents(1)).toEqual(['certificate.issued.v1 OK']);
+    const server = verifyChain(chain, bundle.roots, { at: now, usage: 'serverAuth' });
+    await expect(server).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+  });
+
+  it('gives a gateway the name of its credential', async () => {
+    const { csr } = await freshCsr();
+    const { chain, roots } = await issuer.signGateway(gatewayA, { csr });
+    const peer = await verifyChain(chain, roots, { at: now, usage: 'serverAuth', trustDomain });
+    expect(peer.id).toEqual({ kind: 'gateway', trustDomain, name: 'gateway-a' });
+  });
+
+  it('certifies listed serving names only, from a root of their own', async () => {
+    const { csr } = await freshCsr();
+    const { chain, roots } = await issuer.signServing(gatewayA, { csr, names: ['LOCALHOST', '127.0.0.1'] });
+    const leaf = new X509Certificate(chain[0]!);
+    expect(leaf.subjectAltName).toBe('DNS:localhost, IP Address:127.0.0.1');
+    expect(roots).toEqual([issuer.trustBundle().servingRoot]);
+    expect(roots[0]).not.toBe(issuer.trustBundle().roots[0]);
+    const foreign = issuer.signServing(gatewayA, { csr, names: ['localhost', 'example.com'] });
+    await expect(foreign).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    expect(await lastEvents(1)).toEqual(['certificate.refused.v1 FORBIDDEN']);
+  });
+
+  it('refuses a bad request, and an older generation', async () => {
+    const { clusterId } = await enrolled(2);
+    const { csr } = await freshCsr();
+    const older = issuer.signAgent(registration, 'default', { clusterId, generation: 1, csr });
+    await expect(older).rejects.toMatchObject({ code: 'CONFLICT' });
+    const bad = issuer.signAgent(registration, 'default', { clusterId, generation: 2, csr: 'AAAA' });
+    await expect(bad).rejects.toMatchObject({ code: 'CSR_INVALID' });
+    expect(await lastEvents(2)).toEqual(['certificate.refused.v1 CSR_INVALID', 'certificate.refused.v1 CONFLICT']);
+  });
+});
+
+describe('renewal', () => {
+  it('needs the current certificate, its key, and a fresh one', async () => {
+    const agent = await enrolled();
+    const { chain } = await issuer.renewAgent(await renewal(agent));
+    const peer = readPeerCertificate(new X509Certificate(chain[0]!).raw);
+    expect(peer).toMatchObject({ id: { clusterId: agent.clusterId }, generation: 1 });
+
+    const stolen = await renewal({ key: await generatePrivateKey(), chain: agent.chain });
+    await expect(issuer.renewAgent(stolen)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+    const der = Buffer.from(await createCsr(agent.key));
+    const proof = Buffer.from(await signProof(agent.key, der)).toString('base64');
+    const same = issuer.renewAgent({ csr: der.toString('base64'), currentChain: agent.chain, proof });
+    await expect(same).rejects.toMatchObject({ code: 'CSR_INVALID' });
+    expect(await lastEvents(2)).toEqual([
+      'certificate.refused.v1 CSR_INVALID',
+      'certificate.refused.v1 CERTIFICATE_REFUSED',
+    ]);
+  });
+
+  it('refuses an older enrolment, a gateway, a stranger and the expired', async () => {
+    const agent = await enrolled();
+    const { csr } = await freshCsr();
+    await issuer.signAgent(registration, 'default', { clusterId: agent.clusterId, generation: 2, csr });
+    await expect(issuer.renewAgent(await renewal(agent))).rejects.toThrow(/enrolled again/);
+
+    const own = await freshCsr();
+    const gateway = await issuer.signGateway(gatewayA, { csr: own.csr });
+    await expect(issuer.renewAgent(await renewal({ key: own.key, chain: gateway.chain }))).rejects.toMatchObject({
+      code: 'CERTIFICATE_REFUSED',
+    });
+    const foreign = await (await testAuthority()).agent(agent.clusterId, { generation: 2 });
+    const stranger = await renewal({ key: foreign.privateKeyPem, chain: [...foreign.chain] });
+    await expect(issuer.renewAgent(stranger)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+
+    const late = await enrolled();
+    now = new Date(now.getTime() + 86_400_000 + 1_000);
+    await expect(issuer.renewAgent(await renewal(late))).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+    expect(await lastEvents(1)).toEqual(['certificate.refused.v1 CERTIFICATE_REFUSED']);
+    now = new Date();
+  });
+
+  it('refuses a certificate of our CA that was never recorded', async () => {
+    const agent = await enrolled();
+    await database.query('delete from certificates where cluster_id = $1', [agent.clusterId]);
+    await expect(issuer.renewAgent(await renewal(agent))).rejects.toThrow(/never issued/);
+  });
+});

@@ -1,0 +1,29 @@
+import { withAdvisoryLock } from '@fairlead/persistence';
+import type { EntityManager } from 'typeorm';
+import { CertificateRow } from './entities.js';
+
+export type RecordedCertificate = Readonly<CertificateRow>;
+
+/** One at a time decides about a cluster's certificates, until the transaction ends. */
+export function lockCluster(manager: EntityManager, clusterId: string): Promise<void> {
+  return withAdvisoryLock(manager, `cluster:${clusterId}`);
+}
+
+export async function recordCertificate(manager: EntityManager, certificate: RecordedCertificate): Promise<void> {
+  await manager.insert(CertificateRow, certificate);
+}
+
+/** The highest generation that a cluster has a certificate of; null if it never had one. */
+export async function newestGeneration(manager: EntityManager, clusterId: string): Promise<number | null> {
+  const newest = await manager.findOne(CertificateRow, { where: { clusterId }, order: { generation: 'DESC' } });
+  return newest?.generation ?? null;
+}
+
+export function findCertificate(manager: EntityManager, serial: string): Promise<RecordedCertificate | null> {
+  return manager.findOneBy(CertificateRow, { serial });
+}
+
+/** Was this key certified for the cluster before? */
+export function keyWasUsed(manager: EntityManager, clusterId: string, spkiSha256: string): Promise<boolean> {
+  return manager.existsBy(CertificateRow, { clusterId, spkiSha256 });
+}
