@@ -43,7 +43,8 @@ async function main(): Promise<number> {
 async function run(config: Config, stateDir: string): Promise<number> {
   const startedMs = performance.now();
   const paint = painter(config.colours);
-  const terminal = terminalOn(process.stdout, config.terminal, paint);
+  const columns = (): number => process.stdout.columns;
+  const terminal = terminalOn(process.stdout, { paint, animated: config.terminal, columns });
   const reporter = new Reporter({ terminal, paint, verbose: config.verbose });
   const interrupted = interruption(() => terminal.print('stopping'));
   const { portBase: basePort, demo } = config;

@@ -3,7 +3,7 @@
 //
 //   node tools/image/assemble.mjs agent /out/agent
 import { cpSync, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -23,8 +23,7 @@ function collect(folder) {
   if (seen.has(folder)) return;
   seen.add(folder);
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const ours = !relative(ROOT, folder).startsWith('node_modules') && !folder.includes(`${'/'}node_modules${'/'}`);
-  copy(folder, ours);
+  copy(folder, !folder.split(sep).includes('node_modules'));
   const required = Object.keys(manifest.dependencies ?? {});
   const optional = [
     ...Object.keys(manifest.optionalDependencies ?? {}),

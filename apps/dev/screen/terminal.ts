@@ -12,22 +12,31 @@ export interface Terminal {
   settle(): void;
 }
 
-/** Writes to a stream; without `animated` progress is a plain line each. */
-export function terminalOn(stream: NodeJS.WritableStream, animated: boolean, paint: Paint): Terminal {
+export interface TerminalOptions {
+  readonly paint: Paint;
+  /** Without it progress is a plain line each. */
+  readonly animated: boolean;
+  /** Width of the terminal now: a moving line must stay on one row. */
+  readonly columns: () => number;
+}
+
+/** Writes to a stream. */
+export function terminalOn(stream: NodeJS.WritableStream, { paint, animated, columns }: TerminalOptions): Terminal {
   let text = '';
   let frame = 0;
   let timer: NodeJS.Timeout | undefined;
   const clear = (): void => void (timer && stream.write(CLEAR_LINE));
   const draw = (): void => {
     frame = (frame + 1) % FRAMES.length;
-    stream.write(`${CLEAR_LINE}${paint('cyan', FRAMES[frame] ?? '')} ${text}`);
+    const shown = text.slice(0, Math.max(1, columns() - 3));
+    stream.write(`${CLEAR_LINE}${paint('cyan', FRAMES[frame] ?? '')} ${shown}`);
   };
   const finish = (): void => {
     if (timer === undefined) return;
     clear();
     clearInterval(timer);
     timer = undefined;
-    stream.write(`${paint('green', '✓')} ${text}\n`);
+    stream.write(`${paint('dim', '-')} ${text}\n`);
   };
   return {
     print(line) {

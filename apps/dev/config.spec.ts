@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from './config.js';
+
+describe('loadConfig', () => {
+  it('has defaults for everything', () => {
+    expect(loadConfig([], {}, false)).toEqual({
+      help: false,
+      prepare: false,
+      demo: true,
+      verbose: false,
+      portBase: undefined,
+      stateDir: undefined,
+      colours: false,
+      terminal: false,
+    });
+  });
+
+  it('reads its options', () => {
+    const args = ['--port-base', '17000', '--state-dir', '/tmp/x', '--no-demo', '--verbose'];
+    expect(loadConfig(args, {}, true)).toMatchObject({
+      portBase: 17_000,
+      stateDir: '/tmp/x',
+      demo: false,
+      verbose: true,
+    });
+  });
+
+  it('uses colours only on a terminal, and not against the wish of a person', () => {
+    expect(loadConfig([], {}, true).colours).toBe(true);
+    expect(loadConfig([], { NO_COLOR: '1' }, true).colours).toBe(false);
+    expect(loadConfig([], { NO_COLOR: '' }, true).colours).toBe(true);
+  });
+
+  it.each([[['--port-base', 'x']], [['--port-base', '80']], [['--colour']], [['extra']]])('refuses %j', (args) => {
+    expect(() => loadConfig(args, {}, false)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
+  });
+});

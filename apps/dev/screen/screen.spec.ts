@@ -1,0 +1,129 @@
+import { Writable } from 'node:stream';
+import { describe, expect, it, vi } from 'vitest';
+import { painter } from './colours.js';
+import { formatLogLine, parseLogLine } from './log-line.js';
+import { readyScreen } from './ready-screen.js';
+import { Reporter } from './reporter.js';
+import { terminalOn } from './terminal.js';
+
+const plain = painter(false);
+
+function sink(): { stream: Writable; text: () => string } {
+  let text = '';
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      text += chunk.toString();
+      done();
+    },
+  });
+  return { stream, text: () => text };
+}
+
+describe('parseLogLine', () => {
+  it('makes one of our lines readable', () => {
+    const line =
+      '{"level":"warn","time":"2026-01-02T03:04:05.678Z","service":"gateway","event":"link.lost","code":"X","why":"a b"}';
+    const parsed = parseLogLine(line);
+    expect(formatLogLine('gateway-a', parsed, plain)).toBe('03:04:05 gateway-a    warn  link.lost code=X why="a b"');
+  });
+
+  it.each(['Error: out of memory', '{"level":"loud"}', '{'])(
+    'shows what it does not understand as it is: %s',
+    (line) => {
+      expect(parseLogLine(line)).toEqual({ severity: 'warn', text: line, time: undefined });
+    },
+  );
+});
+
+describe('terminalOn', () => {
+  it('writes plain lines where nobody watches', () => {
+    const { stream, text } = sink();
+    const terminal = terminalOn(stream, { paint: plain, animated: false, columns: () => 80 });
+    terminal.progress('one');
+    terminal.print('hello');
+    terminal.progress('two');
+    terminal.settle();
+    expect(text()).toBe('- one\nhello\n- two\n');
+  });
+
+  it('keeps the moving line below the others and on one row', () => {
+    vi.useFakeTimers();
+    const { stream, text } = sink();
+    const terminal = terminalOn(stream, { paint: plain, animated: true, columns: () => 10 });
+    terminal.progress('a long text that does not fit');
+    vi.advanceTimersByTime(200);
+    terminal.print('hello');
+    terminal.settle();
+    expect(text()).toContain('⠙ a long ');
+    expect(text()).toContain('hello\n');
+    expect(text().endsWith('- a long text that does not fit\n')).toBe(true);
+    vi.useRealTimers();
+  });
+});
+
+describe('Reporter', () => {
+  it('shows warnings and deaths, and other lines only when asked to', () => {
+    const { stream, text } = sink();
+    const terminal = terminalOn(stream, { paint: plain, animated: false, columns: () => 80 });
+    const reporter = new Reporter({ terminal, paint: plain, verbose: false });
+    reporter.ready();
+    const line = (level: string): string =>
+      JSON.stringify({ level, time: '2026-01-02T03:04:05Z', event: `${level}.event` });
+    reporter.show({ kind: 'line', process: 'keys', line: line('info') });
+    reporter.show({ kind: 'line', process: 'keys', line: line('error') });
+    reporter.show({ kind: 'died', process: 'keys', how: 'SIGKILL', tail: [] });
+    reporter.show({ kind: 'restarting', process: 'keys', delayMs: 340 });
+    reporter.show({ kind: 'running', process: 'keys', pid: 7 });
+    expect(text().split('\n').slice(0, -1)).toEqual([
+      '03:04:05 keys         error error.event',
+      'keys ended: SIGKILL',
+      'keys is started again in 0.3 s',
+      'keys runs (pid 7)',
+    ]);
+  });
+});
+
+describe('readyScreen', () => {
+  const stack = {
+    stateDir: '/repo/.fairlead',
+    api: {
+      url: 'https://127.0.0.1:7070',
+      caFile: '/repo/.fairlead/ca.pem',
+      adminTokenFile: '/repo/.fairlead/secrets/t',
+    },
+    gateways: ['gateway-a', 'gateway-b'].map((name) => ({
+      name,
+      doorUrl: '',
+      linkAddress: '',
+      relayAddress: '',
+      healthUrl: '',
+    })),
+    kubeconfigPath: '/repo/.fairlead/kubeconfig',
+    kubectlBinary: { path: '/cache/kubectl' },
+  };
+  const demo = {
+    clusterName: 'demo' as const,
+    kubeInfo: { url: '', caPem: '', adminKubeconfigPath: '', version: '' },
+    adminKubeconfigPath: '',
+  };
+  const options = { folder: '/repo', seconds: 12.3, paint: plain };
+
+  it('gives commands that can be pasted in the repository, one through each gateway', () => {
+    const text = readyScreen({ ...stack, demo }, options);
+    const kubectl = '.fairlead/bin/kubectl --kubeconfig .fairlead/kubeconfig';
+    expect(text).toContain(`  ${kubectl} --context demo@gateway-a get namespaces\n`);
+    expect(text).toContain(`  ${kubectl} --context demo@gateway-b create configmap`);
+    expect(text).toContain('--ca-file .fairlead/ca.pem --token-file .fairlead/secrets/t');
+  });
+
+  it('quotes what a shell would take apart, and keeps paths elsewhere absolute', () => {
+    const text = readyScreen({ ...stack, demo, kubeconfigPath: "/else where/it's" }, options);
+    expect(text).toContain(String.raw`--kubeconfig '/else where/it'\''s' `);
+  });
+
+  it('says why there is no demo, and how to join a cluster', () => {
+    const text = readyScreen({ ...stack, demo: { unavailable: 'no Go here' } }, options);
+    expect(text).toContain('none: no Go here');
+    expect(text).toContain('npm run fairlead -- cluster import my-cluster');
+  });
+});
