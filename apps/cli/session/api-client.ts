@@ -13,6 +13,8 @@ export interface Target {
   readonly server: string;
   readonly token: string;
   readonly certificateAuthority?: string | undefined;
+  /** For a whole request; default 20,000. */
+  readonly deadlineMs?: number;
 }
 
 interface Ask {
@@ -64,7 +66,7 @@ async function send(target: Target, dispatcher: Dispatcher, path: string, option
     ...(authenticated ? { authorization: `Bearer ${target.token}` } : {}),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   };
-  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+  const signal = AbortSignal.timeout(target.deadlineMs ?? REQUEST_TIMEOUT_MS);
   const payload = body === undefined ? null : JSON.stringify(body);
   let status: number;
   let text: string;

@@ -41,6 +41,10 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_CA,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_CA,
   CERT_SIGNATURE_FAILURE: UNKNOWN_CA,
+  CERT_UNTRUSTED: UNKNOWN_CA,
+  INVALID_CA: UNKNOWN_CA,
+  INVALID_PURPOSE: UNKNOWN_CA,
+  PATH_LENGTH_EXCEEDED: UNKNOWN_CA,
   CERT_HAS_EXPIRED: {
     what: 'its certificate has expired',
     next: 'check the clock of this machine; else the API could not renew it: see its log',

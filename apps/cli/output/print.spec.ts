@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { describeFailure, failure, oneLine, usage } from '../failure.js';
+import { ageText, statusCell } from './cluster-view.js';
+
+describe('what people see', () => {
+  it('is one line that cannot move the cursor', () => {
+    expect(oneLine('a\n b\t\u001b[31mred\u0007\u202e ')).toBe('a b ?[31mred??');
+  });
+
+  it('tells what to do next, and the exit status', () => {
+    const away = describeFailure(failure('UNAVAILABLE', 'it is away', 'wait'));
+    expect(away).toEqual({ text: 'error: it is away\nnext: wait\n', exitCode: 1 });
+    expect(describeFailure(usage('no', 'yes')).exitCode).toBe(2);
+    expect(describeFailure(new Error('plain'))).toEqual({ text: 'error: plain\n', exitCode: 1 });
+    expect(describeFailure('odd').text).toBe('error: odd\n');
+  });
+
+  it('shows ages in the largest unit that says something', () => {
+    const now = new Date('2026-01-10T00:00:00Z');
+    const ages = ['2026-01-09T23:59:55Z', '2026-01-09T23:50:00Z', '2026-01-09T12:00:00Z', '2026-01-01T00:00:00Z'];
+    expect(ages.map((since) => ageText(since, now))).toEqual(['5s', '10m', '12h', '9d']);
+    expect([ageText('never', now), ageText('2027-01-01T00:00:00Z', now)]).toEqual(['-', '0s']);
+  });
+
+  it('tells a cluster that never came from one that is away', () => {
+    const cluster = (state: string, enrolledAt: string | null): Parameters<typeof statusCell>[0] => ({
+      id: 'x',
+      name: 'x',
+      labels: {},
+      links: 2,
+      createdAt: '',
+      enrolledAt,
+      presence: { state, replicas: [], since: null },
+    });
+    expect(statusCell(cluster('never', null))).toMatchObject({ text: 'not imported' });
+    expect(statusCell(cluster('online', 'x'))).toMatchObject({ text: 'online', colour: 'green' });
+    expect(statusCell(cluster('offline', 'x'))).toMatchObject({ text: 'offline', colour: 'red' });
+    expect(statusCell(cluster('from the future', 'x'))).toMatchObject({ text: 'from the future' });
+  });
+});
