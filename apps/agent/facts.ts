@@ -22,8 +22,9 @@ export async function agentFacts(api: KubeApiTarget & { readonly logger: Logger 
   }
 }
 
-async function getVersion({ host, port, caPem, token }: KubeApiTarget): Promise<string> {
-  const headers = { authorization: `Bearer ${await token()}` };
+async function getVersion(api: KubeApiTarget): Promise<string> {
+  const { host, port, caPem } = api;
+  const headers = { authorization: `Bearer ${await api.token()}` };
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   return new Promise((resolve, reject) => {
     const asking = request({ host, port, ca: caPem, path: '/version', headers, signal });

@@ -7,6 +7,9 @@ import type { NatsConnection } from '@nats-io/transport-node';
 /** Who a bearer token belongs to, and what they are in a cluster. */
 export type Principal = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'user' | 'groups'>;
 
+/** How old the snapshot may grow before this replica calls itself unready and takes no new links. */
+const MAX_STALENESS_MS = 3_600_000;
+
 /**
  * Clusters and grants as this replica knows them: a snapshot in memory, so that no request waits for a database, and
  * what is known keeps working while NATS and Postgres are away.
@@ -39,6 +42,11 @@ export class Directory {
   get syncedAtMs(): number | null {
     const [a, b] = [this.#clusters.lastSyncedAtMs, this.#access.lastSyncedAtMs];
     return a === null || b === null ? null : Math.min(a, b);
+  }
+
+  /** Is it young enough to admit new links on? An hour without NATS is the most. */
+  get fresh(): boolean {
+    return this.syncedAtMs !== null && Date.now() - this.syncedAtMs < MAX_STALENESS_MS;
   }
 
   clusterByName(name: string): ClusterEntry | undefined {

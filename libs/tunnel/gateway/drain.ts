@@ -1,6 +1,6 @@
 import type { Http2SecureServer } from 'node:http2';
 import { systemClock } from '@fairlead/clock';
-import type { GatewayServers, GatewayState } from './gateway.js';
+import type { GatewayServers, GatewayState } from './gateway-state.js';
 import type { RoutePublisher } from './routing/route-publisher.js';
 import type { SessionRegistry } from './session-registry.js';
 

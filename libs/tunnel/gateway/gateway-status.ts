@@ -1,11 +1,7 @@
 import { connectionState } from '@fairlead/messaging';
 import type { Check } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { Directory } from './directory.js';
-import type { GatewayOptions, GatewayState } from './gateway.js';
-
-/** How old the snapshot may grow before this replica calls itself unready and takes no new links. */
-export const MAX_STALENESS_MS = 3_600_000;
+import type { GatewayOptions, GatewayState } from './gateway-state.js';
 
 /** Why a replica is, or is not, ready. */
 export function readiness(nc: NatsConnection, state: GatewayState, draining: boolean): readonly Check[] {
@@ -14,15 +10,11 @@ export function readiness(nc: NatsConnection, state: GatewayState, draining: boo
   return [
     { name: 'certificates', ok: identity.current !== null && serving.current !== null },
     { name: 'snapshot', ok: directory.loaded && routes.snapshot.isLoaded },
-    { name: 'snapshot-age', ok: isFresh(directory), detail: 'beyond an hour no new links are taken' },
+    { name: 'snapshot-age', ok: directory.fresh, detail: 'beyond an hour no new links are taken' },
     // Being away from NATS is no reason to be taken out of service: what is known keeps working.
     { name: 'nats', ok: true, detail: natsState(nc) },
     { name: 'draining', ok: !draining },
   ];
-}
-
-export function isFresh(directory: Directory): boolean {
-  return directory.syncedAtMs !== null && Date.now() - directory.syncedAtMs < MAX_STALENESS_MS;
 }
 
 /** What this replica holds and knows: no secrets, no payload. */

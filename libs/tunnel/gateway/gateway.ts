@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@fairlead/clock';
-import type { RpcClient } from '@fairlead/messaging';
-import type { Check, Logger, Registry } from '@fairlead/observability';
-import type { NatsConnection } from '@nats-io/transport-node';
+import type { Check } from '@fairlead/observability';
 import { Directory } from './directory.js';
 import { drainAndStop } from './drain.js';
 import { EnrolmentLimiter } from './enrolment-limiter.js';
 import { obtainCertificates, type GatewayCertificates } from './gateway-certificates.js';
-import type { GatewayEvents } from './gateway-events.js';
-import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.js';
+import type { GatewayOptions, GatewayServers, GatewayState } from './gateway-state.js';
+import { createGatewayMetrics } from './gateway-metrics.js';
 import { debugView, readiness } from './gateway-status.js';
 import { createKubeApiDoor } from './kube-api/door.js';
 import { TunnelPool } from './kube-api/tunnel-pool.js';
@@ -18,31 +16,9 @@ import { RelayClient } from './relay/relay-client.js';
 import { createRelayServer } from './relay/relay-server.js';
 import { RoutePublisher } from './routing/route-publisher.js';
 import { RouteTable } from './routing/route-table.js';
-import { watchRoutes, type RouteWatcher } from './routing/route-watcher.js';
+import { watchRoutes } from './routing/route-watcher.js';
 import { SessionRegistry } from './session-registry.js';
 import { TunnelOpener } from './tunnel-opener.js';
-
-export interface GatewayOptions {
-  /** Name of the NATS credential, and of the identity `/gateway/<name>`. */
-  readonly credential: string;
-  readonly nc: NatsConnection;
-  readonly rpc: RpcClient;
-  readonly events: GatewayEvents;
-  readonly logger: Logger;
-  readonly registry: Registry;
-  /** `host:port`; port 0 takes any. */
-  readonly linkListen: string;
-  readonly relayListen: string;
-  readonly doorListen: string;
-  /** Where other replicas reach relayListen; its own address if absent. */
-  readonly relayAddress?: string;
-  /** DNS names and addresses in the door's certificate. */
-  readonly servingNames: readonly string[];
-  /** What Discover tells agents to dial. */
-  readonly linkEndpoints: readonly string[];
-  readonly zone: string;
-  readonly leaseMs: number;
-}
 
 export interface Gateway {
   readonly instance: string;
@@ -54,19 +30,6 @@ export interface Gateway {
   debugView(): unknown;
   /** Tells agents to move, leaves the routes, waits for what runs (a few seconds at most), and stops. */
   stop(): Promise<void>;
-}
-
-/** What a replica knows and keeps, before anything listens. */
-export interface GatewayState {
-  readonly instance: string;
-  readonly certificates: GatewayCertificates;
-  readonly directory: Directory;
-  readonly sessions: SessionRegistry;
-  readonly table: RouteTable;
-  readonly routes: RouteWatcher;
-  readonly relayClient: RelayClient;
-  readonly pool: TunnelPool;
-  readonly metrics: GatewayMetrics;
 }
 
 /** One gateway replica. Resolves once it has its certificates and listens; waits for `keys` and NATS if they are away. */
@@ -125,7 +88,7 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
   };
 }
 
-function buildServers(options: GatewayOptions, state: GatewayState) {
+function buildServers(options: GatewayOptions, state: GatewayState): GatewayServers {
   const { credential, linkEndpoints, rpc, events, logger } = options;
   const { certificates, directory, sessions, pool, metrics, instance } = state;
   const { identity, serving, trustDomain } = certificates;
@@ -147,8 +110,6 @@ function buildServers(options: GatewayOptions, state: GatewayState) {
   const door = createKubeApiDoor({ certificate: serving, directory, pool, events, metrics, logger });
   return { link, relay, door };
 }
-
-export type GatewayServers = ReturnType<typeof buildServers>;
 
 function buildPublisher(options: GatewayOptions, state: GatewayState, relayAddress: string): RoutePublisher {
   const { nc, logger, leaseMs, credential, zone } = options;

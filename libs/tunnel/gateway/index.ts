@@ -1,2 +1,3 @@
-export { startGateway, type Gateway, type GatewayOptions } from './gateway.js';
+export { startGateway, type Gateway } from './gateway.js';
+export type { GatewayOptions } from './gateway-state.js';
 export type { GatewayEvents, Refusal, SessionEvent } from './gateway-events.js';

@@ -13,7 +13,6 @@ import type { Directory } from './directory.js';
 import type { EnrolmentLimiter } from './enrolment-limiter.js';
 import type { GatewayEvents } from './gateway-events.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
-import { isFresh } from './gateway-status.js';
 import { peerOf, requireAgent, type LinkPeer } from './link-peer.js';
 import type { RenewingCertificate } from './renewing-certificate.js';
 import type { SessionRegistry } from './session-registry.js';
@@ -139,7 +138,7 @@ function admit(
       `this gateway speaks protocol ${PROTOCOL_VERSION}, the agent ${hello.protocolVersion}`,
     );
   }
-  if (!directory.loaded || !identity.current || !isFresh(directory)) {
+  if (!directory.loaded || !identity.current || !directory.fresh) {
     throw new FairleadError('UNAVAILABLE', 'this replica has no snapshot that is fresh enough to admit an agent');
   }
   const cluster = directory.clusterById(agent.clusterId);

@@ -1,0 +1,55 @@
+import type { Http2SecureServer } from 'node:http2';
+import type { RpcClient } from '@fairlead/messaging';
+import type { Logger, Registry } from '@fairlead/observability';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Directory } from './directory.js';
+import type { GatewayCertificates } from './gateway-certificates.js';
+import type { GatewayEvents } from './gateway-events.js';
+import type { GatewayMetrics } from './gateway-metrics.js';
+import type { TunnelPool } from './kube-api/tunnel-pool.js';
+import type { RelayClient } from './relay/relay-client.js';
+import type { RouteTable } from './routing/route-table.js';
+import type { RouteWatcher } from './routing/route-watcher.js';
+import type { SessionRegistry } from './session-registry.js';
+
+export interface GatewayOptions {
+  /** Name of the NATS credential, and of the identity `/gateway/<name>`. */
+  readonly credential: string;
+  readonly nc: NatsConnection;
+  readonly rpc: RpcClient;
+  readonly events: GatewayEvents;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** `host:port`; port 0 takes any. */
+  readonly linkListen: string;
+  readonly relayListen: string;
+  readonly doorListen: string;
+  /** Where other replicas reach relayListen; its own address if absent. */
+  readonly relayAddress?: string;
+  /** DNS names and addresses in the door's certificate. */
+  readonly servingNames: readonly string[];
+  /** What Discover tells agents to dial. */
+  readonly linkEndpoints: readonly string[];
+  readonly zone: string;
+  readonly leaseMs: number;
+}
+
+/** What a replica knows and keeps, before anything listens. */
+export interface GatewayState {
+  readonly instance: string;
+  readonly certificates: GatewayCertificates;
+  readonly directory: Directory;
+  readonly sessions: SessionRegistry;
+  readonly table: RouteTable;
+  readonly routes: RouteWatcher;
+  readonly relayClient: RelayClient;
+  readonly pool: TunnelPool;
+  readonly metrics: GatewayMetrics;
+}
+
+/** Its three ports. */
+export interface GatewayServers {
+  readonly link: Http2SecureServer;
+  readonly relay: Http2SecureServer;
+  readonly door: Http2SecureServer;
+}
