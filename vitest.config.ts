@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-const source = { resolve: { conditions: ['fairlead-source'] }, ssr: { resolve: { conditions: ['fairlead-source', 'node'] } } };
+const source = {
+  resolve: { conditions: ['fairlead-source'] },
+  ssr: { resolve: { conditions: ['fairlead-source', 'node'] } },
+};
 const ignored = ['**/node_modules/**', '**/dist/**'];
 
 // Three tiers: unit (no process, no socket beyond loopback), integration (real Postgres, NATS, Kubernetes), e2e (real processes).
@@ -20,8 +23,19 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['{libs,apps,tools}/**/*.int.spec.ts'],
-          exclude: ignored,
+          exclude: [...ignored, '**/docker.int.spec.ts'],
           testTimeout: 60_000,
+          hookTimeout: 1_800_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        ...source,
+        test: {
+          name: 'docker',
+          include: ['tools/**/docker.int.spec.ts'],
+          exclude: ignored,
+          testTimeout: 300_000,
           hookTimeout: 1_800_000,
           fileParallelism: false,
         },
