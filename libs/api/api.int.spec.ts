@@ -184,7 +184,7 @@ describe('import links', () => {
 
   it('cannot be guessed at leisure', async () => {
     const statuses = [];
-    for (let index = 0; index < 40; index += 1) {
+    for (let index = 0; index < 80; index += 1) {
       statuses.push((await ask('GET', `/import/${'a'.repeat(43)}`, { token: null })).status);
     }
     expect(statuses[0]).toBe(404);

@@ -15,7 +15,7 @@ import { ApiSettings } from './feature/settings.js';
 
 /** Ten wrong tokens at once, then one every five seconds. */
 const FAILURES = { burst: 10, perSecond: 0.2 };
-const IMPORTS = { burst: 30, perSecond: 0.5 };
+const IMPORTS = { burst: 60, perSecond: 1 };
 
 export interface ApiModuleOptions {
   readonly client: RpcClient;

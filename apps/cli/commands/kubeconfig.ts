@@ -4,7 +4,6 @@ import type { Command } from 'commander';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { execCredential } from '../kube/exec-credential.js';
-import { kubeconfig } from '../kube/kubeconfig.js';
 import { printHint, printJson } from '../output/print.js';
 import { ClusterAccess } from '../session/answers.js';
 import { loadLogin, writePrivateFile } from '../session/login-store.js';
@@ -46,6 +45,8 @@ export function addKubeCommands(program: Command, io: Io): void {
 
 async function print(io: Io, cluster: string, { door, output }: KubeconfigCommandOptions): Promise<void> {
   if (output !== undefined) await refuseOwnKubeconfig(io, output);
+  // Loaded only here: see `connect`.
+  const { kubeconfig } = await import('../kube/kubeconfig.js');
   const text = await withApi(io, async (api, { server }) => {
     const access = await api.ask(ClusterAccess, `${clusterPath(cluster)}/access`);
     return kubeconfig({ access, server, door, self: io.self, home: io.config.explicitHome });

@@ -6,10 +6,9 @@ import { failure, usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { outputOption, printHint, printJson, printLines, type Format } from '../output/print.js';
 import { Whoami } from '../session/answers.js';
-import { apiClient } from '../session/api-client.js';
 import { removeLogin, saveLogin, loadLogin } from '../session/login-store.js';
 import { readToken } from '../session/read-token.js';
-import { withApi } from './with-api.js';
+import { connect, withApi } from './with-api.js';
 
 const LOGIN_HELP = `
 The token is read from --token-file, else from a pipe, else it is asked for without being shown.
@@ -54,7 +53,7 @@ async function login(io: Io, options: LoginOptions): Promise<void> {
   const server = serverUrl(options.server);
   const certificateAuthority = options.caFile === undefined ? undefined : await readRoots(options.caFile);
   const token = await readToken(io, options.tokenFile);
-  await using api = apiClient({ server, token, certificateAuthority });
+  await using api = await connect({ server, token, certificateAuthority });
   const { user } = await api.ask(Whoami, '/v1/whoami');
   await saveLogin(io.config.home, {
     version: 1,
