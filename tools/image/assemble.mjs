@@ -1,71 +1,115 @@
-// Collects what one app needs at run time into a folder, laid out as in the repository: the compiled code of the app and of
-// the workspace packages it reaches, and the installed packages they reach. Development packages stay out.
+// Collects what one app needs at run time into a folder, laid out as in the repository. Of our own packages it takes the
+// compiled files that the app's entry file reaches by imports, of installed ones the whole package and what that depends on.
+// What only builds or tests, and the half of a package that another app uses, stays out.
 //
 //   node tools/image/assemble.mjs agent /out/agent
 import { cpSync, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import { builtinModules } from 'node:module';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import typescript from 'typescript';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-/** Listed as dependencies by packages whose tests use them; no deployed process imports them. */
-const FOR_TESTS = new Set(['@fairlead/testbed', '@fairlead/testing']);
-const NEVER_RUN = /\.(?:d\.ts|d\.ts\.map|tsbuildinfo)$|\.(?:int\.)?spec\.js(?:\.map)?$/;
-
 const [app, out] = process.argv.slice(2);
 if (!app || !out) throw new Error('usage: node tools/image/assemble.mjs <app> <folder>');
-const start = join(ROOT, 'apps', app);
-if (!existsSync(join(start, 'dist', 'main.js'))) throw new Error(`apps/${app} is not built`);
+const entry = join(ROOT, 'apps', app, 'dist', 'main.js');
+if (!existsSync(entry)) throw new Error(`apps/${app} is not built`);
 
 const seen = new Set();
-collect(start);
+takeFile(entry);
 
-function collect(folder) {
-  if (seen.has(folder)) return;
-  seen.add(folder);
-  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  copy(folder, !folder.split(sep).includes('node_modules'));
-  const required = Object.keys(manifest.dependencies ?? {});
-  const optional = [
-    ...Object.keys(manifest.optionalDependencies ?? {}),
-    ...Object.keys(manifest.peerDependencies ?? {}),
-  ];
-  for (const name of required) if (!FOR_TESTS.has(name)) follow(folder, name, true);
-  for (const name of optional) follow(folder, name, false);
+/** One of our own compiled files, and all that it imports. */
+function takeFile(file) {
+  if (seen.has(file)) return;
+  seen.add(file);
+  copy(file);
+  if (existsSync(`${file}.map`)) copy(`${file}.map`);
+  copy(join(packageOf(file), 'package.json'));
+  if (!file.endsWith('.js')) return;
+  const { importedFiles } = typescript.preProcessFile(readFileSync(file, 'utf8'), true, true);
+  for (const { fileName } of importedFiles) follow(file, fileName);
 }
 
-/** As Node resolves it: in the nearest node_modules above. */
-function follow(from, name, required) {
+function follow(file, specifier) {
+  if (specifier.startsWith('node:') || builtinModules.includes(specifier)) return;
+  if (specifier.startsWith('.')) {
+    takeFile(resolve(dirname(file), specifier));
+    return;
+  }
+  const parts = specifier.split('/');
+  const name = parts.slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+  const folder = installed(dirname(file), name);
+  if (folder === undefined) throw new Error(`${relative(ROOT, file)} imports ${name}, which is not installed`);
+  if (isOurs(folder)) takeFile(exportedFile(folder, `./${parts.slice(2).join('/')}`));
+  else takePackage(folder);
+}
+
+/** What a package of ours gives for `@fairlead/x` (`./`) or `@fairlead/x/y` (`./y`). */
+function exportedFile(folder, subpath) {
+  const { exports } = readManifest(folder);
+  const target = exports[subpath === './' ? '.' : subpath];
+  if (target === undefined) throw new Error(`${relative(ROOT, folder)} exports no ${subpath}`);
+  return join(folder, target.default ?? target);
+}
+
+/** An installed package as it is, without the packages nested in it: those are taken one by one, if they are reached. */
+function takePackage(folder) {
+  if (seen.has(folder)) return;
+  seen.add(folder);
+  const filter = (path) => path === folder || basename(path) !== 'node_modules';
+  cpSync(folder, join(out, relative(ROOT, folder)), { recursive: true, filter });
+  const {
+    dependencies = {},
+    optionalDependencies = {},
+    peerDependencies = {},
+    peerDependenciesMeta = {},
+  } = readManifest(folder);
+  // A peer that is optional is there for somebody else, if at all.
+  const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true);
+  for (const name of [...Object.keys(dependencies), ...Object.keys(optionalDependencies), ...peers]) {
+    const found = installed(folder, name);
+    if (found !== undefined) takePackage(found);
+    else if (name in dependencies && !(name in optionalDependencies)) {
+      throw new Error(`${relative(ROOT, folder)} needs ${name}, which is not installed`);
+    }
+  }
+}
+
+/** The folder of a package, from the nearest node_modules above, as Node finds it. */
+function installed(from, name) {
   for (let folder = from; ; folder = dirname(folder)) {
     const candidate = join(folder, 'node_modules', name);
     if (existsSync(candidate)) {
       if (lstatSync(candidate).isSymbolicLink()) link(candidate);
-      collect(realpathSync(candidate));
-      return;
+      return realpathSync(candidate);
     }
-    if (folder === ROOT) break;
+    if (folder === ROOT) return undefined;
   }
-  if (required) throw new Error(`${relative(ROOT, from)} needs ${name}, which is not installed`);
+}
+
+function isOurs(folder) {
+  return !folder.split(sep).includes('node_modules');
+}
+
+function packageOf(file) {
+  const folder = dirname(file);
+  return existsSync(join(folder, 'package.json')) ? folder : packageOf(folder);
+}
+
+function readManifest(folder) {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+}
+
+function copy(path) {
+  const target = join(out, relative(ROOT, path));
+  mkdirSync(dirname(target), { recursive: true });
+  if (!existsSync(target)) cpSync(path, target);
 }
 
 function link(path) {
   const target = join(out, relative(ROOT, path));
   if (existsSync(target)) return;
-  mkdirSync(dirname(target), { recursive: true });
   const real = join(out, relative(ROOT, realpathSync(path)));
-  mkdirSync(real, { recursive: true });
+  for (const folder of [dirname(target), real]) mkdirSync(folder, { recursive: true });
   symlinkSync(relative(dirname(target), real), target);
-}
-
-function copy(folder, ours) {
-  const target = join(out, relative(ROOT, folder));
-  mkdirSync(target, { recursive: true });
-  if (!ours) {
-    // A package's own nested packages are collected one by one, if they are reached.
-    cpSync(folder, target, { recursive: true, filter: (path) => path === folder || basename(path) !== 'node_modules' });
-    return;
-  }
-  cpSync(join(folder, 'package.json'), join(target, 'package.json'));
-  const compiled = join(folder, 'dist');
-  if (existsSync(compiled))
-    cpSync(compiled, join(target, 'dist'), { recursive: true, filter: (path) => !NEVER_RUN.test(path) });
 }

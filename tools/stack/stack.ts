@@ -23,6 +23,8 @@ export interface StackOptions {
   readonly gateways?: readonly string[];
   /** Whether processes that die are started again (with backoff). Each has its own switch too. Default true. */
   readonly restart?: boolean;
+  /** The agent's entry file. Default: this repository's own; a test of the image passes the one in the image's tree. */
+  readonly agentMain?: string;
   /** Of our own processes. Default `info`. */
   readonly logLevel?: string;
 }

@@ -12,6 +12,7 @@ import { StackError } from './errors.js';
 import { ProcessGroup } from './process/process-group.js';
 import { DEFAULT_GATEWAYS, type Demo, type GatewayAddresses, type Stack, type StackOptions } from './stack.js';
 import { DEFAULT_BASE_PORT, planPorts, portUses, requireFree, type PortPlan } from './state/port-plan.js';
+import { entryOf } from './state/repository.js';
 import { secretOnce } from './state/secret-file.js';
 import { openStateDir, type StateDir } from './state/state-dir.js';
 
@@ -50,6 +51,7 @@ function withDefaults(options: StackOptions): Resolved {
     gateways: options.gateways ?? DEFAULT_GATEWAYS,
     restart: options.restart ?? true,
     logLevel: options.logLevel ?? 'info',
+    agentMain: options.agentMain ?? entryOf('agent'),
   };
 }
 
@@ -72,6 +74,7 @@ async function boot(options: Resolved, state: StateDir, group: ProcessGroup): Pr
     group,
     admin: access.admin,
     kubectl: await kubectl,
+    main: options.agentMain,
     endpoints: ports.gateways.map(({ link }) => at(link)),
     log,
   });

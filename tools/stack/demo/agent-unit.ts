@@ -4,11 +4,12 @@ import type { StackLog } from '../events.js';
 import { baseEnvironment } from '../process/base-environment.js';
 import { nodeUnit } from '../process/node-unit.js';
 import type { Unit } from '../process/unit.js';
-import { entryOf } from '../state/repository.js';
 import { materialiseSandbox, refreshToken, sandboxUser, type SandboxOptions, type User } from './pod-sandbox.js';
 
 export interface AgentUnitOptions {
   readonly name: string;
+  /** The agent's entry file. */
+  readonly main: string;
   readonly sandbox: SandboxOptions;
   readonly logPath: string;
   readonly log: StackLog;
@@ -25,8 +26,7 @@ const RETRY = { baseMs: 1_000, capMs: 30_000 };
 export async function agentUnit(
   options: AgentUnitOptions,
 ): Promise<{ readonly unit: Unit; readonly user: User | undefined }> {
-  const { name, sandbox, logPath, log, healthPort } = options;
-  const main = entryOf('agent');
+  const { name, main, sandbox, logPath, log, healthPort } = options;
   const user = await sandboxUser(sandbox, [main]);
   const unit = nodeUnit({
     name,

