@@ -115,10 +115,11 @@ export class Link {
 }
 
 /** Our side of Control: Hello, and then nothing until the link ends. */
-async function* hello({ agentInstance, facts, connection }: LinkOptions): AsyncGenerator<ControlRequest> {
+async function* hello({ agentInstance, clusterId, facts, connection }: LinkOptions): AsyncGenerator<ControlRequest> {
   const value = {
     $typeName: 'fairlead.link.v1.Hello' as const,
     agentInstance,
+    clusterId,
     protocolVersion: PROTOCOL_VERSION,
     maxTunnels: LIMITS.tunnelsPerLink,
     facts: { $typeName: 'fairlead.link.v1.Facts' as const, ...facts },

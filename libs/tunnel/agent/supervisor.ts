@@ -30,6 +30,7 @@ const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'UNAUTHENTICATED',
   'FORBIDDEN',
   'INVALID_ARGUMENT',
+  'WRONG_CLUSTER',
 ]);
 /** Dials that may reach an already linked replica before the agent calls itself degraded. */
 const SAME_REPLICA_DIALS = 6;

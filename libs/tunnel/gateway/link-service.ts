@@ -143,6 +143,9 @@ function admit(
   }
   const cluster = directory.clusterById(agent.clusterId);
   if (!cluster) throw new FairleadError('CERTIFICATE_REFUSED', 'the cluster of this certificate was deleted');
+  if (hello.clusterId !== agent.clusterId) {
+    throw new FairleadError('WRONG_CLUSTER', 'the certificate is of another cluster than the agent says it serves');
+  }
   const { generation } = agent.certificate;
   if (generation < cluster.generation) {
     throw new FairleadError('CERTIFICATE_REFUSED', `enrolment ${generation} was replaced by ${cluster.generation}`);

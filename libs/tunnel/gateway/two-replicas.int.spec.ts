@@ -305,11 +305,13 @@ describe('clusters', () => {
       apiPort: api.port,
       cluster: other,
       certificateOf: installation.cluster,
+      expectRefusal: true,
     });
-    // The gateway files the link under the certificate's cluster; the agent that says otherwise refuses what it gets.
-    const answer = await callDoor(installation, a, { path: '/clusters/other/api' });
-    expect(answer.status).toBe(503);
-    expect(answer.body).toContain('AGENT_OFFLINE');
+    await eventually(() => {
+      const refusal = a.refusals.at(-1);
+      if (refusal?.code !== 'WRONG_CLUSTER') throw new Error(JSON.stringify(refusal));
+    });
+    expect(a.refusals.at(-1)).toMatchObject({ door: 'link', clusterId: installation.cluster.clusterId });
     await impostor.stop();
     await eventually(async () => expect((await callDoor(installation, a)).status).toBe(200));
   });
