@@ -1,0 +1,111 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Script, serveScript, type ScriptedServices } from '@fairlead/api/testing';
+import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
+import { freePort } from '@fairlead/testbed';
+import { eventually, scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
+import { Agent, request } from 'undici';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+
+const main = fileURLToPath(new URL('./dist/main.js', import.meta.url));
+const api = { role: 'api', credential: 'api' } as const;
+
+let scratch: ScratchDir;
+let nats: SecuredNats;
+let script: Script;
+const children: ChildProcess[] = [];
+const services: ScriptedServices[] = [];
+
+beforeAll(async () => {
+  if (!existsSync(main)) throw new Error('build first: npm run build');
+  scratch = await scratchDir();
+  nats = await startSecuredNats(scratch.file('nats'));
+  script = new Script(await testAuthority());
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) if (child.exitCode === null) child.kill('SIGKILL');
+  for (const each of services.splice(0)) await each[Symbol.asyncDispose]();
+});
+
+afterAll(async () => {
+  await nats?.[Symbol.asyncDispose]();
+  await scratch?.[Symbol.asyncDispose]();
+});
+
+interface ApiProcess {
+  readonly url: string;
+  readonly health: string;
+  /** Ends it as an orchestrator does; the exit code. */
+  terminate(): Promise<number | null>;
+  log(): string;
+}
+
+async function startProcess(env: Record<string, string> = {}): Promise<ApiProcess> {
+  const [port, healthPort] = [await freePort(), await freePort()];
+  const child = spawn(process.execPath, [main], {
+    env: {
+      FAIRLEAD_NATS_URL: nats.server.info.url,
+      FAIRLEAD_NATS_SEED_FILE: nats.seedFile(api),
+      FAIRLEAD_HEALTH_LISTEN: `127.0.0.1:${healthPort}`,
+      FAIRLEAD_API_LISTEN: `127.0.0.1:${port}`,
+      FAIRLEAD_PUBLIC_URL: `https://127.0.0.1:${port}`,
+      FAIRLEAD_SERVING_NAMES: '127.0.0.1',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += String(chunk)));
+  return {
+    url: `https://127.0.0.1:${port}`,
+    health: `http://127.0.0.1:${healthPort}`,
+    terminate: async () => {
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      return ((await exited) as [number | null])[0];
+    },
+    log: () => text,
+  };
+}
+
+const readiness = async ({ health }: ApiProcess): Promise<{ status: number; text: string }> => {
+  const response = await fetch(`${health}/readyz`, { signal: AbortSignal.timeout(5_000) });
+  return { status: response.status, text: await response.text() };
+};
+
+it('waits for keys, says so, serves once it has a certificate, and ends well', async () => {
+  const running = await startProcess();
+  await eventually(async () => expect(await readiness(running)).toMatchObject({ status: 503 }));
+  await eventually(() => expect(running.log()).toContain('"event":"tls.not_issued"'));
+  services.push(await serveScript(nats, script));
+  await eventually(async () => expect(await readiness(running)).toMatchObject({ status: 200 }), { timeoutMs: 30_000 });
+  await using stack = new AsyncDisposableStack();
+  const ca = script.authority.root.certificatePem;
+  const agent = stack.adopt(new Agent({ connect: { ca } }), (open) => open.close());
+  const { statusCode, body } = await request(`${running.url}/readyz`, { dispatcher: agent });
+  expect([statusCode, await body.json()]).toMatchObject([200, { ready: true }]);
+  const metrics = await (await fetch(`${running.health}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+  expect(metrics).toContain('fairlead_api_request_duration_seconds_count{method="GET",route="/readyz",status="200"} 1');
+  expect(await running.terminate()).toBe(0);
+  expect(running.log()).toContain('"event":"api.stopping"');
+});
+
+it('ends at once while it still waits', async () => {
+  const running = await startProcess();
+  await eventually(() => expect(running.log()).toContain('"event":"tls.not_issued"'));
+  expect(await running.terminate()).toBe(0);
+});
+
+it('fails with one clear reason when its port is taken', async () => {
+  services.push(await serveScript(nats, script));
+  const first = await startProcess();
+  await eventually(async () => expect(await readiness(first)).toMatchObject({ status: 200 }));
+  const second = await startProcess({ FAIRLEAD_API_LISTEN: new URL(first.url).host });
+  await eventually(() => expect(children.at(-1)?.exitCode).toBe(1));
+  expect(second.log()).toMatch(/"event":"api.failed"/);
+  expect(second.log()).toContain('EADDRINUSE');
+});
