@@ -187,6 +187,14 @@ describe('cluster', () => {
     });
   });
 
+  it('list shows every page', async () => {
+    for (const name of ['c', 'a', 'b']) await fairlead(['cluster', 'create', name]);
+    api.script.pageSize = 1;
+    const { out } = await fairlead(['cluster', 'list', '-o', 'name']);
+    api.script.pageSize = 100;
+    expect(out).toBe('a\nb\nc\n');
+  });
+
   it('delete asks on a terminal, and needs --yes elsewhere', async () => {
     await fairlead(['cluster', 'create', 'demo']);
     expect(await fairlead(['cluster', 'delete', 'demo'])).toMatchObject({

@@ -5,6 +5,7 @@ import type { Io } from '../io.js';
 import { ageText, labelsText, statusCell } from '../output/cluster-view.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
 import { Cluster, ClusterList } from '../session/answers.js';
+import type { ApiClient } from '../session/api-client.js';
 import { confirm } from '../session/prompt.js';
 import { addImportCommand } from './cluster-import.js';
 import { withApi } from './with-api.js';
@@ -65,9 +66,8 @@ async function create(io: Io, name: string, { label: labels, links, output }: Cr
 }
 
 async function list(io: Io, { output }: Printed): Promise<void> {
-  const answer = await withApi(io, (api) => api.ask(ClusterList, '/v1/clusters'));
-  if (output === 'json') return printJson(io, answer);
-  const clusters = [...answer.clusters].sort((a, b) => a.name.localeCompare(b.name));
+  const clusters = await withApi(io, allClusters);
+  if (output === 'json') return printJson(io, { clusters });
   if (output === 'name') return printLines(io, ...clusters.map((cluster) => cluster.name));
   if (clusters.length === 0) return printHint(io, 'no clusters yet', 'next: fairlead cluster create demo');
   printTable(
@@ -81,6 +81,19 @@ async function list(io: Io, { output }: Printed): Promise<void> {
       ageText(cluster.createdAt, io.now()),
     ]),
   );
+}
+
+/** All pages. A server that turns in circles is left. */
+async function allClusters(api: ApiClient): Promise<Cluster[]> {
+  const clusters: Cluster[] = [];
+  const asked = new Set<string>();
+  for (let path = '/v1/clusters'; !asked.has(path);) {
+    asked.add(path);
+    const { clusters: page, next } = await api.ask(ClusterList, path);
+    clusters.push(...page);
+    if (next !== undefined) path = `/v1/clusters?after=${encodeURIComponent(next)}`;
+  }
+  return clusters;
 }
 
 async function show(io: Io, name: string, { output }: Printed): Promise<void> {

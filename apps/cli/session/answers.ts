@@ -15,7 +15,7 @@ export const Cluster = z.looseObject({
   presence: z.looseObject({ state: z.string(), replicas: z.array(z.string()), since: z.string().nullable() }),
 });
 export type Cluster = z.infer<typeof Cluster>;
-export const ClusterList = z.looseObject({ clusters: z.array(Cluster) });
+export const ClusterList = z.looseObject({ clusters: z.array(Cluster), next: z.string().optional() });
 
 export const ImportLink = z.looseObject({ url: z.url(), expiresAt: z.string() });
 

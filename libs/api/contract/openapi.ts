@@ -59,7 +59,7 @@ function describeOperation(operation: Operation): Json {
     summary: operation.summary,
     ...(operation.description ? { description: operation.description } : {}),
     ...(operation.auth === 'public' ? { security: [] } : {}),
-    ...(operation.params ? { parameters: parameters(operation.params) } : {}),
+    ...(operation.params || operation.query ? { parameters: parameters(operation) } : {}),
     ...(operation.body
       ? {
           requestBody: {
@@ -105,13 +105,15 @@ function problem(description: string): Json {
   return { description, content: { 'application/problem+json': { schema: schemaOf(Problem, 'output') } } };
 }
 
-function parameters(params: z.ZodObject): Json[] {
-  return Object.entries(params.shape).map(([name, schema]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: withoutMeta(z.toJSONSchema(schema, { io: 'input', override })),
-  }));
+function parameters({ params, query }: Operation): Json[] {
+  const describe = (where: 'path' | 'query', shape: z.ZodRawShape = {}): Json[] =>
+    Object.entries(shape).map(([name, schema]) => ({
+      name,
+      in: where,
+      required: where === 'path',
+      schema: withoutMeta(z.toJSONSchema(schema, { io: 'input', override })),
+    }));
+  return [...describe('path', params?.shape), ...describe('query', query?.shape)];
 }
 
 /** A reference if the schema has a name, else the schema itself. */

@@ -14,6 +14,7 @@ export interface Operation {
   /** Only `public` is served without a token; it has to be said. */
   readonly auth: 'bearer' | 'public';
   readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly answers: readonly OperationAnswer[];
   /** Besides those that every operation can have. */

@@ -6,7 +6,12 @@ export { Cluster };
 /** An unknown field is a mistake that should not pass in silence. */
 export const NewCluster = CreateCluster.strict().describe('A cluster to register.');
 export const ClusterByName = z.strictObject({ name: ClusterName });
-export const ClusterList = z.object({ clusters: z.array(Cluster) });
+export const ClusterPage = z.strictObject({ after: ClusterName.optional() });
+export const ClusterList = z.object({
+  clusters: z.array(Cluster).describe('By name.'),
+  next: ClusterName.optional().describe('There are more: ask again with it as `after`.'),
+});
+export type ClusterList = z.infer<typeof ClusterList>;
 export const Whoami = Principal.describe('Who the token belongs to, and what it may be in a cluster.');
 
 export const ImportLink = z

@@ -1,8 +1,8 @@
 import { registrationRpc, type Cluster, type CreateCluster, type Principal } from '@fairlead/contracts';
 import { Controller } from '@nestjs/common';
 import { operations } from '../contract/operations.js';
-import type { ClusterAccess, ImportLink } from '../contract/schemas.js';
-import { CurrentPrincipal, JsonBody, Params, Serve } from '../http/serve.js';
+import type { ClusterAccess, ClusterList, ImportLink } from '../contract/schemas.js';
+import { CurrentPrincipal, JsonBody, Params, Query, Serve } from '../http/serve.js';
 import { Backend } from './backend.js';
 import { ServingRoot } from './serving-root.js';
 import { ApiSettings } from './settings.js';
@@ -28,8 +28,11 @@ export class ClustersController {
   }
 
   @Serve(operations.listClusters)
-  list(@CurrentPrincipal() { tenantId }: Principal): Promise<{ clusters: Cluster[] }> {
-    return this.backend.read(registrationRpc.listClusters, tenantId, {});
+  list(
+    @CurrentPrincipal() { tenantId }: Principal,
+    @Query(operations.listClusters) page: { after?: string },
+  ): Promise<ClusterList> {
+    return this.backend.read(registrationRpc.listClusters, tenantId, page);
   }
 
   @Serve(operations.getCluster)

@@ -28,6 +28,11 @@ export const Params = createParamDecorator(({ params }: Operation, context: Exec
   params ? parseInput(params, requestOf(context).params, 'path') : {},
 );
 
+/** The operation's query, parsed. */
+export const Query = createParamDecorator(({ query }: Operation, context: ExecutionContext) =>
+  query ? parseInput(query, requestOf(context).query, 'query') : {},
+);
+
 /** The operation's JSON body, parsed. */
 export const JsonBody = createParamDecorator(({ body }: Operation, context: ExecutionContext) =>
   body ? parseInput(body, requestOf(context).body, 'body') : {},

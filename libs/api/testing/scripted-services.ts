@@ -29,6 +29,8 @@ export class Script {
   revoked = false;
   /** Thrown by the next request to registration, once. */
   nextFailure: Error | undefined;
+  /** Clusters in one answer. */
+  pageSize = 100;
   /** How long serving certificates last. */
   certificateMs = 3_600_000;
 
@@ -85,9 +87,12 @@ class RegistrationScript {
   }
 
   @RpcHandler(registrationRpc.listClusters)
-  async listClusters(_request: RpcRequest<R['listClusters']>): RpcResult<R['listClusters']> {
+  async listClusters({ input: { after = '' } }: RpcRequest<R['listClusters']>): RpcResult<R['listClusters']> {
     this.#fail();
-    return { clusters: [...this.script.clusters.values()] };
+    const left = [...this.script.clusters.values()].filter(({ name }) => name > after);
+    const clusters = left.sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, this.script.pageSize);
+    const next = clusters.at(-1)?.name;
+    return clusters.length < left.length && next !== undefined ? { clusters, next } : { clusters };
   }
 
   @RpcHandler(registrationRpc.getCluster)
