@@ -44,12 +44,7 @@ export const keysRpc = {
     Issued,
   ),
   /** A fresh key for an agent that proves it holds the current one: the gateway only carries it. */
-  renewAgent: rpc(
-    'renew-agent',
-    ['gateway'],
-    z.object({ csr: Base64, currentChain: PemChain, proof: Base64 }),
-    Issued,
-  ),
+  renewAgent: rpc('renew-agent', ['gateway'], z.object({ csr: Base64, currentChain: PemChain, proof: Base64 }), Issued),
   /** The identity `/gateway/<credential>` of the caller; the credential comes from the subject, not from the request. */
   signGateway: rpc('sign-gateway', ['gateway'], z.object({ csr: Base64 }), Issued),
   /** A serving certificate for the names that the keys service's configuration allows. */

@@ -12,12 +12,18 @@ export const NO_TENANT = '_';
 export const ClusterId = z.uuid();
 export const ClusterName = z
   .string()
-  .regex(label, 'a cluster name is 1 to 63 lower-case letters, digits and dashes, and begins and ends with none of the dashes');
+  .regex(
+    label,
+    'a cluster name is 1 to 63 lower-case letters, digits and dashes, and begins and ends with none of the dashes',
+  );
 export const Labels = z
   .record(z.string().min(1).max(63), z.string().max(63))
   .refine((labels) => Object.keys(labels).length <= 32, 'at most 32 labels');
 /** Counts a cluster's enrolments; only a higher one fences a lower one. */
-export const Generation = z.int().min(0).max(2 ** 31 - 1);
+export const Generation = z
+  .int()
+  .min(0)
+  .max(2 ** 31 - 1);
 export const Pem = z.string().max(16_384).startsWith('-----BEGIN ');
 /** Leaf first; at most leaf, two intermediates and a root. */
 export const PemChain = z.array(Pem).min(1).max(4);

@@ -69,7 +69,13 @@ export const registrationRpc = {
   authenticate: rpc('authenticate', ['api'], z.object({ tokenHash: Base64 }), Principal),
   /** ALREADY_EXISTS if the name is taken in the installation. */
   createCluster: rpc('create-cluster', ['api'], CreateCluster, Cluster),
-  listClusters: rpc('list-clusters', ['api'], z.object({}), z.object({ clusters: z.array(Cluster).max(10_000) })),
+  /** By name, as many as fit in one answer; `next` is there if there are more: pass it as `after`. */
+  listClusters: rpc(
+    'list-clusters',
+    ['api'],
+    z.object({ after: ClusterName.optional() }),
+    z.object({ clusters: z.array(Cluster).max(10_000), next: ClusterName.optional() }),
+  ),
   getCluster: rpc('get-cluster', ['api'], ByName, Cluster),
   /** Its tokens and links die with it, and gateways forget it. */
   deleteCluster: rpc('delete-cluster', ['api'], ByName, z.object({})),

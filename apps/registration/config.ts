@@ -1,0 +1,27 @@
+import { commaList, hostPort, loadConfig, secretFile } from '@fairlead/config';
+import { CredentialName } from '@fairlead/contracts';
+import { z } from 'zod';
+
+const seconds = z.coerce.number().int().min(1).max(604_800);
+
+const Config = z.object({
+  FAIRLEAD_NATS_URL: z.string().min(1),
+  /** nkey seed, 0600. */
+  FAIRLEAD_NATS_SEED_FILE: z.string().min(1),
+  FAIRLEAD_CREDENTIAL: CredentialName.default('registration'),
+  FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  FAIRLEAD_HEALTH_LISTEN: hostPort.default('127.0.0.1:0'),
+  FAIRLEAD_DATABASE_URL_FILE: secretFile,
+  /** `host:port` that agents dial, written into import manifests. */
+  FAIRLEAD_LINK_ENDPOINTS: commaList.pipe(z.array(hostPort).min(1).max(16)),
+  FAIRLEAD_AGENT_IMAGE: z.string().min(1).max(512),
+  FAIRLEAD_ADMIN_TOKEN_FILE: secretFile,
+  FAIRLEAD_IMPORT_LINK_TTL_SECONDS: seconds.default(600),
+  FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS: seconds.default(3_600),
+});
+export type Config = z.output<typeof Config>;
+
+/** Throws INVALID_ARGUMENT that lists every problem. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  return loadConfig(Config, env);
+}

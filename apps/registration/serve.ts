@@ -1,0 +1,114 @@
+import { printable } from '@fairlead/config';
+import { NO_TENANT, keysRpc, type Caller } from '@fairlead/contracts';
+import { OutboxRelay } from '@fairlead/events';
+import { connectNats, connectionState, createRpcClient, serveRpc } from '@fairlead/messaging';
+import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
+import { DatabaseMonitor, connectDatabase, createDatabase, retryWhileAway, runMigrations } from '@fairlead/persistence';
+import {
+  ApiTokens,
+  Clusters,
+  Enrolments,
+  ImportLinks,
+  Projection,
+  REGISTRATION_ENTITIES,
+  REGISTRATION_MIGRATIONS,
+  RegistrationModule,
+  checkAdminToken,
+  watchPresence,
+  type PresenceOf,
+  type RegistrationParts,
+  type Runtime,
+} from '@fairlead/registration';
+import type { Config } from './config.js';
+
+const ROLE = 'registration';
+
+type Database = ReturnType<typeof createDatabase>;
+type Nats = Awaited<ReturnType<typeof connectNats>>;
+
+/** Runs what is missing of the schema. */
+export async function migrate(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
+  const database = openDatabase(config, logger);
+  await connectDatabase(database, logger, signal);
+  try {
+    await runMigrations(database, logger, signal);
+  } finally {
+    await database.destroy();
+  }
+}
+
+/** Serves until the signal; waits, visibly, for whatever is away at first. */
+export async function serve(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
+  checkAdminToken(config.FAIRLEAD_ADMIN_TOKEN_FILE.reveal());
+  logger.info('process.starting', { config: printable(config) });
+  await using stack = new AsyncDisposableStack();
+  const checks: (() => readonly Check[])[] = [];
+  stack.use(await startHealth(config, () => checks.flatMap((check) => check())));
+  let projection: Projection | undefined;
+  checks.push(() => [{ name: 'projection', ok: projection?.synced === true }]);
+
+  const source: Caller = { role: ROLE, credential: config.FAIRLEAD_CREDENTIAL };
+  const seed = { url: config.FAIRLEAD_NATS_URL, seedFile: config.FAIRLEAD_NATS_SEED_FILE };
+  const nats = stack.adopt(await connectNats({ ...seed, ...source, logger, signal }), (nc) => nc.close());
+  checks.push(() => [{ name: 'nats', ok: connectionState(nats).connected }]);
+  const database = openDatabase(config, logger);
+  await connectDatabase(database, logger, signal);
+  stack.defer(() => database.destroy());
+  const monitor = stack.use(new DatabaseMonitor(database, logger));
+  checks.push(() => monitor.checks());
+  await monitor.untilMigrated(signal);
+
+  const relay = stack.use(new OutboxRelay({ database, nats, logger }));
+  projection = stack.use(new Projection({ database, nats, logger }));
+  const onCommitted = (): void => {
+    relay.poke();
+    projection?.poke();
+  };
+  const { presenceOf } = stack.use(watchPresence(nats, logger));
+  const parts = build(config, nats, { database, source, logger, onCommitted, now: () => new Date() }, presenceOf);
+  await retryWhileAway(() => parts.apiTokens.setAdminToken(config.FAIRLEAD_ADMIN_TOKEN_FILE.reveal()), logger, signal);
+  stack.use(await serveRpc(RegistrationModule.around(parts), { connection: nats, queue: ROLE, logger }));
+  logger.info('process.ready');
+  await stopped(signal);
+  logger.info('process.stopping');
+}
+
+function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: PresenceOf): RegistrationParts {
+  const client = createRpcClient(nats, runtime.source);
+  return {
+    clusters: new Clusters(runtime, presenceOf),
+    importLinks: new ImportLinks(runtime, {
+      endpoints: config.FAIRLEAD_LINK_ENDPOINTS,
+      image: config.FAIRLEAD_AGENT_IMAGE,
+      linkTtlSeconds: config.FAIRLEAD_IMPORT_LINK_TTL_SECONDS,
+      tokenTtlSeconds: config.FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS,
+      trustBundle: () => client.call(keysRpc.trustBundle, NO_TENANT, {}),
+    }),
+    enrolments: new Enrolments(runtime, (tenantId, request) => client.call(keysRpc.signAgent, tenantId, request)),
+    apiTokens: new ApiTokens(runtime),
+  };
+}
+
+function openDatabase(config: Config, logger: Logger): Database {
+  const url = config.FAIRLEAD_DATABASE_URL_FILE.reveal();
+  return createDatabase({
+    url,
+    service: ROLE,
+    entities: REGISTRATION_ENTITIES,
+    migrations: REGISTRATION_MIGRATIONS,
+    logger,
+  });
+}
+
+function startHealth(config: Config, readiness: () => readonly Check[]): ReturnType<typeof startHealthServer> {
+  const { hostname, port } = new URL(`tcp://${config.FAIRLEAD_HEALTH_LISTEN}`);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return startHealthServer({ host, port: Number(port), readiness, registry: new Registry() });
+}
+
+function stopped(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

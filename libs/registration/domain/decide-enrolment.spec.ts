@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { decideEnrolment, type PresentedToken } from './decide-enrolment.js';
+
+const now = new Date('2026-01-01T00:00:00Z');
+const fresh: PresentedToken = { expiresAt: new Date('2026-01-01T00:00:01Z'), revokedAt: null, bound: null };
+const spent: PresentedToken = { ...fresh, bound: { spkiSha256: 'mine', generation: 3 } };
+const expired = { expiresAt: now };
+const revoked = { revokedAt: now };
+
+it.each<[string, PresentedToken, number, string, object]>([
+  ['spends an unspent one', fresh, 2, 'mine', { kind: 'bind', generation: 3 }],
+  ['answers the same key again', spent, 3, 'mine', { kind: 'repeat', generation: 3 }],
+  ['never another key', spent, 3, 'other', { kind: 'refuse', code: 'TOKEN_USED' }],
+  ['another key, expired or not', { ...spent, ...expired }, 3, 'other', { kind: 'refuse', code: 'TOKEN_USED' }],
+  ['not after its end', { ...fresh, ...expired }, 2, 'mine', { kind: 'refuse', code: 'TOKEN_EXPIRED' }],
+  ['not the same key after its end', { ...spent, ...expired }, 3, 'mine', { kind: 'refuse', code: 'TOKEN_EXPIRED' }],
+  ['not when revoked', { ...fresh, ...revoked }, 2, 'mine', { kind: 'refuse', code: 'TOKEN_REVOKED' }],
+  ['not after a later enrolment', spent, 4, 'mine', { kind: 'refuse', code: 'TOKEN_REVOKED' }],
+])('%s', (_, token, generation, spki, expected) => {
+  expect(decideEnrolment(token, { generation }, spki, now)).toMatchObject(expected);
+});

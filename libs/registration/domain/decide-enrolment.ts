@@ -1,0 +1,53 @@
+/** What is known of a bootstrap token when somebody presents it, with the right secret. */
+export interface PresentedToken {
+  readonly expiresAt: Date;
+  readonly revokedAt: Date | null;
+  /** The key that spent it, and the enrolment that this made; null while unspent. */
+  readonly bound: { readonly spkiSha256: string; readonly generation: number } | null;
+}
+
+export type EnrolmentDecision =
+  /** Spend the token on this key, and count a new enrolment. */
+  | { readonly kind: 'bind'; readonly generation: number }
+  /** The key that spent it asks again, because the answer was lost. */
+  | { readonly kind: 'repeat'; readonly generation: number }
+  | {
+      readonly kind: 'refuse';
+      readonly code: 'TOKEN_EXPIRED' | 'TOKEN_REVOKED' | 'TOKEN_USED';
+      readonly reason: string;
+    };
+
+/**
+ * A token is good for one key, until it expires: a repetition with the same key succeeds, another key never does.
+ * `generation` counts the cluster's enrolments so far.
+ */
+export function decideEnrolment(
+  token: PresentedToken,
+  cluster: { readonly generation: number },
+  spkiSha256: string,
+  now: Date,
+): EnrolmentDecision {
+  const { bound } = token;
+  if (bound && bound.spkiSha256 !== spkiSha256) {
+    return { kind: 'refuse', code: 'TOKEN_USED', reason: 'the bootstrap token was used by another key' };
+  }
+  if (token.revokedAt) {
+    return {
+      kind: 'refuse',
+      code: 'TOKEN_REVOKED',
+      reason: 'a newer import manifest replaced the one with this token',
+    };
+  }
+  if (token.expiresAt.getTime() <= now.getTime()) {
+    return {
+      kind: 'refuse',
+      code: 'TOKEN_EXPIRED',
+      reason: 'the bootstrap token has expired; fetch a new import manifest',
+    };
+  }
+  if (!bound) return { kind: 'bind', generation: cluster.generation + 1 };
+  if (bound.generation !== cluster.generation) {
+    return { kind: 'refuse', code: 'TOKEN_REVOKED', reason: 'the cluster has enrolled again since' };
+  }
+  return { kind: 'repeat', generation: bound.generation };
+}

@@ -1,0 +1,55 @@
+import { routeKeys, type GatewayHeartbeat, type SessionLease } from '@fairlead/contracts';
+import { expect, it } from 'vitest';
+import { PresenceIndex } from './presence-index.js';
+
+const instance = crypto.randomUUID();
+const clusterId = crypto.randomUUID();
+const lease: SessionLease = {
+  tenantId: 'default',
+  clusterId,
+  generation: 1,
+  sessionId: crypto.randomUUID(),
+  gatewayInstance: instance,
+  agentInstance: 'a',
+  connectedAt: '2026-01-01T00:00:00.000Z',
+};
+const beat = { credential: 'gateway-a', instance, beat: 1 } as GatewayHeartbeat;
+const sessionKey = routeKeys.session('gateway-a', lease);
+const gatewayKey = routeKeys.gateway('gateway-a', instance);
+const enrolledAt = '2025-01-01T00:00:00.000Z';
+
+let nowMs = 0;
+const clock = { nowMs: (): number => 1_700_000_000_000 + nowMs, monotonicMs: (): number => nowMs };
+
+it('is online while a session and its gateway are there', () => {
+  const index = new PresenceIndex(clock);
+  expect(index.presence(clusterId, null).state).toBe('never');
+  index.change(sessionKey, lease);
+  expect(index.presence(clusterId, enrolledAt).state).toBe('offline');
+  index.change(gatewayKey, beat);
+  expect(index.presence(clusterId, enrolledAt)).toEqual({
+    state: 'online',
+    replicas: ['gateway-a'],
+    since: lease.connectedAt,
+  });
+  index.change(sessionKey, undefined);
+  const since = new Date(clock.nowMs()).toISOString();
+  expect(index.presence(clusterId, enrolledAt)).toEqual({ state: 'offline', replicas: [], since });
+});
+
+it('takes the sessions of a silent gateway for gone, but not for an outage of NATS', () => {
+  nowMs = 0;
+  const index = new PresenceIndex(clock);
+  index.change(gatewayKey, beat);
+  index.change(sessionKey, lease);
+  const stateAt = (ms: number): string => {
+    nowMs = ms;
+    return index.presence(clusterId, enrolledAt).state;
+  };
+  expect(stateAt(44_000)).toBe('online');
+  expect(stateAt(46_000)).toBe('offline');
+  index.listening();
+  expect(stateAt(47_000)).toBe('online');
+  index.change(gatewayKey, undefined);
+  expect(stateAt(48_000)).toBe('offline');
+});

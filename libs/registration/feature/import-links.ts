@@ -1,0 +1,157 @@
+import { NO_TENANT, type Caller, type TrustBundle } from '@fairlead/contracts';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
+import { formatToken } from '@fairlead/pki';
+import type { EntityManager } from 'typeorm';
+import { renderImportManifest } from '../domain/import-manifest.js';
+import { hashSecret, newSecret } from '../domain/secret-hash.js';
+import { findClusterByName, lockCluster, type StoredCluster } from '../store/cluster-store.js';
+import {
+  deleteOldLinks,
+  findImportLink,
+  insertBootstrapToken,
+  insertImportLink,
+  lockImportLink,
+  markRedeemed,
+  revokeUnusedTokens,
+  type StoredImportLink,
+} from '../store/token-store.js';
+import { actorOf, commit, read, refuse, tell, type Runtime } from './runtime.js';
+
+/** How long a link that is no longer good is still told from one that never was. */
+const KEEP_LINKS_MS = 86_400_000;
+
+export interface ImportLinksOptions {
+  /** `host:port` that agents dial. */
+  readonly endpoints: readonly string[];
+  /** The agent's container image. */
+  readonly image: string;
+  readonly linkTtlSeconds: number;
+  readonly tokenTtlSeconds: number;
+  /** Asks the keys service. */
+  readonly trustBundle: () => Promise<TrustBundle>;
+}
+
+/** Links that are good for one GET of an import manifest, and the tokens in it. */
+export class ImportLinks {
+  readonly #runtime: Runtime;
+  readonly #options: ImportLinksOptions;
+
+  constructor(runtime: Runtime, options: ImportLinksOptions) {
+    this.#runtime = runtime;
+    this.#options = options;
+  }
+
+  /** A code for one GET. NOT_FOUND if there is no such cluster. */
+  async create(caller: Caller, tenantId: string, name: string): Promise<{ code: string; expiresAt: string }> {
+    const code = newSecret().toString('base64url');
+    const expiresAt = this.#inSeconds(this.#options.linkTtlSeconds);
+    await commit(this.#runtime, async (manager) => {
+      const cluster = await findClusterByName(manager, tenantId, name);
+      await deleteOldLinks(manager, cluster.id, new Date(this.#runtime.now().getTime() - KEEP_LINKS_MS));
+      const id = crypto.randomUUID();
+      await insertImportLink(manager, { id, tenantId, clusterId: cluster.id, codeHash: hashSecret(code), expiresAt });
+      const event = { ...about(caller, cluster), expiresAt: expiresAt.toISOString() };
+      await tell(this.#runtime, manager, 'dev.fairlead.import-link.created.v1', event);
+    });
+    return { code, expiresAt: expiresAt.toISOString() };
+  }
+
+  /**
+   * Spends a code for a manifest with a fresh token; tokens of the cluster that nobody used are revoked. Whatever fails
+   * spends nothing. NOT_FOUND: no such code; GONE: expired or spent; UNAVAILABLE: keys or the database are away.
+   */
+  async redeem(caller: Caller, code: string): Promise<string> {
+    const link = await read(this.#runtime, (manager) => findImportLink(manager, hashSecret(code)));
+    try {
+      if (!link) throw new FairleadError('NOT_FOUND', 'there is no such import link; create a new one');
+      this.#checkUsable(link);
+      const bundle = await this.#options.trustBundle();
+      return await commit(this.#runtime, (manager) => this.#redeemIn(manager, caller, link, bundle));
+    } catch (error) {
+      const known = toFairleadError(error);
+      return refuse(this.#runtime, known, 'dev.fairlead.import-link.refused.v1', {
+        tenantId: link?.tenantId ?? NO_TENANT,
+        clusterId: link?.clusterId ?? null,
+        subject: link ? `import-link/${link.id}` : 'import-link/unknown',
+        actor: actorOf(caller),
+        reason: known.code,
+      });
+    }
+  }
+
+  async #redeemIn(
+    manager: EntityManager,
+    caller: Caller,
+    { id, clusterId }: StoredImportLink,
+    bundle: TrustBundle,
+  ): Promise<string> {
+    const cluster = await lockCluster(manager, clusterId);
+    const link = await lockImportLink(manager, id);
+    if (!cluster || !link) throw new FairleadError('NOT_FOUND', 'the cluster of this import link was deleted');
+    this.#checkUsable(link);
+    await markRedeemed(manager, id, this.#runtime.now());
+    const token = await this.#mintToken(manager, caller, cluster, bundle.pins[0] ?? '');
+    const redeemed = { ...about(caller, cluster), tokenId: token.id };
+    await tell(this.#runtime, manager, 'dev.fairlead.import-link.redeemed.v1', redeemed);
+    return renderImportManifest({
+      clusterName: cluster.name,
+      clusterId,
+      endpoints: [...this.#options.endpoints],
+      pins: bundle.pins,
+      trustDomain: bundle.trustDomain,
+      links: cluster.links,
+      image: this.#options.image,
+      bootstrapToken: token.text,
+    });
+  }
+
+  async #mintToken(
+    manager: EntityManager,
+    caller: Caller,
+    cluster: StoredCluster,
+    pin: string,
+  ): Promise<{ id: string; text: string }> {
+    for (const revoked of await revokeUnusedTokens(manager, cluster.id, this.#runtime.now())) {
+      const event = { ...about(caller, cluster), tokenId: revoked, subject: `token/${revoked}` };
+      await tell(this.#runtime, manager, 'dev.fairlead.token.revoked.v1', event);
+    }
+    const [id, secret] = [crypto.randomUUID(), newSecret()];
+    const text = formatToken({ pin, id, secret });
+    const expiresAt = this.#inSeconds(this.#options.tokenTtlSeconds);
+    const { id: clusterId, tenantId } = cluster;
+    await insertBootstrapToken(manager, { id, tenantId, clusterId, secretHash: hashSecret(secret), expiresAt });
+    const minted = {
+      ...about(caller, cluster),
+      tokenId: id,
+      subject: `token/${id}`,
+      expiresAt: expiresAt.toISOString(),
+    };
+    await tell(this.#runtime, manager, 'dev.fairlead.token.minted.v1', minted);
+    return { id, text };
+  }
+
+  #checkUsable(link: StoredImportLink): void {
+    if (link.redeemedAt) throw new FairleadError('GONE', 'this import link was used already; create a new one');
+    if (link.expiresAt.getTime() <= this.#runtime.now().getTime()) {
+      throw new FairleadError('GONE', 'this import link has expired; create a new one');
+    }
+  }
+
+  #inSeconds(seconds: number): Date {
+    return new Date(this.#runtime.now().getTime() + seconds * 1_000);
+  }
+}
+
+function about(
+  caller: Caller,
+  { tenantId, id: clusterId, name }: StoredCluster,
+): {
+  tenantId: string;
+  clusterId: string;
+  name: string;
+  subject: string;
+  actor: ReturnType<typeof actorOf>;
+  reason: string;
+} {
+  return { tenantId, clusterId, name, subject: `cluster/${clusterId}`, actor: actorOf(caller), reason: 'OK' };
+}

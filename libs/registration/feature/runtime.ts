@@ -1,0 +1,63 @@
+import type { Caller } from '@fairlead/contracts';
+import type { FairleadError } from '@fairlead/errors';
+import { appendEvent, createEvent, type Actor, type EventInput, type EventType } from '@fairlead/events';
+import { inTransaction } from '@fairlead/persistence';
+import type { Logger } from '@fairlead/observability';
+import type { DataSource, EntityManager } from 'typeorm';
+
+/** What every use case of the service works with. */
+export interface Runtime {
+  readonly database: DataSource;
+  /** This process, as the source of events. */
+  readonly source: Caller;
+  readonly logger: Logger;
+  /** Something was committed: its events and its projection may go out. */
+  readonly onCommitted: () => void;
+  readonly now: () => Date;
+}
+
+/** A change of state with its events, in one transaction. */
+export async function commit<T>(runtime: Runtime, work: (manager: EntityManager) => Promise<T>): Promise<T> {
+  const result = await inTransaction(runtime.database, work);
+  runtime.onCommitted();
+  return result;
+}
+
+/** Reads, in a transaction, so that all of it is of one moment's rows or fails as one. */
+export function read<T>(runtime: Runtime, work: (manager: EntityManager) => Promise<T>): Promise<T> {
+  return inTransaction(runtime.database, work);
+}
+
+/** Adds an event to the transaction. */
+export function tell<T extends EventType>(
+  runtime: Runtime,
+  manager: EntityManager,
+  type: T,
+  data: EventInput<T>,
+): Promise<void> {
+  return appendEvent(manager, createEvent(runtime.source, type, data, runtime.now()));
+}
+
+/**
+ * Records a refusal in a transaction of its own, since the refused one left nothing, and throws it. What merely failed (5xx)
+ * is no refusal and leaves no event.
+ */
+export async function refuse<T extends EventType>(
+  runtime: Runtime,
+  error: FairleadError,
+  type: T,
+  data: EventInput<T>,
+): Promise<never> {
+  if (error.kind.http >= 500) throw error;
+  try {
+    await commit(runtime, (manager) => tell(runtime, manager, type, data));
+  } catch (cause) {
+    // The refusal stands, whether or not it could be recorded.
+    runtime.logger.error('event.not_recorded', { type, subject: data.subject, reason: error.code, err: cause });
+  }
+  throw error;
+}
+
+export function actorOf(caller: Caller): Actor {
+  return { kind: caller.role === 'gateway' ? 'gateway' : 'service', id: caller.credential };
+}

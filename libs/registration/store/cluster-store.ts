@@ -1,0 +1,78 @@
+import { FairleadError } from '@fairlead/errors';
+import { MoreThan, QueryFailedError, type EntityManager } from 'typeorm';
+import { ClusterRow } from './entities.js';
+
+export type StoredCluster = Readonly<ClusterRow>;
+
+const UNIQUE_VIOLATION = '23505';
+const FOREIGN_KEY_VIOLATION = '23503';
+
+/** ALREADY_EXISTS if the installation has a cluster of that name; NOT_FOUND if there is no such tenant. */
+export async function insertCluster(
+  manager: EntityManager,
+  cluster: Pick<StoredCluster, 'tenantId' | 'name' | 'labels' | 'links'>,
+): Promise<StoredCluster> {
+  const row = manager.create(ClusterRow, {
+    ...cluster,
+    id: crypto.randomUUID(),
+    generation: 0,
+    facts: null,
+    enrolledAt: null,
+  });
+  try {
+    await manager.insert(ClusterRow, row);
+    return row;
+  } catch (error) {
+    const code = error instanceof QueryFailedError ? (error.driverError as { code?: string }).code : undefined;
+    if (code === UNIQUE_VIOLATION)
+      throw new FairleadError('ALREADY_EXISTS', `a cluster named ${cluster.name} exists already`);
+    if (code === FOREIGN_KEY_VIOLATION) throw new FairleadError('NOT_FOUND', `there is no tenant ${cluster.tenantId}`);
+    throw error;
+  }
+}
+
+/** NOT_FOUND if the tenant has no cluster of that name. */
+export async function findClusterByName(
+  manager: EntityManager,
+  tenantId: string,
+  name: string,
+): Promise<StoredCluster> {
+  const row = await manager.findOneBy(ClusterRow, { tenantId, name });
+  if (!row) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
+  return row;
+}
+
+/** Reads a cluster and keeps it from changing until the transaction ends. */
+export function lockCluster(manager: EntityManager, id: string): Promise<StoredCluster | null> {
+  return manager.findOne(ClusterRow, { where: { id }, lock: { mode: 'pessimistic_write' } });
+}
+
+/** By name, beginning after `after`. */
+export function listClusters(
+  manager: EntityManager,
+  tenantId: string,
+  after: string,
+  limit: number,
+): Promise<StoredCluster[]> {
+  return manager.find(ClusterRow, { where: { tenantId, name: MoreThan(after) }, order: { name: 'ASC' }, take: limit });
+}
+
+/** Every cluster of every tenant. */
+export function allClusters(
+  manager: EntityManager,
+): Promise<Pick<StoredCluster, 'id' | 'tenantId' | 'name' | 'generation'>[]> {
+  return manager.find(ClusterRow, { select: { id: true, tenantId: true, name: true, generation: true } });
+}
+
+export async function markEnrolled(
+  manager: EntityManager,
+  id: string,
+  enrolment: Pick<StoredCluster, 'generation' | 'facts' | 'enrolledAt'>,
+): Promise<void> {
+  await manager.update(ClusterRow, { id }, enrolment);
+}
+
+/** With its tokens and links. */
+export async function deleteCluster(manager: EntityManager, id: string): Promise<void> {
+  await manager.delete(ClusterRow, { id });
+}

@@ -1,0 +1,107 @@
+import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('clusters')
+export class ClusterRow {
+  @PrimaryColumn({ type: 'uuid' })
+  id!: string;
+
+  @Column({ type: 'text', name: 'tenant_id' })
+  tenantId!: string;
+
+  @Column({ type: 'text' })
+  name!: string;
+
+  @Column({ type: 'jsonb' })
+  labels!: Record<string, string>;
+
+  @Column({ type: 'int' })
+  links!: number;
+
+  /** Counts enrolments. */
+  @Column({ type: 'int' })
+  generation!: number;
+
+  @Column({ type: 'jsonb', nullable: true })
+  facts!: { agentVersion: string; kubernetesVersion: string; platform: string } | null;
+
+  @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
+  createdAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'enrolled_at', nullable: true })
+  enrolledAt!: Date | null;
+}
+
+@Entity('bootstrap_tokens')
+export class BootstrapTokenRow {
+  @PrimaryColumn({ type: 'text' })
+  id!: string;
+
+  @Column({ type: 'text', name: 'tenant_id' })
+  tenantId!: string;
+
+  @Column({ type: 'uuid', name: 'cluster_id' })
+  clusterId!: string;
+
+  @Column({ type: 'text', name: 'secret_hash' })
+  secretHash!: string;
+
+  @Column({ type: 'timestamptz', name: 'expires_at' })
+  expiresAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'revoked_at', nullable: true })
+  revokedAt!: Date | null;
+
+  /** SHA-256 of the SubjectPublicKeyInfo that spent it, hex. */
+  @Column({ type: 'text', name: 'bound_spki_sha256', nullable: true })
+  boundSpkiSha256!: string | null;
+
+  @Column({ type: 'int', name: 'bound_generation', nullable: true })
+  boundGeneration!: number | null;
+}
+
+@Entity('import_links')
+export class ImportLinkRow {
+  @PrimaryColumn({ type: 'uuid' })
+  id!: string;
+
+  @Column({ type: 'text', name: 'tenant_id' })
+  tenantId!: string;
+
+  @Column({ type: 'uuid', name: 'cluster_id' })
+  clusterId!: string;
+
+  @Column({ type: 'text', name: 'code_hash' })
+  codeHash!: string;
+
+  @Column({ type: 'timestamptz', name: 'expires_at' })
+  expiresAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'redeemed_at', nullable: true })
+  redeemedAt!: Date | null;
+}
+
+@Entity('api_tokens')
+export class ApiTokenRow {
+  @PrimaryColumn({ type: 'uuid' })
+  id!: string;
+
+  @Column({ type: 'text', name: 'tenant_id' })
+  tenantId!: string;
+
+  /** Unique in its tenant. */
+  @Column({ type: 'text' })
+  name!: string;
+
+  @Column({ type: 'text', name: 'token_hash' })
+  tokenHash!: string;
+
+  /** Kubernetes user and groups that it stands for. */
+  @Column({ type: 'text', name: 'user_name' })
+  user!: string;
+
+  @Column({ type: 'text', array: true, name: 'group_names' })
+  groups!: string[];
+
+  @Column({ type: 'timestamptz', name: 'expires_at', nullable: true })
+  expiresAt!: Date | null;
+}

@@ -1,0 +1,70 @@
+import { DEFAULT_TENANT } from '@fairlead/contracts';
+import { OUTBOX_TABLE_V1 } from '@fairlead/events';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Forward only, in order. A released one is never changed. */
+class ClustersAndTokens1795200000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of [...TABLES_V1, ...OUTBOX_TABLE_V1]) await runner.query(statement);
+    await runner.query('insert into tenants (id) values ($1)', [DEFAULT_TENANT]);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+const TABLES_V1 = [
+  `create table tenants (
+    id text primary key,
+    created_at timestamptz not null default now()
+  )`,
+  `create table clusters (
+    id uuid primary key,
+    tenant_id text not null references tenants (id),
+    name text not null unique,
+    labels jsonb not null,
+    links int not null,
+    generation int not null,
+    facts jsonb,
+    created_at timestamptz not null default now(),
+    enrolled_at timestamptz
+  )`,
+  'create index clusters_of_tenant on clusters (tenant_id, name)',
+  `create table bootstrap_tokens (
+    id text primary key,
+    tenant_id text not null references tenants (id),
+    cluster_id uuid not null references clusters (id) on delete cascade,
+    secret_hash text not null,
+    created_at timestamptz not null default now(),
+    expires_at timestamptz not null,
+    revoked_at timestamptz,
+    bound_spki_sha256 text,
+    bound_generation int,
+    check ((bound_spki_sha256 is null) = (bound_generation is null))
+  )`,
+  'create index bootstrap_tokens_of_cluster on bootstrap_tokens (cluster_id)',
+  `create table import_links (
+    id uuid primary key,
+    tenant_id text not null references tenants (id),
+    cluster_id uuid not null references clusters (id) on delete cascade,
+    code_hash text not null unique,
+    created_at timestamptz not null default now(),
+    expires_at timestamptz not null,
+    redeemed_at timestamptz
+  )`,
+  'create index import_links_of_cluster on import_links (cluster_id)',
+  `create table api_tokens (
+    id uuid primary key,
+    tenant_id text not null references tenants (id),
+    name text not null,
+    token_hash text not null unique,
+    user_name text not null,
+    group_names text[] not null,
+    created_at timestamptz not null default now(),
+    expires_at timestamptz,
+    unique (tenant_id, name)
+  )`,
+];
+
+export const REGISTRATION_MIGRATIONS = [ClustersAndTokens1795200000000];

@@ -1,0 +1,87 @@
+import { IsNull, LessThan, MoreThan, type EntityManager } from 'typeorm';
+import { ApiTokenRow, BootstrapTokenRow, ImportLinkRow } from './entities.js';
+
+export type StoredBootstrapToken = Readonly<BootstrapTokenRow>;
+export type StoredImportLink = Readonly<ImportLinkRow>;
+export type StoredApiToken = Readonly<ApiTokenRow>;
+
+export async function insertBootstrapToken(
+  manager: EntityManager,
+  token: Pick<StoredBootstrapToken, 'id' | 'tenantId' | 'clusterId' | 'secretHash' | 'expiresAt'>,
+): Promise<void> {
+  await manager.insert(BootstrapTokenRow, token);
+}
+
+export function findBootstrapToken(manager: EntityManager, id: string): Promise<StoredBootstrapToken | null> {
+  return manager.findOneBy(BootstrapTokenRow, { id });
+}
+
+/** Reads a token and keeps it from changing until the transaction ends. */
+export function lockBootstrapToken(manager: EntityManager, id: string): Promise<StoredBootstrapToken | null> {
+  return manager.findOne(BootstrapTokenRow, { where: { id }, lock: { mode: 'pessimistic_write' } });
+}
+
+export async function bindBootstrapToken(
+  manager: EntityManager,
+  id: string,
+  spkiSha256: string,
+  generation: number,
+): Promise<void> {
+  await manager.update(BootstrapTokenRow, { id }, { boundSpkiSha256: spkiSha256, boundGeneration: generation });
+}
+
+/** Revokes the tokens of a cluster that nobody has used, and returns their ids. */
+export async function revokeUnusedTokens(manager: EntityManager, clusterId: string, now: Date): Promise<string[]> {
+  const unused = { clusterId, boundGeneration: IsNull(), revokedAt: IsNull(), expiresAt: MoreThan(now) };
+  const rows = await manager.find(BootstrapTokenRow, { where: unused, lock: { mode: 'pessimistic_write' } });
+  for (const { id } of rows) await manager.update(BootstrapTokenRow, { id }, { revokedAt: now });
+  return rows.map(({ id }) => id);
+}
+
+export async function insertImportLink(
+  manager: EntityManager,
+  link: Pick<StoredImportLink, 'id' | 'tenantId' | 'clusterId' | 'codeHash' | 'expiresAt'>,
+): Promise<void> {
+  await manager.insert(ImportLinkRow, link);
+}
+
+/** Deletes a cluster's links that expired before the given time. */
+export async function deleteOldLinks(manager: EntityManager, clusterId: string, before: Date): Promise<void> {
+  await manager.delete(ImportLinkRow, { clusterId, expiresAt: LessThan(before) });
+}
+
+export function findImportLink(manager: EntityManager, codeHash: string): Promise<StoredImportLink | null> {
+  return manager.findOneBy(ImportLinkRow, { codeHash });
+}
+
+export function lockImportLink(manager: EntityManager, id: string): Promise<StoredImportLink | null> {
+  return manager.findOne(ImportLinkRow, { where: { id }, lock: { mode: 'pessimistic_write' } });
+}
+
+export async function markRedeemed(manager: EntityManager, id: string, now: Date): Promise<void> {
+  await manager.update(ImportLinkRow, { id }, { redeemedAt: now });
+}
+
+export function findApiTokenByHash(manager: EntityManager, tokenHash: string): Promise<StoredApiToken | null> {
+  return manager.findOneBy(ApiTokenRow, { tokenHash });
+}
+
+export function findApiTokenByName(
+  manager: EntityManager,
+  tenantId: string,
+  name: string,
+): Promise<StoredApiToken | null> {
+  return manager.findOne(ApiTokenRow, { where: { tenantId, name }, lock: { mode: 'pessimistic_write' } });
+}
+
+export function allApiTokens(manager: EntityManager): Promise<StoredApiToken[]> {
+  return manager.find(ApiTokenRow);
+}
+
+export async function insertApiToken(manager: EntityManager, token: StoredApiToken): Promise<void> {
+  await manager.insert(ApiTokenRow, token);
+}
+
+export async function deleteApiToken(manager: EntityManager, id: string): Promise<void> {
+  await manager.delete(ApiTokenRow, { id });
+}
