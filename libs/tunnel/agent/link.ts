@@ -10,6 +10,8 @@ import { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';
 export interface LinkOptions extends AcceptorOptions {
   readonly connection: GatewayConnection;
   readonly agentInstance: string;
+  /** Which of this process's links, from 0. */
+  readonly slot: number;
   readonly facts: AgentFacts;
   readonly logger: Logger;
 }
@@ -115,11 +117,18 @@ export class Link {
 }
 
 /** Our side of Control: Hello, and then nothing until the link ends. */
-async function* hello({ agentInstance, clusterId, facts, connection }: LinkOptions): AsyncGenerator<ControlRequest> {
+async function* hello({
+  agentInstance,
+  clusterId,
+  slot,
+  facts,
+  connection,
+}: LinkOptions): AsyncGenerator<ControlRequest> {
   const value = {
     $typeName: 'fairlead.link.v1.Hello' as const,
     agentInstance,
     clusterId,
+    link: slot,
     protocolVersion: PROTOCOL_VERSION,
     maxTunnels: LIMITS.tunnelsPerLink,
     facts: { $typeName: 'fairlead.link.v1.Facts' as const, ...facts },

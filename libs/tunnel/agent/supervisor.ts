@@ -35,6 +35,17 @@ const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 /** Dials that may reach an already linked replica before the agent calls itself degraded. */
 const SAME_REPLICA_DIALS = 6;
 
+/** One of the links to keep. */
+interface SlotContext {
+  readonly slot: number;
+  readonly signal: AbortSignal;
+  /** Resolves when the signal is aborted; one promise for all waits, so that they leave no listeners behind. */
+  readonly aborted: Promise<null>;
+}
+
+type Lived = { readonly kind: 'lived' | 'same-replica' } | { readonly kind: 'drained'; readonly link: Link };
+type LinkOutcome = Lived['kind'] | 'failed' | 'refused';
+
 /** Keeps an agent linked to as many distinct replicas as asked for, for as long as it lives. */
 export class LinkSupervisor {
   readonly #options: SupervisorOptions;
@@ -53,7 +64,11 @@ export class LinkSupervisor {
 
   /** Runs until the signal; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const slots = Array.from({ length: this.#options.links }, () => this.#keepOne(signal));
+    const aborted = new Promise<null>((resolve) => {
+      if (signal.aborted) resolve(null);
+      else signal.addEventListener('abort', () => resolve(null), { once: true });
+    });
+    const slots = Array.from({ length: this.#options.links }, (_, slot) => this.#keepOne({ slot, signal, aborted }));
     await Promise.all([...slots, this.#renewInTime(signal)]);
   }
 
@@ -63,63 +78,71 @@ export class LinkSupervisor {
     return [{ name: 'links', ok: this.#links.size > 0, detail }];
   }
 
-  async #keepOne(signal: AbortSignal): Promise<void> {
+  async #keepOne(context: SlotContext): Promise<void> {
+    const { signal } = context;
     let sameReplica = 0;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
-      const outcome = await this.#linkOnce(attempt, signal);
+      const outcome = await this.#linkOnce(context, attempt);
       if (signal.aborted) return;
-      if (outcome.kind === 'lived') attempt = -1;
-      sameReplica = outcome.kind === 'same-replica' ? sameReplica + 1 : 0;
+      if (outcome === 'lived' || outcome === 'drained') attempt = -1;
+      sameReplica = outcome === 'same-replica' ? sameReplica + 1 : 0;
       this.#degraded = sameReplica >= SAME_REPLICA_DIALS;
-      const waitMs =
-        outcome.kind === 'refused' || this.#degraded
-          ? SLOW_RETRY_MS * (0.5 + Math.random())
-          : fullJitterMs(attempt + 1, RETRY);
+      // Leaving a replica that drains is make-before-break: the next link is made at once, the old one still serves.
+      if (outcome === 'drained') continue;
+      const slow = outcome === 'refused' || this.#degraded;
+      const waitMs = slow ? SLOW_RETRY_MS * (0.5 + Math.random()) : fullJitterMs(attempt + 1, RETRY);
       await this.#clock.sleep(waitMs, signal).catch(() => undefined);
     }
   }
 
-  async #linkOnce(
-    attempt: number,
-    signal: AbortSignal,
-  ): Promise<{ kind: 'lived' | 'failed' | 'refused' | 'same-replica' }> {
-    const { logger } = this.#options;
+  async #linkOnce(context: SlotContext, attempt: number): Promise<LinkOutcome> {
     const endpoint = this.#pickEndpoint();
     const name = `${endpoint.host}:${endpoint.port}`;
-    this.#dialling.set(name, (this.#dialling.get(name) ?? 0) + 1);
+    using resources = new DisposableStack();
+    resources.defer(this.#occupy(name));
     try {
-      using connection = await this.#dial(endpoint, signal);
-      let drained = (): void => undefined;
-      const drain = new Promise<void>((resolve) => (drained = resolve));
-      const link = await this.#establish(connection, () => drained());
-      const { gatewayInstance, gatewayId } = link.welcome;
-      if (this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
-      this.#links.set(gatewayInstance, link);
-      logger.info('link.established', { gateway: gatewayId, endpoint: name, links: this.#links.size });
-      const cause = await Promise.race([link.ended, drain.then(() => null), aborted(signal)]);
-      this.#links.delete(gatewayInstance);
-      if (cause)
-        logger.warn('link.lost', { gateway: gatewayId, endpoint: name, code: cause.code, reason: cause.message });
-      else await this.#leaveGently(link, gatewayId, signal);
-      return { kind: 'lived' };
+      const connection = resources.use(await this.#dial(endpoint, context.signal));
+      const outcome = await this.#live(connection, context, name);
+      if (outcome.kind === 'drained') void this.#finish(outcome.link, context, resources.move());
+      return outcome.kind;
     } catch (error) {
-      return { kind: this.#logFailure(name, attempt, toFairleadError(error)) };
-    } finally {
-      this.#dialling.set(name, (this.#dialling.get(name) ?? 1) - 1);
+      return this.#logFailure(name, attempt, toFairleadError(error));
     }
   }
 
-  /** A replica that drains is left only when its tunnels are done; meanwhile another slot-filling dial has begun. */
-  async #leaveGently(link: Link, gatewayId: string, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    this.#options.logger.info('link.draining', { gateway: gatewayId });
-    const replacement = this.#linkOnce(0, signal);
-    while (link.inUse > 0 && !signal.aborted) {
-      const over = await Promise.race([link.ended.then(() => true), this.#clock.sleep(100).then(() => false)]);
-      if (over) break;
+  /** Counts an endpoint as used, until the returned function is called. */
+  #occupy(endpoint: string): () => void {
+    this.#dialling.set(endpoint, (this.#dialling.get(endpoint) ?? 0) + 1);
+    return () => void this.#dialling.set(endpoint, (this.#dialling.get(endpoint) ?? 1) - 1);
+  }
+
+  /** From Hello until the link ends, its replica drains, or we stop. */
+  async #live(connection: GatewayConnection, context: SlotContext, endpoint: string): Promise<Lived> {
+    const { logger } = this.#options;
+    const drain = Promise.withResolvers<null>();
+    const link = await this.#establish(connection, context.slot, () => drain.resolve(null));
+    const { gatewayInstance, gatewayId } = link.welcome;
+    if (this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
+    this.#links.set(gatewayInstance, link);
+    logger.info('link.established', { gateway: gatewayId, endpoint, links: this.#links.size });
+    const cause = await Promise.race([link.ended, drain.promise, context.aborted]);
+    this.#links.delete(gatewayInstance);
+    if (context.signal.aborted) return { kind: 'lived' };
+    if (cause === null) {
+      logger.info('link.draining', { gateway: gatewayId, endpoint });
+      return { kind: 'drained', link };
     }
-    link.close();
-    await replacement;
+    logger.warn('link.lost', { gateway: gatewayId, endpoint, code: cause.code, reason: cause.message });
+    return { kind: 'lived' };
+  }
+
+  /** Lets a draining link finish the tunnels it has. */
+  async #finish(link: Link, { signal }: SlotContext, resources: DisposableStack): Promise<void> {
+    const over = link.ended.then(() => true);
+    while (link.inUse > 0 && !signal.aborted) {
+      if (await Promise.race([over, this.#clock.sleep(100).then(() => false)])) break;
+    }
+    resources.dispose();
   }
 
   #logFailure(endpoint: string, attempt: number, failure: FairleadError): 'failed' | 'refused' {
@@ -149,11 +172,11 @@ export class LinkSupervisor {
     });
   }
 
-  #establish(connection: GatewayConnection, onDrain: () => void): Promise<Link> {
+  #establish(connection: GatewayConnection, slot: number, onDrain: () => void): Promise<Link> {
     const { clusterId, generation } = this.#identity;
     const { facts, kubeApi, logger } = this.#options;
     return Link.establish(
-      { connection, agentInstance: this.#agentInstance, facts, kubeApi, logger, clusterId, generation },
+      { connection, agentInstance: this.#agentInstance, slot, facts, kubeApi, logger, clusterId, generation },
       onDrain,
     );
   }
@@ -189,11 +212,4 @@ export class LinkSupervisor {
 
 function leafOf(identity: AgentIdentity): X509Certificate {
   return new X509Certificate(identity.chainPem[0] ?? '');
-}
-
-function aborted(signal: AbortSignal): Promise<null> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(null);
-    else signal.addEventListener('abort', () => resolve(null), { once: true });
-  });
 }

@@ -14,6 +14,8 @@ export interface SessionFacts {
   readonly clusterId: string;
   readonly generation: number;
   readonly agentInstance: string;
+  /** Which of that process's links. */
+  readonly link: number;
   readonly remoteAddress: string;
   readonly connectedAtMs: number;
 }

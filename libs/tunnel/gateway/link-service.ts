@@ -157,6 +157,7 @@ function admit(
       clusterId: cluster.clusterId,
       generation,
       agentInstance: hello.agentInstance.slice(0, 64),
+      link: hello.link,
       remoteAddress: agent.address,
       connectedAtMs: Date.now(),
     },

@@ -15,13 +15,14 @@ export class SessionRegistry {
   }
 
   /**
-   * Adds a session. It replaces what can only be a leftover: an older link of the same agent process, and any link of a
+   * Adds a session. It replaces what can only be a leftover: the same link of the same agent process, and any link of a
    * lower generation, which this enrolment fences.
    */
   add(session: AgentSession): void {
-    const { clusterId, generation, agentInstance } = session.facts;
+    const { clusterId, generation, agentInstance, link } = session.facts;
     for (const other of this.of(clusterId)) {
-      if (other.facts.generation < generation || other.facts.agentInstance === agentInstance) this.remove(other);
+      const leftover = other.facts.agentInstance === agentInstance && other.facts.link === link;
+      if (leftover || other.facts.generation < generation) this.remove(other);
     }
     this.#byHttp2.set(session.http2, session);
     const sessions = this.#byCluster.get(clusterId) ?? new Set();
