@@ -42,6 +42,21 @@ it('never remembers a no', async () => {
   await expect(authenticator.authenticate(header, '192.0.2.1')).resolves.toEqual(principal);
 });
 
+it('lets a token that was good pass an address that keeps failing', async () => {
+  await authenticator.authenticate(header, '192.0.2.1');
+  for (let index = 0; index < 3; index += 1) {
+    await expect(authenticator.authenticate('Bearer', '192.0.2.1')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  }
+  now = 11_000;
+  for (let index = 0; index < 20; index += 1) {
+    await expect(authenticator.authenticate('x', '192.0.2.1')).rejects.toBeInstanceOf(FairleadError);
+  }
+  await expect(authenticator.authenticate(header, '192.0.2.1')).resolves.toEqual(principal);
+  const other = 'Bearer another-token-of-some-length';
+  await expect(authenticator.authenticate(other, '192.0.2.1')).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  expect(asked).toHaveLength(2);
+});
+
 it('takes silence of registration for unavailable, not for a failed attempt', async () => {
   answer = () => {
     throw new FairleadError('DEADLINE_EXCEEDED', 'registration did not answer');

@@ -15,7 +15,7 @@ interface Cached {
 
 /**
  * Whose token is it? Asks registration, and remembers a yes for ten seconds; a no is never remembered. An address that
- * keeps failing has to wait, before anything is asked.
+ * keeps failing has to wait with tokens that were never good, before anything is asked.
  */
 export class Authenticator {
   readonly #cache = new Map<string, Cached>();
@@ -32,7 +32,7 @@ export class Authenticator {
       const tokenHash = hashOf(header);
       return this.#remembered(tokenHash) ?? (await this.#ask(tokenHash, address));
     } catch (error) {
-      if (error instanceof FairleadError && error.code === 'UNAUTHENTICATED') this.failures.take(address);
+      if (isUnauthenticated(error)) this.failures.take(address);
       throw error;
     }
   }
@@ -43,14 +43,29 @@ export class Authenticator {
   }
 
   async #ask(tokenHash: string, address: string): Promise<Principal> {
-    this.failures.check(address);
-    const principal = await this.backend.read(registrationRpc.authenticate, NO_TENANT, { tokenHash });
+    // A token that was good before is let through: behind a load balancer, all clients have one address, and whoever
+    // guesses there must not lock out the others.
+    if (!this.#cache.has(tokenHash)) this.failures.check(address);
+    try {
+      const principal = await this.backend.read(registrationRpc.authenticate, NO_TENANT, { tokenHash });
+      this.#remember(tokenHash, principal);
+      return principal;
+    } catch (error) {
+      if (isUnauthenticated(error)) this.#cache.delete(tokenHash);
+      throw error;
+    }
+  }
+
+  #remember(tokenHash: string, principal: Principal): void {
     this.#cache.delete(tokenHash);
     this.#cache.set(tokenHash, { principal, untilMs: this.nowMs() + CACHE_MS });
     const [oldest] = this.#cache.keys();
     if (oldest !== undefined && this.#cache.size > MAX_CACHED) this.#cache.delete(oldest);
-    return principal;
   }
+}
+
+function isUnauthenticated(error: unknown): boolean {
+  return error instanceof FairleadError && error.code === 'UNAUTHENTICATED';
 }
 
 /** SHA-256 of the bearer token, base64: the token itself goes no further than this. */
