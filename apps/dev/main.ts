@@ -4,6 +4,7 @@ import { messageOf } from '@fairlead/errors';
 import { PortInUseError, StackError, prepareCredentials, startStack, type Stack } from '@fairlead/stack';
 import { USAGE, loadConfig, type Config } from './config.js';
 import { painter } from './screen/colours.js';
+import { parseLogLine } from './screen/log-line.js';
 import { readyScreen } from './screen/ready-screen.js';
 import { Reporter } from './screen/reporter.js';
 import { terminalOn } from './screen/terminal.js';
@@ -105,5 +106,5 @@ function explain(error: unknown): string {
     return `${error.message}: end what listens there, or choose other ports with --port-base (npm start -- --port-base 17000)`;
   }
   if (!(error instanceof StackError)) return error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return [error.message, ...error.tail.map((line) => `  ${line}`)].join('\n');
+  return [error.message, ...error.tail.map((line) => `  ${parseLogLine(line).text}`)].join('\n');
 }

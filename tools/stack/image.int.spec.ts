@@ -34,7 +34,7 @@ describe.each(['agent', 'gateway', 'api', 'keys', 'registration'])('the files of
     'are all that it needs: it gets as far as its configuration, as a user without rights',
     async () => {
       const tree = await assemble(app);
-      const [program = '', ...args] = [...asNobody, process.execPath, join(tree, 'apps', app, 'dist', 'main.js')];
+      const [program, ...args] = [...asNobody, process.execPath, join(tree, 'apps', app, 'dist', 'main.js')];
       const output = await runCommand(program, args, { env: { PATH: env['PATH'] ?? '' }, cwd: '/' });
       expect(output.stderr).toContain('the configuration is not valid');
       expect(output.code).not.toBe(0);

@@ -58,7 +58,7 @@ export interface AgentOptions {
   readonly clusterName: string;
   /** Default 1. */
   readonly links?: number;
-  /** The cluster that the agent is in: its import manifest is applied there. Default: the demo's. */
+  /** The cluster that the agent is in: its import manifest is applied there. One agent a cluster; only the demo has a default. */
   readonly kube?: KubeInfo;
   /** On top of what the import manifest says. */
   readonly env?: Readonly<Record<string, string>>;

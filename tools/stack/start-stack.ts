@@ -170,8 +170,9 @@ function stackOf({ state, group, ports, options, access, agents, demo, kubectl }
     cli: (args, cliOptions) => runCli(state, args, cliOptions),
     kubectl: (args, kubectlOptions) => runKubectl(kubectl, access.kubeconfigPath, args, kubectlOptions),
     async startAgent(wanted) {
-      const kube = wanted.kube ?? ('kubeInfo' in demo ? demo.kubeInfo : undefined);
-      if (!kube) throw new StackError('an agent needs a Kubernetes cluster, and there is no demo cluster');
+      const kube =
+        wanted.kube ?? ('kubeInfo' in demo && wanted.clusterName === demo.clusterName ? demo.kubeInfo : null);
+      if (!kube) throw new StackError(`the agent of ${wanted.clusterName} needs a Kubernetes cluster of its own`);
       return agents.start({ ...wanted, kube });
     },
     stop,

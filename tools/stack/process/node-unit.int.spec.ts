@@ -51,7 +51,7 @@ it('tells the last words of a process that crashed before it was ready', async (
   await using scratch = await scratchDir();
   const unit = await unitOf(scratch, `console.error('no such database'); process.exit(3);`, await freePort());
   await expect(unit.start(signal)).rejects.toMatchObject({
-    message: 'thing ended (code 3) before it was ready',
+    message: `thing ended (code 3) before it was ready; its log is ${scratch.file('thing.log')}`,
     tail: ['no such database'],
   });
 });

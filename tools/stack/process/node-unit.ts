@@ -44,7 +44,8 @@ export function nodeUnit(options: NodeUnitOptions): Unit {
         return run;
       } catch (error) {
         await run.stop();
-        throw error instanceof StackError ? new StackError(error.message, { cause: error, tail: file.tail() }) : error;
+        if (!(error instanceof StackError)) throw error;
+        throw new StackError(`${error.message}; its log is ${logPath}`, { cause: error, tail: file.tail() });
       }
     },
   };

@@ -1,0 +1,102 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { startStack, type Stack, type StackEvent } from './index.js';
+
+const Shown = z.object({ id: z.uuid(), generation: z.int(), presence: z.object({ replicas: z.array(z.string()) }) });
+const linux = process.platform === 'linux';
+
+let scratch: ScratchDir;
+let stack: Stack;
+const events: StackEvent[] = [];
+
+const boot = (): Promise<Stack> =>
+  startStack({ stateDir: scratch.file('state'), basePort: 0, log: (event) => events.push(event) });
+
+async function demoCluster(): Promise<z.infer<typeof Shown>> {
+  const { stdout } = await stack.cli(['cluster', 'show', 'demo', '-o', 'json']);
+  return Shown.parse(JSON.parse(stdout));
+}
+
+const getNamespaces = (context: string): Promise<unknown> =>
+  stack.kubectl(['get', 'namespaces', '-o', 'name'], { context, timeoutMs: 20_000 });
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  stack = await boot();
+});
+afterAll(async () => {
+  await stack.stop();
+  await scratch[Symbol.asyncDispose]();
+});
+
+describe('a stack', () => {
+  it.each(['demo@gateway-a', 'demo@gateway-b'])('reaches the demo cluster through %s', async (context) => {
+    expect(await getNamespaces(context)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('namespace/fairlead-system') as string,
+    });
+  });
+
+  it('has its agent at one of the gateways only', async () => {
+    await eventually(async () => expect((await demoCluster()).presence.replicas).toHaveLength(1));
+  });
+
+  it('refuses a second run in its state directory', async () => {
+    await expect(boot()).rejects.toThrow(/another run \(process \d+\) uses/);
+  });
+
+  it.runIf(linux)('keeps secrets out of arguments and environments', () => {
+    const folder = join(stack.stateDir, 'secrets');
+    const secrets = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8').trim());
+    expect(secrets.length).toBeGreaterThan(8);
+    for (const { pid } of stack.processes) {
+      for (const file of ['cmdline', 'environ']) {
+        const text = readFileSync(`/proc/${pid}/${file}`, 'latin1');
+        for (const secret of secrets) expect(text).not.toContain(secret);
+      }
+    }
+  });
+
+  it('starts again what was killed', async () => {
+    const agent = stack.process('agent-demo');
+    const before = agent.pid;
+    agent.kill('SIGKILL');
+    await eventually(() => expect(agent.pid).toSatisfy((pid) => pid !== undefined && pid !== before), {
+      timeoutMs: 30_000,
+    });
+    await eventually(async () => expect(await getNamespaces('demo@gateway-a')).toMatchObject({ code: 0 }));
+    expect(events).toContainEqual(expect.objectContaining({ kind: 'died', process: 'agent-demo', how: 'SIGKILL' }));
+  });
+
+  it('ends everything, and is the same after a restart', async () => {
+    const cluster = await demoCluster();
+    const pids = stack.processes.flatMap(({ pid }) => pid ?? []);
+    expect(pids).toHaveLength(stack.processes.length);
+    await stack.stop();
+    expect(pids.filter(isAlive)).toEqual([]);
+    stack = await boot();
+    expect(await demoCluster()).toMatchObject({ id: cluster.id, generation: cluster.generation });
+    expect(await getNamespaces('demo@gateway-b')).toMatchObject({ code: 0 });
+  });
+});
+
+describe('a stack that cannot start', () => {
+  it('names the port that is taken, and leaves nothing running', async () => {
+    await using other = await scratchDir();
+    const basePort = Number(new URL(stack.api.url).port) - 70;
+    const starting = startStack({ stateDir: other.file('state'), basePort, demo: false });
+    await expect(starting).rejects.toThrow(/port \d+ of 127.0.0.1 is in use, and the admin API needs it/);
+  });
+});
