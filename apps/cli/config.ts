@@ -8,7 +8,17 @@ const Environment = z.object({
   XDG_CONFIG_HOME: z.string().optional(),
   KUBECONFIG: z.string().optional(),
   NO_COLOR: z.string().optional(),
+  HTTPS_PROXY: z.string().optional(),
+  https_proxy: z.string().optional(),
+  NO_PROXY: z.string().optional(),
+  no_proxy: z.string().optional(),
 });
+
+export interface ProxyConfig {
+  readonly url: string;
+  /** Hosts that are reached without it, separated by commas. */
+  readonly except: string;
+}
 
 export interface CliConfig {
   /** Where the login is kept, absolute. */
@@ -18,11 +28,14 @@ export interface CliConfig {
   /** Kubeconfig files that belong to the user: never written. */
   readonly ownKubeconfigs: readonly string[];
   readonly noColor: boolean;
+  /** Forward proxy on the way to the API, if any. */
+  readonly proxy: ProxyConfig | undefined;
 }
 
 /** The environment as far as the command looks at it. */
 export function readConfig(env: NodeJS.ProcessEnv, userHome: string = homedir()): CliConfig {
-  const { FAIRLEAD_HOME, XDG_CONFIG_HOME, KUBECONFIG, NO_COLOR } = loadConfig(Environment, env);
+  const { FAIRLEAD_HOME, XDG_CONFIG_HOME, KUBECONFIG, NO_COLOR, ...proxies } = loadConfig(Environment, env);
+  const proxy = proxies.https_proxy ?? proxies.HTTPS_PROXY;
   const explicitHome = FAIRLEAD_HOME === undefined ? undefined : resolve(FAIRLEAD_HOME);
   const own = [join(userHome, '.kube', 'config'), ...(KUBECONFIG ?? '').split(delimiter).filter((path) => path !== '')];
   return {
@@ -30,5 +43,12 @@ export function readConfig(env: NodeJS.ProcessEnv, userHome: string = homedir())
     explicitHome,
     ownKubeconfigs: own.map((path) => resolve(path)),
     noColor: NO_COLOR !== undefined,
+    proxy:
+      proxy === undefined ? undefined : { url: withScheme(proxy), except: proxies.no_proxy ?? proxies.NO_PROXY ?? '' },
   };
+}
+
+/** curl and others take `host:port` too. */
+function withScheme(proxy: string): string {
+  return /^[a-z]+:\/\//i.test(proxy) ? proxy : `http://${proxy}`;
 }

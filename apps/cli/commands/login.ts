@@ -53,7 +53,7 @@ async function login(io: Io, options: LoginOptions): Promise<void> {
   const server = serverUrl(options.server);
   const certificateAuthority = options.caFile === undefined ? undefined : await readRoots(options.caFile);
   const token = await readToken(io, options.tokenFile);
-  await using api = await connect({ server, token, certificateAuthority });
+  await using api = await connect(io, { server, token, certificateAuthority });
   const { user } = await api.ask(Whoami, '/v1/whoami');
   await saveLogin(io.config.home, {
     version: 1,

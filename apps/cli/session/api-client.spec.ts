@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
+import { connect as connectTcp, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { FairleadError } from '@fairlead/errors';
 import { testAuthority, type TestAuthority, type TestCertificate } from '@fairlead/testing';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -112,6 +112,32 @@ describe('each way a connection fails has words of its own', () => {
   it('a connection that breaks off', async () => {
     const port = await serve(valid, (request) => request.socket.destroy());
     expect(await told(port)).toMatchObject({ message: expect.stringContaining('broke off') as string });
+  });
+});
+
+describe('a forward proxy', () => {
+  it('is crossed with CONNECT, and left out where it should be', async () => {
+    const seen: string[] = [];
+    const tunnel = createHttp();
+    tunnel.on('connect', (request, client: Socket) => {
+      seen.push(request.url ?? '');
+      const upstream = connectTcp(Number(request.url?.split(':')[1]), '127.0.0.1', () => {
+        client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        upstream.pipe(client).pipe(upstream);
+      });
+    });
+    const [port, proxyPort] = [await serve(valid, ok), await listen(tunnel)];
+    const target = {
+      server: `https://127.0.0.1:${port}`,
+      token: 'x',
+      certificateAuthority: authority.root.certificatePem,
+    };
+    const url = `http://127.0.0.1:${proxyPort}`;
+    for (const except of ['', '127.0.0.1']) {
+      await using api = apiClient({ ...target, proxy: { url, except } });
+      await expect(api.ask(z.object({}), '/')).resolves.toEqual({});
+    }
+    expect(seen).toEqual([`127.0.0.1:${port}`]);
   });
 });
 

@@ -1,7 +1,8 @@
 import { getCACertificates } from 'node:tls';
 import { FairleadError, isErrorCode, type ErrorCode } from '@fairlead/errors';
-import { Agent, request, type Dispatcher } from 'undici';
+import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
+import type { ProxyConfig } from '../config.js';
 import { failure } from '../failure.js';
 import { explainConnection } from './explain-connection.js';
 
@@ -13,6 +14,7 @@ export interface Target {
   readonly server: string;
   readonly token: string;
   readonly certificateAuthority?: string | undefined;
+  readonly proxy?: ProxyConfig | undefined;
   /** For a whole request; default 20,000. */
   readonly deadlineMs?: number;
 }
@@ -42,11 +44,7 @@ const Problem = z.object({
 
 /** A client for one server; every request has a deadline, and no redirect is followed. */
 export function apiClient(target: Target): ApiClient {
-  const ca = target.certificateAuthority ?? [...getCACertificates('default'), ...getCACertificates('system')];
-  const agent = new Agent({
-    connect: { ca, timeout: CONNECT_TIMEOUT_MS, minVersion: 'TLSv1.3' },
-    maxResponseSize: MAX_ANSWER_BYTES,
-  });
+  const agent = dispatcherFor(target);
   const text = (path: string, options?: Ask): Promise<string> => send(target, agent, path, options);
   return {
     text,
@@ -57,6 +55,14 @@ export function apiClient(target: Target): ApiClient {
     },
     [Symbol.asyncDispose]: () => agent.destroy(),
   };
+}
+
+function dispatcherFor({ certificateAuthority, proxy }: Target): Dispatcher {
+  const ca = certificateAuthority ?? [...getCACertificates('default'), ...getCACertificates('system')];
+  const connect = { ca, timeout: CONNECT_TIMEOUT_MS, minVersion: 'TLSv1.3' as const };
+  const options = { connect, maxResponseSize: MAX_ANSWER_BYTES };
+  if (!proxy) return new Agent(options);
+  return new EnvHttpProxyAgent({ ...options, httpsProxy: proxy.url, noProxy: proxy.except, requestTls: connect });
 }
 
 async function send(target: Target, dispatcher: Dispatcher, path: string, options: Ask = {}): Promise<string> {
