@@ -137,6 +137,6 @@ function answerFailure(outgoing: ServerResponse, failure: FairleadError, traceId
     outgoing.destroy();
     return;
   }
-  const { httpStatus, body } = toKubeStatus(failure, 'agent', traceId);
-  outgoing.writeHead(httpStatus, { 'content-type': 'application/json', 'audit-id': traceId }).end(body);
+  const { httpStatus, body, warning } = toKubeStatus(failure, 'agent', traceId);
+  outgoing.writeHead(httpStatus, { 'content-type': 'application/json', 'audit-id': traceId, warning }).end(body);
 }

@@ -22,11 +22,16 @@ export interface KubeStatus {
   readonly httpStatus: number;
   readonly retryAfterSeconds: number | null;
   readonly body: string;
+  /** A Warning header (299). */
+  readonly warning: string;
 }
 
 /**
  * An error as a Kubernetes Status, so that kubectl prints one clear line. `Retry-After` makes client-go repeat the
  * request whatever its verb, so it is set only where the request provably was not delivered.
+ *
+ * Discovery, which is kubectl's first request, drops the Status and prints a sentence of its own. Warnings it prints, so
+ * the message goes there too.
  */
 export function toKubeStatus(error: FairleadError, hop: Hop, traceId: string): KubeStatus {
   const { http, retryable } = error.kind;
@@ -36,15 +41,26 @@ export function toKubeStatus(error: FairleadError, hop: Hop, traceId: string): K
     { reason: 'FairleadHop', message: hop },
     { reason: 'FairleadTraceId', message: traceId },
   ];
+  const message = `fairlead ${hop}: ${error.message} (trace ${traceId})`;
   const body = {
     kind: 'Status',
     apiVersion: 'v1',
     metadata: {},
     status: 'Failure',
-    message: `fairlead ${hop}: ${error.message} (trace ${traceId})`,
+    message,
     reason,
     code: http,
     details: { causes, ...(retryable ? { retryAfterSeconds: 1 } : {}) },
   };
-  return { httpStatus: http, retryAfterSeconds: retryable ? 1 : null, body: `${JSON.stringify(body)}\n` };
+  return {
+    httpStatus: http,
+    retryAfterSeconds: retryable ? 1 : null,
+    body: `${JSON.stringify(body)}\n`,
+    warning: `299 fairlead "${quotable(message)}"`,
+  };
+}
+
+/** As the inside of a quoted string of a header: visible ASCII, quotes and backslashes escaped. */
+function quotable(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, String.raw`\$&`);
 }

@@ -102,10 +102,11 @@ function answerFailure(outgoing: DoorResponse, failure: FairleadError, hop: Hop,
     outgoing.destroy();
     return;
   }
-  const { httpStatus, retryAfterSeconds, body } = toKubeStatus(failure, hop, traceId);
+  const { httpStatus, retryAfterSeconds, body, warning } = toKubeStatus(failure, hop, traceId);
   outgoing.statusCode = httpStatus;
   outgoing.setHeader('content-type', 'application/json');
   outgoing.setHeader('audit-id', traceId);
+  outgoing.setHeader('warning', warning);
   if (retryAfterSeconds !== null) outgoing.setHeader('retry-after', String(retryAfterSeconds));
   if (httpStatus === 401) outgoing.setHeader('www-authenticate', 'Bearer realm="fairlead"');
   outgoing.end(body);

@@ -1,0 +1,34 @@
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kubectl, sessionsOf, startTestStack, type TestStack } from '../support/test-stack.js';
+
+let running: TestStack;
+
+beforeAll(async () => {
+  running = await startTestStack({ links: 2 });
+  await eventually(async () => {
+    for (const { healthUrl } of running.stack.gateways) expect(await sessionsOf(healthUrl)).toBe(1);
+  });
+});
+afterAll(() => running?.[Symbol.asyncDispose]());
+
+describe('with two links', () => {
+  it('the very next request works when a replica is killed, whichever it is', async () => {
+    const { stack } = running;
+    for (const [victim, survivor] of [
+      ['gateway-a', 'gateway-b'],
+      ['gateway-b', 'gateway-a'],
+    ] as const) {
+      stack.process(victim).kill('SIGKILL');
+      await stack.process(victim).exited;
+      expect(await kubectl(stack, survivor, ['get', 'ns'])).toContain('default');
+      await stack.process(victim).restart();
+      await eventually(
+        async () => {
+          for (const { healthUrl } of stack.gateways) expect(await sessionsOf(healthUrl)).toBe(1);
+        },
+        { timeoutMs: 60_000 },
+      );
+    }
+  });
+});

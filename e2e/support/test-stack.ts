@@ -1,0 +1,91 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startStack, type Stack, type StackOptions } from '@fairlead/stack';
+
+export interface TestStack extends AsyncDisposable {
+  readonly stack: Stack;
+}
+
+/**
+ * A whole installation of its own, on free ports, in a scratch folder. Nothing is restarted by itself, so that a test
+ * sees what it killed stay dead.
+ */
+export async function startTestStack(options: Partial<StackOptions> = {}): Promise<TestStack> {
+  const stateDir = await scratchStateDir();
+  const stack = await startStack({
+    stateDir,
+    basePort: 0,
+    restart: false,
+    leaseSeconds: 3,
+    log: (event) => {
+      if (event.kind === 'died') console.error(`${event.process} died: ${event.how}`);
+    },
+    ...options,
+  });
+  return {
+    stack,
+    [Symbol.asyncDispose]: async () => {
+      await stack.stop();
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Other users must be able to pass through: Postgres and the agent run without our rights. */
+export async function scratchStateDir(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'fairlead-e2e-'));
+  await chmod(dir, 0o755);
+  return dir;
+}
+
+/** Name of the gateway that holds the demo's link, and of the one that does not. */
+export async function whoHoldsTheLink(stack: Stack): Promise<{ holder: string; other: string }> {
+  const held = await Promise.all(
+    stack.gateways.map(async ({ name, healthUrl }) => ({ name, sessions: await sessionsOf(healthUrl) })),
+  );
+  const holder = held.find(({ sessions }) => sessions > 0)?.name;
+  const other = held.find(({ sessions }) => sessions === 0)?.name;
+  if (holder === undefined || other === undefined) throw new Error(`not one link: ${JSON.stringify(held)}`);
+  return { holder, other };
+}
+
+export async function sessionsOf(healthUrl: string): Promise<number> {
+  const view = (await fetchJson(`${healthUrl}/debug/sessions`)) as { sessions: unknown[] } | null;
+  return view?.sessions.length ?? 0;
+}
+
+/** A Prometheus counter of a gateway; 0 before it was first counted. */
+export async function counterOf(stack: Stack, gateway: string, metric: string, label: string): Promise<number> {
+  const { healthUrl } = stack.gateways.find(({ name }) => name === gateway) ?? {};
+  const text = await (await fetch(`${healthUrl}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+  const line = text.split('\n').find((each) => each.startsWith(`${metric}{${label}}`));
+  return Number(line?.split(' ').at(-1) ?? 0);
+}
+
+async function fetchJson(url: string): Promise<unknown> {
+  return (await fetch(url, { signal: AbortSignal.timeout(5_000) })).json();
+}
+
+/** kubectl through one gateway; throws with what it said unless it succeeds. */
+export async function kubectl(stack: Stack, gateway: string, args: readonly string[], stdin?: string): Promise<string> {
+  const context = `demo@${gateway}`;
+  const { code, stdout, stderr } = await stack.kubectl(args, {
+    context,
+    timeoutMs: 30_000,
+    ...(stdin === undefined ? {} : { stdin }),
+  });
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')} through ${gateway}: ${stderr}`);
+  return stdout;
+}
+
+/** `fairlead cluster show`, as JSON. */
+export async function showCluster(stack: Stack, name: string): Promise<{ id: string; generation: number }> {
+  const { code, stdout, stderr } = await stack.cli(['cluster', 'show', name, '-o', 'json']);
+  if (code !== 0) throw new Error(stderr);
+  return JSON.parse(stdout) as { id: string; generation: number };
+}
+
+export function adminToken(stack: Stack): Promise<string> {
+  return readFile(stack.api.adminTokenFile, 'utf8').then((text) => text.trim());
+}
