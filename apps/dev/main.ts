@@ -13,6 +13,7 @@ const REPOSITORY = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 /** A process that does not end although it was asked and then killed must not hold the terminal. */
 const STOP_DEADLINE_MS = 14_000;
 const INTERRUPTED = 130;
+const OTHER_PORT_BASE = 17_000;
 
 class Interrupted extends Error {}
 
@@ -36,7 +37,7 @@ async function main(): Promise<number> {
     return await run(config, stateDir);
   } catch (error) {
     if (error instanceof Interrupted) return INTERRUPTED;
-    process.stderr.write(`${explain(error)}\n`);
+    process.stderr.write(`${explain(error, config.portBase)}\n`);
     return 1;
   }
 }
@@ -101,9 +102,10 @@ function prepare(stateDir: string): number {
 }
 
 /** One line for a person; what the process that failed said last follows, because it is the reason. */
-function explain(error: unknown): string {
+function explain(error: unknown, portBase: number | undefined): string {
   if (error instanceof PortInUseError) {
-    return `${error.message}: end what listens there, or choose other ports with --port-base (npm start -- --port-base 17000)`;
+    const other = portBase === OTHER_PORT_BASE ? OTHER_PORT_BASE + 1_000 : OTHER_PORT_BASE;
+    return `${error.message}: end what listens there, or choose other ports (npm start -- --port-base ${other})`;
   }
   if (!(error instanceof StackError)) return error instanceof Error ? (error.stack ?? error.message) : String(error);
   return [error.message, ...error.tail.map((line) => `  ${parseLogLine(line).text}`)].join('\n');
