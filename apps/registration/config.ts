@@ -4,6 +4,10 @@ import { z } from 'zod';
 
 const seconds = z.coerce.number().int().min(1).max(604_800);
 
+function areEndpoints(items: readonly string[]): boolean {
+  return items.length >= 1 && items.length <= 16 && items.every((item) => hostPort.safeParse(item).success);
+}
+
 const Config = z.object({
   FAIRLEAD_NATS_URL: z.string().min(1),
   /** nkey seed, 0600. */
@@ -13,7 +17,7 @@ const Config = z.object({
   FAIRLEAD_HEALTH_LISTEN: hostPort.default('127.0.0.1:0'),
   FAIRLEAD_DATABASE_URL_FILE: secretFile,
   /** `host:port` that agents dial, written into import manifests. */
-  FAIRLEAD_LINK_ENDPOINTS: commaList.pipe(z.array(hostPort).min(1).max(16)),
+  FAIRLEAD_LINK_ENDPOINTS: commaList.refine(areEndpoints, 'expected 1 to 16 of host:port, separated by commas'),
   FAIRLEAD_AGENT_IMAGE: z.string().min(1).max(512),
   FAIRLEAD_ADMIN_TOKEN_FILE: secretFile,
   FAIRLEAD_IMPORT_LINK_TTL_SECONDS: seconds.default(600),

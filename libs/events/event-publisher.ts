@@ -68,7 +68,8 @@ class QueuedPublisher implements EventPublisher {
   }
 
   async close(): Promise<void> {
-    await Promise.race([this.#sending, systemClock.sleep(CLOSE_MS)]);
+    const late = systemClock.sleep(CLOSE_MS, this.#stop.signal).catch(() => undefined);
+    await Promise.race([this.#sending, late]);
     this.#stop.abort();
     await this.#sending;
     if (this.#queue.length > 0) this.#options.logger.warn('events.lost_at_exit', { count: this.#queue.length });

@@ -45,7 +45,7 @@ let reader: NatsConnection;
 
 beforeAll(async () => {
   scratch = await scratchDir();
-  postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
+  postgres = await startPostgres({ dataDir: scratch.file('pg'), log: () => undefined });
   nats = await startSecuredNats(scratch.path);
   reader = await nats.connect({ role: 'operator', credential: 'operator' });
   await provisionDatabase(postgres.info.adminUrl, { services: [account] });

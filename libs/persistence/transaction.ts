@@ -23,6 +23,16 @@ export async function inTransaction<T>(database: DataSource, work: (manager: Ent
   }
 }
 
+/** Reads without a transaction. Throws UNAVAILABLE if the database is away, and what `work` throws. */
+export async function readFrom<T>(database: DataSource, work: (manager: EntityManager) => Promise<T>): Promise<T> {
+  if (!database.isInitialized) throw new FairleadError('UNAVAILABLE', 'the database is not connected yet');
+  try {
+    return await work(database.manager);
+  } catch (error) {
+    throw toDatabaseError(error);
+  }
+}
+
 async function begun<T>(
   runner: ReturnType<DataSource['createQueryRunner']>,
   work: (manager: EntityManager) => Promise<T>,

@@ -52,8 +52,10 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   async close(): Promise<void> {
     if (!this.#options.connection.isClosed())
       for (const subscription of this.#subscriptions) subscription.unsubscribe();
-    const settled = Promise.all(this.#inFlight);
-    await Promise.race([settled, systemClock.sleep(DRAIN_MS)]);
+    const answered = new AbortController();
+    const late = systemClock.sleep(DRAIN_MS, answered.signal).catch(() => undefined);
+    await Promise.race([Promise.all(this.#inFlight), late]);
+    answered.abort();
   }
 
   override on(): void {

@@ -1,7 +1,7 @@
 import type { Caller } from '@fairlead/contracts';
 import type { FairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent, type Actor, type EventInput, type EventType } from '@fairlead/events';
-import { inTransaction } from '@fairlead/persistence';
+import { inTransaction, readFrom } from '@fairlead/persistence';
 import type { Logger } from '@fairlead/observability';
 import type { DataSource, EntityManager } from 'typeorm';
 
@@ -23,9 +23,9 @@ export async function commit<T>(runtime: Runtime, work: (manager: EntityManager)
   return result;
 }
 
-/** Reads, in a transaction, so that all of it is of one moment's rows or fails as one. */
+/** Reads, outside any transaction. */
 export function read<T>(runtime: Runtime, work: (manager: EntityManager) => Promise<T>): Promise<T> {
-  return inTransaction(runtime.database, work);
+  return readFrom(runtime.database, work);
 }
 
 /** Adds an event to the transaction. */

@@ -1,0 +1,203 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { DEFAULT_TENANT, NO_TENANT, keysRpc, registrationRpc } from '@fairlead/contracts';
+import { createRpcClient, type RpcClient } from '@fairlead/messaging';
+import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
+import { databaseUrl, provisionDatabase } from '@fairlead/persistence';
+import { createCsr, generatePrivateKey, parseToken, verifyChain } from '@fairlead/pki';
+import { freePort, startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+
+const SERVICES = ['keys', 'registration'] as const;
+type Service = (typeof SERVICES)[number];
+const api = { role: 'api', credential: 'api' } as const;
+const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
+const adminToken = 'an-admin-token-of-more-than-32-characters';
+const passwords = { keys: 'keys-password-0123456789', registration: 'registration-password-0123' };
+
+interface Process {
+  readonly child: ChildProcess;
+  /** Everything it wrote. */
+  output(): string;
+  readonly exited: Promise<number | null>;
+}
+
+let scratch: ScratchDir;
+let postgres: Running<PostgresInfo>;
+let nats: SecuredNats;
+let asApi: RpcClient;
+let asGateway: RpcClient;
+const environments = new Map<Service, NodeJS.ProcessEnv>();
+const running = new Map<Service, Process>();
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  postgres = await startPostgres({ dataDir: scratch.file('pg'), log: () => undefined });
+  nats = await startSecuredNats(scratch.path);
+  const services = SERVICES.map((service) => ({ service, password: passwords[service] }));
+  await provisionDatabase(postgres.info.adminUrl, { services });
+  for (const account of services) environments.set(account.service, await environment(account));
+  asApi = createRpcClient(await nats.connect(api), api);
+  asGateway = createRpcClient(await nats.connect(gateway), gateway);
+});
+afterAll(async () => {
+  for (const { child, exited } of running.values()) {
+    child.kill('SIGKILL');
+    await exited;
+  }
+  await nats?.[Symbol.asyncDispose]();
+  await postgres?.stop();
+  await scratch?.[Symbol.asyncDispose]();
+});
+
+async function environment(account: { service: Service; password: string }): Promise<NodeJS.ProcessEnv> {
+  const secret = async (name: string, text: string): Promise<string> => {
+    const path = scratch.file(`${account.service}-${name}`);
+    await writeFile(path, text, { mode: 0o600 });
+    return path;
+  };
+  return {
+    PATH: process.env['PATH'],
+    FAIRLEAD_NATS_URL: nats.server.info.url,
+    FAIRLEAD_NATS_SEED_FILE: nats.seedFile({ role: account.service, credential: account.service }),
+    FAIRLEAD_HEALTH_LISTEN: `127.0.0.1:${await freePort()}`,
+    FAIRLEAD_DATABASE_URL_FILE: await secret('url', databaseUrl(postgres.info.adminUrl, account)),
+    FAIRLEAD_MASTER_KEY_FILE: scratch.file('master.key'),
+    FAIRLEAD_SERVING_NAMES: 'localhost,127.0.0.1',
+    FAIRLEAD_LINK_ENDPOINTS: '127.0.0.1:7443',
+    FAIRLEAD_AGENT_IMAGE: 'fairlead/agent:test',
+    FAIRLEAD_ADMIN_TOKEN_FILE: await secret('admin', adminToken),
+  };
+}
+
+function run(service: Service, args: string[] = [], overrides: NodeJS.ProcessEnv = {}): Process {
+  const main = fileURLToPath(new URL(`../${service}/dist/main.js`, import.meta.url));
+  const child = spawn(process.execPath, [main, ...args], { env: { ...environments.get(service), ...overrides } });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  return { child, output: () => output, exited };
+}
+
+function start(service: Service): void {
+  running.set(service, run(service));
+}
+
+async function readiness(service: Service): Promise<{ ready: boolean; checks: { name: string; ok: boolean }[] }> {
+  const address = environments.get(service)?.['FAIRLEAD_HEALTH_LISTEN'];
+  const response = await fetch(`http://${address}/readyz`, { signal: AbortSignal.timeout(2_000) });
+  return (await response.json()) as Awaited<ReturnType<typeof readiness>>;
+}
+
+const untilReady = (service: Service): Promise<void> =>
+  eventually(async () => expect(await readiness(service)).toMatchObject({ ready: true }), { timeoutMs: 30_000 });
+
+const newCsr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
+
+it('says what is wrong with the configuration, once, and exits with 2', async () => {
+  const cases: [Service, NodeJS.ProcessEnv, RegExp][] = [
+    ['keys', { FAIRLEAD_NATS_URL: '', FAIRLEAD_TRUST_DOMAIN: 'Not A Domain' }, /NATS_URL: is not set\n.*TRUST_DOMAIN/],
+    ['registration', { FAIRLEAD_LINK_ENDPOINTS: 'nonsense' }, /LINK_ENDPOINTS.*host:port/],
+    ['registration', { FAIRLEAD_ADMIN_TOKEN_FILE: environments.get('keys')!['FAIRLEAD_NATS_URL'] }, /ADMIN_TOKEN_FILE/],
+    ['keys', { FAIRLEAD_NATS_SEED_FILE: '/no/such/file' }, /seed file/],
+  ];
+  await writeFile(scratch.file('short'), 'short', { mode: 0o600 });
+  cases.push(['registration', { FAIRLEAD_ADMIN_TOKEN_FILE: scratch.file('short') }, /at least 32 characters/]);
+  for (const [service, overrides, message] of cases) {
+    const process = run(service, [], overrides);
+    expect(await process.exited).toBe(2);
+    expect(process.output()).toMatch(message);
+    expect(process.output()).not.toMatch(/\n\s+at /);
+  }
+  const unknown = run('keys', ['frobnicate']);
+  expect([await unknown.exited, unknown.output()]).toEqual([2, expect.stringContaining('no such command')]);
+});
+
+it('waits visibly for NATS, Postgres and the migrations, then serves', async () => {
+  nats.server.kill('SIGKILL');
+  postgres.kill('SIGKILL');
+  for (const service of SERVICES) start(service);
+  await eventually(() => expect(running.get('keys')?.output()).toContain('nats.unreachable'));
+  await nats.server.restart();
+  await eventually(() => expect(running.get('keys')?.output()).toContain('database.unreachable'), {
+    timeoutMs: 20_000,
+  });
+  await postgres.restart();
+  await eventually(() => expect(running.get('keys')?.output()).toContain('migrations.pending'), { timeoutMs: 20_000 });
+  expect((await readiness('keys')).ready).toBe(false);
+  for (const service of SERVICES) {
+    const migrations = [run(service, ['migrate']), run(service, ['migrate'])];
+    expect(await Promise.all(migrations.map(({ exited }) => exited))).toEqual([0, 0]);
+  }
+  await Promise.all(SERVICES.map(untilReady));
+  expect((await stat(scratch.file('master.key'))).mode & 0o777).toBe(0o600);
+});
+
+it('takes a cluster from its creation to a certificate', async () => {
+  const cluster = await asApi.call(registrationRpc.createCluster, DEFAULT_TENANT, { name: 'demo' });
+  const { code } = await asApi.call(registrationRpc.createImportLink, DEFAULT_TENANT, { name: 'demo' });
+  const { manifest } = await asApi.call(registrationRpc.redeemImportLink, NO_TENANT, { code });
+  const documents = parseAllDocuments(manifest).map((one) => one.toJS() as { data?: { token?: string } });
+  const encoded = documents.find(({ data }) => data?.token)?.data?.token ?? '';
+  const token = parseToken(Buffer.from(encoded, 'base64').toString());
+  const request = {
+    tokenId: token.id,
+    secret: Buffer.from(token.secret).toString('base64'),
+    csr: await newCsr(),
+    facts: { agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' },
+    remoteAddress: '127.0.0.1',
+  };
+  const enrolled = await asGateway.call(registrationRpc.enrol, NO_TENANT, request);
+  const bundle = await asGateway.call(keysRpc.trustBundle, NO_TENANT, {});
+  expect(bundle.pins).toEqual([token.pin]);
+  const peer = await verifyChain(enrolled.chain, bundle.roots, { at: new Date(), usage: 'clientAuth' });
+  expect(peer).toMatchObject({ id: { kind: 'agent', clusterId: cluster.id }, generation: 1 });
+  const again = asGateway.call(registrationRpc.enrol, NO_TENANT, { ...request, csr: await newCsr() });
+  await expect(again).rejects.toMatchObject({ code: 'TOKEN_USED' });
+});
+
+it('comes back by itself after NATS and Postgres were killed, with the same CA and clusters', async () => {
+  const before = await asGateway.call(keysRpc.trustBundle, NO_TENANT, {});
+  nats.server.kill('SIGKILL');
+  postgres.kill('SIGKILL');
+  await eventually(async () => {
+    const { checks } = await readiness('registration');
+    const failing = checks.filter(({ ok }) => !ok).map(({ name }) => name);
+    expect(failing).toEqual(expect.arrayContaining(['nats', 'database']));
+  });
+  await nats.server.restart();
+  await postgres.restart();
+  await Promise.all(SERVICES.map(untilReady));
+  await eventually(async () => expect(await asGateway.call(keysRpc.trustBundle, NO_TENANT, {})).toEqual(before));
+  const cluster = await asApi.call(registrationRpc.getCluster, DEFAULT_TENANT, { name: 'demo' });
+  expect(cluster).toMatchObject({ generation: 1, presence: { state: 'offline' } });
+  await asGateway.call(keysRpc.signGateway, NO_TENANT, { csr: await newCsr() });
+});
+
+it('stops on SIGTERM, and finds everything again after a restart', async () => {
+  const before = await asGateway.call(keysRpc.trustBundle, NO_TENANT, {});
+  for (const service of SERVICES) {
+    const { child, exited } = running.get(service)!;
+    const asked = performance.now();
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
+    expect(performance.now() - asked).toBeLessThan(5_000);
+    start(service);
+  }
+  await Promise.all(SERVICES.map(untilReady));
+  expect(await asGateway.call(keysRpc.trustBundle, NO_TENANT, {})).toEqual(before);
+});
+
+it('never wrote a secret', async () => {
+  const written = [...running.values()].map((process) => process.output()).join('\n');
+  const seed = await readFile(nats.seedFile({ role: 'keys', credential: 'keys' }), 'utf8');
+  const masterKey = (await readFile(scratch.file('master.key'), 'utf8')).trim();
+  for (const secret of [adminToken, ...Object.values(passwords), seed, masterKey]) {
+    expect(written.includes(secret)).toBe(false);
+  }
+  expect(written).toContain('[secret]');
+});

@@ -1,0 +1,400 @@
+import 'reflect-metadata';
+import { createHash, randomBytes } from 'node:crypto';
+import { AccessEntry, BUCKETS, ClusterEntry, routeKeys, type TrustBundle } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import { Envelope } from '@fairlead/events';
+import { putKv, watchBucket } from '@fairlead/messaging';
+import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
+import { silentLogger } from '@fairlead/observability';
+import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { createCsr, generatePrivateKey, parseToken, spkiPin } from '@fairlead/pki';
+import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { eventually, scratchDir, testAuthority, type ScratchDir, type TestAuthority } from '@fairlead/testing';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { DataSource } from 'typeorm';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import {
+  ApiTokens,
+  Clusters,
+  Enrolments,
+  ImportLinks,
+  Projection,
+  REGISTRATION_ENTITIES,
+  REGISTRATION_MIGRATIONS,
+  watchPresence,
+  type Runtime,
+  type WatchedPresence,
+} from './index.js';
+
+const source = { role: 'registration', credential: 'registration' } as const;
+const api = { role: 'api', credential: 'api' } as const;
+const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
+const account = { service: 'registration', password: randomBytes(16).toString('hex') };
+const facts = { agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' };
+const adminToken = 'x'.repeat(32);
+
+let scratch: ScratchDir;
+let postgres: Running<PostgresInfo>;
+let nats: SecuredNats;
+let connection: NatsConnection;
+let database: DataSource;
+let authority: TestAuthority;
+let projection: Projection;
+let presence: WatchedPresence;
+let clusters: Clusters;
+let links: ImportLinks;
+let enrolments: Enrolments;
+let apiTokens: ApiTokens;
+let aheadMs = 0;
+/** Stands for the keys service being away. */
+let keysAway = false;
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  authority = await testAuthority();
+  postgres = await startPostgres({ dataDir: scratch.file('pg'), log: () => undefined });
+  nats = await startSecuredNats(scratch.path);
+  connection = await nats.connect(source);
+  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
+  database = createDatabase({
+    url: databaseUrl(postgres.info.adminUrl, account),
+    service: account.service,
+    entities: REGISTRATION_ENTITIES,
+    migrations: REGISTRATION_MIGRATIONS,
+    logger: silentLogger,
+  });
+  await connectDatabase(database, silentLogger);
+  await runMigrations(database, silentLogger);
+  projection = new Projection({ database, nats: connection, logger: silentLogger });
+  presence = watchPresence(connection, silentLogger);
+  build();
+});
+afterAll(async () => {
+  await projection?.[Symbol.asyncDispose]();
+  await presence?.[Symbol.asyncDispose]();
+  await database?.destroy();
+  await nats?.[Symbol.asyncDispose]();
+  await postgres?.stop();
+  await scratch?.[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  aheadMs = 0;
+  keysAway = false;
+});
+
+function build(): void {
+  const runtime: Runtime = {
+    database,
+    source,
+    logger: silentLogger,
+    onCommitted: () => projection.poke(),
+    now: () => new Date(Date.now() + aheadMs),
+  };
+  const away = (): void => {
+    if (keysAway) throw new FairleadError('UNAVAILABLE', 'no keys service is running');
+  };
+  clusters = new Clusters(runtime, presence.presenceOf);
+  links = new ImportLinks(runtime, {
+    endpoints: ['127.0.0.1:7443'],
+    image: 'fairlead/agent:test',
+    linkTtlSeconds: 600,
+    tokenTtlSeconds: 3_600,
+    trustBundle: async (): Promise<TrustBundle> => {
+      away();
+      const roots = [...authority.roots];
+      return { trustDomain: 'fairlead.local', roots, pins: roots.map(spkiPin), servingRoot: roots[0]! };
+    },
+  });
+  enrolments = new Enrolments(runtime, async (_tenant, { clusterId, generation }) => {
+    away();
+    const { chain, serial } = await authority.agent(clusterId, { generation });
+    return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+  });
+  apiTokens = new ApiTokens(runtime);
+}
+
+let count = 0;
+async function newCluster(): Promise<{ id: string; name: string }> {
+  count += 1;
+  return clusters.create(api, 'default', { name: `c${count}`, labels: { env: 'test' }, links: 2 });
+}
+
+const csr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
+
+/** The bootstrap token out of a manifest. */
+function tokenIn(manifest: string): ReturnType<typeof parseToken> {
+  const documents = parseAllDocuments(manifest).map((document) => document.toJS() as { data?: { token?: string } });
+  const encoded = documents.map(({ data }) => data?.token).find((token) => token !== undefined);
+  const text = Buffer.from(encoded ?? '', 'base64').toString();
+  return parseToken(text);
+}
+
+async function mint(name: string): Promise<{ tokenId: string; secret: string }> {
+  const { code } = await links.create(api, 'default', name);
+  const { id, secret } = tokenIn(await links.redeem(api, code));
+  return { tokenId: id, secret: Buffer.from(secret).toString('base64') };
+}
+
+async function enrol(token: { tokenId: string; secret: string }, request: string): ReturnType<Enrolments['enrol']> {
+  return enrolments.enrol(gateway, { ...token, csr: request, facts, remoteAddress: '127.0.0.1' });
+}
+
+async function lastEvents(limit: number): Promise<string[]> {
+  const rows = (await database.query('select body from outbox order by id desc limit $1', [limit])) as {
+    body: string;
+  }[];
+  return rows.map(({ body }) => {
+    const { type, data } = Envelope.parse(JSON.parse(body));
+    return `${type.slice('dev.fairlead.'.length)} ${String(data['reason'])}`;
+  });
+}
+
+describe('clusters', () => {
+  it('are created, shown, listed and unique by name', async () => {
+    const created = await newCluster();
+    expect(await clusters.get('default', created.name)).toMatchObject({
+      id: created.id,
+      labels: { env: 'test' },
+      generation: 0,
+      enrolledAt: null,
+      presence: { state: 'never', replicas: [], since: null },
+    });
+    const again = clusters.create(api, 'default', { name: created.name, labels: {}, links: 1 });
+    await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
+    expect((await clusters.list('default')).clusters.map(({ name }) => name)).toContain(created.name);
+    expect(await lastEvents(1)).toEqual(['cluster.created.v1 OK']);
+  });
+
+  it('are seen by their own tenant only', async () => {
+    const { name } = await newCluster();
+    await database.query(`insert into tenants (id) values ('other') on conflict do nothing`);
+    await expect(clusters.get('other', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(clusters.delete(api, 'other', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(links.create(api, 'other', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(await clusters.list('other')).toEqual({ clusters: [] });
+    const noTenant = clusters.create(api, 'nobody', { name: 'x', labels: {}, links: 1 });
+    await expect(noTenant).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('are listed in pages that fit one answer', async () => {
+    await database.query(`insert into tenants (id) values ('big') on conflict do nothing`);
+    await database.query(
+      `insert into clusters (id, tenant_id, name, labels, links, generation)
+       select gen_random_uuid(), 'big', 'big-' || lpad(n::text, 5, '0'), $1, 1, 0 from generate_series(1, 1500) n`,
+      [{ note: 'x'.repeat(63) }],
+    );
+    const names: string[] = [];
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const page: Awaited<ReturnType<Clusters['list']>> = await clusters.list('big', after);
+      expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(200 * 1024);
+      names.push(...page.clusters.map(({ name }) => name));
+      after = page.next;
+    }
+    expect([names.length, new Set(names).size]).toEqual([1_500, 1_500]);
+    await database.query(`delete from clusters where tenant_id = 'big'`);
+  });
+
+  it('take their tokens and links with them', async () => {
+    const { name, id } = await newCluster();
+    const token = await mint(name);
+    const { code } = await links.create(api, 'default', name);
+    await clusters.delete(api, 'default', name);
+    await expect(links.redeem(api, code)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(enrol(token, await csr())).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    const rows: unknown = await database.query('select 1 from bootstrap_tokens where cluster_id = $1', [id]);
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('import links', () => {
+  it('give one manifest, and store neither code nor secret', async () => {
+    const { name } = await newCluster();
+    const { code } = await links.create(api, 'default', name);
+    const token = tokenIn(await links.redeem(api, code));
+    expect(token.pin).toBe(spkiPin(authority.roots[0]!));
+    await expect(links.redeem(api, code)).rejects.toMatchObject({ code: 'GONE' });
+    await expect(links.redeem(api, 'never-was')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const dump = JSON.stringify([
+      await database.query('select * from import_links'),
+      await database.query('select * from bootstrap_tokens'),
+      await database.query('select body from outbox'),
+    ]);
+    const secret = Buffer.from(token.secret);
+    for (const text of [code, secret.toString('base64'), secret.toString('base64url'), secret.toString('hex')]) {
+      expect(dump.includes(text)).toBe(false);
+    }
+    expect(await lastEvents(2)).toEqual(['import-link.refused.v1 NOT_FOUND', 'import-link.refused.v1 GONE']);
+  });
+
+  it('expire', async () => {
+    const { name } = await newCluster();
+    const { code } = await links.create(api, 'default', name);
+    aheadMs = 601_000;
+    await expect(links.redeem(api, code)).rejects.toMatchObject({ code: 'GONE' });
+  });
+
+  it('are spent once, whoever asks at the same time', async () => {
+    const { name } = await newCluster();
+    const { code } = await links.create(api, 'default', name);
+    const results = await Promise.allSettled(Array.from({ length: 5 }, () => links.redeem(api, code)));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('stay good when the keys service is away', async () => {
+    const { name } = await newCluster();
+    const { code } = await links.create(api, 'default', name);
+    keysAway = true;
+    await expect(links.redeem(api, code)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    keysAway = false;
+    await expect(links.redeem(api, code)).resolves.toContain('kind: Deployment');
+  });
+});
+
+describe('enrolment', () => {
+  it('spends a token for a certificate, and answers the same key again', async () => {
+    const { id, name } = await newCluster();
+    const token = await mint(name);
+    const request = await csr();
+    const first = await enrol(token, request);
+    expect(first).toMatchObject({ tenantId: 'default', clusterId: id, generation: 1 });
+    expect(first.chain).toHaveLength(3);
+    expect(await lastEvents(1)).toEqual(['enrolment.succeeded.v1 OK']);
+    expect(await enrol(token, request)).toMatchObject({ generation: 1 });
+    await expect(enrol(token, await csr())).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    expect(await lastEvents(1)).toEqual(['enrolment.refused.v1 TOKEN_USED']);
+    expect(await clusters.get('default', name)).toMatchObject({ generation: 1, presence: { state: 'offline' } });
+  });
+
+  it('is bound to one key when two ask at once', async () => {
+    const { name } = await newCluster();
+    const token = await mint(name);
+    const requests = await Promise.all([csr(), csr(), csr()]);
+    const results = await Promise.allSettled(requests.map((request) => enrol(token, request)));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(await clusters.get('default', name)).toMatchObject({ generation: 1 });
+  });
+
+  it('may be repeated by the same key after the keys service was away', async () => {
+    const { name } = await newCluster();
+    const token = await mint(name);
+    const request = await csr();
+    keysAway = true;
+    await expect(enrol(token, request)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    keysAway = false;
+    expect(await enrol(token, request)).toMatchObject({ generation: 1 });
+  });
+
+  it('tells wrong, expired and revoked tokens apart', async () => {
+    const { name } = await newCluster();
+    const [old, current] = [await mint(name), await mint(name)];
+    const request = await csr();
+    await expect(enrol(old, request)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+    const wrong = { ...current, secret: randomBytes(32).toString('base64') };
+    await expect(enrol(wrong, request)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    await expect(enrol({ ...current, tokenId: 'x' }, request)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    await expect(enrol(current, 'AAAA')).rejects.toMatchObject({ code: 'CSR_INVALID' });
+    aheadMs = 3_601_000;
+    await expect(enrol(current, request)).rejects.toMatchObject({ code: 'TOKEN_EXPIRED' });
+    const codes = ['TOKEN_EXPIRED', 'CSR_INVALID', 'TOKEN_UNKNOWN', 'TOKEN_UNKNOWN', 'TOKEN_REVOKED'];
+    expect(await lastEvents(5)).toEqual(codes.map((code) => `enrolment.refused.v1 ${code}`));
+  });
+
+  it('counts up, and a later enrolment ends an earlier one', async () => {
+    const { name } = await newCluster();
+    const first = await mint(name);
+    const request = await csr();
+    await enrol(first, request);
+    expect(await enrol(await mint(name), await csr())).toMatchObject({ generation: 2 });
+    await expect(enrol(first, request)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+  });
+});
+
+describe('API tokens', () => {
+  it('the administrator has exactly one, and a short one is refused', async () => {
+    const hash = (token: string): string => createHash('sha256').update(token).digest('base64');
+    await apiTokens.setAdminToken('a'.repeat(32));
+    await Promise.all([apiTokens.setAdminToken(adminToken), apiTokens.setAdminToken(adminToken)]);
+    expect(await apiTokens.authenticate(hash(adminToken))).toMatchObject({
+      tenantId: 'default',
+      user: 'admin',
+      groups: ['fairlead:admins'],
+    });
+    const old = apiTokens.authenticate(hash('a'.repeat(32)));
+    await expect(old).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    await expect(apiTokens.setAdminToken('short')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+});
+
+describe('projection', () => {
+  it('shows clusters and access to gateways, repairs strays, and survives NATS being killed', async () => {
+    await apiTokens.setAdminToken(adminToken);
+    const reader = await nats.connect(gateway);
+    const known = watchBucket(reader, BUCKETS.clusters, ClusterEntry);
+    const access = watchBucket(reader, BUCKETS.access, AccessEntry);
+    const { id, name } = await newCluster();
+    await eventually(() => expect(known.get(`default.${id}`)).toMatchObject({ name, generation: 0 }));
+    await enrol(await mint(name), await csr());
+    await eventually(() => expect(known.get(`default.${id}`)).toMatchObject({ generation: 1 }));
+    await eventually(() => expect([...access.entries()]).toHaveLength(1));
+    const entries = [...access.entries()];
+    expect(entries[0]![1]).toMatchObject({ user: 'admin', groups: ['fairlead:admins'] });
+
+    nats.server.kill('SIGKILL');
+    await clusters.delete(api, 'default', name);
+    await nats.server.restart();
+    await eventually(() => expect(known.get(`default.${id}`)).toBeUndefined(), { timeoutMs: 20_000 });
+
+    const stray = { tenantId: 'default', clusterId: crypto.randomUUID(), name: 'stray', generation: 1 };
+    await putKv(connection, BUCKETS.clusters, `default.${stray.clusterId}`, stray);
+    await eventually(() => expect(known.get(`default.${stray.clusterId}`)).toBeDefined());
+    projection.poke();
+    await eventually(() => expect(known.get(`default.${stray.clusterId}`)).toBeUndefined());
+    await Promise.all([known.close(), access.close()]);
+  });
+});
+
+describe('presence', () => {
+  it('comes from the sessions that gateways announce', async () => {
+    const { id, name } = await newCluster();
+    await enrol(await mint(name), await csr());
+    const writer = await nats.connect(gateway);
+    const instance = crypto.randomUUID();
+    const lease = {
+      tenantId: 'default',
+      clusterId: id,
+      generation: 1,
+      sessionId: crypto.randomUUID(),
+      gatewayInstance: instance,
+      agentInstance: 'agent-1',
+      connectedAt: new Date().toISOString(),
+    };
+    const beat = {
+      credential: 'gateway-a',
+      instance,
+      relayAddress: '127.0.0.1:1',
+      zone: 'a',
+      inFlight: 0,
+      draining: false,
+    };
+    await putKv(writer, BUCKETS.routes, routeKeys.gateway('gateway-a', instance), { ...beat, beat: 1 });
+    await putKv(writer, BUCKETS.routes, routeKeys.session('gateway-a', lease), lease);
+    await eventually(async () =>
+      expect((await clusters.get('default', name)).presence).toEqual({
+        state: 'online',
+        replicas: ['gateway-a'],
+        since: lease.connectedAt,
+      }),
+    );
+  });
+});
+
+it('comes back by itself after Postgres was killed', async () => {
+  const { name } = await newCluster();
+  postgres.kill('SIGKILL');
+  const failure = (): Promise<unknown> => clusters.get('default', name).catch((error: unknown) => error);
+  // The process of an open connection outlives its parent for a moment.
+  await eventually(async () => expect(await failure()).toMatchObject({ code: 'UNAVAILABLE' }));
+  await postgres.restart();
+  await eventually(async () => expect(await clusters.get('default', name)).toMatchObject({ name }));
+});
