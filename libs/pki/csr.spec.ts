@@ -87,12 +87,13 @@ describe('checkCsr', () => {
     await expect(checkCsr(forged)).rejects.toThrow(/does not match its key/);
   });
 
-  it('refuses every flipped bit in the signed part', async () => {
+  it('refuses every flipped bit', async () => {
     const der = await createCsr(await generatePrivateKey());
-    for (let index = 0; index < 150; index += 1) {
+    for (let bit = 0; bit < der.length * 8; bit += 1) {
+      const index = Math.floor(bit / 8);
       const flipped = Buffer.from(der);
-      flipped[index] = (flipped[index] ?? 0) ^ 1;
-      await expect(checkCsr(flipped), `byte ${index}`).rejects.toEqual(refused);
+      flipped[index] = (flipped[index] ?? 0) ^ (1 << (bit % 8));
+      await expect(checkCsr(flipped), `bit ${bit}`).rejects.toEqual(refused);
     }
   });
 
