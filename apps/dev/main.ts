@@ -48,7 +48,7 @@ async function run(config: Config, stateDir: string): Promise<number> {
   const columns = (): number => process.stdout.columns;
   const terminal = terminalOn(process.stdout, { paint, animated: config.terminal, columns });
   const reporter = new Reporter({ terminal, paint, verbose: config.verbose });
-  const interrupted = interruption(() => terminal.print('stopping'));
+  const interrupted = interruption(() => reporter.stopping());
   const { portBase: basePort, demo } = config;
   const stack = await startStack({
     stateDir,
@@ -56,7 +56,8 @@ async function run(config: Config, stateDir: string): Promise<number> {
     log: reporter.show,
     signal: interrupted,
     ...(basePort === undefined ? {} : { basePort }),
-  }).finally(() => reporter.ready());
+  }).finally(() => terminal.settle());
+  reporter.ready();
   const seconds = (performance.now() - startedMs) / 1_000;
   process.stdout.write(`${readyScreen(stack, { folder: REPOSITORY, seconds, paint })}\n`);
   await untilAborted(interrupted);

@@ -78,6 +78,8 @@ export interface Stack extends AsyncDisposable {
   readonly kubeconfigPath: string;
   /** Path of the pinned kubectl, or why there is none. */
   readonly kubectlBinary: { readonly path: string } | { readonly unavailable: string };
+  /** The fairlead command as a script for people, logged in. */
+  readonly cliPath: string;
   /** The fairlead command with a home of its own in the state directory, logged in as the administrator. */
   cli(args: readonly string[], options?: CliOptions): Promise<CommandOutput>;
   /** The pinned kubectl with `kubeconfigPath`. */

@@ -1,5 +1,5 @@
 import { administrator, type Administrator } from './access/administrator.js';
-import { findKubectl, runCli, runKubectl } from './access/programs.js';
+import { findKubectl, runCli, runKubectl, writeCliScript } from './access/programs.js';
 import { prepareDatabases } from './control-plane/databases.js';
 import { natsUnit, postgresUnit } from './control-plane/infrastructure.js';
 import { prepareNatsCredentials } from './control-plane/nats-credentials.js';
@@ -104,6 +104,7 @@ interface Access {
   readonly api: Stack['api'];
   readonly admin: Administrator;
   readonly kubeconfigPath: string;
+  readonly cliPath: string;
 }
 
 function accessOf(state: StateDir, ports: PortPlan): Access {
@@ -113,7 +114,7 @@ function accessOf(state: StateDir, ports: PortPlan): Access {
     adminTokenFile: adminTokenFile(state),
   };
   const admin = administrator((args, options) => runCli(state, args, options), api);
-  return { api, admin, kubeconfigPath: state.file('kubeconfig') };
+  return { api, admin, kubeconfigPath: state.file('kubeconfig'), cliPath: writeCliScript(state) };
 }
 
 async function startDemo(
@@ -167,6 +168,7 @@ function stackOf({ state, group, ports, options, access, agents, demo, kubectl }
     demo,
     kubeconfigPath: access.kubeconfigPath,
     kubectlBinary: kubectl,
+    cliPath: access.cliPath,
     cli: (args, cliOptions) => runCli(state, args, cliOptions),
     kubectl: (args, kubectlOptions) => runKubectl(kubectl, access.kubeconfigPath, args, kubectlOptions),
     async startAgent(wanted) {

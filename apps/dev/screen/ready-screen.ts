@@ -9,7 +9,7 @@ export interface ReadyScreenOptions {
   readonly paint: Paint;
 }
 
-type Shown = Pick<Stack, 'stateDir' | 'api' | 'gateways' | 'demo' | 'kubeconfigPath' | 'kubectlBinary'>;
+type Shown = Pick<Stack, 'stateDir' | 'api' | 'gateways' | 'demo' | 'kubeconfigPath' | 'cliPath'>;
 
 /** What to know, and what to try first, once everything runs. */
 export function readyScreen(stack: Shown, options: ReadyScreenOptions): string {
@@ -22,9 +22,10 @@ export function readyScreen(stack: Shown, options: ReadyScreenOptions): string {
     paint('green', `Fairlead is ready (${options.seconds.toFixed(0)} s).`),
     '',
     row('Admin API', `${stack.api.url}  (its description: ${stack.api.url}/openapi.json)`),
+    row('Command', `${path(stack.cliPath)} cluster list  (logged in as the administrator)`),
     row('Log in', `npm run fairlead -- login --server ${stack.api.url} ${files}`),
     ...('unavailable' in stack.demo
-      ? withoutDemo(stack.demo.unavailable, row, paint)
+      ? withoutDemo(stack.demo.unavailable, path(stack.cliPath), row, paint)
       : withDemo(stack, path, row, paint)),
     '',
     row('Logs', `${path(`${stack.stateDir}/logs`)}/`),
@@ -50,14 +51,15 @@ function withDemo(stack: Shown, path: (absolute: string) => string, row: Row, pa
   ];
 }
 
-function withoutDemo(why: string, row: Row, paint: Paint): string[] {
+function withoutDemo(why: string, fairlead: string, row: Row, paint: Paint): string[] {
   return [
     row('Demo', `none: ${why}`),
     '',
-    'After logging in, join a cluster of your own (it has to reach the gateways on this machine):',
+    'Join a cluster of your own (it has to reach the gateways on this machine):',
     '',
-    paint('cyan', '  npm run fairlead -- cluster create my-cluster'),
-    paint('cyan', '  npm run fairlead -- cluster import my-cluster'),
+    paint('cyan', `  ${fairlead} cluster create my-cluster`),
+    paint('cyan', `  ${fairlead} cluster import my-cluster | kubectl apply -f -`),
+    paint('cyan', `  ${fairlead} kubeconfig my-cluster --output my-cluster.kubeconfig`),
   ];
 }
 

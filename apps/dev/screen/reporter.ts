@@ -14,32 +14,39 @@ export interface ReporterOptions {
 /** Shows what happens in the stack: progress until it is ready, then what starts, ends or goes wrong. */
 export class Reporter {
   readonly #options: ReporterOptions;
-  #ready = false;
+  #phase: 'booting' | 'ready' | 'stopping' = 'booting';
 
   constructor(options: ReporterOptions) {
     this.#options = options;
   }
 
   ready(): void {
-    this.#ready = true;
+    this.#phase = 'ready';
     this.#options.terminal.settle();
+  }
+
+  /** From now on warnings are the sound of parts that miss each other; the logs still have them. */
+  stopping(): void {
+    this.#phase = 'stopping';
+    this.#options.terminal.settle();
+    this.#options.terminal.print('stopping');
   }
 
   readonly show = (event: StackEvent): void => {
     const { terminal, verbose } = this.#options;
     switch (event.kind) {
       case 'progress':
-        if (this.#ready) terminal.print(`- ${event.text}`);
+        if (this.#phase === 'ready') terminal.print(`- ${event.text}`);
         else terminal.progress(event.text);
         return;
       case 'line':
         this.#line(event.process, event.line);
         return;
       case 'running':
-        if (this.#ready || verbose) this.#say(event.process, 'green', `runs${pidText(event.pid)}`);
+        if (this.#phase === 'ready' || verbose) this.#say(event.process, 'green', `runs${pidText(event.pid)}`);
         return;
       case 'died':
-        if (this.#ready) this.#say(event.process, 'red', `ended: ${event.how}`);
+        if (this.#phase === 'ready') this.#say(event.process, 'red', `ended: ${event.how}`);
         return;
       case 'restarting':
         this.#say(event.process, 'yellow', `is started again in ${(event.delayMs / 1_000).toFixed(1)} s`);
@@ -51,7 +58,7 @@ export class Reporter {
 
   #line(name: string, text: string): void {
     const line = parseLogLine(text);
-    const loud = line.severity === 'warn' || line.severity === 'error';
+    const loud = this.#phase !== 'stopping' && (line.severity === 'warn' || line.severity === 'error');
     if (loud || this.#options.verbose) this.#options.terminal.print(formatLogLine(name, line, this.#options.paint));
   }
 

@@ -99,7 +99,7 @@ describe('readyScreen', () => {
       healthUrl: '',
     })),
     kubeconfigPath: '/repo/.fairlead/kubeconfig',
-    kubectlBinary: { path: '/cache/kubectl' },
+    cliPath: '/repo/.fairlead/bin/fairlead',
   };
   const demo = {
     clusterName: 'demo' as const,
@@ -124,6 +124,6 @@ describe('readyScreen', () => {
   it('says why there is no demo, and how to join a cluster', () => {
     const text = readyScreen({ ...stack, demo: { unavailable: 'no Go here' } }, options);
     expect(text).toContain('none: no Go here');
-    expect(text).toContain('npm run fairlead -- cluster import my-cluster');
+    expect(text).toContain('.fairlead/bin/fairlead cluster import my-cluster | kubectl apply -f -');
   });
 });

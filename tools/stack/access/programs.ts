@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { findBinary } from '@fairlead/testbed';
 import { messageOf } from '@fairlead/errors';
 import { StackError } from '../errors.js';
@@ -27,11 +27,19 @@ export async function findKubectl(
   }
 }
 
+/** Leaves `bin/fairlead` in the state directory: the command as this stack itself uses it, logged in. */
+export function writeCliScript(state: StateDir): string {
+  const word = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  const command = [process.execPath, entryOf('cli')].map(word).join(' ');
+  const path = state.file('bin', 'fairlead');
+  const script = `#!/bin/sh\n# The fairlead command, logged in as the administrator of this stack.\nFAIRLEAD_HOME=${word(cliHome(state))} exec ${command} "$@"\n`;
+  writeFileSync(path, script, { mode: 0o700 });
+  return path;
+}
+
 /** Runs the fairlead command with its files in the state directory: never in the user's home. */
 export function runCli(state: StateDir, args: readonly string[], options: CliOptions = {}): Promise<CommandOutput> {
-  const home = state.file('home');
-  mkdirSync(home, { recursive: true, mode: 0o700 });
-  const env = { ...baseEnvironment(), FAIRLEAD_HOME: home, NO_COLOR: '1' };
+  const env = { ...baseEnvironment(), FAIRLEAD_HOME: cliHome(state), NO_COLOR: '1' };
   return runCommand(process.execPath, [entryOf('cli'), ...args], { ...options, env, cwd: state.path });
 }
 
@@ -46,4 +54,10 @@ export function runKubectl(
   const env = { ...baseEnvironment(), KUBECONFIG: kubeconfigPath };
   const all = context === undefined ? args : ['--context', context, ...args];
   return runCommand(binary.path, all, { ...options, env });
+}
+
+function cliHome(state: StateDir): string {
+  const home = state.file('home');
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  return home;
 }
