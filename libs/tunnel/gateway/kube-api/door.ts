@@ -65,36 +65,54 @@ async function serve(options: KubeApiDoorOptions, incoming: DoorRequest, outgoin
   const traceId = randomUUID();
   incoming.on('error', () => undefined);
   outgoing.on('error', () => undefined);
-  let hop: Hop = 'gateway';
-  const facts: Record<string, unknown> = { traceId, method: incoming.method, address: incoming.socket.remoteAddress };
+  const facts: RequestFacts = { traceId, method: incoming.method ?? '', address: incoming.socket.remoteAddress ?? '' };
   const startedMs = performance.now();
   try {
     const admission = admit(directory, incoming.url ?? '/', incoming.rawHeaders, Date.now());
-    Object.assign(facts, { clusterId: admission.cluster.clusterId, user: admission.principal.user });
-    hop = 'agent';
-    const agent = pool.agentFor(admission.cluster, admission.identity);
+    const { cluster, principal, identity } = admission;
+    Object.assign(facts, { tenantId: cluster.tenantId, clusterId: cluster.clusterId, user: principal.user });
+    const agent = pool.agentFor(cluster, identity);
     const status = await forward({ incoming, outgoing, admission, traceId, agent });
     metrics.requests.inc({ outcome: `${Math.floor(status / 100)}xx` });
     logger.info('kube.request', { ...facts, status, durationMs: Math.round(performance.now() - startedMs) });
   } catch (error) {
     const failure = toFairleadError(error);
-    metrics.requests.inc({ outcome: failure.code });
-    logger.log(failure.kind.logLevel, 'kube.request.failed', {
-      ...facts,
-      hop,
-      code: failure.code,
-      reason: failure.message,
-      ...(failure.code === 'INTERNAL' ? { cause: messageOf(failure.cause) } : {}),
-    });
-    if (hop === 'gateway') report(options.events, failure, incoming);
-    answerFailure(outgoing, failure, hop, traceId);
+    fail(options, failure, facts, incoming);
+    answerFailure(outgoing, failure, hopOf(failure, facts), traceId);
   }
 }
 
-function report(events: GatewayEvents, { code, message }: FairleadError, incoming: DoorRequest): void {
+/** What is known of a request so far; the cluster and the user only once it was admitted. */
+interface RequestFacts {
+  readonly traceId: string;
+  readonly method: string;
+  readonly address: string;
+  readonly tenantId?: string;
+  readonly clusterId?: string;
+  readonly user?: string;
+}
+
+/** Refusals that an auditor wants to see; the others are faults. */
+const REFUSED_STATUS = new Set([400, 401, 403, 404]);
+
+function fail(options: KubeApiDoorOptions, failure: FairleadError, facts: RequestFacts, incoming: DoorRequest): void {
+  const { code, message, kind, cause } = failure;
+  options.metrics.requests.inc({ outcome: code });
+  options.logger.log(kind.logLevel, 'kube.request.failed', {
+    ...facts,
+    hop: hopOf(failure, facts),
+    code,
+    reason: message,
+    ...(code === 'INTERNAL' ? { cause: messageOf(cause) } : {}),
+  });
+  if (!REFUSED_STATUS.has(kind.http)) return;
   const cluster = /^\/clusters\/([a-z0-9-]{1,63})(?:[/?]|$)/.exec(incoming.url ?? '')?.[1];
-  const address = incoming.socket.remoteAddress ?? '';
-  events.accessRefused({ code, reason: message, address, door: 'kube-api', cluster, method: incoming.method });
+  options.events.accessRefused({ ...facts, code, reason: message, door: 'kube-api', cluster });
+}
+
+/** Before admission, and as long as no agent was found, nobody else had a part in it. */
+function hopOf({ code }: FairleadError, { clusterId }: RequestFacts): Hop {
+  return clusterId === undefined || code === 'AGENT_OFFLINE' || code === 'AGENT_OVERLOADED' ? 'gateway' : 'agent';
 }
 
 function answerFailure(outgoing: DoorResponse, failure: FairleadError, hop: Hop, traceId: string): void {

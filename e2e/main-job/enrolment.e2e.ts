@@ -1,0 +1,272 @@
+import { execFile } from 'node:child_process';
+import { readFile, readdir } from 'node:fs/promises';
+import { createSecureServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { promisify } from 'node:util';
+import { eventually, testAuthority } from '@fairlead/testing';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readEvents, type RecordedEvent } from '../support/events.js';
+import { https } from '../support/https.js';
+import { invite, readInvitation, startLooseAgent, type Invitation } from '../support/loose-agent.js';
+import { adminToken, startTestStack, type TestStack } from '../support/test-stack.js';
+
+let running: TestStack;
+/** Everything that must never be seen in a log, an event or a process list. */
+const secrets: string[] = [];
+
+beforeAll(async () => {
+  running = await startTestStack();
+  secrets.push(await adminToken(running.stack));
+});
+afterAll(() => running?.[Symbol.asyncDispose]());
+
+async function invitation(cluster: string): Promise<Invitation> {
+  const invited = await invite(running.stack, cluster);
+  secrets.push(invited.token.split('.')[3] ?? '');
+  return invited;
+}
+
+/** The failure that an agent with this invitation reports. */
+async function failureOf(invited: Invitation): Promise<Record<string, unknown>> {
+  await using agent = await startLooseAgent(running.stack, { invitation: invited });
+  return agent.event('agent.enrolment.failed');
+}
+
+/** Waits for an event with this type and reason, because the relay from outbox to stream takes a moment. */
+function recorded(type: string, reason: string): Promise<RecordedEvent> {
+  return eventually(async () => {
+    const events = await readEvents(running.stack);
+    const found = events.findLast((event) => event.type === `dev.fairlead.${type}.v1` && event.data.reason === reason);
+    if (!found) throw new Error(`no ${type} ${reason} among ${events.map((event) => event.type).join(', ')}`);
+    return found;
+  });
+}
+
+describe('a bootstrap token', () => {
+  it('enrols one key, once: another key is refused, and the first stays', async () => {
+    const invited = await invitation('token-used');
+    await using first = await startLooseAgent(running.stack, { invitation: invited });
+    await first.event('link.established');
+    expect(await failureOf(invited)).toMatchObject({ level: 'error', code: 'TOKEN_USED' });
+    expect((await recorded('enrolment.refused', 'TOKEN_USED')).data).toMatchObject({ tenantId: 'default' });
+    expect(await recorded('enrolment.succeeded', 'OK')).toBeDefined();
+    const show = await running.stack.cli(['cluster', 'show', 'token-used', '-o', 'json']);
+    expect(JSON.parse(show.stdout)).toMatchObject({ generation: 1, presence: { state: 'online' } });
+  });
+
+  it('is refused once it has expired', async () => {
+    const invited = await invitation('token-expired');
+    await expire(invited);
+    expect(await failureOf(invited)).toMatchObject({ code: 'TOKEN_EXPIRED' });
+    expect(await recorded('enrolment.refused', 'TOKEN_EXPIRED')).toBeDefined();
+  });
+
+  it('is refused with another secret, and with another id', async () => {
+    const invited = await invitation('token-wrong');
+    const [, pin, id] = invited.token.split('.');
+    const wrong = Buffer.alloc(32, 7).toString('base64url');
+    expect(await failureOf({ ...invited, token: `fl1.${pin}.${id}.${wrong}` })).toMatchObject({
+      code: 'TOKEN_UNKNOWN',
+    });
+    const [, , , secret] = invited.token.split('.');
+    const stranger = `fl1.${pin}.00000000-0000-4000-8000-000000000000.${secret}`;
+    expect(await failureOf({ ...invited, token: stranger })).toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    expect(await recorded('enrolment.refused', 'TOKEN_UNKNOWN')).toBeDefined();
+  });
+
+  it('is refused when a newer manifest replaced it', async () => {
+    const invited = await invitation('token-revoked');
+    const again = await running.stack.cli(['cluster', 'import', 'token-revoked']);
+    secrets.push(readInvitation(again.stdout).token.split('.')[3] ?? '');
+    expect(await failureOf(invited)).toMatchObject({ code: 'TOKEN_REVOKED' });
+    expect(await recorded('enrolment.refused', 'TOKEN_REVOKED')).toBeDefined();
+  });
+
+  it('is not even sent when it is malformed, and the message does not repeat it', async () => {
+    const invited = await invitation('token-malformed');
+    const failure = await failureOf({ ...invited, token: 'fl1.not-a-token' });
+    expect(failure).toMatchObject({ level: 'error', code: 'TOKEN_MALFORMED' });
+    expect(JSON.stringify(failure)).not.toContain('not-a-token');
+  });
+
+  it('is not sent to anybody when it names another root than the gateway has', async () => {
+    const invited = await invitation('token-wrong-pin');
+    const [, , id, secret] = invited.token.split('.');
+    const pin = '0'.repeat(64);
+    const failure = await failureOf({ ...invited, pins: pin, token: `fl1.${pin}.${id}.${secret}` });
+    expect(failure).toMatchObject({ level: 'error', code: 'UNTRUSTED_PEER' });
+    expect(failure['reason']).toContain('the token was not sent');
+    // Neither pin may differ from the other's word.
+    expect(await failureOf({ ...invited, pins: pin })).toMatchObject({ code: 'UNTRUSTED_PEER' });
+  });
+
+  it('is not sent to a gateway with a chain of its own', async () => {
+    const invited = await invitation('token-impostor');
+    await using impostor = await startImpostor();
+    const failure = await failureOf({ ...invited, endpoints: impostor.address });
+    expect(failure).toMatchObject({ level: 'error', code: 'UNTRUSTED_PEER' });
+    expect(impostor.received()).not.toContain(Buffer.from(invited.token.split('.')[3] ?? '', 'base64url'));
+  });
+});
+
+describe('an agent’s certificate', () => {
+  it('of cluster A is no good for B', async () => {
+    const [a, b] = [await invitation('cert-a'), await invitation('cert-b')];
+    const [identityA, identityB] = await Promise.all([enrolled(a), enrolled(b)]);
+    const parsedA = JSON.parse((JSON.parse(identityA) as { identity: string }).identity) as Record<string, unknown>;
+    const parsedB = JSON.parse((JSON.parse(identityB) as { identity: string }).identity) as Record<string, unknown>;
+    const forged = JSON.stringify({ identity: JSON.stringify({ ...parsedA, clusterId: parsedB['clusterId'] }) });
+    await using impostor = await startLooseAgent(running.stack, { invitation: b, identity: forged });
+    expect(await impostor.event('link.failed')).toMatchObject({ level: 'error', code: 'WRONG_CLUSTER' });
+    expect((await recorded('access.refused', 'WRONG_CLUSTER')).data).toMatchObject({ clusterId: parsedA['clusterId'] });
+  });
+
+  it('is no good at the replicas’ own door', async () => {
+    const identity = JSON.parse(
+      (JSON.parse(await enrolled(await invitation('cert-relay'))) as { identity: string }).identity,
+    ) as {
+      keyPem: string;
+      chainPem: string[];
+      rootsPem: string[];
+    };
+    const [gateway] = running.stack.gateways;
+    const [host, port] = (gateway?.relayAddress ?? '').split(':');
+    const socket = connect({
+      host,
+      port: Number(port),
+      key: identity.keyPem,
+      cert: identity.chainPem.join('\n'),
+      ca: identity.rootsPem,
+      ALPNProtocols: ['h2'],
+      checkServerIdentity: () => undefined,
+    });
+    await new Promise<void>((resolve) => {
+      socket.on('error', () => undefined);
+      socket.once('close', () => resolve());
+      socket.resume();
+    });
+    expect((await recorded('access.refused', 'CERTIFICATE_REFUSED')).data).toMatchObject({ door: 'relay' });
+  });
+
+  it('is refused once its cluster was deleted', async () => {
+    const invited = await invitation('cert-deleted');
+    const identity = await enrolled(invited);
+    expect((await running.stack.cli(['cluster', 'delete', 'cert-deleted', '--yes'])).code).toBe(0);
+    await using agent = await startLooseAgent(running.stack, { invitation: invited, identity });
+    expect(await agent.event('link.failed')).toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+  });
+});
+
+describe('the Kubernetes API door', () => {
+  it('refuses an unknown cluster, a wrong token and none, with a Status and an event', async () => {
+    const { stack } = running;
+    const door = stack.gateways[1]?.doorUrl ?? '';
+    const authorization = `Bearer ${await adminToken(stack)}`;
+    const unknown = await https(stack, `${door}/clusters/nowhere/api`, { headers: { authorization } });
+    expect(unknown).toMatchObject({ status: 404, type: 'application/json' });
+    expect(JSON.parse(unknown.body)).toMatchObject({ kind: 'Status', reason: 'NotFound' });
+    const none = await https(stack, `${door}/clusters/demo/api`);
+    expect(none.status).toBe(401);
+    expect(JSON.parse(none.body)).toMatchObject({ kind: 'Status', reason: 'Unauthorized' });
+    const wrong = await https(stack, `${door}/clusters/demo/api`, { headers: { authorization: 'Bearer nobody' } });
+    expect(wrong.status).toBe(401);
+    expect((await recorded('access.refused', 'NOT_FOUND')).data).toMatchObject({ subject: 'cluster/nowhere' });
+    expect((await recorded('access.refused', 'UNAUTHENTICATED')).data).toMatchObject({ gateway: 'gateway-b' });
+  });
+});
+
+describe('an import link', () => {
+  it('is spent by one GET: HEAD and unknown codes consume nothing, a second GET is told so', async () => {
+    const { stack } = running;
+    await stack.cli(['cluster', 'create', 'linked']);
+    const authorization = `Bearer ${await adminToken(stack)}`;
+    const created = await https(stack, `${stack.api.url}/v1/clusters/linked/import-links`, {
+      method: 'POST',
+      headers: { authorization },
+    });
+    expect(created.status).toBe(201);
+    const { url } = JSON.parse(created.body) as { url: string };
+    secrets.push(url.split('/').at(-1) ?? '');
+
+    await https(stack, url, { method: 'HEAD' });
+    expect((await https(stack, `${url.slice(0, -4)}aaaa`)).status).toBe(404);
+    const first = await https(stack, url);
+    expect(first.status).toBe(200);
+    const invited = readInvitation(first.body);
+    secrets.push(invited.token.split('.')[3] ?? '');
+    const second = await https(stack, url);
+    expect(second).toMatchObject({ status: 410, type: expect.stringContaining('application/problem+json') });
+    await using agent = await startLooseAgent(stack, { invitation: invited });
+    await agent.event('link.established');
+  });
+});
+
+describe('secrets', () => {
+  it('that were issued in all of this are in no log, no event and no process list', async () => {
+    const { stack } = running;
+    const logs = join(stack.stateDir, 'logs');
+    const texts = await Promise.all((await readdir(logs)).map((name) => readFile(join(logs, name), 'utf8')));
+    const processes = await promisify(execFile)('ps', ['axeww'], { maxBuffer: 64 * 1024 * 1024 });
+    const events = JSON.stringify(await readEvents(stack));
+    expect(texts.join('').length).toBeGreaterThan(10_000);
+    expect(secrets.filter((secret) => secret.length > 20).length).toBeGreaterThan(8);
+    for (const secret of secrets) {
+      for (const text of [...texts, processes.stdout, events]) expect(text.includes(secret)).toBe(false);
+    }
+  });
+});
+
+/** The identity file of an agent that has enrolled and linked. */
+async function enrolled(invited: Invitation): Promise<string> {
+  await using agent = await startLooseAgent(running.stack, { invitation: invited });
+  await agent.event('link.established');
+  return agent.identity();
+}
+
+/** Lets the token's time pass, in the database, as no test can wait an hour. */
+async function expire({ token }: Invitation): Promise<void> {
+  const url = await readFile(join(running.stack.stateDir, 'secrets', 'database-registration.url'), 'utf8');
+  const client = new Client({ connectionString: url.trim() });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query(
+      "UPDATE registration.bootstrap_tokens SET expires_at = now() - interval '1 second' WHERE id = $1",
+      [token.split('.')[2]],
+    );
+    expect(rowCount).toBe(1);
+  } finally {
+    await client.end();
+  }
+}
+
+interface Impostor extends AsyncDisposable {
+  readonly address: string;
+  received(): Buffer;
+}
+
+/** A TLS server with a well-formed chain of its own root, which keeps all that it is sent. */
+async function startImpostor(): Promise<Impostor> {
+  const authority = await testAuthority();
+  const { privateKeyPem, chainPem } = await authority.gateway('gateway-a');
+  const chunks: Buffer[] = [];
+  const server = createSecureServer({ key: privateKeyPem, cert: chainPem });
+  server.on('stream', (stream) => {
+    stream.on('error', () => undefined);
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc+proto', 'grpc-status': '0' },
+      { endStream: true },
+    );
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve());
+  });
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received: () => Buffer.concat(chunks),
+    [Symbol.asyncDispose]: () => new Promise((resolve) => void server.close(() => resolve())),
+  };
+}

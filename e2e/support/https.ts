@@ -1,0 +1,24 @@
+import { request, type RequestOptions } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { readFile } from 'node:fs/promises';
+import type { Stack } from '@fairlead/stack';
+
+export interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** One HTTPS request that trusts only the installation's own serving root. */
+export async function https(stack: Stack, url: string, options: RequestOptions = {}): Promise<Answer> {
+  const ca = await readFile(stack.api.caFile, 'utf8');
+  return new Promise((resolve, reject) => {
+    const asking = request(url, { ca, agent: false, signal: AbortSignal.timeout(15_000), ...options });
+    asking.once('error', reject);
+    asking.once('response', (answer) => {
+      const type = answer.headers['content-type'] ?? '';
+      text(answer).then((body) => resolve({ status: answer.statusCode ?? 0, type, body }), reject);
+    });
+    asking.end();
+  });
+}

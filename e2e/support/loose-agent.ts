@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Stack } from '@fairlead/stack';
+import { parseAllDocuments } from 'yaml';
+import { watchProcess, type Watch } from './watching.js';
+
+const AGENT = join(import.meta.dirname, '../../apps/agent/dist/main.js');
+
+/** What an import manifest tells an agent. */
+export interface Invitation {
+  readonly endpoints: string;
+  readonly pins: string;
+  readonly trustDomain: string;
+  readonly token: string;
+}
+
+export interface LooseAgentOptions {
+  readonly invitation: Invitation;
+  /** Contents of its identity file, if it has one already. */
+  readonly identity?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A real agent process outside any cluster: its identity in a file, its API server the demo's. */
+export interface LooseAgent extends AsyncDisposable {
+  readonly watch: Watch;
+  /** The next log line with this event name, parsed; past lines count. */
+  event(name: string, timeoutMs?: number): Promise<Record<string, unknown>>;
+  identity(): Promise<string>;
+}
+
+interface ManifestDocument {
+  readonly kind?: string;
+  /** Of a Secret, in base64. */
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: {
+    readonly template: {
+      readonly spec: { readonly containers: readonly { readonly env: readonly { name: string; value: string }[] }[] };
+    };
+  };
+}
+
+/** Creates the cluster and redeems its import link, as the CLI does. */
+export async function invite(stack: Stack, cluster: string): Promise<Invitation> {
+  const created = await stack.cli(['cluster', 'create', cluster]);
+  if (created.code !== 0) throw new Error(created.stderr);
+  const { code, stdout, stderr } = await stack.cli(['cluster', 'import', cluster]);
+  if (code !== 0) throw new Error(stderr);
+  return readInvitation(stdout);
+}
+
+export function readInvitation(manifest: string): Invitation {
+  const documents = parseAllDocuments(manifest).map((document) => document.toJS() as ManifestDocument);
+  const env = new Map(
+    documents
+      .find(({ kind }) => kind === 'Deployment')
+      ?.spec?.template.spec.containers[0]?.env.map(({ name, value }) => [name, value]),
+  );
+  const secrets = documents.filter(({ kind }) => kind === 'Secret').flatMap(({ data }) => Object.values(data ?? {}));
+  const token = secrets.map((value) => Buffer.from(value, 'base64').toString()).find((text) => text.startsWith('fl1.'));
+  if (token === undefined) throw new Error('the manifest holds no bootstrap token');
+  const value = (name: string): string => env.get(name) ?? '';
+  return {
+    endpoints: value('FAIRLEAD_ENDPOINTS'),
+    pins: value('FAIRLEAD_ROOT_PINS'),
+    trustDomain: value('FAIRLEAD_TRUST_DOMAIN'),
+    token,
+  };
+}
+
+export async function startLooseAgent(stack: Stack, options: LooseAgentOptions): Promise<LooseAgent> {
+  if ('unavailable' in stack.demo) throw new Error(stack.demo.unavailable);
+  const { invitation, identity, env = {} } = options;
+  const dir = await mkdtemp(join(tmpdir(), 'fairlead-agent-'));
+  const identityFile = join(dir, 'identity.json');
+  await mkdir(join(dir, 'sa'));
+  await Promise.all([
+    writeFile(join(dir, 'sa', 'ca.crt'), stack.demo.kubeInfo.caPem),
+    writeFile(join(dir, 'sa', 'token'), 'not-a-service-account-token'),
+    writeFile(join(dir, 'token'), invitation.token, { mode: 0o600 }),
+    ...(identity === undefined ? [] : [writeFile(identityFile, identity, { mode: 0o600 })]),
+  ]);
+  const { hostname, port } = new URL(stack.demo.kubeInfo.url);
+  const child = spawn(process.execPath, ['--enable-source-maps', AGENT], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      FAIRLEAD_ENDPOINTS: invitation.endpoints,
+      FAIRLEAD_ROOT_PINS: invitation.pins,
+      FAIRLEAD_TRUST_DOMAIN: invitation.trustDomain,
+      FAIRLEAD_LINKS: '1',
+      FAIRLEAD_BOOTSTRAP_TOKEN_FILE: join(dir, 'token'),
+      FAIRLEAD_IDENTITY: `file:${identityFile}`,
+      FAIRLEAD_SERVICE_ACCOUNT_DIR: join(dir, 'sa'),
+      KUBERNETES_SERVICE_HOST: hostname,
+      KUBERNETES_SERVICE_PORT: port,
+      FAIRLEAD_HEALTH_LISTEN: '127.0.0.1:0',
+      ...env,
+    },
+  });
+  const watch = watchProcess(child);
+  return {
+    watch,
+    event: async (name, timeoutMs = 20_000) =>
+      JSON.parse(await watch.line(new RegExp(`"event":"${name}"`), timeoutMs)) as Record<string, unknown>,
+    identity: () => readFile(identityFile, 'utf8'),
+    [Symbol.asyncDispose]: async () => {
+      await watch[Symbol.asyncDispose]();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
