@@ -15,7 +15,7 @@ export function natsUnit(
   linkLog(state, 'nats', logPath);
   return componentUnit({
     name: 'nats',
-    logPath,
+    logPaths: [logPath],
     start: (signal) => startNats({ dataDir, port, authorizationConfig, log: progress(log), signal }),
   });
 }
@@ -26,7 +26,7 @@ export function postgresUnit(state: StateDir, port: number, log: StackLog): Comp
   linkLog(state, 'postgres', logPath);
   return componentUnit({
     name: 'postgres',
-    logPath,
+    logPaths: [logPath],
     start: (signal) => startPostgres({ dataDir, port, log: progress(log), signal }),
   });
 }

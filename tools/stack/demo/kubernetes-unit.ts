@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { startKubernetes, type KubeInfo } from '@fairlead/testbed';
 import { messageOf } from '@fairlead/errors';
 import type { StackLog } from '../events.js';
@@ -21,9 +21,8 @@ export async function startDemoKubernetes(
   log: StackLog,
 ): Promise<DemoKubernetes> {
   const dataDir = state.file('kubernetes');
-  for (const name of ['kube-apiserver', 'etcd']) linkLog(state, name, join(dataDir, `${name}.log`));
   const startedMs = Date.now();
-  const unit = kubernetesUnit(dataDir, ports, log);
+  const unit = kubernetesUnit(state, dataDir, ports, log);
   try {
     await group.start(unit, 'infrastructure');
     return { info: unit.info };
@@ -33,11 +32,13 @@ export async function startDemoKubernetes(
   }
 }
 
-function kubernetesUnit(dataDir: string, ports: PortPlan, log: StackLog): ComponentUnit<KubeInfo> {
+function kubernetesUnit(state: StateDir, dataDir: string, ports: PortPlan, log: StackLog): ComponentUnit<KubeInfo> {
+  const logPaths: [string, string] = [join(dataDir, 'kube-apiserver.log'), join(dataDir, 'etcd.log')];
+  for (const path of logPaths) linkLog(state, basename(path, '.log'), path);
   const say = (text: string): void => log({ kind: 'progress', text });
   return componentUnit({
     name: 'kubernetes',
-    logPath: join(dataDir, 'kube-apiserver.log'),
+    logPaths,
     start: (signal) =>
       startKubernetes({ dataDir, apiPort: ports.kube, etcdPort: ports.etcd, log: say, signal, durable: false }),
   });

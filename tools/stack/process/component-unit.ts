@@ -5,8 +5,8 @@ import type { Run, Unit } from './unit.js';
 
 export interface ComponentUnitOptions<T> {
   readonly name: string;
-  /** The file that the component itself writes to. */
-  readonly logPath: string;
+  /** The files that the component itself writes to, the telling one first. */
+  readonly logPaths: readonly [string, ...string[]];
   /** The first start; later ones restart what this gave. */
   readonly start: (signal: AbortSignal) => Promise<Running<T>>;
 }
@@ -18,11 +18,16 @@ export interface ComponentUnit<T> extends Unit {
 }
 
 const MAX_LOG_BYTES = 32 * 2 ** 20;
+const LOOK_MS = 30_000;
 const TAIL_LINES = 20;
 
-/** A component that the testbed starts. Its log is bounded once, before the first start: the component appends to it itself. */
+/**
+ * A component that the testbed starts. It appends to its logs itself, so all that can be done about one that has grown too
+ * large is to empty it, now and then.
+ */
 export function componentUnit<T>(options: ComponentUnitOptions<T>): ComponentUnit<T> {
-  const { name, logPath } = options;
+  const { name, logPaths } = options;
+  const [logPath] = logPaths;
   let running: Running<T> | undefined;
   return {
     name,
@@ -35,12 +40,17 @@ export function componentUnit<T>(options: ComponentUnitOptions<T>): ComponentUni
     async start(signal) {
       if (running) await running.restart();
       else {
-        if (existsSync(logPath) && statSync(logPath).size > MAX_LOG_BYTES) truncateSync(logPath);
+        boundLogs(logPaths);
         running = await options.start(signal);
+        setInterval(() => boundLogs(logPaths), LOOK_MS).unref();
       }
       return runOf(running);
     },
   };
+}
+
+function boundLogs(paths: readonly string[]): void {
+  for (const path of paths) if (existsSync(path) && statSync(path).size > MAX_LOG_BYTES) truncateSync(path);
 }
 
 function runOf<T>(running: Running<T>): Run {
