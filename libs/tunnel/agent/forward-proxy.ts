@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { connect as netConnect } from 'node:net';
+import { BlockList, connect as netConnect, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
 import { FairleadError, messageOf } from '@fairlead/errors';
@@ -8,7 +8,7 @@ import { FairleadError, messageOf } from '@fairlead/errors';
 export interface ProxySettings {
   /** `http://[user:password@]host:port` or `https://…`; absent: dial directly. */
   readonly httpsProxy?: string;
-  /** Hosts dialled directly: names, domain suffixes, addresses, `*`; each may end in `:port`. */
+  /** Hosts dialled directly: names, domain suffixes, addresses, blocks of them (CIDR), `*`; each may end in `:port`. */
   readonly noProxy: readonly string[];
 }
 
@@ -27,16 +27,40 @@ export function parseEndpoint(hostPort: string): Endpoint {
   return { host, port };
 }
 
-/** Is this host exempt from the proxy? The rules of curl and Go: exact name, suffix with or without a dot, `*`, a port. */
+/**
+ * Is this host exempt from the proxy? The rules of curl and Go: exact name, suffix with or without a dot, address, block
+ * of addresses, `*`; each may be limited to a port.
+ */
 export function isExempt({ host, port }: Endpoint, noProxy: readonly string[]): boolean {
   return noProxy.some((entry) => {
-    const [, pattern = '', onlyPort] = /^(.*?)(?::(\d+))?$/.exec(entry.trim().toLowerCase()) ?? [];
-    if (pattern === '' || (onlyPort !== undefined && Number(onlyPort) !== port)) return false;
+    const { pattern, onlyPort } = parseException(entry.trim().toLowerCase());
+    if (pattern === '' || (onlyPort !== undefined && onlyPort !== port)) return false;
     if (pattern === '*') return true;
+    if (isIP(host) !== 0) return isSameAddress(host, pattern);
     const suffix = pattern.replace(/^\*?\./, '');
     const name = host.toLowerCase();
-    return name === suffix || name.endsWith(`.${suffix}`);
+    return suffix !== '' && (name === suffix || name.endsWith(`.${suffix}`));
   });
+}
+
+/** `[address]:port`, `name:port`, or without a port; an IPv6 address without brackets has none. */
+function parseException(entry: string): { pattern: string; onlyPort: number | undefined } {
+  const bare = isIP(entry.split('/')[0] ?? '') !== 0;
+  const [, pattern = '', port] = (bare ? null : /^(.*?)(?::(\d+))?$/.exec(entry)) ?? [entry, entry];
+  return { pattern: pattern.replace(/^\[(.*)\]$/, '$1'), onlyPort: port === undefined ? undefined : Number(port) };
+}
+
+function isSameAddress(host: string, pattern: string): boolean {
+  const [network = '', bits] = pattern.split('/');
+  const family = isIP(network);
+  if (family === 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits))) return false;
+  const most = family === 6 ? 128 : 32;
+  const prefix = bits === undefined ? most : Number(bits);
+  if (prefix > most) return false;
+  const type = family === 6 ? 'ipv6' : 'ipv4';
+  const block = new BlockList();
+  block.addSubnet(network, prefix, type);
+  return isIP(host) === family && block.check(host, type);
 }
 
 /** A plain connection to the endpoint, through the proxy where the settings say so. UNAVAILABLE if there is none. */
@@ -47,6 +71,7 @@ export async function dial(endpoint: Endpoint, settings: ProxySettings, signal: 
 
 function dialDirectly({ host, port }: Endpoint, signal: AbortSignal): Promise<Duplex> {
   return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
     const socket = netConnect({ host, port, noDelay: true, keepAlive: true });
     const onAbort = (): void => void socket.destroy(new Error('it took too long'));
     signal.addEventListener('abort', onAbort, { once: true });
@@ -55,7 +80,10 @@ function dialDirectly({ host, port }: Endpoint, signal: AbortSignal): Promise<Du
       socket.off('error', onError);
       resolve(socket);
     });
-    const onError = (error: Error): void => reject(unreachable(`${host}:${port}`, error));
+    const onError = (error: Error): void => {
+      signal.removeEventListener('abort', onAbort);
+      reject(unreachable(`${host}:${port}`, error));
+    };
     socket.once('error', onError);
   });
 }
@@ -63,6 +91,7 @@ function dialDirectly({ host, port }: Endpoint, signal: AbortSignal): Promise<Du
 /** HTTP CONNECT (RFC 9110 9.3.6). Credentials of the proxy's URL go to the proxy only, and into no message. */
 function dialThrough(proxy: URL, { host, port }: Endpoint, signal: AbortSignal): Promise<Duplex> {
   const target = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const proxyHost = proxy.hostname.replace(/^\[|\]$/g, '');
   const proxyPort = Number(proxy.port || (proxy.protocol === 'https:' ? 443 : 80));
   return new Promise((resolve, reject) => {
     const connecting = request({
@@ -73,13 +102,18 @@ function dialThrough(proxy: URL, { host, port }: Endpoint, signal: AbortSignal):
       agent: false,
       createConnection: () =>
         proxy.protocol === 'https:'
-          ? tlsConnect({ host: proxy.hostname, port: proxyPort, servername: proxy.hostname })
-          : netConnect({ host: proxy.hostname, port: proxyPort, noDelay: true }),
+          ? tlsConnect({
+              host: proxyHost,
+              port: proxyPort,
+              ...(isIP(proxyHost) === 0 ? { servername: proxyHost } : {}),
+            })
+          : netConnect({ host: proxyHost, port: proxyPort, noDelay: true }),
     });
     connecting.once('connect', (response, socket, head) => {
-      if (response.statusCode !== 200 || head.length > 0) {
+      const { statusCode = 0 } = response;
+      if (statusCode < 200 || statusCode > 299 || head.length > 0) {
         socket.destroy();
-        reject(unreachable(target, new Error(`the proxy ${proxy.host} answered ${response.statusCode}`)));
+        reject(unreachable(target, new Error(`the proxy ${proxy.host} answered ${statusCode}`)));
         return;
       }
       resolve(socket);

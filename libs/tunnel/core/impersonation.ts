@@ -40,10 +40,15 @@ export function impersonationHeaders(identity: TunnelIdentity): string[] {
     identity.user,
     ...identity.groups.flatMap((group) => ['Impersonate-Group', group]),
     ...identity.extra.flatMap(({ key, values }) => {
-      const name = `Impersonate-Extra-${encodeURIComponent(key)}`;
+      const name = `Impersonate-Extra-${escapeKey(key)}`;
       return values.flatMap((value) => [name, value]);
     }),
   ];
+}
+
+/** As client-go's headerKeyEscape. encodeURIComponent leaves two characters that no header name may hold. */
+function escapeKey(key: string): string {
+  return encodeURIComponent(key).replaceAll('(', '%28').replaceAll(')', '%29');
 }
 
 /** Case-folded, because a kube-apiserver elsewhere in the chain might fold too. */

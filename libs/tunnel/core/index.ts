@@ -4,10 +4,12 @@ export { FrameDecoder, type FrameSink } from './frame-decoder.js';
 export { PARKED, stepTunnel, type TunnelEvent, type TunnelRole, type TunnelState } from './tunnel-state.js';
 export {
   asksToImpersonate,
+  bodyFraming,
   fromClient,
   fromServer,
   fromTunnel,
   headerPairs,
+  type BodyFraming,
   type RawHeaders,
 } from './request-headers.js';
 export { assertAcceptable, impersonationHeaders, type TunnelIdentity } from './impersonation.js';

@@ -3,7 +3,8 @@ export type KubePath =
   | {
       readonly kind: 'cluster';
       readonly cluster: string;
-      /** Path and query for the kube-apiserver, byte for byte. */ readonly target: string;
+      /** Path and query for the kube-apiserver, byte for byte. */
+      readonly target: string;
     }
   | { readonly kind: 'not-a-cluster' }
   | { readonly kind: 'refused'; readonly why: string };
@@ -20,8 +21,11 @@ export function parseKubePath(rawTarget: string): KubePath {
   const path = queryAt === -1 ? rawTarget : rawTarget.slice(0, queryAt);
   const query = queryAt === -1 ? '' : rawTarget.slice(queryAt);
   if (!path.startsWith('/clusters/')) return { kind: 'not-a-cluster' };
+  if (/[^\x21-\xff]|\x7f/.test(query))
+    return { kind: 'refused', why: 'the query holds a blank or a control character' };
   if (ENCODED_SEPARATOR.test(path)) return { kind: 'refused', why: 'the path holds an encoded separator or dot' };
-  if (/[\\#\s]/.test(path)) return { kind: 'refused', why: 'the path holds a backslash, a blank or a fragment' };
+  if (/[\\#]|[^\x21-\xff]|\x7f/.test(path))
+    return { kind: 'refused', why: 'the path holds a backslash, a fragment, a blank or a control character' };
   if (path.split('/').some((segment) => segment === '..' || segment === '.')) {
     return { kind: 'refused', why: 'the path holds a dot segment' };
   }
@@ -37,9 +41,10 @@ const LONG_RUNNING_SUBRESOURCES = new Set(['attach', 'exec', 'proxy', 'log', 'po
  * (kube-apiserver's own list, BasicLongRunningRequestCheck).
  */
 export function isLongRunning(target: string): boolean {
-  const url = new URL(target, 'http://kube-apiserver');
-  const segments = url.pathname.split('/').filter((segment) => segment !== '');
-  const watch = url.searchParams.get('watch');
+  // By hand: URL would take "//x" for a host, and throws on some targets.
+  const [path = '', query = ''] = target.split(/\?(.*)/s);
+  const segments = path.split('/').filter((segment) => segment !== '');
+  const watch = new URLSearchParams(query).get('watch');
   if (watch !== null && watch !== 'false' && watch !== '0') return true;
   if (segments[2] === 'watch' || segments[3] === 'watch') return true;
   return segments.some((segment, index) => index >= 4 && LONG_RUNNING_SUBRESOURCES.has(segment));

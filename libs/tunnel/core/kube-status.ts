@@ -60,7 +60,13 @@ export function toKubeStatus(error: FairleadError, hop: Hop, traceId: string): K
   };
 }
 
+/** A message from a cluster may be long; a header may not. */
+const MAX_WARNING_CHARACTERS = 1_000;
+
 /** As the inside of a quoted string of a header: visible ASCII, quotes and backslashes escaped. */
 function quotable(text: string): string {
-  return text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, String.raw`\$&`);
+  return text
+    .slice(0, MAX_WARNING_CHARACTERS)
+    .replaceAll(/[^\x20-\x7e]/g, '?')
+    .replaceAll(/["\\]/g, String.raw`\$&`);
 }

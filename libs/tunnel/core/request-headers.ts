@@ -1,3 +1,5 @@
+import { FairleadError } from '@fairlead/errors';
+
 /**
  * Header hygiene of the Kubernetes API proxy: pure functions over raw header lists ([name, value, name, value, …], as
  * Node gives them), so that repeated headers stay repeated.
@@ -53,9 +55,40 @@ export function fromTunnel(raw: RawHeaders): string[] {
   return keep(raw, (name) => !isIdentity(name));
 }
 
+/** Of one origin, the gateway's: a cluster must not set state there, where it would hold for other clusters too. */
+const ORIGIN_WIDE = new Set(['set-cookie', 'set-cookie2', 'clear-site-data', 'alt-svc']);
+
 /** What of an answer may travel back. */
 export function fromServer(raw: RawHeaders): string[] {
-  return keep(raw, () => true);
+  return keep(raw, (name) => !ORIGIN_WIDE.has(name));
+}
+
+/** How a request says where its body ends (RFC 9112 6.3). */
+export type BodyFraming = 'none' | 'length' | 'chunked';
+
+/**
+ * The framing of an HTTP/1.1 request, from the raw list, because Node's parsed headers leave out what is beyond the
+ * thousandth. Throws INVALID_ARGUMENT for what two parsers could read differently: both framings, a repeated one, or a
+ * transfer coding other than chunked.
+ */
+export function bodyFraming(raw: RawHeaders): BodyFraming {
+  const lengths: string[] = [];
+  const codings: string[] = [];
+  for (const [name, value] of headerPairs(raw)) {
+    const lower = name.toLowerCase();
+    if (lower === 'content-length') lengths.push(value);
+    if (lower === 'transfer-encoding') codings.push(value);
+  }
+  if (lengths.length + codings.length > 1) throw ambiguous('more than one');
+  if (codings.length > 0 && codings[0]?.toLowerCase() !== 'chunked')
+    throw ambiguous('a transfer coding besides chunked');
+  if (lengths.length > 0 && !/^\d{1,15}$/.test(lengths[0] as string)) throw ambiguous('an unreadable one');
+  if (codings.length > 0) return 'chunked';
+  return lengths.length === 0 || Number(lengths[0]) === 0 ? 'none' : 'length';
+}
+
+function ambiguous(what: string): FairleadError {
+  return new FairleadError('INVALID_ARGUMENT', `the request must say where its body ends once, and says ${what}`);
 }
 
 function keep(raw: RawHeaders, wanted: (lowerCaseName: string) => boolean): string[] {
@@ -70,7 +103,10 @@ function keep(raw: RawHeaders, wanted: (lowerCaseName: string) => boolean): stri
   return kept;
 }
 
-/** Names listed in Connection headers; Host cannot be removed that way. */
+/**
+ * Names listed in Connection headers. Host and Content-Length cannot be removed that way: without its length a body
+ * would be read as the next request.
+ */
 function connectionOptions(raw: RawHeaders): Set<string> {
   const named = new Set<string>();
   for (const [name, value] of headerPairs(raw)) {
@@ -78,6 +114,7 @@ function connectionOptions(raw: RawHeaders): Set<string> {
     for (const option of value.split(',')) named.add(option.trim().toLowerCase());
   }
   named.delete('host');
+  named.delete('content-length');
   return named;
 }
 

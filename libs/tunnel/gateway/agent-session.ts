@@ -7,6 +7,8 @@ import { acceptGrpcStream, rejectGrpcStream } from '../link/index.js';
 /** Parked tunnels one agent may leave with us; more are refused. */
 const MAX_PARKED = 64;
 const GRPC_RESOURCE_EXHAUSTED = 8;
+/** How long a link that may be a leftover has to answer a ping. */
+const ANSWER_TIMEOUT_MS = 2_000;
 
 export interface SessionFacts {
   readonly sessionId: string;
@@ -41,6 +43,7 @@ export class AgentSession {
   readonly #parked = new Set<Parked>();
   readonly #waiters = new Set<Waiter>();
   readonly #outbox: ControlMessage[] = [];
+  #wantedTunnels = 0;
   #wakeOutbox: (() => void) | null = null;
   #inFlight = 0;
   #closed = false;
@@ -69,6 +72,8 @@ export class AgentSession {
       rejectGrpcStream(stream, GRPC_RESOURCE_EXHAUSTED, 'too many parked tunnels');
       return;
     }
+    // Cancelled before we came to it.
+    if (stream.destroyed || stream.closed) return;
     acceptGrpcStream(stream);
     const [waiter] = this.#waiters;
     if (waiter) {
@@ -82,15 +87,19 @@ export class AgentSession {
   /** A parked tunnel says nothing. Reading it is how we notice that it is gone. */
   #watchParked(stream: ServerHttp2Stream): void {
     const onData = (): void => void stream.destroy(new Error('a parked tunnel must be silent'));
+    // Half of it is gone: no use as a tunnel any more.
+    const onEnd = (): void => void stream.destroy();
     const onClose = (): void => void this.#parked.delete(parked);
     const unwatch = (): void => {
       this.#parked.delete(parked);
       stream.off('data', onData);
+      stream.off('end', onEnd);
       stream.off('close', onClose);
       stream.pause();
     };
     const parked: Parked = { stream, unwatch };
     stream.on('data', onData);
+    stream.on('end', onEnd);
     stream.on('close', onClose);
     this.#parked.add(parked);
   }
@@ -101,10 +110,9 @@ export class AgentSession {
    */
   take(signal: AbortSignal): Promise<ServerHttp2Stream> {
     if (this.#closed) return Promise.reject(ended());
-    const [parked] = this.#parked;
-    if (parked) {
-      parked.unwatch();
-      return Promise.resolve(this.#use(parked.stream));
+    for (const { stream, unwatch } of this.#parked) {
+      unwatch();
+      if (!stream.destroyed && !stream.closed) return Promise.resolve(this.#use(stream));
     }
     if (this.#waiters.size >= LIMITS.waitingOpens) {
       return Promise.reject(
@@ -140,7 +148,7 @@ export class AgentSession {
       }
       signal.addEventListener('abort', onAbort, { once: true });
       this.#waiters.add(waiter);
-      this.say({ case: 'openTunnels', value: { $typeName: 'fairlead.link.v1.OpenTunnels', count: 1 } });
+      this.askForTunnel();
     });
   }
 
@@ -152,7 +160,13 @@ export class AgentSession {
     return stream;
   }
 
-  /** Queues a message to the agent. Only our own small messages go here, at most one per waiting open. */
+  /** Asks the agent to park one more tunnel. Questions that it did not take yet become one. */
+  askForTunnel(): void {
+    this.#wantedTunnels = Math.min(this.#wantedTunnels + 1, LIMITS.waitingOpens);
+    this.#wakeOutbox?.();
+  }
+
+  /** Queues a message to the agent. Only what is said a fixed number of times in a link's life goes here. */
   say(message: ControlMessage): void {
     this.#outbox.push(message);
     this.#wakeOutbox?.();
@@ -161,10 +175,26 @@ export class AgentSession {
   /** What is to be sent on the Control call, until the session ends. */
   async *messages(): AsyncGenerator<ControlMessage> {
     while (!this.#closed) {
-      const message = this.#outbox.shift();
+      const message = this.#outbox.shift() ?? this.#takeQuestion();
       if (message) yield message;
       else await new Promise<void>((resolve) => (this.#wakeOutbox = resolve));
     }
+  }
+
+  #takeQuestion(): ControlMessage | undefined {
+    const count = this.#wantedTunnels;
+    this.#wantedTunnels = 0;
+    if (count === 0) return undefined;
+    return { case: 'openTunnels', value: { $typeName: 'fairlead.link.v1.OpenTunnels', count } };
+  }
+
+  /** Ends the session soon, unless its peer answers a ping. */
+  endUnlessAnswering(): void {
+    const timer = setTimeout(() => this.close(), ANSWER_TIMEOUT_MS);
+    timer.unref();
+    this.http2.ping((error) => {
+      if (!error) clearTimeout(timer);
+    });
   }
 
   /** Ends the session and its HTTP/2 connection, with every tunnel on it. */

@@ -1,5 +1,9 @@
 import type { Http2Session } from 'node:http2';
+import { FairleadError } from '@fairlead/errors';
 import type { AgentSession } from './agent-session.js';
+
+/** Far more than an agent keeps; each costs memory here and a key in the routes of every replica. */
+const MAX_LINKS_PER_CLUSTER = 16;
 
 export type SessionListener = (change: 'opened' | 'closed', session: AgentSession) => void;
 
@@ -7,7 +11,6 @@ export type SessionListener = (change: 'opened' | 'closed', session: AgentSessio
 export class SessionRegistry {
   readonly #byCluster = new Map<string, Set<AgentSession>>();
   readonly #listeners = new Set<SessionListener>();
-
   readonly #byHttp2 = new WeakMap<Http2Session, AgentSession>();
 
   onChange(listener: SessionListener): void {
@@ -15,15 +18,24 @@ export class SessionRegistry {
   }
 
   /**
-   * Adds a session. It replaces what can only be a leftover: the same link of the same agent process, and any link of a
-   * lower generation, which this enrolment fences.
+   * Adds a session. It ends every link of a lower generation, which this enrolment fences, and the oldest ones beyond
+   * what one cluster may hold. An earlier one of the same link of the same agent process is a leftover, or drains with
+   * requests still on it: it stays as long as its peer answers. Throws CERTIFICATE_REFUSED for a generation
+   * lower than one that is here, PROTOCOL_ERROR for a second session on one connection.
    */
   add(session: AgentSession): void {
     const { clusterId, generation, agentInstance, link } = session.facts;
-    for (const other of this.of(clusterId)) {
-      const leftover = other.facts.agentInstance === agentInstance && other.facts.link === link;
-      if (leftover || other.facts.generation < generation) this.remove(other);
+    const others = [...(this.#byCluster.get(clusterId) ?? [])];
+    if (this.#byHttp2.has(session.http2)) throw new FairleadError('PROTOCOL_ERROR', 'a link says Hello once');
+    if (others.some((other) => other.facts.generation > generation)) {
+      throw new FairleadError('CERTIFICATE_REFUSED', `enrolment ${generation} was replaced by a newer one`);
     }
+    for (const other of others) {
+      const sameLink = other.facts.agentInstance === agentInstance && other.facts.link === link;
+      if (other.facts.generation < generation) this.remove(other);
+      else if (sameLink) other.endUnlessAnswering();
+    }
+    for (const other of others.slice(0, -(MAX_LINKS_PER_CLUSTER - 1))) this.remove(other);
     this.#byHttp2.set(session.http2, session);
     const sessions = this.#byCluster.get(clusterId) ?? new Set();
     sessions.add(session);

@@ -1,0 +1,120 @@
+import { EventEmitter } from 'node:events';
+import type { Http2Session } from 'node:http2';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { AgentSession } from './agent-session.js';
+import { SessionRegistry } from './session-registry.js';
+
+/** The part of an HTTP/2 session that a registry touches: that it ends, and whether its peer answers. */
+class QuietSession extends EventEmitter {
+  destroyed = false;
+
+  constructor(readonly answersPings: boolean) {
+    super();
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+
+  ping(answer: (error: Error | null) => void): boolean {
+    if (this.answersPings) answer(null);
+    return true;
+  }
+}
+
+let registry: SessionRegistry;
+let changes: string[];
+let count = 0;
+
+function link(change: { generation?: number; agentInstance?: string; silent?: boolean } = {}): AgentSession {
+  count += 1;
+  const facts = {
+    sessionId: `s${count}`,
+    tenantId: 'default',
+    clusterId: 'cluster',
+    generation: 1,
+    agentInstance: `agent-${count}`,
+    link: 0,
+    remoteAddress: '',
+    connectedAtMs: count,
+    ...change,
+  };
+  return new AgentSession(facts, new QuietSession(change.silent !== true) as unknown as Http2Session);
+}
+
+const add = (session: AgentSession): AgentSession => {
+  registry.add(session);
+  return session;
+};
+
+beforeEach(() => {
+  count = 0;
+  changes = [];
+  registry = new SessionRegistry();
+  registry.onChange((change, { facts }) => changes.push(`${change} ${facts.sessionId}`));
+});
+
+describe('a registry', () => {
+  it('ends every link of a lower enrolment when a higher one comes', () => {
+    const [one, two] = [add(link()), add(link())];
+    const higher = add(link({ generation: 2 }));
+    expect([one.closed, two.closed, higher.closed]).toEqual([true, true, false]);
+    expect(registry.all()).toEqual([higher]);
+    expect(changes).toEqual(['opened s1', 'opened s2', 'closed s1', 'closed s2', 'opened s3']);
+  });
+
+  it('refuses a link of an enrolment lower than one that is here', () => {
+    const higher = add(link({ generation: 2 }));
+    expect(() => registry.add(link({ generation: 1 }))).toThrow(
+      expect.objectContaining({ code: 'CERTIFICATE_REFUSED' }),
+    );
+    expect(registry.all()).toEqual([higher]);
+  });
+
+  it('ends an earlier one of the same link only if it does not answer any more: it may be draining', async () => {
+    vi.useFakeTimers();
+    const [alive, leftover] = [add(link({ agentInstance: 'a' })), add(link({ agentInstance: 'b', silent: true }))];
+    add(link({ agentInstance: 'a' }));
+    add(link({ agentInstance: 'b' }));
+    expect([alive.closed, leftover.closed]).toEqual([false, false]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([alive.closed, leftover.closed]).toEqual([false, true]);
+    vi.useRealTimers();
+  });
+
+  it('holds a bounded number of links of one cluster, the newest', () => {
+    const links = Array.from({ length: 20 }, () => add(link()));
+    expect(registry.all()).toEqual(links.slice(4));
+    expect(links.slice(0, 4).every((session) => session.closed)).toBe(true);
+  });
+
+  it('tells each end once, whoever noticed it', () => {
+    const session = add(link());
+    registry.remove(session);
+    registry.remove(session);
+    expect(changes).toEqual(['opened s1', 'closed s1']);
+    expect(registry.of('cluster')).toEqual([]);
+  });
+
+  it('knows one session per connection', () => {
+    const session = add(link());
+    expect(registry.byHttp2(session.http2)).toBe(session);
+    const again = new AgentSession({ ...session.facts, sessionId: 's9' }, session.http2);
+    expect(() => registry.add(again)).toThrow(expect.objectContaining({ code: 'PROTOCOL_ERROR' }));
+    expect(registry.all()).toEqual([session]);
+  });
+});
+
+describe('what is said to an agent', () => {
+  it('is one request for all who wait, however long the agent does not read', async () => {
+    const session = link();
+    for (let i = 0; i < 10_000; i += 1) session.askForTunnel();
+    session.say({ case: 'drain', value: { $typeName: 'fairlead.link.v1.Drain', deadlineMs: 1 } });
+    const messages = session.messages();
+    expect((await messages.next()).value).toMatchObject({ case: 'drain' });
+    expect((await messages.next()).value).toMatchObject({ case: 'openTunnels', value: { count: 256 } });
+    session.close();
+    expect((await messages.next()).done).toBe(true);
+  });
+});
