@@ -10,6 +10,7 @@ describe('loadConfig', () => {
       verbose: false,
       portBase: undefined,
       stateDir: undefined,
+      gateways: undefined,
       colours: false,
       terminal: false,
     });
@@ -25,13 +26,24 @@ describe('loadConfig', () => {
     });
   });
 
+  it('takes names of gateways to make credentials for', () => {
+    expect(loadConfig(['--prepare', '--gateways', 'gw-0,gw-1'], {}, false).gateways).toEqual(['gw-0', 'gw-1']);
+  });
+
   it('uses colours only on a terminal, and not against the wish of a person', () => {
     expect(loadConfig([], {}, true).colours).toBe(true);
     expect(loadConfig([], { NO_COLOR: '1' }, true).colours).toBe(false);
     expect(loadConfig([], { NO_COLOR: '' }, true).colours).toBe(true);
   });
 
-  it.each([[['--port-base', 'x']], [['--port-base', '80']], [['--colour']], [['extra']]])('refuses %j', (args) => {
+  it.each([
+    [['--port-base', 'x']],
+    [['--port-base', '80']],
+    [['--colour']],
+    [['extra']],
+    [['--gateways', 'a']],
+    [['--prepare', '--gateways', 'A b']],
+  ])('refuses %j', (args) => {
     expect(() => loadConfig(args, {}, false)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
   });
 });

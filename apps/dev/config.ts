@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { CredentialName } from '@fairlead/contracts';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { z } from 'zod';
 
@@ -11,6 +12,7 @@ Starts all of Fairlead on this machine, with a demo cluster, and stops it on Ctr
   --no-demo          start no demo cluster
   --verbose          show every line of every log, not only warnings and what starts or ends
   --prepare          only make credentials, for nats-server and Postgres of your own (see docker-compose.yml)
+  --gateways A,B     with --prepare: the names of the gateways that get a credential (gateway-a,gateway-b)
   --help             show this
 
 Environment: DATABASE_URL and NATS_URL name a Postgres and a nats-server to use instead of starting them;
@@ -20,6 +22,8 @@ FAIRLEAD_TESTBED_KUBECONFIG names a cluster to use as the demo; NO_COLOR switche
 export interface Config {
   readonly help: boolean;
   readonly prepare: boolean;
+  /** Undefined: the stack's default. */
+  readonly gateways: readonly string[] | undefined;
   readonly demo: boolean;
   readonly verbose: boolean;
   /** Undefined: the stack's default. */
@@ -47,17 +51,37 @@ export function loadConfig(args: readonly string[], env: NodeJS.ProcessEnv, term
     verbose: values.verbose ?? false,
     portBase: portBase?.data,
     stateDir: values['state-dir'],
+    gateways: gatewayNames(values.gateways, values.prepare ?? false),
     // https://no-color.org: present and not empty.
     colours: terminal && !env['NO_COLOR'],
     terminal,
   };
 }
 
+function gatewayNames(text: string | undefined, prepare: boolean): readonly string[] | undefined {
+  if (text === undefined) return undefined;
+  if (!prepare) throw new FairleadError('INVALID_ARGUMENT', '--gateways goes with --prepare');
+  const names = text.split(',');
+  if (names.every((name) => CredentialName.safeParse(name).success)) return names;
+  throw new FairleadError(
+    'INVALID_ARGUMENT',
+    '--gateways takes names of lower-case letters, digits and dashes, separated by commas',
+  );
+}
+
 function parse(args: readonly string[]) {
   try {
     const flag = { type: 'boolean' } as const;
     const text = { type: 'string' } as const;
-    const options = { help: flag, prepare: flag, verbose: flag, 'no-demo': flag, 'port-base': text, 'state-dir': text };
+    const options = {
+      help: flag,
+      prepare: flag,
+      verbose: flag,
+      'no-demo': flag,
+      'port-base': text,
+      'state-dir': text,
+      gateways: text,
+    };
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
   } catch (error) {
     throw new FairleadError('INVALID_ARGUMENT', `${messageOf(error)}\n\n${USAGE}`);

@@ -33,7 +33,7 @@ async function main(): Promise<number> {
   }
   const stateDir = config.stateDir === undefined ? join(REPOSITORY, '.fairlead') : resolve(config.stateDir);
   try {
-    if (config.prepare) return prepare(stateDir);
+    if (config.prepare) return prepare(stateDir, config.gateways);
     return await run(config, stateDir);
   } catch (error) {
     if (error instanceof Interrupted) return INTERRUPTED;
@@ -96,8 +96,8 @@ async function stop(stack: Stack): Promise<number> {
   return 0;
 }
 
-function prepare(stateDir: string): number {
-  const { natsConfigPath, postgresPasswordPath } = prepareCredentials(stateDir);
+function prepare(stateDir: string, gateways: readonly string[] | undefined): number {
+  const { natsConfigPath, postgresPasswordPath } = prepareCredentials(stateDir, gateways);
   process.stdout.write(`${natsConfigPath}\n${postgresPasswordPath}\n`);
   return 0;
 }

@@ -10,12 +10,18 @@ export interface PreparedCredentials {
   readonly postgresPasswordPath: string;
 }
 
-/** Makes what servers that this stack does not start itself have to know, in the state directory. May be repeated. */
-export function prepareCredentials(stateDir: string): PreparedCredentials {
+/**
+ * Makes what servers that this stack does not start itself have to know, in the state directory: a NATS user for each
+ * service and each gateway, a password for Postgres. May be repeated; what exists stays.
+ */
+export function prepareCredentials(
+  stateDir: string,
+  gateways: readonly string[] = DEFAULT_GATEWAYS,
+): PreparedCredentials {
   using state = openStateDir(stateDir);
   const natsConfigPath = state.file('secrets', 'nats-authorization.conf');
   const postgresPasswordPath = state.file('secrets', 'postgres-password');
-  putSecret(natsConfigPath, prepareNatsCredentials(state, DEFAULT_GATEWAYS));
+  putSecret(natsConfigPath, prepareNatsCredentials(state, gateways));
   secretOnce(postgresPasswordPath);
   return { natsConfigPath, postgresPasswordPath };
 }

@@ -1,0 +1,38 @@
+import { parseArgs } from 'node:util';
+import { messageOf } from '@fairlead/errors';
+import { connectNats, provisionJetStream } from '@fairlead/messaging';
+import { createLogger } from '@fairlead/observability';
+
+const USAGE = `Usage: node tools/stack/dist/provision-nats.js --url nats://HOST:PORT --seed-file FILE
+
+Creates the event stream and the KV buckets on a nats-server of your own, or brings them up to date, as the user
+"operator" whose nkey seed the file holds. Run it before the first start and after an upgrade; npm start does it by itself.
+`;
+const DEADLINE_MS = 60_000;
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const text = { type: 'string' } as const;
+  try {
+    const { values } = parseArgs({ options: { url: text, 'seed-file': text } });
+    const { url, 'seed-file': seedFile } = values;
+    if (url === undefined || seedFile === undefined) throw new Error(`--url and --seed-file are needed\n\n${USAGE}`);
+    await provision(url, seedFile);
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n`);
+    return 1;
+  }
+}
+
+async function provision(url: string, seedFile: string): Promise<void> {
+  const holder = { role: 'operator', credential: 'operator' } as const;
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const connection = await connectNats({ url, seedFile, ...holder, logger: createLogger('provision-nats'), signal });
+  try {
+    await provisionJetStream(connection);
+  } finally {
+    await connection.close();
+  }
+}
