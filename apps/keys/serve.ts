@@ -1,6 +1,6 @@
 import { printable } from '@fairlead/config';
 import type { Caller } from '@fairlead/contracts';
-import { OutboxRelay } from '@fairlead/events';
+import { OutboxRelay, recordForgedRequest } from '@fairlead/events';
 import {
   CertificateAuthority,
   CertificateIssuer,
@@ -59,7 +59,8 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
     logger,
     onCommitted: () => relay.poke(),
   });
-  stack.use(await serveRpc(KeysModule.around(issuer), { connection: nats, queue: ROLE, logger }));
+  const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
+  stack.use(await serveRpc(KeysModule.around(issuer), { connection: nats, queue: ROLE, logger, onForged }));
   serving = true;
   logger.info('process.ready', { pins: authority.trustBundle().pins });
   await stopped(signal);

@@ -1,6 +1,6 @@
 import { printable } from '@fairlead/config';
 import { NO_TENANT, keysRpc, type Caller } from '@fairlead/contracts';
-import { OutboxRelay } from '@fairlead/events';
+import { OutboxRelay, recordForgedRequest } from '@fairlead/events';
 import { connectNats, connectionState, createRpcClient, serveRpc } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
 import { DatabaseMonitor, connectDatabase, createDatabase, retryWhileAway, runMigrations } from '@fairlead/persistence';
@@ -67,7 +67,8 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   const { presenceOf } = stack.use(watchPresence(nats, logger));
   const parts = build(config, nats, { database, source, logger, onCommitted, now: () => new Date() }, presenceOf);
   await retryWhileAway(() => parts.apiTokens.setAdminToken(config.FAIRLEAD_ADMIN_TOKEN_FILE.reveal()), logger, signal);
-  stack.use(await serveRpc(RegistrationModule.around(parts), { connection: nats, queue: ROLE, logger }));
+  const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
+  stack.use(await serveRpc(RegistrationModule.around(parts), { connection: nats, queue: ROLE, logger, onForged }));
   logger.info('process.ready');
   await stopped(signal);
   logger.info('process.stopping');

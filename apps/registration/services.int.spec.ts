@@ -2,13 +2,14 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { DEFAULT_TENANT, NO_TENANT, keysRpc, registrationRpc } from '@fairlead/contracts';
-import { createRpcClient, type RpcClient } from '@fairlead/messaging';
+import { DEFAULT_TENANT, NO_TENANT, keysRpc, registrationRpc, rpcSubject } from '@fairlead/contracts';
+import { EVENT_STREAM, createRpcClient, type RpcClient } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { databaseUrl, provisionDatabase } from '@fairlead/persistence';
 import { createCsr, generatePrivateKey, parseToken, verifyChain } from '@fairlead/pki';
 import { freePort, startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 
@@ -158,6 +159,19 @@ it('takes a cluster from its creation to a certificate', async () => {
   expect(peer).toMatchObject({ id: { kind: 'agent', clusterId: cluster.id }, generation: 1 });
   const again = asGateway.call(registrationRpc.enrol, NO_TENANT, { ...request, csr: await newCsr() });
   await expect(again).rejects.toMatchObject({ code: 'TOKEN_USED' });
+});
+
+it('tells of a request whose answer would have gone to somebody else', async () => {
+  const caller = await nats.connect(api);
+  const subject = rpcSubject(registrationRpc.deleteCluster, DEFAULT_TENANT, api);
+  const packet = JSON.stringify({ id: 'x', pattern: 'x', data: { name: 'demo' } });
+  caller.publish(subject, packet, { reply: rpcSubject(registrationRpc.enrol, NO_TENANT, gateway) });
+  const operator = await nats.connect({ role: 'operator', credential: 'operator' });
+  const manager = await jetstreamManager(operator);
+  const last = (): Promise<unknown> =>
+    manager.streams.getMessage(EVENT_STREAM, { last_by_subj: 'fairlead.events.default.registration.rpc.refused.v1' });
+  await eventually(async () => expect(await last()).toBeTruthy());
+  await expect(asApi.call(registrationRpc.getCluster, DEFAULT_TENANT, { name: 'demo' })).resolves.toBeDefined();
 });
 
 it('comes back by itself after NATS and Postgres were killed, with the same CA and clusters', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EVENTS, Envelope, createEvent, eventSubject, type EventType } from './index.js';
+import { EVENTS, Envelope, createEvent, eventSubject, forgedRequestEvent, type EventType } from './index.js';
 
 const source = { role: 'keys', credential: 'keys' } as const;
 const types = Object.keys(EVENTS) as EventType[];
@@ -27,5 +27,14 @@ describe('events', () => {
   it('refuse what their schema does not have, without repeating it', () => {
     const wrong = { tenantId: 'a.b' } as never;
     expect(() => createEvent(source, 'dev.fairlead.ca.created.v1', wrong)).toThrow(/not as its schema says/);
+  });
+
+  it('tell of a forged request', () => {
+    const event = forgedRequestEvent(source, 'fairlead.rpc.default.keys.sign-agent.gateway.gateway-a');
+    expect(Envelope.parse(JSON.parse(event?.body ?? ''))).toMatchObject({
+      type: 'dev.fairlead.rpc.refused.v1',
+      data: { tenantId: 'default', service: 'keys', method: 'sign-agent', actor: { kind: 'gateway', id: 'gateway-a' } },
+    });
+    expect(forgedRequestEvent(source, 'something.else')).toBeNull();
   });
 });

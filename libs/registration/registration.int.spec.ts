@@ -347,9 +347,12 @@ describe('projection', () => {
 
     const stray = { tenantId: 'default', clusterId: crypto.randomUUID(), name: 'stray', generation: 1 };
     await putKv(connection, BUCKETS.clusters, `default.${stray.clusterId}`, stray);
-    await eventually(() => expect(known.get(`default.${stray.clusterId}`)).toBeDefined());
-    projection.poke();
     await eventually(() => expect(known.get(`default.${stray.clusterId}`)).toBeUndefined());
+    const [key, entry] = entries[0]!;
+    await putKv(connection, BUCKETS.access, key, { ...entry, user: 'somebody' });
+    await eventually(() => expect(access.get(key)).toEqual(entry));
+    await putKv(connection, BUCKETS.access, key, 'unreadable');
+    await eventually(() => expect(access.get(key)).toEqual(entry));
     await Promise.all([known.close(), access.close()]);
   });
 });

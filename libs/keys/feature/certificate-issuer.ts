@@ -19,9 +19,9 @@ import {
   lockCluster,
   newestGeneration,
   recordCertificate,
+  type CertificatePurpose,
   type RecordedCertificate,
 } from '../store/certificate-store.js';
-import type { CertificatePurpose } from '../store/entities.js';
 
 export interface CertificateIssuerOptions {
   readonly database: DataSource;

@@ -2,6 +2,7 @@ import { withAdvisoryLock } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
 import { CertificateRow } from './entities.js';
 
+export type { CertificatePurpose } from './entities.js';
 export type RecordedCertificate = Readonly<CertificateRow>;
 
 /** One at a time decides about a cluster's certificates, until the transaction ends. */

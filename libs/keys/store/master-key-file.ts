@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { open, readFile, stat } from 'node:fs/promises';
+import { link, open, readFile, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { MASTER_KEY_BYTES } from '../domain/sealing.js';
 
@@ -23,18 +24,33 @@ export async function readMasterKey(path: string): Promise<Buffer | null> {
   return key;
 }
 
-/** Makes a new key. Never touches a file that is there. */
+/** Makes a new key. Never touches a file that is there; a process that dies half-way leaves none. */
 export async function createMasterKey(path: string): Promise<Buffer> {
   const key = randomBytes(MASTER_KEY_BYTES);
+  const draft = `${path}.${process.pid}.new`;
   try {
-    await using file = await open(path, 'wx', 0o600);
-    await file.writeFile(`${key.toString('base64')}\n`);
-    // The CA's keys are lost without it, so it must be on disk before they are.
-    await file.sync();
+    await writeDurably(draft, `${key.toString('base64')}\n`);
+    // Unlike a rename, this fails if somebody else made the file in the meantime.
+    await link(draft, path);
+    await syncFolder(dirname(path));
   } catch (error) {
     throw refused(path, `it cannot be created: ${messageOf(error)}`);
+  } finally {
+    await rm(draft, { force: true });
   }
   return key;
+}
+
+/** The CA's keys are lost without it, so it must be on disk before they are. */
+async function writeDurably(path: string, text: string): Promise<void> {
+  await using file = await open(path, 'wx', 0o600);
+  await file.writeFile(text);
+  await file.sync();
+}
+
+async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, 'r');
+  await folder.sync();
 }
 
 function refused(path: string, reason: string): FairleadError {

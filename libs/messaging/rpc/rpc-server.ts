@@ -16,6 +16,8 @@ export interface RpcServerOptions {
   /** Instances with the same queue share the work; the service's name. */
   readonly queue: string;
   readonly logger: Logger;
+  /** A request was refused before it reached its method, because its answer would have gone to somebody else. */
+  readonly onForged?: (subject: string) => void;
 }
 
 /**
@@ -80,6 +82,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     } catch (error) {
       const known = toFairleadError(error);
       this.#log(message.subject, known);
+      if (!request && known.code === 'FORBIDDEN') this.#options.onForged?.(message.subject);
       // Without a request there may be no inbox that is the caller's own, and nobody else may get the answer.
       if (request) this.#respond(message, { id: request.id, err: known.toWire(), isDisposed: true });
     }

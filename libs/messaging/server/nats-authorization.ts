@@ -26,7 +26,8 @@ const ALL_RPCS: readonly Rpc[] = [...Object.values(registrationRpc), ...Object.v
 
 /**
  * The `authorization` block of a nats-server configuration: each user may do what the contracts give its role, under its
- * own name, and nothing else. Syntax: https://docs.nats.io/running-a-nats-service/configuration/securing_nats/authorization
+ * own name, and nothing else. What NATS cannot refuse is a foreign reply subject: services check it (`readRequest`), and the
+ * owner of a bucket puts right what an acknowledgement overwrote. Syntax: https://docs.nats.io/running-a-nats-service/configuration/securing_nats/authorization
  */
 export function natsAuthorization(users: readonly NatsUser[]): string {
   return `authorization {\n  users = [\n${users.map(renderUser).join('\n')}\n  ]\n}\n`;

@@ -1,10 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { BUCKETS, keysRpc, registrationRpc, rpcSubject, type Caller, type Rpc } from '@fairlead/contracts';
+import { AccessEntry, BUCKETS, keysRpc, registrationRpc, rpcSubject, type Caller, type Rpc } from '@fairlead/contracts';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRpcClient, deleteKv, inboxPrefix, provisionJetStream, putKv, type Holder } from '../index.js';
+import {
+  createRpcClient,
+  deleteKv,
+  inboxPrefix,
+  provisionJetStream,
+  putKv,
+  watchBucket,
+  type Holder,
+} from '../index.js';
 import { startSecuredNats, type SecuredNats } from '../testing/secured-nats.js';
 
 const gatewayA = { role: 'gateway', credential: 'gateway-a' } as const;
@@ -192,6 +200,21 @@ describe('making JetStream write for the attacker', () => {
     expect(await messagesIn(`KV_${BUCKETS.access}`)).toBe(access);
     service.unsubscribe();
   });
+});
+
+/**
+ * NATS checks no permission on a reply subject, so an acknowledgement can be sent into another bucket. It is never of the
+ * attacker's words, readers refuse it, and the bucket's owner writes the entry again as soon as it sees it.
+ */
+it('lets an acknowledgement land in another bucket, where readers refuse it', async () => {
+  const access = watchBucket(as(gatewayB), BUCKETS.access, AccessEntry);
+  await access.loaded;
+  const before = await messagesIn(`KV_${BUCKETS.access}`);
+  const reply = `$KV.${BUCKETS.access}.default.token.x`;
+  as(gatewayA).publish(`$KV.${BUCKETS.routes}.session.gateway-a.x`, '{}', { reply });
+  await expect.poll(() => messagesIn(`KV_${BUCKETS.access}`)).toBe(before + 1);
+  expect([...access.entries()]).toEqual([]);
+  await access.close();
 });
 
 async function forgeConsumer(deliverSubject: string, group: string): Promise<void> {

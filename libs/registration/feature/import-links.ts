@@ -1,4 +1,4 @@
-import { NO_TENANT, type Caller, type TrustBundle } from '@fairlead/contracts';
+import { NO_TENANT, registrationRpc, type Caller, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { formatToken } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
@@ -17,6 +17,8 @@ import {
 } from '../store/token-store.js';
 import { actorOf, commit, read, refuse, tell, type Runtime } from './runtime.js';
 
+/** After this the caller has given up, or soon will: a code must not be spent for nobody. */
+const REDEEM_MS = registrationRpc.redeemImportLink.timeoutMs - 1_000;
 /** How long a link that is no longer good is still told from one that never was. */
 const KEEP_LINKS_MS = 86_400_000;
 
@@ -61,12 +63,17 @@ export class ImportLinks {
    * spends nothing. NOT_FOUND: no such code; GONE: expired or spent; UNAVAILABLE: keys or the database are away.
    */
   async redeem(caller: Caller, code: string): Promise<string> {
+    const startedMs = performance.now();
     const link = await read(this.#runtime, (manager) => findImportLink(manager, hashSecret(code)));
     try {
       if (!link) throw new FairleadError('NOT_FOUND', 'there is no such import link; create a new one');
       this.#checkUsable(link);
       const bundle = await this.#options.trustBundle();
-      return await commit(this.#runtime, (manager) => this.#redeemIn(manager, caller, link, bundle));
+      return await commit(this.#runtime, async (manager) => {
+        const manifest = await this.#redeemIn(manager, caller, link, bundle);
+        if (performance.now() - startedMs < REDEEM_MS) return manifest;
+        throw new FairleadError('DEADLINE_EXCEEDED', 'it took too long; nothing was spent, so try the link again');
+      });
     } catch (error) {
       const known = toFairleadError(error);
       return refuse(this.#runtime, known, 'dev.fairlead.import-link.refused.v1', {

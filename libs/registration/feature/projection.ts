@@ -16,6 +16,8 @@ const PARALLEL = 64;
 
 type Wanted<T> = ReadonlyMap<string, T>;
 
+const unchanged = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
+
 export interface ProjectionOptions {
   readonly database: DataSource;
   readonly nats: NatsConnection;
@@ -36,14 +38,17 @@ export class Projection implements AsyncDisposable {
   readonly #unwatch: () => void;
   #wake = new AbortController();
   #poked = false;
+  /** What the last turn wanted: a key that becomes anything else was changed by somebody who should not. */
+  #wanted: Wanted<unknown> = new Map();
   /** Did the buckets equal the tables at least once? */
   synced = false;
 
   constructor(options: ProjectionOptions) {
     const { nats, logger } = options;
     this.#options = options;
-    this.#clusters = watchBucket(nats, BUCKETS.clusters, ClusterEntry, { logger });
-    this.#access = watchBucket(nats, BUCKETS.access, AccessEntry, { logger });
+    const onChange = (key: string, value: unknown): void => this.#compare(key, value);
+    this.#clusters = watchBucket(nats, BUCKETS.clusters, ClusterEntry, { logger, onChange });
+    this.#access = watchBucket(nats, BUCKETS.access, AccessEntry, { logger, onChange });
     this.#unwatch = connectionState(nats).onChange((connected) => connected && this.poke());
     this.#running = this.#run();
   }
@@ -59,6 +64,10 @@ export class Projection implements AsyncDisposable {
     this.#stop.abort();
     await this.#running;
     await Promise.all([this.#clusters.close(), this.#access.close()]);
+  }
+
+  #compare(key: string, value: unknown): void {
+    if (this.synced && !unchanged(this.#wanted.get(key), value)) this.poke();
   }
 
   async #run(): Promise<void> {
@@ -91,11 +100,12 @@ export class Projection implements AsyncDisposable {
     const { database, nats, logger } = this.#options;
     const changes = await inTransaction(database, async (manager) => {
       await withAdvisoryLock(manager, 'projection');
-      const clusters = (await allClusters(manager)).map(toClusterEntry);
-      const access = (await allApiTokens(manager)).map(toAccessEntry);
+      const clusters = new Map((await allClusters(manager)).map(toClusterEntry));
+      const access = new Map((await allApiTokens(manager)).map(toAccessEntry));
+      this.#wanted = new Map<string, unknown>([...clusters, ...access]);
       return (
-        (await project(nats, BUCKETS.clusters, this.#clusters, new Map(clusters))) +
-        (await project(nats, BUCKETS.access, this.#access, new Map(access)))
+        (await project(nats, BUCKETS.clusters, this.#clusters, clusters)) +
+        (await project(nats, BUCKETS.access, this.#access, access))
       );
     });
     if (changes > 0 || !this.synced) logger.info('projection.synced', { changes });
@@ -112,7 +122,7 @@ async function project<T>(
 ): Promise<number> {
   const work: (() => Promise<void>)[] = [];
   for (const [key, value] of wanted) {
-    if (JSON.stringify(actual.get(key)) !== JSON.stringify(value)) work.push(() => putKv(nats, bucket, key, value));
+    if (!unchanged(actual.get(key), value)) work.push(() => putKv(nats, bucket, key, value));
   }
   for (const [key] of actual.entries()) if (!wanted.has(key)) work.push(() => deleteKv(nats, bucket, key));
   for (let at = 0; at < work.length; at += PARALLEL) {
