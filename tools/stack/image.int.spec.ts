@@ -18,6 +18,7 @@ beforeAll(async () => {
   chmodSync(scratch.path, 0o755);
 });
 afterAll(async () => {
+  await runCommand('chmod', ['-R', 'u+w', scratch.path], { env });
   await scratch[Symbol.asyncDispose]();
 });
 

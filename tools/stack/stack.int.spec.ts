@@ -1,9 +1,12 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { chmodSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { startStack, type Stack, type StackEvent } from './index.js';
+import { baseEnvironment } from './process/base-environment.js';
+import { runCommand } from './process/run-command.js';
+import { REPOSITORY } from './state/repository.js';
 
 const Shown = z.object({ id: z.uuid(), generation: z.int(), presence: z.object({ replicas: z.array(z.string()) }) });
 const linux = process.platform === 'linux';
@@ -12,8 +15,19 @@ let scratch: ScratchDir;
 let stack: Stack;
 const events: StackEvent[] = [];
 
-const boot = (): Promise<Stack> =>
-  startStack({ stateDir: scratch.file('state'), basePort: 0, log: (event) => events.push(event) });
+/** The agent runs from the very files that its image holds, in a tree that nobody may write to. */
+function boot(): Promise<Stack> {
+  const agentMain = scratch.file('image', 'apps', 'agent', 'dist', 'main.js');
+  return startStack({ stateDir: scratch.file('state'), basePort: 0, agentMain, log: (event) => events.push(event) });
+}
+
+async function assembleAgent(): Promise<void> {
+  const env = baseEnvironment();
+  const script = join(REPOSITORY, 'tools', 'image', 'assemble.mjs');
+  const assembled = await runCommand(process.execPath, [script, 'agent', scratch.file('image')], { env });
+  if (assembled.code !== 0) throw new Error(assembled.stderr);
+  await runCommand('chmod', ['-R', 'a-w', scratch.file('image')], { env });
+}
 
 async function demoCluster(): Promise<z.infer<typeof Shown>> {
   const { stdout } = await stack.cli(['cluster', 'show', 'demo', '-o', 'json']);
@@ -34,10 +48,14 @@ function isAlive(pid: number): boolean {
 
 beforeAll(async () => {
   scratch = await scratchDir();
+  // The agent's user has to pass through.
+  chmodSync(scratch.path, 0o755);
+  await assembleAgent();
   stack = await boot();
 });
 afterAll(async () => {
   await stack.stop();
+  await runCommand('chmod', ['-R', 'u+w', scratch.file('image')], { env: baseEnvironment() });
   await scratch[Symbol.asyncDispose]();
 });
 
@@ -51,6 +69,11 @@ describe('a stack', () => {
 
   it('has its agent at one of the gateways only', async () => {
     await eventually(async () => expect((await demoCluster()).presence.replicas).toHaveLength(1));
+  });
+
+  it.runIf(linux && process.getuid?.() === 0)('runs its agent without rights on this machine', () => {
+    const status = readFileSync(`/proc/${stack.process('agent-demo').pid}/status`, 'utf8');
+    expect(/^Uid:\s+(\d+)/m.exec(status)?.[1]).toBe('65532');
   });
 
   it('refuses a second run in its state directory', async () => {
@@ -80,7 +103,7 @@ describe('a stack', () => {
     expect(events).toContainEqual(expect.objectContaining({ kind: 'died', process: 'agent-demo', how: 'SIGKILL' }));
   });
 
-  it('ends everything, and is the same after a restart', async () => {
+  it('ends everything, and is the same after a restart', { timeout: 300_000 }, async () => {
     const cluster = await demoCluster();
     const pids = stack.processes.flatMap(({ pid }) => pid ?? []);
     expect(pids).toHaveLength(stack.processes.length);

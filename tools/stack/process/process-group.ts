@@ -94,6 +94,7 @@ export class ProcessGroup {
   #explain(unit: Unit, error: unknown): unknown {
     if (this.signal.aborted || error instanceof StackError) return error;
     const message = `${unit.name} could not be started: ${messageOf(error)}`;
-    return new StackError(message, { cause: error, tail: unit.tail() });
+    // What already explains itself at length brings the last lines along, or never wrote any.
+    return new StackError(message, { cause: error, tail: message.includes('\n') ? [] : unit.tail() });
   }
 }
