@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { promisify } from 'node:util';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { DiscoverResponseSchema } from '@fairlead/proto';
 import { eventually, testAuthority } from '@fairlead/testing';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -32,7 +34,7 @@ async function invitation(cluster: string): Promise<Invitation> {
 /** The failure that an agent with this invitation reports. */
 async function failureOf(invited: Invitation): Promise<Record<string, unknown>> {
   await using agent = await startLooseAgent(running.stack, { invitation: invited });
-  return agent.event('agent.enrolment.failed');
+  return await agent.event('agent.enrolment.failed');
 }
 
 /** Waits for an event with this type and reason, because the relay from outbox to stream takes a moment. */
@@ -103,12 +105,17 @@ describe('a bootstrap token', () => {
     expect(await failureOf({ ...invited, pins: pin })).toMatchObject({ code: 'UNTRUSTED_PEER' });
   });
 
-  it('is not sent to a gateway with a chain of its own', async () => {
+  it('is not sent to a gateway of another installation, whether or not it shows the right root', async () => {
     const invited = await invitation('token-impostor');
-    await using impostor = await startImpostor();
-    const failure = await failureOf({ ...invited, endpoints: impostor.address });
-    expect(failure).toMatchObject({ level: 'error', code: 'UNTRUSTED_PEER' });
-    expect(impostor.received()).not.toContain(Buffer.from(invited.token.split('.')[3] ?? '', 'base64url'));
+    const secret = Buffer.from(invited.token.split('.')[3] ?? '', 'base64url');
+    const { rootsPem: rightRoots } = innerIdentity(await enrolled(await invitation('token-impostor-witness')));
+    for (const shown of [undefined, rightRoots]) {
+      await using impostor = await startImpostor(shown);
+      const failure = await failureOf({ ...invited, endpoints: impostor.address });
+      expect(failure).toMatchObject({ level: 'error', code: 'UNTRUSTED_PEER' });
+      expect(failure['reason']).toMatch(/token was not sent|nothing secret was sent/);
+      expect(impostor.received().includes(secret)).toBe(false);
+    }
   });
 });
 
@@ -116,22 +123,15 @@ describe('an agent’s certificate', () => {
   it('of cluster A is no good for B', async () => {
     const [a, b] = [await invitation('cert-a'), await invitation('cert-b')];
     const [identityA, identityB] = await Promise.all([enrolled(a), enrolled(b)]);
-    const parsedA = JSON.parse((JSON.parse(identityA) as { identity: string }).identity) as Record<string, unknown>;
-    const parsedB = JSON.parse((JSON.parse(identityB) as { identity: string }).identity) as Record<string, unknown>;
-    const forged = JSON.stringify({ identity: JSON.stringify({ ...parsedA, clusterId: parsedB['clusterId'] }) });
+    const [parsedA, parsedB] = [innerIdentity(identityA), innerIdentity(identityB)];
+    const forged = JSON.stringify({ identity: JSON.stringify({ ...parsedA, clusterId: parsedB.clusterId }) });
     await using impostor = await startLooseAgent(running.stack, { invitation: b, identity: forged });
     expect(await impostor.event('link.failed')).toMatchObject({ level: 'error', code: 'WRONG_CLUSTER' });
-    expect((await recorded('access.refused', 'WRONG_CLUSTER')).data).toMatchObject({ clusterId: parsedA['clusterId'] });
+    expect((await recorded('access.refused', 'WRONG_CLUSTER')).data).toMatchObject({ clusterId: parsedA.clusterId });
   });
 
   it('is no good at the replicas’ own door', async () => {
-    const identity = JSON.parse(
-      (JSON.parse(await enrolled(await invitation('cert-relay'))) as { identity: string }).identity,
-    ) as {
-      keyPem: string;
-      chainPem: string[];
-      rootsPem: string[];
-    };
+    const identity = innerIdentity(await enrolled(await invitation('cert-relay')));
     const [gateway] = running.stack.gateways;
     const [host, port] = (gateway?.relayAddress ?? '').split(':');
     const socket = connect({
@@ -219,11 +219,22 @@ describe('secrets', () => {
   });
 });
 
+interface StoredIdentity {
+  readonly clusterId: string;
+  readonly keyPem: string;
+  readonly chainPem: string[];
+  readonly rootsPem: string[];
+}
+
+function innerIdentity(file: string): StoredIdentity {
+  return JSON.parse((JSON.parse(file) as { identity: string }).identity) as StoredIdentity;
+}
+
 /** The identity file of an agent that has enrolled and linked. */
 async function enrolled(invited: Invitation): Promise<string> {
   await using agent = await startLooseAgent(running.stack, { invitation: invited });
   await agent.event('link.established');
-  return agent.identity();
+  return await agent.identity();
 }
 
 /** Lets the token's time pass, in the database, as no test can wait an hour. */
@@ -247,19 +258,22 @@ interface Impostor extends AsyncDisposable {
   received(): Buffer;
 }
 
-/** A TLS server with a well-formed chain of its own root, which keeps all that it is sent. */
-async function startImpostor(): Promise<Impostor> {
+/** A TLS server with a well-formed chain of its own root, which answers Discover and keeps all that it is sent. */
+async function startImpostor(rootsPem?: readonly string[]): Promise<Impostor> {
   const authority = await testAuthority();
   const { privateKeyPem, chainPem } = await authority.gateway('gateway-a');
   const chunks: Buffer[] = [];
   const server = createSecureServer({ key: privateKeyPem, cert: chainPem });
+  const answer = { endpoints: [], rootsPem: [...(rootsPem ?? authority.roots)], trustDomain: authority.trustDomain };
+  const message = toBinary(DiscoverResponseSchema, create(DiscoverResponseSchema, answer));
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(message.length, 1);
   server.on('stream', (stream) => {
     stream.on('error', () => undefined);
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.respond(
-      { ':status': 200, 'content-type': 'application/grpc+proto', 'grpc-status': '0' },
-      { endStream: true },
-    );
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true });
+    stream.end(Buffer.concat([prefix, message]));
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve());

@@ -1,4 +1,4 @@
-import { messageOf, type LogLevel } from '@fairlead/errors';
+import { FairleadError, messageOf, type LogLevel } from '@fairlead/errors';
 import { createLogger, type Logger } from '@fairlead/observability';
 import { printable } from './load-config.js';
 
@@ -6,22 +6,28 @@ export interface ProcessDefinition<Config extends { readonly FAIRLEAD_LOG_LEVEL:
   readonly name: string;
   readonly readConfig: (env: NodeJS.ProcessEnv) => Config;
   /** Runs until the signal, then ends what it began and resolves. */
-  readonly run: (config: Config, logger: Logger, signal: AbortSignal) => Promise<void>;
+  readonly run: Run<Config>;
+  /** What else it does when its first argument names it, such as `migrate`. */
+  readonly commands?: Readonly<Record<string, Run<Config>>>;
 }
+
+type Run<Config> = (config: Config, logger: Logger, signal: AbortSignal) => Promise<void>;
 
 /** After SIGTERM or SIGINT a process has this long to end by itself. */
 const SHUTDOWN_MS = 20_000;
 
 /**
- * The life of a process: read the configuration, run until SIGTERM or SIGINT, end in order. Exit codes: 0 asked to stop,
- * 1 failed, 2 the configuration is not valid (every problem is printed).
+ * The life of a process: read the configuration, run until SIGTERM or SIGINT, end in order. Exit codes: 0 done or asked to
+ * stop, 1 failed, 2 something that only a person can put right, such as the configuration (every problem is printed).
  */
 export async function runProcess<Config extends { readonly FAIRLEAD_LOG_LEVEL: LogLevel }>(
   definition: ProcessDefinition<Config>,
 ): Promise<void> {
-  const { name, readConfig, run } = definition;
+  const { name, readConfig } = definition;
   let config: Config;
+  let run: Run<Config>;
   try {
+    run = chosen(definition, process.argv[2]);
     config = readConfig(process.env);
   } catch (error) {
     process.stderr.write(`fairlead ${name}: ${messageOf(error)}\n`);
@@ -37,12 +43,26 @@ export async function runProcess<Config extends { readonly FAIRLEAD_LOG_LEVEL: L
   } catch (error) {
     if (!stop.signal.aborted) {
       logger.error('process.failed', { reason: messageOf(error), err: error });
-      process.exitCode = 1;
+      process.exitCode = error instanceof FairleadError && error.code === 'INVALID_ARGUMENT' ? 2 : 1;
     }
   }
   logger.info('process.stopped');
   // Whatever still holds the event loop has had its time.
   setTimeout(() => process.exit(), 1_000).unref();
+}
+
+function chosen<Config extends { readonly FAIRLEAD_LOG_LEVEL: LogLevel }>(
+  { run, commands = {} }: ProcessDefinition<Config>,
+  command: string | undefined,
+): Run<Config> {
+  if (command === undefined) return run;
+  const known = Object.hasOwn(commands, command) ? commands[command] : undefined;
+  if (known) return known;
+  const names = Object.keys(commands).join(', ');
+  throw new FairleadError(
+    'INVALID_ARGUMENT',
+    `there is no command ${JSON.stringify(command)} (only: ${names || 'none'})`,
+  );
 }
 
 /** Resolves when the signal is aborted. */
