@@ -1,4 +1,4 @@
-import { printable } from '@fairlead/config';
+import { splitHostPort, untilAborted } from '@fairlead/config';
 import type { Caller } from '@fairlead/contracts';
 import { OutboxRelay, recordForgedRequest } from '@fairlead/events';
 import {
@@ -31,10 +31,10 @@ export async function migrate(config: Config, logger: Logger, signal: AbortSigna
 
 /** Serves until the signal; waits, visibly, for whatever is away at first. */
 export async function serve(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
-  logger.info('process.starting', { config: printable(config) });
   await using stack = new AsyncDisposableStack();
   const checks: (() => readonly Check[])[] = [];
-  stack.use(await startHealth(config, () => checks.flatMap((check) => check())));
+  const registry = new Registry();
+  stack.use(await startHealth(config, registry, () => checks.flatMap((check) => check())));
   let serving = false;
   checks.push(() => [{ name: 'ca', ok: serving, ...(serving ? {} : { detail: 'the CA is not loaded yet' }) }]);
 
@@ -60,10 +60,10 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
     onCommitted: () => relay.poke(),
   });
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
-  stack.use(await serveRpc(KeysModule.around(issuer), { connection: nats, queue: ROLE, logger, onForged }));
+  stack.use(await serveRpc(KeysModule.around(issuer), { connection: nats, queue: ROLE, logger, registry, onForged }));
   serving = true;
   logger.info('process.ready', { pins: authority.trustBundle().pins });
-  await stopped(signal);
+  await untilAborted(signal);
   logger.info('process.stopping');
 }
 
@@ -85,15 +85,10 @@ async function loadAuthority(
   return new CertificateAuthority(authorities, trustDomain, config.FAIRLEAD_CERTIFICATE_TTL_SECONDS);
 }
 
-function startHealth(config: Config, readiness: () => readonly Check[]): ReturnType<typeof startHealthServer> {
-  const { hostname, port } = new URL(`tcp://${config.FAIRLEAD_HEALTH_LISTEN}`);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return startHealthServer({ host, port: Number(port), readiness, registry: new Registry() });
-}
-
-function stopped(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+function startHealth(
+  config: Config,
+  registry: Registry,
+  readiness: () => readonly Check[],
+): ReturnType<typeof startHealthServer> {
+  return startHealthServer({ ...splitHostPort(config.FAIRLEAD_HEALTH_LISTEN), readiness, registry });
 }

@@ -1,4 +1,4 @@
-import { printable } from '@fairlead/config';
+import { splitHostPort, untilAborted } from '@fairlead/config';
 import { NO_TENANT, keysRpc, type Caller } from '@fairlead/contracts';
 import { OutboxRelay, recordForgedRequest } from '@fairlead/events';
 import { connectNats, connectionState, createRpcClient, serveRpc } from '@fairlead/messaging';
@@ -40,10 +40,10 @@ export async function migrate(config: Config, logger: Logger, signal: AbortSigna
 /** Serves until the signal; waits, visibly, for whatever is away at first. */
 export async function serve(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
   checkAdminToken(config.FAIRLEAD_ADMIN_TOKEN_FILE.reveal());
-  logger.info('process.starting', { config: printable(config) });
   await using stack = new AsyncDisposableStack();
   const checks: (() => readonly Check[])[] = [];
-  stack.use(await startHealth(config, () => checks.flatMap((check) => check())));
+  const registry = new Registry();
+  stack.use(await startHealth(config, registry, () => checks.flatMap((check) => check())));
   let projection: Projection | undefined;
   checks.push(() => [{ name: 'projection', ok: projection?.synced === true }]);
 
@@ -68,9 +68,11 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   const parts = build(config, nats, { database, source, logger, onCommitted, now: () => new Date() }, presenceOf);
   await retryWhileAway(() => parts.apiTokens.setAdminToken(config.FAIRLEAD_ADMIN_TOKEN_FILE.reveal()), logger, signal);
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
-  stack.use(await serveRpc(RegistrationModule.around(parts), { connection: nats, queue: ROLE, logger, onForged }));
+  stack.use(
+    await serveRpc(RegistrationModule.around(parts), { connection: nats, queue: ROLE, logger, registry, onForged }),
+  );
   logger.info('process.ready');
-  await stopped(signal);
+  await untilAborted(signal);
   logger.info('process.stopping');
 }
 
@@ -101,15 +103,10 @@ function openDatabase(config: Config, logger: Logger): Database {
   });
 }
 
-function startHealth(config: Config, readiness: () => readonly Check[]): ReturnType<typeof startHealthServer> {
-  const { hostname, port } = new URL(`tcp://${config.FAIRLEAD_HEALTH_LISTEN}`);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return startHealthServer({ host, port: Number(port), readiness, registry: new Registry() });
-}
-
-function stopped(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+function startHealth(
+  config: Config,
+  registry: Registry,
+  readiness: () => readonly Check[],
+): ReturnType<typeof startHealthServer> {
+  return startHealthServer({ ...splitHostPort(config.FAIRLEAD_HEALTH_LISTEN), readiness, registry });
 }

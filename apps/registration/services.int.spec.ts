@@ -115,7 +115,7 @@ it('says what is wrong with the configuration, once, and exits with 2', async ()
     expect(process.output()).not.toMatch(/\n\s+at /);
   }
   const unknown = run('keys', ['frobnicate']);
-  expect([await unknown.exited, unknown.output()]).toEqual([2, expect.stringContaining('no such command')]);
+  expect([await unknown.exited, unknown.output()]).toEqual([2, expect.stringContaining('there is no command')]);
 });
 
 it('waits visibly for NATS, Postgres and the migrations, then serves', async () => {
@@ -159,6 +159,14 @@ it('takes a cluster from its creation to a certificate', async () => {
   expect(peer).toMatchObject({ id: { kind: 'agent', clusterId: cluster.id }, generation: 1 });
   const again = asGateway.call(registrationRpc.enrol, NO_TENANT, { ...request, csr: await newCsr() });
   await expect(again).rejects.toMatchObject({ code: 'TOKEN_USED' });
+});
+
+it('counts what it was asked', async () => {
+  const address = environments.get('registration')?.['FAIRLEAD_HEALTH_LISTEN'];
+  const response = await fetch(`http://${address}/metrics`, { signal: AbortSignal.timeout(2_000) });
+  const text = await response.text();
+  expect(text).toContain('fairlead_rpc_requests_total{method="enrol",code="OK"} 1');
+  expect(text).toContain('fairlead_rpc_requests_total{method="enrol",code="TOKEN_USED"} 1');
 });
 
 it('tells of a request whose answer would have gone to somebody else', async () => {

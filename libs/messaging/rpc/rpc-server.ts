@@ -1,10 +1,11 @@
 import { systemClock } from '@fairlead/clock';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
-import type { Logger } from '@fairlead/observability';
+import type { Logger, Registry } from '@fairlead/observability';
 import { Server, type CustomTransportStrategy } from '@nestjs/microservices';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { MAX_RPC_BYTES } from './rpc-client.js';
+import { rpcMetrics, type RpcMetrics } from './rpc-metrics.js';
 import { readRequest, type ReceivedRequest } from './rpc-request.js';
 
 const MAX_IN_FLIGHT = 256;
@@ -16,6 +17,8 @@ export interface RpcServerOptions {
   /** Instances with the same queue share the work; the service's name. */
   readonly queue: string;
   readonly logger: Logger;
+  /** Where request counts and durations are told. */
+  readonly registry?: Registry;
   /** A request was refused before it reached its method, because its answer would have gone to somebody else. */
   readonly onForged?: (subject: string) => void;
 }
@@ -27,12 +30,14 @@ export interface RpcServerOptions {
  */
 export class RpcServer extends Server implements CustomTransportStrategy {
   readonly #options: RpcServerOptions;
+  readonly #metrics: RpcMetrics;
   readonly #subscriptions: Subscription[] = [];
   readonly #inFlight = new Set<Promise<void>>();
 
   constructor(options: RpcServerOptions) {
     super();
     this.#options = options;
+    this.#metrics = rpcMetrics(options.registry);
   }
 
   listen(callback: (error?: unknown) => void): void {
@@ -74,14 +79,17 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   }
 
   async #answer(pattern: string, message: Msg): Promise<void> {
+    const startedMs = performance.now();
     let request: ReceivedRequest | undefined;
     try {
       request = readRequest(message);
       if (this.#inFlight.size > MAX_IN_FLIGHT) throw new FairleadError('RATE_LIMITED', 'too many requests at once');
       this.#respond(message, { id: request.id, response: await this.#handle(pattern, request), isDisposed: true });
+      this.#metrics.answered(message.subject, 'OK', startedMs);
     } catch (error) {
       const known = toFairleadError(error);
       this.#log(message.subject, known);
+      this.#metrics.answered(message.subject, known.code, startedMs);
       if (!request && known.code === 'FORBIDDEN') this.#options.onForged?.(message.subject);
       // Without a request there may be no inbox that is the caller's own, and nobody else may get the answer.
       if (request) this.#respond(message, { id: request.id, err: known.toWire(), isDisposed: true });
