@@ -47,6 +47,8 @@ export async function launch(options: LaunchOptions): Promise<Child> {
       cwd: options.cwd,
       env: options.env ?? process.env,
       stdio: ['ignore', log.fd, log.fd],
+      // In a group of its own: a terminal's Ctrl-C must not end a database before those who use it.
+      detached: true,
       ...(needsSetuid(options) && path === options.path ? { uid: options.uid, gid: options.gid } : {}),
     });
     let exit: Exit | undefined;
