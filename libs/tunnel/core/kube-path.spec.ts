@@ -71,7 +71,7 @@ describe('a request target', () => {
 
   it('never makes it throw, whatever it is', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.property(fc.string({ unit: 'binary', maxLength: 30 }), (text) => {
         expect(() => parseKubePath(`/clusters/demo/${text}`)).not.toThrow();
         expect(() => isLongRunning(`/${text}`)).not.toThrow();
       }),

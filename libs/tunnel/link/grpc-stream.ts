@@ -60,9 +60,12 @@ export function endStream(stream: GrpcStream): void {
   stream.resume();
 }
 
+const abandoned = new WeakSet<GrpcStream>();
+
 /** As endStream, for a tunnel that was reset or refused: the stream is cancelled if it is not gone soon. */
 export function abandonStream(stream: GrpcStream): void {
-  if (stream.destroyed) return;
+  if (stream.destroyed || abandoned.has(stream)) return;
+  abandoned.add(stream);
   endStream(stream);
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), LIMITS.lingerMs);
   timer.unref();

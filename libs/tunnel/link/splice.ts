@@ -1,5 +1,5 @@
 import { constants } from 'node:http2';
-import { endStream, type GrpcStream } from './grpc-stream.js';
+import { abandonStream, endStream, type GrpcStream } from './grpc-stream.js';
 
 /** Bytes that went each way, as they were on the wire between the two streams. */
 export interface SplicedBytes {
@@ -28,6 +28,8 @@ function goneTakesAlong(stream: GrpcStream, other: GrpcStream): Promise<void> {
   return new Promise((resolve) => {
     const onClose = (): void => {
       if (!stream.readableEnded && !other.destroyed) other.close(constants.NGHTTP2_CANCEL);
+      // It ended its direction and is gone: what the other still says has nowhere to go, and nobody would read it.
+      else if (!other.readableEnded) abandonStream(other);
       resolve();
     };
     if (stream.destroyed) onClose();

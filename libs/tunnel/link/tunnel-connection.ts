@@ -16,6 +16,7 @@ import {
 import { abandonStream, endStream, type GrpcStream } from './grpc-stream.js';
 
 type Answer = { resolve: () => void; reject: (error: FairleadError) => void };
+type Written = (error?: Error | null) => void;
 
 /**
  * One tunnel as a Node Duplex, on one HTTP/2 stream. What is written arrives exactly, `end()` is a half-close, and
@@ -30,6 +31,8 @@ export class TunnelConnection extends Duplex {
   readonly #decoder = new FrameDecoder();
   #state: TunnelState = PARKED;
   #answer: Answer | null = null;
+  /** The write that waits for the stream to drain. */
+  #waiting: Written | null = null;
 
   constructor(stream: ClientHttp2Stream | ServerHttp2Stream, role: TunnelRole) {
     super({
@@ -42,12 +45,14 @@ export class TunnelConnection extends Duplex {
     // Who cares about the cause reads it from the rejected open(), or listens; nobody listening must not end the process.
     this.on('error', () => {});
     stream.on('data', (chunk: Buffer) => this.#onBytes(chunk));
-    stream.on('drain', () => this.emit('tunnel-drain'));
+    stream.on('drain', () => this.#onDrain());
     stream.on('error', () => this.#onLost());
     stream.on('end', () => this.#onLost());
     stream.on('close', () => this.#onLost());
+    // It may have gone while it was handed over, and then says nothing any more.
+    if (stream.destroyed || stream.readableEnded) this.#onLost();
     // A parked stream was being read, or had been paused when it was handed over.
-    stream.resume();
+    else stream.resume();
   }
 
   get state(): TunnelState {
@@ -67,6 +72,10 @@ export class TunnelConnection extends Duplex {
       };
       if (signal.aborted) {
         onAbort();
+        return;
+      }
+      if (this.#state.phase !== 'parked') {
+        reject(lost());
         return;
       }
       signal.addEventListener('abort', onAbort, { once: true });
@@ -97,7 +106,7 @@ export class TunnelConnection extends Duplex {
     this.#stream.resume();
   }
 
-  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+  override _write(chunk: Buffer, _encoding: string, done: Written): void {
     if (this.#state.phase !== 'open') {
       done(lost());
       return;
@@ -111,10 +120,10 @@ export class TunnelConnection extends Duplex {
     }
     this.#stream.uncork();
     if (accepted) done();
-    else this.once('tunnel-drain', done);
+    else this.#waiting = done;
   }
 
-  override _final(done: (error?: Error | null) => void): void {
+  override _final(done: Written): void {
     // A tunnel that was never opened has no direction to end.
     if (this.#state.phase === 'open') this.#send({ case: 'eof', value: { $typeName: 'fairlead.link.v1.Eof' } });
     done();
@@ -129,6 +138,8 @@ export class TunnelConnection extends Duplex {
     }
     this.#answer?.reject(error ? toFairleadError(error) : lost());
     this.#answer = null;
+    this.#waiting?.(error ?? lost());
+    this.#waiting = null;
     this.#finish();
     done(error);
   }
@@ -139,11 +150,19 @@ export class TunnelConnection extends Duplex {
     if (this.#state.phase === 'closed') this.#finish();
   }
 
+  #onDrain(): void {
+    const done = this.#waiting;
+    this.#waiting = null;
+    done?.();
+  }
+
   #onBytes(chunk: Buffer): void {
-    if (this.destroyed) return;
+    // What a peer says after the end is not heard: it must not disturb what is still to be read here.
+    if (this.destroyed || this.#state.phase === 'closed') return;
     try {
       this.#decoder.push(chunk, {
         onData: (piece) => {
+          if (this.#closed) return;
           this.#transition('receive', 'data');
           if (!this.push(piece)) this.#stream.pause();
         },
@@ -154,7 +173,12 @@ export class TunnelConnection extends Duplex {
     }
   }
 
+  get #closed(): boolean {
+    return this.#state.phase === 'closed';
+  }
+
   #onControl(kind: ControlKind): void {
+    if (this.#closed) return;
     this.#transition('receive', kind.case);
     switch (kind.case) {
       case 'open':
