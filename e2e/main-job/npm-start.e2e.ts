@@ -113,7 +113,7 @@ describe('npm start', () => {
     const run = start(stateDir, BASE);
     await Promise.all([ready(run), ready(other)]);
     expect(await paste(printedCommands(run)[2] ?? '')).toContain('from: fairlead');
-    const show = `FAIRLEAD_HOME='${stateDir}/cli' node apps/cli/dist/main.js cluster show demo -o json`;
+    const show = `${stateDir}/bin/fairlead cluster show demo -o json`;
     expect(JSON.parse(await paste(show))).toMatchObject({ generation: 1, presence: { state: 'online' } });
     expect(await paste(printedCommands(other)[0] ?? '')).toContain('kube-system');
     // The other run's demo is another cluster: what was created here is not there.
