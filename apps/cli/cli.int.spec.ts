@@ -326,6 +326,20 @@ describe('kubeconfig', () => {
   });
 });
 
+describe('wrong usage', () => {
+  it.each([
+    [['clutser', 'list'], 'fairlead --help'],
+    [['cluster', 'create'], 'fairlead cluster create --help'],
+    [['cluster', 'ls', '-o', 'yaml'], 'fairlead cluster list --help'],
+    [['cluster', 'nothing'], 'fairlead cluster --help'],
+  ])('%j leads to %s', async (args, next) => {
+    expect(await fairlead(args)).toMatchObject({
+      status: 2,
+      err: expect.stringContaining(`\nnext: ${next}\n`) as string,
+    });
+  });
+});
+
 describe('completion', () => {
   it('works in a real bash', async () => {
     const { out } = await fairlead(['completion', 'bash']);

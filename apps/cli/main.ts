@@ -1,12 +1,19 @@
 #!/usr/bin/env node
 import { fileURLToPath } from 'node:url';
 import { readConfig } from './config.js';
+import { refuseOldNode } from './node-version.js';
 import { run } from './program.js';
 
 // Whoever reads the output may stop reading: `fairlead cluster list | head -1` is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1);
 });
+
+const refusal = refuseOldNode(process.versions.node);
+if (refusal !== undefined) {
+  process.stderr.write(refusal);
+  process.exit(1);
+}
 
 process.exitCode = await run(process.argv.slice(2), {
   stdin: process.stdin,

@@ -25,7 +25,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return usageExit(error, args, io);
+    if (error instanceof CommanderError) return usageExit(error, program, args, io);
     const { text, exitCode } = describeFailure(error);
     io.stderr.write(text);
     return exitCode;
@@ -48,6 +48,7 @@ function buildProgram(io: Io): Command {
   addCompletionCommand(program, io);
   program
     .command('version')
+    .summary('print the version')
     .description('Print the version of this command.')
     .addOption(outputOption('table', 'json'))
     .action(({ output }: { output: Format }) => {
@@ -57,11 +58,15 @@ function buildProgram(io: Io): Command {
   return program;
 }
 
-function usageExit(error: CommanderError, args: readonly string[], io: Io): number {
+function usageExit(error: CommanderError, program: Command, args: readonly string[], io: Io): number {
   if (error.exitCode === 0) return 0;
-  if (error.code !== 'commander.help') {
-    const words = args.filter((word) => /^[a-z]+$/.test(word)).slice(0, 1);
-    io.stderr.write(`next: ${['fairlead', ...words, '--help'].join(' ')}\n`);
-  }
+  if (error.code !== 'commander.help') io.stderr.write(`next: ${commandOf(program, args)} --help\n`);
   return 2;
+}
+
+/** As much of a command line as names commands that exist: `fairlead cluster create`. */
+function commandOf(program: Command, args: readonly string[]): string {
+  const [word, ...rest] = args;
+  const child = program.commands.find((each) => each.name() === word || each.aliases().some((alias) => alias === word));
+  return child ? `${program.name()} ${commandOf(child, rest)}` : program.name();
 }

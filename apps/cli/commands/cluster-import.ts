@@ -24,6 +24,7 @@ interface ImportOptions {
 export function addImportCommand(cluster: Command, io: Io): void {
   cluster
     .command('import <name>')
+    .summary('print the manifest that brings a cluster in')
     .description('Print the manifest that brings a cluster in, or a short-lived link to it.')
     .option('--link', 'print only a link that works once, for a few minutes')
     .addOption(outputOption('table', 'json'))

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
@@ -22,28 +22,35 @@ interface Printed {
 
 /** cluster create, list, show, delete, import. */
 export function addClusterCommands(program: Command, io: Io): void {
-  const cluster = program.command('cluster').description('Register clusters and look at them.');
+  const cluster = program
+    .command('cluster')
+    .summary('register clusters, bring them in, look at them')
+    .description('Register clusters, bring them in, and look at them.');
   cluster
     .command('create <name>')
+    .summary('register a cluster')
     .description('Register a cluster. Nothing happens in the cluster until its import manifest is applied.')
-    .option('--label <key=value>', 'may be repeated', addLabel, {})
-    .option('--links <n>', 'replicas its agent keeps a link to, 1 to 4', wholeNumber)
+    .addOption(new Option('--label <key=value>', 'a label; may be repeated').argParser(addLabel).default({}, 'none'))
+    .option('--links <n>', 'gateway replicas its agent keeps a link to, 1 to 4; 2 unless given', wholeNumber)
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', CREATE_HELP)
     .action((name: string, options: CreateOptions) => create(io, name, options));
   cluster
     .command('list')
     .alias('ls')
+    .summary('list the clusters')
     .description('List the clusters.')
     .addOption(outputOption('table', 'json', 'name'))
     .action((options: Printed) => list(io, options));
   cluster
     .command('show <name>')
+    .summary('show a cluster')
     .description('Show a cluster.')
     .addOption(outputOption('table', 'json'))
     .action((name: string, options: Printed) => show(io, name, options));
   cluster
     .command('delete <name>')
+    .summary('delete a cluster')
     .description('Delete a cluster: its agent loses access at once. Nothing in the cluster itself is removed.')
     .option('--yes', 'do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))

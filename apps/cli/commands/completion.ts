@@ -11,6 +11,7 @@ Examples:
 export function addCompletionCommand(program: Command, io: Io): void {
   program
     .command('completion')
+    .summary('print a completion script for a shell')
     .description('Print a completion script for a shell.')
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', COMPLETION_HELP)

@@ -32,12 +32,14 @@ export function addSessionCommands(program: Command, io: Io): void {
     .action((options: LoginOptions) => login(io, options));
   program
     .command('logout')
+    .summary('forget the login')
     .description('Forget the login. The token itself stays valid.')
     .action(async () => {
       printLines(io, (await removeLogin(io.config.home)) ? 'logged out' : 'there was no login');
     });
   program
     .command('whoami')
+    .summary('tell who is logged in')
     .description('Tell who the stored login is, asking the server.')
     .addOption(outputOption('table', 'json'))
     .action((options: { output: Format }) => whoami(io, options.output));

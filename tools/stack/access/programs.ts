@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { findBinary } from '@fairlead/testbed';
 import { messageOf } from '@fairlead/errors';
 import { StackError } from '../errors.js';
@@ -17,14 +17,22 @@ export async function findKubectl(
 ): Promise<Stack['kubectlBinary']> {
   try {
     const { path } = await findBinary('kubectl', { log: (text) => log({ kind: 'progress', text }), signal });
-    const link = state.file('bin', 'kubectl');
-    rmSync(link, { force: true });
-    symlinkSync(path, link);
-    return { path };
+    return { path: pointLink(state.file('bin', 'kubectl'), path) };
   } catch (error) {
     signal.throwIfAborted();
     return { unavailable: messageOf(error) };
   }
+}
+
+/**
+ * Makes `link` point to a program, and returns where that really is. Who has the link's folder on PATH has the link itself
+ * found as the program: a link to a link would in the end be one to itself.
+ */
+export function pointLink(link: string, program: string): string {
+  const path = realpathSync(program);
+  rmSync(link, { force: true });
+  symlinkSync(path, link);
+  return path;
 }
 
 /** Leaves `bin/fairlead` in the state directory: the command as this stack itself uses it, logged in. */
