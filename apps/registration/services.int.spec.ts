@@ -8,9 +8,9 @@ import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing'
 import { databaseUrl, provisionDatabase } from '@fairlead/persistence';
 import { createCsr, generatePrivateKey, parseToken, verifyChain } from '@fairlead/pki';
 import { freePort, startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import { eventually as poll, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 
 const SERVICES = ['keys', 'registration'] as const;
@@ -26,6 +26,10 @@ interface Process {
   output(): string;
   readonly exited: Promise<number | null>;
 }
+
+// Starting six processes on a busy machine takes its time.
+vi.setConfig({ testTimeout: 180_000 });
+const eventually = <T>(attempt: () => T | Promise<T>): Promise<T> => poll(attempt, { timeoutMs: 60_000 });
 
 let scratch: ScratchDir;
 let postgres: Running<PostgresInfo>;
@@ -95,7 +99,7 @@ async function readiness(service: Service): Promise<{ ready: boolean; checks: { 
 }
 
 const untilReady = (service: Service): Promise<void> =>
-  eventually(async () => expect(await readiness(service)).toMatchObject({ ready: true }), { timeoutMs: 30_000 });
+  eventually(async () => expect(await readiness(service)).toMatchObject({ ready: true }));
 
 const newCsr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
 
@@ -124,11 +128,9 @@ it('waits visibly for NATS, Postgres and the migrations, then serves', async () 
   for (const service of SERVICES) start(service);
   await eventually(() => expect(running.get('keys')?.output()).toContain('nats.unreachable'));
   await nats.server.restart();
-  await eventually(() => expect(running.get('keys')?.output()).toContain('database.unreachable'), {
-    timeoutMs: 20_000,
-  });
+  await eventually(() => expect(running.get('keys')?.output()).toContain('database.unreachable'));
   await postgres.restart();
-  await eventually(() => expect(running.get('keys')?.output()).toContain('migrations.pending'), { timeoutMs: 20_000 });
+  await eventually(() => expect(running.get('keys')?.output()).toContain('migrations.pending'));
   expect((await readiness('keys')).ready).toBe(false);
   for (const service of SERVICES) {
     const migrations = [run(service, ['migrate']), run(service, ['migrate'])];
