@@ -15,7 +15,7 @@ describe.each(codes)('%s', (code) => {
   });
 
   it('is retryable only with a status that clients retry', () => {
-    if (kind.retryable) expect([429, 503]).toContain(kind.http);
+    expect(kind.retryable ? [429, 503] : [kind.http]).toContain(kind.http);
   });
 
   it('survives the wire', () => {

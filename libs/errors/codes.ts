@@ -14,13 +14,13 @@ export interface ErrorKind {
   readonly safeMessage: string;
 }
 
-const row = (
-  http: number,
-  grpc: number,
-  retryable: boolean,
-  logLevel: LogLevel,
-  safeMessage: string,
-): ErrorKind => ({ http, grpc, retryable, logLevel, safeMessage });
+const row = (http: number, grpc: number, retryable: boolean, logLevel: LogLevel, safeMessage: string): ErrorKind => ({
+  http,
+  grpc,
+  retryable,
+  logLevel,
+  safeMessage,
+});
 
 /** The one table of error codes. A code is part of the public contract: never reuse one for another meaning. */
 export const ERROR_KINDS = {
