@@ -24,6 +24,11 @@ describe('loadConfig', () => {
     expect(load).toThrow(/PORT: Too big.*\n.*PEER: is not set.*\n.*KEY_FILE: cannot read the file/);
   });
 
+  it('names the element of a list that is wrong', () => {
+    const list = z.object({ ENDPOINTS: commaList.pipe(z.array(hostPort)) });
+    expect(() => loadConfig(list, { ENDPOINTS: 'a:1,nonsense' })).toThrow('ENDPOINTS.1: expected host:port');
+  });
+
   it('takes an empty variable for an absent one', () => {
     expect(() => loadConfig(schema, { PORT: '', PEER: 'a:1' })).toThrow('PORT: is not set');
   });

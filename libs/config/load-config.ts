@@ -67,7 +67,7 @@ export function loadConfig<Schema extends z.ZodObject>(
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => {
     const name = issue.path.join('.') || 'configuration';
-    return `${name}: ${present.includes(name) ? issue.message : 'is not set'}`;
+    return `${name}: ${present.includes(String(issue.path[0] ?? name)) ? issue.message : 'is not set'}`;
   });
   throw new FairleadError('INVALID_ARGUMENT', `the configuration is not valid:\n  ${problems.join('\n  ')}`);
 }

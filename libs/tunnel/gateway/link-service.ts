@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Http2Session } from 'node:http2';
 import { createContextKey, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
-import { NO_TENANT, keysRpc, registrationRpc } from '@fairlead/contracts';
+import { NO_TENANT, keysRpc, registrationRpc, type ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
@@ -85,8 +85,10 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
   }
 }
 
-async function renew({ rpc, logger }: LinkServiceOptions, request: RenewRequest, peer: LinkPeer) {
+async function renew({ rpc, directory, logger }: LinkServiceOptions, request: RenewRequest, peer: LinkPeer) {
   const agent = requireAgent(peer);
+  // `keys` knows certificates, not clusters: that this one still exists only the directory tells.
+  currentEnrolment(directory, agent);
   const issued = await rpc.call(keysRpc.renewAgent, NO_TENANT, {
     csr: Buffer.from(request.csrDer).toString('base64'),
     currentChain: request.currentChainPem,
@@ -141,21 +143,16 @@ function admit(
   if (!directory.loaded || !identity.current || !directory.fresh) {
     throw new FairleadError('UNAVAILABLE', 'this replica has no snapshot that is fresh enough to admit an agent');
   }
-  const cluster = directory.clusterById(agent.clusterId);
-  if (!cluster) throw new FairleadError('CERTIFICATE_REFUSED', 'the cluster of this certificate was deleted');
+  const cluster = currentEnrolment(directory, agent);
   if (hello.clusterId !== agent.clusterId) {
     throw new FairleadError('WRONG_CLUSTER', 'the certificate is of another cluster than the agent says it serves');
-  }
-  const { generation } = agent.certificate;
-  if (generation < cluster.generation) {
-    throw new FairleadError('CERTIFICATE_REFUSED', `enrolment ${generation} was replaced by ${cluster.generation}`);
   }
   const session = new AgentSession(
     {
       sessionId: randomUUID(),
       tenantId: cluster.tenantId,
       clusterId: cluster.clusterId,
-      generation,
+      generation: agent.certificate.generation,
       agentInstance: hello.agentInstance.slice(0, 64),
       link: hello.link,
       remoteAddress: agent.address,
@@ -166,6 +163,15 @@ function admit(
   http2.once('close', () => registry.remove(session));
   registry.add(session);
   return session;
+}
+
+/** The cluster of this certificate; CERTIFICATE_REFUSED if it was deleted, or enrolled again since. */
+function currentEnrolment(directory: Directory, agent: Extract<LinkPeer, { kind: 'agent' }>): ClusterEntry {
+  const cluster = directory.clusterById(agent.clusterId);
+  if (!cluster) throw new FairleadError('CERTIFICATE_REFUSED', 'the cluster of this certificate was deleted');
+  const { generation } = agent.certificate;
+  if (generation >= cluster.generation) return cluster;
+  throw new FairleadError('CERTIFICATE_REFUSED', `enrolment ${generation} was replaced by ${cluster.generation}`);
 }
 
 function welcome({ instance, gatewayId }: LinkServiceOptions, session: AgentSession) {
