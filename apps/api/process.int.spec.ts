@@ -106,6 +106,6 @@ it('fails with one clear reason when its port is taken', async () => {
   await eventually(async () => expect(await readiness(first)).toMatchObject({ status: 200 }));
   const second = await startProcess({ FAIRLEAD_API_LISTEN: new URL(first.url).host });
   await eventually(() => expect(children.at(-1)?.exitCode).toBe(1));
-  expect(second.log()).toMatch(/"event":"api.failed"/);
+  expect(second.log()).toMatch(/"event":"process.failed"/);
   expect(second.log()).toContain('EADDRINUSE');
 });

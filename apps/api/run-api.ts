@@ -1,4 +1,5 @@
 import { systemClock } from '@fairlead/clock';
+import { untilAborted } from '@fairlead/config';
 import { ApiSettings, certificateFiles, issuedCertificate, startApi, type TlsSource } from '@fairlead/api';
 import { connectNats, connectionState, createRpcClient, type RpcClient } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
@@ -27,7 +28,7 @@ export async function runApi(config: ApiConfig, logger: Logger, signal: AbortSig
   const api = stack.use(await startApi({ ...listen, client, settings, clock: systemClock, tls, logger, registry }));
   Object.assign(serving, { ok: true, detail: undefined });
   logger.info('api.ready', { host: listen.host, port: api.port, publicUrl: settings.publicUrl });
-  await aborted(signal);
+  await untilAborted(signal);
   Object.assign(serving, { ok: false, detail: 'shutting down' });
   logger.info('api.stopping');
 }
@@ -38,11 +39,4 @@ function certificate(config: ApiConfig, client: RpcClient, logger: Logger, signa
   return origin.kind === 'files'
     ? certificateFiles({ ...origin, clock, logger })
     : issuedCertificate({ ...origin, client, clock, logger, signal });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
