@@ -9,6 +9,8 @@ Starts all of Fairlead on this machine, with a demo cluster, and stops it on Ctr
 
   --port-base N      count ports from N instead of 7000 (the admin API is N+70, gateway-a's door N+443)
   --state-dir DIR    keep everything in DIR instead of .fairlead
+  --advertise HOST   also listen for clusters and people elsewhere, who reach this machine as HOST
+  --agent-image REF  the agent's image in import manifests, instead of fairlead/agent:dev
   --no-demo          start no demo cluster
   --verbose          show every line of every log, not only warnings and what starts or ends
   --prepare          only make credentials, for nats-server and Postgres of your own (see docker-compose.yml)
@@ -25,6 +27,10 @@ export interface Config {
   /** Undefined: the stack's default. */
   readonly gateways: readonly string[] | undefined;
   readonly demo: boolean;
+  /** Undefined: this machine alone. */
+  readonly advertise: string | undefined;
+  /** Undefined: the stack's default. */
+  readonly agentImage: string | undefined;
   readonly verbose: boolean;
   /** Undefined: the stack's default. */
   readonly portBase: number | undefined;
@@ -51,11 +57,18 @@ export function loadConfig(args: readonly string[], env: NodeJS.ProcessEnv, term
     verbose: values.verbose ?? false,
     portBase: portBase?.data,
     stateDir: values['state-dir'],
+    advertise: advertised(values.advertise),
+    agentImage: values['agent-image'],
     gateways: gatewayNames(values.gateways, values.prepare ?? false),
     // https://no-color.org: present and not empty.
     colours: terminal && !env['NO_COLOR'],
     terminal,
   };
+}
+
+function advertised(host: string | undefined): string | undefined {
+  if (host === undefined || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/.test(host)) return host;
+  throw new FairleadError('INVALID_ARGUMENT', '--advertise takes a host name or an IPv4 address, without a port');
 }
 
 function gatewayNames(text: string | undefined, prepare: boolean): readonly string[] | undefined {
@@ -81,6 +94,8 @@ function parse(args: readonly string[]) {
       'port-base': text,
       'state-dir': text,
       gateways: text,
+      advertise: text,
+      'agent-image': text,
     };
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
   } catch (error) {

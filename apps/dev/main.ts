@@ -49,13 +49,15 @@ async function run(config: Config, stateDir: string): Promise<number> {
   const terminal = terminalOn(process.stdout, { paint, animated: config.terminal, columns });
   const reporter = new Reporter({ terminal, paint, verbose: config.verbose });
   const interrupted = interruption(() => reporter.stopping());
-  const { portBase: basePort, demo } = config;
+  const { portBase: basePort, demo, advertise, agentImage } = config;
   const stack = await startStack({
     stateDir,
     demo,
     log: reporter.show,
     signal: interrupted,
     ...(basePort === undefined ? {} : { basePort }),
+    ...(advertise === undefined ? {} : { advertise }),
+    ...(agentImage === undefined ? {} : { agentImage }),
   }).finally(() => terminal.settle());
   reporter.ready();
   const seconds = (performance.now() - startedMs) / 1_000;

@@ -109,12 +109,14 @@ describe('npm start', () => {
   });
 
   it('keeps clusters and identities over a restart, beside another run on other ports', async () => {
-    const other = start(await folder(), SECOND_BASE);
+    const other = start(await folder(), SECOND_BASE, '--advertise', '127.0.0.2');
     const run = start(stateDir, BASE);
     await Promise.all([ready(run), ready(other)]);
     expect(await paste(printedCommands(run)[2] ?? '')).toContain('from: fairlead');
     const show = `${stateDir}/bin/fairlead cluster show demo -o json`;
     expect(JSON.parse(await paste(show))).toMatchObject({ generation: 1, presence: { state: 'online' } });
+    // It listens for machines elsewhere too, who would reach it by the name it was given.
+    expect(await readFile(join(other.stateDir, 'kubeconfig'), 'utf8')).toContain('https://127.0.0.2:');
     expect(await paste(printedCommands(other)[0] ?? '')).toContain('kube-system');
     // The other run's demo is another cluster: what was created here is not there.
     await expect(paste(printedCommands(other)[2] ?? '')).rejects.toThrow(/not found/i);

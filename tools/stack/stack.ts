@@ -25,6 +25,13 @@ export interface StackOptions {
   readonly restart?: boolean;
   /** The agent's entry file. Default: this repository's own; a test of the image passes the one in the image's tree. */
   readonly agentMain?: string;
+  /**
+   * Name or IPv4 address by which clusters and people elsewhere reach this machine. Given, the API, the doors and the
+   * agents' ports listen on all interfaces. Default: loopback only.
+   */
+  readonly advertise?: string;
+  /** The agent's image in import manifests. Default `fairlead/agent:dev`. */
+  readonly agentImage?: string;
   /** Of our own processes. Default `info`. */
   readonly logLevel?: string;
 }

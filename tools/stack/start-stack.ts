@@ -4,7 +4,7 @@ import { prepareDatabases } from './control-plane/databases.js';
 import { natsUnit, postgresUnit } from './control-plane/infrastructure.js';
 import { prepareNatsCredentials } from './control-plane/nats-credentials.js';
 import { provisionNats } from './control-plane/nats-tasks.js';
-import { adminTokenFile, at, type ControlPlane } from './control-plane/service-environments.js';
+import { adminTokenFile, at, linkEndpoints, type ControlPlane } from './control-plane/service-environments.js';
 import { startServices } from './control-plane/start-services.js';
 import { Agents } from './demo/agents.js';
 import { startDemoKubernetes, type DemoKubernetes } from './demo/kubernetes-unit.js';
@@ -52,6 +52,8 @@ function withDefaults(options: StackOptions): Resolved {
     restart: options.restart ?? true,
     logLevel: options.logLevel ?? 'info',
     agentMain: options.agentMain ?? entryOf('agent'),
+    advertise: options.advertise ?? '127.0.0.1',
+    agentImage: options.agentImage ?? 'fairlead/agent:dev',
   };
 }
 
@@ -75,7 +77,7 @@ async function boot(options: Resolved, state: StateDir, group: ProcessGroup): Pr
     admin: access.admin,
     kubectl: await kubectl,
     main: options.agentMain,
-    endpoints: ports.gateways.map(({ link }) => at(link)),
+    endpoints: linkEndpoints(plane),
     log,
   });
   const demo = await startDemo(await kubernetes, await kubectl, options, ports, agents, access);
@@ -89,7 +91,7 @@ async function startInfrastructure(
   ports: PortPlan,
   group: ProcessGroup,
 ): Promise<ControlPlane> {
-  const { log, gateways, logLevel, leaseSeconds } = options;
+  const { log, gateways, logLevel, leaseSeconds, advertise, agentImage } = options;
   log({ kind: 'progress', text: 'starting Postgres and nats-server' });
   secretOnce(adminTokenFile(state));
   const nats = natsUnit(state, ports.nats, prepareNatsCredentials(state, gateways), log);
@@ -97,7 +99,7 @@ async function startInfrastructure(
   await Promise.all([group.start(nats, 'infrastructure'), group.start(postgres, 'infrastructure')]);
   const natsUrl = nats.info.url;
   await Promise.all([provisionNats(state, natsUrl, group.signal), prepareDatabases(state, postgres.info.adminUrl)]);
-  return { state, ports, gateways, natsUrl, logLevel, leaseSeconds };
+  return { state, ports, gateways, natsUrl, logLevel, leaseSeconds, advertise, agentImage };
 }
 
 interface Access {

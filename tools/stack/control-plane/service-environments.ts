@@ -4,8 +4,6 @@ import type { StateDir } from '../state/state-dir.js';
 import { seedFile } from './nats-credentials.js';
 
 export const TRUST_DOMAIN = 'fairlead.local';
-/** Nothing pulls it: the demo's agent runs from this repository. */
-const AGENT_IMAGE = 'fairlead/agent:dev';
 const LOCAL_NAMES = '127.0.0.1,localhost';
 
 /** What the environments of all services depend on. */
@@ -16,6 +14,10 @@ export interface ControlPlane {
   readonly natsUrl: string;
   readonly logLevel: string;
   readonly leaseSeconds: number;
+  /** Host that clusters and people elsewhere reach this machine by; `127.0.0.1`: nobody elsewhere. */
+  readonly advertise: string;
+  /** In import manifests. The demo's agent runs from this repository and pulls nothing. */
+  readonly agentImage: string;
 }
 
 type Environment = Readonly<Record<string, string>>;
@@ -26,8 +28,8 @@ export function registrationEnvironment(plane: ControlPlane): Environment {
   return {
     ...serviceEnvironment(plane, 'registration', plane.ports.registrationHealth),
     FAIRLEAD_DATABASE_URL_FILE: databaseUrlFile(plane.state, 'registration'),
-    FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane),
-    FAIRLEAD_AGENT_IMAGE: AGENT_IMAGE,
+    FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane).join(','),
+    FAIRLEAD_AGENT_IMAGE: plane.agentImage,
     FAIRLEAD_ADMIN_TOKEN_FILE: adminTokenFile(plane.state),
   };
 }
@@ -38,17 +40,19 @@ export function keysEnvironment(plane: ControlPlane): Environment {
     FAIRLEAD_DATABASE_URL_FILE: databaseUrlFile(plane.state, 'keys'),
     FAIRLEAD_MASTER_KEY_FILE: plane.state.file('secrets', 'master.key'),
     FAIRLEAD_TRUST_DOMAIN: TRUST_DOMAIN,
-    FAIRLEAD_SERVING_NAMES: LOCAL_NAMES,
+    FAIRLEAD_SERVING_NAMES: servingNames(plane),
   };
 }
 
 export function apiEnvironment(plane: ControlPlane): Environment {
-  const doors = plane.gateways.map((name, index) => `${name}=https://${at(gatewayPorts(plane, index).door)}`);
+  const doors = plane.gateways.map(
+    (name, index) => `${name}=https://${reached(plane, gatewayPorts(plane, index).door)}`,
+  );
   return {
     ...serviceEnvironment(plane, 'api', plane.ports.apiHealth),
-    FAIRLEAD_API_LISTEN: at(plane.ports.api),
-    FAIRLEAD_PUBLIC_URL: `https://${at(plane.ports.api)}`,
-    FAIRLEAD_SERVING_NAMES: LOCAL_NAMES,
+    FAIRLEAD_API_LISTEN: listen(plane, plane.ports.api),
+    FAIRLEAD_PUBLIC_URL: `https://${reached(plane, plane.ports.api)}`,
+    FAIRLEAD_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_DOORS: doors.join(','),
   };
 }
@@ -57,12 +61,12 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
   const { door, link, relay, health } = gatewayPorts(plane, index);
   return {
     ...serviceEnvironment(plane, plane.gateways[index] ?? '', health),
-    FAIRLEAD_LINK_LISTEN: at(link),
-    FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane),
+    FAIRLEAD_LINK_LISTEN: listen(plane, link),
+    FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane).join(','),
     FAIRLEAD_RELAY_LISTEN: at(relay),
     FAIRLEAD_RELAY_ADDRESS: at(relay),
-    FAIRLEAD_DOOR_LISTEN: at(door),
-    FAIRLEAD_SERVING_NAMES: LOCAL_NAMES,
+    FAIRLEAD_DOOR_LISTEN: listen(plane, door),
+    FAIRLEAD_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_ZONE: 'dev',
     FAIRLEAD_LEASE_SECONDS: String(plane.leaseSeconds),
   };
@@ -87,8 +91,25 @@ function serviceEnvironment(plane: ControlPlane, credential: string, healthPort:
   };
 }
 
-function linkEndpoints(plane: ControlPlane): string {
-  return plane.ports.gateways.map(({ link }) => at(link)).join(',');
+/** What agents dial. */
+export function linkEndpoints(plane: Pick<ControlPlane, 'advertise' | 'ports'>): readonly string[] {
+  return plane.ports.gateways.map(({ link }) => reached(plane, link));
+}
+
+const isLocal = (host: string): boolean => host === '127.0.0.1' || host === 'localhost';
+
+/** `host:port` as seen from elsewhere. */
+function reached({ advertise }: Pick<ControlPlane, 'advertise'>, port: number): string {
+  return `${advertise}:${port}`;
+}
+
+/** What has to be reached from elsewhere listens everywhere; the relay and the health ports never do. */
+function listen({ advertise }: Pick<ControlPlane, 'advertise'>, port: number): string {
+  return isLocal(advertise) ? at(port) : `0.0.0.0:${port}`;
+}
+
+function servingNames({ advertise }: Pick<ControlPlane, 'advertise'>): string {
+  return isLocal(advertise) ? LOCAL_NAMES : `${LOCAL_NAMES},${advertise}`;
 }
 
 function gatewayPorts(plane: ControlPlane, index: number): PortPlan['gateways'][number] {
