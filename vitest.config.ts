@@ -16,6 +16,8 @@ export default defineConfig({
           name: 'unit',
           include: ['{libs,apps,tools,bench}/**/*.spec.ts'],
           exclude: [...ignored, '**/*.int.spec.ts'],
+          // Property tests on a machine that is busy with something else.
+          testTimeout: 30_000,
         },
       },
       {
