@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import {
+  bodyFraming,
   fromServer,
   fromTunnel,
   headerPairs,
@@ -23,7 +24,9 @@ export interface KubeApiTarget {
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
-const MAX_HEADER_BYTES = 64 * 1024;
+/** Above the door's limit, so that what the gateway adds to a head it let in fits too. */
+const MAX_HEADER_BYTES = 128 * 1024;
+const BODYLESS_IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * The far end of kube-api tunnels: an HTTP server without a port, whose connections are tunnels. Each connection belongs
@@ -34,19 +37,23 @@ export class KubeApiProxy {
   readonly #target: KubeApiTarget;
   readonly #logger: Logger;
   readonly #server: Server;
+  readonly #tls: { readonly ca: string; readonly minVersion: 'TLSv1.2' };
   readonly #upstream: Agent;
   readonly #identities = new WeakMap<object, TunnelIdentity>();
 
   constructor(target: KubeApiTarget, logger: Logger) {
     this.#target = target;
     this.#logger = logger;
-    this.#upstream = new Agent({ keepAlive: true, maxFreeSockets: 32, ca: target.caPem, minVersion: 'TLSv1.2' });
+    this.#tls = { ca: target.caPem, minVersion: 'TLSv1.2' };
+    this.#upstream = new Agent({ ...this.#tls, keepAlive: true, maxFreeSockets: 32 });
     this.#server = createServer({
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: 0,
       keepAliveTimeout: 0,
     });
+    // Their size is limited, not their number: Node drops those beyond a thousand in silence, framing included.
+    this.#server.maxHeadersCount = 0;
     this.#server.on('request', (incoming, outgoing) => void this.#serve(incoming, outgoing));
     this.#server.on('clientError', (_error, socket) => void socket.destroy());
   }
@@ -64,10 +71,11 @@ export class KubeApiProxy {
   async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const traceId = incoming.headers['audit-id']?.toString() ?? randomUUID();
     incoming.on('error', () => undefined);
+    outgoing.on('error', () => undefined);
     try {
       const identity = this.#identities.get(incoming.socket);
       if (!identity) throw new FairleadError('IDENTITY_REFUSED', 'this tunnel has no identity');
-      await this.#forward(incoming, outgoing, identity, await this.#target.token());
+      await this.#forward(incoming, outgoing, this.#headers(incoming, identity, await this.#target.token()));
     } catch (error) {
       const failure = toFairleadError(error);
       this.#logger.log(failure.kind.logLevel, 'kube.request.failed', {
@@ -79,43 +87,60 @@ export class KubeApiProxy {
     }
   }
 
-  #forward(
+  /** A kept connection may have died meanwhile: what is bodyless and idempotent is then sent once more, on a new one. */
+  async #forward(incoming: IncomingMessage, outgoing: ServerResponse, headers: readonly string[]): Promise<void> {
+    try {
+      await this.#attempt(incoming, outgoing, headers, this.#upstream);
+    } catch (error) {
+      if (!(error instanceof StaleConnection)) throw error;
+      const fresh = new Agent({ ...this.#tls, keepAlive: false });
+      await this.#attempt(incoming, outgoing, headers, fresh);
+    }
+  }
+
+  #attempt(
     incoming: IncomingMessage,
     outgoing: ServerResponse,
-    identity: TunnelIdentity,
-    token: string,
+    headers: readonly string[],
+    agent: Agent,
   ): Promise<void> {
     const { host, port } = this.#target;
+    const framing = bodyFraming(incoming.rawHeaders);
+    const repeatable = framing === 'none' && BODYLESS_IDEMPOTENT.has(incoming.method ?? '');
     return new Promise((resolve, reject) => {
       const upstream = request({
-        agent: this.#upstream,
+        agent,
         host,
         port,
         method: incoming.method,
         path: incoming.url,
-        headers: this.#headers(incoming, identity, token),
+        headers: [...headers],
         setDefaultHeaders: false,
+        maxHeaderSize: MAX_HEADER_BYTES,
       });
+      // What fails after the first failure has been told already.
+      upstream.on('error', () => undefined);
       outgoing.once('close', () => void upstream.destroy());
-      upstream.once('error', (error) => reject(this.#unreachable(error)));
+      upstream.once('error', (error) => {
+        const again = repeatable && upstream.reusedSocket && !outgoing.headersSent && !outgoing.destroyed;
+        reject(again ? new StaleConnection() : this.#unreachable(error));
+      });
       upstream.once('response', (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, fromServer(answer.rawHeaders)).flushHeaders();
-        answer.once('error', () => void outgoing.destroy());
-        answer.once('close', () => {
-          if (!answer.complete) outgoing.destroy();
-          resolve();
+        relayAnswer(answer, outgoing).then(resolve, (error: unknown) => {
+          upstream.destroy();
+          reject(error);
         });
-        answer.pipe(outgoing);
       });
       upstream.flushHeaders();
-      incoming.pipe(upstream);
+      if (framing === 'none') upstream.end();
+      else incoming.pipe(upstream);
     });
   }
 
   #headers(incoming: IncomingMessage, identity: TunnelIdentity, token: string): string[] {
     const { host, port } = this.#target;
     const passed = withoutHost(fromTunnel(incoming.rawHeaders));
-    const chunked = incoming.headers['transfer-encoding'] === undefined ? [] : ['Transfer-Encoding', 'chunked'];
+    const chunked = bodyFraming(incoming.rawHeaders) === 'chunked' ? ['Transfer-Encoding', 'chunked'] : [];
     const own = ['Host', `${host.includes(':') ? `[${host}]` : host}:${port}`, 'Authorization', `Bearer ${token}`];
     return [...passed, ...own, ...impersonationHeaders(identity), ...chunked, 'Connection', 'keep-alive'];
   }
@@ -126,6 +151,22 @@ export class KubeApiProxy {
       cause: error,
     });
   }
+}
+
+/** The kept connection died before it answered, and the request may be repeated. */
+class StaleConnection extends Error {}
+
+/** Resolves when the answer was passed on or broke off; then the gateway's side is broken off too, never ended cleanly. */
+function relayAnswer(answer: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    outgoing.writeHead(answer.statusCode ?? 502, fromServer(answer.rawHeaders)).flushHeaders();
+    answer.once('error', () => void outgoing.destroy());
+    answer.once('close', () => {
+      if (!answer.complete) outgoing.destroy();
+      resolve();
+    });
+    answer.pipe(outgoing);
+  });
 }
 
 function withoutHost(raw: readonly string[]): string[] {

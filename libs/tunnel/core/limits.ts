@@ -12,6 +12,8 @@ export const LIMITS = {
   sessionMemoryMegabytes: 4096,
   /** Streams of one link: parked and in use. */
   tunnelsPerLink: 1024,
+  /** Streams between two replicas: the tunnels of every cluster share one session. */
+  tunnelsPerRelay: 65_536,
   /** Openers that wait for a parked tunnel of one link; more are refused with AGENT_OVERLOADED. */
   waitingOpens: 256,
   /** How long an opener waits for a parked tunnel, and then for the answer to its Open. */

@@ -16,6 +16,7 @@ export async function drainAndStop(
   publisher: RoutePublisher,
   servers: GatewayServers,
 ): Promise<void> {
+  sessions.drain();
   await publisher.drain();
   for (const session of sessions.all()) {
     session.say({ case: 'drain', value: { $typeName: 'fairlead.link.v1.Drain', deadlineMs: DRAIN_MS } });

@@ -41,11 +41,17 @@ function identify(socket: TLSSocket): LinkPeer {
   }
   try {
     const peer = readPeerCertificate(certificate.raw);
+    // A resumed TLS session was verified when it began, not now.
+    if (isOutOfDate(peer)) return { kind: 'refused', address, why: 'the client certificate has expired' };
     if (peer.id.kind !== 'agent') return { kind: 'refused', address, why: 'the certificate is not an agent’s' };
     return { kind: 'agent', address, clusterId: peer.id.clusterId, certificate: peer };
   } catch (error) {
     return { kind: 'refused', address, why: messageOf(error) };
   }
+}
+
+export function isOutOfDate({ notBefore, notAfter }: PeerCertificate, nowMs: number = Date.now()): boolean {
+  return nowMs < notBefore.getTime() || nowMs > notAfter.getTime();
 }
 
 /** The agent at the other end, or UNAUTHENTICATED. */

@@ -17,7 +17,6 @@ import {
   isGrpc,
   keepAlive,
   rejectGrpcStream,
-  widenConnectionWindow,
   type KeepaliveOptions,
 } from '../link/index.js';
 import { createLinkService, sessionKey, type LinkServiceOptions } from './link-service.js';
@@ -28,6 +27,9 @@ const GRPC_UNAUTHENTICATED = 16;
 const GRPC_UNIMPLEMENTED = 12;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 const MAX_RPC_BYTES = 128 * 1024;
+const MAX_CONNECTIONS = 20_000;
+/** A connection that is no link by then was there for Discover, Enrol or Renew, or is up to nothing good. */
+const STRANGER_MS = 60_000;
 
 /**
  * The agents' door: one TLS port, HTTP/2 only, gRPC on the wire. Tunnel calls go straight to their session; every other
@@ -49,11 +51,12 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
     requestCert: true,
     rejectUnauthorized: false,
   });
+  server.maxConnections = MAX_CONNECTIONS;
   useCertificate(server, options.identity);
   server.on('session', (session) => {
     rememberPeer(session);
-    widenConnectionWindow(session);
     keepAlive(session, keepalive);
+    endStrangers(session, options);
     session.on('error', (error) => options.logger.debug('link.session.error', { reason: error.message }));
   });
   server.on(
@@ -65,6 +68,13 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   );
   reportTlsErrors(server, options.logger);
   return server;
+}
+
+function endStrangers(session: Http2Session, { registry }: LinkServiceOptions): void {
+  const timer = setTimeout(() => {
+    if (!registry.byHttp2(session)) session.destroy();
+  }, STRANGER_MS).unref();
+  session.once('close', () => clearTimeout(timer));
 }
 
 /** Applies each new certificate to new connections; those that stand are not touched. */

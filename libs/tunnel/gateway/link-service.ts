@@ -7,7 +7,7 @@ import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { AgentLinkService, ControlRequest, EnrolRequest, Hello, RenewRequest } from '@fairlead/proto';
 import { PROTOCOL_VERSION } from '../core/index.js';
-import { toConnectError } from '../link/index.js';
+import { toConnectError, widenConnectionWindow } from '../link/index.js';
 import { AgentSession } from './agent-session.js';
 import type { Directory } from './directory.js';
 import type { EnrolmentLimiter } from './enrolment-limiter.js';
@@ -162,6 +162,8 @@ function admit(
   );
   http2.once('close', () => registry.remove(session));
   registry.add(session);
+  // Not before: what a stranger may make us hold is one default window.
+  widenConnectionWindow(http2);
   return session;
 }
 

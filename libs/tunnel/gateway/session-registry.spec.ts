@@ -89,6 +89,13 @@ describe('a registry', () => {
     expect(links.slice(0, 4).every((session) => session.closed)).toBe(true);
   });
 
+  it('takes no new links once it drains', () => {
+    const session = add(link());
+    registry.drain();
+    expect(() => registry.add(link())).toThrow(expect.objectContaining({ code: 'DRAINING' }));
+    expect(registry.all()).toEqual([session]);
+  });
+
   it('tells each end once, whoever noticed it', () => {
     const session = add(link());
     registry.remove(session);

@@ -12,6 +12,7 @@ export class SessionRegistry {
   readonly #byCluster = new Map<string, Set<AgentSession>>();
   readonly #listeners = new Set<SessionListener>();
   readonly #byHttp2 = new WeakMap<Http2Session, AgentSession>();
+  #draining = false;
 
   onChange(listener: SessionListener): void {
     this.#listeners.add(listener);
@@ -20,12 +21,13 @@ export class SessionRegistry {
   /**
    * Adds a session. It ends every link of a lower generation, which this enrolment fences, and the oldest ones beyond
    * what one cluster may hold. An earlier one of the same link of the same agent process is a leftover, or drains with
-   * requests still on it: it stays as long as its peer answers. Throws CERTIFICATE_REFUSED for a generation
+   * requests still on it: it stays as long as its peer answers. Throws DRAINING, CERTIFICATE_REFUSED for a generation
    * lower than one that is here, PROTOCOL_ERROR for a second session on one connection.
    */
   add(session: AgentSession): void {
     const { clusterId, generation, agentInstance, link } = session.facts;
     const others = [...(this.#byCluster.get(clusterId) ?? [])];
+    if (this.#draining) throw new FairleadError('DRAINING', 'this replica is shutting down; link to another');
     if (this.#byHttp2.has(session.http2)) throw new FairleadError('PROTOCOL_ERROR', 'a link says Hello once');
     if (others.some((other) => other.facts.generation > generation)) {
       throw new FairleadError('CERTIFICATE_REFUSED', `enrolment ${generation} was replaced by a newer one`);
@@ -41,6 +43,11 @@ export class SessionRegistry {
     sessions.add(session);
     this.#byCluster.set(clusterId, sessions);
     this.#tell('opened', session);
+  }
+
+  /** Takes no new sessions from now on: an agent that is told to move must not come back here. */
+  drain(): void {
+    this.#draining = true;
   }
 
   /** Removes and ends a session; harmless if it is gone already. */

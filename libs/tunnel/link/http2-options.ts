@@ -15,6 +15,12 @@ export const TUNNEL_SESSION_OPTIONS: SessionOptions = {
   maxSessionMemory: LIMITS.sessionMemoryMegabytes,
 };
 
+/** Between replicas, one session carries the tunnels of every cluster. */
+export const RELAY_SESSION_OPTIONS: SessionOptions = {
+  ...TUNNEL_SESSION_OPTIONS,
+  settings: { ...TUNNEL_SESSION_OPTIONS.settings, maxConcurrentStreams: LIMITS.tunnelsPerRelay },
+};
+
 /** The connection's window has no setting: it is raised once the session stands. */
 export function widenConnectionWindow(session: Http2Session): void {
   const widen = (): void => session.setLocalWindowSize(LIMITS.connectionWindowBytes);

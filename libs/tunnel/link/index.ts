@@ -13,4 +13,4 @@ export {
 } from './grpc-stream.js';
 export { splice, type SplicedBytes } from './splice.js';
 export { DEFAULT_KEEPALIVE, keepAlive, type KeepaliveOptions } from './keepalive.js';
-export { TUNNEL_SESSION_OPTIONS, widenConnectionWindow } from './http2-options.js';
+export { RELAY_SESSION_OPTIONS, TUNNEL_SESSION_OPTIONS, widenConnectionWindow } from './http2-options.js';

@@ -16,14 +16,19 @@ export function keepAlive(session: Http2Session, options: KeepaliveOptions = DEF
   let deadline: NodeJS.Timeout | undefined;
   const ping = (): void => {
     if (session.destroyed || session.closed || deadline) return;
-    deadline = setTimeout(
-      () => session.destroy(new Error('the peer did not answer a ping in time')),
-      options.timeoutMs,
-    );
+    waitForAnswer();
     session.ping(() => {
       clearTimeout(deadline);
       deadline = undefined;
     });
+  };
+  // An answer may wait behind megabytes on a slow line: whoever is being heard is not silent.
+  const waitForAnswer = (): void => {
+    const heardBytes = bytesRead(session);
+    deadline = setTimeout(() => {
+      if (bytesRead(session) > heardBytes) waitForAnswer();
+      else session.destroy(new Error('the peer did not answer a ping in time'));
+    }, options.timeoutMs);
   };
   const interval = setInterval(ping, options.intervalMs);
   interval.unref();
@@ -31,4 +36,8 @@ export function keepAlive(session: Http2Session, options: KeepaliveOptions = DEF
     clearInterval(interval);
     clearTimeout(deadline);
   });
+}
+
+function bytesRead(session: Http2Session): number {
+  return session.destroyed ? 0 : (session.socket.bytesRead ?? 0);
 }

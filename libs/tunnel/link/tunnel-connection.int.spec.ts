@@ -41,7 +41,7 @@ describe('bytes', () => {
     expect(atAcceptor.equals(up)).toBe(true);
     expect(atOpener.equals(down)).toBe(true);
     await Promise.all([ended(opener), ended(acceptor)]);
-    expect([opener.state, acceptor.state]).toEqual(Array(2).fill({ phase: 'closed', cause: 'complete' }));
+    for (const { state } of [opener, acceptor]) expect(state).toEqual({ phase: 'closed', cause: 'complete' });
   });
 
   it.each(['opener', 'acceptor'] as const)('written by the %s before its end are never lost', async (writer) => {

@@ -17,6 +17,7 @@ export interface DoorCall {
   readonly token?: string | null;
   readonly body?: string;
   readonly agent?: Agent;
+  readonly maxHeaderSize?: number;
 }
 
 /** One request to a replica's Kubernetes API door over HTTP/1.1. */
@@ -44,5 +45,6 @@ export function openDoor(installation: TestInstallation, replica: Replica, call:
     path: call.path ?? `/clusters/${installation.cluster.name}/api`,
     headers: ['Host', 'door', ...authorization, ...length, ...(call.headers ?? [])],
     agent: call.agent ?? false,
+    ...(call.maxHeaderSize === undefined ? {} : { maxHeaderSize: call.maxHeaderSize }),
   });
 }

@@ -23,6 +23,8 @@ export async function startRecordingApiServer(authority: TestAuthority): Promise
   const { privateKeyPem, chainPem } = await authority.serving(['127.0.0.1']);
   const requests: RecordedRequest[] = [];
   const server = createServer({ key: privateKeyPem, cert: chainPem, requestTimeout: 0 });
+  // As Go's server, which limits their size only.
+  server.maxHeadersCount = 0;
   const recording: RecordingApiServer = {
     port: 0,
     requests,

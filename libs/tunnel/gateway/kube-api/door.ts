@@ -9,6 +9,7 @@ import type { GatewayMetrics } from '../gateway-metrics.js';
 import { reportTlsErrors, useCertificate } from '../link-server.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
 import { admit } from './authorize.js';
+import { clientAddress, tendConnections } from './door-connections.js';
 import { forward, type DoorRequest, type DoorResponse } from './forward.js';
 import type { TunnelPool } from './tunnel-pool.js';
 
@@ -25,6 +26,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 64 * 1024;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const MAX_CONNECTIONS = 10_000;
+/** What Go's server allows, which every client-go is used to. */
+const MAX_STREAMS_PER_CONNECTION = 250;
 
 /**
  * The door for kubectl, Helm and client-go: HTTPS `/clusters/<name>/…`, HTTP/1.1 and HTTP/2. Requests have no limit in
@@ -36,26 +39,24 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
     minVersion: 'TLSv1.3',
     handshakeTimeout: HEADERS_TIMEOUT_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
-    settings: { initialWindowSize: STREAM_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_BYTES, enablePush: false },
+    settings: {
+      initialWindowSize: STREAM_WINDOW_BYTES,
+      maxHeaderListSize: MAX_HEADER_BYTES,
+      maxConcurrentStreams: MAX_STREAMS_PER_CONNECTION,
+      enablePush: false,
+    },
     requestTimeout: 0,
     headersTimeout: HEADERS_TIMEOUT_MS,
+    connectionsCheckingInterval: HEADERS_TIMEOUT_MS / 2,
     keepAliveTimeout: 120_000,
   } as Parameters<typeof createSecureServer>[0]);
   server.maxConnections = MAX_CONNECTIONS;
+  // Their size is limited, not their number: Node drops those beyond a thousand in silence, framing included.
+  Object.assign(server, { maxHeadersCount: 0 });
   server.setTimeout(0);
   useCertificate(server, options.certificate);
   server.on('request', (incoming, outgoing) => void serve(options, incoming, outgoing));
-  server.on('upgrade', (_request, socket) => {
-    // Upgrades arrive with a later version; until then the client is told, in words it understands.
-    const refusal = new FairleadError(
-      'INVALID_ARGUMENT',
-      'this gateway does not carry exec, attach or port-forward yet',
-    );
-    const { httpStatus, body } = toKubeStatus(refusal, 'gateway', randomUUID());
-    socket.end(
-      `HTTP/1.1 ${httpStatus} Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    );
-  });
+  tendConnections(server);
   reportTlsErrors(server, options.logger);
   return server;
 }
@@ -65,14 +66,14 @@ async function serve(options: KubeApiDoorOptions, incoming: DoorRequest, outgoin
   const traceId = randomUUID();
   incoming.on('error', () => undefined);
   outgoing.on('error', () => undefined);
-  const facts: RequestFacts = { traceId, method: incoming.method ?? '', address: incoming.socket.remoteAddress ?? '' };
+  const facts: RequestFacts = { traceId, method: incoming.method ?? '', address: clientAddress(incoming) };
   const startedMs = performance.now();
   try {
     const admission = admit(directory, incoming.url ?? '/', incoming.rawHeaders, Date.now());
     const { cluster, principal, identity } = admission;
     Object.assign(facts, { tenantId: cluster.tenantId, clusterId: cluster.clusterId, user: principal.user });
     const agent = pool.agentFor(cluster, identity);
-    const status = await forward({ incoming, outgoing, admission, traceId, agent });
+    const status = await forward({ incoming, outgoing, admission, traceId, agent, address: facts.address });
     metrics.requests.inc({ outcome: `${Math.floor(status / 100)}xx` });
     logger.info('kube.request', { ...facts, status, durationMs: Math.round(performance.now() - startedMs) });
   } catch (error) {

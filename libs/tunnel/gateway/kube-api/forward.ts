@@ -1,7 +1,7 @@
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { fromClient, fromServer, headerPairs, isLongRunning } from '../../core/index.js';
+import { bodyFraming, fromClient, fromServer, headerPairs, isLongRunning, type BodyFraming } from '../../core/index.js';
 import type { Admission } from './authorize.js';
 import type { TunnelAgent } from './tunnel-pool.js';
 
@@ -10,6 +10,8 @@ export type DoorResponse = ServerResponse | Http2ServerResponse;
 
 /** How long a request with an end of its own may take until the answer's headers. */
 const ANSWER_TIMEOUT_MS = 75_000;
+/** What a kube-apiserver may answer: Node's default of 16 KiB is less than some Warnings take. */
+const MAX_ANSWER_HEADER_BYTES = 128 * 1024;
 const BODYLESS_IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export interface Exchange {
@@ -18,6 +20,8 @@ export interface Exchange {
   readonly admission: Admission;
   readonly traceId: string;
   readonly agent: TunnelAgent;
+  /** Where the client is. */
+  readonly address: string;
 }
 
 /**
@@ -41,15 +45,19 @@ class StaleTunnel extends Error {}
 function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
   const { incoming, outgoing, admission, agent } = exchange;
   const method = incoming.method ?? 'GET';
-  const bodyless = BODYLESS_IDEMPOTENT.has(method) && !hasBody(incoming);
+  const framing = framingOf(incoming);
+  const repeatable = BODYLESS_IDEMPOTENT.has(method) && framing === 'none';
   return new Promise((resolve, reject) => {
     const upstream = request({
       ...(fresh ? { agent: agent.fresh() } : { agent }),
       method,
       path: admission.target,
-      headers: upstreamHeaders(exchange),
+      headers: upstreamHeaders(exchange, framing),
       setDefaultHeaders: false,
+      maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
     });
+    // What fails after the first failure has been told already.
+    upstream.on('error', () => undefined);
     const limit = isLongRunning(admission.target)
       ? undefined
       : setTimeout(() => upstream.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
@@ -58,38 +66,39 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
     upstream.once('error', (error) => {
       clearTimeout(limit);
       outgoing.off('close', onClientGone);
-      if (upstream.reusedSocket && bodyless && !fresh && !outgoing.headersSent && !outgoing.destroyed)
+      if (upstream.reusedSocket && repeatable && !fresh && !outgoing.headersSent && !outgoing.destroyed)
         reject(new StaleTunnel());
       else reject(asFailure(error, upstream.socket !== null));
     });
     upstream.once('response', (answer) => {
       clearTimeout(limit);
-      relayAnswer(answer, outgoing).then(resolve, reject);
+      relayAnswer(answer, outgoing).then(resolve, (error: unknown) => {
+        upstream.destroy();
+        reject(error);
+      });
     });
     // The answer may have to come before the first byte of the body.
     upstream.flushHeaders();
-    if (bodyless) upstream.end();
+    if (framing === 'none') upstream.end();
     else incoming.pipe(upstream as NodeJS.WritableStream);
   });
 }
 
-function upstreamHeaders({ incoming, admission, traceId }: Exchange): string[] {
+function upstreamHeaders({ incoming, admission, traceId, address }: Exchange, framing: BodyFraming): string[] {
   const headers = fromClient(incoming.rawHeaders);
-  const own = ['Audit-ID', traceId, 'X-Forwarded-For', incoming.socket.remoteAddress ?? ''];
+  const own = ['Audit-ID', traceId, 'X-Forwarded-For', address];
   const host = [...headerPairs(headers)].some(([name]) => name.toLowerCase() === 'host')
     ? []
     : ['Host', `${admission.cluster.name}.fairlead`];
-  const chunked =
-    hasBody(incoming) && incoming.headers['content-length'] === undefined ? ['Transfer-Encoding', 'chunked'] : [];
+  const chunked = framing === 'chunked' ? ['Transfer-Encoding', 'chunked'] : [];
   return [...host, ...headers, ...own, ...chunked, 'Connection', 'keep-alive'];
 }
 
-/** HTTP/2 needs no header to announce a body: there, any method that usually has one may. */
-function hasBody(incoming: DoorRequest): boolean {
-  const { headers } = incoming;
-  if (headers['transfer-encoding'] !== undefined) return true;
-  if (headers['content-length'] !== undefined) return headers['content-length'] !== '0';
-  return incoming.httpVersionMajor === 2 && !(incoming as Http2ServerRequest).stream.endAfterHeaders;
+/** HTTP/2 needs no header to announce a body, and its own framing has checked a length that is given. */
+function framingOf(incoming: DoorRequest): BodyFraming {
+  const announced = bodyFraming(incoming.rawHeaders);
+  if (incoming.httpVersionMajor < 2 || incoming.headers['content-length'] !== undefined) return announced;
+  return (incoming as Http2ServerRequest).stream.endAfterHeaders ? 'none' : 'chunked';
 }
 
 function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse): Promise<number> {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Agent } from 'node:http';
+import { Agent, type ClientRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { toFairleadError } from '@fairlead/errors';
@@ -19,14 +19,14 @@ export class TunnelAgent extends Agent {
   readonly #open: () => Promise<Duplex>;
   readonly #idle = new WeakMap<Duplex, NodeJS.Timeout>();
 
-  constructor(open: () => Promise<Duplex>) {
-    super({ keepAlive: true, maxFreeSockets: MAX_IDLE });
+  constructor(open: () => Promise<Duplex>, keepAlive = true) {
+    super({ keepAlive, maxFreeSockets: MAX_IDLE });
     this.#open = open;
   }
 
   /** The same way, but never a tunnel that was used before. */
   fresh(): Agent {
-    return new TunnelAgent(this.#open);
+    return new TunnelAgent(this.#open, false);
   }
 
   override keepSocketAlive(tunnel: Duplex): boolean {
@@ -35,8 +35,10 @@ export class TunnelAgent extends Agent {
     return true;
   }
 
-  override reuseSocket(tunnel: Duplex): void {
+  override reuseSocket(tunnel: Duplex, request: ClientRequest): void {
     clearTimeout(this.#idle.get(tunnel));
+    // Marks the request as one that may meet a tunnel that died while idle.
+    super.reuseSocket(tunnel, request);
   }
 
   override createConnection(_options: object, callback?: Connected): undefined {

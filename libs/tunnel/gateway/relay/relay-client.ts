@@ -6,7 +6,7 @@ import type { Logger } from '@fairlead/observability';
 import { readPeerCertificate } from '@fairlead/pki';
 import {
   RELAY_PATH,
-  TUNNEL_SESSION_OPTIONS,
+  RELAY_SESSION_OPTIONS,
   TunnelConnection,
   keepAlive,
   requestGrpcStream,
@@ -31,7 +31,11 @@ export class RelayClient {
   /** A tunnel stream to another replica, not opened yet. UNAVAILABLE if it cannot be reached, UNTRUSTED_PEER if it is not who it should be. */
   async tunnel(owner: RouteOwner): Promise<TunnelConnection> {
     const session = await this.#session(owner);
-    return new TunnelConnection(requestGrpcStream(session, RELAY_PATH), 'opener');
+    try {
+      return new TunnelConnection(requestGrpcStream(session, RELAY_PATH), 'opener');
+    } catch (error) {
+      throw unreachable(owner, error as Error);
+    }
   }
 
   close(): void {
@@ -49,7 +53,7 @@ export class RelayClient {
     const forget = (): void => {
       if (this.#sessions.get(key) === opening) this.#sessions.delete(key);
     };
-    opening.then((session) => session.once('close', forget)).catch(forget);
+    opening.then((session) => session.once('close', forget).once('goaway', forget)).catch(forget);
     return opening;
   }
 
@@ -58,7 +62,7 @@ export class RelayClient {
     if (!identity) return Promise.reject(new FairleadError('UNAVAILABLE', 'this replica has no certificate yet'));
     return new Promise((resolve, reject) => {
       const session = connect(`https://${owner.relayAddress}`, {
-        ...TUNNEL_SESSION_OPTIONS,
+        ...RELAY_SESSION_OPTIONS,
         createConnection: () => relaySocket(owner, identity),
       });
       const timer = setTimeout(() => session.destroy(new Error('timed out')), CONNECT_TIMEOUT_MS);

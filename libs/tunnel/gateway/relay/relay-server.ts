@@ -12,7 +12,7 @@ import type { Open } from '@fairlead/proto';
 import { FrameDecoder, LIMITS, encodeControl } from '../../core/index.js';
 import {
   RELAY_PATH,
-  TUNNEL_SESSION_OPTIONS,
+  RELAY_SESSION_OPTIONS,
   abandonStream,
   acceptGrpcStream,
   keepAlive,
@@ -21,6 +21,7 @@ import {
   widenConnectionWindow,
 } from '../../link/index.js';
 import type { GatewayEvents } from '../gateway-events.js';
+import { isOutOfDate } from '../link-peer.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { reportTlsErrors, useCertificate } from '../link-server.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
@@ -43,7 +44,7 @@ const HANDSHAKE_TIMEOUT_MS = 5_000;
  */
 export function createRelayServer(options: RelayServerOptions): Http2SecureServer {
   const server = createSecureServer({
-    ...TUNNEL_SESSION_OPTIONS,
+    ...RELAY_SESSION_OPTIONS,
     minVersion: 'TLSv1.3',
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     requestCert: true,
@@ -73,8 +74,9 @@ export function createRelayServer(options: RelayServerOptions): Http2SecureServe
 
 function refusalOf(socket: TLSSocket): string | null {
   try {
-    const { id } = readPeerCertificate(socket.getPeerX509Certificate()?.raw ?? new Uint8Array());
-    return id.kind === 'gateway' ? null : 'the certificate is not a gateway’s';
+    const peer = readPeerCertificate(socket.getPeerX509Certificate()?.raw ?? new Uint8Array());
+    if (isOutOfDate(peer)) return 'the certificate has expired';
+    return peer.id.kind === 'gateway' ? null : 'the certificate is not a gateway’s';
   } catch (error) {
     return messageOf(error);
   }
@@ -86,12 +88,19 @@ function refusalOf(socket: TLSSocket): string | null {
  */
 async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServerOptions): Promise<void> {
   const { registry, logger, metrics } = options;
+  // Cancelled before we came to it.
+  if (stream.destroyed || stream.closed) return;
   acceptGrpcStream(stream);
+  const waiting = new AbortController();
+  const giveUp = (): void => waiting.abort(new FairleadError('AGENT_OVERLOADED', 'the agent parked no tunnel in time'));
+  const timer = setTimeout(giveUp, LIMITS.openTimeoutMs);
+  // Who asked has gone: do not spend a tunnel of the agent on it.
+  stream.once('close', giveUp);
   try {
     const open = await readOpen(stream, AbortSignal.timeout(LIMITS.openTimeoutMs));
     const [session] = registry.of(open.clusterId);
     if (!session) throw new FairleadError('NO_SESSION', 'this replica holds no link of the cluster');
-    const agentStream = await session.take(AbortSignal.timeout(LIMITS.openTimeoutMs));
+    const agentStream = await session.take(waiting.signal);
     agentStream.write(encodeControl({ case: 'open', value: open }));
     metrics.relayedTunnels.inc({ direction: 'in' });
     const bytes = await splice(stream, agentStream);
@@ -100,6 +109,8 @@ async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServe
     logger.debug('relay.closed', { tunnelId: open.tunnelId, clusterId: open.clusterId, ...bytes });
   } catch (error) {
     refuse(stream, toFairleadError(error));
+  } finally {
+    clearTimeout(timer);
   }
 }
 
