@@ -1,8 +1,18 @@
+import { X509Certificate, createPublicKey } from 'node:crypto';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
-import { createCsr, generatePrivateKey, parseToken, signProof, spkiPin, type BootstrapToken } from '@fairlead/pki';
+import {
+  createCsr,
+  generatePrivateKey,
+  parseToken,
+  readPeerCertificate,
+  sha256Hex,
+  signProof,
+  spkiPin,
+  type BootstrapToken,
+} from '@fairlead/pki';
 import { fromConnectError } from '../link/index.js';
-import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import { AgentIdentity, type IdentityStore } from './agent-identity.js';
 import { connectToGateway, type GatewayConnection } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 
@@ -52,14 +62,8 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
   const csrDer = await createCsr(keyPem);
   const request = { tokenId: token.id, secret: new Uint8Array(token.secret), csrDer: new Uint8Array(csrDer), facts };
   const answer = await call(() => connection.rpc.enrol(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
-  const identity: AgentIdentity = {
-    clusterId: answer.clusterId,
-    generation: answer.generation,
-    trustDomain,
-    keyPem,
-    chainPem: answer.chainPem,
-    rootsPem: answer.rootsPem,
-  };
+  const { clusterId, generation, chainPem } = answer;
+  const identity = await checked({ clusterId, generation, trustDomain, keyPem, chainPem, rootsPem: answer.rootsPem });
   await store.saveIdentity(identity);
   logger.info('agent.enrolled', { clusterId: identity.clusterId, generation: identity.generation });
   return identity;
@@ -76,7 +80,7 @@ export async function renew(
   const proof = new Uint8Array(await signProof(identity.keyPem, csrDer));
   const request = { csrDer, currentChainPem: [...identity.chainPem], proof };
   const answer = await call(() => connection.rpc.renew(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
-  return { ...identity, keyPem, chainPem: answer.chainPem, rootsPem: answer.rootsPem };
+  return checked({ ...identity, keyPem, chainPem: answer.chainPem, rootsPem: answer.rootsPem });
 }
 
 async function discover(
@@ -86,7 +90,7 @@ async function discover(
   const { endpoint, proxy, signal } = options;
   using connection = await connectToGateway({ endpoint, proxy, signal, trust: { kind: 'discovery' } });
   const answer = await call(() => connection.rpc.discover({}, { timeoutMs: RPC_TIMEOUT_MS, signal }));
-  const rootsPem = answer.rootsPem.filter((root) => pinOf(root) === token.pin);
+  const rootsPem = answer.rootsPem.map(onlyCertificate).filter((root) => root !== null && spkiPin(root) === token.pin);
   if (rootsPem.length === 0) {
     const where = `${endpoint.host}:${endpoint.port}`;
     throw new FairleadError(
@@ -94,16 +98,32 @@ async function discover(
       `${where} showed no root that the bootstrap token names; the token was not sent`,
     );
   }
-  return { rootsPem, trustDomain: answer.trustDomain };
+  return { rootsPem: rootsPem as string[], trustDomain: answer.trustDomain };
 }
 
-/** What a stranger sends need not be a certificate. */
-function pinOf(rootPem: string): string | null {
+/**
+ * The first certificate of a text, written anew: what a stranger sends need not be a certificate, and a second one behind
+ * a pinned one would be trusted with it.
+ */
+function onlyCertificate(pem: string): string | null {
   try {
-    return spkiPin(rootPem);
+    return new X509Certificate(pem).toString();
   } catch {
     return null;
   }
+}
+
+/** What is stored decides whether this agent ever links again, so it must be whole: ours, current, and by that root. */
+async function checked(identity: AgentIdentity): Promise<AgentIdentity> {
+  const { data, error } = AgentIdentity.safeParse(identity);
+  if (!data)
+    throw new FairleadError('PROTOCOL_ERROR', 'the gateway issued an identity that cannot be read', { cause: error });
+  const { id, spkiSha256 } = readPeerCertificate(new X509Certificate(data.chainPem[0] ?? '').raw);
+  const key = createPublicKey(data.keyPem).export({ type: 'spki', format: 'der' });
+  if (id.kind !== 'agent' || id.clusterId !== data.clusterId || spkiSha256 !== sha256Hex(key)) {
+    throw new FairleadError('CERTIFICATE_REFUSED', 'the gateway issued a certificate for another key or cluster');
+  }
+  return data;
 }
 
 async function keyFor(token: BootstrapToken, store: IdentityStore): Promise<string> {

@@ -99,7 +99,7 @@ function dialThrough(proxy: URL, { host, port }: Endpoint, signal: AbortSignal):
       path: target,
       headers: { host: target, ...authorization(proxy) },
       signal,
-      agent: false,
+      // Only without an agent is this what makes the connection.
       createConnection: () =>
         proxy.protocol === 'https:'
           ? tlsConnect({

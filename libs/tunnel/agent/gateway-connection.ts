@@ -37,6 +37,8 @@ export interface DialOptions {
 }
 
 const DIAL_TIMEOUT_MS = 10_000;
+/** Largest answer taken: before trust is established, anybody may be at the other end. */
+const MAX_RPC_BYTES = 256 * 1024;
 
 /** One HTTP/2 session to a gateway: ordinary calls through ConnectRPC, tunnels straight on its streams. */
 export interface GatewayConnection extends Disposable {
@@ -56,7 +58,11 @@ export async function connectToGateway(options: DialOptions): Promise<GatewayCon
   http2.on('error', () => undefined);
   widenConnectionWindow(http2);
   keepAlive(http2, options.keepalive);
-  const transport = createGrpcTransport({ baseUrl: authority, sessionManager: onSession(authority, http2) });
+  const transport = createGrpcTransport({
+    baseUrl: authority,
+    readMaxBytes: MAX_RPC_BYTES,
+    sessionManager: onSession(authority, http2),
+  });
   return {
     rpc: createClient(AgentLinkService, transport),
     http2,
@@ -78,6 +84,8 @@ function onSession(authority: string, http2: ClientHttp2Session) {
 function secure(plain: NodeJS.ReadWriteStream, options: DialOptions, signal: AbortSignal): Promise<TLSSocket> {
   const { trust, identity, endpoint } = options;
   const where = `${endpoint.host}:${endpoint.port}`;
+  // Its failure shows as the end of the TLS connection; unheard, it would end the process.
+  plain.on('error', () => undefined);
   return new Promise((resolve, reject) => {
     const socket = tlsConnect({
       socket: plain as never,
@@ -103,14 +111,13 @@ function secure(plain: NodeJS.ReadWriteStream, options: DialOptions, signal: Abo
     socket.once('secureConnect', () => {
       signal.removeEventListener('abort', onAbort);
       socket.off('error', onError);
-      if (socket.alpnProtocol === 'h2') resolve(socket);
-      else
-        onError(
-          new FairleadError(
-            'UNTRUSTED_PEER',
-            `${where} does not speak HTTP/2: it is no gateway, or TLS is intercepted`,
-          ),
-        );
+      if (socket.alpnProtocol === 'h2') {
+        resolve(socket);
+        return;
+      }
+      const why = `${where} does not speak HTTP/2: it is no gateway, or TLS is intercepted`;
+      onError(new FairleadError('UNTRUSTED_PEER', why));
+      socket.destroy();
     });
   });
 }

@@ -41,7 +41,6 @@ export class Link {
     this.#onDrain = onDrain;
     this.welcome = welcome;
     this.ended = this.#follow(messages);
-    this.#refill(SPARE_TUNNELS);
   }
 
   /** Says Hello and waits for Welcome. Rejects with the gateway's refusal, or UNAVAILABLE. */
@@ -65,6 +64,11 @@ export class Link {
 
   get inUse(): number {
     return this.#inUse;
+  }
+
+  /** Parks the first tunnels: from now on the gateway may use this link. */
+  begin(): void {
+    this.#refill(SPARE_TUNNELS);
   }
 
   close(): void {

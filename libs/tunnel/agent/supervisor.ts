@@ -54,7 +54,10 @@ export class LinkSupervisor {
   readonly #links = new Map<string, Link>();
   readonly #dialling = new Map<string, number>();
   #identity: AgentIdentity;
-  #degraded = false;
+  /** Slots whose dials all reach replicas that are linked already. */
+  readonly #degraded = new Set<number>();
+  /** When an endpoint last failed us or drained, monotonic milliseconds. */
+  readonly #troubled = new Map<string, number>();
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -74,7 +77,7 @@ export class LinkSupervisor {
 
   readiness(): readonly Check[] {
     const { links } = this.#options;
-    const detail = `${this.#links.size} of ${links} links${this.#degraded ? '; degraded: every dial reaches the same replica' : ''}`;
+    const detail = `${this.#links.size} of ${links} links${this.#degraded.size > 0 ? '; degraded: every dial reaches the same replica' : ''}`;
     return [{ name: 'links', ok: this.#links.size > 0, detail }];
   }
 
@@ -86,10 +89,12 @@ export class LinkSupervisor {
       if (signal.aborted) return;
       if (outcome === 'lived' || outcome === 'drained') attempt = -1;
       sameReplica = outcome === 'same-replica' ? sameReplica + 1 : 0;
-      this.#degraded = sameReplica >= SAME_REPLICA_DIALS;
+      const degraded = sameReplica >= SAME_REPLICA_DIALS;
+      if (degraded) this.#degraded.add(context.slot);
+      else this.#degraded.delete(context.slot);
       // Leaving a replica that drains is make-before-break: the next link is made at once, the old one still serves.
       if (outcome === 'drained') continue;
-      const slow = outcome === 'refused' || this.#degraded;
+      const slow = outcome === 'refused' || degraded;
       const waitMs = slow ? SLOW_RETRY_MS * (0.5 + Math.random()) : fullJitterMs(attempt + 1, RETRY);
       await this.#clock.sleep(waitMs, signal).catch(() => undefined);
     }
@@ -103,9 +108,11 @@ export class LinkSupervisor {
     try {
       const connection = resources.use(await this.#dial(endpoint, context.signal));
       const outcome = await this.#live(connection, context, name);
+      if (outcome.kind !== 'lived') this.#troubled.set(name, this.#clock.monotonicMs());
       if (outcome.kind === 'drained') void this.#finish(outcome.link, context, resources.move());
       return outcome.kind;
     } catch (error) {
+      this.#troubled.set(name, this.#clock.monotonicMs());
       return this.#logFailure(name, attempt, toFairleadError(error));
     }
   }
@@ -124,6 +131,7 @@ export class LinkSupervisor {
     const { gatewayInstance, gatewayId } = link.welcome;
     if (this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
     this.#links.set(gatewayInstance, link);
+    link.begin();
     logger.info('link.established', { gateway: gatewayId, endpoint, links: this.#links.size });
     const cause = await Promise.race([link.ended, drain.promise, context.aborted]);
     this.#links.delete(gatewayInstance);
@@ -152,11 +160,14 @@ export class LinkSupervisor {
     return permanent ? 'refused' : 'failed';
   }
 
-  /** The endpoint fewest of our links use or try; at random among equals. */
+  /** The endpoint fewest of our links use or try; of those, the one whose last trouble is longest ago; then at random. */
   #pickEndpoint(): Endpoint {
     const load = (endpoint: Endpoint): number => this.#dialling.get(`${endpoint.host}:${endpoint.port}`) ?? 0;
+    const trouble = (endpoint: Endpoint): number => this.#troubled.get(`${endpoint.host}:${endpoint.port}`) ?? 0;
     const shuffled = this.#options.endpoints.map((endpoint) => ({ endpoint, order: Math.random() }));
-    shuffled.sort((a, b) => load(a.endpoint) - load(b.endpoint) || a.order - b.order);
+    shuffled.sort(
+      (a, b) => load(a.endpoint) - load(b.endpoint) || trouble(a.endpoint) - trouble(b.endpoint) || a.order - b.order,
+    );
     return (shuffled[0] as { endpoint: Endpoint }).endpoint;
   }
 
@@ -183,8 +194,11 @@ export class LinkSupervisor {
 
   /** At two thirds of the certificate's life, over any link; links that stand are not touched. */
   async #renewInTime(signal: AbortSignal): Promise<void> {
+    // Even a clock that is far ahead must not make this a storm.
+    let pauseMs = 0;
     for (let attempt = 0; !signal.aborted;) {
-      const waitMs = attempt === 0 ? this.#untilRenewalMs() : fullJitterMs(attempt, { baseMs: 1_000, capMs: 60_000 });
+      const dueMs = Math.max(this.#untilRenewalMs(), pauseMs);
+      const waitMs = attempt === 0 ? dueMs : fullJitterMs(attempt, { baseMs: 1_000, capMs: 60_000 });
       await this.#clock.sleep(waitMs, signal).catch(() => undefined);
       if (signal.aborted || this.#untilRenewalMs() > 0) continue;
       try {
@@ -193,6 +207,7 @@ export class LinkSupervisor {
         await this.#options.store.saveIdentity(renewed);
         this.#identity = renewed;
         attempt = 0;
+        pauseMs = lifeMs(renewed) / 12;
         this.#options.logger.info('agent.renewed', { notAfter: leafOf(renewed).validTo });
       } catch (error) {
         attempt += 1;
@@ -203,11 +218,15 @@ export class LinkSupervisor {
   }
 
   #untilRenewalMs(): number {
-    const { validFrom, validTo } = leafOf(this.#identity);
-    const begin = Date.parse(validFrom);
-    const dueMs = begin + ((Date.parse(validTo) - begin) * 2) / 3 - this.#clock.nowMs();
+    const beginMs = Date.parse(leafOf(this.#identity).validFrom);
+    const dueMs = beginMs + (lifeMs(this.#identity) * 2) / 3 - this.#clock.nowMs();
     return Math.min(Math.max(dueMs, 0), 24 * 3_600_000);
   }
+}
+
+function lifeMs(identity: AgentIdentity): number {
+  const { validFrom, validTo } = leafOf(identity);
+  return Date.parse(validTo) - Date.parse(validFrom);
 }
 
 function leafOf(identity: AgentIdentity): X509Certificate {

@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto';
+import { X509Certificate, createHash, randomUUID } from 'node:crypto';
 import { BUCKETS, type AccessEntry, type ClusterEntry, type Issued, type Rpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { putKv, type RpcClient } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger, type Logger } from '@fairlead/observability';
-import { checkCsr, issueIdentity, issueServing, sha256Hex } from '@fairlead/pki';
+import { checkCsr, issueIdentity, issueServing, readPeerCertificate, sha256Hex } from '@fairlead/pki';
 import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
-import { createHash } from 'node:crypto';
 import { startGateway, type Gateway, type Refusal } from '../gateway/index.js';
 import { identityStore, parseEndpoint, runAgent, type Agent, type TextStore } from '../agent/index.js';
 
@@ -36,6 +35,9 @@ export interface StartAgentOptions {
   readonly links?: number;
   readonly cluster?: ClusterEntry;
   readonly certificateOf?: ClusterEntry;
+  /** `host:port` to dial instead of the replicas' own. */
+  readonly endpoints?: readonly string[];
+  readonly notAfter?: Date;
   readonly logger?: Logger;
   /** Do not wait for the links: the test is about their absence. */
   readonly expectRefusal?: boolean;
@@ -43,6 +45,8 @@ export interface StartAgentOptions {
 
 export interface RunningAgent {
   readonly agent: Agent;
+  /** What its store holds. */
+  readonly stored: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
@@ -151,11 +155,32 @@ function signingRpc(authority: TestAuthority, name: string): RpcClient {
     return { chain, roots: [...authority.roots], serial, notAfter: validity.notAfter.toISOString() };
   };
   return {
-    call: (rpc: Rpc, _tenant: string, input: unknown) =>
-      rpc.service === 'keys' && rpc.method.startsWith('sign-')
-        ? (sign(rpc.method, input as { csr: string }) as never)
-        : Promise.reject(new FairleadError('UNAVAILABLE', `${rpc.method} is not part of this test`)),
+    call: (rpc: Rpc, _tenant: string, input: unknown) => {
+      if (rpc.method.startsWith('sign-')) return sign(rpc.method, input as { csr: string }) as never;
+      if (rpc.method === 'renew-agent') return renewAgent(authority, input as RenewInput) as never;
+      return Promise.reject(new FairleadError('UNAVAILABLE', `${rpc.method} is not part of this test`));
+    },
   };
+}
+
+interface RenewInput {
+  readonly csr: string;
+  readonly currentChain: readonly string[];
+}
+
+async function renewAgent({ issuing, root, roots }: TestAuthority, input: RenewInput): Promise<Issued> {
+  const { id, generation } = readPeerCertificate(new X509Certificate(input.currentChain[0] ?? '').raw);
+  const notAfter = new Date(Date.now() + 3_600_000);
+  const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
+  const issued = await issueIdentity(issuing, {
+    csr,
+    id,
+    generation,
+    notBefore: new Date(Date.now() - 60_000),
+    notAfter,
+  });
+  const chain = [issued.certificatePem, issuing.certificatePem, root.certificatePem];
+  return { chain, roots: [...roots], serial: issued.serial, notAfter: notAfter.toISOString() };
 }
 
 async function startAgent(
@@ -165,7 +190,10 @@ async function startAgent(
 ): Promise<RunningAgent> {
   const cluster = options.cluster ?? ownCluster;
   const certified = options.certificateOf ?? cluster;
-  const certificate = await authority.agent(certified.clusterId, { generation: certified.generation });
+  const certificate = await authority.agent(certified.clusterId, {
+    generation: certified.generation,
+    ...(options.notAfter ? { notBefore: new Date(), notAfter: options.notAfter } : {}),
+  });
   const stopping = new AbortController();
   const values: Record<string, string> = {
     identity: JSON.stringify({
@@ -184,7 +212,7 @@ async function startAgent(
   const links = options.links ?? 1;
   const agent = runAgent(
     {
-      endpoints: options.replicas.map(({ gateway }) => parseEndpoint(gateway.link.address)),
+      endpoints: (options.endpoints ?? options.replicas.map(({ gateway }) => gateway.link.address)).map(parseEndpoint),
       proxy: { noProxy: [] },
       pins: [],
       links,
@@ -209,6 +237,7 @@ async function startAgent(
   }
   return {
     agent,
+    stored: values,
     stop: async () => {
       stopping.abort();
       await agent.done;
