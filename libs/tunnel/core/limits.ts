@@ -18,7 +18,7 @@ export const LIMITS = {
   waitingOpens: 256,
   /** How long an opener waits for a parked tunnel, and then for the answer to its Open. */
   openTimeoutMs: 10_000,
-  /** After Reset or the second Eof, the stream must be gone by then, or it is cancelled. */
+  /** After Reset or Refused, the stream must be gone by then, or it is cancelled. */
   lingerMs: 2_000,
 } as const;
 
