@@ -51,7 +51,11 @@ export interface GatewayConnection extends Disposable {
 /** Dials, verifies, and speaks HTTP/2. UNAVAILABLE: not reached; UNTRUSTED_PEER: reached somebody else. */
 export async function connectToGateway(options: DialOptions): Promise<GatewayConnection> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(DIAL_TIMEOUT_MS)]);
-  const socket = await secure(await dial(options.endpoint, options.proxy, signal), options, signal);
+  const plain = await dial(options.endpoint, options.proxy, signal);
+  const socket = await secure(plain, options, signal).catch((error: unknown) => {
+    plain.destroy();
+    throw error;
+  });
   const authority = `https://${options.endpoint.host.includes(':') ? `[${options.endpoint.host}]` : options.endpoint.host}:${options.endpoint.port}`;
   const http2 = connect(authority, { ...TUNNEL_SESSION_OPTIONS, createConnection: () => socket });
   // Who uses the session learns of its end by 'close'; an error without a listener would end the process.
@@ -67,7 +71,11 @@ export async function connectToGateway(options: DialOptions): Promise<GatewayCon
     rpc: createClient(AgentLinkService, transport),
     http2,
     tunnel: () => requestGrpcStream(http2, TUNNEL_PATH),
-    [Symbol.dispose]: () => http2.destroy(),
+    [Symbol.dispose]: () => {
+      http2.destroy();
+      // A connection that was reset while TLS was young does not always take its socket along.
+      plain.destroy();
+    },
   };
 }
 

@@ -15,6 +15,8 @@ export const DEFAULT_KEEPALIVE: KeepaliveOptions = { intervalMs: 5_000, timeoutM
 export function keepAlive(session: Http2Session, options: KeepaliveOptions = DEFAULT_KEEPALIVE): void {
   let deadline: NodeJS.Timeout | undefined;
   const ping = (): void => {
+    if (session.destroyed) clearInterval(interval);
+    // A session that closes gently cannot ping any more.
     if (session.destroyed || session.closed || deadline) return;
     waitForAnswer();
     session.ping(() => {
