@@ -47,6 +47,8 @@ export const keysRpc = {
   renewAgent: rpc('renew-agent', ['gateway'], z.object({ csr: Base64, currentChain: PemChain, proof: Base64 }), Issued),
   /** The identity `/gateway/<credential>` of the caller; the credential comes from the subject, not from the request. */
   signGateway: rpc('sign-gateway', ['gateway'], z.object({ csr: Base64 }), Issued),
+  /** The identity `/client/<id>` of a program that comes to the CONNECT door. */
+  signClient: rpc('sign-client', ['registration'], z.object({ clientId: z.uuid(), csr: Base64 }), Issued),
   /** A serving certificate for the names that the keys service's configuration allows. */
   signServing: rpc(
     'sign-serving',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ClusterId, ClusterName, Generation, IsoTime, KubeIdentity, TenantId } from './primitives.js';
+import { ClientName, ClusterId, ClusterName, Generation, IsoTime, KubeIdentity, TenantId } from './primitives.js';
 
 /** NATS KV buckets. Each has one kind of writer; history is 1. */
 export const BUCKETS = {
@@ -9,6 +9,8 @@ export const BUCKETS = {
   clusters: 'fairlead-clusters',
   /** Who may do what: hashed API tokens for now. Written by registration. */
   access: 'fairlead-access',
+  /** Clients of the CONNECT door and the clusters they may reach. Written by registration. */
+  clients: 'fairlead-clients',
 } as const;
 export type Bucket = keyof typeof BUCKETS;
 
@@ -56,6 +58,16 @@ export const AccessEntry = KubeIdentity.extend({
   expiresAt: IsoTime.nullable(),
 });
 export type AccessEntry = z.infer<typeof AccessEntry>;
+
+/** `<tenant>.<client id>`. A client that has no entry is nobody, whatever its certificate says. */
+export const ClientEntry = z.object({
+  tenantId: TenantId,
+  clientId: z.uuid(),
+  name: ClientName,
+  /** Null: every cluster of the tenant. */
+  clusterIds: z.array(ClusterId).max(256).nullable(),
+});
+export type ClientEntry = z.infer<typeof ClientEntry>;
 
 export const routeKeys = {
   gateway: (credential: string, instance: string): string => `gateway.${credential}.${instance}`,

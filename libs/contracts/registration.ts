@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   Base64,
+  ClientName,
   ClusterId,
   ClusterName,
   Generation,
@@ -8,6 +9,7 @@ import {
   KubeIdentity,
   Labels,
   PemChain,
+  TargetRules,
   TenantId,
 } from './primitives.js';
 import type { Rpc } from './rpc.js';
@@ -27,6 +29,8 @@ export const Cluster = z.object({
   labels: Labels,
   /** Replicas the agent keeps a link to. */
   links: z.int().min(1).max(4),
+  /** What its agent opens for raw TCP; none: nothing. Takes effect when the import manifest is applied. */
+  targets: TargetRules.default([]),
   generation: Generation,
   createdAt: IsoTime,
   enrolledAt: IsoTime.nullable(),
@@ -38,6 +42,7 @@ export const CreateCluster = z.object({
   name: ClusterName,
   labels: Labels.default({}),
   links: z.int().min(1).max(4).default(2),
+  targets: TargetRules.default([]),
 });
 export type CreateCluster = z.infer<typeof CreateCluster>;
 
@@ -62,6 +67,19 @@ function rpc<In extends z.ZodType, Out extends z.ZodType>(
 ): Rpc<In, Out> {
   return { service: 'registration', method, callers, input, output, timeoutMs };
 }
+
+/** A program, such as a kube-apiserver or Prometheus, that reaches targets in clusters through the CONNECT door. */
+export const Client = z.object({
+  id: z.uuid(),
+  tenantId: TenantId,
+  name: ClientName,
+  /** Names of the clusters it may reach; null: every cluster of the tenant, those to come included. */
+  clusters: z.array(ClusterName).max(256).nullable(),
+  createdAt: IsoTime,
+  /** Of its newest certificate. */
+  notAfter: IsoTime,
+});
+export type Client = z.infer<typeof Client>;
 
 /** What the registration service answers. */
 export const registrationRpc = {
@@ -96,6 +114,20 @@ export const registrationRpc = {
     z.object({ code: z.string().min(1).max(128) }),
     z.object({ manifest: z.string().max(65_536) }),
   ),
+  /**
+   * Registers a client and certifies its key; for a known name, with the same clusters, it certifies another key.
+   * ALREADY_EXISTS if the name is known with other clusters; NOT_FOUND for an unknown cluster; CSR_INVALID.
+   */
+  createClient: rpc(
+    'create-client',
+    ['api'],
+    z.object({ name: ClientName, clusters: z.array(ClusterName).min(1).max(256).nullable(), csr: Base64 }),
+    z.object({ client: Client, chain: PemChain, roots: PemChain }),
+    10_000,
+  ),
+  listClients: rpc('list-clients', ['api'], z.object({}), z.object({ clients: z.array(Client).max(500) })),
+  /** Its certificates are worth nothing from then on. */
+  deleteClient: rpc('delete-client', ['api'], z.object({ name: ClientName }), z.object({})),
   /** Spends a bootstrap token for a certificate. Subject tenant: NO_TENANT, because only the token tells it. */
   enrol: rpc(
     'enrol',

@@ -36,12 +36,14 @@ export interface IssuedCertificate {
   readonly serial: string;
 }
 
-/** A certificate for one SPIFFE id: an agent may only be a client, gateways and services are servers as well. */
+/** A certificate for one SPIFFE id: agents and clients only dial, gateways and services are servers as well. */
 export async function issueIdentity(issuer: Authority, options: IdentityOptions): Promise<IssuedCertificate> {
   const { csr, id, generation } = options;
   const commonName = id.kind === 'agent' ? id.clusterId : id.name;
   const usages =
-    id.kind === 'agent' ? [ExtendedKeyUsage.clientAuth] : [ExtendedKeyUsage.clientAuth, ExtendedKeyUsage.serverAuth];
+    id.kind === 'agent' || id.kind === 'client'
+      ? [ExtendedKeyUsage.clientAuth]
+      : [ExtendedKeyUsage.clientAuth, ExtendedKeyUsage.serverAuth];
   return issue(issuer, {
     ...options,
     csr,

@@ -4,9 +4,11 @@ import { FairleadError } from '@fairlead/errors';
 export type SpiffeId =
   | { readonly kind: 'agent'; readonly trustDomain: string; readonly clusterId: string }
   | { readonly kind: 'gateway'; readonly trustDomain: string; readonly name: string }
-  | { readonly kind: 'service'; readonly trustDomain: string; readonly name: string };
+  | { readonly kind: 'service'; readonly trustDomain: string; readonly name: string }
+  /** A program at the CONNECT door; `name` is its client id. */
+  | { readonly kind: 'client'; readonly trustDomain: string; readonly name: string };
 
-/** `spiffe://<trust domain>/cluster/<id>/agent`, `…/gateway/<name>`, `…/service/<name>`. INVALID_ARGUMENT for parts it could not read back. */
+/** `spiffe://<trust domain>/cluster/<id>/agent`, `…/gateway/<name>`, `…/service/<name>`, `…/client/<id>`. INVALID_ARGUMENT for parts it could not read back. */
 export function formatSpiffeId(id: SpiffeId): string {
   const uri = `spiffe://${id.trustDomain}/${pathOf(id)}`;
   if (parseSpiffeId(uri) === null) {
@@ -28,7 +30,9 @@ export function parseSpiffeId(uri: string): SpiffeId | null {
     return { kind: 'agent', trustDomain, clusterId: second };
   }
   if (third !== undefined || !NAME.test(second)) return null;
-  return first === 'gateway' || first === 'service' ? { kind: first, trustDomain, name: second } : null;
+  return first === 'gateway' || first === 'service' || first === 'client'
+    ? { kind: first, trustDomain, name: second }
+    : null;
 }
 
 /** A trust domain as SPIFFE spells it: at most 255 lower-case letters, digits, dots, dashes and underscores. */
