@@ -12,7 +12,12 @@ const minimal = {
 describe('the configuration', () => {
   it('has defaults for all but the places', () => {
     const config = readConfig(minimal);
-    expect(config).toMatchObject({ FAIRLEAD_CREDENTIAL: 'api', FAIRLEAD_LOG_LEVEL: 'info', FAIRLEAD_DOORS: [] });
+    expect(config).toMatchObject({
+      FAIRLEAD_CREDENTIAL: 'api',
+      FAIRLEAD_LOG_LEVEL: 'info',
+      FAIRLEAD_DOORS: [],
+      FAIRLEAD_CONNECT_DOORS: [],
+    });
     expect(certificateOrigin(config)).toEqual({ kind: 'issued', names: ['127.0.0.1', 'localhost'] });
   });
 

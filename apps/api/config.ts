@@ -30,6 +30,7 @@ const Environment = z
     FAIRLEAD_API_LISTEN: listen,
     FAIRLEAD_PUBLIC_URL: httpsUrl,
     FAIRLEAD_DOORS: doors.default([]),
+    FAIRLEAD_CONNECT_DOORS: doors.default([]),
     FAIRLEAD_SERVING_NAMES: commaList.default([]),
     FAIRLEAD_TLS_CERT_FILE: z.string().optional(),
     FAIRLEAD_TLS_KEY_FILE: z.string().optional(),

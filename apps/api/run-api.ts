@@ -23,7 +23,8 @@ export async function runApi(config: ApiConfig, logger: Logger, signal: AbortSig
   const client = createRpcClient(connection, caller);
   const tls = stack.use(await certificate(config, client, logger, signal));
   checks.push(() => ({ name: 'certificate', ok: tls.notAfter.getTime() > systemClock.nowMs() }));
-  const settings = new ApiSettings({ publicUrl: config.FAIRLEAD_PUBLIC_URL, doors: config.FAIRLEAD_DOORS, readiness });
+  const { FAIRLEAD_PUBLIC_URL: publicUrl, FAIRLEAD_DOORS: doors, FAIRLEAD_CONNECT_DOORS: connectDoors } = config;
+  const settings = new ApiSettings({ publicUrl, doors, connectDoors, readiness });
   const listen = config.FAIRLEAD_API_LISTEN;
   const api = stack.use(await startApi({ ...listen, client, settings, clock: systemClock, tls, logger, registry }));
   Object.assign(serving, { ok: true, detail: undefined });

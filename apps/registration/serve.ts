@@ -6,6 +6,7 @@ import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/
 import { DatabaseMonitor, connectDatabase, createDatabase, retryWhileAway, runMigrations } from '@fairlead/persistence';
 import {
   ApiTokens,
+  Clients,
   Clusters,
   Enrolments,
   ImportLinks,
@@ -89,6 +90,7 @@ function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: Presenc
     }),
     enrolments: new Enrolments(runtime, (tenantId, request) => client.call(keysRpc.signAgent, tenantId, request)),
     apiTokens: new ApiTokens(runtime),
+    clients: new Clients(runtime, (tenantId, request) => client.call(keysRpc.signClient, tenantId, request)),
   };
 }
 

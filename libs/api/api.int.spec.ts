@@ -1,13 +1,15 @@
+import { X509Certificate } from 'node:crypto';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { FairleadError } from '@fairlead/errors';
+import { createCsr, generatePrivateKey, parseSpiffeId } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { Agent, request as undiciRequest } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALL_OPERATIONS, type Problem } from './index.js';
-import { startScriptedApi, type ScriptedApi } from './testing/scripted-api.js';
+import { TEST_CONNECT_DOORS, startScriptedApi, type ScriptedApi } from './testing/scripted-api.js';
 
 interface Answer {
   readonly status: number;
@@ -92,7 +94,38 @@ function checkAgainstDocument(method: string, path: string, { status, json, text
   expect(validate.errors).toBeNull();
 }
 
+const newCsr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
+
 const problemOf = (answer: Answer): Problem => answer.json as unknown as Problem;
+
+describe('clients', () => {
+  it('are certified, listed and deleted, and told where to go', async () => {
+    await ask('POST', '/v1/clusters', { body: { name: 'reached' } });
+    const body = { name: 'prometheus', clusters: ['reached'], csr: await newCsr() };
+    const made = await ask('POST', '/v1/clients', { body });
+    expect(made).toMatchObject({ status: 201, json: { certificateAuthority: api.caPem, doors: TEST_CONNECT_DOORS } });
+    const { client, chain } = made.json as unknown as { client: { id: string }; chain: string[] };
+    const uri = new X509Certificate(chain[0] ?? '').subjectAltName?.replace('URI:', '') ?? '';
+    expect(parseSpiffeId(uri)).toMatchObject({ kind: 'client', name: client.id });
+    expect((await ask('GET', '/v1/clients')).json).toEqual({ clients: [client] });
+    expect((await ask('GET', '/v1/clients?after=q')).json).toEqual({ clients: [] });
+    const again = await ask('POST', '/v1/clients', { body: { ...body, csr: await newCsr() } });
+    expect(again).toMatchObject({ status: 201, json: { client: { id: client.id } } });
+    expect((await ask('POST', '/v1/clients', { body: { ...body, clusters: null } })).status).toBe(409);
+    expect(await ask('DELETE', '/v1/clients/prometheus')).toMatchObject({ status: 204, text: '' });
+    expect((await ask('DELETE', '/v1/clients/prometheus')).status).toBe(404);
+    await ask('DELETE', '/v1/clusters/reached');
+  });
+
+  it('are refused for a cluster that is not and for a bad request', async () => {
+    const body = { name: 'x', clusters: ['nowhere'], csr: await newCsr() };
+    expect(problemOf(await ask('POST', '/v1/clients', { body }))).toMatchObject({ code: 'NOT_FOUND' });
+    const junk = await ask('POST', '/v1/clients', { body: { ...body, clusters: null, csr: 'AAAA' } });
+    expect(problemOf(junk)).toMatchObject({ code: 'CSR_INVALID' });
+    const empty = await ask('POST', '/v1/clients', { body: { ...body, clusters: [] } });
+    expect(problemOf(empty).problems?.map(({ path }) => path)).toEqual(['body.clusters']);
+  });
+});
 
 describe('clusters', () => {
   it('are created, listed, shown and deleted', async () => {
@@ -119,6 +152,18 @@ describe('clusters', () => {
     expect(second.json).toMatchObject({ clusters: [{ name: 'page-c' }] });
     const bad = await ask('GET', '/v1/clusters?after=NO&limit=1');
     expect(problemOf(bad).problems?.map((problem) => problem.path)).toEqual(['query.after', 'query']);
+  });
+
+  it('name what their agents may open, and nothing that no agent could read', async () => {
+    const targets = ['10.0.0.0/8:10250', '*.shop.svc:443', '[fd00::/8]:1-1024', 'db.internal:*'];
+    const created = await ask('POST', '/v1/clusters', { body: { name: 'open', targets } });
+    expect(created).toMatchObject({ status: 201, json: { targets } });
+    await ask('DELETE', '/v1/clusters/open');
+    for (const bad of ['10.0.0.1', 'a:1,b:2', 'host:port', 'a b:1', 'x:1-']) {
+      const refused = await ask('POST', '/v1/clusters', { body: { name: 'bad', targets: ['a:1', bad] } });
+      expect(refused.status).toBe(400);
+      expect(problemOf(refused).problems?.map(({ path }) => path)).toEqual(['body.targets.1']);
+    }
   });
 
   it('have one name each', async () => {

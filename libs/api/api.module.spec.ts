@@ -8,7 +8,7 @@ import { ApiSettings } from './feature/settings.js';
 import { OPERATION } from './http/serve.js';
 
 it('routes exactly the operations that it describes', () => {
-  const settings = new ApiSettings({ publicUrl: 'https://x', doors: [], readiness: () => [] });
+  const settings = new ApiSettings({ publicUrl: 'https://x', doors: [], connectDoors: [], readiness: () => [] });
   const { controllers = [] } = ApiModule.with({ client: {} as RpcClient, settings, clock: systemClock });
   const handlers = controllers.flatMap((controller) => {
     const { constructor: _class, ...methods } = Object.getOwnPropertyDescriptors(controller.prototype as object);

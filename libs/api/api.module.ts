@@ -6,6 +6,7 @@ import { AddressLimiter } from './auth/address-limiter.js';
 import { AuthGuard } from './auth/auth-guard.js';
 import { Authenticator } from './auth/authenticator.js';
 import { Backend } from './feature/backend.js';
+import { ClientsController } from './feature/clients.controller.js';
 import { ClustersController } from './feature/clusters.controller.js';
 import { ImportController } from './feature/import.controller.js';
 import { MetaController } from './feature/meta.controller.js';
@@ -31,7 +32,7 @@ export class ApiModule {
     const failures = new AddressLimiter(FAILURES, nowMs);
     return {
       module: ApiModule,
-      controllers: [SessionController, ClustersController, ImportController, MetaController],
+      controllers: [SessionController, ClustersController, ClientsController, ImportController, MetaController],
       providers: [
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: ApiSettings, useValue: settings },

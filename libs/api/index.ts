@@ -7,10 +7,13 @@ export { openapiDocument } from './contract/openapi.js';
 export { ALL_OPERATIONS, operations } from './contract/operations.js';
 export type { Operation, OperationAnswer } from './contract/operation.js';
 export {
+  CertifiedClient,
+  ClientList,
   ClusterAccess,
   ClusterList,
   Door,
   ImportLink,
+  NewClient,
   NewCluster,
   Problem,
   Readiness,

@@ -41,9 +41,17 @@ export type KubeIdentity = z.infer<typeof KubeIdentity>;
 
 /**
  * What an agent may open for raw TCP: `<CIDR or host pattern>:<port, range or *>`, such as `10.0.0.0/8:10250`,
- * `*.shop.svc:443`, `[fd00::/8]:1-1024`. libs/tunnel/core parses and enforces it; here only its size is checked.
+ * `*.shop.svc:443`, `[fd00::/8]:1-1024`. libs/tunnel/core parses and enforces it; here only what no rule can be is refused.
  */
-export const TargetRule = z.string().min(3).max(300);
+export const TargetRule = z
+  .string()
+  .min(3)
+  .max(300)
+  // Without commas and blanks: rules travel to the agent in one comma-separated variable.
+  .regex(
+    /^[^\s,]+:(\*|\d{1,5}(-\d{1,5})?)$/,
+    'write a target as HOST:PORT, such as 10.0.0.0/8:10250 or *.shop.svc:443',
+  );
 export const TargetRules = z.array(TargetRule).max(64);
 /** A program that comes to the CONNECT door with a certificate. */
 export const ClientName = z.string().regex(label, 'a client name is 1 to 63 lower-case letters, digits and dashes');

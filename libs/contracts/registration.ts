@@ -76,8 +76,8 @@ export const Client = z.object({
   /** Names of the clusters it may reach; null: every cluster of the tenant, those to come included. */
   clusters: z.array(ClusterName).max(256).nullable(),
   createdAt: IsoTime,
-  /** Of its newest certificate. */
-  notAfter: IsoTime,
+  /** Of its newest certificate; null: it has none yet. */
+  notAfter: IsoTime.nullable(),
 });
 export type Client = z.infer<typeof Client>;
 
@@ -125,7 +125,13 @@ export const registrationRpc = {
     z.object({ client: Client, chain: PemChain, roots: PemChain }),
     10_000,
   ),
-  listClients: rpc('list-clients', ['api'], z.object({}), z.object({ clients: z.array(Client).max(500) })),
+  /** By name, as many as fit in one answer; `next` is there if there are more: pass it as `after`. */
+  listClients: rpc(
+    'list-clients',
+    ['api'],
+    z.object({ after: ClientName.optional() }),
+    z.object({ clients: z.array(Client).max(500), next: ClientName.optional() }),
+  ),
   /** Its certificates are worth nothing from then on. */
   deleteClient: rpc('delete-client', ['api'], z.object({ name: ClientName }), z.object({})),
   /** Spends a bootstrap token for a certificate. Subject tenant: NO_TENANT, because only the token tells it. */

@@ -1,9 +1,9 @@
-import { ClusterId, ClusterName, Generation, IsoTime, TenantId } from '@fairlead/contracts';
+import { ClientName, ClusterId, ClusterName, Generation, IsoTime, TenantId } from '@fairlead/contracts';
 import { z } from 'zod';
 
 /** Who did it, as far as it is known. */
 export const Actor = z.object({
-  kind: z.enum(['user', 'agent', 'gateway', 'service', 'unknown']),
+  kind: z.enum(['user', 'client', 'agent', 'gateway', 'service', 'unknown']),
   /** A user name, cluster id or credential name; never a secret. */
   id: z.string().max(256),
   address: z.string().max(64).optional(),
@@ -13,7 +13,7 @@ export type Actor = z.infer<typeof Actor>;
 /** In every event. */
 const common = {
   tenantId: z.union([TenantId, z.literal('_')]),
-  /** What it happened to: `cluster/<id>`, `token/<id>`, `certificate/<serial>`. */
+  /** What it happened to: `cluster/<id>`, `client/<id>`, `token/<id>`, `certificate/<serial>`. */
   subject: z.string().min(1).max(256),
   actor: Actor,
   /** An error code, or OK. */
@@ -25,6 +25,7 @@ function event<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<typeof co
 }
 
 const cluster = { clusterId: ClusterId, name: ClusterName };
+const client = { clientId: z.uuid(), name: ClientName };
 const maybeCluster = { clusterId: ClusterId.nullable() };
 const session = {
   clusterId: ClusterId,
@@ -32,15 +33,23 @@ const session = {
   sessionId: z.uuid(),
   gateway: z.string().max(63),
 };
-const certificatePurpose = z.enum(['agent', 'gateway', 'serving']);
+const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
 
 /**
  * Every event there is, by type. A type with its version is part of the public contract: fields may be added, anything
  * else is a new version. None of them holds a secret.
  */
 export const EVENTS = {
-  'dev.fairlead.cluster.created.v1': event({ ...cluster, links: z.int() }),
+  'dev.fairlead.cluster.created.v1': event({
+    ...cluster,
+    links: z.int(),
+    targets: z.array(z.string().max(300)).max(64).default([]),
+  }),
   'dev.fairlead.cluster.deleted.v1': event(cluster),
+  /** Null: every cluster of the tenant. */
+  'dev.fairlead.client.created.v1': event({ ...client, clusterIds: z.array(ClusterId).max(256).nullable() }),
+  'dev.fairlead.client.certified.v1': event({ ...client, serial: z.string().max(64), notAfter: IsoTime }),
+  'dev.fairlead.client.deleted.v1': event(client),
   'dev.fairlead.import-link.created.v1': event({ ...cluster, expiresAt: IsoTime }),
   'dev.fairlead.import-link.redeemed.v1': event({ ...cluster, tokenId: z.string().max(64) }),
   'dev.fairlead.import-link.refused.v1': event(maybeCluster),

@@ -132,6 +132,24 @@ describe('signing', () => {
     expect(peer.id).toEqual({ kind: 'gateway', trustDomain, name: 'gateway-a' });
   });
 
+  it('gives a client the name that registration gave it, for dialling only', async () => {
+    const { csr } = await freshCsr();
+    const clientId = crypto.randomUUID();
+    const { chain, roots, serial } = await issuer.signClient(registration, 'default', { clientId, csr });
+    const peer = await verifyChain(chain, roots, { at: now, usage: 'clientAuth', trustDomain });
+    expect(peer).toMatchObject({ id: { kind: 'client', trustDomain, name: clientId }, serial });
+    await expect(verifyChain(chain, roots, { at: now, usage: 'serverAuth' })).rejects.toMatchObject({
+      code: 'CERTIFICATE_REFUSED',
+    });
+    const recorded: unknown = await database.query('select purpose, names from certificates where serial = $1', [
+      serial,
+    ]);
+    expect(recorded).toEqual([{ purpose: 'client', names: [`spiffe://${trustDomain}/client/${clientId}`] }]);
+    const bad = issuer.signClient(registration, 'default', { clientId, csr: 'AAAA' });
+    await expect(bad).rejects.toMatchObject({ code: 'CSR_INVALID' });
+    expect(await lastEvents(2)).toEqual(['certificate.refused.v1 CSR_INVALID', 'certificate.issued.v1 OK']);
+  });
+
   it('certifies listed serving names only, from a root of their own', async () => {
     const { csr } = await freshCsr();
     const { chain, roots } = await issuer.signServing(gatewayA, { csr, names: ['LOCALHOST', '127.0.0.1'] });
@@ -172,6 +190,14 @@ describe('renewal', () => {
       'certificate.refused.v1 CSR_INVALID',
       'certificate.refused.v1 CERTIFICATE_REFUSED',
     ]);
+  });
+
+  it('is not for clients', async () => {
+    const { key, csr } = await freshCsr();
+    const { chain } = await issuer.signClient(registration, 'default', { clientId: crypto.randomUUID(), csr });
+    await expect(issuer.renewAgent(await renewal({ key, chain }))).rejects.toMatchObject({
+      code: 'CERTIFICATE_REFUSED',
+    });
   });
 
   it('refuses an older enrolment, a gateway, a stranger and the expired', async () => {

@@ -6,7 +6,11 @@ const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
 const trustDomain = fc.stringMatching(/^[a-z0-9._-]{1,255}$/);
 const ids: fc.Arbitrary<SpiffeId> = fc.oneof(
   fc.record({ kind: fc.constant('agent' as const), trustDomain, clusterId: fc.uuid() }),
-  fc.record({ kind: fc.constantFrom('gateway' as const, 'service' as const), trustDomain, name: label }),
+  fc.record({
+    kind: fc.constantFrom('gateway' as const, 'service' as const, 'client' as const),
+    trustDomain,
+    name: label,
+  }),
 );
 const clusterId = '7b0c6f4e-2f5a-4c7e-9a57-8f1f4b1c2d3e';
 
@@ -61,6 +65,8 @@ describe('SPIFFE ids', () => {
     'spiffe://td/gateway/a%2fb',
     'spiffe://td/gateway/a/agent',
     'spiffe://td/user/alice',
+    'spiffe://td/client/',
+    'spiffe://td/client/a/agent',
     `spiffe://${'a'.repeat(256)}/gateway/a`,
     `spiffe://td/gateway/${'a'.repeat(64)}`,
   ])('refuses %j', (uri) => expect(parseSpiffeId(uri)).toBeNull());

@@ -117,7 +117,7 @@ function build(): void {
 let count = 0;
 async function newCluster(): Promise<{ id: string; name: string }> {
   count += 1;
-  return clusters.create(api, 'default', { name: `c${count}`, labels: { env: 'test' }, links: 2 });
+  return clusters.create(api, 'default', { name: `c${count}`, labels: { env: 'test' }, links: 2, targets: [] });
 }
 
 const csr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
@@ -160,7 +160,7 @@ describe('clusters', () => {
       enrolledAt: null,
       presence: { state: 'never', replicas: [], since: null },
     });
-    const again = clusters.create(api, 'default', { name: created.name, labels: {}, links: 1 });
+    const again = clusters.create(api, 'default', { name: created.name, labels: {}, links: 1, targets: [] });
     await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
     expect((await clusters.list('default')).clusters.map(({ name }) => name)).toContain(created.name);
     expect(await lastEvents(1)).toEqual(['cluster.created.v1 OK']);
@@ -173,7 +173,7 @@ describe('clusters', () => {
     await expect(clusters.delete(api, 'other', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(links.create(api, 'other', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect(await clusters.list('other')).toEqual({ clusters: [] });
-    const noTenant = clusters.create(api, 'nobody', { name: 'x', labels: {}, links: 1 });
+    const noTenant = clusters.create(api, 'nobody', { name: 'x', labels: {}, links: 1, targets: [] });
     await expect(noTenant).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 

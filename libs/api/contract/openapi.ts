@@ -3,12 +3,16 @@ import { z } from 'zod';
 import { ALL_OPERATIONS } from './operations.js';
 import type { Operation, OperationAnswer } from './operation.js';
 import {
+  CertifiedClient,
+  Client,
+  ClientList,
   Cluster,
   ClusterAccess,
   ClusterList,
   Door,
   FieldProblem,
   ImportLink,
+  NewClient,
   NewCluster,
   Problem,
   Readiness,
@@ -17,8 +21,21 @@ import {
 
 type Json = Record<string, unknown>;
 
-const OUTPUTS = { Cluster, ClusterAccess, ClusterList, Door, FieldProblem, ImportLink, Problem, Readiness, Whoami };
-const INPUTS = { NewCluster };
+const OUTPUTS = {
+  CertifiedClient,
+  Client,
+  ClientList,
+  Cluster,
+  ClusterAccess,
+  ClusterList,
+  Door,
+  FieldProblem,
+  ImportLink,
+  Problem,
+  Readiness,
+  Whoami,
+};
+const INPUTS = { NewClient, NewCluster };
 /** What any operation may answer. */
 const EVERYWHERE: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'RATE_LIMITED', 'INTERNAL', 'UNAVAILABLE'];
 const WITH_TOKEN: readonly ErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN'];

@@ -1,7 +1,18 @@
-import { Cluster, ClusterName, CreateCluster, IsoTime, Pem, Principal } from '@fairlead/contracts';
+import {
+  Client,
+  ClientName,
+  Cluster,
+  ClusterName,
+  CreateCluster,
+  IsoTime,
+  Pem,
+  PemChain,
+  Principal,
+  registrationRpc,
+} from '@fairlead/contracts';
 import { z } from 'zod';
 
-export { Cluster };
+export { Client, Cluster };
 
 /** An unknown field is a mistake that should not pass in silence. */
 export const NewCluster = CreateCluster.strict().describe('A cluster to register.');
@@ -30,6 +41,26 @@ export const ClusterAccess = z
   })
   .describe('All that a kubeconfig needs, except the token.');
 export type ClusterAccess = z.infer<typeof ClusterAccess>;
+
+export const NewClient = registrationRpc.createClient.input
+  .strict()
+  .describe('A program to register, with a PKCS#10 request (DER, base64) of a P-256 key that stays where it is.');
+export const ClientByName = z.strictObject({ name: ClientName });
+export const ClientPage = z.strictObject({ after: ClientName.optional() });
+export const ClientList = z.object({
+  clients: z.array(Client).describe('By name.'),
+  next: ClientName.optional().describe('There are more: ask again with it as `after`.'),
+});
+export type ClientList = z.infer<typeof ClientList>;
+export const CertifiedClient = z
+  .object({
+    client: Client,
+    chain: PemChain.describe('Its certificate first, the issuing one next, the root last.'),
+    doors: z.array(Door).describe('Where it may send HTTP CONNECT.'),
+    certificateAuthority: Pem.describe("Root of the doors' certificates."),
+  })
+  .describe('All that a client needs, except its key.');
+export type CertifiedClient = z.infer<typeof CertifiedClient>;
 
 export const Readiness = z.object({
   ready: z.boolean(),

@@ -21,6 +21,11 @@ export interface ScriptedApi extends AsyncDisposable {
   readonly logLines: readonly string[];
 }
 
+export const TEST_CONNECT_DOORS: readonly Door[] = [
+  { name: 'gateway-a', url: 'https://127.0.0.1:7447' },
+  { name: 'gateway-b', url: 'https://127.0.0.1:7547' },
+];
+
 export const TEST_DOORS: readonly Door[] = [
   { name: 'gateway-a', url: 'https://127.0.0.1:7443' },
   { name: 'gateway-b', url: 'https://127.0.0.1:7543' },
@@ -42,7 +47,8 @@ export async function startScriptedApi(options: { certificateMs?: number } = {})
   const tls = stack.use(await issuedCertificate({ client, names: ['127.0.0.1', 'localhost'], clock, logger }));
   const readiness = (): { name: string; ok: boolean }[] => [{ name: 'nats', ok: true }];
   // The port is known only once it listens, and the settings carry it.
-  const settings = new ApiSettings({ publicUrl: 'https://fairlead.test', doors: TEST_DOORS, readiness });
+  const doors = { doors: TEST_DOORS, connectDoors: TEST_CONNECT_DOORS };
+  const settings = new ApiSettings({ publicUrl: 'https://fairlead.test', ...doors, readiness });
   const registry = new Registry();
   const api = stack.use(await startApi({ client, settings, clock, host: '127.0.0.1', port: 0, tls, logger, registry }));
   const url = `https://127.0.0.1:${api.port}`;

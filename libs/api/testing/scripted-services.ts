@@ -1,10 +1,17 @@
 import 'reflect-metadata';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { keysRpc, registrationRpc, type Cluster, type CreateCluster, type Principal } from '@fairlead/contracts';
+import {
+  keysRpc,
+  registrationRpc,
+  type Client,
+  type Cluster,
+  type CreateCluster,
+  type Principal,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, RpcServer, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
-import { checkCsr, issueServing } from '@fairlead/pki';
+import { checkCsr, issueIdentity, issueServing } from '@fairlead/pki';
 import type { TestAuthority } from '@fairlead/testing';
 import { Controller, Module, type DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -23,6 +30,7 @@ export class Script {
     tokenId: randomUUID(),
   };
   readonly clusters = new Map<string, Cluster>();
+  readonly clients = new Map<string, Client>();
   readonly links = new Map<string, string>();
   /** How often registration was asked whose a token is. */
   authentications = 0;
@@ -124,6 +132,43 @@ class RegistrationScript {
     return { manifest: `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: fairlead-${name}\n` };
   }
 
+  @RpcHandler(registrationRpc.createClient)
+  async createClient({ tenantId, input }: RpcRequest<R['createClient']>): RpcResult<R['createClient']> {
+    this.#fail();
+    const { name, clusters } = input;
+    for (const cluster of clusters ?? []) this.#known(cluster);
+    const { authority, clients } = this.script;
+    const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
+    const known = clients.get(name);
+    if (known && String(known.clusters) !== String(clusters)) {
+      throw new FairleadError('ALREADY_EXISTS', `there is a client ${name} already`);
+    }
+    const id = known?.id ?? randomUUID();
+    const validity = { notBefore: new Date(), notAfter: new Date(Date.now() + this.script.certificateMs) };
+    const spiffe = { kind: 'client', trustDomain: authority.trustDomain, name: id } as const;
+    const leaf = await issueIdentity(authority.issuing, { csr, id: spiffe, ...validity });
+    const notAfter = validity.notAfter.toISOString();
+    const client: Client = { id, tenantId, name, clusters, createdAt: new Date().toISOString(), notAfter };
+    clients.set(name, client);
+    const chain = [leaf.certificatePem, authority.issuing.certificatePem, authority.root.certificatePem];
+    return { client, chain, roots: [...authority.roots] };
+  }
+
+  @RpcHandler(registrationRpc.listClients)
+  async listClients({ input: { after = '' } }: RpcRequest<R['listClients']>): RpcResult<R['listClients']> {
+    this.#fail();
+    const left = [...this.script.clients.values()].filter(({ name }) => name > after);
+    const clients = left.sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, this.script.pageSize);
+    const next = clients.at(-1)?.name;
+    return clients.length < left.length && next !== undefined ? { clients, next } : { clients };
+  }
+
+  @RpcHandler(registrationRpc.deleteClient)
+  async deleteClient({ input }: RpcRequest<R['deleteClient']>): RpcResult<R['deleteClient']> {
+    if (this.script.clients.delete(input.name)) return {};
+    throw new FairleadError('NOT_FOUND', `there is no client ${input.name}`);
+  }
+
   #known(name: string): Cluster {
     const cluster = this.script.clusters.get(name);
     if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster ${name}`);
@@ -184,13 +229,14 @@ async function serve(
   return app;
 }
 
-function newCluster(tenantId: string, { name, labels, links }: Required<CreateCluster>): Cluster {
+function newCluster(tenantId: string, { name, labels, links, targets }: Required<CreateCluster>): Cluster {
   return {
     id: randomUUID(),
     tenantId,
     name,
     labels,
     links,
+    targets,
     generation: 0,
     createdAt: new Date().toISOString(),
     enrolledAt: null,

@@ -108,20 +108,19 @@ export class CertificateIssuer {
     });
   }
 
+  /** For a client that registration has decided on. CSR_INVALID. */
+  async signClient(caller: Caller, tenantId: string, input: { clientId: string; csr: string }): Promise<Issued> {
+    const request: Request = { purpose: 'client', tenantId, clusterId: null, actor: serviceActor(caller) };
+    return this.#decide(request, (manager) => this.#issueNamed(manager, request, input.csr, 'client', input.clientId));
+  }
+
   /** The identity of the calling gateway: its name is its credential's, whatever it asks for. */
   async signGateway(caller: Caller, input: { csr: string }): Promise<Issued> {
     const actor: Actor = { kind: 'gateway', id: caller.credential };
     const request: Request = { purpose: 'gateway', tenantId: NO_TENANT, clusterId: null, actor };
-    return this.#decide(request, async (manager) => {
-      const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
-      const id: SpiffeId = {
-        kind: 'gateway',
-        trustDomain: this.#options.authority.trustDomain,
-        name: caller.credential,
-      };
-      const leaf = await this.#options.authority.issueIdentity(csr, id, this.#now());
-      return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)]);
-    });
+    return this.#decide(request, (manager) =>
+      this.#issueNamed(manager, request, input.csr, 'gateway', caller.credential),
+    );
   }
 
   /** FORBIDDEN for a name that the configuration does not list. */
@@ -152,6 +151,19 @@ export class CertificateIssuer {
     const id: SpiffeId = { kind: 'agent', trustDomain: this.#options.authority.trustDomain, clusterId };
     const leaf = await this.#options.authority.issueIdentity(csr, id, this.#now(), generation);
     return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)], generation);
+  }
+
+  async #issueNamed(
+    manager: EntityManager,
+    request: Request,
+    csrBase64: string,
+    kind: 'gateway' | 'client',
+    name: string,
+  ): Promise<Issued> {
+    const csr = await checkCsr(Buffer.from(csrBase64, 'base64'));
+    const id: SpiffeId = { kind, trustDomain: this.#options.authority.trustDomain, name };
+    const leaf = await this.#options.authority.issueIdentity(csr, id, this.#now());
+    return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)]);
   }
 
   async #record(

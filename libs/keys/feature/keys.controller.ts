@@ -34,6 +34,11 @@ export class KeysController {
     return this.#issuer.signGateway(caller, input);
   }
 
+  @RpcHandler(keysRpc.signClient)
+  async signClient({ caller, tenantId, input }: RpcRequest<Rpcs['signClient']>): RpcResult<Rpcs['signClient']> {
+    return this.#issuer.signClient(caller, tenantId, input);
+  }
+
   @RpcHandler(keysRpc.signServing)
   async signServing({ caller, input }: RpcRequest<Rpcs['signServing']>): RpcResult<Rpcs['signServing']> {
     return this.#issuer.signServing(caller, input);

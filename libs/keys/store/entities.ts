@@ -23,7 +23,7 @@ export class AuthorityRow {
   notAfter!: Date;
 }
 
-export type CertificatePurpose = 'agent' | 'gateway' | 'serving';
+export type CertificatePurpose = 'agent' | 'gateway' | 'client' | 'serving';
 
 /** Every certificate ever signed. */
 @Entity('certificates')

@@ -72,12 +72,12 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
     case 'gateway':
       return {
         writes: ['gateway', 'session'].map((kind) => `$KV.${BUCKETS.routes}.${kind}.${credential}.>`),
-        reads: ['routes', 'clusters', 'access'],
+        reads: ['routes', 'clusters', 'access', 'clients'],
       };
     case 'registration':
       return {
-        writes: [`$KV.${BUCKETS.clusters}.>`, `$KV.${BUCKETS.access}.>`],
-        reads: ['routes', 'clusters', 'access'],
+        writes: [BUCKETS.clusters, BUCKETS.access, BUCKETS.clients].map((bucket) => `$KV.${bucket}.>`),
+        reads: ['routes', 'clusters', 'access', 'clients'],
       };
     case 'api':
     case 'keys':

@@ -9,6 +9,8 @@ export interface ImportManifestInput {
   readonly trustDomain: string;
   /** Replicas the agent keeps a link to. */
   readonly links: number;
+  /** What it may open for raw TCP, as rules; none: nothing. */
+  readonly targets: readonly string[];
   /** Reference of the agent's container image. */
   readonly image: string;
   /** `fl1.…`: spent by the first enrolment. The only secret in the manifest. */

@@ -14,6 +14,7 @@ const manifest = renderImportManifest({
   pins: ['ab'.repeat(32)],
   trustDomain: 'fairlead.local',
   links: 2,
+  targets: [],
   image: 'registry.example.test/fairlead/agent:0.1.0',
   bootstrapToken: 'fl1.aa.id.secret-part',
 });

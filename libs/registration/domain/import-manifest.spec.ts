@@ -9,6 +9,7 @@ const input: ImportManifestInput = {
   pins: ['ab'.repeat(32), 'cd'.repeat(32)],
   trustDomain: 'fairlead.local',
   links: 1,
+  targets: [],
   image: 'registry.example.test/fairlead/agent:0.1.0',
   bootstrapToken: 'fl1.aa.id.secret-part',
 };
@@ -78,6 +79,20 @@ describe('renderImportManifest', () => {
       FAIRLEAD_IDENTITY: 'secret:fairlead-system/fairlead-agent-identity',
       FAIRLEAD_HEALTH_LISTEN: '0.0.0.0:8080',
     });
+  });
+
+  it('names targets only where there are some', () => {
+    const rules = ['10.0.0.0/8:10250', '*.shop.svc:443', '[fd00::/8]:1-1024'];
+    const deployment: Doc = parseAllDocuments(renderImportManifest({ ...input, targets: rules }))
+      .map((document) => document.toJS())
+      .find(({ kind }) => kind === 'Deployment');
+    const { env } = deployment.spec.template.spec.containers[0];
+    expect(env).toContainEqual({ name: 'FAIRLEAD_ALLOW_TARGETS', value: rules.join(',') });
+    expect(renderImportManifest(input)).not.toContain('FAIRLEAD_ALLOW_TARGETS');
+  });
+
+  it('lets the agent dial any TCP port: its own rules say which', () => {
+    expect(find('NetworkPolicy').spec.egress).toContainEqual({ ports: [{ protocol: 'TCP' }] });
   });
 
   it('restarts the agent when the token changes, and only then', () => {

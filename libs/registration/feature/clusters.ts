@@ -1,5 +1,6 @@
 import type { Caller, Cluster, CreateCluster, Presence } from '@fairlead/contracts';
 import { fitPage } from '../domain/fit-page.js';
+import { forgetCluster } from '../store/client-store.js';
 import {
   deleteCluster,
   findClusterByName,
@@ -28,8 +29,8 @@ export class Clusters {
   async create(caller: Caller, tenantId: string, input: CreateCluster): Promise<Cluster> {
     const row = await commit(this.#runtime, async (manager) => {
       const cluster = await insertCluster(manager, { tenantId, ...input });
-      const { name, links } = cluster;
-      const event = { ...about(caller, cluster), name, links };
+      const { name, links, targets } = cluster;
+      const event = { ...about(caller, cluster), name, links, targets };
       await tell(this.#runtime, manager, 'dev.fairlead.cluster.created.v1', event);
       return cluster;
     });
@@ -54,17 +55,18 @@ export class Clusters {
       const cluster = await findClusterByName(manager, tenantId, name);
       // Whoever enrols or mints a token at this moment holds the same lock.
       await lockCluster(manager, cluster.id);
+      await forgetCluster(manager, tenantId, cluster.id);
       await deleteCluster(manager, cluster.id);
       await tell(this.#runtime, manager, 'dev.fairlead.cluster.deleted.v1', { ...about(caller, cluster), name });
     });
   }
 
   #show(row: StoredCluster): Cluster {
-    const { id, tenantId, name, labels, links, generation } = row;
+    const { id, tenantId, name, labels, links, targets, generation } = row;
     const enrolledAt = row.enrolledAt?.toISOString() ?? null;
     const createdAt = row.createdAt.toISOString();
     const presence = this.#presenceOf(id, enrolledAt);
-    return { id, tenantId, name, labels, links, generation, createdAt, enrolledAt, presence };
+    return { id, tenantId, name, labels, links, targets, generation, createdAt, enrolledAt, presence };
   }
 }
 

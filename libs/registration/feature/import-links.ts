@@ -107,6 +107,7 @@ export class ImportLinks {
       pins: bundle.pins,
       trustDomain: bundle.trustDomain,
       links: cluster.links,
+      targets: cluster.targets,
       image: this.#options.image,
       bootstrapToken: token.text,
     });

@@ -1,11 +1,12 @@
 import { fullJitterMs, systemClock } from '@fairlead/clock';
-import { AccessEntry, BUCKETS, ClusterEntry } from '@fairlead/contracts';
+import { AccessEntry, BUCKETS, ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
 import { connectionState, deleteKv, putKv, watchBucket, type KvSnapshot } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import { inTransaction, withAdvisoryLock } from '@fairlead/persistence';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
+import { allClients } from '../store/client-store.js';
 import { allClusters } from '../store/cluster-store.js';
 import { allApiTokens } from '../store/token-store.js';
 
@@ -25,7 +26,7 @@ export interface ProjectionOptions {
 }
 
 /**
- * Keeps the clusters and access buckets equal to the tables: after each commit, when NATS came back, and every minute. The
+ * Keeps the buckets of clusters, access and clients equal to the tables: after each commit, when NATS came back, and every minute. The
  * tables decide: what is in a bucket and not in them is removed. Instances take turns, so that an older state never
  * overwrites a newer one. Created running; dispose of it to stop.
  */
@@ -33,6 +34,7 @@ export class Projection implements AsyncDisposable {
   readonly #options: ProjectionOptions;
   readonly #clusters: KvSnapshot<ClusterEntry>;
   readonly #access: KvSnapshot<AccessEntry>;
+  readonly #clients: KvSnapshot<ClientEntry>;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   readonly #unwatch: () => void;
@@ -49,6 +51,7 @@ export class Projection implements AsyncDisposable {
     const onChange = (key: string, value: unknown): void => this.#compare(key, value);
     this.#clusters = watchBucket(nats, BUCKETS.clusters, ClusterEntry, { logger, onChange });
     this.#access = watchBucket(nats, BUCKETS.access, AccessEntry, { logger, onChange });
+    this.#clients = watchBucket(nats, BUCKETS.clients, ClientEntry, { logger, onChange });
     this.#unwatch = connectionState(nats).onChange((connected) => connected && this.poke());
     this.#running = this.#run();
   }
@@ -63,7 +66,11 @@ export class Projection implements AsyncDisposable {
     this.#unwatch();
     this.#stop.abort();
     await this.#running;
-    await Promise.all([this.#clusters.close(), this.#access.close()]);
+    await Promise.all(this.#snapshots.map((snapshot) => snapshot.close()));
+  }
+
+  get #snapshots(): readonly KvSnapshot<unknown>[] {
+    return [this.#clusters, this.#access, this.#clients];
   }
 
   #compare(key: string, value: unknown): void {
@@ -74,7 +81,7 @@ export class Projection implements AsyncDisposable {
     const aborted = new Promise<void>((resolve) => {
       this.#stop.signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    await Promise.race([Promise.all([this.#clusters.loaded, this.#access.loaded]), aborted]);
+    await Promise.race([Promise.all(this.#snapshots.map(({ loaded }) => loaded)), aborted]);
     for (let failures = 0; !this.#stop.signal.aborted;) {
       try {
         this.#poked = false;
@@ -102,10 +109,13 @@ export class Projection implements AsyncDisposable {
       await withAdvisoryLock(manager, 'projection');
       const clusters = new Map((await allClusters(manager)).map(toClusterEntry));
       const access = new Map((await allApiTokens(manager)).map(toAccessEntry));
-      this.#wanted = new Map<string, unknown>([...clusters, ...access]);
+      const clients = new Map((await allClients(manager)).map(toClientEntry));
+      // One map for all buckets: ids are UUIDs, so no two keys are the same.
+      this.#wanted = new Map<string, unknown>([...clusters, ...access, ...clients]);
       return (
         (await project(nats, BUCKETS.clusters, this.#clusters, clusters)) +
-        (await project(nats, BUCKETS.access, this.#access, access))
+        (await project(nats, BUCKETS.access, this.#access, access)) +
+        (await project(nats, BUCKETS.clients, this.#clients, clients))
       );
     });
     if (changes > 0 || !this.synced) logger.info('projection.synced', { changes });
@@ -140,4 +150,9 @@ function toAccessEntry(row: Awaited<ReturnType<typeof allApiTokens>>[number]): [
   const { id: tokenId, tenantId, tokenHash, user, groups } = row;
   const expiresAt = row.expiresAt?.toISOString() ?? null;
   return [`${tenantId}.token.${tokenId}`, AccessEntry.parse({ user, groups, tenantId, tokenId, tokenHash, expiresAt })];
+}
+
+function toClientEntry(row: Awaited<ReturnType<typeof allClients>>[number]): [string, ClientEntry] {
+  const { id: clientId, tenantId, name, clusterIds } = row;
+  return [`${tenantId}.${clientId}`, ClientEntry.parse({ tenantId, clientId, name, clusterIds })];
 }

@@ -2,6 +2,7 @@ import { registrationRpc } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
 import { ApiTokens } from './api-tokens.js';
+import { Clients } from './clients.js';
 import { Clusters } from './clusters.js';
 import { Enrolments } from './enrolments.js';
 import { ImportLinks } from './import-links.js';
@@ -15,12 +16,20 @@ export class RegistrationController {
   readonly #importLinks: ImportLinks;
   readonly #enrolments: Enrolments;
   readonly #apiTokens: ApiTokens;
+  readonly #clients: Clients;
 
-  constructor(clusters: Clusters, importLinks: ImportLinks, enrolments: Enrolments, apiTokens: ApiTokens) {
+  constructor(
+    clusters: Clusters,
+    importLinks: ImportLinks,
+    enrolments: Enrolments,
+    apiTokens: ApiTokens,
+    clients: Clients,
+  ) {
     this.#clusters = clusters;
     this.#importLinks = importLinks;
     this.#enrolments = enrolments;
     this.#apiTokens = apiTokens;
+    this.#clients = clients;
   }
 
   @RpcHandler(registrationRpc.authenticate)
@@ -69,6 +78,22 @@ export class RegistrationController {
   @RpcHandler(registrationRpc.redeemImportLink)
   async redeemImportLink({ caller, input }: RpcRequest<Rpcs['redeemImportLink']>): RpcResult<Rpcs['redeemImportLink']> {
     return { manifest: await this.#importLinks.redeem(caller, input.code) };
+  }
+
+  @RpcHandler(registrationRpc.createClient)
+  async createClient({ caller, tenantId, input }: RpcRequest<Rpcs['createClient']>): RpcResult<Rpcs['createClient']> {
+    return this.#clients.create(caller, tenantId, input);
+  }
+
+  @RpcHandler(registrationRpc.listClients)
+  async listClients({ tenantId, input }: RpcRequest<Rpcs['listClients']>): RpcResult<Rpcs['listClients']> {
+    return this.#clients.list(tenantId, input.after);
+  }
+
+  @RpcHandler(registrationRpc.deleteClient)
+  async deleteClient({ caller, tenantId, input }: RpcRequest<Rpcs['deleteClient']>): RpcResult<Rpcs['deleteClient']> {
+    await this.#clients.delete(caller, tenantId, input.name);
+    return {};
   }
 
   @RpcHandler(registrationRpc.enrol)

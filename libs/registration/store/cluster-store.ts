@@ -1,16 +1,14 @@
 import { FairleadError } from '@fairlead/errors';
-import { MoreThan, QueryFailedError, type EntityManager } from 'typeorm';
+import { Any, MoreThan, type EntityManager } from 'typeorm';
+import { violationOf } from './constraint-violation.js';
 import { ClusterRow } from './entities.js';
 
 export type StoredCluster = Readonly<ClusterRow>;
 
-const UNIQUE_VIOLATION = '23505';
-const FOREIGN_KEY_VIOLATION = '23503';
-
 /** ALREADY_EXISTS if the installation has a cluster of that name; NOT_FOUND if there is no such tenant. */
 export async function insertCluster(
   manager: EntityManager,
-  cluster: Pick<StoredCluster, 'tenantId' | 'name' | 'labels' | 'links'>,
+  cluster: Pick<StoredCluster, 'tenantId' | 'name' | 'labels' | 'links' | 'targets'>,
 ): Promise<StoredCluster> {
   const row = manager.create(ClusterRow, {
     ...cluster,
@@ -23,10 +21,10 @@ export async function insertCluster(
     await manager.insert(ClusterRow, row);
     return row;
   } catch (error) {
-    const code = error instanceof QueryFailedError ? (error.driverError as { code?: string }).code : undefined;
-    if (code === UNIQUE_VIOLATION)
+    const violation = violationOf(error);
+    if (violation === 'unique')
       throw new FairleadError('ALREADY_EXISTS', `a cluster named ${cluster.name} exists already`);
-    if (code === FOREIGN_KEY_VIOLATION) throw new FairleadError('NOT_FOUND', `there is no tenant ${cluster.tenantId}`);
+    if (violation === 'foreign-key') throw new FairleadError('NOT_FOUND', `there is no tenant ${cluster.tenantId}`);
     throw error;
   }
 }
@@ -40,6 +38,25 @@ export async function findClusterByName(
   const row = await manager.findOneBy(ClusterRow, { tenantId, name });
   if (!row) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
   return row;
+}
+
+/** Those of the given names, kept from being deleted until the transaction ends. */
+export function shareClustersByName(
+  manager: EntityManager,
+  tenantId: string,
+  names: readonly string[],
+): Promise<StoredCluster[]> {
+  return manager.find(ClusterRow, {
+    where: { tenantId, name: Any([...names]) },
+    order: { id: 'ASC' },
+    lock: { mode: 'pessimistic_read' },
+  });
+}
+
+/** The names of clusters, by id. */
+export async function clusterNames(manager: EntityManager, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await manager.find(ClusterRow, { select: { id: true, name: true }, where: { id: Any([...ids]) } });
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 /** Reads a cluster and keeps it from changing until the transaction ends. */

@@ -17,6 +17,10 @@ export class ClusterRow {
   @Column({ type: 'int' })
   links!: number;
 
+  /** Rules for what its agent opens for raw TCP. */
+  @Column({ type: 'text', array: true })
+  targets!: string[];
+
   /** Counts enrolments. */
   @Column({ type: 'int' })
   generation!: number;
@@ -104,4 +108,28 @@ export class ApiTokenRow {
 
   @Column({ type: 'timestamptz', name: 'expires_at', nullable: true })
   expiresAt!: Date | null;
+}
+
+@Entity('clients')
+export class ClientRow {
+  @PrimaryColumn({ type: 'uuid' })
+  id!: string;
+
+  @Column({ type: 'text', name: 'tenant_id' })
+  tenantId!: string;
+
+  /** Unique in its tenant. */
+  @Column({ type: 'text' })
+  name!: string;
+
+  /** Sorted; null: every cluster of the tenant. */
+  @Column({ type: 'uuid', array: true, name: 'cluster_ids', nullable: true })
+  clusterIds!: string[] | null;
+
+  @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
+  createdAt!: Date;
+
+  /** Of its newest certificate; null until the first one is issued. */
+  @Column({ type: 'timestamptz', name: 'not_after', nullable: true })
+  notAfter!: Date | null;
 }

@@ -67,4 +67,29 @@ const TABLES_V1 = [
   )`,
 ];
 
-export const REGISTRATION_MIGRATIONS = [ClustersAndTokens1795200000000];
+class TargetsAndClients1795294800000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of TABLES_V2) await runner.query(statement);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+const TABLES_V2 = [
+  // Clusters that exist open nothing, as before.
+  `alter table clusters add column targets text[] not null default '{}'`,
+  `create table clients (
+    id uuid primary key,
+    tenant_id text not null references tenants (id),
+    name text not null,
+    cluster_ids uuid[],
+    created_at timestamptz not null default now(),
+    not_after timestamptz,
+    unique (tenant_id, name)
+  )`,
+  'create index clients_of_cluster on clients using gin (cluster_ids)',
+];
+
+export const REGISTRATION_MIGRATIONS = [ClustersAndTokens1795200000000, TargetsAndClients1795294800000];
