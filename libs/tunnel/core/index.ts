@@ -15,3 +15,5 @@ export {
 export { assertAcceptable, impersonationHeaders, type TunnelIdentity } from './impersonation.js';
 export { isLongRunning, parseKubePath, type KubePath } from './kube-path.js';
 export { toKubeStatus, type Hop, type KubeStatus } from './kube-status.js';
+export { readConnectTarget, readTargetHost, withoutTrailingDot, type TargetAddress } from './target-address.js';
+export { TargetPolicy, parseTargetRule, type TargetRule } from './target-policy.js';
