@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import { FairleadError } from '@fairlead/errors';
 import { startScriptedApi, type ScriptedApi } from '@fairlead/api/testing';
+import { splitPem } from '@fairlead/pki';
 import { scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -183,8 +185,19 @@ describe('cluster', () => {
     expect(await fairlead(['cluster', 'show', 'demo'])).toEqual({
       status: 1,
       out: '',
-      err: 'error: there is no cluster demo\nnext: check the name with: fairlead cluster list\n',
+      err: 'error: there is no cluster demo\nnext: check the name with: fairlead cluster list, or fairlead client list\n',
     });
+  });
+
+  it('create names targets, and show tells them', async () => {
+    const rules = ['10.0.0.0/8:10250', '*.shop.svc:443'];
+    await fairlead(['cluster', 'create', 'shop', ...rules.flatMap((rule) => ['--allow-target', rule])]);
+    expect(api.script.clusters.get('shop')).toMatchObject({ targets: rules });
+    expect((await fairlead(['cluster', 'show', 'shop'])).out).toMatch(
+      /targets +10\.0\.0\.0\/8:10250, \*\.shop\.svc:443\n/,
+    );
+    const bad = await fairlead(['cluster', 'create', 'bad', '--allow-target', '10.0.0.1']);
+    expect(bad).toMatchObject({ status: 1, err: expect.stringContaining('write a target as HOST:PORT') as string });
   });
 
   it('list shows every page', async () => {
@@ -326,6 +339,85 @@ describe('kubeconfig', () => {
   });
 });
 
+describe('client', () => {
+  let out: string;
+  beforeEach(async () => {
+    api.script.clusters.clear();
+    api.script.clients.clear();
+    out = scratch.file('client');
+    await logIn();
+    await fairlead(['cluster', 'create', 'demo']);
+  });
+
+  const create = (name: string, ...more: string[]): Promise<Result> =>
+    fairlead(['client', 'create', name, '--out', out, ...more]);
+
+  it('create makes a key here, has it certified, and shows how it is used', async () => {
+    const made = await create('prometheus', '--cluster', 'demo');
+    expect(made).toMatchObject({ status: 0, err: '' });
+    const [key, certificate, authority] = await Promise.all(
+      ['client.key', 'client.crt', 'ca.crt'].map((file) => readFile(`${out}/${file}`, 'utf8')),
+    );
+    expect((await stat(`${out}/client.key`)).mode & 0o777).toBe(0o600);
+    expect(authority).toBe(api.caPem);
+    const [leaf = '', ...issuers] = splitPem(certificate ?? '');
+    expect(new X509Certificate(leaf).checkPrivateKey(createPrivateKey(key ?? ''))).toBe(true);
+    expect(issuers).toHaveLength(2);
+    expect(made.out).toContain('gateway-a https://127.0.0.1:7447, gateway-b https://127.0.0.1:7547');
+    expect(made.out).toContain('--proxy https://127.0.0.1:7447 --proxy-user demo: ');
+    const egress = parse(made.out.slice(made.out.indexOf('apiVersion:'))) as object;
+    expect(egress).toMatchObject({
+      kind: 'EgressSelectorConfiguration',
+      egressSelections: [{ connection: { transport: { tcp: { tlsConfig: { clientKey: `${out}/client.key` } } } } }],
+    });
+    expect(made.out + api.logLines.join('')).not.toContain((key ?? '').split('\n')[1]);
+  });
+
+  it('create replaces nothing unasked, and renews when asked', async () => {
+    await create('prometheus', '--cluster', 'demo');
+    const before = await readFile(`${out}/client.key`, 'utf8');
+    expect(await create('prometheus', '--cluster', 'demo')).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('--force') as string,
+    });
+    expect(await readFile(`${out}/client.key`, 'utf8')).toBe(before);
+    const renewed = await create('prometheus', '--cluster', 'demo', '--force', '-o', 'json');
+    expect(JSON.parse(renewed.out)).toMatchObject({
+      client: { name: 'prometheus', clusters: ['demo'] },
+      doors: [{ name: 'gateway-a' }, { name: 'gateway-b' }],
+      files: { key: `${out}/client.key` },
+    });
+    expect(await readFile(`${out}/client.key`, 'utf8')).not.toBe(before);
+  });
+
+  it('create wants to know for which clusters, and writes nothing when it fails', async () => {
+    expect(await create('x')).toMatchObject({ status: 2, err: expect.stringContaining('--all-clusters') as string });
+    expect(await create('x', '--all-clusters', '--cluster', 'demo')).toMatchObject({ status: 2 });
+    expect(await create('x', '--cluster', 'nowhere')).toMatchObject({ status: 1 });
+    await expect(stat(out)).rejects.toThrow('ENOENT');
+    await writeFile(scratch.file('occupied'), '');
+    const blocked = await fairlead(['client', 'create', 'x', '--all-clusters', '--out', scratch.file('occupied')]);
+    expect(blocked.err).toMatch(/^error: cannot make .*\nnext: /);
+  });
+
+  it('list and delete', async () => {
+    expect(await fairlead(['client', 'list'])).toMatchObject({ status: 0, out: '' });
+    await create('b', '--all-clusters');
+    await create('a', '--cluster', 'demo', '--force');
+    api.script.pageSize = 1;
+    expect((await fairlead(['client', 'list', '-o', 'name'])).out).toBe('a\nb\n');
+    api.script.pageSize = 100;
+    const listed = await fairlead(['client', 'list']);
+    expect(listed.out).toMatch(/^NAME +CLUSTERS +CERTIFIED UNTIL +AGE\na +demo +\S+ +\ds\nb +all clusters +/);
+    expect(JSON.parse((await fairlead(['client', 'list', '-o', 'json'])).out)).toMatchObject({
+      clients: [{ name: 'a', clusters: ['demo'] }, { clusters: null }],
+    });
+    expect(await fairlead(['client', 'delete', 'a'])).toMatchObject({ status: 2 });
+    expect(await fairlead(['client', 'delete', 'a', '--yes'])).toMatchObject({ out: 'client a deleted\n' });
+    expect((await fairlead(['client', 'delete', 'a', '--yes'])).err).toContain('fairlead client list');
+  });
+});
+
 describe('wrong usage', () => {
   it.each([
     [['clutser', 'list'], 'fairlead --help'],
@@ -352,6 +444,7 @@ describe('completion', () => {
     };
     expect(await complete('fairlead', 'clu')).toBe('cluster');
     expect(await complete('fairlead', 'cluster', '')).toBe('create list show delete import');
+    expect(await complete('fairlead', 'client', '')).toBe('create list delete');
     expect(await complete('fairlead', 'cluster', 'create', 'x', '--l')).toBe('--label --links');
     expect(await complete('fairlead', 'completion', '')).toBe('bash zsh fish');
   });

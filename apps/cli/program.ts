@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { addClientCommands } from './commands/client.js';
 import { addClusterCommands } from './commands/cluster.js';
 import { addCompletionCommand } from './commands/completion.js';
 import { addKubeCommands } from './commands/kubeconfig.js';
@@ -44,6 +45,7 @@ function buildProgram(io: Io): Command {
     .showSuggestionAfterError();
   addSessionCommands(program, io);
   addClusterCommands(program, io);
+  addClientCommands(program, io);
   addKubeCommands(program, io);
   addCompletionCommand(program, io);
   program

@@ -14,7 +14,11 @@ const CREATE_HELP = `
 Examples:
   fairlead cluster create demo
   fairlead cluster create shop-eu --label zone=eu --label stage=prod
-  fairlead cluster create edge-7 --links 1     # a small site: one link instead of two`;
+  fairlead cluster create edge-7 --links 1     # a small site: one link instead of two
+  fairlead cluster create shop --allow-target 10.0.0.0/8:10250 --allow-target '*.shop.svc:443'
+
+A target is what clients of the CONNECT door may reach there, as an address block or a host name (* for a part of it)
+with a port, a range of ports or *. Without any, the agent opens nothing but the Kubernetes API.`;
 
 interface Printed {
   readonly output: Format;
@@ -32,6 +36,11 @@ export function addClusterCommands(program: Command, io: Io): void {
     .description('Register a cluster. Nothing happens in the cluster until its import manifest is applied.')
     .addOption(new Option('--label <key=value>', 'a label; may be repeated').argParser(addLabel).default({}, 'none'))
     .option('--links <n>', 'gateway replicas its agent keeps a link to, 1 to 4; 2 unless given', wholeNumber)
+    .addOption(
+      new Option('--allow-target <rule>', 'what its agent may open for raw TCP, as HOST:PORT; may be repeated')
+        .argParser((rule: string, rules: readonly string[]) => [...rules, rule])
+        .default([], 'none'),
+    )
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', CREATE_HELP)
     .action((name: string, options: CreateOptions) => create(io, name, options));
@@ -62,10 +71,18 @@ export function addClusterCommands(program: Command, io: Io): void {
 interface CreateOptions extends Printed {
   readonly label: Readonly<Record<string, string>>;
   readonly links?: number;
+  readonly allowTarget: readonly string[];
 }
 
-async function create(io: Io, name: string, { label: labels, links, output }: CreateOptions): Promise<void> {
-  const body = { name, labels, ...(links === undefined ? {} : { links }) };
+async function create(io: Io, name: string, options: CreateOptions): Promise<void> {
+  const { label: labels, links, allowTarget: targets, output } = options;
+  // What was not asked for is not sent: an older server knows nothing of it.
+  const body = {
+    name,
+    labels,
+    ...(links === undefined ? {} : { links }),
+    ...(targets.length === 0 ? {} : { targets }),
+  };
   const cluster = await withApi(io, (api) => api.ask(Cluster, '/v1/clusters', { method: 'POST', body }));
   if (output === 'json') return printJson(io, cluster);
   printLines(io, `cluster ${cluster.name} created`);
@@ -117,6 +134,7 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
       ['replicas', presence.replicas.join(', ')],
       ['links', String(cluster.links)],
       ['labels', labelsText(cluster.labels)],
+      ['targets', cluster.targets.join(', ')],
       ['created', cluster.createdAt],
       ['enrolled', cluster.enrolledAt ?? ''],
     ],

@@ -28,12 +28,19 @@ interface Node {
   readonly summary: string;
   readonly commands: readonly string[];
   readonly options: readonly string[];
-  /** Its argument is a cluster that exists. */
-  readonly takesCluster: boolean;
+  /** The command that lists what its argument may be. */
+  readonly lister: string | undefined;
   readonly choices: readonly string[];
 }
 
-const EXISTING_CLUSTER = new Set(['cluster show', 'cluster delete', 'cluster import', 'kubeconfig']);
+const CLUSTERS = 'fairlead cluster list -o name';
+const LISTERS: Readonly<Record<string, string>> = {
+  'cluster show': CLUSTERS,
+  'cluster delete': CLUSTERS,
+  'cluster import': CLUSTERS,
+  kubeconfig: CLUSTERS,
+  'client delete': 'fairlead client list -o name',
+};
 
 function describe(command: Command, path: string): Node[] {
   const children = command.commands.map((child) => ({ child, childPath: `${path} ${child.name()}`.trim() }));
@@ -42,7 +49,7 @@ function describe(command: Command, path: string): Node[] {
     summary: command.summary() || command.description(),
     commands: children.map(({ child }) => child.name()),
     options: [...command.options.flatMap((option) => option.long ?? []), '--help'],
-    takesCluster: EXISTING_CLUSTER.has(path),
+    lister: LISTERS[path],
     choices: command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
   };
   return [node, ...children.flatMap(({ child, childPath }) => describe(child, childPath))];
@@ -51,8 +58,8 @@ function describe(command: Command, path: string): Node[] {
 function bashScript(nodes: readonly Node[], zsh: boolean): string {
   const cases = nodes.map((node) => {
     const words = [...node.commands, ...node.choices].join(' ');
-    const clusters = node.takesCluster ? ' $(fairlead cluster list -o name 2>/dev/null)' : '';
-    return `    '${node.path}') words="${words}${clusters}"; options="${node.options.join(' ')}" ;;`;
+    const existing = node.lister === undefined ? '' : ` $(${node.lister} 2>/dev/null)`;
+    return `    '${node.path}') words="${words}${existing}"; options="${node.options.join(' ')}" ;;`;
   });
   const known = nodes.map((node) => `'${node.path}'`).filter((path) => path !== "''");
   return `${zsh ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}_fairlead() {
@@ -78,7 +85,7 @@ function fishScript(nodes: readonly Node[]): string {
     return [
       ...children.map((child) => fishLine(when, `-a ${lastWord(child.path)} -d ${quote(child.summary)}`)),
       ...node.choices.map((choice) => fishLine(when, `-a ${choice}`)),
-      ...(node.takesCluster ? [fishLine(when, `-a '(fairlead cluster list -o name 2>/dev/null)'`)] : []),
+      ...(node.lister === undefined ? [] : [fishLine(when, `-a '(${node.lister} 2>/dev/null)'`)]),
       ...node.options.map((option) => fishLine(when, `-l ${option.slice(2)}`)),
     ];
   });

@@ -28,6 +28,7 @@ describe('what people see', () => {
       name: 'x',
       labels: {},
       links: 2,
+      targets: [],
       createdAt: '',
       enrolledAt,
       presence: { state, replicas: [], since: null },

@@ -10,6 +10,7 @@ export const Cluster = z.looseObject({
   name: z.string(),
   labels: z.record(z.string(), z.string()),
   links: z.number(),
+  targets: z.array(z.string()).default([]),
   createdAt: z.string(),
   enrolledAt: z.string().nullable(),
   presence: z.looseObject({ state: z.string(), replicas: z.array(z.string()), since: z.string().nullable() }),
@@ -25,3 +26,24 @@ export const ClusterAccess = z.looseObject({
   certificateAuthority: z.string().startsWith('-----BEGIN CERTIFICATE-----'),
 });
 export type ClusterAccess = z.infer<typeof ClusterAccess>;
+
+const pem = z.string().startsWith('-----BEGIN CERTIFICATE-----');
+
+export const Client = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  /** Null: all there are. */
+  clusters: z.array(z.string()).nullable(),
+  createdAt: z.string(),
+  notAfter: z.string().nullable(),
+});
+export type Client = z.infer<typeof Client>;
+export const ClientList = z.looseObject({ clients: z.array(Client), next: z.string().optional() });
+
+export const CertifiedClient = z.looseObject({
+  client: Client,
+  chain: z.array(pem).min(1),
+  doors: z.array(z.looseObject({ name: z.string(), url: z.url() })),
+  certificateAuthority: pem,
+});
+export type CertifiedClient = z.infer<typeof CertifiedClient>;

@@ -1,0 +1,140 @@
+import { Option, type Command } from 'commander';
+import { z } from 'zod';
+import { usage } from '../failure.js';
+import type { Io } from '../io.js';
+import { ageText } from '../output/cluster-view.js';
+import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { CertifiedClient, ClientList, type Client } from '../session/answers.js';
+import type { ApiClient } from '../session/api-client.js';
+import { confirm } from '../session/prompt.js';
+import { withApi } from './with-api.js';
+
+const CREATE_HELP = `
+The key is made here and goes nowhere. The folder then holds client.key, client.crt and ca.crt, all for you only.
+A certificate is valid for a day unless the installation says otherwise: the same command with --force gets the next one.
+
+Examples:
+  fairlead client create prometheus --cluster demo --cluster shop --out prometheus-client
+  fairlead client create apiserver --cluster edge-7 --out /etc/kubernetes/fairlead
+  fairlead client create prometheus --cluster demo --cluster shop --out prometheus-client --force   # renew`;
+
+interface Printed {
+  readonly output: Format;
+}
+
+/** client create, list, delete. */
+export function addClientCommands(program: Command, io: Io): void {
+  const client = program
+    .command('client')
+    .summary('let programs reach ports in clusters')
+    .description('Let programs reach ports in clusters through the CONNECT door, each with a certificate of its own.');
+  client
+    .command('create <name>')
+    .summary('register a client and make its key and certificate')
+    .description('Register a client of the CONNECT door, make its key, and have it certified.')
+    .addOption(
+      new Option('--cluster <name>', 'a cluster it may reach; may be repeated')
+        .argParser(addName)
+        .conflicts('allClusters'),
+    )
+    .option('--all-clusters', 'it may reach every cluster, those to come included')
+    .requiredOption('--out <folder>', 'where to write client.key, client.crt and ca.crt')
+    .option('--force', 'replace these files if they are there')
+    .addOption(outputOption('table', 'json'))
+    .addHelpText('after', CREATE_HELP)
+    .action((name: string, options: CreateOptions) => create(io, name, options));
+  client
+    .command('list')
+    .alias('ls')
+    .summary('list the clients')
+    .description('List the clients of the CONNECT door.')
+    .addOption(outputOption('table', 'json', 'name'))
+    .addHelpText('after', '\nExamples:\n  fairlead client list\n  fairlead client list -o json')
+    .action((options: Printed) => list(io, options));
+  client
+    .command('delete <name>')
+    .summary('delete a client')
+    .description('Delete a client: its certificates are worth nothing at once.')
+    .option('--yes', 'do not ask; needed where there is no terminal')
+    .addOption(outputOption('table', 'json'))
+    .addHelpText('after', '\nExamples:\n  fairlead client delete prometheus\n  fairlead client delete prometheus --yes')
+    .action((name: string, options: Printed & { yes?: true }) => remove(io, name, options));
+}
+
+interface CreateOptions extends Printed {
+  readonly cluster?: readonly string[];
+  readonly allClusters?: true;
+  readonly out: string;
+  readonly force?: true;
+}
+
+async function create(io: Io, name: string, options: CreateOptions): Promise<void> {
+  const { cluster: clusters = null, allClusters, out, force, output } = options;
+  if (clusters === null && !allClusters) {
+    throw usage('it is not said which clusters the client may reach', 'add --cluster NAME, or --all-clusters');
+  }
+  // Loaded only here: see `connect`.
+  const [{ clientFiles, refuseExisting, writeClientFiles }, { usageExamples }, { createCsr, generatePrivateKey }] =
+    await Promise.all([
+      import('../client/client-files.js'),
+      import('../client/usage-examples.js'),
+      import('@fairlead/pki'),
+    ]);
+  if (!force) await refuseExisting(clientFiles(out));
+  const key = await generatePrivateKey();
+  const csr = Buffer.from(await createCsr(key)).toString('base64');
+  const body = { name, clusters, csr };
+  const made = await withApi(io, (api) => api.ask(CertifiedClient, '/v1/clients', { method: 'POST', body }));
+  const { client, chain, doors, certificateAuthority: authority } = made;
+  const certificate = chain.map((pem) => `${pem.trimEnd()}\n`).join('');
+  const files = await writeClientFiles(out, { key, certificate, authority });
+  if (output === 'json') return printJson(io, { client, doors, files });
+  printLines(io, `client ${client.name} certified until ${client.notAfter ?? 'an unknown time'}, for ${reach(client)}`);
+  printLines(io, `files: ${Object.values(files).join(', ')}`, '', ...usageExamples(made, files));
+}
+
+async function list(io: Io, { output }: Printed): Promise<void> {
+  const clients = await withApi(io, everyClient);
+  if (output === 'json') return printJson(io, { clients });
+  if (output === 'name') return printLines(io, ...clients.map(({ name }) => name));
+  if (clients.length === 0) {
+    return printHint(io, 'no clients yet', 'next: fairlead client create NAME --cluster CLUSTER --out FOLDER');
+  }
+  printTable(
+    io,
+    ['NAME', 'CLUSTERS', 'CERTIFIED UNTIL', 'AGE'],
+    clients.map((client) => [client.name, reach(client), client.notAfter ?? '', ageText(client.createdAt, io.now())]),
+  );
+}
+
+/** All pages. A server that turns in circles is left. */
+async function everyClient(api: ApiClient): Promise<Client[]> {
+  const clients: Client[] = [];
+  const asked = new Set<string>();
+  for (let path = '/v1/clients'; !asked.has(path);) {
+    asked.add(path);
+    const { clients: page, next } = await api.ask(ClientList, path);
+    clients.push(...page);
+    if (next !== undefined) path = `/v1/clients?after=${encodeURIComponent(next)}`;
+  }
+  return clients;
+}
+
+async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: true }): Promise<void> {
+  if (!yes && !io.stdin.isTTY) throw usage('there is no terminal to ask on', 'add --yes if you are sure');
+  if (!yes && !(await confirm(io, `Delete the client ${name}? Its certificates are worth nothing from then on.`))) {
+    return printLines(io, 'nothing deleted');
+  }
+  await withApi(io, (api) => api.ask(z.null(), `/v1/clients/${encodeURIComponent(name)}`, { method: 'DELETE' }));
+  if (output === 'json') return printJson(io, { name, deleted: true });
+  printLines(io, `client ${name} deleted`);
+}
+
+function reach({ clusters }: Client): string {
+  if (clusters === null) return 'all clusters';
+  return clusters.length === 0 ? 'no cluster' : clusters.join(', ');
+}
+
+function addName(name: string, names: readonly string[] | undefined): readonly string[] {
+  return [...(names ?? []), name];
+}
