@@ -17,6 +17,8 @@ export interface StackOptions {
   readonly demo?: boolean;
   /** Replicas that the demo's agent keeps a link to. Default 1, so that one of two gateways does not hold it. */
   readonly links?: number;
+  /** What the demo's agent may open for raw TCP, as rules; they are set when the demo cluster is first made. Default none. */
+  readonly demoTargets?: readonly string[];
   /** How long a gateway that went silent still counts. Default 15. */
   readonly leaseSeconds?: number;
   /** Names of the replicas. Default `gateway-a`, `gateway-b`. */
@@ -39,6 +41,7 @@ export interface StackOptions {
 export interface GatewayAddresses {
   readonly name: string;
   readonly doorUrl: string;
+  readonly connectUrl: string;
   readonly linkAddress: string;
   readonly relayAddress: string;
   readonly healthUrl: string;
@@ -65,6 +68,8 @@ export interface AgentOptions {
   readonly clusterName: string;
   /** Default 1. */
   readonly links?: number;
+  /** What it may open for raw TCP, if the cluster is created. Default none. */
+  readonly targets?: readonly string[];
   /** The cluster that the agent is in: its import manifest is applied there. One agent a cluster; only the demo has a default. */
   readonly kube?: KubeInfo;
   /** On top of what the import manifest says. */

@@ -47,6 +47,7 @@ function withDefaults(options: StackOptions): Resolved {
     log: options.log ?? (() => undefined),
     demo: options.demo ?? true,
     links: options.links ?? 1,
+    demoTargets: options.demoTargets ?? [],
     leaseSeconds: options.leaseSeconds ?? 15,
     gateways: options.gateways ?? DEFAULT_GATEWAYS,
     restart: options.restart ?? true,
@@ -131,9 +132,9 @@ async function startDemo(
   if ('unavailable' in kubectl) return kubectl;
   options.log({ kind: 'progress', text: 'joining the demo cluster and starting its agent' });
   const kubeInfo = kubernetes.info;
-  const { links } = options;
+  const { links, demoTargets: targets } = options;
   const demo: Demo = { clusterName: 'demo', kubeInfo, adminKubeconfigPath: kubeInfo.adminKubeconfigPath };
-  await agents.start({ clusterName: demo.clusterName, links, kube: kubeInfo }, ports.agentHealth);
+  await agents.start({ clusterName: demo.clusterName, links, targets, kube: kubeInfo }, ports.agentHealth);
   await access.admin.writeKubeconfig(demo.clusterName, access.kubeconfigPath);
   return demo;
 }
@@ -188,6 +189,7 @@ function gatewayAddresses(name: string, ports: PortPlan['gateways'][number]): Ga
   return {
     name,
     doorUrl: `https://${at(ports.door)}`,
+    connectUrl: `https://${at(ports.connect)}`,
     linkAddress: at(ports.link),
     relayAddress: at(ports.relay),
     healthUrl: `http://${at(ports.health)}`,

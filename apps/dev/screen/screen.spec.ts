@@ -94,6 +94,7 @@ describe('readyScreen', () => {
     gateways: ['gateway-a', 'gateway-b'].map((name) => ({
       name,
       doorUrl: '',
+      connectUrl: '',
       linkAddress: '',
       relayAddress: '',
       healthUrl: '',

@@ -45,20 +45,22 @@ export function keysEnvironment(plane: ControlPlane): Environment {
 }
 
 export function apiEnvironment(plane: ControlPlane): Environment {
-  const doors = plane.gateways.map(
-    (name, index) => `${name}=https://${reached(plane, gatewayPorts(plane, index).door)}`,
-  );
+  const doors = (kind: 'door' | 'connect'): string =>
+    plane.gateways
+      .map((name, index) => `${name}=https://${reached(plane, gatewayPorts(plane, index)[kind])}`)
+      .join(',');
   return {
     ...serviceEnvironment(plane, 'api', plane.ports.apiHealth),
     FAIRLEAD_API_LISTEN: listen(plane, plane.ports.api),
     FAIRLEAD_PUBLIC_URL: `https://${reached(plane, plane.ports.api)}`,
     FAIRLEAD_SERVING_NAMES: servingNames(plane),
-    FAIRLEAD_DOORS: doors.join(','),
+    FAIRLEAD_DOORS: doors('door'),
+    FAIRLEAD_CONNECT_DOORS: doors('connect'),
   };
 }
 
 export function gatewayEnvironment(plane: ControlPlane, index: number): Environment {
-  const { door, link, relay, health } = gatewayPorts(plane, index);
+  const { door, link, relay, health, connect } = gatewayPorts(plane, index);
   return {
     ...serviceEnvironment(plane, plane.gateways[index] ?? '', health),
     FAIRLEAD_LINK_LISTEN: listen(plane, link),
@@ -66,6 +68,7 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
     FAIRLEAD_RELAY_LISTEN: at(relay),
     FAIRLEAD_RELAY_ADDRESS: at(relay),
     FAIRLEAD_DOOR_LISTEN: listen(plane, door),
+    FAIRLEAD_CONNECT_LISTEN: listen(plane, connect),
     FAIRLEAD_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_ZONE: 'dev',
     FAIRLEAD_LEASE_SECONDS: String(plane.leaseSeconds),

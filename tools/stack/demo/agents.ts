@@ -33,9 +33,9 @@ export class Agents implements Disposable {
   /** Joins the cluster that `kube` is and runs its agent. Resolves when the agent is ready. */
   async start(wanted: AgentOptions & { readonly kube: KubeInfo }, healthPort?: number): Promise<StackProcess> {
     const { state, group, admin, kubectl, endpoints, log } = this.#options;
-    const { clusterName, links = 1, kube } = wanted;
+    const { clusterName, links = 1, targets = [], kube } = wanted;
     if ('unavailable' in kubectl) throw new StackError(`there is no kubectl: ${kubectl.unavailable}`);
-    await joinCluster({ clusterName, links, kube, admin, endpoints, kubectlPath: kubectl.path });
+    await joinCluster({ clusterName, links, targets, kube, admin, endpoints, kubectlPath: kubectl.path });
     const name = `agent-${clusterName}`;
     // Passed through by the agent's user; what is inside belongs to it.
     for (const folder of ['agents', `agents/${clusterName}`])

@@ -8,6 +8,7 @@ import { IDENTITY_SECRET, NAMESPACE, readAgentPod, readAgentSecret } from './pod
 export interface JoinOptions {
   readonly clusterName: string;
   readonly links: number;
+  readonly targets: readonly string[];
   readonly kube: KubeInfo;
   readonly admin: Administrator;
   readonly kubectlPath: string;
@@ -20,8 +21,8 @@ export interface JoinOptions {
  * restart enrols nobody again.
  */
 export async function joinCluster(options: JoinOptions): Promise<void> {
-  const { clusterName, links, kube, admin } = options;
-  const { created } = await admin.ensureCluster(clusterName, links);
+  const { clusterName, links, targets, kube, admin } = options;
+  const { created } = await admin.ensureCluster(clusterName, { links, targets });
   const identity = await readAgentSecret(kube.adminKubeconfigPath, IDENTITY_SECRET);
   const enrolled = identity !== null && identity.size > 0;
   if (enrolled && !created && (await knowsTheWay(options))) return;

@@ -10,6 +10,7 @@ export interface GatewayPorts {
   readonly link: number;
   readonly relay: number;
   readonly health: number;
+  readonly connect: number;
 }
 
 /** Every port that a stack listens on, all on 127.0.0.1. */
@@ -53,7 +54,7 @@ export async function planPorts(basePort: number, gateways: number, keptIn: stri
     gateways: Array.from({ length: gateways }, (_, index) => {
       // 443, 543, then 843 and on: 643 is the demo cluster's.
       const door = above((index < 2 ? 443 : 643) + 100 * index);
-      return { door, link: door + 1, relay: door + 2, health: door + 3 };
+      return { door, link: door + 1, relay: door + 2, health: door + 3, connect: door + 4 };
     }),
   };
 }
@@ -61,9 +62,9 @@ export async function planPorts(basePort: number, gateways: number, keptIn: stri
 async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
   if (existsSync(keptIn)) {
     const plan = JSON.parse(readFileSync(keptIn, 'utf8')) as PortPlan;
-    if (plan.gateways.length === gateways) return plan;
+    if (plan.gateways.length === gateways) return withConnectPorts(plan, keptIn);
   }
-  const ports = await Promise.all(Array.from({ length: 9 + 4 * gateways }, () => freePort()));
+  const ports = await Promise.all(Array.from({ length: 9 + 5 * gateways }, () => freePort()));
   const take = (): number => ports.pop() as number;
   const plan: PortPlan = {
     api: take(),
@@ -75,10 +76,32 @@ async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
     postgres: take(),
     kube: take(),
     etcd: take(),
-    gateways: Array.from({ length: gateways }, () => ({ door: take(), link: take(), relay: take(), health: take() })),
+    gateways: Array.from({ length: gateways }, () => ({
+      door: take(),
+      link: take(),
+      relay: take(),
+      health: take(),
+      connect: take(),
+    })),
   };
-  writeFileSync(keptIn, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
+  keep(plan, keptIn);
   return plan;
+}
+
+/** A plan that an older version kept has no ports for the CONNECT doors. */
+async function withConnectPorts(plan: PortPlan, keptIn: string): Promise<PortPlan> {
+  const kept: readonly (Omit<GatewayPorts, 'connect'> & { readonly connect?: number })[] = plan.gateways;
+  if (kept.every(({ connect }) => connect !== undefined)) return plan;
+  const gateways = await Promise.all(
+    kept.map(async (each) => ({ ...each, connect: each.connect ?? (await freePort()) })),
+  );
+  const complete = { ...plan, gateways };
+  keep(complete, keptIn);
+  return complete;
+}
+
+function keep(plan: PortPlan, keptIn: string): void {
+  writeFileSync(keptIn, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
 }
 
 /** Each port with who needs it, in words; without those that the environment names a running server for. */
@@ -95,11 +118,12 @@ export function portUses(ports: PortPlan, gateways: readonly string[], demo: boo
     ...(demo && !env['FAIRLEAD_TESTBED_KUBECONFIG']
       ? [[ports.kube, "the demo cluster's API server"] as const, [ports.etcd, "the demo cluster's etcd"] as const]
       : []),
-    ...ports.gateways.flatMap(({ door, link, relay, health }, index) => [
+    ...ports.gateways.flatMap(({ door, link, relay, health, connect }, index) => [
       [door, `${gateways[index]} (for kubectl)`] as const,
       [link, `${gateways[index]} (for agents)`] as const,
       [relay, `${gateways[index]} (for other replicas)`] as const,
       [health, `${gateways[index]}'s health check`] as const,
+      [connect, `${gateways[index]} (for CONNECT)`] as const,
     ]),
   ];
 }

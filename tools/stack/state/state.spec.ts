@@ -51,7 +51,7 @@ describe('planPorts', () => {
   it('counts from the base, without giving a port twice', async () => {
     const plan = await planPorts(7_000, 3, '/nowhere');
     expect(plan).toMatchObject({ api: 7_070, nats: 7_422, postgres: 7_432, kube: 7_643, etcd: 7_479 });
-    expect(plan.gateways[1]).toEqual({ door: 7_543, link: 7_544, relay: 7_545, health: 7_546 });
+    expect(plan.gateways[1]).toEqual({ door: 7_543, link: 7_544, relay: 7_545, health: 7_546, connect: 7_547 });
     const all = portUses(plan, ['a', 'b', 'c'], true).map(([port]) => port);
     expect(new Set(all).size).toBe(all.length);
   });
@@ -62,6 +62,17 @@ describe('planPorts', () => {
     expect(await planPorts(0, 2, scratch.file('ports.json'))).toEqual(plan);
     expect(existsSync(scratch.file('ports.json'))).toBe(true);
     expect(JSON.parse(readFileSync(scratch.file('ports.json'), 'utf8'))).toEqual(plan);
+  });
+
+  it('adds what a plan of an older version lacks, and keeps it', async () => {
+    await using scratch = await scratchDir();
+    const file = scratch.file('ports.json');
+    const plan = await planPorts(0, 2, file);
+    const gateways = plan.gateways.map(({ connect: _connect, ...older }) => older);
+    writeFileSync(file, JSON.stringify({ ...plan, gateways }));
+    const again = await planPorts(0, 2, file);
+    expect(again.gateways).toEqual(gateways.map((older) => ({ ...older, connect: expect.any(Number) as number })));
+    expect(await planPorts(0, 2, file)).toEqual(again);
   });
 
   it('refuses a base that leaves no room', async () => {
