@@ -33,6 +33,11 @@ describe('loadConfig', () => {
     expect(() => loadConfig(schema, { PORT: '', PEER: 'a:1' })).toThrow('PORT: is not set');
   });
 
+  it('can print whatever a schema makes of a variable', () => {
+    const config = { RULES: [{ first: 2n ** 64n, ports: { from: 1, to: 2 } }], NONE: undefined };
+    expect(printable(config)).toEqual({ RULES: [{ first: '18446744073709551616', ports: { from: 1, to: 2 } }] });
+  });
+
   it('never prints a secret', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'key');
     writeFileSync(file, 'hunter2\n');

@@ -74,5 +74,7 @@ export function loadConfig<Schema extends z.ZodObject>(
 
 /** The configuration as it may be logged. */
 export function printable(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return JSON.parse(JSON.stringify(config)) as Record<string, unknown>;
+  // JSON has no bigint, such as an address block is kept in.
+  const plain = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
+  return JSON.parse(JSON.stringify(config, plain)) as Record<string, unknown>;
 }
