@@ -1,5 +1,19 @@
 import { Secret, commaList, hostPort, loadConfig } from '@fairlead/config';
+import { messageOf } from '@fairlead/errors';
+import { parseTargetRule } from '@fairlead/tunnel/core';
 import { z } from 'zod';
+
+/** Every rule that cannot be read is named. */
+const targetRules = commaList.transform((rules, context) =>
+  rules.map((rule) => {
+    try {
+      return parseTargetRule(rule);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: messageOf(error) });
+      return z.NEVER;
+    }
+  }),
+);
 
 const Environment = z.object({
   FAIRLEAD_ENDPOINTS: commaList.pipe(z.array(hostPort).min(1)),
@@ -22,6 +36,8 @@ const Environment = z.object({
     .transform((url) => new Secret(url))
     .optional(),
   NO_PROXY: commaList.default([]),
+  /** What raw TCP targets it opens; none, nothing. */
+  FAIRLEAD_ALLOW_TARGETS: targetRules.default([]),
   FAIRLEAD_HEALTH_LISTEN: hostPort,
   FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });

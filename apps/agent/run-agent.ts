@@ -17,10 +17,11 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
   const caPem = await serviceAccount('ca.crt');
   const token = async (): Promise<string> => (await serviceAccount('token')).trim();
   let agent: Agent | null = null;
+  const registry = new Registry();
   const starting: Check[] = [{ name: 'started', ok: false }];
   await using _health = await startHealthServer({
     ...splitHostPort(config.FAIRLEAD_HEALTH_LISTEN),
-    registry: new Registry(),
+    registry,
     readiness: () => agent?.readiness() ?? starting,
   });
   agent = runAgent(
@@ -32,6 +33,8 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       store: identityStore(storeFor(config, { host, port })),
       token: () => readToken(config.FAIRLEAD_BOOTSTRAP_TOKEN_FILE),
       kubeApi: { host, port, caPem, token },
+      tcp: { rules: config.FAIRLEAD_ALLOW_TARGETS },
+      registry,
       facts: await agentFacts({ host, port, caPem, token, logger }),
       logger,
     },

@@ -15,6 +15,8 @@ const Environment = z.object({
   FAIRLEAD_RELAY_ADDRESS: hostPort.optional(),
   /** kubectl dials this. */
   FAIRLEAD_DOOR_LISTEN: hostPort,
+  /** Programs with a client certificate dial this; absent: no such door. */
+  FAIRLEAD_CONNECT_LISTEN: hostPort.optional(),
   FAIRLEAD_SERVING_NAMES: commaList,
   FAIRLEAD_LINK_ENDPOINTS: commaList,
   FAIRLEAD_ZONE: z.string().max(63).default(''),

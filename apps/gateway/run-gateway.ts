@@ -35,6 +35,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       linkListen: config.FAIRLEAD_LINK_LISTEN,
       relayListen: config.FAIRLEAD_RELAY_LISTEN,
       doorListen: config.FAIRLEAD_DOOR_LISTEN,
+      connectListen: config.FAIRLEAD_CONNECT_LISTEN,
       ...(config.FAIRLEAD_RELAY_ADDRESS ? { relayAddress: config.FAIRLEAD_RELAY_ADDRESS } : {}),
       servingNames: config.FAIRLEAD_SERVING_NAMES,
       linkEndpoints: config.FAIRLEAD_LINK_ENDPOINTS,
@@ -43,8 +44,14 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
     },
     signal,
   );
-  const { instance, link, relay, door } = gateway;
-  logger.info('gateway.ready', { instance, link: link.address, relay: relay.address, door: door.address });
+  const { instance, link, relay, door, connect } = gateway;
+  logger.info('gateway.ready', {
+    instance,
+    link: link.address,
+    relay: relay.address,
+    door: door.address,
+    connect: connect?.address ?? null,
+  });
   await untilAborted(signal);
   logger.info('gateway.draining');
   await gateway.stop();

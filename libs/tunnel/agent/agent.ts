@@ -1,11 +1,13 @@
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
-import type { Check, Logger } from '@fairlead/observability';
+import { Registry, type Check, type Logger } from '@fairlead/observability';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
 import { enrol, type AgentFacts } from './enrol.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import { KubeApiProxy, type KubeApiTarget } from './kube-api-proxy.js';
 import { LinkSupervisor } from './supervisor.js';
+import { createAgentMetrics } from './agent-metrics.js';
+import { TcpTargets, type TcpTargetOptions } from './tcp-targets.js';
 
 export interface AgentOptions {
   readonly endpoints: readonly Endpoint[];
@@ -16,6 +18,10 @@ export interface AgentOptions {
   /** The bootstrap token, or null if none was given. Read only while there is no identity. */
   token(): Promise<string | null>;
   readonly kubeApi: KubeApiTarget;
+  /** What it opens for raw TCP; absent: nothing. */
+  readonly tcp?: TcpTargetOptions;
+  /** Where its metrics go; absent: nowhere. */
+  readonly registry?: Registry;
   readonly facts: AgentFacts;
   readonly logger: Logger;
 }
@@ -43,12 +49,17 @@ const PERMANENT_RETRY_MS = 120_000;
 /** Enrols if need be, then keeps its links. */
 export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const kubeApi = new KubeApiProxy(options.kubeApi, options.logger);
+  const tcp = {
+    targets: new TcpTargets(options.tcp ?? { rules: [] }),
+    metrics: createAgentMetrics(options.registry ?? new Registry()),
+    logger: options.logger,
+  };
   let supervisor: LinkSupervisor | null = null;
   let waitingFor = 'the stored identity';
   const live = async (): Promise<void> => {
     const identity = await obtainIdentity(options, signal, (what) => (waitingFor = what));
     if (!identity) return;
-    supervisor = new LinkSupervisor({ ...options, kubeApi, identity });
+    supervisor = new LinkSupervisor({ ...options, kubeApi, tcp, identity });
     await supervisor.run(signal);
   };
   return {

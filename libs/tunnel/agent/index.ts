@@ -1,5 +1,6 @@
 export { runAgent, type Agent, type AgentOptions } from './agent.js';
 export { identityStore, type AgentIdentity, type IdentityStore, type TextStore } from './agent-identity.js';
 export { parseEndpoint, type Endpoint, type ProxySettings } from './forward-proxy.js';
+export type { Resolve, TcpTargetOptions } from './tcp-targets.js';
 export type { KubeApiTarget } from './kube-api-proxy.js';
 export type { AgentFacts } from './enrol.js';

@@ -7,6 +7,7 @@ import { renew, type AgentFacts } from './enrol.js';
 import { connectToGateway, type GatewayConnection } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import type { KubeApiProxy } from './kube-api-proxy.js';
+import type { TcpTunnelOptions } from './tcp-tunnel.js';
 import { Link } from './link.js';
 
 export interface SupervisorOptions {
@@ -18,6 +19,7 @@ export interface SupervisorOptions {
   readonly links: number;
   readonly facts: AgentFacts;
   readonly kubeApi: KubeApiProxy;
+  readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
   readonly clock?: Clock;
 }
@@ -185,9 +187,9 @@ export class LinkSupervisor {
 
   #establish(connection: GatewayConnection, slot: number, onDrain: () => void): Promise<Link> {
     const { clusterId, generation } = this.#identity;
-    const { facts, kubeApi, logger } = this.#options;
+    const { facts, kubeApi, tcp, logger } = this.#options;
     return Link.establish(
-      { connection, agentInstance: this.#agentInstance, slot, facts, kubeApi, logger, clusterId, generation },
+      { connection, agentInstance: this.#agentInstance, slot, facts, kubeApi, tcp, logger, clusterId, generation },
       onDrain,
     );
   }

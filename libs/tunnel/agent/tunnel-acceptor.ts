@@ -5,11 +5,13 @@ import type { Open } from '@fairlead/proto';
 import { assertAcceptable, type TunnelIdentity } from '../core/index.js';
 import { TunnelConnection } from '../link/index.js';
 import type { KubeApiProxy } from './kube-api-proxy.js';
+import { serveTcp, type TcpTunnelOptions } from './tcp-tunnel.js';
 
 export interface AcceptorOptions {
   readonly clusterId: string;
   readonly generation: number;
   readonly kubeApi: KubeApiProxy;
+  readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
 }
 
@@ -59,7 +61,8 @@ function assertOurs(open: Open, { clusterId, generation }: AcceptorOptions): voi
   }
 }
 
-function serve(connection: TunnelConnection, { target }: Open, { kubeApi }: AcceptorOptions): void {
+function serve(connection: TunnelConnection, open: Open, { kubeApi, tcp }: AcceptorOptions): void {
+  const { target } = open;
   switch (target.case) {
     case 'kubeApi': {
       const identity: TunnelIdentity = target.value;
@@ -69,7 +72,8 @@ function serve(connection: TunnelConnection, { target }: Open, { kubeApi }: Acce
       return;
     }
     case 'tcp':
-      throw new FairleadError('TARGET_REFUSED', 'this agent allows no raw TCP target');
+      void serveTcp(connection, open, target.value, tcp);
+      return;
     case undefined:
       throw new FairleadError('INVALID_ARGUMENT', 'the Open names no target this agent knows');
     default:

@@ -18,6 +18,8 @@ export const LIMITS = {
   waitingOpens: 256,
   /** How long an opener waits for a parked tunnel, and then for the answer to its Open. */
   openTimeoutMs: 10_000,
+  /** How long a target of raw TCP may take to be resolved and to answer; an opener waits for that, too. */
+  dialTimeoutMs: 10_000,
   /** After Reset or Refused, the stream must be gone by then, or it is cancelled. */
   lingerMs: 2_000,
 } as const;

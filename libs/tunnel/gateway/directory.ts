@@ -1,4 +1,4 @@
-import { AccessEntry, BUCKETS, ClusterEntry } from '@fairlead/contracts';
+import { AccessEntry, BUCKETS, ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { watchBucket, type KvSnapshot } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import { createHash } from 'node:crypto';
@@ -17,10 +17,12 @@ const MAX_STALENESS_MS = 3_600_000;
 export class Directory {
   readonly #clusters: KvSnapshot<ClusterEntry>;
   readonly #access: KvSnapshot<AccessEntry>;
+  readonly #clients: KvSnapshot<ClientEntry>;
   readonly #clusterIdByName = new Map<string, string>();
   readonly #clusterById = new Map<string, ClusterEntry>();
   readonly #accessByHash = new Map<string, AccessEntry>();
   readonly #hashByKey = new Map<string, string>();
+  readonly #clientById = new Map<string, ClientEntry>();
 
   constructor(nc: NatsConnection, logger: Logger) {
     this.#clusters = watchBucket(nc, BUCKETS.clusters, ClusterEntry, {
@@ -31,17 +33,25 @@ export class Directory {
       logger,
       onChange: (key, entry) => this.#setAccess(key, entry),
     });
+    this.#clients = watchBucket(nc, BUCKETS.clients, ClientEntry, {
+      logger,
+      onChange: (key, entry) => this.#setClient(key, entry),
+    });
   }
 
   /** Was everything loaded at least once? Before that, nothing can be decided. */
   get loaded(): boolean {
-    return this.#clusters.isLoaded && this.#access.isLoaded;
+    return this.#snapshots.every((snapshot) => snapshot.isLoaded);
   }
 
   /** When it last equalled the buckets, milliseconds since the epoch; null before it was loaded. */
   get syncedAtMs(): number | null {
-    const [a, b] = [this.#clusters.lastSyncedAtMs, this.#access.lastSyncedAtMs];
-    return a === null || b === null ? null : Math.min(a, b);
+    const times = this.#snapshots.map((snapshot) => snapshot.lastSyncedAtMs).filter((time) => time !== null);
+    return times.length < this.#snapshots.length ? null : Math.min(...times);
+  }
+
+  get #snapshots(): readonly KvSnapshot<unknown>[] {
+    return [this.#clusters, this.#access, this.#clients];
   }
 
   /** Is it young enough to admit new links on? An hour without NATS is the most. */
@@ -56,6 +66,18 @@ export class Directory {
 
   clusterById(id: string): ClusterEntry | undefined {
     return this.#clusterById.get(id);
+  }
+
+  clientById(id: string): ClientEntry | undefined {
+    return this.#clientById.get(id);
+  }
+
+  /** The clusters a client may reach, those that exist. */
+  *clustersOf({ tenantId, clusterIds }: ClientEntry): Generator<ClusterEntry> {
+    for (const id of clusterIds ?? this.#clusterById.keys()) {
+      const cluster = this.#clusterById.get(id);
+      if (cluster?.tenantId === tenantId) yield cluster;
+    }
   }
 
   /** Looked up by hash: comparing takes the same time whether or not the token is nearly right. */
@@ -75,6 +97,12 @@ export class Directory {
     } else {
       this.#clusterById.delete(id);
     }
+  }
+
+  #setClient(key: string, entry: ClientEntry | undefined): void {
+    const id = key.split('.')[1] ?? '';
+    if (entry) this.#clientById.set(id, entry);
+    else this.#clientById.delete(id);
   }
 
   #setAccess(key: string, entry: AccessEntry | undefined): void {

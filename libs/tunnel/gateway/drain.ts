@@ -1,4 +1,4 @@
-import type { Http2SecureServer } from 'node:http2';
+import type { Server } from 'node:net';
 import { systemClock } from '@fairlead/clock';
 import type { GatewayServers, GatewayState } from './gateway-state.js';
 import type { RoutePublisher } from './routing/route-publisher.js';
@@ -21,7 +21,8 @@ export async function drainAndStop(
   for (const session of sessions.all()) {
     session.say({ case: 'drain', value: { $typeName: 'fairlead.link.v1.Drain', deadlineMs: DRAIN_MS } });
   }
-  await Promise.all([closeServer(servers.door), idle(sessions)]);
+  const doors = [servers.door, ...(servers.connect ? [servers.connect] : [])];
+  await Promise.all([...doors.map((door) => closeServer(door)), idle(sessions)]);
   await publisher.withdraw();
   pool.close();
   relayClient.close();
@@ -36,7 +37,7 @@ async function idle(sessions: SessionRegistry): Promise<void> {
 }
 
 /** Stops listening; connections that outlive the drain are cut when the process ends. */
-function closeServer(server: Http2SecureServer): Promise<void> {
+function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, DRAIN_MS);
     server.close(() => {

@@ -38,6 +38,23 @@ export function createGatewayMetrics(registry: Registry) {
       labelNames: ['outcome'],
       registers,
     }),
+    connects: new Counter({
+      name: 'fairlead_gateway_connect_connections_total',
+      help: 'Connections at the CONNECT door, by outcome (ok, once the connection ended, or an error code).',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    connectOpen: new Gauge({
+      name: 'fairlead_gateway_connect_open_connections',
+      help: 'Connections through the CONNECT door that have their target now.',
+      registers,
+    }),
+    connectBytes: new Counter({
+      name: 'fairlead_gateway_connect_bytes_total',
+      help: 'Payload of connections through the CONNECT door that ended; up is towards the target.',
+      labelNames: ['direction'],
+      registers,
+    }),
     enrolments: new Counter({
       name: 'fairlead_gateway_enrolments_total',
       help: 'Enrolments carried to registration, by outcome.',

@@ -1,7 +1,9 @@
 import type { Http2SecureServer } from 'node:http2';
+import type { Server } from 'node:net';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger, Registry } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
+import type { ConnectLimits } from './connect/connection-limits.js';
 import type { Directory } from './directory.js';
 import type { GatewayCertificates } from './gateway-certificates.js';
 import type { GatewayEvents } from './gateway-events.js';
@@ -11,6 +13,7 @@ import type { RelayClient } from './relay/relay-client.js';
 import type { RouteTable } from './routing/route-table.js';
 import type { RouteWatcher } from './routing/route-watcher.js';
 import type { SessionRegistry } from './session-registry.js';
+import type { TunnelOpener } from './tunnel-opener.js';
 
 export interface GatewayOptions {
   /** Name of the NATS credential, and of the identity `/gateway/<name>`. */
@@ -24,6 +27,9 @@ export interface GatewayOptions {
   readonly linkListen: string;
   readonly relayListen: string;
   readonly doorListen: string;
+  /** Where the CONNECT door listens; absent: there is none. */
+  readonly connectListen?: string | undefined;
+  readonly connectLimits?: ConnectLimits | undefined;
   /** Where other replicas reach relayListen; its own address if absent. */
   readonly relayAddress?: string;
   /** DNS names and addresses in the door's certificate. */
@@ -43,13 +49,15 @@ export interface GatewayState {
   readonly table: RouteTable;
   readonly routes: RouteWatcher;
   readonly relayClient: RelayClient;
+  readonly opener: TunnelOpener;
   readonly pool: TunnelPool;
   readonly metrics: GatewayMetrics;
 }
 
-/** Its three ports. */
+/** Its ports. */
 export interface GatewayServers {
   readonly link: Http2SecureServer;
   readonly relay: Http2SecureServer;
   readonly door: Http2SecureServer;
+  readonly connect: Server | null;
 }

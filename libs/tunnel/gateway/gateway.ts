@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@fairlead/clock';
 import type { Check } from '@fairlead/observability';
+import { createConnectDoor } from './connect/door.js';
 import { Directory } from './directory.js';
 import { drainAndStop } from './drain.js';
 import { EnrolmentLimiter } from './enrolment-limiter.js';
@@ -25,6 +26,8 @@ export interface Gateway {
   readonly link: Listening;
   readonly relay: Listening;
   readonly door: Listening;
+  /** The CONNECT door, if there is one. */
+  readonly connect: Listening | null;
   readiness(): readonly Check[];
   /** Live sessions and what is known of other replicas, for people. */
   debugView(): unknown;
@@ -41,6 +44,8 @@ export async function startGateway(options: GatewayOptions, signal: AbortSignal)
   const relay = await listen(servers.relay, options.relayListen);
   const link = await listen(servers.link, options.linkListen);
   const door = await listen(servers.door, options.doorListen);
+  const connect =
+    servers.connect && options.connectListen ? await listen(servers.connect, options.connectListen) : null;
   const publisher = buildPublisher(options, state, options.relayAddress ?? relay.address);
   const publishing = new AbortController();
   void publisher.run(publishing.signal);
@@ -49,6 +54,7 @@ export async function startGateway(options: GatewayOptions, signal: AbortSignal)
     link,
     relay,
     door,
+    connect,
     readiness: () => readiness(options.nc, state, publishing.signal.aborted),
     debugView: () => debugView(options, state),
     stop: () => {
@@ -83,6 +89,7 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
     table,
     routes,
     relayClient,
+    opener,
     pool: new TunnelPool(opener),
     metrics,
   };
@@ -90,7 +97,7 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
 
 function buildServers(options: GatewayOptions, state: GatewayState): GatewayServers {
   const { credential, linkEndpoints, rpc, events, logger } = options;
-  const { certificates, directory, sessions, pool, metrics, instance } = state;
+  const { certificates, directory, sessions, opener, pool, metrics, instance } = state;
   const { identity, serving, trustDomain } = certificates;
   const link = createLinkServer({
     gatewayId: credential,
@@ -108,7 +115,12 @@ function buildServers(options: GatewayOptions, state: GatewayState): GatewayServ
   });
   const relay = createRelayServer({ identity, registry: sessions, events, metrics, logger });
   const door = createKubeApiDoor({ certificate: serving, directory, pool, events, metrics, logger });
-  return { link, relay, door };
+  const { connectListen, connectLimits: limits } = options;
+  const shared = { directory, events, metrics, logger };
+  const connect = connectListen
+    ? createConnectDoor({ ...shared, serving, identity, trustDomain, opener, limits })
+    : null;
+  return { link, relay, door, connect };
 }
 
 function buildPublisher(options: GatewayOptions, state: GatewayState, relayAddress: string): RoutePublisher {

@@ -74,7 +74,9 @@ export class TunnelOpener {
         const failure = toFairleadError(error);
         this.#options.metrics.tunnels.inc({ via: candidate.via, outcome: failure.code });
         signal.throwIfAborted();
-        if (!TRY_NEXT.has(failure.code)) throw failure;
+        if (!TRY_NEXT.has(failure.code) || (failure.code === 'DEADLINE_EXCEEDED' && !(failure instanceof NoAnswer))) {
+          throw failure;
+        }
         candidate.failed(failure.code);
         this.#options.logger.info('tunnel.probe.failed', {
           tunnelId,
@@ -114,8 +116,8 @@ export class TunnelOpener {
   async #try(candidate: Candidate, open: Open, signal: AbortSignal): Promise<TunnelConnection> {
     const deadline = new AbortController();
     const timer = setTimeout(
-      () => deadline.abort(new FairleadError('DEADLINE_EXCEEDED', `${candidate.name} did not answer in time`)),
-      LIMITS.openTimeoutMs,
+      () => deadline.abort(new NoAnswer('DEADLINE_EXCEEDED', `${candidate.name} did not answer in time`)),
+      LIMITS.openTimeoutMs + (open.target.case === 'tcp' ? LIMITS.dialTimeoutMs : 0),
     );
     const either = AbortSignal.any([signal, deadline.signal]);
     try {
@@ -127,6 +129,9 @@ export class TunnelOpener {
     }
   }
 }
+
+/** Ours, and not the agent's word about its target. */
+class NoAnswer extends FairleadError {}
 
 function ownCandidate(session: AgentSession): Candidate {
   return {

@@ -1,13 +1,14 @@
-import { X509Certificate, createHash, randomUUID } from 'node:crypto';
-import { BUCKETS, type AccessEntry, type ClusterEntry, type Issued, type Rpc } from '@fairlead/contracts';
-import { FairleadError } from '@fairlead/errors';
-import { putKv, type RpcClient } from '@fairlead/messaging';
+import { createHash, randomUUID } from 'node:crypto';
+import { BUCKETS, type AccessEntry, type ClientEntry, type ClusterEntry } from '@fairlead/contracts';
+import { deleteKv, putKv } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger, type Logger } from '@fairlead/observability';
-import { checkCsr, issueIdentity, issueServing, readPeerCertificate, sha256Hex } from '@fairlead/pki';
+import { sha256Hex } from '@fairlead/pki';
 import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
-import { startGateway, type Gateway, type Refusal } from '../gateway/index.js';
-import { identityStore, parseEndpoint, runAgent, type Agent, type TextStore } from '../agent/index.js';
+import { parseTargetRule } from '../core/index.js';
+import { startGateway, type ConnectLimits, type Gateway, type Refusal } from '../gateway/index.js';
+import { identityStore, parseEndpoint, runAgent, type Agent, type Resolve, type TextStore } from '../agent/index.js';
+import { signingRpc } from './signing-rpc.js';
 
 export interface Replica {
   readonly name: string;
@@ -22,11 +23,19 @@ export interface TestInstallation extends AsyncDisposable {
   readonly nats: SecuredNats;
   readonly cluster: ClusterEntry;
   readonly token: string;
-  startReplica(name: 'gateway-a' | 'gateway-b'): Promise<Replica>;
+  startReplica(name: 'gateway-a' | 'gateway-b', options?: ReplicaOptions): Promise<Replica>;
   /** An enrolled agent of the cluster, or of the given one, linked to the given replicas. */
   startAgent(options: StartAgentOptions): Promise<RunningAgent>;
   addCluster(name: string, generation?: number): Promise<ClusterEntry>;
   addToken(principal: { user: string; groups: string[] }): Promise<string>;
+  /** A client of the CONNECT door; null: every cluster of the tenant. */
+  addClient(clusters: readonly ClusterEntry[] | null): Promise<ClientEntry>;
+  removeClient(client: ClientEntry): Promise<void>;
+}
+
+export interface ReplicaOptions {
+  readonly connectLimits?: ConnectLimits;
+  readonly logger?: Logger;
 }
 
 export interface StartAgentOptions {
@@ -39,6 +48,10 @@ export interface StartAgentOptions {
   readonly endpoints?: readonly string[];
   readonly notAfter?: Date;
   readonly logger?: Logger;
+  /** Rules for raw TCP targets; default none. */
+  readonly allowTargets?: readonly string[];
+  readonly resolve?: Resolve;
+  readonly registry?: Registry;
   /** Do not wait for the links: the test is about their absence. */
   readonly expectRefusal?: boolean;
 }
@@ -72,6 +85,15 @@ export async function startInstallation(): Promise<TestInstallation> {
     await putKv(registrationNats, BUCKETS.access, `default.token.${entry.tokenId}`, entry);
     return token;
   };
+  const addClient = async (clusters: readonly ClusterEntry[] | null): Promise<ClientEntry> => {
+    const clientId = randomUUID();
+    const clusterIds = clusters?.map((cluster) => cluster.clusterId) ?? null;
+    const entry: ClientEntry = { tenantId: 'default', clientId, name: `client-${clientId.slice(0, 8)}`, clusterIds };
+    await putKv(registrationNats, BUCKETS.clients, `default.${clientId}`, entry);
+    return entry;
+  };
+  const removeClient = ({ clientId }: ClientEntry): Promise<void> =>
+    deleteKv(registrationNats, BUCKETS.clients, `default.${clientId}`);
   const cluster = await addCluster('demo');
   const token = await addToken({ user: 'admin', groups: ['fairlead:admins'] });
 
@@ -82,8 +104,10 @@ export async function startInstallation(): Promise<TestInstallation> {
     token,
     addCluster,
     addToken,
-    startReplica: async (name) => {
-      const replica = await startReplica(nats, authority, name);
+    addClient,
+    removeClient,
+    startReplica: async (name, options = {}) => {
+      const replica = await startReplica(nats, authority, name, options);
       stops.push(() => replica.stop());
       return replica;
     },
@@ -100,7 +124,12 @@ export async function startInstallation(): Promise<TestInstallation> {
   };
 }
 
-async function startReplica(nats: SecuredNats, authority: TestAuthority, name: string): Promise<Replica> {
+async function startReplica(
+  nats: SecuredNats,
+  authority: TestAuthority,
+  name: string,
+  options: ReplicaOptions,
+): Promise<Replica> {
   const nc = await nats.connect({ role: 'gateway', credential: name });
   const stopping = new AbortController();
   const registry = new Registry();
@@ -115,11 +144,13 @@ async function startReplica(nats: SecuredNats, authority: TestAuthority, name: s
         agentDisconnected: () => undefined,
         accessRefused: (refusal) => void refusals.push(refusal),
       },
-      logger: silentLogger,
+      logger: options.logger ?? silentLogger,
       registry,
       linkListen: '127.0.0.1:0',
       relayListen: '127.0.0.1:0',
       doorListen: '127.0.0.1:0',
+      connectListen: '127.0.0.1:0',
+      connectLimits: options.connectLimits,
       servingNames: ['127.0.0.1'],
       linkEndpoints: ['127.0.0.1:1'],
       zone: 'z1',
@@ -139,48 +170,6 @@ async function startReplica(nats: SecuredNats, authority: TestAuthority, name: s
     await gateway.stop();
   };
   return { name, gateway, registry, refusals, stop };
-}
-
-/** `keys`, as far as a replica needs it here; the real service is exercised by its own tests and by e2e. */
-function signingRpc(authority: TestAuthority, name: string): RpcClient {
-  const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
-  const sign = async (method: string, input: { csr: string; names?: string[] }): Promise<Issued> => {
-    const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
-    const { trustDomain, issuing, root } = authority;
-    const { certificatePem, serial } =
-      method === 'sign-gateway'
-        ? await issueIdentity(issuing, { csr, id: { kind: 'gateway', trustDomain, name }, ...validity })
-        : await issueServing(issuing, { csr, names: input.names ?? [], ...validity });
-    const chain = [certificatePem, issuing.certificatePem, root.certificatePem];
-    return { chain, roots: [...authority.roots], serial, notAfter: validity.notAfter.toISOString() };
-  };
-  return {
-    call: (rpc: Rpc, _tenant: string, input: unknown) => {
-      if (rpc.method.startsWith('sign-')) return sign(rpc.method, input as { csr: string }) as never;
-      if (rpc.method === 'renew-agent') return renewAgent(authority, input as RenewInput) as never;
-      return Promise.reject(new FairleadError('UNAVAILABLE', `${rpc.method} is not part of this test`));
-    },
-  };
-}
-
-interface RenewInput {
-  readonly csr: string;
-  readonly currentChain: readonly string[];
-}
-
-async function renewAgent({ issuing, root, roots }: TestAuthority, input: RenewInput): Promise<Issued> {
-  const { id, generation } = readPeerCertificate(new X509Certificate(input.currentChain[0] ?? '').raw);
-  const notAfter = new Date(Date.now() + 3_600_000);
-  const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
-  const issued = await issueIdentity(issuing, {
-    csr,
-    id,
-    generation,
-    notBefore: new Date(Date.now() - 60_000),
-    notAfter,
-  });
-  const chain = [issued.certificatePem, issuing.certificatePem, root.certificatePem];
-  return { chain, roots: [...roots], serial: issued.serial, notAfter: notAfter.toISOString() };
 }
 
 async function startAgent(
@@ -224,6 +213,11 @@ async function startAgent(
         caPem: authority.roots.join('\n'),
         token: () => Promise.resolve('the-service-account-token'),
       },
+      tcp: {
+        rules: (options.allowTargets ?? []).map(parseTargetRule),
+        ...(options.resolve ? { resolve: options.resolve } : {}),
+      },
+      ...(options.registry ? { registry: options.registry } : {}),
       facts: { agentVersion: 'test', kubernetesVersion: 'test', platform: 'test' },
       logger: options.logger ?? silentLogger,
     },

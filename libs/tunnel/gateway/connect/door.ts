@@ -1,0 +1,121 @@
+import { createServer, type Server } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { FairleadError } from '@fairlead/errors';
+import { refusal } from './answers.js';
+import type { ConnectContext, ConnectDoorOptions } from './connect-context.js';
+import { ConnectionLimiter, DEFAULT_CONNECT_LIMITS } from './connection-limits.js';
+import { answerAndClose, serveConnect } from './serve-connect.js';
+
+const MAX_HEADER_BYTES = 16 * 1024;
+const HEADERS_TIMEOUT_MS = 10_000;
+const CHECK_HEADERS_MS = 2_000;
+/** Connections over the limit that may be there at once to be told so; beyond them the port closes them unheard. */
+const REFUSAL_ROOM = 1_000;
+const TCP_KEEPALIVE_MS = 30_000;
+
+/**
+ * The door for programs: HTTP/1.1 CONNECT inside TLS 1.3, and only with a client certificate of ours. Strangers do not
+ * get past the handshake. A connection carries one CONNECT.
+ */
+export function createConnectDoor({ limits = DEFAULT_CONNECT_LIMITS, ...options }: ConnectDoorOptions): Server {
+  const server = createServer({
+    minVersion: 'TLSv1.3',
+    ALPNProtocols: ['http/1.1'],
+    requestCert: true,
+    rejectUnauthorized: true,
+    handshakeTimeout: HEADERS_TIMEOUT_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: HEADERS_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_HEADERS_MS,
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_KEEPALIVE_MS,
+    allowHalfOpen: true,
+  } as Parameters<typeof createServer>[0]);
+  server.maxConnections = limits.total + REFUSAL_ROOM;
+  server.maxHeadersCount = 0;
+  useCertificates(server, options);
+  const reset = rememberPlainSockets(server);
+  const context: ConnectContext = { ...options, limiter: new ConnectionLimiter(limits), reset };
+  server.on('connect', (request: IncomingMessage, socket: TLSSocket, early: Buffer) => {
+    void serveConnect(context, request, socket, early);
+  });
+  refuseOthers(server, context);
+  return server;
+}
+
+/** New connections get the newest of both; those that stand are not touched. */
+function useCertificates(server: Server, { serving, identity }: ConnectDoorOptions): void {
+  const apply = (): void => {
+    if (!serving.current || !identity.current) return;
+    const { keyPem, chainPem } = serving.current;
+    const ca = [...identity.current.rootsPem];
+    server.setSecureContext({ key: keyPem, cert: chainPem.join('\n'), ca, minVersion: 'TLSv1.3' });
+  };
+  serving.onChange(apply);
+  identity.onChange(apply);
+}
+
+/** TLS has no way to send a TCP reset, and a bare end of the connection is an ordinary end to most clients. */
+function rememberPlainSockets(server: Server): (socket: TLSSocket) => void {
+  const plain = new Map<string, Socket>();
+  const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+  server.on('connection', (socket: Socket) => {
+    const key = keyOf(socket);
+    plain.set(key, socket);
+    socket.once('close', () => {
+      if (plain.get(key) === socket) plain.delete(key);
+    });
+  });
+  return (socket) => {
+    plain.get(keyOf(socket))?.resetAndDestroy();
+    socket.destroy();
+  };
+}
+
+/** Everything that is not a CONNECT request of a client we know. */
+function refuseOthers(server: Server, context: ConnectContext): void {
+  const count = (code: string): void => context.metrics.connects.inc({ outcome: code });
+  server.on('request', (request, response) => {
+    count('INVALID_ARGUMENT');
+    const { text } = refusal(new FairleadError('INVALID_ARGUMENT', 'only CONNECT is served here'), 405);
+    response.on('error', () => undefined);
+    answerAndClose(request.socket as TLSSocket, text);
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const { status, failure } = malformed(error.code);
+    // Not a request that could not be read, but a connection that failed.
+    if (failure === null) {
+      socket.destroy();
+      return;
+    }
+    count(failure.code);
+    answerAndClose(socket as TLSSocket, refusal(failure, status).text);
+  });
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    const address = socket.remoteAddress ?? '';
+    const reason = String(socket.authorizationError ?? error.message);
+    context.logger.info('tls.handshake.failed', { address, reason, door: 'connect' });
+    if (!socket.authorizationError && error.code !== 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return;
+    count('CERTIFICATE_REFUSED');
+    context.events.accessRefused({ code: 'CERTIFICATE_REFUSED', reason, address, door: 'connect' });
+  });
+}
+
+function malformed(code: string | undefined): { status: number; failure: FairleadError | null } {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return { status: 431, failure: new FairleadError('TOO_LARGE', 'the request head is larger than 16 KiB') };
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return { status: 408, failure: new FairleadError('DEADLINE_EXCEEDED', 'the request head took longer than 10 s') };
+  }
+  const isRequest = code?.startsWith('HPE_') === true && code !== 'HPE_INVALID_EOF_STATE';
+  return {
+    status: 400,
+    failure: isRequest
+      ? new FairleadError('INVALID_ARGUMENT', 'this is no HTTP/1.1 request with a target of host:port')
+      : null,
+  };
+}
