@@ -131,8 +131,10 @@ describe('buckets', () => {
   it.each([
     [gatewayA, BUCKETS.clusters],
     [gatewayA, BUCKETS.access],
+    [gatewayA, BUCKETS.clients],
     [registration, BUCKETS.routes],
     [api, BUCKETS.access],
+    [api, BUCKETS.clients],
     [keys, BUCKETS.access],
     [operator, BUCKETS.access],
   ])('refuses %o to write %s', async (holder, bucket) => {
