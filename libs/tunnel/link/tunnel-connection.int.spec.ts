@@ -142,6 +142,18 @@ describe('open', () => {
     await ended(acceptor);
   });
 
+  it('rejects when Opened and the end come in one piece', async () => {
+    const ends = await pair.stream();
+    const opener = new TunnelConnection(ends.server, 'opener');
+    const opening = opener.open(OPEN, never);
+    await once(ends.client, 'data');
+    const value = { $typeName: 'fairlead.link.v1.Reset' as const, code: 'TARGET_UNREACHABLE', message: 'gone again' };
+    const opened = encodeControl({ case: 'opened', value: { $typeName: 'fairlead.link.v1.Opened' } });
+    ends.client.write(Buffer.concat([opened, encodeControl({ case: 'reset', value })]));
+    await expect(opening).rejects.toMatchObject({ code: 'TARGET_UNREACHABLE', message: 'gone again' });
+    await ended(opener);
+  });
+
   it('rejects with TUNNEL_RESET when the peer vanishes, before it or after', async () => {
     await using other = await sessionPair();
     const [waiting, unused, stream] = [await other.parked(), await other.parked(), await other.stream()];

@@ -63,7 +63,13 @@ export class TunnelConnection extends Duplex {
    * Asks for the target. Resolves when the far end has it; rejects with the code of its refusal, with TUNNEL_RESET if
    * the stream broke, or with the signal's reason. No payload has moved when it rejects.
    */
-  open(open: Open, signal: AbortSignal): Promise<void> {
+  async open(open: Open, signal: AbortSignal): Promise<void> {
+    await this.#ask(open, signal);
+    // Opened and the end can come in one read: nobody is to be handed a tunnel that has told its end already.
+    if (this.destroyed) throw this.errored ? toFairleadError(this.errored) : lost();
+  }
+
+  #ask(open: Open, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#answer = null;
