@@ -1,0 +1,231 @@
+import { constants } from 'node:http2';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '@fairlead/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startRecordingApiServer, type RecordingApiServer } from '../testing/recording-api-server.js';
+import { startInstallation, type RunningAgent, type TestInstallation } from '../testing/replicas.js';
+import { startAgentFacingReplica, welcome, type AgentFacingReplica, type AgentLink } from './scripted-replica.js';
+import type { TunnelScript } from './tunnel-script.js';
+import { MALFORMED, data, eof, grpcMessage, open, opened, refused, reset, type OpenInit } from './wire.js';
+
+const REQUEST = data('GET /api HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+const MAX_TUNNELS = 1024;
+
+let installation: TestInstallation;
+let api: RecordingApiServer;
+let replica: AgentFacingReplica;
+let agent: RunningAgent;
+let link: AgentLink;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  api = await startRecordingApiServer(installation.authority);
+  api.handle = (_request, response) => void response.end('whole');
+});
+
+afterAll(async () => {
+  await installation?.[Symbol.asyncDispose]();
+  await api?.[Symbol.asyncDispose]();
+});
+
+beforeEach(async () => {
+  replica = await startAgentFacingReplica(installation.authority);
+  agent = await installation.startAgent({ replicas: [], endpoints: [replica.address], apiPort: api.port });
+  link = replica.links[0] as AgentLink;
+});
+
+afterEach(async () => {
+  await agent.stop();
+  await replica[Symbol.asyncDispose]();
+});
+
+const clusterId = (): string => installation.cluster.clusterId;
+const bare = (tunnel: TunnelScript): boolean => !tunnel.stream.closed && !used.has(tunnel);
+const used = new WeakSet<TunnelScript>();
+
+/** A parked tunnel; asks for one if there is none. */
+async function take(from: AgentLink = link): Promise<TunnelScript> {
+  if (!from.tunnels.some(bare)) from.say({ case: 'openTunnels', value: { count: 1 } });
+  return eventually(() => {
+    const tunnel = from.tunnels.find(bare);
+    if (!tunnel) throw new Error('nothing is parked');
+    used.add(tunnel);
+    return tunnel;
+  });
+}
+
+async function takeOpen(): Promise<TunnelScript> {
+  const tunnel = await take();
+  tunnel.send(open(clusterId()));
+  await tunnel.heard('opened');
+  return tunnel;
+}
+
+/** A whole request on a fresh tunnel of this link. */
+async function linkWorks(from: AgentLink = link): Promise<void> {
+  const tunnel = await take(from);
+  tunnel.send(open(clusterId()));
+  await tunnel.heard('opened');
+  tunnel.send(REQUEST);
+  await tunnel.heard('eof');
+  expect(tunnel.bytes.toString()).toMatch(/^HTTP\/1\.1 200 OK[^]*whole/);
+  tunnel.end(eof);
+  await tunnel.gone();
+}
+
+const states = { parked: take, open: takeOpen };
+
+type Case = readonly [state: keyof typeof states, event: string, frames: () => readonly Buffer[]];
+
+const BREAKS: readonly Case[] = [
+  ['parked', 'data', () => [data('x')]],
+  ['parked', 'Opened from the opener', () => [opened]],
+  ['parked', 'Refused from the opener', () => [refused('INTERNAL')]],
+  ['parked', 'Eof', () => [eof]],
+  ['parked', 'Open twice', () => [open(clusterId()), open(clusterId())]],
+  ['open', 'Open again', () => [open(clusterId())]],
+  ['open', 'Opened from the opener', () => [opened]],
+  ['open', 'Refused from the opener', () => [refused('INTERNAL')]],
+  ['open', 'data after Eof', () => [eof, data('x')]],
+  ['open', 'Eof twice', () => [eof, eof]],
+  ...Object.entries(MALFORMED).flatMap(([event, bytes]): Case[] => [
+    ['parked', event, () => [bytes]],
+    ['open', event, () => [bytes]],
+  ]),
+];
+
+describe('the agent, acceptor of a tunnel', () => {
+  it.each(BREAKS)('%s × %s: PROTOCOL_ERROR, and the link stays', async (state, _, frames) => {
+    const tunnel = await states[state]();
+    tunnel.send(...frames());
+    expect(await tunnel.verdict()).toEqual({ frame: 'reset', code: 'PROTOCOL_ERROR' });
+    tunnel.end();
+    await tunnel.gone();
+    await linkWorks();
+  });
+
+  it.each<[string, OpenInit, string]>([
+    ['another cluster', { clusterId: 'elsewhere' }, 'WRONG_CLUSTER'],
+    ['a newer enrolment', { generation: 2 }, 'NO_SESSION'],
+    ['nobody', { target: { case: 'kubeApi', value: {} } }, 'IDENTITY_REFUSED'],
+    ['system:admin', { target: { case: 'kubeApi', value: { user: 'system:admin' } } }, 'IDENTITY_REFUSED'],
+    [
+      'a member of system:masters',
+      { target: { case: 'kubeApi', value: { user: 'a', groups: ['system:masters'] } } },
+      'IDENTITY_REFUSED',
+    ],
+    ['no target', { target: { case: undefined } }, 'INVALID_ARGUMENT'],
+    ['a target nobody allowed', { target: { case: 'tcp', value: { host: '127.0.0.1', port: 1 } } }, 'TARGET_REFUSED'],
+  ])('parked × Open for %s: Refused, and the link stays', async (_, changes, code) => {
+    const tunnel = await take();
+    tunnel.send(open(clusterId(), changes));
+    expect(await tunnel.verdict()).toEqual({ frame: 'refused', code });
+    tunnel.end();
+    await tunnel.gone();
+    await linkWorks();
+  });
+
+  const CUT = grpcMessage(Buffer.from('\n\x64GET /'), { announced: 102 });
+  it.each<[keyof typeof states, string, (tunnel: TunnelScript) => void]>([
+    ['parked', 'RST_STREAM', (tunnel) => tunnel.cancel(constants.NGHTTP2_CANCEL)],
+    ['open', 'RST_STREAM', (tunnel) => tunnel.cancel(constants.NGHTTP2_CANCEL)],
+    ['parked', 'END_STREAM', (tunnel) => tunnel.end()],
+    ['open', 'END_STREAM', (tunnel) => tunnel.end()],
+    ['open', 'END_STREAM in the middle of a message', (tunnel) => tunnel.end(CUT)],
+    ['parked', 'Reset', (tunnel) => tunnel.end(reset('DRAINING'))],
+    ['open', 'Reset', (tunnel) => tunnel.end(reset('FROM_THE_FUTURE'))],
+    ['open', 'an empty data frame and Reset', (tunnel) => tunnel.end(data(''), reset('DRAINING'))],
+  ])('%s × %s: the tunnel is gone, unanswered, and the link stays', async (state, _, act) => {
+    const tunnel = await states[state]();
+    act(tunnel);
+    await tunnel.gone();
+    expect(tunnel.frames.filter((frame) => frame.case !== 'opened')).toEqual([]);
+    await linkWorks();
+  });
+
+  it('cancels a stream that its peer does not end after a Reset, within the linger', async () => {
+    const tunnel = await takeOpen();
+    tunnel.send(opened);
+    await tunnel.verdict();
+    const beganMs = performance.now();
+    await tunnel.gone();
+    expect(performance.now() - beganMs).toBeLessThan(4_000);
+    expect(tunnel.stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
+  });
+});
+
+describe('the agent, on Control', () => {
+  it('parks one tunnel, in silence, and another for each one used', async () => {
+    expect(link.hello).toMatchObject({ protocolVersion: 1, clusterId: clusterId(), link: 0 });
+    await eventually(() => expect(link.tunnels).toHaveLength(1));
+    await linkWorks();
+    await eventually(() => expect(link.tunnels.filter(bare)).toHaveLength(1));
+    expect(link.tunnels.find(bare)?.frames).toEqual([]);
+  });
+
+  it('does not park anew by itself what a gateway turned away', async () => {
+    await eventually(() => expect(link.tunnels).toHaveLength(1));
+    link.tunnels[0]?.cancel(constants.NGHTTP2_REFUSED_STREAM);
+    await delay(300);
+    expect(link.tunnels).toHaveLength(1);
+    await linkWorks();
+  });
+
+  it('parks as many more as it is asked for, and never beyond its limit', async () => {
+    link.say({ case: 'openTunnels', value: { count: 3 } });
+    await eventually(() => expect(link.tunnels).toHaveLength(4));
+    link.say({ case: 'openTunnels', value: { count: 0 } });
+    for (let i = 0; i < 200; i += 1) link.say({ case: 'openTunnels', value: { count: 0xffff_ffff } });
+    await eventually(() => expect(link.tunnels).toHaveLength(MAX_TUNNELS));
+    await delay(200);
+    expect(link.tunnels).toHaveLength(MAX_TUNNELS);
+    await linkWorks();
+  });
+
+  it('parks no more after Drain, finishes what runs, and links anew', async () => {
+    const running = await takeOpen();
+    await eventually(() => expect(link.tunnels).toHaveLength(2));
+    link.say({ case: 'drain', value: { deadlineMs: 5_000 } });
+    link.say({ case: 'openTunnels', value: { count: 5 } });
+    const next = await eventually(() => {
+      if (replica.links.length < 2) throw new Error('no second link yet');
+      return replica.links[1] as AgentLink;
+    });
+    expect(link.tunnels).toHaveLength(2);
+    running.send(REQUEST);
+    await running.heard('eof');
+    expect(running.bytes.toString()).toContain('whole');
+    running.end(eof);
+    await eventually(() => expect(link.session.destroyed).toBe(true));
+    await linkWorks(next);
+  });
+
+  it.each<[string, (link: AgentLink) => void]>([
+    ['OpenTunnels', (first) => first.say({ case: 'openTunnels', value: { count: 1 } })],
+    ['a message without a kind', (first) => first.sayRaw(grpcMessage(Buffer.alloc(0)))],
+    ['bytes that are not protobuf', (first) => first.sayRaw(grpcMessage(Buffer.from([0x0a, 0x7f])))],
+    ['a message beyond 256 KiB', (first) => first.sayRaw(grpcMessage(Buffer.alloc(0), { announced: 0x7fff_ffff }))],
+    ['its end', (first) => first.endControl()],
+  ])('that begins with %s instead of Welcome, ends the link unused and tries again', async (_, begin) => {
+    replica.greet = (next) => {
+      replica.greet = welcome;
+      begin(next);
+    };
+    link.session.destroy();
+    await eventually(() => expect(replica.links).toHaveLength(3));
+    expect(replica.links[1]?.session.destroyed).toBe(true);
+    expect(replica.links[1]?.tunnels).toEqual([]);
+    await linkWorks(replica.links[2]);
+  });
+
+  it.each<[string, (link: AgentLink) => void]>([
+    ['bytes that are not protobuf', (now) => now.sayRaw(grpcMessage(Buffer.from([0x0a, 0x7f])))],
+    ['its end', (now) => now.endControl()],
+  ])('that goes on with %s, ends the link and makes another', async (_, act) => {
+    await linkWorks();
+    act(link);
+    await eventually(() => expect(link.session.destroyed).toBe(true));
+    await eventually(() => expect(replica.links).toHaveLength(2));
+    await linkWorks(replica.links[1]);
+  });
+});

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '@fairlead/testing';
+import { dialRelay, stillWorks } from './gateway-peers.js';
+import { gatewaySubject, type GatewaySubject } from './gateway-subject.js';
+import { ScriptedAgent, hello, type ControlScript, type LinkedAgent } from './scripted-agent.js';
+import { TunnelScript } from './tunnel-script.js';
+import { data, eof, grpcMessage, open, opened, reset } from './wire.js';
+
+const UNAUTHENTICATED = 16;
+const UNIMPLEMENTED = 12;
+const RESOURCE_EXHAUSTED = 8;
+const MAX_PARKED = 64;
+
+let subject: GatewaySubject;
+let link: LinkedAgent;
+
+beforeAll(async () => {
+  subject = await gatewaySubject();
+  link = await ScriptedAgent.linked(subject);
+});
+
+afterAll(async () => {
+  await link?.[Symbol.asyncDispose]();
+  await subject?.[Symbol.asyncDispose]();
+});
+
+describe('Control', () => {
+  it.each<[string, (control: ControlScript) => void, number, string]>([
+    ['another protocol version', (c) => c.say(hello(subject.clusterId, { protocolVersion: 2 })), 3, 'INVALID_ARGUMENT'],
+    ['no protocol version', (c) => c.say(hello(subject.clusterId, { protocolVersion: 0 })), 3, 'INVALID_ARGUMENT'],
+    ['another cluster than its certificate', (c) => c.say(hello('elsewhere')), 7, 'WRONG_CLUSTER'],
+    ['Facts before Hello', (c) => c.say({ case: 'facts', value: {} }), 13, 'PROTOCOL_ERROR'],
+    ['a message without a kind', (c) => void c.stream.write(grpcMessage(Buffer.alloc(0))), 13, 'PROTOCOL_ERROR'],
+    ['its end before Hello', (c) => void c.stream.end(), 13, 'PROTOCOL_ERROR'],
+    ['no Hello in time', () => undefined, 4, 'DEADLINE_EXCEEDED'],
+  ])('begun with %s is refused with its code, and other links stay', async (_, act, status, code) => {
+    await using stranger = await ScriptedAgent.dial(subject);
+    const control = stranger.control();
+    act(control);
+    expect(await control.refusal()).toEqual({ status, code });
+    await stillWorks(subject, link);
+  });
+
+  it.each<[string, Buffer]>([
+    ['bytes that are not protobuf', grpcMessage(Buffer.from([0x0a, 0x7f]))],
+    ['a message beyond 128 KiB', grpcMessage(Buffer.alloc(0), { announced: 128 * 1024 + 1 })],
+    ['a compressed message', grpcMessage(Buffer.from([0]), { flags: 1 })],
+  ])('begun with %s is refused, and other links stay', async (_, bytes) => {
+    await using stranger = await ScriptedAgent.dial(subject);
+    const control = stranger.control();
+    control.stream.write(bytes);
+    expect((await control.refusal()).status).toBeGreaterThan(0);
+    await stillWorks(subject, link);
+  });
+
+  it('without a client certificate is UNAUTHENTICATED', async () => {
+    await using stranger = await ScriptedAgent.dial(subject, null);
+    const control = stranger.control();
+    control.say(hello(subject.clusterId));
+    expect(await control.refusal()).toEqual({ status: UNAUTHENTICATED, code: 'UNAUTHENTICATED' });
+  });
+
+  it('with a gateway’s certificate is CERTIFICATE_REFUSED', async () => {
+    await using stranger = await ScriptedAgent.dial(subject, subject.gateway);
+    const control = stranger.control();
+    control.say(hello(subject.clusterId));
+    expect(await control.refusal()).toEqual({ status: 7, code: 'CERTIFICATE_REFUSED' });
+  });
+
+  it('a second time on one connection is PROTOCOL_ERROR, and the link stays', async () => {
+    await using once = await ScriptedAgent.linked(subject);
+    const second = once.agent.control();
+    second.say(hello(subject.clusterId));
+    expect(await second.refusal()).toEqual({ status: 13, code: 'PROTOCOL_ERROR' });
+    await stillWorks(subject, once);
+  });
+
+  it('takes Facts at any time', async () => {
+    for (let i = 0; i < 20; i += 1) link.control.say({ case: 'facts', value: { agentVersion: String(i) } });
+    await stillWorks(subject, link);
+    expect(link.control.outcome).toBeNull();
+  });
+
+  it('that ends takes its link along, with every tunnel', async () => {
+    await using leaving = await ScriptedAgent.linked(subject);
+    const tunnel = leaving.agent.park();
+    await eventually(() => expect(tunnel.stream.id).toBeGreaterThan(0));
+    leaving.control.stream.end();
+    await tunnel.gone();
+    await eventually(() => expect(leaving.agent.http2.destroyed).toBe(true));
+    await stillWorks(subject, link);
+  });
+});
+
+describe('a Tunnel call', () => {
+  it('before Hello is UNAUTHENTICATED', async () => {
+    await using stranger = await ScriptedAgent.dial(subject);
+    expect(await stranger.park().rejected()).toBe(UNAUTHENTICATED);
+  });
+
+  it('that is not gRPC, and a method that does not exist, are UNIMPLEMENTED or not served', async () => {
+    const plain = new TunnelScript(link.agent.call('Tunnel', { 'content-type': 'application/json' }));
+    expect(await plain.rejected()).toBe(UNIMPLEMENTED);
+    const unknown = link.agent.call('Nonsense');
+    unknown.on('error', () => undefined).end();
+    await new Promise((resolve) => unknown.once('response', resolve));
+    unknown.close();
+    await stillWorks(subject, link);
+  });
+
+  it('beyond the 64th that are parked is RESOURCE_EXHAUSTED; those before it stay', async () => {
+    await using greedy = await ScriptedAgent.linked(subject);
+    const parked = Array.from({ length: MAX_PARKED + 3 }, () => greedy.agent.park());
+    const statuses = await Promise.all(parked.slice(MAX_PARKED).map((tunnel) => tunnel.rejected()));
+    expect(new Set(statuses)).toEqual(new Set([RESOURCE_EXHAUSTED]));
+    expect(parked.slice(0, MAX_PARKED).every(({ stream }) => !stream.closed)).toBe(true);
+  });
+
+  it.each<[string, (tunnel: TunnelScript) => void]>([
+    ['data', (tunnel) => tunnel.send(data('x'))],
+    ['Opened', (tunnel) => tunnel.send(opened)],
+    ['Eof', (tunnel) => tunnel.send(eof)],
+    ['Reset', (tunnel) => tunnel.send(reset('INTERNAL'))],
+    ['one byte', (tunnel) => tunnel.send(Buffer.from([0]))],
+    ['END_STREAM', (tunnel) => tunnel.end()],
+    ['RST_STREAM', (tunnel) => tunnel.cancel(8)],
+  ])('that is parked and says %s is ended, and the link stays', async (_, act) => {
+    const tunnel = link.agent.park();
+    await eventually(() => expect(tunnel.stream.sentHeaders).toBeDefined());
+    act(tunnel);
+    await tunnel.gone();
+    expect(tunnel.frames).toEqual([]);
+    await stillWorks(subject, link);
+  });
+});
+
+describe('OpenTunnels', () => {
+  const asked = (control: ControlScript): number =>
+    control.heard.reduce((sum, kind) => sum + (kind.case === 'openTunnels' ? kind.value.count : 0), 0);
+
+  it('asks for as many as wait, in few messages; beyond 256 is AGENT_OVERLOADED', async () => {
+    await using replica = await dialRelay(subject);
+    const before = asked(link.control);
+    const waiting = Array.from({ length: 256 }, () => {
+      const tunnel = replica.tunnel();
+      tunnel.send(open(subject.clusterId));
+      return tunnel;
+    });
+    await eventually(() => expect(asked(link.control) - before).toBe(256));
+    for (const { value } of link.control.heard.filter((kind) => kind.case === 'openTunnels')) {
+      expect(value.count).toBeLessThanOrEqual(256);
+    }
+    const tooMany = replica.tunnel();
+    tooMany.send(open(subject.clusterId));
+    expect(await tooMany.verdict()).toEqual({ frame: 'refused', code: 'AGENT_OVERLOADED' });
+    const served = link.agent.park();
+    await served.heard('open');
+    served.cancel(8);
+    for (const tunnel of waiting) tunnel.cancel(8);
+    await Promise.all(waiting.map((tunnel) => tunnel.gone()));
+    await stillWorks(subject, link);
+  });
+});
+
+describe('links of one cluster', () => {
+  it('are sixteen at most: the oldest goes', async () => {
+    const links: LinkedAgent[] = [];
+    for (let i = 0; i < 16; i += 1) links.push(await ScriptedAgent.linked(subject));
+    await eventually(() => expect(link.agent.http2.destroyed).toBe(true));
+    expect(links.every(({ agent }) => !agent.http2.destroyed)).toBe(true);
+    await Promise.all(links.map((other) => other[Symbol.asyncDispose]()));
+    link = await ScriptedAgent.linked(subject);
+    await stillWorks(subject, link);
+  });
+});

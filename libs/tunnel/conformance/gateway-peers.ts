@@ -1,0 +1,70 @@
+import { request } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { expect } from 'vitest';
+import { RELAY_PATH, TunnelConnection } from '../link/index.js';
+import { hostAndPort, type GatewaySubject } from './gateway-subject.js';
+import { callOn, dialHttp2, type LinkedAgent } from './scripted-agent.js';
+import { TunnelScript } from './tunnel-script.js';
+import { data, eof, opened } from './wire.js';
+
+/** Another replica, as far as the relay's door can tell. */
+export interface ScriptedReplica extends AsyncDisposable {
+  /** A Tunnel call of which the test decides every byte. */
+  tunnel(): TunnelScript;
+  /** One driven by the product's own opener, for tests of the far end. */
+  opener(): TunnelConnection;
+}
+
+export async function dialRelay({ relay, rootsPem, gateway }: GatewaySubject): Promise<ScriptedReplica> {
+  const http2 = await dialHttp2(relay, rootsPem, gateway);
+  return {
+    tunnel: () => new TunnelScript(callOn(http2, RELAY_PATH)),
+    opener: () => new TunnelConnection(callOn(http2, RELAY_PATH), 'opener'),
+    [Symbol.asyncDispose]: () => Promise.resolve(http2.destroy()),
+  };
+}
+
+export interface DoorOutcome {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** One GET at the Kubernetes API door: makes the gateway open a tunnel on a session of its own. */
+export function callSubject({ door, rootsPem, token, clusterName }: GatewaySubject): Promise<DoorOutcome> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({
+      ...hostAndPort(door),
+      ca: [...rootsPem],
+      path: `/clusters/${clusterName}/api`,
+      headers: { authorization: `Bearer ${token}` },
+      agent: false,
+    });
+    outgoing.once('error', reject);
+    outgoing.once('response', (answer) => {
+      text(answer).then((body) => resolve({ status: answer.statusCode ?? 0, body }), reject);
+    });
+    outgoing.end();
+  });
+}
+
+const OK = data('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
+
+/** Has a request answered on this link, parking tunnels until one is opened for it: the session still works. */
+export async function stillWorks(subject: GatewaySubject, { agent }: LinkedAgent): Promise<void> {
+  const answer = callSubject(subject);
+  // One may still go to somebody whose going away has not been heard of yet.
+  while (!(await serveOne(agent.park()))) continue;
+  expect(await answer).toEqual({ status: 200, body: 'ok' });
+}
+
+/** False if the tunnel was taken away before a request came through it. */
+async function serveOne(tunnel: TunnelScript): Promise<boolean> {
+  const served = async (): Promise<boolean> => {
+    await tunnel.heard('open');
+    tunnel.send(opened);
+    await tunnel.heard('data');
+    tunnel.send(OK, eof);
+    return true;
+  };
+  return Promise.race([served(), tunnel.gone().then(() => false)]);
+}

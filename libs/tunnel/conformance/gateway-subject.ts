@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { parseEndpoint } from '../agent/index.js';
+import { startInstallation, type TestInstallation } from '../testing/replicas.js';
+
+export interface KeyAndChain {
+  readonly keyPem: string;
+  readonly chainPem: string;
+}
+
+/** The gateway replica under test, as a peer sees it: addresses, and credentials to come with. */
+export interface GatewaySubject extends AsyncDisposable {
+  /** `host:port` of its three doors. */
+  readonly link: string;
+  readonly relay: string;
+  readonly door: string;
+  readonly rootsPem: readonly string[];
+  readonly clusterId: string;
+  readonly clusterName: string;
+  readonly token: string;
+  /** Of the cluster, generation 1. */
+  readonly agent: KeyAndChain;
+  /** Of another replica. */
+  readonly gateway: KeyAndChain;
+  /** The installation it runs in, when it is this checkout's. */
+  readonly installation?: TestInstallation;
+}
+
+/** Names a JSON file with a GatewaySubject: the suite then runs against that build instead of this checkout. */
+const SUBJECT_FILE = 'FAIRLEAD_CONFORMANCE_GATEWAY';
+
+export async function gatewaySubject(): Promise<GatewaySubject> {
+  const file = process.env[SUBJECT_FILE];
+  if (file === undefined) return ownSubject();
+  const subject = JSON.parse(await readFile(file, 'utf8')) as Omit<GatewaySubject, keyof AsyncDisposable>;
+  return { ...subject, [Symbol.asyncDispose]: () => Promise.resolve() };
+}
+
+async function ownSubject(): Promise<GatewaySubject> {
+  const installation = await startInstallation();
+  const { authority, cluster, token } = installation;
+  const { gateway } = await installation.startReplica('gateway-a');
+  const [agent, other] = await Promise.all([authority.agent(cluster.clusterId), authority.gateway('gateway-b')]);
+  return {
+    link: gateway.link.address,
+    relay: gateway.relay.address,
+    door: gateway.door.address,
+    rootsPem: authority.roots,
+    clusterId: cluster.clusterId,
+    clusterName: cluster.name,
+    token,
+    agent: { keyPem: agent.privateKeyPem, chainPem: agent.chainPem },
+    gateway: { keyPem: other.privateKeyPem, chainPem: other.chainPem },
+    installation,
+    [Symbol.asyncDispose]: () => installation[Symbol.asyncDispose](),
+  };
+}
+
+export const hostAndPort = (address: string): { host: string; port: number } => parseEndpoint(address);

@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { FairleadError } from '@fairlead/errors';
+import { Registry, silentLogger } from '@fairlead/observability';
+import { eventually } from '@fairlead/testing';
+import { Directory } from '../gateway/directory.js';
+import { EnrolmentLimiter } from '../gateway/enrolment-limiter.js';
+import { createGatewayMetrics } from '../gateway/gateway-metrics.js';
+import { createLinkServer } from '../gateway/link-server.js';
+import { RenewingCertificate } from '../gateway/renewing-certificate.js';
+import { SessionRegistry } from '../gateway/session-registry.js';
+import { TunnelConnection } from '../link/index.js';
+import type { TestInstallation } from '../testing/replicas.js';
+
+export interface OwnSessions extends AsyncDisposable {
+  readonly link: string;
+  /** A tunnel taken from the newest session of the installation's cluster, not opened yet. */
+  opener(): Promise<TunnelConnection>;
+}
+
+/** The real agents' door with nothing behind it: tunnels of own sessions, without an HTTP door in between. */
+export async function ownSessions({ authority, nats, cluster }: TestInstallation): Promise<OwnSessions> {
+  const nc = await nats.connect({ role: 'gateway', credential: 'gateway-b' });
+  const directory = new Directory(nc, silentLogger);
+  const registry = new SessionRegistry();
+  const stopping = new AbortController();
+  const certificate = await authority.gateway('gateway-b');
+  const identity = new RenewingCertificate(
+    'identity',
+    () =>
+      Promise.resolve({
+        keyPem: certificate.privateKeyPem,
+        chainPem: certificate.chain,
+        rootsPem: authority.roots,
+        notBefore: new Date(),
+        notAfter: new Date(Date.now() + 3_600_000),
+      }),
+    silentLogger,
+  );
+  await identity.start(stopping.signal);
+  const server = createLinkServer({
+    gatewayId: 'gateway-b',
+    instance: 'own-sessions',
+    endpoints: ['127.0.0.1:1'],
+    trustDomain: authority.trustDomain,
+    identity,
+    rpc: { call: () => Promise.reject(new FairleadError('UNAVAILABLE', 'nothing is signed here')) },
+    directory,
+    registry,
+    limiter: new EnrolmentLimiter(),
+    events: {
+      agentConnected: () => undefined,
+      agentDisconnected: () => undefined,
+      accessRefused: () => undefined,
+    },
+    metrics: createGatewayMetrics(new Registry()),
+    logger: silentLogger,
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  await eventually(() => {
+    if (!directory.loaded || !directory.clusterById(cluster.clusterId)) throw new Error('the directory is not loaded');
+  });
+  return {
+    link: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    opener: async () => {
+      const [session] = registry.of(cluster.clusterId);
+      if (!session) throw new Error('no session');
+      return new TunnelConnection(await session.take(AbortSignal.timeout(10_000)), 'opener');
+    },
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      for (const session of registry.all()) registry.remove(session);
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import {
+  createSecureServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { ControlRequestSchema, ControlResponseSchema, type Hello } from '@fairlead/proto';
+import type { TestAuthority } from '@fairlead/testing';
+import { TUNNEL_PATH } from '../link/index.js';
+import { TunnelScript } from './tunnel-script.js';
+import { MessageReader, grpcMessage } from './wire.js';
+
+type ControlInit = NonNullable<MessageInitShape<typeof ControlResponseSchema>['message']>;
+
+const GRPC_HEADERS = { ':status': 200, 'content-type': 'application/grpc+proto' };
+
+/** One link of the agent under test. */
+export interface AgentLink {
+  readonly session: ServerHttp2Session;
+  readonly hello: Hello;
+  /** Tunnel calls in the order they came, used ones too. */
+  readonly tunnels: TunnelScript[];
+  say(message: ControlInit): void;
+  /** Bytes on the Control call that no library would write. */
+  sayRaw(bytes: Buffer): void;
+  endControl(): void;
+}
+
+/** A gateway replica that judges nothing and says what a test tells it to, to a real agent. */
+export interface AgentFacingReplica extends AsyncDisposable {
+  readonly address: string;
+  readonly links: AgentLink[];
+  /** What it does with a Hello; Welcome unless changed. */
+  greet: (link: AgentLink) => void;
+}
+
+export async function startAgentFacingReplica(authority: TestAuthority): Promise<AgentFacingReplica> {
+  const { privateKeyPem, chainPem } = await authority.gateway('gateway-a');
+  const server = createSecureServer({ key: privateKeyPem, cert: chainPem, minVersion: 'TLSv1.3' });
+  const sessions = new Set<ServerHttp2Session>();
+  const links: AgentLink[] = [];
+  const replica: AgentFacingReplica = {
+    address: '',
+    links,
+    greet: welcome,
+    [Symbol.asyncDispose]: async () => {
+      for (const session of sessions) session.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  server.on('session', (session) => sessions.add(session.on('error', () => undefined)));
+  server.on('sessionError', () => undefined);
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    stream.on('error', () => undefined);
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+    stream.respond(GRPC_HEADERS, { waitForTrailers: true });
+    if (headers[':path'] === TUNNEL_PATH) {
+      const link = links.find(({ session }) => session === stream.session);
+      link?.tunnels.push(new TunnelScript(stream));
+    } else {
+      serveControl(stream, (link) => {
+        links.push(link);
+        replica.greet(link);
+      });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return Object.assign(replica, { address: `127.0.0.1:${(server.address() as AddressInfo).port}` });
+}
+
+export function welcome(link: AgentLink): void {
+  link.say({
+    case: 'welcome',
+    value: { gatewayInstance: `instance-${Math.random()}`, gatewayId: 'scripted', sessionId: 's', protocolVersion: 1 },
+  });
+}
+
+function serveControl(stream: ServerHttp2Stream, onHello: (link: AgentLink) => void): void {
+  const reader = new MessageReader();
+  const sayRaw = (bytes: Buffer): void => void stream.write(bytes);
+  stream.on('data', (chunk: Buffer) => {
+    for (const message of reader.push(chunk)) {
+      const { message: kind } = fromBinary(ControlRequestSchema, message);
+      if (kind.case !== 'hello') continue;
+      onHello({
+        session: stream.session as ServerHttp2Session,
+        hello: kind.value,
+        tunnels: [],
+        sayRaw,
+        say: (answer) =>
+          sayRaw(grpcMessage(toBinary(ControlResponseSchema, create(ControlResponseSchema, { message: answer })))),
+        endControl: () => void stream.end(),
+      });
+    }
+  });
+}
