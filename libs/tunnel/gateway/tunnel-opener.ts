@@ -21,7 +21,6 @@ const TRY_NEXT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'TUNNEL_RESET',
   'UNAVAILABLE',
   'UNTRUSTED_PEER',
-  'DEADLINE_EXCEEDED',
 ]);
 /** Of these, the ones that say the owner's process or its session is gone. */
 const OWNER_GONE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['NO_SESSION', 'TUNNEL_RESET', 'UNAVAILABLE']);
@@ -74,9 +73,7 @@ export class TunnelOpener {
         const failure = toFairleadError(error);
         this.#options.metrics.tunnels.inc({ via: candidate.via, outcome: failure.code });
         signal.throwIfAborted();
-        if (!TRY_NEXT.has(failure.code) || (failure.code === 'DEADLINE_EXCEEDED' && !(failure instanceof NoAnswer))) {
-          throw failure;
-        }
+        if (!TRY_NEXT.has(failure.code) && !(failure instanceof NoAnswer)) throw failure;
         candidate.failed(failure.code);
         this.#options.logger.info('tunnel.probe.failed', {
           tunnelId,

@@ -289,6 +289,23 @@ describe('how much', () => {
   });
 });
 
+it('a head must come in time, and a connection that has its target may be silent for as long as it likes', async () => {
+  const [, certificate] = await newClient([installation.cluster]);
+  const { authority } = installation;
+  const { socket } = await through(certificate);
+  const startedMs = performance.now();
+  const late = ['', 'CONNECT 127.0.0.1:80 HTTP/1.1\r\nHo'].map(async (begun) => {
+    const dialled = await dialConnectDoor(gateway, { authority, certificate });
+    dialled.socket.write(begun);
+    return text(dialled.socket);
+  });
+  const answers = await Promise.all(late);
+  expect(performance.now() - startedMs).toBeLessThan(15_000);
+  expect(answers[1]).toMatch(/^HTTP\/1\.1 408 [^]*Fairlead-Reason: DEADLINE_EXCEEDED/);
+  socket.end('hello');
+  expect(await text(socket)).toBe('hello');
+});
+
 it('a replica that stops takes no new connection and lets an open one finish', async () => {
   const [, certificate] = await newClient([installation.cluster]);
   const { socket } = await through(certificate);

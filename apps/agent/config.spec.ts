@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { readConfig } from './config.js';
+
+const env = {
+  FAIRLEAD_ENDPOINTS: 'gateway:443',
+  FAIRLEAD_IDENTITY: 'file:/identity',
+  KUBERNETES_SERVICE_HOST: '10.0.0.1',
+  KUBERNETES_SERVICE_PORT: '443',
+  FAIRLEAD_HEALTH_LISTEN: '127.0.0.1:0',
+};
+
+it('an agent that is told no targets allows none', () => {
+  expect(readConfig(env).FAIRLEAD_ALLOW_TARGETS).toEqual([]);
+});
+
+it('rules are a list with commas', () => {
+  const rules = readConfig({ ...env, FAIRLEAD_ALLOW_TARGETS: '10.0.0.0/8:10250, *.shop.svc:443,[fd00::/8]:*' });
+  expect(rules.FAIRLEAD_ALLOW_TARGETS.map(({ kind }) => kind)).toEqual(['block', 'host', 'block']);
+});
+
+it('each bad rule is named, with what to write instead, in one error', () => {
+  const read = (): unknown =>
+    readConfig({ ...env, FAIRLEAD_ALLOW_TARGETS: '10.0.0.0/8:443,10.0.0.1/8:443,fd00::/8:1' });
+  expect(read).toThrow(/FAIRLEAD_ALLOW_TARGETS: the target rule "10\.0\.0\.1\/8:443" is not valid: .*10\.0\.0\.0\/8/);
+  expect(read).toThrow(/FAIRLEAD_ALLOW_TARGETS: the target rule "fd00::\/8:1" is not valid: .*brackets/);
+});
