@@ -21,6 +21,7 @@ export class Directory {
   readonly #clusterById = new Map<string, ClusterEntry>();
   readonly #accessByHash = new Map<string, AccessEntry>();
   readonly #hashByKey = new Map<string, string>();
+  readonly #clusterListeners = new Set<(clusterId: string) => void>();
 
   constructor(nc: NatsConnection, logger: Logger) {
     this.#clusters = watchBucket(nc, BUCKETS.clusters, ClusterEntry, {
@@ -49,6 +50,11 @@ export class Directory {
     return this.syncedAtMs !== null && Date.now() - this.syncedAtMs < MAX_STALENESS_MS;
   }
 
+  /** Calls back when a cluster was added, changed or removed. */
+  onClusterChange(listener: (clusterId: string) => void): void {
+    this.#clusterListeners.add(listener);
+  }
+
   clusterByName(name: string): ClusterEntry | undefined {
     const id = this.#clusterIdByName.get(name);
     return id === undefined ? undefined : this.#clusterById.get(id);
@@ -75,6 +81,7 @@ export class Directory {
     } else {
       this.#clusterById.delete(id);
     }
+    for (const listener of this.#clusterListeners) listener(id);
   }
 
   #setAccess(key: string, entry: AccessEntry | undefined): void {

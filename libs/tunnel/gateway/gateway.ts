@@ -3,6 +3,7 @@ import { systemClock } from '@fairlead/clock';
 import type { Check } from '@fairlead/observability';
 import { Directory } from './directory.js';
 import { drainAndStop } from './drain.js';
+import { endOrphanedSessions } from './end-orphaned-sessions.js';
 import { EnrolmentLimiter } from './enrolment-limiter.js';
 import { obtainCertificates, type GatewayCertificates } from './gateway-certificates.js';
 import type { GatewayOptions, GatewayServers, GatewayState } from './gateway-state.js';
@@ -38,6 +39,7 @@ export async function startGateway(options: GatewayOptions, signal: AbortSignal)
   const state = buildState(options, await obtainCertificates(rpc, servingNames, logger, signal));
   const servers = buildServers(options, state);
   reportSessions(options, state);
+  endOrphanedSessions(options.nc, state.directory, state.sessions);
   const relay = await listen(servers.relay, options.relayListen);
   const link = await listen(servers.link, options.linkListen);
   const door = await listen(servers.door, options.doorListen);

@@ -1,7 +1,7 @@
 import { X509Certificate, createHash, randomUUID } from 'node:crypto';
 import { BUCKETS, type AccessEntry, type ClusterEntry, type Issued, type Rpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { putKv, type RpcClient } from '@fairlead/messaging';
+import { deleteKv, putKv, type RpcClient } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger, type Logger } from '@fairlead/observability';
 import { checkCsr, issueIdentity, issueServing, readPeerCertificate, sha256Hex } from '@fairlead/pki';
@@ -26,6 +26,7 @@ export interface TestInstallation extends AsyncDisposable {
   /** An enrolled agent of the cluster, or of the given one, linked to the given replicas. */
   startAgent(options: StartAgentOptions): Promise<RunningAgent>;
   addCluster(name: string, generation?: number): Promise<ClusterEntry>;
+  removeCluster(cluster: ClusterEntry): Promise<void>;
   addToken(principal: { user: string; groups: string[] }): Promise<string>;
 }
 
@@ -81,6 +82,7 @@ export async function startInstallation(): Promise<TestInstallation> {
     cluster,
     token,
     addCluster,
+    removeCluster: ({ clusterId }) => deleteKv(registrationNats, BUCKETS.clusters, `default.${clusterId}`),
     addToken,
     startReplica: async (name) => {
       const replica = await startReplica(nats, authority, name);

@@ -111,9 +111,11 @@ function fail(options: KubeApiDoorOptions, failure: FairleadError, facts: Reques
   options.events.accessRefused({ ...facts, code, reason: message, door: 'kube-api', cluster });
 }
 
+const NO_AGENT: ReadonlySet<string> = new Set(['AGENT_OFFLINE', 'AGENT_RECONNECTING', 'AGENT_OVERLOADED']);
+
 /** Before admission, and as long as no agent was found, nobody else had a part in it. */
 function hopOf({ code }: FairleadError, { clusterId }: RequestFacts): Hop {
-  return clusterId === undefined || code === 'AGENT_OFFLINE' || code === 'AGENT_OVERLOADED' ? 'gateway' : 'agent';
+  return clusterId === undefined || NO_AGENT.has(code) ? 'gateway' : 'agent';
 }
 
 function answerFailure(outgoing: DoorResponse, failure: FairleadError, hop: Hop, traceId: string): void {
