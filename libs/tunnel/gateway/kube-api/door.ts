@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
+import type { Socket } from 'node:net';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import { toKubeStatus, type Hop } from '../../core/index.js';
@@ -56,6 +57,8 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   server.setTimeout(0);
   useCertificate(server, options.certificate);
   server.on('request', (incoming, outgoing) => void serve(options, incoming, outgoing));
+  // Headers and body are separate writes; with Nagle's algorithm the second waits 40 ms for the client's delayed ACK.
+  server.on('connection', (socket: Socket) => void socket.setNoDelay(true));
   tendConnections(server);
   reportTlsErrors(server, options.logger);
   return server;
