@@ -36,9 +36,9 @@ export class Replacement {
   }
 
   async #tryOnce(): Promise<void> {
-    const { token, logger } = this.#options;
+    const { logger } = this.#options;
     try {
-      const text = await token();
+      const text = await this.#options.token();
       if (text === null || parseToken(text).id === this.#refused.tokenId) return;
       logger.warn('agent.identity.refused', {
         clusterId: this.#refused.clusterId,
