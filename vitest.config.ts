@@ -24,7 +24,7 @@ export default defineConfig({
         ...source,
         test: {
           name: 'integration',
-          include: ['{libs,apps,tools}/**/*.int.spec.ts'],
+          include: ['{libs,apps,tools,bench}/**/*.int.spec.ts'],
           exclude: [...ignored, '**/docker.int.spec.ts'],
           testTimeout: 60_000,
           hookTimeout: 1_800_000,

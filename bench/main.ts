@@ -46,7 +46,7 @@ async function bench(config: Config, signal: AbortSignal): Promise<number> {
   const short = outcome.runs < config.runs ? ` (${config.runs} were asked for, but the time was up)` : '';
   process.stdout.write(`${HOW_TO_READ}\n
 ${availableParallelism()} cores, shared by everything here; load average ${load} when it began; Node ${process.version}; \
-${outcome.runs} runs${short}\n\n${formatTables(rows)}\n`);
+${outcome.runs} ${outcome.runs === 1 ? 'run' : 'runs'}${short}\n\n${formatTables(rows)}\n`);
   if (jsonFile !== undefined) await writeFile(jsonFile, `${JSON.stringify(rows, null, 2)}\n`);
   return rows.some(({ failed }: ResultRow) => failed !== undefined) ? 1 : 0;
 }

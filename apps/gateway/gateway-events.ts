@@ -1,4 +1,4 @@
-import type { EventPublisher } from '@fairlead/events';
+import type { EventPublisher } from '@fairlead/events/publisher';
 import { NO_TENANT } from '@fairlead/contracts';
 import type { GatewayEvents } from '@fairlead/tunnel/gateway';
 

@@ -1,5 +1,5 @@
 import { splitHostPort, untilAborted } from '@fairlead/config';
-import { createEventPublisher } from '@fairlead/events';
+import { createEventPublisher } from '@fairlead/events/publisher';
 import { connectNats, createRpcClient } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
 import { startGateway, type Gateway } from '@fairlead/tunnel/gateway';

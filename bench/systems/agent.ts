@@ -19,6 +19,8 @@ export interface AgentOptions {
 }
 
 const AGENT = fileURLToPath(new URL('../../../apps/agent/dist/main.js', import.meta.url));
+/** As in the agent's image. */
+const NODE_FLAGS = ['--enable-source-maps', '--external-memory-accounted-in-global-limit'];
 const END_WITH_PARENT = new URL('../process/end-with-parent.js', import.meta.url).href;
 const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 100;
@@ -30,7 +32,7 @@ export async function startAgent(options: AgentOptions): Promise<Child> {
   const healthAddress = `127.0.0.1:${await freePort()}`;
   const env = await prepare(options, healthAddress);
   await using log = await open(logPath, 'a', 0o600);
-  const process_ = spawn(process.execPath, ['--enable-source-maps', '--import', END_WITH_PARENT, AGENT], {
+  const process_ = spawn(process.execPath, [...NODE_FLAGS, '--import', END_WITH_PARENT, AGENT], {
     stdio: ['pipe', log.fd, log.fd],
     env,
   });

@@ -151,6 +151,16 @@ describe('an agent’s certificate', () => {
     expect((await recorded('access.refused', 'CERTIFICATE_REFUSED')).data).toMatchObject({ door: 'relay' });
   });
 
+  it('of a cluster that was deleted gives way to a newer manifest: the agent enrols again by itself', async () => {
+    const identity = await enrolled(await invitation('reborn'));
+    expect((await running.stack.cli(['cluster', 'delete', 'reborn', '--yes'])).code).toBe(0);
+    const invited = await invitation('reborn');
+    await using agent = await startLooseAgent(running.stack, { invitation: invited, identity });
+    expect(await agent.event('agent.identity.refused')).toMatchObject({ level: 'warn' });
+    await agent.event('link.established');
+    expect(innerIdentity(await agent.identity()).clusterId).not.toBe(innerIdentity(identity).clusterId);
+  });
+
   it('is refused once its cluster was deleted', async () => {
     const invited = await invitation('cert-deleted');
     const identity = await enrolled(invited);

@@ -12,10 +12,7 @@ export const NO_TENANT = '_';
 export const ClusterId = z.uuid();
 export const ClusterName = z
   .string()
-  .regex(
-    label,
-    'a cluster name is 1 to 63 lower-case letters, digits and dashes, and begins and ends with none of the dashes',
-  );
+  .regex(label, 'a cluster name is 1 to 63 lower-case letters, digits and dashes, with no dash at either end');
 export const Labels = z
   .record(z.string().min(1).max(63), z.string().max(63))
   .refine((labels) => Object.keys(labels).length <= 32, 'at most 32 labels');

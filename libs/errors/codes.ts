@@ -47,7 +47,8 @@ export const ERROR_KINDS = {
   UNTRUSTED_PEER: row(502, 14, false, 'error', 'the peer could not prove who it is'),
   // Tunnels.
   NO_SESSION: row(503, 14, true, 'info', 'no agent of this cluster is connected here'),
-  AGENT_OFFLINE: row(503, 14, true, 'info', "the cluster's agent is not connected"),
+  AGENT_OFFLINE: row(503, 14, false, 'info', "the cluster's agent is not connected"),
+  AGENT_RECONNECTING: row(503, 14, true, 'info', "the cluster's agent was connected a moment ago"),
   AGENT_OVERLOADED: row(503, 8, true, 'warn', "the cluster's agent has no free tunnel"),
   TARGET_REFUSED: row(403, 7, false, 'warn', "the agent's policy refuses this target"),
   TARGET_UNREACHABLE: row(502, 14, false, 'info', 'the target could not be reached from the cluster'),

@@ -4,6 +4,8 @@ import { FairleadError } from '@fairlead/errors';
 /** What makes an agent this cluster's agent. Kept in a Secret in a cluster, in a 0600 file elsewhere. */
 export const AgentIdentity = z.object({
   clusterId: z.uuid(),
+  /** Of the bootstrap token that was spent for it: tells a newer import manifest from the one it came with. */
+  tokenId: z.string().optional(),
   generation: z.int().min(0),
   trustDomain: z.string(),
   keyPem: z.string(),

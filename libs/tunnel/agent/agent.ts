@@ -1,30 +1,13 @@
 import { fullJitterMs, systemClock } from '@fairlead/clock';
-import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
-import { Registry, type Check, type Logger } from '@fairlead/observability';
-import type { AgentIdentity, IdentityStore } from './agent-identity.js';
-import { enrol, type AgentFacts } from './enrol.js';
-import type { Endpoint, ProxySettings } from './forward-proxy.js';
-import { KubeApiProxy, type KubeApiTarget } from './kube-api-proxy.js';
+import { toFairleadError, type ErrorCode } from '@fairlead/errors';
+import { Registry, type Check } from '@fairlead/observability';
+import type { AgentIdentity } from './agent-identity.js';
+import { enrolWithToken, type AgentOptions } from './enrol-with-token.js';
+import { KubeApiProxy } from './kube-api-proxy.js';
+import { Replacement } from './replacement.js';
 import { LinkSupervisor } from './supervisor.js';
 import { createAgentMetrics } from './agent-metrics.js';
-import { TcpTargets, type TcpTargetOptions } from './tcp-targets.js';
-
-export interface AgentOptions {
-  readonly endpoints: readonly Endpoint[];
-  readonly proxy: ProxySettings;
-  readonly pins: readonly string[];
-  readonly links: number;
-  readonly store: IdentityStore;
-  /** The bootstrap token, or null if none was given. Read only while there is no identity. */
-  token(): Promise<string | null>;
-  readonly kubeApi: KubeApiTarget;
-  /** What it opens for raw TCP; absent: nothing. */
-  readonly tcp?: TcpTargetOptions;
-  /** Where its metrics go; absent: nowhere. */
-  readonly registry?: Registry;
-  readonly facts: AgentFacts;
-  readonly logger: Logger;
-}
+import { TcpTargets } from './tcp-targets.js';
 
 export interface Agent {
   readiness(): readonly Check[];
@@ -46,7 +29,11 @@ const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 const PERMANENT_RETRY_MS = 120_000;
 
-/** Enrols if need be, then keeps its links. */
+/**
+ * Enrols if need be, then keeps its links. An identity that no gateway accepts any more (its cluster was deleted, or it is
+ * of another installation) is replaced as soon as there is a bootstrap token newer than the one it came from; until then
+ * it is kept and tried, slowly.
+ */
 export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const kubeApi = new KubeApiProxy(options.kubeApi, options.logger);
   const tcp = {
@@ -57,10 +44,14 @@ export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
   let supervisor: LinkSupervisor | null = null;
   let waitingFor = 'the stored identity';
   const live = async (): Promise<void> => {
-    const identity = await obtainIdentity(options, signal, (what) => (waitingFor = what));
-    if (!identity) return;
-    supervisor = new LinkSupervisor({ ...options, kubeApi, tcp, identity });
-    await supervisor.run(signal);
+    let identity = await obtainIdentity(options, signal, (what) => (waitingFor = what));
+    while (identity && !signal.aborted) {
+      const replacement = new Replacement(options, identity, signal);
+      const onRefused = (): void => replacement.consider();
+      supervisor = new LinkSupervisor({ ...options, kubeApi, tcp, identity, onRefused });
+      await supervisor.run(AbortSignal.any([signal, replacement.found]));
+      identity = replacement.identity;
+    }
   };
   return {
     readiness: () => supervisor?.readiness() ?? [{ name: 'enrolment', ok: false, detail: `waiting for ${waitingFor}` }],
@@ -79,7 +70,7 @@ async function obtainIdentity(
       const { identity } = await store.load();
       if (identity) return identity;
       waitFor('enrolment');
-      return await enrolOnce(options, attempt, signal);
+      return await enrolWithToken(options, attempt, signal);
     } catch (error) {
       const failure = toFairleadError(error);
       const permanent = PERMANENT.has(failure.code);
@@ -94,17 +85,4 @@ async function obtainIdentity(
     }
   }
   return null;
-}
-
-async function enrolOnce(options: AgentOptions, attempt: number, signal: AbortSignal): Promise<AgentIdentity> {
-  const token = await options.token();
-  if (token === null) {
-    throw new FairleadError(
-      'UNAUTHENTICATED',
-      'there is neither an identity nor a bootstrap token; import the cluster again: fairlead cluster import <name>',
-    );
-  }
-  // Each try takes the next endpoint, so that one dead replica does not hold up an enrolment.
-  const endpoint = options.endpoints[attempt % options.endpoints.length] as Endpoint;
-  return enrol({ ...options, endpoint, token, signal });
 }

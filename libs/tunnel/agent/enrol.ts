@@ -63,7 +63,15 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
   const request = { tokenId: token.id, secret: new Uint8Array(token.secret), csrDer: new Uint8Array(csrDer), facts };
   const answer = await call(() => connection.rpc.enrol(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
   const { clusterId, generation, chainPem } = answer;
-  const identity = await checked({ clusterId, generation, trustDomain, keyPem, chainPem, rootsPem: answer.rootsPem });
+  const identity = await checked({
+    clusterId,
+    tokenId: token.id,
+    generation,
+    trustDomain,
+    keyPem,
+    chainPem,
+    rootsPem: answer.rootsPem,
+  });
   await store.saveIdentity(identity);
   logger.info('agent.enrolled', { clusterId: identity.clusterId, generation: identity.generation });
   return identity;

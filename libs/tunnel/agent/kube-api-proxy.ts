@@ -13,6 +13,7 @@ import {
   toKubeStatus,
   type TunnelIdentity,
 } from '../core/index.js';
+import { flushUnlessBodyFollows } from '../link/index.js';
 
 /** Where the kube-apiserver is and how the agent shows itself to it. */
 export interface KubeApiTarget {
@@ -131,9 +132,12 @@ export class KubeApiProxy {
           reject(error);
         });
       });
+      if (framing === 'none') {
+        upstream.end();
+        return;
+      }
       upstream.flushHeaders();
-      if (framing === 'none') upstream.end();
-      else incoming.pipe(upstream);
+      incoming.pipe(upstream);
     });
   }
 
@@ -159,13 +163,14 @@ class StaleConnection extends Error {}
 /** Resolves when the answer was passed on or broke off; then the gateway's side is broken off too, never ended cleanly. */
 function relayAnswer(answer: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    outgoing.writeHead(answer.statusCode ?? 502, fromServer(answer.rawHeaders)).flushHeaders();
+    outgoing.writeHead(answer.statusCode ?? 502, fromServer(answer.rawHeaders));
     answer.once('error', () => void outgoing.destroy());
     answer.once('close', () => {
       if (!answer.complete) outgoing.destroy();
       resolve();
     });
     answer.pipe(outgoing);
+    flushUnlessBodyFollows(answer, outgoing);
   });
 }
 

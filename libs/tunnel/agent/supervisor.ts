@@ -21,6 +21,8 @@ export interface SupervisorOptions {
   readonly kubeApi: KubeApiProxy;
   readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
+  /** Called when a gateway will not have this identity, or is not of its installation, while no link stands. */
+  readonly onRefused?: () => void;
   readonly clock?: Clock;
 }
 
@@ -157,7 +159,9 @@ export class LinkSupervisor {
 
   #logFailure(endpoint: string, attempt: number, failure: FairleadError): 'failed' | 'refused' {
     const permanent = PERMANENT.has(failure.code);
-    const level = permanent || failure.code === 'UNTRUSTED_PEER' ? 'error' : 'warn';
+    const refused = permanent || failure.code === 'UNTRUSTED_PEER';
+    const level = refused ? 'error' : 'warn';
+    if (refused && this.#links.size === 0) this.#options.onRefused?.();
     this.#options.logger.log(level, 'link.failed', { endpoint, attempt, code: failure.code, reason: failure.message });
     return permanent ? 'refused' : 'failed';
   }

@@ -20,7 +20,7 @@ export function encodeControl(kind: ControlKind): Buffer {
 
 /**
  * What goes before `length` bytes of payload to make them one data frame: the gRPC prefix, the field's tag and its
- * length. The payload itself is never copied.
+ * length.
  */
 export function encodeDataHeader(length: number): Buffer {
   const lengthBytes = varintLength(length);
@@ -30,6 +30,18 @@ export function encodeDataHeader(length: number): Buffer {
   header[GRPC_PREFIX_BYTES] = DATA_TAG;
   writeVarint(header, GRPC_PREFIX_BYTES + 1, length);
   return header;
+}
+
+/**
+ * One data frame in one buffer. Copying 16 KB costs less than a second write: two small writes make two HTTP/2 frames,
+ * and each is an event, a TLS record and a system call further on.
+ */
+export function encodeData(payload: Buffer): Buffer {
+  const header = encodeDataHeader(payload.length);
+  const frame = Buffer.allocUnsafeSlow(header.length + payload.length);
+  frame.set(header);
+  frame.set(payload, header.length);
+  return frame;
 }
 
 function varintLength(value: number): number {

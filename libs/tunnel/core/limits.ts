@@ -2,8 +2,13 @@
 export const LIMITS = {
   /** A control frame (anything but data) larger than this breaks the protocol. */
   controlFrameBytes: 64 * 1024,
-  /** What a sender puts in one data frame at most; a receiver accepts any size, because it never holds a whole one. */
-  dataFrameBytes: 64 * 1024,
+  /**
+   * What a sender puts in one data frame: with its 8 bytes of header it fills one HTTP/2 DATA frame (16,384 bytes)
+   * exactly. A receiver accepts any size, because it never holds a whole one.
+   */
+  dataPayloadBytes: 16_384 - 8,
+  /** What a tunnel holds of each direction before it stops its reader or its writer. */
+  tunnelBufferBytes: 64 * 1024,
   /** HTTP/2 window of one stream: with the reader's buffer, the most one stalled tunnel can hold at one end. */
   streamWindowBytes: 1024 * 1024,
   /** HTTP/2 window of one connection: many streams' worth, so that stalled ones do not stop the others. */

@@ -23,6 +23,7 @@ export class Directory {
   readonly #accessByHash = new Map<string, AccessEntry>();
   readonly #hashByKey = new Map<string, string>();
   readonly #clientById = new Map<string, ClientEntry>();
+  readonly #clusterListeners = new Set<(clusterId: string) => void>();
 
   constructor(nc: NatsConnection, logger: Logger) {
     this.#clusters = watchBucket(nc, BUCKETS.clusters, ClusterEntry, {
@@ -57,6 +58,11 @@ export class Directory {
   /** Is it young enough to admit new links on? An hour without NATS is the most. */
   get fresh(): boolean {
     return this.syncedAtMs !== null && Date.now() - this.syncedAtMs < MAX_STALENESS_MS;
+  }
+
+  /** Calls back when a cluster was added, changed or removed. */
+  onClusterChange(listener: (clusterId: string) => void): void {
+    this.#clusterListeners.add(listener);
   }
 
   clusterByName(name: string): ClusterEntry | undefined {
@@ -97,6 +103,7 @@ export class Directory {
     } else {
       this.#clusterById.delete(id);
     }
+    for (const listener of this.#clusterListeners) listener(id);
   }
 
   #setClient(key: string, entry: ClientEntry | undefined): void {

@@ -1,28 +1,33 @@
 import { FairleadError } from '@fairlead/errors';
 
-/** Tries per address in one window; a cluster behind one address enrols far fewer agents than this. */
-const TRIES = 30;
+/** Failed tries per address in one window. Those that succeed do not count: a fleet may come from one address. */
+const FAILURES = 30;
 const WINDOW_MS = 60_000;
 /** Addresses remembered; above it the oldest is forgotten, so that memory is bounded whatever comes. */
 const MAX_ADDRESSES = 10_000;
 
 /** Slows down guessing: a fixed window per source address. */
 export class EnrolmentLimiter {
-  readonly #windows = new Map<string, { startedMs: number; tries: number }>();
+  readonly #windows = new Map<string, { startedMs: number; failures: number }>();
 
-  /** Throws RATE_LIMITED if this address tried too often. */
+  /** Throws RATE_LIMITED if this address failed too often. */
   admit(address: string, nowMs: number = Date.now()): void {
+    const window = this.#windows.get(address);
+    if (window && nowMs - window.startedMs <= WINDOW_MS && window.failures >= FAILURES) {
+      throw new FairleadError('RATE_LIMITED', 'too many failed enrolments from this address; wait a minute');
+    }
+  }
+
+  /** An enrolment from this address was refused. */
+  failed(address: string, nowMs: number = Date.now()): void {
     let window = this.#windows.get(address);
     if (!window || nowMs - window.startedMs > WINDOW_MS) {
       this.#windows.delete(address);
-      window = { startedMs: nowMs, tries: 0 };
+      window = { startedMs: nowMs, failures: 0 };
       this.#windows.set(address, window);
       const oldest = this.#windows.keys().next();
       if (this.#windows.size > MAX_ADDRESSES && !oldest.done) this.#windows.delete(oldest.value);
     }
-    window.tries += 1;
-    if (window.tries > TRIES) {
-      throw new FairleadError('RATE_LIMITED', 'too many enrolments from this address; wait a minute');
-    }
+    window.failures += 1;
   }
 }

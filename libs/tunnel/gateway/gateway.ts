@@ -4,6 +4,7 @@ import type { Check } from '@fairlead/observability';
 import { createConnectDoor } from './connect/door.js';
 import { Directory } from './directory.js';
 import { drainAndStop } from './drain.js';
+import { endOrphanedSessions } from './end-orphaned-sessions.js';
 import { EnrolmentLimiter } from './enrolment-limiter.js';
 import { obtainCertificates, type GatewayCertificates } from './gateway-certificates.js';
 import type { GatewayOptions, GatewayServers, GatewayState } from './gateway-state.js';
@@ -41,6 +42,7 @@ export async function startGateway(options: GatewayOptions, signal: AbortSignal)
   const state = buildState(options, await obtainCertificates(rpc, servingNames, logger, signal));
   const servers = buildServers(options, state);
   reportSessions(options, state);
+  endOrphanedSessions(options.nc, state.directory, state.sessions);
   const relay = await listen(servers.relay, options.relayListen);
   const link = await listen(servers.link, options.linkListen);
   const door = await listen(servers.door, options.doorListen);

@@ -75,7 +75,9 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
     const { clusterId, tenantId, generation, chain, roots } = issued;
     return { clusterId, tenantId, generation, chainPem: chain, rootsPem: roots };
   } catch (error) {
-    const { code, message } = toFairleadError(error);
+    const { code, message, kind } = toFairleadError(error);
+    // What is away, or is asked too much already, is not the agent's failure.
+    if (!kind.retryable) limiter.failed(peer.address);
     metrics.enrolments.inc({ outcome: code });
     logger.warn('agent.enrolment.refused', { code, reason: message, address: peer.address });
     // What registration refuses it records itself; these never reach it.

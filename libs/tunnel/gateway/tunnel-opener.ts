@@ -57,7 +57,7 @@ export class TunnelOpener {
 
   /**
    * Resolves with a tunnel whose far end has the target. Rejects with AGENT_OFFLINE when nobody holds a link,
-   * AGENT_OVERLOADED when somebody does but has no free tunnel, the agent's own refusal, or the signal's reason.
+   * AGENT_RECONNECTING when somebody did a moment ago, AGENT_OVERLOADED when somebody does but has no free tunnel, the agent's own refusal, or the signal's reason.
    */
   async open(cluster: ClusterEntry, target: Open['target'], signal: AbortSignal): Promise<OpenedTunnel> {
     const tunnelId = randomUUID();
@@ -84,7 +84,9 @@ export class TunnelOpener {
         failures.push(failure);
       }
     }
-    throw nobody(failures);
+    const { table, time } = this.#options;
+    const recently = failures.length > 0 || table.seenWithin(clusterId, RECONNECT_MS, time.nowMs());
+    throw nobody(failures, recently);
   }
 
   #candidates(clusterId: string): Candidate[] {
@@ -139,12 +141,15 @@ function ownCandidate(session: AgentSession): Candidate {
   };
 }
 
-function nobody(failures: readonly FairleadError[]): FairleadError {
+/** How long an agent that lost its links may take to come back before clients are told not to wait. */
+const RECONNECT_MS = 30_000;
+
+function nobody(failures: readonly FairleadError[], recently: boolean): FairleadError {
   const overloaded = failures.find((failure) => failure.code === 'AGENT_OVERLOADED');
   if (overloaded) return overloaded;
   const tried = failures.map((failure) => failure.message).join('; ');
   return new FairleadError(
-    'AGENT_OFFLINE',
+    recently ? 'AGENT_RECONNECTING' : 'AGENT_OFFLINE',
     tried === ''
       ? "the cluster's agent is not connected to any replica"
       : `the cluster's agent cannot be reached: ${tried}`,

@@ -278,14 +278,37 @@ describe('clusters', () => {
     expect(a.refusals.at(-1)).toMatchObject({ code: 'NOT_FOUND', cluster: 'nowhere' });
   });
 
-  it('without an agent are 503 with Retry-After, because nothing was delivered', async () => {
+  it('that never had an agent are 503, at once: there is nothing to wait for', async () => {
     await installation.addCluster('lonely');
     await eventually(async () => {
       const answer = await callDoor(installation, a, { method: 'POST', body: '{}', path: '/clusters/lonely/api' });
       expect(answer.status).toBe(503);
-      expect(answer.headers['retry-after']).toBe('1');
+      expect(answer.headers['retry-after']).toBeUndefined();
       expect(answer.body).toContain('AGENT_OFFLINE');
     });
+  });
+
+  it('whose agent went a moment ago are 503 with Retry-After, because nothing was delivered', async () => {
+    const cluster = await installation.addCluster('restarting');
+    const gone = await installation.startAgent({ replicas: [a], apiPort: api.port, cluster });
+    await gone.stop();
+    await eventually(async () => {
+      const answer = await callDoor(installation, b, { method: 'POST', body: '{}', path: '/clusters/restarting/api' });
+      expect(answer.status).toBe(503);
+      expect(answer.headers['retry-after']).toBe('1');
+      expect(answer.body).toContain('AGENT_RECONNECTING');
+    });
+  });
+
+  it('that are deleted lose the links that stand', async () => {
+    const cluster = await installation.addCluster('deleted');
+    const orphan = await installation.startAgent({ replicas: [a], apiPort: api.port, cluster });
+    await installation.removeCluster(cluster);
+    await eventually(() => {
+      const { sessions } = a.gateway.debugView() as { sessions: { clusterId: string }[] };
+      expect(sessions.map(({ clusterId }) => clusterId)).not.toContain(cluster.clusterId);
+    });
+    await orphan.stop();
   });
 
   it('whose API server is away are 502 without Retry-After', async () => {

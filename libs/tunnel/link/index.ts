@@ -1,3 +1,4 @@
+export { flushUnlessBodyFollows } from './answer-head.js';
 export { bridge, type Bridged } from './bridge.js';
 export { fromConnectError, toConnectError } from './rpc-errors.js';
 export { TunnelConnection } from './tunnel-connection.js';

@@ -7,7 +7,7 @@ import {
   LIMITS,
   PARKED,
   encodeControl,
-  encodeDataHeader,
+  encodeData,
   stepTunnel,
   type ControlKind,
   type TunnelRole,
@@ -37,8 +37,8 @@ export class TunnelConnection extends Duplex {
   constructor(stream: ClientHttp2Stream | ServerHttp2Stream, role: TunnelRole) {
     super({
       allowHalfOpen: true,
-      readableHighWaterMark: LIMITS.dataFrameBytes,
-      writableHighWaterMark: LIMITS.dataFrameBytes,
+      readableHighWaterMark: LIMITS.tunnelBufferBytes,
+      writableHighWaterMark: LIMITS.tunnelBufferBytes,
     });
     this.#stream = stream;
     this.#role = role;
@@ -117,14 +117,10 @@ export class TunnelConnection extends Duplex {
       done(lost());
       return;
     }
-    this.#stream.cork();
     let accepted = true;
-    for (let at = 0; at < chunk.length; at += LIMITS.dataFrameBytes) {
-      const piece = chunk.length <= LIMITS.dataFrameBytes ? chunk : chunk.subarray(at, at + LIMITS.dataFrameBytes);
-      this.#stream.write(encodeDataHeader(piece.length));
-      accepted = this.#stream.write(piece);
+    for (let at = 0; at < chunk.length; at += LIMITS.dataPayloadBytes) {
+      accepted = this.#stream.write(encodeData(chunk.subarray(at, at + LIMITS.dataPayloadBytes)));
     }
-    this.#stream.uncork();
     if (accepted) done();
     else this.#waiting = done;
   }

@@ -27,6 +27,7 @@ export interface TestInstallation extends AsyncDisposable {
   /** An enrolled agent of the cluster, or of the given one, linked to the given replicas. */
   startAgent(options: StartAgentOptions): Promise<RunningAgent>;
   addCluster(name: string, generation?: number): Promise<ClusterEntry>;
+  removeCluster(cluster: ClusterEntry): Promise<void>;
   addToken(principal: { user: string; groups: string[] }): Promise<string>;
   /** A client of the CONNECT door; null: every cluster of the tenant. */
   addClient(clusters: readonly ClusterEntry[] | null): Promise<ClientEntry>;
@@ -103,6 +104,7 @@ export async function startInstallation(): Promise<TestInstallation> {
     cluster,
     token,
     addCluster,
+    removeCluster: ({ clusterId }) => deleteKv(registrationNats, BUCKETS.clusters, `default.${clusterId}`),
     addToken,
     addClient,
     removeClient,

@@ -23,6 +23,11 @@ export interface NodeUnitOptions {
 }
 
 const STOP_GRACE_MS = 8_000;
+/**
+ * As in the images (Dockerfile). The second flag counts buffers as part of the whole heap's limit; without it V8 collects
+ * the whole heap for every 20 to 30 MB that pass through, which is half the CPU time of a busy tunnel.
+ */
+const NODE_FLAGS = ['--enable-source-maps', '--external-memory-accounted-in-global-limit'];
 const PRELOAD = fileURLToPath(new URL(`./exit-with-parent${extname(import.meta.url)}`, import.meta.url));
 
 /**
@@ -66,7 +71,7 @@ export async function runToEnd(options: Omit<NodeUnitOptions, 'healthUrl'>, time
 
 async function launch(options: Omit<NodeUnitOptions, 'healthUrl'>, file: BoundedLog): Promise<Run> {
   const { main, cwd, user, name } = options;
-  const args = ['--enable-source-maps', '--import', PRELOAD, main, ...(options.args ?? [])];
+  const args = [...NODE_FLAGS, '--import', PRELOAD, main, ...(options.args ?? [])];
   const child = spawn(process.execPath, args, {
     cwd,
     env: { ...(await options.env()) },

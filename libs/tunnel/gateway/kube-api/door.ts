@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
+import type { Socket } from 'node:net';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import { toKubeStatus, type Hop } from '../../core/index.js';
@@ -56,6 +57,8 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   server.setTimeout(0);
   useCertificate(server, options.certificate);
   server.on('request', (incoming, outgoing) => void serve(options, incoming, outgoing));
+  // Headers and body are separate writes; with Nagle's algorithm the second waits 40 ms for the client's delayed ACK.
+  server.on('connection', (socket: Socket) => void socket.setNoDelay(true));
   tendConnections(server);
   reportTlsErrors(server, options.logger);
   return server;
@@ -111,9 +114,11 @@ function fail(options: KubeApiDoorOptions, failure: FairleadError, facts: Reques
   options.events.accessRefused({ ...facts, code, reason: message, door: 'kube-api', cluster });
 }
 
+const NO_AGENT: ReadonlySet<string> = new Set(['AGENT_OFFLINE', 'AGENT_RECONNECTING', 'AGENT_OVERLOADED']);
+
 /** Before admission, and as long as no agent was found, nobody else had a part in it. */
 function hopOf({ code }: FairleadError, { clusterId }: RequestFacts): Hop {
-  return clusterId === undefined || code === 'AGENT_OFFLINE' || code === 'AGENT_OVERLOADED' ? 'gateway' : 'agent';
+  return clusterId === undefined || NO_AGENT.has(code) ? 'gateway' : 'agent';
 }
 
 function answerFailure(outgoing: DoorResponse, failure: FairleadError, hop: Hop, traceId: string): void {

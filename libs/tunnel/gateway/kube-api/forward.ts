@@ -2,6 +2,7 @@ import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { bodyFraming, fromClient, fromServer, headerPairs, isLongRunning, type BodyFraming } from '../../core/index.js';
+import { flushUnlessBodyFollows } from '../../link/index.js';
 import type { Admission } from './authorize.js';
 import type { TunnelAgent } from './tunnel-pool.js';
 
@@ -72,15 +73,19 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
     });
     upstream.once('response', (answer) => {
       clearTimeout(limit);
+      outgoing.off('close', onClientGone);
       relayAnswer(answer, outgoing).then(resolve, (error: unknown) => {
         upstream.destroy();
         reject(error);
       });
     });
+    if (framing === 'none') {
+      upstream.end();
+      return;
+    }
     // The answer may have to come before the first byte of the body.
     upstream.flushHeaders();
-    if (framing === 'none') upstream.end();
-    else incoming.pipe(upstream as NodeJS.WritableStream);
+    incoming.pipe(upstream as NodeJS.WritableStream);
   });
 }
 
@@ -115,6 +120,7 @@ function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse): Promise<n
     outgoing.once('close', () => (answer.complete ? resolve(status) : brokeOff()));
     outgoing.on('error', brokeOff);
     answer.pipe(outgoing as NodeJS.WritableStream);
+    if ('flushHeaders' in outgoing) flushUnlessBodyFollows(answer, outgoing);
   });
 }
 
@@ -125,8 +131,7 @@ function writeHead(outgoing: DoorResponse, status: number, headers: readonly str
     for (const [name, value] of headerPairs(headers)) (grouped[name.toLowerCase()] ??= []).push(value);
     outgoing.writeHead(status, grouped as never);
   } else {
-    // A watch answers its headers long before its first event.
-    outgoing.writeHead(status, [...headers]).flushHeaders();
+    outgoing.writeHead(status, [...headers]);
   }
 }
 

@@ -53,7 +53,7 @@ describe('the owners of a cluster', () => {
   it('go when their session or their replica does', () => {
     const key = announce(ids.b);
     table.setGateway(beat(ids.b, 1), 0);
-    table.removeSession(key);
+    table.removeSession(key, 0);
     expect(owners(0)).toEqual([]);
     announce(ids.b);
     table.removeGateway(ids.b);
@@ -65,8 +65,17 @@ describe('the owners of a cluster', () => {
     const newest = announce(ids.c, 2);
     for (const instance of [ids.b, ids.c]) table.setGateway(beat(instance, 1), 0);
     expect(owners(0)).toEqual([ids.c]);
-    table.removeSession(newest);
+    table.removeSession(newest, 0);
     expect(owners(0)).toEqual([ids.b]);
+  });
+
+  it('are remembered for a while after the last one went, in time connected to NATS', () => {
+    const key = announce(ids.b);
+    table.setGateway(beat(ids.b, 1), 0);
+    expect(table.seenWithin(CLUSTER, 30_000, 0)).toBe(false);
+    table.removeSession(key, 1_000);
+    expect(table.seenWithin(CLUSTER, 30_000, 31_000)).toBe(true);
+    expect(table.seenWithin(CLUSTER, 30_000, 31_001)).toBe(false);
   });
 
   it('come in order of zone, then of tunnels in use', () => {

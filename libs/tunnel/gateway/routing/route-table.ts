@@ -34,6 +34,8 @@ export class RouteTable {
   /** Cluster id → session key → lease. */
   readonly #sessions = new Map<string, Map<string, SessionLease>>();
   readonly #clusterOfKey = new Map<string, string>();
+  /** When a cluster's last session went, in time connected to NATS; as many as there are clusters. */
+  readonly #lastSeenMs = new Map<string, number>();
 
   constructor(options: RouteTableOptions) {
     this.#options = options;
@@ -57,13 +59,20 @@ export class RouteTable {
     this.#clusterOfKey.set(key, lease.clusterId);
   }
 
-  removeSession(key: string): void {
+  removeSession(key: string, nowMs: number): void {
     const clusterId = this.#clusterOfKey.get(key);
     if (clusterId === undefined) return;
     this.#clusterOfKey.delete(key);
     const sessions = this.#sessions.get(clusterId);
     sessions?.delete(key);
-    if (sessions?.size === 0) this.#sessions.delete(clusterId);
+    if (sessions?.size !== 0) return;
+    this.#sessions.delete(clusterId);
+    this.#lastSeenMs.set(clusterId, nowMs);
+  }
+
+  /** Did this cluster have a session here or elsewhere a moment ago? Then its agent is probably on its way back. */
+  seenWithin(clusterId: string, periodMs: number, nowMs: number): boolean {
+    return nowMs - (this.#lastSeenMs.get(clusterId) ?? -Infinity) <= periodMs;
   }
 
   /** A probe of this owner failed in a way that says its process or its session is gone. */

@@ -30,7 +30,7 @@ export function watchRoutes(nc: NatsConnection, table: RouteTable, clock: Clock,
 function applyChange(table: RouteTable, key: string, value: RouteValue | undefined, nowMs: number): void {
   if (value === undefined) {
     if (key.startsWith('gateway.')) table.removeGateway(key.split('.')[2] ?? '');
-    else table.removeSession(key);
+    else table.removeSession(key, nowMs);
   } else if ('beat' in value) {
     // The key says who wrote it; NATS permissions hold only for the key, so a value may not speak for another.
     if (key === `gateway.${value.credential}.${value.instance}`) table.setGateway(value, nowMs);
