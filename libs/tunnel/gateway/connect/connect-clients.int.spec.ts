@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { Registry, type Logger } from '@fairlead/observability';
 import { eventually, testAuthority } from '@fairlead/testing';
@@ -22,6 +23,7 @@ let gateway: Replica;
 /** Has no agent: an answer of 503 means that it was chosen. */
 let other: ClusterEntry;
 let foreign: ClusterEntry;
+const OPEN = 'fairlead_gateway_connect_open_connections';
 const agentRegistry = new Registry();
 const opened: ConnectAnswer[] = [];
 const lines: { event: string; fields: Record<string, unknown> }[] = [];
@@ -45,7 +47,7 @@ beforeAll(async () => {
   target = await startTcpTarget();
   other = await installation.addCluster('other');
   foreign = await installation.addCluster('foreign');
-  const connectLimits = { total: 6, perClient: 4, opensPerClient: 2 };
+  const connectLimits = { total: 6, perClient: 4, opensPerClient: 2, halfClosedStallMs: 2_000 };
   gateway = await installation.startReplica('gateway-a', { connectLimits, logger });
   await installation.startAgent({
     replicas: [gateway],
@@ -304,6 +306,23 @@ it('a head must come in time, and a connection that has its target may be silent
   expect(answers[1]).toMatch(/^HTTP\/1\.1 408 [^]*Fairlead-Reason: DEADLINE_EXCEEDED/);
   socket.end('hello');
   expect(await text(socket)).toBe('hello');
+});
+
+it('of clients that come and vanish at any moment, none is kept', async () => {
+  const [, certificate] = await newClient([installation.cluster]);
+  const { authority } = installation;
+  const vanish = async (afterMs: number): Promise<void> => {
+    const dialled = await dialConnectDoor(gateway, { authority, certificate });
+    dialled.socket.on('error', () => undefined);
+    dialled.socket.write(`CONNECT 127.0.0.1:${target.port} HTTP/1.1\r\nHost: x\r\n\r\n${'x'.repeat(200_000)}`);
+    await delay(afterMs);
+    dialled.socket.destroy();
+    dialled.plain.destroy();
+  };
+  for (let round = 0; round < 60; round += 1) await Promise.all([vanish(round / 3), vanish(round / 4)]);
+  await eventually(async () => expect(await metric(gateway.registry, OPEN)).toBe(0), { timeoutMs: 15_000 });
+  expect(await metric(agentRegistry, 'fairlead_agent_tcp_open_connections')).toBe(0);
+  for (let count = 0; count < 4; count += 1) expect(reasonOf(await through(certificate))).toBe('200 OK');
 });
 
 it('a replica that stops takes no new connection and lets an open one finish', async () => {
