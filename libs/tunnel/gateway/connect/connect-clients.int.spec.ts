@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -24,6 +25,7 @@ let gateway: Replica;
 let other: ClusterEntry;
 let foreign: ClusterEntry;
 const OPEN = 'fairlead_gateway_connect_open_connections';
+const AGENT_OPEN = 'fairlead_agent_tcp_open_connections';
 const agentRegistry = new Registry();
 const opened: ConnectAnswer[] = [];
 const lines: { event: string; fields: Record<string, unknown> }[] = [];
@@ -309,20 +311,25 @@ it('a head must come in time, and a connection that has its target may be silent
 });
 
 it('of clients that come and vanish at any moment, none is kept', async () => {
+  const connectLimits = { total: 100, perClient: 100, opensPerClient: 100, halfClosedStallMs: 1_000 };
+  const replica = await installation.startReplica('gateway-b', { connectLimits });
   const [, certificate] = await newClient([installation.cluster]);
   const { authority } = installation;
-  const vanish = async (afterMs: number): Promise<void> => {
-    const dialled = await dialConnectDoor(gateway, { authority, certificate });
-    dialled.socket.on('error', () => undefined);
-    dialled.socket.write(`CONNECT 127.0.0.1:${target.port} HTTP/1.1\r\nHost: x\r\n\r\n${'x'.repeat(200_000)}`);
-    await delay(afterMs);
-    dialled.socket.destroy();
-    dialled.plain.destroy();
+  const vanish = async (): Promise<void> => {
+    const { socket, plain } = await dialConnectDoor(replica, { authority, certificate });
+    socket.on('error', () => undefined);
+    socket.write(`CONNECT 127.0.0.1:${target.port} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    socket.write(randomBytes(200_000));
+    await delay(Math.random() * 30);
+    if (Math.random() < 0.5) plain.resetAndDestroy();
+    else {
+      socket.destroy();
+      plain.destroy();
+    }
   };
-  for (let round = 0; round < 60; round += 1) await Promise.all([vanish(round / 3), vanish(round / 4)]);
-  await eventually(async () => expect(await metric(gateway.registry, OPEN)).toBe(0), { timeoutMs: 15_000 });
-  expect(await metric(agentRegistry, 'fairlead_agent_tcp_open_connections')).toBe(0);
-  for (let count = 0; count < 4; count += 1) expect(reasonOf(await through(certificate))).toBe('200 OK');
+  for (let round = 0; round < 15; round += 1) await Promise.all(Array.from({ length: 20 }, () => vanish()));
+  await eventually(async () => expect(await metric(replica.registry, OPEN)).toBe(0), { timeoutMs: 15_000 });
+  await eventually(async () => expect(await metric(agentRegistry, AGENT_OPEN)).toBe(0));
 });
 
 it('a replica that stops takes no new connection and lets an open one finish', async () => {

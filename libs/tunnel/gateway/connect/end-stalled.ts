@@ -4,7 +4,7 @@ const CHECKS = 4;
 
 /**
  * Calls `reset` when a client that ended its own direction takes nothing of what waits for it for `stallMs`. It is gone
- * then: Node (24.21) can lose the error of a TLS write to a peer that vanished right after its handshake, and such a
+ * then: Node (24.21) can lose the error of a TLS write to a peer that reset its connection, and such a
  * socket would stay for ever. As long as a client has not ended its direction it may stall as long as it likes.
  */
 export function endStalled(
