@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { Registry, type Logger } from '@fairlead/observability';
 import { eventually, testAuthority } from '@fairlead/testing';
@@ -22,6 +24,8 @@ let gateway: Replica;
 /** Has no agent: an answer of 503 means that it was chosen. */
 let other: ClusterEntry;
 let foreign: ClusterEntry;
+const OPEN = 'fairlead_gateway_connect_open_connections';
+const AGENT_OPEN = 'fairlead_agent_tcp_open_connections';
 const agentRegistry = new Registry();
 const opened: ConnectAnswer[] = [];
 const lines: { event: string; fields: Record<string, unknown> }[] = [];
@@ -45,7 +49,7 @@ beforeAll(async () => {
   target = await startTcpTarget();
   other = await installation.addCluster('other');
   foreign = await installation.addCluster('foreign');
-  const connectLimits = { total: 6, perClient: 4, opensPerClient: 2 };
+  const connectLimits = { total: 6, perClient: 4, opensPerClient: 2, halfClosedStallMs: 2_000 };
   gateway = await installation.startReplica('gateway-a', { connectLimits, logger });
   await installation.startAgent({
     replicas: [gateway],
@@ -304,6 +308,28 @@ it('a head must come in time, and a connection that has its target may be silent
   expect(answers[1]).toMatch(/^HTTP\/1\.1 408 [^]*Fairlead-Reason: DEADLINE_EXCEEDED/);
   socket.end('hello');
   expect(await text(socket)).toBe('hello');
+});
+
+it('of clients that come and vanish at any moment, none is kept', async () => {
+  const connectLimits = { total: 100, perClient: 100, opensPerClient: 100, halfClosedStallMs: 1_000 };
+  const replica = await installation.startReplica('gateway-b', { connectLimits });
+  const [, certificate] = await newClient([installation.cluster]);
+  const { authority } = installation;
+  const vanish = async (): Promise<void> => {
+    const { socket, plain } = await dialConnectDoor(replica, { authority, certificate });
+    socket.on('error', () => undefined);
+    socket.write(`CONNECT 127.0.0.1:${target.port} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    socket.write(randomBytes(200_000));
+    await delay(Math.random() * 30);
+    if (Math.random() < 0.5) plain.resetAndDestroy();
+    else {
+      socket.destroy();
+      plain.destroy();
+    }
+  };
+  for (let round = 0; round < 15; round += 1) await Promise.all(Array.from({ length: 20 }, () => vanish()));
+  await eventually(async () => expect(await metric(replica.registry, OPEN)).toBe(0), { timeoutMs: 15_000 });
+  await eventually(async () => expect(await metric(agentRegistry, AGENT_OPEN)).toBe(0));
 });
 
 it('a replica that stops takes no new connection and lets an open one finish', async () => {

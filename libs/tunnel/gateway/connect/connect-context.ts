@@ -24,6 +24,7 @@ export interface ConnectDoorOptions {
 /** What one connection needs of its door. */
 export interface ConnectContext extends Omit<ConnectDoorOptions, 'limits' | 'serving' | 'identity'> {
   readonly limiter: ConnectionLimiter;
+  readonly halfClosedStallMs: number;
   /** Breaks a connection off so that its client sees an error and not an end. */
   reset(socket: TLSSocket): void;
 }

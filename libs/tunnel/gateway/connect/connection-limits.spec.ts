@@ -21,7 +21,7 @@ describe('connections', () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-        const limits = { total: 7, perClient: 4, opensPerClient: 2 };
+        const limits = { total: 7, perClient: 4, opensPerClient: 2, halfClosedStallMs: 1 };
         const limiter = new ConnectionLimiter(limits);
         const held: { client: string; place: Place; opening: boolean }[] = [];
         for (const { client, act, at } of steps) {

@@ -6,9 +6,16 @@ export interface ConnectLimits {
   readonly perClient: number;
   /** Of one client, how many may be waiting for their target at once. */
   readonly opensPerClient: number;
+  /** How long a client that ended its direction may take nothing before it is held to be gone. */
+  readonly halfClosedStallMs: number;
 }
 
-export const DEFAULT_CONNECT_LIMITS: ConnectLimits = { total: 10_000, perClient: 4_096, opensPerClient: 512 };
+export const DEFAULT_CONNECT_LIMITS: ConnectLimits = {
+  total: 10_000,
+  perClient: 4_096,
+  opensPerClient: 512,
+  halfClosedStallMs: 120_000,
+};
 
 interface Usage {
   connections: number;

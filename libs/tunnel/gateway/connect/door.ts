@@ -38,7 +38,12 @@ export function createConnectDoor({ limits = DEFAULT_CONNECT_LIMITS, ...options 
   server.maxHeadersCount = 0;
   useCertificates(server, options);
   const reset = rememberPlainSockets(server);
-  const context: ConnectContext = { ...options, limiter: new ConnectionLimiter(limits), reset };
+  const context: ConnectContext = {
+    ...options,
+    limiter: new ConnectionLimiter(limits),
+    halfClosedStallMs: limits.halfClosedStallMs,
+    reset,
+  };
   server.on('connect', (request: IncomingMessage, socket: TLSSocket, early: Buffer) => {
     void serveConnect(context, request, socket, early);
   });

@@ -10,6 +10,7 @@ import type { OpenedTunnel } from '../tunnel-opener.js';
 import { chooseCluster, identifyClient } from './admission.js';
 import { ESTABLISHED, refusal } from './answers.js';
 import type { ConnectContext } from './connect-context.js';
+import { endStalled } from './end-stalled.js';
 import type { Place } from './connection-limits.js';
 
 /** What is known of a connection so far, for its log line. */
@@ -106,7 +107,9 @@ async function carry(context: ConnectContext, { socket, tunnel, early, facts, st
   metrics.connectOpen.inc();
   socket.write(ESTABLISHED);
   if (early.length > 0) connection.write(early);
-  const { toTunnel, fromTunnel, cause } = await bridge(socket, connection, () => context.reset(socket));
+  const reset = (): void => context.reset(socket);
+  endStalled(socket, context.halfClosedStallMs, reset);
+  const { toTunnel, fromTunnel, cause } = await bridge(socket, connection, reset);
   metrics.connectOpen.dec();
   metrics.connects.inc({ outcome: 'ok' });
   const bytesUp = toTunnel + early.length;
