@@ -74,7 +74,7 @@ describe('the gateway, opener of a tunnel of its own', () => {
   it.each([
     ['opening', 'Refused', refused('TARGET_UNREACHABLE'), 502, 'TARGET_UNREACHABLE'],
     ['opening', 'Refused with a code it does not know', refused('FROM_THE_FUTURE'), 500, 'INTERNAL'],
-    ['opening', 'Refused: try another', refused('NO_SESSION'), 503, 'AGENT_OFFLINE'],
+    ['opening', 'Refused: try another', refused('NO_SESSION'), 503, 'AGENT_RECONNECTING'],
     ['opening', 'Reset', reset('TARGET_REFUSED'), 403, 'TARGET_REFUSED'],
     ['open', 'Reset', reset('TUNNEL_RESET'), 502, 'TUNNEL_RESET'],
     ['open', 'Reset with a code it does not know', reset('FROM_THE_FUTURE'), 500, 'INTERNAL'],

@@ -29,6 +29,7 @@ it.each([
   ['RATE_LIMITED', 429],
   ['TARGET_UNREACHABLE', 502],
   ['AGENT_OFFLINE', 503],
+  ['AGENT_RECONNECTING', 503],
   ['AGENT_OVERLOADED', 503],
   ['DEADLINE_EXCEEDED', 504],
 ] as const)('%s is %i', (code, status) => {
