@@ -1,4 +1,5 @@
 export { LIMITS, PROTOCOL_VERSION } from './limits.js';
+export { streamWindow } from './stream-window.js';
 export { encodeControl, encodeData, encodeDataHeader, type ControlKind } from './frame-encoder.js';
 export { FrameDecoder, type FrameSink } from './frame-decoder.js';
 export { PARKED, stepTunnel, type TunnelEvent, type TunnelRole, type TunnelState } from './tunnel-state.js';

@@ -14,6 +14,7 @@ import { AgentLinkService } from '@fairlead/proto';
 import {
   TUNNEL_PATH,
   TUNNEL_SESSION_OPTIONS,
+  fitStreamWindow,
   isGrpc,
   keepAlive,
   rejectGrpcStream,
@@ -55,7 +56,7 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   useCertificate(server, options.identity);
   server.on('session', (session) => {
     rememberPeer(session);
-    keepAlive(session, keepalive);
+    keepAlive(session, session.socket, keepalive, fitStreamWindow(session));
     endStrangers(session, options);
     session.on('error', (error) => options.logger.debug('link.session.error', { reason: error.message }));
   });

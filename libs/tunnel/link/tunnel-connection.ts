@@ -118,9 +118,12 @@ export class TunnelConnection extends Duplex {
       return;
     }
     let accepted = true;
+    // All frames of a chunk in one HTTP/2 write: else the first leaves alone, and the rest wait for it to be gone.
+    this.#stream.cork();
     for (let at = 0; at < chunk.length; at += LIMITS.dataPayloadBytes) {
       accepted = this.#stream.write(encodeData(chunk.subarray(at, at + LIMITS.dataPayloadBytes)));
     }
+    this.#stream.uncork();
     if (accepted) done();
     else this.#waiting = done;
   }
