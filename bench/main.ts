@@ -1,24 +1,24 @@
-import { access, constants, writeFile } from 'node:fs/promises';
+import { access, chmod, constants, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { StackError } from '@fairlead/stack';
 import { TestbedError } from '@fairlead/testbed';
+import { scratchDir } from '@fairlead/testing';
 import { USAGE, loadConfig, type Config } from './config.js';
 import { buildGoPrograms } from './load/go-programs.js';
-import { FULL, QUICK, measurementsFor } from './measurements.js';
+import { measurementsFor } from './measurements/catalog.js';
 import { BenchError } from './process/bench-error.js';
 import { progressOn } from './progress.js';
 import type { ResultRow } from './report/results.js';
-import { formatTables } from './report/table.js';
-import { runRounds, type RoundsOutcome } from './rounds.js';
+import { formatMarkdown, formatText } from './report/table.js';
+import { runRounds } from './rounds.js';
+import { ROWS, type Row } from './rows.js';
+import { openRunState } from './run-state.js';
+import { FULL, QUICK } from './scale.js';
 import { startSystems } from './systems/start-systems.js';
 
 const INTERRUPTED = 130;
-const HOW_TO_READ = `One server, one client and five ways between them, in turns. relay-node and relay-go are two plain TCP relays
-behind each other; they pass TLS through untouched. Fairlead ends TLS at the gateway, checks who asks, parses HTTP there and
-at the agent, and encrypts anew twice; fairlead-relayed does it once more between two gateways. So a ratio of 1 to a relay
-is not to be expected. docs/benchmarks.md says more.`;
 
 class Interrupted extends Error {}
 
@@ -38,31 +38,43 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function bench(config: Config, signal: AbortSignal): Promise<number> {
-  const { jsonFile } = config;
-  if (jsonFile !== undefined) await requireWritable(dirname(resolve(jsonFile)));
+  const { jsonFile, markdownFile } = config;
+  for (const file of [jsonFile, markdownFile]) if (file !== undefined) await requireWritable(file);
   const load = (loadavg()[0] ?? 0).toFixed(1);
-  const outcome = await measure(config, signal);
-  const rows = outcome.results.rows();
-  const short = outcome.runs < config.runs ? ` (${config.runs} were asked for, but the time was up)` : '';
-  process.stdout.write(`${HOW_TO_READ}\n
-${availableParallelism()} cores, shared by everything here; load average ${load} when it began; Node ${process.version}; \
-${outcome.runs} ${outcome.runs === 1 ? 'run' : 'runs'}${short}\n\n${formatTables(rows)}\n`);
+  const rows = await measure(config, signal);
+  const conditions = `${availableParallelism()} cores, shared by everything here; load average ${load} when it began; Node \
+${process.version}; ${config.runs} ${config.runs === 1 ? 'run' : 'runs'}${config.quick ? ', --quick' : ''}`;
+  process.stdout.write(`${conditions}\n\n${formatText(rows)}\n`);
   if (jsonFile !== undefined) await writeFile(jsonFile, `${JSON.stringify(rows, null, 2)}\n`);
-  return rows.some(({ failed }: ResultRow) => failed !== undefined) ? 1 : 0;
+  if (markdownFile !== undefined) await writeFile(markdownFile, `${conditions}\n\n${formatMarkdown(rows)}\n`);
+  return rows.some(isMissing) ? 1 : 0;
 }
 
-async function measure(config: Config, signal: AbortSignal): Promise<RoundsOutcome> {
+/** A figure that should be there is not. That a system freezes is a finding where the row looks for it. */
+function isMissing({ row, median, unmeasured }: ResultRow): boolean {
+  const { mayFreeze }: Row = ROWS[row];
+  return unmeasured !== undefined || (median === null && !mayFreeze);
+}
+
+async function measure(config: Config, signal: AbortSignal): Promise<ResultRow[]> {
   const progress = progressOn(process.stderr);
   const { say } = progress;
-  const scale = config.quick ? QUICK : FULL;
+  const { rows, runs, quick } = config;
+  const scale = quick ? QUICK : FULL;
   try {
+    const state = await openRunState(config);
+    if (state.steps > 0) say(`going on after ${state.steps} steps of a run that was cut off (--fresh begins anew)`);
     const programs = await buildGoPrograms(say, signal);
     await using owned = new AsyncDisposableStack();
-    const systems = await startSystems({ programs, say, signal }, owned);
+    const scratch = owned.use(await scratchDir('fairlead-bench-'));
+    // Postgres may run as a user of its own: it passes through.
+    await chmod(scratch.path, 0o711);
+    const systems = await startSystems({ programs, wanted: config.systems, dir: scratch.path, say, signal }, owned);
     owned.defer(() => say('stopping everything'));
-    const { rows, runs } = config;
-    const measurements = measurementsFor(rows, scale);
-    return await runRounds({ load: programs.load, systems, measurements, rows, runs, scale, say, signal });
+    const measurements = measurementsFor(rows);
+    await runRounds({ load: programs.load, systems, measurements, rows, runs, scale, state, say, signal });
+    await state.forget();
+    return state.results.rows(scale);
   } finally {
     progress.end();
   }
@@ -78,11 +90,12 @@ function interruption(): AbortSignal {
 }
 
 /** Now, not after minutes of measuring. */
-async function requireWritable(folder: string): Promise<void> {
+async function requireWritable(file: string): Promise<void> {
+  const folder = dirname(resolve(file));
   try {
     await access(folder, constants.W_OK);
   } catch (cause) {
-    throw new BenchError(`--json: the folder ${folder} cannot be written to`, { cause });
+    throw new BenchError(`the folder ${folder} cannot be written to`, { cause });
   }
 }
 

@@ -1,0 +1,32 @@
+/** How much of everything. The counts are fixed, so that all systems do the same work, unless one is very slow. */
+export interface Scale {
+  readonly downloadBytes: number;
+  readonly uploadBytes: number;
+  readonly pings: number;
+  /** New connections, one after the other and 32 at the same time. */
+  readonly connections: { readonly one: number; readonly many: number };
+  /** Pings and connections stop after this, whatever their count. */
+  readonly enoughMs: number;
+  /** A job that takes longer fails. */
+  readonly jobTimeoutMs: number;
+}
+
+const MB = 1_000_000;
+
+export const QUICK: Scale = {
+  downloadBytes: 48 * MB,
+  uploadBytes: 48 * MB,
+  pings: 500,
+  connections: { one: 60, many: 200 },
+  enoughMs: 1_000,
+  jobTimeoutMs: 12_000,
+};
+
+export const FULL: Scale = {
+  downloadBytes: 256 * MB,
+  uploadBytes: 256 * MB,
+  pings: 3_000,
+  connections: { one: 300, many: 960 },
+  enoughMs: 3_000,
+  jobTimeoutMs: 25_000,
+};
