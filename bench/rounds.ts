@@ -77,12 +77,8 @@ async function measureOnce(options: RoundsOptions, measurement: Measurement, sys
 }
 
 function benchOf({ load, scale, signal }: RoundsOptions, system: System): Bench {
-  return {
-    system,
-    scale,
-    signal,
-    load: (job, more) => runLoad(load, system.entrance, job, { signal, ...more }),
-  };
+  const loadOn: Bench['loadOn'] = ({ entrance }, job, more) => runLoad(load, entrance, job, { signal, ...more });
+  return { system, scale, signal, loadOn, load: (job, more) => loadOn(system, job, more) };
 }
 
 function record(rows: readonly RowName[], { name }: System, findings: Findings, results: Results): void {

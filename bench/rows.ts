@@ -23,21 +23,43 @@ export interface Row {
   readonly mayFreeze?: true;
 }
 
-const MORE = { unit: 'MB/s', better: 'more' } as const;
+const SPEED = { unit: 'MB/s', better: 'more' } as const;
 const PING = { unit: 'µs', better: 'less' } as const;
+const PING_BESIDE_STALL = { ...PING, mayFreeze: true } as const;
 const RATE = { unit: '1/s', better: 'more' } as const;
+const NEW_OF_20 = { unit: 'of 20', better: 'more' } as const;
+const TIME = { unit: 'ms', better: 'less' } as const;
+const CORRECT = { unit: ({ tries }: Scale) => `of ${tries}`, better: 'more' } as const;
 
 /** What is measured, in the order it is shown. What each must reach is in musts.ts. */
 export const ROWS = {
-  download_1: MORE,
-  download_16: MORE,
-  upload_1: MORE,
+  download_1: SPEED,
+  download_16: SPEED,
+  upload_1: SPEED,
   cpu_s_per_gb: { unit: 's/GB', better: 'less' },
   cpu_s_per_1000_conns: { unit: 's', better: 'less' },
   ping_p50: PING,
   ping_p99: PING,
+  ping_p99_bulk4: PING,
+  ping_p99_stall1: PING_BESIDE_STALL,
+  new_beside_stall1: NEW_OF_20,
+  ping_p99_stall20: PING_BESIDE_STALL,
+  new_beside_stall20: NEW_OF_20,
+  ping_p99_stall_up1: PING_BESIDE_STALL,
+  new_beside_stall_up1: NEW_OF_20,
+  mem_stall20_mb: { unit: 'MB', better: 'less' },
   conn_rate_1: RATE,
   conn_rate_32: RATE,
+  ttfb_own: TIME,
+  ttfb_relayed: TIME,
+  mem_idle_tunnel_kb: { unit: 'kB', better: 'less' },
+  write_then_close: CORRECT,
+  half_close: CORRECT,
+  server_first_banner: CORRECT,
+  abort_16: { unit: ({ aborts }: Scale) => `of ${aborts}`, better: 'more' },
+  recover_gateway_ms: TIME,
+  recover_agent_ms: TIME,
+  recover_failed_tries: { unit: 'tries', better: 'less' },
 } as const satisfies Record<string, Row>;
 
 export type RowName = keyof typeof ROWS;

@@ -5,6 +5,12 @@ export interface Scale {
   readonly pings: number;
   /** New connections, one after the other and 32 at the same time. */
   readonly connections: { readonly one: number; readonly many: number };
+  /** Stalled readers and writers are beside pings for this long before memory is measured. */
+  readonly stallMs: number;
+  readonly idleTunnels: number;
+  /** Of each of what must never go wrong. */
+  readonly tries: number;
+  readonly aborts: number;
   /** Pings and connections stop after this, whatever their count. */
   readonly enoughMs: number;
   /** A job that takes longer fails. */
@@ -18,6 +24,10 @@ export const QUICK: Scale = {
   uploadBytes: 48 * MB,
   pings: 500,
   connections: { one: 60, many: 200 },
+  stallMs: 3_000,
+  idleTunnels: 200,
+  tries: 50,
+  aborts: 5,
   enoughMs: 1_000,
   jobTimeoutMs: 12_000,
 };
@@ -27,6 +37,10 @@ export const FULL: Scale = {
   uploadBytes: 256 * MB,
   pings: 3_000,
   connections: { one: 300, many: 960 },
+  stallMs: 15_000,
+  idleTunnels: 1_000,
+  tries: 500,
+  aborts: 20,
   enoughMs: 3_000,
   jobTimeoutMs: 25_000,
 };

@@ -36,6 +36,8 @@ export interface Job {
   readonly beside?: Beside;
   /** What is beside goes on for this long at least. */
   readonly holdMs?: number;
+  /** Idle connections are left alone for this long before they are measured. */
+  readonly settleMs?: number;
   /** Bounds each of many tries. */
   readonly tryMs?: number;
   /** Ends what has a count before it is reached; 100 pings are always made. */

@@ -18,6 +18,8 @@ export interface Bench {
   readonly signal: AbortSignal;
   /** Runs the load generator against the system. */
   readonly load: (job: Job, options?: Pick<LoadOptions, 'atPhase'>) => Promise<LoadResult>;
+  /** The same against another one. */
+  readonly loadOn: (system: System, job: Job, options?: Pick<LoadOptions, 'atPhase'>) => Promise<LoadResult>;
 }
 
 /** Something that is done to a system, and the rows that it yields. */
@@ -43,3 +45,6 @@ export function unlessFailed(
 export function failedIn(rows: readonly RowName[], failed: Failure): Findings {
   return Object.fromEntries(rows.map((row) => [row, { failed }]));
 }
+
+/** Those that the rows about a tunnel's behaviour are for: the plain relays have nothing that one connection shares. */
+export const TUNNELS: readonly SystemName[] = ['relay-go-tls', 'konnectivity', 'fairlead', 'fairlead-relayed'];

@@ -1,14 +1,12 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startStack, type GatewayAddresses, type Stack, type StackProcess } from '@fairlead/stack';
-import { BenchError } from '../process/bench-error.js';
-import type { Program } from '../process/program.js';
+import { startStack, type GatewayAddresses, type Stack } from '@fairlead/stack';
 import { startAgent } from './agent.js';
-import { createDoorClient, type DoorClient } from './door-client.js';
+import { createDoorClient } from './door-client.js';
 import { inviteCluster } from './invitation.js';
-import type { SystemName } from '../rows.js';
 import type { System } from './system.js';
 import type { Target } from './target.js';
+import { throughGateways, type JoinedCluster } from './through-gateways.js';
 
 export interface FairleadOptions {
   readonly target: Target;
@@ -17,8 +15,6 @@ export interface FairleadOptions {
   readonly say: (text: string) => void;
   readonly signal: AbortSignal;
 }
-
-const CLUSTER = 'bench';
 
 /** A whole installation with two gateways. Everything runs as it does for users; nothing is tuned for the benchmark. */
 export async function startInstallation(options: FairleadOptions, owned: AsyncDisposableStack): Promise<Stack> {
@@ -39,58 +35,38 @@ export async function startInstallation(options: FairleadOptions, owned: AsyncDi
   );
 }
 
-/** One agent with one link to the first gateway: reached through that one, and through the other one. */
+/**
+ * One agent with one link to the first gateway: reached through that one, and through the other one. And, once it is asked
+ * for, a second agent that is linked to both.
+ */
 export async function startFairlead(options: FairleadOptions, owned: AsyncDisposableStack): Promise<System[]> {
-  const { dir, target, say, signal } = options;
   const stack = await startInstallation(options, owned);
-  say('joining the cluster and starting its agent');
-  const [holder, other] = stack.gateways as [GatewayAddresses, GatewayAddresses];
-  const invitation = await inviteCluster(stack, CLUSTER, 1);
-  const endpoints = [holder.linkAddress];
-  const agent = await startAgent({ invitation, endpoints, links: 1, dir: join(dir, 'agent'), signal }, owned);
-  const client = await createDoorClient(stack, 'bench', CLUSTER, join(dir, 'client'));
-  const installation = { stack, agent, client, target };
-  return [through(installation, 'fairlead', [holder]), through(installation, 'fairlead-relayed', [other, holder])];
+  options.say('joining the cluster and starting its agent');
+  const [first, second] = stack.gateways as [GatewayAddresses, GatewayAddresses];
+  const one = await joinCluster(stack, 'bench', [first], options, owned);
+  let linked: Promise<System> | undefined;
+  const withTwoLinks = (): Promise<System> =>
+    (linked ??= joinCluster(stack, 'bench-two', [first, second], options, owned).then((two) =>
+      throughGateways(two, { name: 'fairlead', door: second, gateways: [first] }),
+    ));
+  return [
+    { ...throughGateways(one, { name: 'fairlead', door: first, gateways: [first] }), withTwoLinks },
+    throughGateways(one, { name: 'fairlead-relayed', door: second, gateways: [second, first] }),
+  ];
 }
 
-interface Installation {
-  readonly stack: Stack;
-  readonly agent: Program;
-  readonly client: DoorClient;
-  readonly target: Target;
-}
-
-/** The door of the first of these gateways; all of them are on the way. */
-function through(
-  { stack, agent, client, target }: Installation,
-  name: SystemName,
-  gateways: readonly [GatewayAddresses, ...GatewayAddresses[]],
-): System {
-  const processes = gateways.map((gateway) => stack.process(gateway.name));
-  return {
-    name,
-    entrance: {
-      way: { address: new URL(gateways[0].connectUrl).host, ...client, connect: true },
-      target: target.address,
-      banner: target.banner,
-    },
-    pids: (part) => (part === 'agent' ? [agent.pid] : processes.map(runningPid)),
-    async kill(part) {
-      await (part === 'agent' ? agent.kill() : Promise.all(processes.map(killed)));
-    },
-    async start(part) {
-      await (part === 'agent' ? agent.start() : Promise.all(processes.map((process) => process.restart())));
-    },
-  };
-}
-
-function runningPid({ name, pid }: StackProcess): number {
-  if (pid === undefined) throw new BenchError(`${name} does not run`);
-  return pid;
-}
-
-async function killed(process: StackProcess): Promise<void> {
-  if (process.pid === undefined) return;
-  process.kill('SIGKILL');
-  await process.exited;
+/** A cluster, its agent linked to each of these gateways, and a client of it. */
+async function joinCluster(
+  stack: Stack,
+  cluster: string,
+  gateways: readonly GatewayAddresses[],
+  { dir, target, signal }: FairleadOptions,
+  owned: AsyncDisposableStack,
+): Promise<JoinedCluster> {
+  const links = gateways.length;
+  const invitation = await inviteCluster(stack, cluster, links);
+  const endpoints = gateways.map(({ linkAddress }) => linkAddress);
+  const agent = await startAgent({ invitation, endpoints, links, dir: join(dir, `agent-${cluster}`), signal }, owned);
+  const client = await createDoorClient(stack, cluster, cluster, join(dir, `client-${cluster}`));
+  return { stack, agent, client, target };
 }

@@ -33,6 +33,8 @@ export interface System {
   kill(part: Part): Promise<void>;
   /** Starts what was killed; resolves when its processes run, ready or not. */
   start(part: Part): Promise<void>;
+  /** The same with an agent that is linked to both replicas: entered through the second, while `gateway` is the first. */
+  withTwoLinks?(): Promise<System>;
 }
 
 export const PLAIN: Way = { address: '', caPem: '', certPem: '', keyPem: '', connect: false };

@@ -2,9 +2,12 @@
 package command
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 	"math/rand/v2"
+	"time"
 )
 
 // Orders. After Download and Upload the connection takes the next one.
@@ -16,6 +19,8 @@ const (
 	Stall     = 's' // read nothing for so many milliseconds, then break the connection
 	SendClose = 'c' // answer with so many bytes of Pattern and close
 	HalfClose = 'h' // read to the end, then answer with so many bytes of Pattern and close
+	Receive   = 'r' // read Pattern to the end and remember how much came under this number, an odd one with pauses
+	Received  = 'q' // once that has ended, answer with how much it was, eight bytes; it is then forgotten
 )
 
 const (
@@ -28,26 +33,41 @@ const (
 var Pattern = pattern()
 
 func pattern() []byte {
-	bytes := make([]byte, 256<<10)
-	source := rand.NewChaCha8([32]byte{1})
-	_, _ = source.Read(bytes)
-	return bytes
+	pattern := make([]byte, 256<<10)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(pattern)
+	return pattern
+}
+
+// SlowReader pauses for this long after each 256 KiB, so that the end comes while much is still on the way.
+const SlowReader = 20 * time.Millisecond
+
+// Check compares what was received from an offset on with the pattern.
+func Check(received []byte, offset int64) error {
+	for len(received) > 0 {
+		expected := Pattern[offset%int64(len(Pattern)):]
+		length := min(len(expected), len(received))
+		if !bytes.Equal(received[:length], expected[:length]) {
+			return errors.New("other bytes came")
+		}
+		received, offset = received[length:], offset+int64(length)
+	}
+	return nil
 }
 
 // Write sends an order.
 func Write(to io.Writer, order byte, number int64) error {
-	var bytes [size]byte
-	bytes[0] = order
-	binary.BigEndian.PutUint64(bytes[1:], uint64(number))
-	_, err := to.Write(bytes[:])
+	var head [size]byte
+	head[0] = order
+	binary.BigEndian.PutUint64(head[1:], uint64(number))
+	_, err := to.Write(head[:])
 	return err
 }
 
 // Read waits for the next order; io.EOF if none comes.
 func Read(from io.Reader) (order byte, number int64, err error) {
-	var bytes [size]byte
-	if _, err := io.ReadFull(from, bytes[:]); err != nil {
+	var head [size]byte
+	if _, err := io.ReadFull(from, head[:]); err != nil {
 		return 0, 0, err
 	}
-	return bytes[0], int64(binary.BigEndian.Uint64(bytes[1:])), nil
+	return head[0], int64(binary.BigEndian.Uint64(head[1:])), nil
 }

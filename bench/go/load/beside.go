@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,8 +22,7 @@ type Beside struct {
 
 const (
 	// Until downloads run at speed, and until every buffer on a stalled way is full.
-	settleTime  = time.Second
-	smallBuffer = 64 << 10
+	settleTime = time.Second
 )
 
 type running struct {
@@ -40,43 +40,52 @@ func (beside Beside) start(job Job) (*running, error) {
 	if beside.Downloads+beside.StalledReaders+beside.StalledUploads == 0 {
 		return running, nil
 	}
-	for range beside.Downloads {
-		connection, err := running.order(job, command.Flood, 0)
-		if err != nil {
-			return nil, err
-		}
-		running.readers.Add(1)
-		go running.fetch(connection)
+	streams, err := running.dial(job, beside.Downloads+beside.StalledReaders+beside.StalledUploads)
+	if err != nil {
+		return nil, err
 	}
-	for range beside.StalledReaders {
-		if _, err := running.order(job, command.Flood, 0); err != nil {
-			return nil, err
-		}
-	}
-	for range beside.StalledUploads {
-		connection, err := running.order(job, command.Stall, time.Until(job.deadline).Milliseconds())
-		if err != nil {
-			return nil, err
-		}
-		running.readers.Add(1)
-		go running.fill(connection)
+	downloads, stalled := streams[:beside.Downloads], streams[beside.Downloads:]
+	readers, uploads := stalled[:beside.StalledReaders], stalled[beside.StalledReaders:]
+	err = errors.Join(
+		running.order(downloads, command.Flood, 0, running.fetch),
+		running.order(readers, command.Flood, 0, func(*stream) {}),
+		running.order(uploads, command.Stall, time.Until(job.deadline).Milliseconds(), fill),
+	)
+	if err != nil {
+		return nil, err
 	}
 	time.Sleep(settleTime)
 	running.began, running.before = time.Now(), running.fetched.Load()
 	return running, nil
 }
 
-func (r *running) order(job Job, order byte, number int64) (*stream, error) {
-	connection, err := job.Way.dial(job.Target, job.deadline)
-	if err != nil {
-		return nil, err
+// dial opens so many connections, before any of them carries what would hold up the next.
+func (r *running) dial(job Job, number int) ([]*stream, error) {
+	for range number {
+		connection, err := job.Way.dial(job.Target, job.deadline)
+		if err != nil {
+			return nil, err
+		}
+		r.streams = append(r.streams, connection)
 	}
-	r.streams = append(r.streams, connection)
-	return connection, command.Write(connection, order, number)
+	return r.streams[len(r.streams)-number:], nil
+}
+
+func (r *running) order(streams []*stream, order byte, number int64, then func(*stream)) error {
+	for _, each := range streams {
+		if err := command.Write(each, order, number); err != nil {
+			return err
+		}
+		r.readers.Add(1)
+		go func() {
+			defer r.readers.Done()
+			then(each)
+		}()
+	}
+	return nil
 }
 
 func (r *running) fetch(connection *stream) {
-	defer r.readers.Done()
 	buffer := make([]byte, readBytes)
 	for {
 		read, err := connection.Read(buffer)
@@ -87,8 +96,7 @@ func (r *running) fetch(connection *stream) {
 	}
 }
 
-func (r *running) fill(connection *stream) {
-	defer r.readers.Done()
+func fill(connection *stream) {
 	for {
 		if _, err := connection.Write(command.Pattern); err != nil {
 			return // it was ended

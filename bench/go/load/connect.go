@@ -88,6 +88,7 @@ func hold(job Job) Result {
 		}()
 	}
 	done.Wait()
+	time.Sleep(milliseconds(job.SettleMs))
 	job.phases.reached("held")
 	for _, each := range streams {
 		if each == nil {
@@ -104,8 +105,8 @@ func hold(job Job) Result {
 	return failures.in(result)
 }
 
-// recovery tries new connections one after the other. Told that something was killed, it goes on until one works again:
-// Seconds is the time that took, Failed the tries that did not work.
+// recovery tries new connections one after the other. Told that something was killed, it goes on until one works again, and
+// for job.HoldMs at least: Seconds is the time until the first that worked, Failed the tries that did not.
 func recovery(job Job) Result {
 	var result Result
 	if err := connectOnce(job, job.deadline); err != nil {
@@ -113,23 +114,22 @@ func recovery(job Job) Result {
 	}
 	job.phases.reached("ready")
 	killed := time.Now()
-	for {
+	until := killed.Add(milliseconds(job.HoldMs))
+	for (result.Count == 0 || time.Now().Before(until)) && time.Now().Before(job.deadline) {
 		result.Of++
 		err := connectOnce(job, earlier(job.deadline, time.Now().Add(milliseconds(job.TryMs))))
-		if err == nil {
-			result.Count = 1
-			break
+		if err != nil {
+			result.Failed++
+			result.Reason = err.Error()
+		} else if result.Count++; result.Count == 1 {
+			result.Seconds = time.Since(killed).Seconds()
 		}
-		result.Failed++
-		result.Reason = err.Error()
-		if time.Now().After(job.deadline) {
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(betweenTries)
 	}
-	result.Seconds = time.Since(killed).Seconds()
 	return result
 }
+
+const betweenTries = 5 * time.Millisecond
 
 // percentileUs is the nearest-rank percentile in microseconds.
 func percentileUs(times []time.Duration, p float64) float64 {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,46 +72,81 @@ func answerAfterEnd(job Job, _ int, deadline time.Time) error {
 	return readPattern(connection, job.Bytes, 0)
 }
 
-// Every other reader takes its time, so that the end comes while much is still on the way.
-const slowReader = 20 * time.Millisecond
-
-// everythingBeforeEnd: the target writes and closes at once.
+// everythingBeforeEnd: one side writes and closes at once, by turns the target and the client; every other reader is slow.
 func everythingBeforeEnd(job Job, number int, deadline time.Time) error {
 	connection, err := job.Way.dial(job.Target, deadline)
 	if err != nil {
 		return err
 	}
 	defer connection.Close()
+	slowly := number%2 == 1
+	if number%4 < 2 {
+		return writeThenClose(job, connection, slowly, deadline)
+	}
 	if err := command.Write(connection, command.SendClose, job.Bytes); err != nil {
 		return err
 	}
 	pause := time.Duration(0)
-	if number%2 == 0 {
-		pause = slowReader
+	if slowly {
+		pause = command.SlowReader
 	}
 	return readPattern(connection, job.Bytes, pause)
 }
 
-// readPattern wants exactly so many bytes of the pattern, and then the end. It pauses after each of its first reads.
+// writeThenClose asks on another connection what came at the target.
+func writeThenClose(job Job, connection *stream, slowly bool, deadline time.Time) error {
+	receipt := rand.Int64N(1<<32) << 1
+	if slowly {
+		receipt++
+	}
+	if err := command.Write(connection, command.Receive, receipt); err != nil {
+		return err
+	}
+	for left := job.Bytes; left > 0; {
+		written, err := connection.Write(command.Pattern[:min(left, int64(len(command.Pattern)))])
+		if err != nil {
+			return err
+		}
+		left -= int64(written)
+	}
+	if err := connection.Close(); err != nil {
+		return err
+	}
+	asking, err := job.Way.dial(job.Target, deadline)
+	if err != nil {
+		return err
+	}
+	defer asking.Close()
+	if err := command.Write(asking, command.Received, receipt); err != nil {
+		return err
+	}
+	var answer [8]byte
+	if _, err := io.ReadFull(asking, answer[:]); err != nil {
+		return err
+	}
+	if got := int64(binary.BigEndian.Uint64(answer[:])); got != job.Bytes {
+		return fmt.Errorf("%d of %d bytes came at the target", got, job.Bytes)
+	}
+	return nil
+}
+
+// readPattern wants exactly so many bytes of the pattern, and then the end. It pauses after each read.
 func readPattern(from io.Reader, want int64, pause time.Duration) error {
 	buffer := make([]byte, len(command.Pattern))
-	for got := int64(0); ; {
-		offset := int(got % int64(len(command.Pattern)))
-		read, err := io.ReadFull(from, buffer[:len(command.Pattern)-offset])
-		if !bytes.Equal(buffer[:read], command.Pattern[offset:offset+read]) {
-			return errors.New("other bytes came")
+	for got := int64(0); ; time.Sleep(pause) {
+		read, err := io.ReadFull(from, buffer)
+		if wrong := command.Check(buffer[:read], got); wrong != nil {
+			return wrong
 		}
 		got += int64(read)
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			if got != want {
-				return fmt.Errorf("%d of %d bytes came before the end", got, want)
-			}
+		switch {
+		case (err == io.EOF || err == io.ErrUnexpectedEOF) && got == want:
 			return nil
-		}
-		if err != nil {
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			return fmt.Errorf("%d of %d bytes came before the end", got, want)
+		case err != nil:
 			return fmt.Errorf("after %d of %d bytes: %w", got, want, err)
 		}
-		time.Sleep(pause)
 	}
 }
 
@@ -118,6 +155,8 @@ const (
 	busy    = 2
 	// Long enough for the downloads to run at speed.
 	beforeAbort = 50 * time.Millisecond
+	// A tunnel that does not come back is not waited for again and again.
+	enoughSilence = 2
 )
 
 // abortWhileBusy cuts 16 downloads off while 2 uploads run, job.Count times: Count is how often a new connection answers
@@ -125,12 +164,17 @@ const (
 func abortWhileBusy(job Job) Result {
 	result := Result{Of: job.Count}
 	var failures failures
-	for range job.Count {
+	for silent := 0; result.Count+failures.count < job.Count; {
 		deadline := earlier(job.deadline, time.Now().Add(beforeAbort+2*milliseconds(job.TryMs)))
-		if err := abortOnce(job, deadline); err != nil {
-			failures.add(err)
-		} else {
+		if err := abortOnce(job, deadline); err == nil {
 			result.Count++
+			silent = 0
+			continue
+		} else {
+			failures.add(err)
+		}
+		if silent++; silent == enoughSilence {
+			failures.count = job.Count - result.Count
 		}
 	}
 	return failures.in(result)
@@ -145,25 +189,20 @@ func abortOnce(job Job, deadline time.Time) error {
 		}
 		running.readers.Wait()
 	}()
-	for range busy {
-		connection, err := running.order(job, command.Upload, 32<<30)
-		if err != nil {
-			return err
-		}
-		running.readers.Add(1)
-		go running.fill(connection)
+	streams, err := running.dial(job, busy+aborted)
+	if err != nil {
+		return err
 	}
-	first := len(running.streams)
-	for range aborted {
-		connection, err := running.order(job, command.Flood, 0)
-		if err != nil {
-			return err
-		}
-		running.readers.Add(1)
-		go running.fetch(connection)
+	uploads, downloads := streams[:busy], streams[busy:]
+	err = errors.Join(
+		running.order(uploads, command.Upload, 32<<30, fill),
+		running.order(downloads, command.Flood, 0, running.fetch),
+	)
+	if err != nil {
+		return err
 	}
 	time.Sleep(beforeAbort)
-	for _, each := range running.streams[first:] {
+	for _, each := range downloads {
 		each.abort()
 	}
 	return connectOnce(job, earlier(deadline, time.Now().Add(milliseconds(job.TryMs))))

@@ -28,8 +28,10 @@ type Job struct {
 	Beside Beside `json:"beside"`
 	// EnoughMs ends what has a Count before it is reached, so that a slow system does not hold up the others.
 	EnoughMs int `json:"enoughMs"`
-	// HoldMs is how long what is beside goes on at least.
+	// HoldMs is how long what is beside goes on at least, or tries after a kill.
 	HoldMs int `json:"holdMs"`
+	// SettleMs is how long idle connections are left alone before they are measured.
+	SettleMs int `json:"settleMs"`
 	// TryMs bounds each of many tries.
 	TryMs     int `json:"tryMs"`
 	TimeoutMs int `json:"timeoutMs"`

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"io"
 	"log"
@@ -93,6 +94,11 @@ func do(client *net.TCPConn, order byte, number int64, buffer []byte) bool {
 		time.Sleep(min(maxStall, time.Duration(number)*time.Millisecond))
 	case command.SendClose:
 		send(client, number)
+	case command.Receive:
+		receipts.put(number, receiveAll(client, number%2 == 1))
+	case command.Received:
+		answer := binary.BigEndian.AppendUint64(nil, uint64(receipts.take(number)))
+		_, _ = client.Write(answer)
 	case command.HalfClose:
 		if _, err := io.Copy(io.Discard, client); err == nil {
 			send(client, number)
