@@ -23,6 +23,7 @@ describe('loadConfig', () => {
       jsonFile: 'out.json',
       markdownFile: 'out.md',
       fresh: true,
+      inside: false,
     });
   });
 

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { FairleadError, messageOf } from '@fairlead/errors';
+import { INSIDE } from './process/own-namespace.js';
 import { ROW_NAMES, SYSTEMS, isRowName, isSystemName, type RowName, type SystemName } from './rows.js';
 
 export const USAGE = `Usage: npm run bench [-- options]
@@ -21,7 +22,8 @@ meanwhile: its state is kept in bench/bin/run-*.json.
 Rows: ${ROW_NAMES.join(', ')}
 Systems: ${SYSTEMS.join(', ')}
 
-Needs Go on PATH: the load generator, the target and some of the systems are Go programs.
+The rows with 50 ms in their names (wan) need Linux and the right to make network namespaces and TUN devices; everything then
+runs in two namespaces of its own. Needs Go on PATH: the load generator, the target and some of the systems are Go programs.
 `;
 
 export interface Config {
@@ -33,6 +35,8 @@ export interface Config {
   readonly jsonFile: string | undefined;
   readonly markdownFile: string | undefined;
   readonly fresh: boolean;
+  /** Not for people: this process runs in a network namespace of its own. */
+  readonly inside: boolean;
 }
 
 const MAX_RUNS = 20;
@@ -54,6 +58,7 @@ export function loadConfig(args: readonly string[]): Config {
     jsonFile: values.json,
     markdownFile: values.markdown,
     fresh: values.fresh ?? false,
+    inside: values[INSIDE] ?? false,
   };
 }
 
@@ -79,6 +84,7 @@ function parse(args: readonly string[]) {
       help: flag,
       quick: flag,
       fresh: flag,
+      [INSIDE]: flag,
       row: several,
       system: several,
       runs: text,

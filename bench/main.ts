@@ -3,14 +3,15 @@ import { availableParallelism, loadavg } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { StackError } from '@fairlead/stack';
-import { TestbedError } from '@fairlead/testbed';
+import { TestbedError, findBinary } from '@fairlead/testbed';
 import { scratchDir } from '@fairlead/testing';
 import { USAGE, loadConfig, type Config } from './config.js';
-import { buildGoPrograms } from './load/go-programs.js';
+import { buildGoPrograms, buildPeer } from './load/go-programs.js';
 import { measurementsFor } from './measurements/catalog.js';
 import { BenchError } from './process/bench-error.js';
+import { rerunInNamespace } from './process/own-namespace.js';
 import { progressOn } from './progress.js';
-import type { ResultRow } from './report/results.js';
+import type { ResultRow, Results } from './report/results.js';
 import { formatMarkdown, formatText } from './report/table.js';
 import { runRounds } from './rounds.js';
 import { ROWS, type Row } from './rows.js';
@@ -38,10 +39,38 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function bench(config: Config, signal: AbortSignal): Promise<number> {
+  for (const file of [config.jsonFile, config.markdownFile]) if (file !== undefined) await requireWritable(file);
+  const wantsFar = measurementsFor(config.rows).some(({ far }) => far);
+  if (!wantsFar || config.inside) return measureAndReport(config, { far: wantsFar }, signal);
+  await fetchEverything(config, signal);
+  try {
+    return await rerunInNamespace(process.argv[1] ?? '', process.argv.slice(2), signal);
+  } catch (error) {
+    if (!(error instanceof BenchError)) throw error;
+    return measureAndReport(config, { far: false, farUnavailable: error.message }, signal);
+  }
+}
+
+/** What has to be downloaded and built: from within a namespace nothing can be reached. */
+async function fetchEverything({ systems }: Config, signal: AbortSignal): Promise<void> {
+  const progress = progressOn(process.stderr);
+  const { say } = progress;
+  try {
+    await buildGoPrograms(say, signal);
+    if (systems.includes('konnectivity')) await buildPeer(say, signal);
+    // The stack says itself what it cannot do without.
+    await Promise.allSettled(
+      (['nats-server', 'kubectl'] as const).map((name) => findBinary(name, { log: say, signal })),
+    );
+  } finally {
+    progress.end();
+  }
+}
+
+async function measureAndReport(config: Config, distance: Distance, signal: AbortSignal): Promise<number> {
   const { jsonFile, markdownFile } = config;
-  for (const file of [jsonFile, markdownFile]) if (file !== undefined) await requireWritable(file);
   const load = (loadavg()[0] ?? 0).toFixed(1);
-  const rows = await measure(config, signal);
+  const rows = await measure(config, distance, signal);
   const conditions = `${availableParallelism()} cores, shared by everything here; load average ${load} when it began; Node \
 ${process.version}; ${config.runs} ${config.runs === 1 ? 'run' : 'runs'}${config.quick ? ', --quick' : ''}`;
   process.stdout.write(`${conditions}\n\n${formatText(rows)}\n`);
@@ -56,10 +85,17 @@ function isMissing({ row, median, unmeasured }: ResultRow): boolean {
   return unmeasured !== undefined || (median === null && !mayFreeze);
 }
 
-async function measure(config: Config, signal: AbortSignal): Promise<ResultRow[]> {
+interface Distance {
+  /** Whether the far systems are started. */
+  readonly far: boolean;
+  /** Why they cannot be. */
+  readonly farUnavailable?: string;
+}
+
+async function measure(config: Config, distance: Distance, signal: AbortSignal): Promise<ResultRow[]> {
   const progress = progressOn(process.stderr);
   const { say } = progress;
-  const { rows, runs, quick } = config;
+  const { rows, runs, quick, systems: wanted } = config;
   const scale = quick ? QUICK : FULL;
   try {
     const state = await openRunState(config);
@@ -69,14 +105,25 @@ async function measure(config: Config, signal: AbortSignal): Promise<ResultRow[]
     const scratch = owned.use(await scratchDir('fairlead-bench-'));
     // Postgres may run as a user of its own: it passes through.
     await chmod(scratch.path, 0o711);
-    const systems = await startSystems({ programs, wanted: config.systems, dir: scratch.path, say, signal }, owned);
+    const { far, farUnavailable } = distance;
+    const systems = await startSystems({ programs, wanted, far, dir: scratch.path, say, signal }, owned);
     owned.defer(() => say('stopping everything'));
     const measurements = measurementsFor(rows);
     await runRounds({ load: programs.load, systems, measurements, rows, runs, scale, state, say, signal });
+    if (farUnavailable !== undefined) markFarUnmeasured(state.results, config, farUnavailable);
     await state.forget();
     return state.results.rows(scale);
   } finally {
     progress.end();
+  }
+}
+
+function markFarUnmeasured(results: Results, { rows, systems }: Config, reason: string): void {
+  for (const measurement of measurementsFor(rows).filter(({ far }) => far)) {
+    const missing = measurement.systems?.filter((name) => systems.includes(name)) ?? systems;
+    for (const row of measurement.rows.filter((name) => rows.includes(name))) {
+      for (const system of missing) results.unmeasured(row, system, reason);
+    }
   }
 }
 

@@ -6,12 +6,13 @@ import type { Results } from './report/results.js';
 import type { RowName } from './rows.js';
 import type { Scale } from './scale.js';
 import type { State } from './state.js';
+import type { Systems } from './systems/start-systems.js';
 import { PARTS, type System } from './systems/system.js';
 
 export interface RoundsOptions {
   /** Path of the load generator. */
   readonly load: string;
-  readonly systems: readonly System[];
+  readonly systems: Systems;
   readonly measurements: readonly Measurement[];
   /** Of what the measurements yield, these are kept. */
   readonly rows: readonly RowName[];
@@ -35,11 +36,11 @@ const WARM_UP: readonly Job[] = [
 /** Measures everything `runs` times; each time in the other order, so that no system always has the warmer machine. */
 export async function runRounds(options: RoundsOptions): Promise<void> {
   const { runs, say, systems, measurements, state } = options;
-  for (const system of systems) await warmUp(options, system);
+  for (const system of systems.near) await warmUp(options, system);
   for (let round = 0; round < runs; round += 1) {
     const beganMs = systemClock.monotonicMs();
     for (const measurement of measurements) {
-      for (const system of orderOf(systems, round)) {
+      for (const system of orderOf(measurement.far ? systems.far : systems.near, round)) {
         const step = `${round}/${measurement.rows.join('+')}/${system.name}`;
         if (!measures(measurement, system) || state.isDone(step)) continue;
         say(`run ${round + 1} of ${runs}: ${measurement.rows[0]}, ${system.name}`);
@@ -62,10 +63,13 @@ function measures({ systems }: Measurement, { name }: System): boolean {
 
 async function measureOnce(options: RoundsOptions, measurement: Measurement, system: System): Promise<void> {
   const { signal, state } = options;
+  const bench = benchOf(options, system);
   const rows = measurement.rows.filter((row) => options.rows.includes(row));
   try {
+    // A measurement before it may have taken the far agent's gateway away.
+    if (measurement.far) await bench.answers();
     if (measurement.fresh) await renew(options, system);
-    const findings = await measurement.run(benchOf(options, system));
+    const findings = await measurement.run(bench);
     record(rows, system, findings, state.results);
     if (Object.values(findings).some(({ failed }) => failed !== undefined)) await mend(options, system);
   } catch (error) {
@@ -76,9 +80,13 @@ async function measureOnce(options: RoundsOptions, measurement: Measurement, sys
   }
 }
 
-function benchOf({ load, scale, signal }: RoundsOptions, system: System): Bench {
+function benchOf(options: RoundsOptions, system: System): Bench {
+  const { load, scale, signal } = options;
   const loadOn: Bench['loadOn'] = ({ entrance }, job, more) => runLoad(load, entrance, job, { signal, ...more });
-  return { system, scale, signal, loadOn, load: (job, more) => loadOn(system, job, more) };
+  const answering = async (): Promise<void> => {
+    if (!(await answersInTime(options, system))) throw new BenchError(`${system.name} does not answer`);
+  };
+  return { system, scale, signal, loadOn, load: (job, more) => loadOn(system, job, more), answers: answering };
 }
 
 function record(rows: readonly RowName[], { name }: System, findings: Findings, results: Results): void {
@@ -109,15 +117,19 @@ async function renew(options: RoundsOptions, system: System): Promise<void> {
 
 /** Waits until a system answers at all, then warms it. One that never answers is left to fail in its rows. */
 async function warmUp(options: RoundsOptions, system: System): Promise<void> {
-  const { say, signal } = options;
-  say(`warming up ${system.name}`);
-  const until = systemClock.monotonicMs() + REACHABLE_TIMEOUT_MS;
-  while (!(await answers(options, system, 2_000))) {
-    if (systemClock.monotonicMs() > until) return;
-    await systemClock.sleep(RETRY_MS, signal);
-  }
+  options.say(`warming up ${system.name}`);
+  if (!(await answersInTime(options, system))) return;
   const { load } = benchOf(options, system);
   for (const job of WARM_UP) await load(job);
+}
+
+async function answersInTime(options: RoundsOptions, system: System): Promise<boolean> {
+  const until = systemClock.monotonicMs() + REACHABLE_TIMEOUT_MS;
+  while (!(await answers(options, system, 2_000))) {
+    if (systemClock.monotonicMs() > until) return false;
+    await systemClock.sleep(RETRY_MS, options.signal);
+  }
+  return true;
 }
 
 async function answers(options: RoundsOptions, system: System, timeoutMs: number): Promise<boolean> {

@@ -11,6 +11,9 @@ export interface Scale {
   /** Of each of what must never go wrong. */
   readonly tries: number;
   readonly aborts: number;
+  /** At 50 ms. */
+  readonly farPings: number;
+  readonly farBytes: number;
   /** Pings and connections stop after this, whatever their count. */
   readonly enoughMs: number;
   /** A job that takes longer fails. */
@@ -28,6 +31,8 @@ export const QUICK: Scale = {
   idleTunnels: 200,
   tries: 50,
   aborts: 5,
+  farPings: 40,
+  farBytes: 30 * MB,
   enoughMs: 1_000,
   jobTimeoutMs: 12_000,
 };
@@ -41,6 +46,8 @@ export const FULL: Scale = {
   idleTunnels: 1_000,
   tries: 500,
   aborts: 20,
+  farPings: 100,
+  farBytes: 30 * MB,
   enoughMs: 3_000,
   jobTimeoutMs: 25_000,
 };

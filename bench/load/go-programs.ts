@@ -14,7 +14,12 @@ interface Module {
 
 const OWN: Module = {
   folder: 'go',
-  programs: { load: './load', relay: './relay', target: './target' },
+  programs: {
+    load: './load',
+    relay: './relay',
+    target: './target',
+    ...(process.platform === 'linux' ? { wan: './wan' } : {}),
+  },
   about: 'a few seconds',
 };
 const PEER: Module = {
@@ -31,6 +36,8 @@ export interface GoPrograms {
   readonly load: string;
   readonly relay: string;
   readonly target: string;
+  /** On Linux only. */
+  readonly wan: string;
 }
 
 export interface PeerPrograms {
@@ -47,7 +54,7 @@ const BUILD_TIMEOUT_MS = 600_000;
 export async function buildGoPrograms(say: (text: string) => void, signal: AbortSignal): Promise<GoPrograms> {
   const dir = await built(OWN, say, signal);
   const at = (name: string): string => join(dir, name);
-  return { load: at('load'), relay: at('relay'), target: at('target') };
+  return { load: at('load'), relay: at('relay'), target: at('target'), wan: at('wan') };
 }
 
 /** The peer's server and agent, at the version that `bench/konnectivity/go.mod` pins. Throws BenchError as above. */

@@ -36,7 +36,7 @@ export interface Job {
   readonly beside?: Beside;
   /** What is beside goes on for this long at least. */
   readonly holdMs?: number;
-  /** Idle connections are left alone for this long before they are measured. */
+  /** Idle connections, or what is beside, go on for this long before anything is measured. */
   readonly settleMs?: number;
   /** Bounds each of many tries. */
   readonly tryMs?: number;

@@ -1,5 +1,6 @@
 import type { RowName } from '../rows.js';
 import { CONNECTIONS } from './connections.js';
+import { DISTANCE } from './distance.js';
 import { EXACTNESS } from './exactness.js';
 import { LATENCY } from './latency.js';
 import type { Measurement } from './measurement.js';
@@ -12,6 +13,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
   ...LATENCY,
   ...CONNECTIONS,
   ...EXACTNESS,
+  ...DISTANCE,
   ...RECOVERY,
 ];
 

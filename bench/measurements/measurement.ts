@@ -20,6 +20,8 @@ export interface Bench {
   readonly load: (job: Job, options?: Pick<LoadOptions, 'atPhase'>) => Promise<LoadResult>;
   /** The same against another one. */
   readonly loadOn: (system: System, job: Job, options?: Pick<LoadOptions, 'atPhase'>) => Promise<LoadResult>;
+  /** Waits until the system answers. Throws BenchError if it does not in time. */
+  readonly answers: () => Promise<void>;
 }
 
 /** Something that is done to a system, and the rows that it yields. */
@@ -27,6 +29,8 @@ export interface Measurement {
   readonly rows: readonly RowName[];
   /** Default: all. */
   readonly systems?: readonly SystemName[];
+  /** Whether it is about the systems whose agent is 50 ms away. */
+  readonly far?: true;
   /** Whether the system's processes are started anew before, so that they do not hold memory of what was before. */
   readonly fresh?: true;
   run(bench: Bench): Promise<Findings>;

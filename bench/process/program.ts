@@ -7,11 +7,18 @@ import { BenchError } from './bench-error.js';
 
 export interface Launch {
   readonly name: string;
-  readonly command: readonly [string, ...string[]];
+  readonly command: Command;
   /** Where what it writes to standard error goes (and to standard output, where that announces nothing). */
   readonly logPath: string;
   /** Its whole environment; default: this process's. */
   readonly env?: Readonly<Record<string, string>>;
+}
+
+export type Command = readonly [string, ...string[]];
+
+/** A command that another one runs. */
+export function prefixed([first, ...rest]: readonly string[], command: Command): Command {
+  return first === undefined ? command : [first, ...rest, ...command];
 }
 
 const READY_TIMEOUT_MS = 15_000;

@@ -5,11 +5,13 @@ import { systemClock } from '@fairlead/clock';
 import { freePort } from '@fairlead/testbed';
 import { testAuthority } from '@fairlead/testing';
 import { BenchError } from '../process/bench-error.js';
-import { Program } from '../process/program.js';
+import { Program, prefixed } from '../process/program.js';
 import type { Invitation } from './invitation.js';
+import type { Leg } from './leg.js';
 
 export interface AgentOptions {
   readonly invitation: Invitation;
+  readonly leg: Leg;
   /** Where it links to: `host:port` of each gateway. */
   readonly endpoints: readonly string[];
   /** Replicas that it keeps a link to. */
@@ -28,12 +30,12 @@ const POLL_MS = 100;
 
 /** A real agent outside any cluster, for raw TCP targets alone. Resolves when it is linked. */
 export async function startAgent(options: AgentOptions, owned: AsyncDisposableStack): Promise<Program> {
-  const { dir, signal } = options;
+  const { dir, leg, signal } = options;
   const logPath = join(dir, 'agent.log');
-  const healthAddress = `127.0.0.1:${await freePort()}`;
+  const healthAddress = `${leg.agentHost}:${await freePort()}`;
   const env = await prepare(options, healthAddress);
-  const command = [process.execPath, ...NODE_FLAGS, '--import', END_WITH_PARENT, AGENT] as const;
-  const agent = owned.use(new Program({ name: 'the agent', command: [...command], logPath, env }));
+  const command = prefixed(leg.prefix, [process.execPath, ...NODE_FLAGS, '--import', END_WITH_PARENT, AGENT]);
+  const agent = owned.use(new Program({ name: 'the agent', command, logPath, env }));
   await agent.start();
   try {
     await untilReady(`http://${healthAddress}/readyz`, agent.exited, signal);

@@ -4,12 +4,15 @@ import { startStack, type GatewayAddresses, type Stack } from '@fairlead/stack';
 import { startAgent } from './agent.js';
 import { createDoorClient } from './door-client.js';
 import { inviteCluster } from './invitation.js';
+import { LOCAL, type Leg } from './leg.js';
 import type { System } from './system.js';
 import type { Target } from './target.js';
 import { throughGateways, type JoinedCluster } from './through-gateways.js';
 
 export interface FairleadOptions {
   readonly target: Target;
+  /** Where there is also an agent far away: its leg and the target beside it. */
+  readonly far: { readonly leg: Leg; readonly target: Target } | undefined;
   /** A folder for everything it keeps. */
   readonly dir: string;
   readonly say: (text: string) => void;
@@ -18,7 +21,7 @@ export interface FairleadOptions {
 
 /** A whole installation with two gateways. Everything runs as it does for users; nothing is tuned for the benchmark. */
 export async function startInstallation(options: FairleadOptions, owned: AsyncDisposableStack): Promise<Stack> {
-  const { dir, say, signal } = options;
+  const { dir, far, say, signal } = options;
   // Postgres may run as a user of its own: it passes through.
   await chmod(dir, 0o711);
   return owned.use(
@@ -27,6 +30,7 @@ export async function startInstallation(options: FairleadOptions, owned: AsyncDi
       basePort: 0,
       demo: false,
       restart: false,
+      ...(far ? { advertise: far.leg.gatewayHost } : {}),
       signal,
       log: (event) => {
         if (event.kind === 'progress') say(event.text);
@@ -35,38 +39,57 @@ export async function startInstallation(options: FairleadOptions, owned: AsyncDi
   );
 }
 
+/** Fairlead by its near agent, and by the far one. */
+export interface FairleadSystems {
+  readonly near: System[];
+  readonly far: System[];
+}
+
 /**
  * One agent with one link to the first gateway: reached through that one, and through the other one. And, once it is asked
- * for, a second agent that is linked to both.
+ * for, a second agent that is linked to both; and one far away, linked to the first gateway.
  */
-export async function startFairlead(options: FairleadOptions, owned: AsyncDisposableStack): Promise<System[]> {
+export async function startFairlead(options: FairleadOptions, owned: AsyncDisposableStack): Promise<FairleadSystems> {
   const stack = await startInstallation(options, owned);
   options.say('joining the cluster and starting its agent');
   const [first, second] = stack.gateways as [GatewayAddresses, GatewayAddresses];
-  const one = await joinCluster(stack, 'bench', [first], options, owned);
+  const { target, far } = options;
+  const joined = (cluster: ClusterOptions): Promise<JoinedCluster> => joinCluster(stack, cluster, options, owned);
+  const one = await joined({ name: 'bench', gateways: [first], leg: LOCAL, target });
   let linked: Promise<System> | undefined;
   const withTwoLinks = (): Promise<System> =>
-    (linked ??= joinCluster(stack, 'bench-two', [first, second], options, owned).then((two) =>
+    (linked ??= joined({ name: 'bench-two', gateways: [first, second], leg: LOCAL, target }).then((two) =>
       throughGateways(two, { name: 'fairlead', door: second, gateways: [first] }),
     ));
-  return [
-    { ...throughGateways(one, { name: 'fairlead', door: first, gateways: [first] }), withTwoLinks },
-    throughGateways(one, { name: 'fairlead-relayed', door: second, gateways: [second, first] }),
-  ];
+  const distant = far && (await joined({ name: 'bench-far', gateways: [first], ...far }));
+  return {
+    near: [
+      { ...throughGateways(one, { name: 'fairlead', door: first, gateways: [first] }), withTwoLinks },
+      throughGateways(one, { name: 'fairlead-relayed', door: second, gateways: [second, first] }),
+    ],
+    far: distant ? [throughGateways(distant, { name: 'fairlead', door: first, gateways: [first] })] : [],
+  };
+}
+
+interface ClusterOptions {
+  readonly name: string;
+  /** What its agent is linked to. */
+  readonly gateways: readonly GatewayAddresses[];
+  readonly leg: Leg;
+  readonly target: Target;
 }
 
 /** A cluster, its agent linked to each of these gateways, and a client of it. */
 async function joinCluster(
   stack: Stack,
-  cluster: string,
-  gateways: readonly GatewayAddresses[],
-  { dir, target, signal }: FairleadOptions,
+  { name, gateways, leg, target }: ClusterOptions,
+  { dir, signal }: FairleadOptions,
   owned: AsyncDisposableStack,
 ): Promise<JoinedCluster> {
   const links = gateways.length;
-  const invitation = await inviteCluster(stack, cluster, links);
-  const endpoints = gateways.map(({ linkAddress }) => linkAddress);
-  const agent = await startAgent({ invitation, endpoints, links, dir: join(dir, `agent-${cluster}`), signal }, owned);
-  const client = await createDoorClient(stack, cluster, cluster, join(dir, `client-${cluster}`));
+  const invitation = await inviteCluster(stack, name, links, leg.agentHost);
+  const endpoints = gateways.map(({ linkAddress }) => `${leg.gatewayHost}:${linkAddress.split(':').at(-1)}`);
+  const agent = await startAgent({ invitation, leg, endpoints, links, dir: join(dir, `agent-${name}`), signal }, owned);
+  const client = await createDoorClient(stack, name, name, join(dir, `client-${name}`));
   return { stack, agent, client, target };
 }

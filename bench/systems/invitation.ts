@@ -25,9 +25,14 @@ const Deployment = z.object({
 });
 const SecretDocument = z.object({ kind: z.literal('Secret'), data: z.record(z.string(), z.base64()) });
 
-/** Creates a cluster whose agent may open every port of 127.0.0.1, and redeems its import link, as a person does. */
-export async function inviteCluster(stack: Stack, cluster: string, links: number): Promise<Invitation> {
-  const allow = ['--allow-target', '127.0.0.1/32:1-65535'];
+/** Creates a cluster whose agent may open every port of a host, and redeems its import link, as a person does. */
+export async function inviteCluster(
+  stack: Stack,
+  cluster: string,
+  links: number,
+  targetHost: string,
+): Promise<Invitation> {
+  const allow = ['--allow-target', `${targetHost}/32:1-65535`];
   await succeed(stack, ['cluster', 'create', cluster, '--links', String(links), ...allow]);
   return readInvitation(await succeed(stack, ['cluster', 'import', cluster]));
 }

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { freePort } from '@fairlead/testbed';
 import type { PeerPrograms } from '../load/go-programs.js';
-import { Program } from '../process/program.js';
+import { Program, prefixed, type Command } from '../process/program.js';
 import type { Certificates } from './certificates.js';
+import { LOCAL, type Leg } from './leg.js';
 import type { Part, System } from './system.js';
 import type { Target } from './target.js';
 
@@ -10,6 +11,7 @@ export interface KonnectivityOptions {
   readonly programs: PeerPrograms;
   readonly certificates: Certificates;
   readonly target: Target;
+  readonly leg: Leg;
   /** For logs. */
   readonly dir: string;
 }
@@ -23,22 +25,22 @@ interface Ports {
   readonly agentHealth: number;
 }
 
-const HOST = '127.0.0.1';
+const HOST = LOCAL.gatewayHost;
 
 /**
  * Konnectivity's server as a kube-apiserver would use it (`http-connect` over TCP with mutual TLS), and one agent, with the
  * settings that its manual gives. The agent does not end at SIGTERM for minutes: both are killed.
  */
 export async function startKonnectivity(options: KonnectivityOptions, owned: AsyncDisposableStack): Promise<System> {
-  const { programs, certificates, target, dir } = options;
+  const { programs, certificates, target, leg, dir } = options;
   const ports = await choosePorts();
-  const program = (part: Part, command: readonly [string, ...string[]]): Program => {
+  const program = (part: Part, command: Command): Program => {
     const name = `konnectivity (${part})`;
     return owned.use(new Program({ name, command, logPath: join(dir, `konnectivity-${part}.log`) }));
   };
   const parts = {
-    gateway: program('gateway', [programs.server, ...serverFlags(certificates.folder, ports)]),
-    agent: program('agent', [programs.agent, ...agentFlags(certificates.folder, ports)]),
+    gateway: program('gateway', [programs.server, ...serverFlags(certificates.folder, ports, leg)]),
+    agent: program('agent', prefixed(leg.prefix, [programs.agent, ...agentFlags(certificates.folder, ports, leg)])),
   };
   await parts.gateway.start();
   await parts.agent.start();
@@ -62,7 +64,7 @@ async function choosePorts(): Promise<Ports> {
   return { door, link, admin, health, agentAdmin, agentHealth };
 }
 
-function serverFlags(folder: string, ports: Ports): string[] {
+function serverFlags(folder: string, ports: Ports, { gatewayHost }: Leg): string[] {
   const at = (file: string): string => join(folder, file);
   return [
     '--mode=http-connect',
@@ -77,7 +79,7 @@ function serverFlags(folder: string, ports: Ports): string[] {
     `--cluster-ca-cert=${at('ca.crt')}`,
     `--cluster-cert=${at('server.crt')}`,
     `--cluster-key=${at('server.key')}`,
-    `--agent-bind-address=${HOST}`,
+    `--agent-bind-address=${gatewayHost}`,
     `--agent-port=${ports.link}`,
     `--admin-bind-address=${HOST}`,
     `--admin-port=${ports.admin}`,
@@ -86,13 +88,13 @@ function serverFlags(folder: string, ports: Ports): string[] {
   ];
 }
 
-function agentFlags(folder: string, ports: Ports): string[] {
+function agentFlags(folder: string, ports: Ports, { gatewayHost }: Leg): string[] {
   const at = (file: string): string => join(folder, file);
   return [
     `--ca-cert=${at('ca.crt')}`,
     `--agent-cert=${at('client.crt')}`,
     `--agent-key=${at('client.key')}`,
-    `--proxy-server-host=${HOST}`,
+    `--proxy-server-host=${gatewayHost}`,
     `--proxy-server-port=${ports.link}`,
     '--agent-id=bench',
     `--admin-bind-address=${HOST}`,

@@ -2,9 +2,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@fairlead/testbed';
 import { z } from 'zod';
-import { Program } from '../process/program.js';
+import { Program, prefixed, type Command } from '../process/program.js';
 import type { Certificates } from './certificates.js';
+import type { Leg } from './leg.js';
 import { PLAIN, type Part, type System, type Way } from './system.js';
+import type { Target } from './target.js';
 
 type RelayName = 'relay-go' | 'relay-go-tls' | 'relay-node';
 
@@ -12,9 +14,8 @@ export interface RelayOptions {
   /** Path of bench/go/relay. */
   readonly program: string;
   readonly certificates: Certificates;
-  /** `host:port` of the target. */
-  readonly target: string;
-  readonly banner: string;
+  readonly target: Target;
+  readonly leg: Leg;
   /** For logs. */
   readonly dir: string;
 }
@@ -30,21 +31,21 @@ export async function startRelays(
   options: RelayOptions,
   owned: AsyncDisposableStack,
 ): Promise<System> {
-  const { target, banner, dir } = options;
-  const [outerAddress, innerAddress] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  const { target, leg, dir } = options;
+  const [outerAddress, innerAddress] = [`127.0.0.1:${await freePort()}`, `${leg.agentHost}:${await freePort()}`];
   const program = (part: Part, listen: string, next: string): Program => {
-    const command = commandOf(name, options, part, listen, next);
+    const command = prefixed(part === 'agent' ? leg.prefix : [], commandOf(name, options, part, listen, next));
     return owned.use(new Program({ name: `${name} (${part})`, command, logPath: join(dir, `${name}-${part}.log`) }));
   };
   const parts = {
     gateway: program('gateway', outerAddress, innerAddress),
-    agent: program('agent', innerAddress, target),
+    agent: program('agent', innerAddress, target.address),
   };
   const start = async (part: Part): Promise<void> => void (await parts[part].announced(Announcement));
   await Promise.all([start('agent'), start('gateway')]);
   return {
     name,
-    entrance: { way: wayTo(name, outerAddress, options.certificates), target, banner },
+    entrance: { way: wayTo(name, outerAddress, options.certificates), target: target.address, banner: target.banner },
     pids: (part) => [parts[part].pid],
     kill: (part) => parts[part].kill(),
     start,
@@ -57,7 +58,7 @@ function commandOf(
   part: Part,
   listen: string,
   next: string,
-): [string, ...string[]] {
+): Command {
   if (name === 'relay-node') return [process.execPath, RELAY_NODE, listen, next];
   if (name === 'relay-go') return [program, '-listen', listen, next];
   const secure = ['-accept-tls', folder, ...(part === 'gateway' ? ['-dial-tls', folder] : [])];

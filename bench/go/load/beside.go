@@ -21,7 +21,7 @@ type Beside struct {
 }
 
 const (
-	// Until downloads run at speed, and until every buffer on a stalled way is full.
+	// Until downloads run at speed, and until every buffer on a stalled way is full. SettleMs may make it longer.
 	settleTime = time.Second
 )
 
@@ -54,7 +54,7 @@ func (beside Beside) start(job Job) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(settleTime)
+	time.Sleep(max(settleTime, milliseconds(job.SettleMs)))
 	running.began, running.before = time.Now(), running.fetched.Load()
 	return running, nil
 }

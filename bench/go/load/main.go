@@ -30,7 +30,7 @@ type Job struct {
 	EnoughMs int `json:"enoughMs"`
 	// HoldMs is how long what is beside goes on at least, or tries after a kill.
 	HoldMs int `json:"holdMs"`
-	// SettleMs is how long idle connections are left alone before they are measured.
+	// SettleMs is how long idle connections, or what is beside, go on before anything is measured.
 	SettleMs int `json:"settleMs"`
 	// TryMs bounds each of many tries.
 	TryMs     int `json:"tryMs"`
