@@ -9,8 +9,11 @@ export { type BinaryName } from './binaries/catalog.js';
 export { startNats } from './components/nats.js';
 export { startPostgres } from './components/postgres.js';
 export { startKubernetes } from './components/kubernetes.js';
+export { startKubelet } from './components/kubelet.js';
 export type {
   KubeInfo,
+  KubeletInfo,
+  KubeletOptions,
   KubeOptions,
   NatsInfo,
   NatsOptions,
