@@ -6,13 +6,13 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { kubectlOf, type Kubectl } from '../fixtures/kubectl.js';
-import { podManifest, type PodWish } from '../fixtures/pods.js';
 import { temporaryDirectory } from '../fixtures/temporary.js';
 import { freePort } from '../process/ports.js';
 import type { KubeInfo, KubeletInfo, Running } from './contract.js';
+import { kubectlOf, type Kubectl } from './kubectl.js';
 import { startKubelet } from './kubelet.js';
 import { startKubernetes } from './kubernetes.js';
+import { podManifest, type PodWish } from './pod-manifest.js';
 
 const SHELL = 'fairlead.test/shell';
 const NODE = 'fairlead.test/node';
@@ -34,7 +34,7 @@ beforeAll(async () => {
     images: { [SHELL]: ['/bin/sh', '-c'], [NODE]: [process.execPath, '-e'] },
     log: () => {},
   });
-  kubectl = await kubectlOf(cluster.info.adminKubeconfigPath);
+  kubectl = await kubectlOf(cluster.info.adminKubeconfigPath, { log: () => {} });
 });
 
 afterAll(async () => {
@@ -124,6 +124,16 @@ describe('a test kubelet', () => {
     const missing = await kubectl(['exec', 'commands', '--', '/no/such/program']);
     expect(missing.code).toBe(1);
     expect(missing.stderr).toContain('/no/such/program: no such file');
+  });
+
+  it('ends a command that goes on writing when its client is gone', async () => {
+    await runShell('writer', 'sleep 1000');
+    await ready('writer');
+    const writing = kubectl.start(['exec', 'writer', '--', 'sh', '-c', 'echo $$; exec yes']);
+    const pid = Number(await line(writing.stdout, /^\d+$/u));
+    expect(isAlive(pid)).toBe(true);
+    writing.kill('SIGKILL');
+    await untilGone(pid);
   });
 
   it('gives commands a terminal of the size that the client has', async () => {

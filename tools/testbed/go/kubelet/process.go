@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -191,10 +190,9 @@ func (p *pipes) copy() <-chan struct{} {
 		copying.Add(1)
 		go func() {
 			defer copying.Done()
-			if _, err := io.Copy(each.to, each.from); err != nil && !errors.Is(err, syscall.EIO) {
-				// Nobody listens any more: the process must not wait for that.
-				_, _ = io.Copy(io.Discard, each.from)
-			}
+			_, _ = io.Copy(each.to, each.from)
+			// If nobody listens any more, this is how the process learns of it.
+			_ = each.from.Close()
 		}()
 	}
 	passedOn := make(chan struct{})
