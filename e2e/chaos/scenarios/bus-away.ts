@@ -40,7 +40,7 @@ async function during(
     await requireAllDoors(world, `${what}, at once`, findings);
     await sleep(AWAY_MS);
     await requireAllDoors(world, `${what}, after ${AWAY_MS / LEASE_MS} leases`, findings);
-    release();
+    await release();
     const counts = await tally(transfers);
     findings.figure(`${what}: transfers whole`, `${counts.whole} of ${TRANSFERS}`);
     findings.must(counts.whole === TRANSFERS, `${what}: transfers ended as ${JSON.stringify(counts)}`);

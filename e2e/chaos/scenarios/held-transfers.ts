@@ -11,6 +11,7 @@ const MOVING_TIMEOUT_MS = 30_000;
 
 /** A transfer that trickles until it is let go. */
 export interface HeldTransfer {
+  readonly direction: 'down' | 'up';
   readonly door: Replica;
   readonly outcome: Promise<Outcome>;
 }
@@ -19,8 +20,11 @@ export interface HeldTransfers {
   readonly transfers: readonly HeldTransfer[];
   /** By replica: transfers that came in there from another replica's door. */
   readonly relayedTo: ReadonlyMap<Replica, number>;
-  /** Lets them finish quickly. */
-  readonly release: () => void;
+  /**
+   * Lets them finish quickly: first the downloads, then the uploads, because a link that is full in both directions may
+   * stand still (libs/tunnel/README.md), and that is another scenario's subject. Resolves when all are over.
+   */
+  readonly release: () => Promise<void>;
 }
 
 /**
@@ -28,14 +32,14 @@ export interface HeldTransfers {
  * have arrived. The replicas' own counters tell how many of them cross which relay.
  */
 export async function holdTransfers(world: World, group: string, count: number): Promise<HeldTransfers> {
-  const held = gate();
-  world.target.gates.set(group, held);
+  const [downloads, uploads] = [gate(), gate()];
+  world.target.gates.set(group, downloads);
   const before = await relayCounts(world);
   const transfers: HeldTransfer[] = [];
   const moved = new Set<number>();
   await runAll(count, OPENING_AT_ONCE, async (index) => {
     const door = world.replicas[index % world.replicas.length] as Replica;
-    transfers.push(await begin(world, door, { name: nameIn(group, index), index, held, moved }));
+    transfers.push(await begin(world, door, { name: nameIn(group, index), index, held: uploads, moved }));
   });
   await eventually(
     () => {
@@ -48,8 +52,20 @@ export async function holdTransfers(world: World, group: string, count: number):
   );
   const after = await relayCounts(world);
   const relayedTo = new Map(world.replicas.map((each) => [each, (after.get(each) ?? 0) - (before.get(each) ?? 0)]));
-  return { transfers, relayedTo, release: () => held.open() };
+  const release = async (): Promise<void> => {
+    for (const [isNext, held] of [
+      [isDownload, downloads],
+      [isUpload, uploads],
+    ] as const) {
+      held.open();
+      await Promise.all(transfers.filter(isNext).map(({ outcome }) => outcome));
+    }
+  };
+  return { transfers, relayedTo, release };
 }
+
+const isDownload = ({ direction }: HeldTransfer): boolean => direction === 'down';
+const isUpload = ({ direction }: HeldTransfer): boolean => direction === 'up';
 
 /** How many ended in each way. */
 export async function tally(transfers: readonly HeldTransfer[]): Promise<Record<Outcome, number>> {
@@ -68,11 +84,12 @@ interface Beginning {
 /** Resolves once the door has let it in. */
 async function begin(world: World, door: Replica, { name, index, held, moved }: Beginning): Promise<HeldTransfer> {
   const socket = await dial(world.way(door));
+  const direction = index % 2 === 0 ? 'down' : 'up';
   const outcome =
-    index % 2 === 0
+    direction === 'down'
       ? fetchPayload(socket, 'send-paced', name, BYTES, { onBytes: () => moved.add(index) })
       : deliverPayload(socket, 'receive', name, BYTES, held);
-  return { door, outcome };
+  return { direction, door, outcome };
 }
 
 async function relayCounts(world: World): Promise<ReadonlyMap<Replica, number>> {

@@ -49,11 +49,11 @@ async function roll(world: World, replica: Replica, { longOnes, load }: Traffic,
   const askedMs = performance.now();
   process.kill('SIGTERM');
   await sleep(WITHIN_DRAIN_MS);
-  prompts.release();
+  await prompts.release();
   const finished = await tally(prompts.transfers);
   const { code, signal } = await process.exited;
   const drainMs = performance.now() - askedMs;
-  lates.release();
+  await lates.release();
   const through = await tally(lates.transfers.filter(({ door }) => door === replica));
   const others = await tally(lates.transfers.filter(({ door }) => door !== replica));
   const crossed = lates.relayedTo.get(replica) ?? 0;
