@@ -2,7 +2,7 @@ import { splitHostPort, untilAborted } from '@fairlead/config';
 import { createEventPublisher } from '@fairlead/events/publisher';
 import { connectNats, createRpcClient } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
-import { startGateway, type Gateway } from '@fairlead/tunnel/gateway';
+import { DEFAULT_CONNECT_LIMITS, startGateway, type Gateway } from '@fairlead/tunnel/gateway';
 import type { GatewayConfig } from './config.js';
 import { gatewayEvents } from './gateway-events.js';
 
@@ -36,6 +36,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       relayListen: config.FAIRLEAD_RELAY_LISTEN,
       doorListen: config.FAIRLEAD_DOOR_LISTEN,
       connectListen: config.FAIRLEAD_CONNECT_LISTEN,
+      connectLimits: { ...DEFAULT_CONNECT_LIMITS, halfClosedStallMs: config.FAIRLEAD_CONNECT_STALL_SECONDS * 1_000 },
       ...(config.FAIRLEAD_RELAY_ADDRESS ? { relayAddress: config.FAIRLEAD_RELAY_ADDRESS } : {}),
       servingNames: config.FAIRLEAD_SERVING_NAMES,
       linkEndpoints: config.FAIRLEAD_LINK_ENDPOINTS,
