@@ -55,6 +55,11 @@ export class TunnelConnection extends Duplex {
     else stream.resume();
   }
 
+  /** Taken in and not passed on yet, in either direction, the stream's own buffers among it. */
+  get heldBytes(): number {
+    return this.readableLength + this.writableLength + this.#stream.readableLength + this.#stream.writableLength;
+  }
+
   get state(): TunnelState {
     return this.#state;
   }
