@@ -55,6 +55,12 @@ export function createGatewayMetrics(registry: Registry) {
       labelNames: ['direction'],
       registers,
     }),
+    http2Abuse: new Counter({
+      name: 'fairlead_gateway_http2_abuse_total',
+      help: 'HTTP/2 sessions that were ended for what their peer did, by port and reason.',
+      labelNames: ['door', 'reason'],
+      registers,
+    }),
     enrolments: new Counter({
       name: 'fairlead_gateway_enrolments_total',
       help: 'Enrolments carried to registration, by outcome.',

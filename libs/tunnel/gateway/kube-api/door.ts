@@ -7,6 +7,7 @@ import { toKubeStatus, type Hop } from '../../core/index.js';
 import type { Directory } from '../directory.js';
 import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
+import { DOOR_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
 import { reportTlsErrors, useCertificate } from '../link-server.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
 import { admit } from './authorize.js';
@@ -37,6 +38,7 @@ const MAX_STREAMS_PER_CONNECTION = 250;
 export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServer {
   const server = createSecureServer({
     allowHTTP1: true,
+    ...DOOR_ABUSE_OPTIONS,
     minVersion: 'TLSv1.3',
     handshakeTimeout: HEADERS_TIMEOUT_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -60,6 +62,7 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   // Headers and body are separate writes; with Nagle's algorithm the second waits 40 ms for the client's delayed ACK.
   server.on('connection', (socket: Socket) => void socket.setNoDelay(true));
   tendConnections(server);
+  server.on('session', (session) => guardSession(session, { ...options, door: 'kube-api' }));
   reportTlsErrors(server, options.logger);
   return server;
 }

@@ -21,6 +21,7 @@ import {
   widenConnectionWindow,
 } from '../../link/index.js';
 import type { GatewayEvents } from '../gateway-events.js';
+import { RELAY_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
 import { isOutOfDate } from '../link-peer.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { reportTlsErrors, useCertificate } from '../link-server.js';
@@ -45,6 +46,7 @@ const HANDSHAKE_TIMEOUT_MS = 5_000;
 export function createRelayServer(options: RelayServerOptions): Http2SecureServer {
   const server = createSecureServer({
     ...RELAY_SESSION_OPTIONS,
+    ...RELAY_ABUSE_OPTIONS,
     minVersion: 'TLSv1.3',
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     requestCert: true,
@@ -53,6 +55,7 @@ export function createRelayServer(options: RelayServerOptions): Http2SecureServe
   useCertificate(server, options.identity);
   server.on('session', (session) => {
     session.on('error', (error) => options.logger.debug('relay.session.error', { reason: error.message }));
+    guardSession(session, { ...options, door: 'relay' });
     const why = refusalOf(session.socket as TLSSocket);
     if (why === null) {
       widenConnectionWindow(session);
