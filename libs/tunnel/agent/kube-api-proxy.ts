@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
+import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import {
   bodyFraming,
@@ -37,13 +37,16 @@ const BODYLESS_IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS']);
 export class KubeApiProxy {
   readonly #target: KubeApiTarget;
   readonly #logger: Logger;
+  readonly #onFailed: (code: ErrorCode) => void;
   readonly #server: Server;
   readonly #tls: { readonly ca: string; readonly minVersion: 'TLSv1.2' };
   readonly #upstream: Agent;
   readonly #identities = new WeakMap<object, TunnelIdentity>();
 
-  constructor(target: KubeApiTarget, logger: Logger) {
+  /** `onFailed` hears the code of each request that we answer ourselves. */
+  constructor(target: KubeApiTarget, logger: Logger, onFailed: (code: ErrorCode) => void = () => undefined) {
     this.#target = target;
+    this.#onFailed = onFailed;
     this.#logger = logger;
     this.#tls = { ca: target.caPem, minVersion: 'TLSv1.2' };
     this.#upstream = new Agent({ ...this.#tls, keepAlive: true, maxFreeSockets: 32 });
@@ -79,6 +82,7 @@ export class KubeApiProxy {
       await this.#forward(incoming, outgoing, this.#headers(incoming, identity, await this.#target.token()));
     } catch (error) {
       const failure = toFairleadError(error);
+      this.#onFailed(failure.code);
       this.#logger.log(failure.kind.logLevel, 'kube.request.failed', {
         traceId,
         code: failure.code,

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from '@fairlead/observability';
+import { Counter, Gauge, Histogram, LiveCounter, Registry } from '@fairlead/observability';
 
 const OPEN_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
@@ -18,10 +18,15 @@ export function createGatewayMetrics(registry: Registry) {
       labelNames: ['direction'],
       registers,
     }),
-    relayedBytes: new Counter({
+    relayedBytes: new LiveCounter({
       name: 'fairlead_gateway_relayed_bytes_total',
-      help: 'Bytes spliced for other replicas, as framed on the wire; forward is towards the agent.',
-      labelNames: ['direction'],
+      help: 'Bytes spliced for other replicas, as framed on the wire, counted while they go; forward is towards the agent.',
+      label: 'direction',
+      registry,
+    }),
+    relayedOpen: new Gauge({
+      name: 'fairlead_gateway_relayed_open_tunnels',
+      help: 'Tunnels that are spliced for other replicas now.',
       registers,
     }),
     sessions: new Gauge({

@@ -27,6 +27,7 @@ import type { GatewayMetrics } from '../gateway-metrics.js';
 import { reportTlsErrors, useCertificate } from '../link-server.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
 import type { SessionRegistry } from '../session-registry.js';
+import { reportRelayed } from './report-relayed.js';
 
 export interface RelayServerOptions {
   readonly identity: RenewingCertificate;
@@ -90,7 +91,7 @@ function refusalOf(socket: TLSSocket): string | null {
  * read here; everything after it is spliced.
  */
 async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServerOptions): Promise<void> {
-  const { registry, logger, metrics } = options;
+  const { registry, metrics } = options;
   // Cancelled before we came to it.
   if (stream.destroyed || stream.closed) return;
   acceptGrpcStream(stream);
@@ -106,10 +107,7 @@ async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServe
     const agentStream = await session.take(waiting.signal);
     agentStream.write(encodeControl({ case: 'open', value: open }));
     metrics.relayedTunnels.inc({ direction: 'in' });
-    const bytes = await splice(stream, agentStream);
-    metrics.relayedBytes.inc({ direction: 'forward' }, bytes.forward);
-    metrics.relayedBytes.inc({ direction: 'backward' }, bytes.backward);
-    logger.debug('relay.closed', { tunnelId: open.tunnelId, clusterId: open.clusterId, ...bytes });
+    await reportRelayed(options, open, stream, (counts) => splice(stream, agentStream, counts));
   } catch (error) {
     refuse(stream, toFairleadError(error));
   } finally {
