@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -6,6 +6,7 @@ import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fair
 import type { Logger } from '@fairlead/observability';
 import {
   bodyFraming,
+  continueTrace,
   fromServer,
   fromTunnel,
   headerPairs,
@@ -73,7 +74,8 @@ export class KubeApiProxy {
   }
 
   async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const traceId = incoming.headers['audit-id']?.toString() ?? randomUUID();
+    const requestId = incoming.headers['audit-id']?.toString() ?? randomUUID();
+    const traceId = traceIdOf(incoming);
     incoming.on('error', () => undefined);
     outgoing.on('error', () => undefined);
     try {
@@ -85,10 +87,11 @@ export class KubeApiProxy {
       this.#onFailed(failure.code);
       this.#logger.log(failure.kind.logLevel, 'kube.request.failed', {
         traceId,
+        requestId,
         code: failure.code,
         reason: messageOf(failure.cause ?? failure),
       });
-      answerFailure(outgoing, failure, traceId);
+      answerFailure(outgoing, failure, { traceId, requestId });
     }
   }
 
@@ -182,11 +185,24 @@ function withoutHost(raw: readonly string[]): string[] {
   return [...headerPairs(raw)].filter(([name]) => name.toLowerCase() !== 'host').flat();
 }
 
-function answerFailure(outgoing: ServerResponse, failure: FairleadError, traceId: string): void {
+/** The gateway wrote it; a gateway that does not leaves the agent's log without a trace to follow. */
+function traceIdOf({ headers }: IncomingMessage): string {
+  const traceparent = headers['traceparent'];
+  return continueTrace(typeof traceparent === 'string' ? [traceparent] : [], (bytes) =>
+    randomBytes(bytes).toString('hex'),
+  ).traceId;
+}
+
+interface RequestIds {
+  readonly traceId: string;
+  readonly requestId: string;
+}
+
+function answerFailure(outgoing: ServerResponse, failure: FairleadError, { traceId, requestId }: RequestIds): void {
   if (outgoing.headersSent || outgoing.destroyed) {
     outgoing.destroy();
     return;
   }
   const { httpStatus, body, warning } = toKubeStatus(failure, 'agent', traceId);
-  outgoing.writeHead(httpStatus, { 'content-type': 'application/json', 'audit-id': traceId, warning }).end(body);
+  outgoing.writeHead(httpStatus, { 'content-type': 'application/json', 'audit-id': requestId, warning }).end(body);
 }

@@ -7,6 +7,7 @@ import { TcpSchema } from '@fairlead/proto';
 import { headerPairs, readConnectTarget } from '../../core/index.js';
 import { bridge, type BridgedBytes } from '../../link/index.js';
 import type { Place } from '../door-limiter.js';
+import { traceOf } from '../request-trace.js';
 import type { LiveConnection } from '../live-connections.js';
 import type { OpenedTunnel } from '../tunnel-opener.js';
 import { chooseCluster, identifyClient, whyShutOut } from './admission.js';
@@ -16,6 +17,7 @@ import { endStalled } from './end-stalled.js';
 
 /** What is known of a connection so far, for its log line. */
 interface ConnectFacts {
+  readonly traceId: string;
   readonly address: string;
   client?: ClientEntry;
   cluster?: ClusterEntry;
@@ -36,7 +38,7 @@ export async function serveConnect(
   early: Buffer,
 ): Promise<void> {
   const startedMs = performance.now();
-  const facts: ConnectFacts = { address: socket.remoteAddress ?? '' };
+  const facts: ConnectFacts = { traceId: traceOf(request.rawHeaders).traceId, address: socket.remoteAddress ?? '' };
   const gone = new AbortController();
   const onGone = (): void => gone.abort(new FairleadError('TUNNEL_RESET', 'the client went away'));
   socket.on('error', () => undefined);
@@ -203,8 +205,9 @@ function refuse(
   answerAndClose(socket, text);
 }
 
-function described({ address, client, cluster, target }: ConnectFacts): Record<string, unknown> {
+function described({ traceId, address, client, cluster, target }: ConnectFacts): Record<string, unknown> {
   return {
+    traceId,
     address,
     clientId: client?.clientId,
     client: client?.name,

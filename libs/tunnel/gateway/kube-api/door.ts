@@ -12,6 +12,7 @@ import { DOOR_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
 import { reportTlsErrors, useCertificate } from '../link-server.js';
 import type { LiveConnections } from '../live-connections.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
+import { traceOf } from '../request-trace.js';
 import { admit } from './authorize.js';
 import { clientAddress, tendConnections } from './door-connections.js';
 import { breakOff, forward, type DoorRequest, type DoorResponse } from './forward.js';
@@ -86,10 +87,12 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
 
 async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: DoorResponse): Promise<void> {
   const { directory, pool, metrics, logger } = options;
-  const traceId = randomUUID();
+  const requestId = randomUUID();
+  const trace = traceOf(incoming.rawHeaders);
+  const { traceId } = trace;
   incoming.on('error', () => undefined);
   outgoing.on('error', () => undefined);
-  const facts: RequestFacts = { traceId, method: incoming.method ?? '', address: clientAddress(incoming) };
+  const facts: RequestFacts = { traceId, requestId, method: incoming.method ?? '', address: clientAddress(incoming) };
   const startedMs = performance.now();
   let place: Place | undefined;
   let live: LiveRequest | undefined;
@@ -101,7 +104,7 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
     place.useCluster(cluster.clusterId);
     place.opened();
     const agent = pool.agentFor(cluster, identity);
-    const exchange = { incoming, outgoing, admission, traceId, agent, address: facts.address };
+    const exchange = { incoming, outgoing, admission, requestId, trace, agent, address: facts.address };
     live = liveRequest(options, exchange);
     const status = await forward({ ...exchange, ...live });
     metrics.requests.inc({ outcome: `${Math.floor(status / 100)}xx` });
@@ -111,7 +114,7 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
   } catch (error) {
     const failure = live?.endedBy() ?? toFairleadError(error);
     fail(options, failure, facts, incoming);
-    answerFailure(outgoing, failure, hopOf(failure, facts), traceId);
+    answerFailure(outgoing, failure, hopOf(failure, facts), facts);
   } finally {
     live?.forget();
     place?.release();
@@ -121,6 +124,8 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
 /** What is known of a request so far; the cluster and the user only once it was admitted. */
 interface RequestFacts {
   readonly traceId: string;
+  /** Unique, other than the trace, which is the caller's to choose. */
+  readonly requestId: string;
   readonly method: string;
   readonly address: string;
   readonly tenantId?: string;
@@ -154,15 +159,15 @@ function hopOf({ code }: FairleadError, { clusterId }: RequestFacts): Hop {
   return clusterId === undefined || NO_AGENT.has(code) ? 'gateway' : 'agent';
 }
 
-function answerFailure(outgoing: DoorResponse, failure: FairleadError, hop: Hop, traceId: string): void {
+function answerFailure(outgoing: DoorResponse, failure: FairleadError, hop: Hop, facts: RequestFacts): void {
   if (outgoing.headersSent || outgoing.destroyed) {
     breakOff(outgoing);
     return;
   }
-  const { httpStatus, retryAfterSeconds, body, warning } = toKubeStatus(failure, hop, traceId);
+  const { httpStatus, retryAfterSeconds, body, warning } = toKubeStatus(failure, hop, facts.traceId);
   outgoing.statusCode = httpStatus;
   outgoing.setHeader('content-type', 'application/json');
-  outgoing.setHeader('audit-id', traceId);
+  outgoing.setHeader('audit-id', facts.requestId);
   outgoing.setHeader('warning', warning);
   if (retryAfterSeconds !== null) outgoing.setHeader('retry-after', String(retryAfterSeconds));
   if (httpStatus === 401) outgoing.setHeader('www-authenticate', 'Bearer realm="fairlead"');

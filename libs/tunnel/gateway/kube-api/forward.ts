@@ -1,7 +1,16 @@
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { bodyFraming, fromClient, fromServer, headerPairs, isLongRunning, type BodyFraming } from '../../core/index.js';
+import {
+  bodyFraming,
+  fromClient,
+  fromServer,
+  headerPairs,
+  isLongRunning,
+  formatTraceparent,
+  type BodyFraming,
+  type TraceContext,
+} from '../../core/index.js';
 import { flushUnlessBodyFollows } from '../../link/index.js';
 import type { Admission } from './authorize.js';
 import type { TunnelAgent } from './tunnel-pool.js';
@@ -19,7 +28,8 @@ export interface Exchange {
   readonly incoming: DoorRequest;
   readonly outgoing: DoorResponse;
   readonly admission: Admission;
-  readonly traceId: string;
+  readonly requestId: string;
+  readonly trace: TraceContext;
   readonly agent: TunnelAgent;
   /** Where the client is. */
   readonly address: string;
@@ -96,9 +106,9 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
   });
 }
 
-function upstreamHeaders({ incoming, admission, traceId, address }: Exchange, framing: BodyFraming): string[] {
+function upstreamHeaders({ incoming, admission, requestId, trace, address }: Exchange, framing: BodyFraming): string[] {
   const headers = fromClient(incoming.rawHeaders);
-  const own = ['Audit-ID', traceId, 'X-Forwarded-For', address];
+  const own = ['Audit-ID', requestId, 'Traceparent', formatTraceparent(trace), 'X-Forwarded-For', address];
   const host = [...headerPairs(headers)].some(([name]) => name.toLowerCase() === 'host')
     ? []
     : ['Host', `${admission.cluster.name}.fairlead`];

@@ -18,7 +18,7 @@ export interface LiveRequestOptions {
 
 export function liveRequest(
   { directory, live }: LiveRequestOptions,
-  { incoming, outgoing, admission, traceId, address }: Omit<Exchange, 'bytes' | 'signal'>,
+  { incoming, outgoing, admission, requestId, address }: Omit<Exchange, 'bytes' | 'signal'>,
 ): LiveRequest {
   const { cluster, principal } = admission;
   const bytes = { up: 0, down: 0 };
@@ -26,7 +26,7 @@ export function liveRequest(
   let endedBy: FairleadError | undefined;
   const forget = live.add({
     door: 'kube-api',
-    id: traceId,
+    id: requestId,
     who: principal.user,
     tenantId: cluster.tenantId,
     clusterId: cluster.clusterId,
