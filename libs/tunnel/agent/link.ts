@@ -67,6 +67,10 @@ export class Link {
     return this.#inUse;
   }
 
+  get parked(): number {
+    return this.#parked;
+  }
+
   /** Parks the first tunnels: from now on the gateway may use this link. */
   begin(): void {
     this.#refill(SPARE_TUNNELS);

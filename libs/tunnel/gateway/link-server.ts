@@ -20,6 +20,7 @@ import {
   rejectGrpcStream,
   type KeepaliveOptions,
 } from '../link/index.js';
+import { LINK_ABUSE_OPTIONS, guardSession } from './http2-abuse.js';
 import { createLinkService, sessionKey, type LinkServiceOptions } from './link-service.js';
 import { rememberPeer } from './link-peer.js';
 import type { RenewingCertificate } from './renewing-certificate.js';
@@ -47,6 +48,7 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   });
   const server = createSecureServer({
     ...TUNNEL_SESSION_OPTIONS,
+    ...LINK_ABUSE_OPTIONS,
     minVersion: 'TLSv1.3',
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     requestCert: true,
@@ -56,6 +58,7 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   useCertificate(server, options.identity);
   server.on('session', (session) => {
     rememberPeer(session);
+    guardSession(session, { ...options, door: 'link', isStranger: () => !options.registry.byHttp2(session) });
     keepAlive(session, session.socket, keepalive, fitStreamWindow(session));
     endStrangers(session, options);
     session.on('error', (error) => options.logger.debug('link.session.error', { reason: error.message }));

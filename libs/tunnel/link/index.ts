@@ -1,5 +1,5 @@
 export { flushUnlessBodyFollows } from './answer-head.js';
-export { bridge, type Bridged } from './bridge.js';
+export { bridge, type Bridged, type BridgedBytes } from './bridge.js';
 export { fromConnectError, toConnectError } from './rpc-errors.js';
 export { TunnelConnection } from './tunnel-connection.js';
 export {

@@ -38,9 +38,10 @@ class PathWindow {
     this.#fit();
   }
 
+  /** More streams may make it smaller at once. It grows again with the next ping, so that it does not flap. */
   streams(more: number): void {
     this.#openStreams += more;
-    this.#fit();
+    if (more > 0 && this.#bytes !== null && streamWindow(this.#leastMs, this.#openStreams) < this.#bytes) this.#fit();
   }
 
   #fit(): void {

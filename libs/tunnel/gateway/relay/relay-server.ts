@@ -23,11 +23,13 @@ import {
   widenConnectionWindow,
 } from '../../link/index.js';
 import type { GatewayEvents } from '../gateway-events.js';
+import { RELAY_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
 import { isOutOfDate } from '../link-peer.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { reportTlsErrors, useCertificate } from '../link-server.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
 import type { SessionRegistry } from '../session-registry.js';
+import { reportRelayed } from './report-relayed.js';
 
 export interface RelayServerOptions {
   readonly identity: RenewingCertificate;
@@ -47,6 +49,7 @@ const HANDSHAKE_TIMEOUT_MS = 5_000;
 export function createRelayServer(options: RelayServerOptions): Http2SecureServer {
   const server = createSecureServer({
     ...RELAY_SESSION_OPTIONS,
+    ...RELAY_ABUSE_OPTIONS,
     minVersion: 'TLSv1.3',
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     requestCert: true,
@@ -55,6 +58,7 @@ export function createRelayServer(options: RelayServerOptions): Http2SecureServe
   useCertificate(server, options.identity);
   server.on('session', (session) => {
     session.on('error', (error) => options.logger.debug('relay.session.error', { reason: error.message }));
+    guardSession(session, { ...options, door: 'relay' });
     const why = refusalOf(session.socket as TLSSocket);
     if (why === null) {
       widenConnectionWindow(session);
@@ -89,7 +93,7 @@ function refusalOf(socket: TLSSocket): string | null {
  * read here; everything after it is spliced.
  */
 async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServerOptions): Promise<void> {
-  const { registry, logger, metrics } = options;
+  const { registry, metrics } = options;
   // Cancelled before we came to it.
   if (stream.destroyed || stream.closed) return;
   acceptGrpcStream(stream);
@@ -105,10 +109,7 @@ async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServe
     const agentStream = await session.take(waiting.signal);
     agentStream.write(encodeControl({ case: 'open', value: open }));
     metrics.relayedTunnels.inc({ direction: 'in' });
-    const bytes = await splice(stream, agentStream);
-    metrics.relayedBytes.inc({ direction: 'forward' }, bytes.forward);
-    metrics.relayedBytes.inc({ direction: 'backward' }, bytes.backward);
-    logger.debug('relay.closed', { tunnelId: open.tunnelId, clusterId: open.clusterId, ...bytes });
+    await reportRelayed(options, open, stream, (counts) => splice(stream, agentStream, counts));
   } catch (error) {
     turnAway(stream, toFairleadError(error));
   } finally {
