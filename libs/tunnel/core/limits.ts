@@ -2,11 +2,8 @@
 export const LIMITS = {
   /** A control frame (anything but data) larger than this breaks the protocol. */
   controlFrameBytes: 64 * 1024,
-  /**
-   * What a sender puts in one data frame: with its 8 bytes of header it fills one HTTP/2 DATA frame (16,384 bytes)
-   * exactly. A receiver accepts any size, because it never holds a whole one.
-   */
-  dataPayloadBytes: 16_384 - 8,
+  /** What a sender puts in one data frame: what a socket gives in one read. A receiver accepts any size, because it never holds a whole one. */
+  dataPayloadBytes: 65_536,
   /** What a tunnel holds of each direction before it stops its reader or its writer. */
   tunnelBufferBytes: 64 * 1024,
   /**

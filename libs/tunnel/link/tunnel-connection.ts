@@ -6,7 +6,7 @@ import {
   LIMITS,
   PARKED,
   encodeControl,
-  encodeData,
+  encodeDataHeader,
   stepTunnel,
   type ControlKind,
   type TunnelRole,
@@ -123,10 +123,12 @@ export class TunnelConnection extends SocketLike {
       return;
     }
     let accepted = true;
-    // All frames of a chunk in one HTTP/2 write: else the first leaves alone, and the rest wait for it to be gone.
+    // Header and payload in one HTTP/2 write: else the first leaves alone, and the rest waits for it to be gone.
     this.#stream.cork();
     for (let at = 0; at < chunk.length; at += LIMITS.dataPayloadBytes) {
-      accepted = this.#stream.write(encodeData(chunk.subarray(at, at + LIMITS.dataPayloadBytes)));
+      const payload = chunk.subarray(at, at + LIMITS.dataPayloadBytes);
+      this.#stream.write(encodeDataHeader(payload.length));
+      accepted = this.#stream.write(payload);
     }
     this.#stream.uncork();
     if (accepted) done();
