@@ -160,7 +160,9 @@ describe('OpenTunnels', () => {
       tunnel.send(open(subject.clusterId));
       return tunnel;
     });
-    await eventually(() => expect(asked(link.control) - before).toBe(256));
+    await eventually(() => expect(asked(link.control) - before).toBeGreaterThanOrEqual(256));
+    // And as many as are kept ready on a busy link.
+    expect(asked(link.control) - before).toBeLessThanOrEqual(256 + 32);
     for (const { value } of link.control.heard.filter((kind) => kind.case === 'openTunnels')) {
       expect(value.count).toBeLessThanOrEqual(256);
     }

@@ -1,4 +1,5 @@
 export { LIMITS, PROTOCOL_VERSION } from './limits.js';
+export { SpareTunnels } from './spare-tunnels.js';
 export { streamWindow } from './stream-window.js';
 export { encodeControl, encodeDataHeader, type ControlKind } from './frame-encoder.js';
 export { FrameDecoder, type FrameSink } from './frame-decoder.js';

@@ -27,6 +27,8 @@ export const LIMITS = {
   tunnelsPerLink: 1024,
   /** Streams between two replicas: the tunnels of every cluster share one session. */
   tunnelsPerRelay: 65_536,
+  /** Parked tunnels that are kept ready on a busy link; an idle one has one. */
+  maxSpareTunnels: 32,
   /** Openers that wait for a parked tunnel of one link; more are refused with AGENT_OVERLOADED. */
   waitingOpens: 256,
   /** How long an opener waits for a parked tunnel, and then for the answer to its Open. */
