@@ -37,6 +37,7 @@ export const MUSTS: readonly Must[] = [
   atLeast('conn_rate_1', 0.7),
   atLeast('conn_rate_32', 0.6),
   atMost('mem_idle_tunnel_kb', 1.3),
+  atMost('mem_idle_agent_kb', 1.3),
   ...EXACT.flatMap((row) => allOf(row)),
   atMost('ping_p99_bulk4_wan', 1),
   atLeast('bulk4_wan', 0.9),

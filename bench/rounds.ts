@@ -35,14 +35,19 @@ const WARM_UP: readonly Job[] = [
 
 /** Measures everything `runs` times; each time in the other order, so that no system always has the warmer machine. */
 export async function runRounds(options: RoundsOptions): Promise<void> {
-  const { runs, say, systems, measurements, state } = options;
+  const { runs, say, systems, measurements, state, scale } = options;
+  const steps = measurements.flatMap((measurement) => systemsFor(measurement, systems)).length;
+  const minutes = Math.ceil((steps * runs * scale.stepMs) / 60_000);
+  say(
+    `${steps} steps a run: about ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} for ${runs === 1 ? 'one' : runs}`,
+  );
   for (const system of systems.near) await warmUp(options, system);
   for (let round = 0; round < runs; round += 1) {
     const beganMs = systemClock.monotonicMs();
     for (const measurement of measurements) {
-      for (const system of orderOf(measurement.far ? systems.far : systems.near, round)) {
+      for (const system of orderOf(systemsFor(measurement, systems), round)) {
         const step = `${round}/${measurement.rows.join('+')}/${system.name}`;
-        if (!measures(measurement, system) || state.isDone(step)) continue;
+        if (state.isDone(step)) continue;
         say(`run ${round + 1} of ${runs}: ${measurement.rows[0]}, ${system.name}`);
         await measureOnce(options, measurement, system);
         await state.done(step);
@@ -57,8 +62,8 @@ export function orderOf<T>(systems: readonly T[], round: number): T[] {
   return round % 2 === 0 ? [...systems] : systems.toReversed();
 }
 
-function measures({ systems }: Measurement, { name }: System): boolean {
-  return systems === undefined || systems.includes(name);
+function systemsFor({ systems: names, far }: Measurement, systems: Systems): System[] {
+  return (far ? systems.far : systems.near).filter(({ name }) => names === undefined || names.includes(name));
 }
 
 async function measureOnce(options: RoundsOptions, measurement: Measurement, system: System): Promise<void> {
@@ -81,12 +86,13 @@ async function measureOnce(options: RoundsOptions, measurement: Measurement, sys
 }
 
 function benchOf(options: RoundsOptions, system: System): Bench {
-  const { load, scale, signal } = options;
-  const loadOn: Bench['loadOn'] = ({ entrance }, job, more) => runLoad(load, entrance, job, { signal, ...more });
+  const { load: program, scale, signal } = options;
+  const loadOn: Bench['loadOn'] = ({ entrance }, job, more) => runLoad(program, entrance, job, { signal, ...more });
   const answering = async (): Promise<void> => {
     if (!(await answersInTime(options, system))) throw new BenchError(`${system.name} does not answer`);
   };
-  return { system, scale, signal, loadOn, load: (job, more) => loadOn(system, job, more), answers: answering };
+  const load: Bench['load'] = (job, more) => loadOn(system, job, more);
+  return { system, scale, signal, loadOn, load, answers: answering, renew: () => renew(options, system) };
 }
 
 function record(rows: readonly RowName[], { name }: System, findings: Findings, results: Results): void {

@@ -53,6 +53,7 @@ export const ROWS = {
   ttfb_own: TIME,
   ttfb_relayed: TIME,
   mem_idle_tunnel_kb: { unit: 'kB', better: 'less' },
+  mem_idle_agent_kb: { unit: 'kB', better: 'less' },
   write_then_close: CORRECT,
   half_close: CORRECT,
   server_first_banner: CORRECT,

@@ -8,6 +8,7 @@ export interface Scale {
   /** Stalled readers and writers are beside pings for this long before memory is measured. */
   readonly stallMs: number;
   readonly idleTunnels: number;
+  readonly idleAgents: number;
   /** Of each of what must never go wrong. */
   readonly tries: number;
   readonly aborts: number;
@@ -18,6 +19,8 @@ export interface Scale {
   readonly enoughMs: number;
   /** A job that takes longer fails. */
   readonly jobTimeoutMs: number;
+  /** What a measurement of one system takes, on average of all: to say beforehand how long it will be. */
+  readonly stepMs: number;
 }
 
 const MB = 1_000_000;
@@ -29,12 +32,14 @@ export const QUICK: Scale = {
   connections: { one: 60, many: 200 },
   stallMs: 3_000,
   idleTunnels: 200,
+  idleAgents: 200,
   tries: 50,
   aborts: 5,
   farPings: 40,
   farBytes: 30 * MB,
   enoughMs: 1_000,
   jobTimeoutMs: 12_000,
+  stepMs: 1_500,
 };
 
 export const FULL: Scale = {
@@ -44,10 +49,12 @@ export const FULL: Scale = {
   connections: { one: 300, many: 960 },
   stallMs: 15_000,
   idleTunnels: 1_000,
+  idleAgents: 500,
   tries: 500,
   aborts: 20,
   farPings: 100,
   farBytes: 30 * MB,
   enoughMs: 3_000,
   jobTimeoutMs: 25_000,
+  stepMs: 3_000,
 };

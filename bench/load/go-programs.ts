@@ -26,6 +26,7 @@ const PEER: Module = {
   folder: 'konnectivity',
   programs: {
     'proxy-server': 'sigs.k8s.io/apiserver-network-proxy/cmd/server',
+    'idle-agents': './idleagents',
     'proxy-agent': 'sigs.k8s.io/apiserver-network-proxy/cmd/agent',
   },
   about: 'about a minute, once',
@@ -43,6 +44,8 @@ export interface GoPrograms {
 export interface PeerPrograms {
   readonly server: string;
   readonly agent: string;
+  /** Many of its agents in one process. */
+  readonly idleAgents: string;
 }
 
 const BUILD_TIMEOUT_MS = 600_000;
@@ -60,7 +63,8 @@ export async function buildGoPrograms(say: (text: string) => void, signal: Abort
 /** The peer's server and agent, at the version that `bench/konnectivity/go.mod` pins. Throws BenchError as above. */
 export async function buildPeer(say: (text: string) => void, signal: AbortSignal): Promise<PeerPrograms> {
   const dir = await built(PEER, say, signal);
-  return { server: join(dir, 'proxy-server'), agent: join(dir, 'proxy-agent') };
+  const at = (name: string): string => join(dir, name);
+  return { server: at('proxy-server'), agent: at('proxy-agent'), idleAgents: at('idle-agents') };
 }
 
 /** The folder with a module's programs. A build that was cut short is never used. */

@@ -2,6 +2,7 @@ import type { RowName } from '../rows.js';
 import { CONNECTIONS } from './connections.js';
 import { DISTANCE } from './distance.js';
 import { EXACTNESS } from './exactness.js';
+import { IDLE_AGENTS } from './idle-agents.js';
 import { LATENCY } from './latency.js';
 import type { Measurement } from './measurement.js';
 import { RECOVERY } from './recovery.js';
@@ -15,6 +16,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
   ...EXACTNESS,
   ...DISTANCE,
   ...RECOVERY,
+  IDLE_AGENTS,
 ];
 
 /** What has to be run for these rows. */

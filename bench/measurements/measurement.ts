@@ -20,6 +20,8 @@ export interface Bench {
   readonly load: (job: Job, options?: Pick<LoadOptions, 'atPhase'>) => Promise<LoadResult>;
   /** The same against another one. */
   readonly loadOn: (system: System, job: Job, options?: Pick<LoadOptions, 'atPhase'>) => Promise<LoadResult>;
+  /** Starts the system's processes anew. */
+  readonly renew: () => Promise<void>;
   /** Waits until the system answers. Throws BenchError if it does not in time. */
   readonly answers: () => Promise<void>;
 }

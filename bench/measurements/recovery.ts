@@ -36,7 +36,7 @@ function recover(row: RowName, part: Part): Measurement {
   };
 }
 
-async function killDuring({ loadOn }: Bench, system: System, part: Part, holdMs: number) {
+async function killDuring({ loadOn, answers }: Bench, system: System, part: Part, holdMs: number) {
   let started: Promise<void> = Promise.resolve();
   const atPhase = async (): Promise<void> => {
     await system.kill(part);
@@ -46,5 +46,6 @@ async function killDuring({ loadOn }: Bench, system: System, part: Part, holdMs:
   };
   const result = await loadOn(system, { ...JOB, holdMs }, { atPhase });
   await started;
+  await answers();
   return result;
 }

@@ -52,9 +52,9 @@ export class Program implements AsyncDisposable {
   }
 
   /** Starts a program whose first line is JSON, and resolves with that. Throws BenchError if none comes. */
-  async announced<T>(announcement: z.ZodType<T>): Promise<T> {
+  async announced<T>(announcement: z.ZodType<T>, timeoutMs = READY_TIMEOUT_MS): Promise<T> {
     const process = await this.#spawn('read');
-    const timer = setTimeout(() => process.kill('SIGKILL'), READY_TIMEOUT_MS);
+    const timer = setTimeout(() => process.kill('SIGKILL'), timeoutMs);
     try {
       return announcement.parse(JSON.parse(await firstLine(process)));
     } catch (error) {
@@ -73,6 +73,17 @@ export class Program implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
+  }
+
+  /** Starts it; its lines are read one by one. */
+  protected async startRead(): Promise<AsyncIterator<string>> {
+    const { stdout } = await this.#spawn('read');
+    if (!stdout) throw new BenchError(`${this.#launch.name} cannot be read`);
+    return createInterface({ input: stdout })[Symbol.asyncIterator]();
+  }
+
+  protected write(text: string): void {
+    this.#running?.process.stdin?.write(text);
   }
 
   async #spawn(output: 'read' | 'ignored'): Promise<ChildProcess> {

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { startStack, type GatewayAddresses, type Stack } from '@fairlead/stack';
 import { startAgent } from './agent.js';
 import { createDoorClient } from './door-client.js';
+import { startIdleAgents } from './idle-agents.js';
 import { inviteCluster } from './invitation.js';
 import { LOCAL, type Leg } from './leg.js';
-import type { System } from './system.js';
+import type { IdleAgents, System } from './system.js';
 import type { Target } from './target.js';
 import { throughGateways, type JoinedCluster } from './through-gateways.js';
 
@@ -61,10 +62,13 @@ export async function startFairlead(options: FairleadOptions, owned: AsyncDispos
     (linked ??= joined({ name: 'bench-two', gateways: [first, second], leg: LOCAL, target }).then((two) =>
       throughGateways(two, { name: 'fairlead', door: second, gateways: [first] }),
     ));
+  let idle: Promise<IdleAgents> | undefined;
+  const idleAgents = (count: number): Promise<IdleAgents> =>
+    (idle ??= startIdleAgents(stack, first.linkAddress, count, options.dir, owned));
   const distant = far && (await joined({ name: 'bench-far', gateways: [first], ...far }));
   return {
     near: [
-      { ...throughGateways(one, { name: 'fairlead', door: first, gateways: [first] }), withTwoLinks },
+      { ...throughGateways(one, { name: 'fairlead', door: first, gateways: [first] }), withTwoLinks, idleAgents },
       throughGateways(one, { name: 'fairlead-relayed', door: second, gateways: [second, first] }),
     ],
     far: distant ? [throughGateways(distant, { name: 'fairlead', door: first, gateways: [first] })] : [],

@@ -8,7 +8,7 @@ export interface Invitation {
   readonly endpoints: string;
   readonly pins: string;
   readonly trustDomain: string;
-  /** Rules of what it may open for raw TCP. */
+  /** Rules of what it may open for raw TCP; empty: nothing. */
   readonly targets: string;
   /** A bootstrap token: a secret. */
   readonly token: string;
@@ -48,8 +48,9 @@ export function readInvitation(manifest: string): Invitation {
     const { success, data } = SecretDocument.safeParse(document);
     return success ? Object.values(data.data).map((value) => Buffer.from(value, 'base64').toString()) : [];
   });
+  const find = (name: string): string | undefined => variables.find((variable) => variable.name === name)?.value;
   const value = (name: string): string => {
-    const found = variables.find((variable) => variable.name === name)?.value;
+    const found = find(name);
     if (found === undefined) throw new BenchError(`the import manifest does not say ${name}`);
     return found;
   };
@@ -59,7 +60,7 @@ export function readInvitation(manifest: string): Invitation {
     endpoints: value('FAIRLEAD_ENDPOINTS'),
     pins: value('FAIRLEAD_ROOT_PINS'),
     trustDomain: value('FAIRLEAD_TRUST_DOMAIN'),
-    targets: value('FAIRLEAD_ALLOW_TARGETS'),
+    targets: find('FAIRLEAD_ALLOW_TARGETS') ?? '',
     token,
   };
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { freePort } from '@fairlead/testbed';
+import { z } from 'zod';
 import type { PeerPrograms } from '../load/go-programs.js';
 import { Program, prefixed, type Command } from '../process/program.js';
 import type { Certificates } from './certificates.js';
@@ -25,6 +26,8 @@ interface Ports {
   readonly agentHealth: number;
 }
 
+const Linked = z.object({ linked: z.number() });
+const IDLE_TIMEOUT_MS = 90_000;
 const HOST = LOCAL.gatewayHost;
 
 /**
@@ -55,6 +58,14 @@ export async function startKonnectivity(options: KonnectivityOptions, owned: Asy
     pids: (part) => [parts[part].pid],
     kill: (part) => parts[part].kill(),
     start: (part) => parts[part].start(),
+    idleAgents: (count) => {
+      const link = `${leg.gatewayHost}:${ports.link}`;
+      const command = [programs.idleAgents, String(count), link, certificates.folder] as const;
+      const name = 'konnectivity (idle agents)';
+      const idle = owned.use(new Program({ name, command, logPath: join(dir, 'konnectivity-idle-agents.log') }));
+      const announced = idle.announced.bind(idle, Linked, IDLE_TIMEOUT_MS);
+      return Promise.resolve({ link: async () => void (await announced()), unlink: () => idle.kill() });
+    },
   };
 }
 

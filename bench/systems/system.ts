@@ -23,6 +23,12 @@ export interface Entrance {
 export type Part = 'gateway' | 'agent';
 export const PARTS: readonly Part[] = ['gateway', 'agent'];
 
+/** Agents that only keep their links to the gateway. */
+export interface IdleAgents {
+  link(): Promise<void>;
+  unlink(): Promise<void>;
+}
+
 /** One way from the client to the target, and its processes. */
 export interface System {
   readonly name: SystemName;
@@ -35,6 +41,8 @@ export interface System {
   start(part: Part): Promise<void>;
   /** The same with an agent that is linked to both replicas: entered through the second, while `gateway` is the first. */
   withTwoLinks?(): Promise<System>;
+  /** So many more agents that do nothing, not linked yet; made when they are first asked for. */
+  idleAgents?(count: number): Promise<IdleAgents>;
 }
 
 export const PLAIN: Way = { address: '', caPem: '', certPem: '', keyPem: '', connect: false };
