@@ -117,7 +117,7 @@ describe('a test kubelet', () => {
     const failed = await kubectl(['exec', 'commands', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7']);
     expect(failed).toMatchObject({ code: 7, stdout: Buffer.from('out\n') });
     expect(failed.stderr).toMatch(/^err\n[^]*exit code 7/u);
-    const sent = randomBytes(1_000_000);
+    const sent = randomBytes(200_000);
     const echoed = await kubectl(['exec', '-i', 'commands', '--', 'cat'], sent);
     expect(echoed.code).toBe(0);
     expect(echoed.stdout.equals(sent)).toBe(true);
