@@ -7,7 +7,7 @@ import type { GatewayMetrics } from './gateway-metrics.js';
 import { Held, type LiveConnection, type LiveConnections } from './live-connections.js';
 
 /** Twice this, and what the bucket's watch takes, is the longest that somebody goes on who was shut out. */
-const INTERVAL_MS = 700;
+const INTERVAL_MS = 500;
 /** Looked at in one turn of the event loop. */
 const AT_ONCE = 200;
 
