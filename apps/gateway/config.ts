@@ -42,6 +42,8 @@ const Environment = z.object({
   FAIRLEAD_DOOR_LISTEN: hostPort,
   /** Programs with a client certificate dial this; absent: no such door. */
   FAIRLEAD_CONNECT_LISTEN: hostPort.optional(),
+  /** A client of the CONNECT door that ended its direction and takes nothing for this long is gone. */
+  FAIRLEAD_CONNECT_STALL_SECONDS: z.coerce.number().min(1).max(3_600).default(120),
   FAIRLEAD_SERVING_NAMES: commaList,
   FAIRLEAD_LINK_ENDPOINTS: commaList,
   FAIRLEAD_ZONE: z.string().max(63).default(''),

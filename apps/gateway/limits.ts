@@ -26,6 +26,7 @@ export function doorLimits(config: GatewayConfig): {
         opensPerSecond: config.FAIRLEAD_CONNECT_OPENS_PER_SECOND_PER_CLUSTER,
       },
       heldBytes,
+      halfClosedStallMs: config.FAIRLEAD_CONNECT_STALL_SECONDS * 1_000,
     },
     kubeApiLimits: {
       total: config.FAIRLEAD_KUBE_API_MAX_REQUESTS,

@@ -1,5 +1,6 @@
 export { LIMITS, PROTOCOL_VERSION } from './limits.js';
-export { encodeControl, encodeData, encodeDataHeader, type ControlKind } from './frame-encoder.js';
+export { streamWindow } from './stream-window.js';
+export { encodeControl, encodeDataHeader, type ControlKind } from './frame-encoder.js';
 export { FrameDecoder, type FrameSink } from './frame-decoder.js';
 export { PARKED, stepTunnel, type TunnelEvent, type TunnelRole, type TunnelState } from './tunnel-state.js';
 export {

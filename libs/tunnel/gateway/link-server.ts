@@ -14,6 +14,7 @@ import { AgentLinkService } from '@fairlead/proto';
 import {
   TUNNEL_PATH,
   TUNNEL_SESSION_OPTIONS,
+  fitStreamWindow,
   isGrpc,
   keepAlive,
   rejectGrpcStream,
@@ -58,7 +59,7 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   server.on('session', (session) => {
     rememberPeer(session);
     guardSession(session, { ...options, door: 'link', isStranger: () => !options.registry.byHttp2(session) });
-    keepAlive(session, keepalive);
+    keepAlive(session, session.socket, keepalive, fitStreamWindow(session));
     endStrangers(session, options);
     session.on('error', (error) => options.logger.debug('link.session.error', { reason: error.message }));
   });

@@ -13,6 +13,8 @@ export {
   requestGrpcStream,
   type GrpcStream,
 } from './grpc-stream.js';
+export { fitStreamWindow } from './path-window.js';
+export { ReadAhead } from './read-ahead.js';
 export { splice, type SplicedBytes } from './splice.js';
 export { DEFAULT_KEEPALIVE, keepAlive, type KeepaliveOptions } from './keepalive.js';
 export { RELAY_SESSION_OPTIONS, TUNNEL_SESSION_OPTIONS, widenConnectionWindow } from './http2-options.js';

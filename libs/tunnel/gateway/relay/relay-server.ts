@@ -11,10 +11,12 @@ import { readPeerCertificate } from '@fairlead/pki';
 import type { Open } from '@fairlead/proto';
 import { FrameDecoder, LIMITS, encodeControl } from '../../core/index.js';
 import {
+  DEFAULT_KEEPALIVE,
   RELAY_PATH,
   RELAY_SESSION_OPTIONS,
   abandonStream,
   acceptGrpcStream,
+  fitStreamWindow,
   keepAlive,
   rejectGrpcStream,
   splice,
@@ -60,7 +62,7 @@ export function createRelayServer(options: RelayServerOptions): Http2SecureServe
     const why = refusalOf(session.socket as TLSSocket);
     if (why === null) {
       widenConnectionWindow(session);
-      keepAlive(session);
+      keepAlive(session, session.socket, DEFAULT_KEEPALIVE, fitStreamWindow(session));
       return;
     }
     const address = session.socket.remoteAddress ?? '';
@@ -109,7 +111,7 @@ async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServe
     metrics.relayedTunnels.inc({ direction: 'in' });
     await reportRelayed(options, open, stream, (counts) => splice(stream, agentStream, counts));
   } catch (error) {
-    refuse(stream, toFairleadError(error));
+    turnAway(stream, toFairleadError(error));
   } finally {
     clearTimeout(timer);
   }
@@ -121,14 +123,16 @@ function readOpen(stream: ServerHttp2Stream, signal: AbortSignal): Promise<Open>
     const decoder = new FrameDecoder();
     const settle = (finish: () => void): void => {
       stream.removeListener('data', onData);
-      stream.removeListener('close', onClose);
+      stream.removeListener('close', onGone);
+      stream.removeListener('end', onGone);
       signal.removeEventListener('abort', onAbort);
       stream.pause();
       finish();
     };
     const fail = (error: Error): void => settle(() => reject(error));
     const onAbort = (): void => fail(new FairleadError('DEADLINE_EXCEEDED', 'the other replica sent no Open in time'));
-    const onClose = (): void => fail(new FairleadError('TUNNEL_RESET', 'the other replica went away'));
+    const onGone = (): void =>
+      fail(new FairleadError('TUNNEL_RESET', 'the other replica ended the stream before its Open'));
     const onData = (chunk: Buffer): void => {
       let open: Open | undefined;
       try {
@@ -150,14 +154,20 @@ function readOpen(stream: ServerHttp2Stream, signal: AbortSignal): Promise<Open>
       if (found) settle(() => resolve(found));
     };
     stream.on('data', onData);
-    stream.once('close', onClose);
+    stream.once('close', onGone);
+    stream.once('end', onGone);
     signal.addEventListener('abort', onAbort, { once: true });
     stream.resume();
   });
 }
 
-function refuse(stream: ServerHttp2Stream, { code, message }: FairleadError): void {
+/** What begins against the protocol is broken off; all else is an answer that lets the opener try elsewhere. */
+function turnAway(stream: ServerHttp2Stream, { code, message }: FairleadError): void {
   if (stream.destroyed || !stream.writable) return;
-  stream.write(encodeControl({ case: 'refused', value: { $typeName: 'fairlead.link.v1.Refused', code, message } }));
+  const kind =
+    code === 'PROTOCOL_ERROR'
+      ? ({ case: 'reset', value: { $typeName: 'fairlead.link.v1.Reset', code, message } } as const)
+      : ({ case: 'refused', value: { $typeName: 'fairlead.link.v1.Refused', code, message } } as const);
+  stream.write(encodeControl(kind));
   abandonStream(stream);
 }
