@@ -26,9 +26,12 @@ const resets = ({ burst, perSecond }: Rate): ServerSessionOptions => ({
   streamResetRate: perSecond,
 });
 
-/** A gRPC call has six headers. Tunnels end without RST_STREAM; all of a link's may be cancelled at once, twice. */
+/**
+ * A gRPC call has six headers. A tunnel ends with RST_STREAM only if the other end does not take its end within the
+ * linger of 2 s, so no agent comes near one per tunnel and second, even if all its targets break off at once.
+ */
 export const LINK_ABUSE_OPTIONS: ServerSessionOptions = {
-  ...resets({ burst: 2 * LIMITS.tunnelsPerLink, perSecond: 200 }),
+  ...resets({ burst: 2 * LIMITS.tunnelsPerLink, perSecond: LIMITS.tunnelsPerLink }),
   maxHeaderListPairs: 64,
 };
 
@@ -38,9 +41,9 @@ export const RELAY_ABUSE_OPTIONS: ServerSessionOptions = {
   maxHeaderListPairs: 64,
 };
 
-/** Clients of the Kubernetes API end their watches with RST_STREAM. */
+/** Clients of the Kubernetes API end their watches with RST_STREAM: all of a connection's at once, four times. */
 export const DOOR_ABUSE_OPTIONS: ServerSessionOptions = {
-  ...resets({ burst: 5_000, perSecond: 200 }),
+  ...resets({ burst: 1_000, perSecond: 100 }),
   maxHeaderListPairs: 512,
 };
 

@@ -27,17 +27,39 @@ export interface LiveConnection {
   end(cause: FairleadError): void;
 }
 
-export interface Held {
-  readonly total: number;
-  of(door: DoorName, who: string): number;
-  ofCluster(clusterId: string): number;
+/** Sums of what connections hold. */
+export class Held {
+  #total = 0;
+  readonly #byWho: Readonly<Record<DoorName, Map<string, number>>> = { connect: new Map(), 'kube-api': new Map() };
+  readonly #byCluster = new Map<string, number>();
+
+  add({ door, who, clusterId }: LiveConnection, bytes: number): void {
+    if (bytes === 0) return;
+    this.#total += bytes;
+    const byWho = this.#byWho[door];
+    byWho.set(who, (byWho.get(who) ?? 0) + bytes);
+    this.#byCluster.set(clusterId, (this.#byCluster.get(clusterId) ?? 0) + bytes);
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  of(door: DoorName, who: string): number {
+    return this.#byWho[door].get(who) ?? 0;
+  }
+
+  ofCluster(clusterId: string): number {
+    return this.#byCluster.get(clusterId) ?? 0;
+  }
 }
 
 /** What goes through this replica's doors. */
 export class LiveConnections {
   readonly #all = new Set<LiveConnection>();
   readonly #onEnd: ((connection: LiveConnection) => void)[] = [];
-  #held = new Map<string, number>();
+  /** What they held when it was last added up. */
+  held = new Held();
 
   /** Call the result when it is over; more often than once does nothing. */
   add(connection: LiveConnection): () => void {
@@ -60,30 +82,4 @@ export class LiveConnections {
   get size(): number {
     return this.#all.size;
   }
-
-  /** Adds up what is held. Between two calls `held` says what it was at the first. */
-  measure(): void {
-    const held = new Map<string, number>();
-    const add = (key: string, bytes: number): void => void held.set(key, (held.get(key) ?? 0) + bytes);
-    for (const connection of this.#all) {
-      const bytes = connection.heldBytes();
-      add(TOTAL, bytes);
-      add(whoKey(connection.door, connection.who), bytes);
-      add(clusterKey(connection.clusterId), bytes);
-    }
-    this.#held = held;
-  }
-
-  get held(): Held {
-    const held = this.#held;
-    return {
-      total: held.get(TOTAL) ?? 0,
-      of: (door, who) => held.get(whoKey(door, who)) ?? 0,
-      ofCluster: (clusterId) => held.get(clusterKey(clusterId)) ?? 0,
-    };
-  }
 }
-
-const TOTAL = 'total';
-const whoKey = (door: DoorName, who: string): string => `who ${door} ${who}`;
-const clusterKey = (clusterId: string): string => `cluster ${clusterId}`;

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type GaugeConfiguration, type Registry } from '@fairlead/observability';
 import type { AgentSession } from './agent-session.js';
-import { ClusterLabels } from './cluster-labels.js';
+import { ClusterLabels, OTHER } from './cluster-labels.js';
 import type { Directory } from './directory.js';
 import type { LiveConnection, LiveConnections } from './live-connections.js';
 import type { SessionRegistry } from './session-registry.js';
@@ -17,34 +17,46 @@ export interface MeterOptions {
 /** Metrics that are read off what is alive whenever somebody scrapes, so that nothing is counted per byte. */
 export function meterConnections(options: MeterOptions): void {
   const labels = new ClusterLabels(options.namedClusters);
-  const bytes = meterBytes(options, labels);
+  meterBytes(options, labels);
   meterOpen(options, labels);
   meterLinks(options, labels);
-  options.directory.onClusterChange((clusterId) => {
-    if (options.directory.clusterById(clusterId) || !labels.forget(clusterId)) return;
-    for (const direction of DIRECTIONS) bytes.remove({ cluster: clusterId, direction });
-  });
 }
+
+/** How often the busiest clusters are chosen anew. A series that changes hands begins at nought. */
+const RANK_MS = 600_000;
 
 const DIRECTIONS = ['up', 'down'] as const;
 
 /** Counts while a connection runs, and what is left when it ends. */
-function meterBytes({ registry, live }: MeterOptions, labels: ClusterLabels): Counter {
+function meterBytes({ registry, live, directory }: MeterOptions, labels: ClusterLabels): void {
   const counted = new WeakMap<LiveConnection, { up: number; down: number }>();
   const settle = (connection: LiveConnection): void => {
     const before = counted.get(connection) ?? { up: 0, down: 0 };
     const now = { up: connection.bytesUp(), down: connection.bytesDown() };
     counted.set(connection, now);
-    const cluster = labels.labelOf(connection.clusterId);
+    // One that was deleted takes no place any more.
+    const exists = directory.clusterById(connection.clusterId) !== undefined;
+    const cluster = exists ? labels.labelOf(connection.clusterId) : OTHER;
     for (const direction of DIRECTIONS) {
       const more = now[direction] - before[direction];
+      if (exists) labels.note(connection.clusterId, more);
       byDoor.inc({ door: connection.door, direction }, more);
       byCluster.inc({ cluster, direction }, more);
     }
   };
+  const unlabel = (clusterId: string): void => {
+    for (const direction of DIRECTIONS) byCluster.remove({ cluster: clusterId, direction });
+  };
+  let rankedMs = performance.now();
   const settleAll = (): void => {
     for (const connection of live) settle(connection);
+    if (performance.now() - rankedMs < RANK_MS) return;
+    rankedMs = performance.now();
+    labels.rank().forEach(unlabel);
   };
+  directory.onClusterChange((clusterId) => {
+    if (!directory.clusterById(clusterId) && labels.forget(clusterId)) unlabel(clusterId);
+  });
   live.onEnd(settle);
   const byDoor = new Counter({
     name: 'fairlead_gateway_bytes_total',
@@ -55,12 +67,11 @@ function meterBytes({ registry, live }: MeterOptions, labels: ClusterLabels): Co
   });
   const byCluster = new Counter({
     name: 'fairlead_gateway_cluster_bytes_total',
-    help: 'The same by cluster id; clusters beyond the first few are "other".',
+    help: 'The same by cluster id; clusters other than the busiest are "other".',
     labelNames: ['cluster', 'direction'],
     registers: [registry],
     collect: settleAll,
   });
-  return byCluster;
 }
 
 function meterOpen({ registry, live }: MeterOptions, labels: ClusterLabels): void {
@@ -80,7 +91,7 @@ function meterOpen({ registry, live }: MeterOptions, labels: ClusterLabels): voi
   });
   gauge({
     name: 'fairlead_gateway_cluster_open_connections',
-    help: 'The same by cluster id; clusters beyond the first few are "other".',
+    help: 'The same by cluster id; clusters other than the busiest are "other".',
     labelNames: ['cluster'],
     registers: [registry],
     collect() {

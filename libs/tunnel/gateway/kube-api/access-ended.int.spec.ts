@@ -120,6 +120,17 @@ describe('a watch that goes on', () => {
   });
 });
 
+it('an answer that the API server cuts off is an error over HTTP/2, never an end', async () => {
+  const handle = api.handle;
+  api.handle = (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.write('{"type":"ADDED"}\n', () => response.destroy());
+  };
+  const { broken } = await watchHttp2(installation.token);
+  expect(await within(broken, MAX_MS)).toBe(true);
+  api.handle = handle;
+});
+
 it('a request that waits for its answer is told 401 when its token is deleted', async () => {
   const token = await knownToken();
   const answer = callDoor(installation, gateway, { token, path: '/clusters/demo/slow' });
