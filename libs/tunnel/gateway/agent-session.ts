@@ -46,6 +46,7 @@ export class AgentSession {
   #wantedTunnels = 0;
   #wakeOutbox: (() => void) | null = null;
   #inFlight = 0;
+  #draining = false;
   #closed = false;
 
   constructor(facts: SessionFacts, http2: Http2Session) {
@@ -106,7 +107,7 @@ export class AgentSession {
 
   /**
    * A tunnel for one Open. Waits for the agent to park one if there is none: AGENT_OVERLOADED when too many wait,
-   * NO_SESSION when the link ends meanwhile, or the signal's reason.
+   * NO_SESSION when the link ends meanwhile, DRAINING when the agent was told to park nothing here, or the signal's reason.
    */
   take(signal: AbortSignal): Promise<ServerHttp2Stream> {
     if (this.#closed) return Promise.reject(ended());
@@ -114,6 +115,7 @@ export class AgentSession {
       unwatch();
       if (!stream.destroyed && !stream.closed) return Promise.resolve(this.#use(stream));
     }
+    if (this.#draining) return Promise.reject(leaving());
     if (this.#waiters.size >= LIMITS.waitingOpens) {
       return Promise.reject(
         new FairleadError('AGENT_OVERLOADED', 'too many connections wait for a tunnel of this agent'),
@@ -172,6 +174,13 @@ export class AgentSession {
     this.#wakeOutbox?.();
   }
 
+  /** Tells the agent to link elsewhere. It parks nothing here any more, so nobody is to wait for it. */
+  drain(deadlineMs: number): void {
+    this.#draining = true;
+    for (const waiter of this.#waiters) waiter.fail(leaving());
+    this.say({ case: 'drain', value: { $typeName: 'fairlead.link.v1.Drain', deadlineMs } });
+  }
+
   /** What is to be sent on the Control call, until the session ends. */
   async *messages(): AsyncGenerator<ControlMessage> {
     while (!this.#closed) {
@@ -209,4 +218,8 @@ export class AgentSession {
 
 function ended(): FairleadError {
   return new FairleadError('NO_SESSION', 'the link of this agent ended');
+}
+
+function leaving(): FairleadError {
+  return new FairleadError('DRAINING', 'this replica is shutting down, and its agents park nothing here any more');
 }
