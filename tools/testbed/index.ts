@@ -9,8 +9,13 @@ export { type BinaryName } from './binaries/catalog.js';
 export { startNats } from './components/nats.js';
 export { startPostgres } from './components/postgres.js';
 export { startKubernetes } from './components/kubernetes.js';
+export { startKubelet } from './components/kubelet.js';
+export { kubectlOf, type Kubectl, type KubectlOptions, type KubectlOutput } from './components/kubectl.js';
+export { podManifest, type PodWish } from './components/pod-manifest.js';
 export type {
   KubeInfo,
+  KubeletInfo,
+  KubeletOptions,
   KubeOptions,
   NatsInfo,
   NatsOptions,

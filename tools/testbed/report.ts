@@ -1,5 +1,5 @@
 import { COMPONENTS, type BinaryName, type Component } from './binaries/catalog.js';
-import { providersOf } from './binaries/find-binary.js';
+import { adviceFor, providersOf } from './binaries/find-binary.js';
 import type { Context, Probe } from './binaries/provider.js';
 import { chooseServer } from './components/choose-server.js';
 import { packagedPrograms } from './components/postgres-programs.js';
@@ -52,7 +52,7 @@ async function binaryStatus(component: Component, context: Context): Promise<Com
     else possible ??= { provider: provider.name, detail: `${provider.name} ${probe.how}` };
   }
   if (possible) return { component: name, version, state: 'obtainable', ...possible, passed };
-  const advice = providersOf(context.settings).map((provider) => provider.advice(component));
+  const advice = adviceFor(component, providersOf(context.settings));
   return { component: name, version, provider: undefined, state: 'missing', detail: advice.join('; or '), passed };
 }
 

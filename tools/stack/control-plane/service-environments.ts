@@ -74,6 +74,7 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
     FAIRLEAD_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_ZONE: 'dev',
     FAIRLEAD_LEASE_SECONDS: String(plane.leaseSeconds),
+    FAIRLEAD_DEBUG_VIEW: 'true',
     ...plane.gatewayEnv,
   };
 }

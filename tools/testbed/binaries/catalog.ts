@@ -1,5 +1,5 @@
 /** The programs the testbed runs, at the versions it pins. */
-export type BinaryName = 'nats-server' | 'etcd' | 'kube-apiserver' | 'kubectl';
+export type BinaryName = 'nats-server' | 'etcd' | 'kube-apiserver' | 'kubectl' | 'test-kubelet';
 
 export interface Component {
   readonly name: BinaryName;
@@ -12,13 +12,16 @@ export interface Component {
   /** The variable that names a binary to use. */
   readonly env: string;
   readonly go: GoModule;
-  readonly release: Release;
+  /** Absent: there is none, and only a build makes it. */
+  readonly release?: Release;
 }
 
 export interface GoModule {
   /** Folder under `go/` with the pinned go.mod and go.sum. */
   readonly dir: string;
   readonly package: string;
+  /** The program itself, and not only what pins it, is in `dir`: its files decide what is built. */
+  readonly ownSource?: true;
   /** Linker settings `-X path=value`, for what upstream's release build sets. */
   readonly set: Readonly<Record<string, string>>;
   readonly oldestGo: string;
@@ -46,7 +49,7 @@ const LINUX_AND_MAC = [...LINUX, 'darwin-amd64', 'darwin-arm64'];
 function kubernetes(
   name: 'kube-apiserver' | 'kubectl',
   platforms: readonly string[],
-): Pick<Component, 'version' | 'go' | 'release'> {
+): Pick<Component, 'version' | 'go'> & { readonly release: Release } {
   const url = `https://dl.k8s.io/release/v{version}/bin/{os}/{arch}/${name}`;
   const [major, minor] = KUBERNETES.split('.') as [string, string];
   const values = { gitVersion: `v${KUBERNETES}`, gitMajor: major, gitMinor: minor, gitTreeState: 'archive' };
@@ -113,6 +116,21 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
     versionArgs: ['version', '--client'],
     env: 'FAIRLEAD_TESTBED_KUBECTL',
     ...kubernetes('kubectl', LINUX_AND_MAC),
+  },
+  'test-kubelet': {
+    name: 'test-kubelet',
+    version: KUBERNETES,
+    oldest: KUBERNETES,
+    versionArgs: ['--version'],
+    env: 'FAIRLEAD_TESTBED_TEST_KUBELET',
+    go: {
+      dir: 'kubelet',
+      package: 'fairlead.dev/testbed/kubelet',
+      ownSource: true,
+      set: { 'main.version': KUBERNETES },
+      oldestGo: '1.24',
+      about: 'about 1 min',
+    },
   },
 };
 

@@ -40,6 +40,11 @@ export function providersOf(settings: Settings): BinaryProvider[] {
   return settings.providers.flatMap((name) => BINARY_PROVIDERS.filter((provider) => provider.name === name));
 }
 
+/** What to install or set, one line for each provider that could then have it. */
+export function adviceFor(component: Component, providers: readonly BinaryProvider[]): string[] {
+  return providers.map((provider) => provider.advice(component)).filter((line) => line !== undefined);
+}
+
 /** What `findBinary` decides, over the given providers. */
 export async function choose(
   component: Component,
@@ -84,7 +89,7 @@ function chosen(component: Component, binary: Binary, log: Log, passed: readonly
 }
 
 function nothingWorks(component: Component, failures: string[], providers: readonly BinaryProvider[]): TestbedError {
-  const advice = providers.map((provider) => provider.advice(component));
+  const advice = adviceFor(component, providers);
   const lines = [...failures, `To get it: ${advice.join('; or ')}.`];
   return new TestbedError(`no ${component.name} ${component.version} here:\n  ${lines.join('\n  ')}`);
 }

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { truncate } from 'node:fs/promises';
+import { appendFile, cp, truncate } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ended, runSource } from '../fixtures/run-source.js';
 import { temporaryDirectory } from '../fixtures/temporary.js';
@@ -44,6 +45,20 @@ describe.skipIf(!hasGo())('a build from Go modules', () => {
     const component = tinyComponent({ version: '9.9.9' });
     await expect(fromGoModules.obtain(component, contextIn(dir.path))).rejects.toThrow('built etcd 1.2.3, not 9.9.9');
     expect((await fromGoModules.probe(component, contextIn(dir.path))).state).toBe('possible');
+  });
+
+  it('builds a program of our own again when its source has changed, and only then', async () => {
+    await using dir = await temporaryDirectory();
+    const source = join(dir.path, 'source');
+    await cp(join(import.meta.dirname, '../fixtures/tiny'), source, { recursive: true });
+    const { go } = tinyComponent();
+    const place = relative(join(import.meta.dirname, '../go'), source);
+    const component = tinyComponent({ go: { ...go, dir: place, ownSource: true } });
+    const context = contextIn(join(dir.path, 'cache'));
+    await fromGoModules.obtain(component, context);
+    expect((await fromGoModules.probe(component, context)).state).toBe('ready');
+    await appendFile(join(source, 'main.go'), '// changed\n');
+    expect((await fromGoModules.probe(component, context)).state).toBe('possible');
   });
 
   it('never fetches what go.mod does not name', async () => {

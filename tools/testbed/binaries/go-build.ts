@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -49,7 +49,8 @@ function toBinary({ path, entry }: Found): Binary {
 async function cacheKey(component: Component, { settings }: Context): Promise<CacheKey> {
   const dir = moduleDir(component);
   const hash = createHash('sha256');
-  for (const file of ['go.mod', 'go.sum']) hash.update(await readFile(join(dir, file)));
+  const sources = component.go.ownSource ? (await readdir(dir)).filter((file) => file.endsWith('.go')).sort() : [];
+  for (const file of ['go.mod', 'go.sum', ...sources]) hash.update(await readFile(join(dir, file)));
   hash.update(buildArgs(component, '').join('\0'));
   const digest = hash.digest('hex').slice(0, 12);
   return { root: settings.cacheDir, name: component.name, entry: `${component.version}-${digest}-${platform().key}` };

@@ -27,8 +27,8 @@ export type Probe =
 
 export interface BinaryProvider {
   readonly name: Exclude<ProviderName, 'docker'>;
-  /** What to install or set where this provider does not work. */
-  advice(component: Component): string;
+  /** What to install or set where this provider does not work; undefined if nothing would help. */
+  advice(component: Component): string | undefined;
   /** Throws TestbedError when something was asked for explicitly and does not work. */
   probe(component: Component, context: Context): Promise<Probe>;
   /** Only after `possible`. Throws with the reason when it does not work out. */

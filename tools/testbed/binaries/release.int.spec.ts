@@ -90,7 +90,7 @@ describe('a release', () => {
     files.set('/etcd', Buffer.from(SCRIPT));
     files.set('/etcd.sha256', Buffer.from(sumOf(SCRIPT)));
     const { url, sumsUrl } = { url: `${base}/etcd`, sumsUrl: `${base}/etcd.sha256` };
-    const { member: _none, ...release } = component({ url, sumsUrl }).release;
+    const { member: _none, ...release } = component({ url, sumsUrl }).release!;
     const binary = await provider.obtain(tinyComponent({ release }), context());
     expect(binary.version).toBe('1.2.3');
   });

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { extract } from 'tar';
 import { TestbedError, messageOf } from '../errors.js';
 import { fill, listEntries, lookUp, type Found } from './cache.js';
-import { platform, type Component } from './catalog.js';
+import { platform, type Component, type Release } from './catalog.js';
 import { sumFor } from './checksums.js';
 import { DEFAULT_LIMITS, fetchText, fetchToFile, knownUnreachable, type FetchLimits } from './fetch.js';
 import type { Binary, BinaryProvider, Context, Probe } from './provider.js';
@@ -19,9 +19,16 @@ export const fromRelease = releaseProvider(DEFAULT_LIMITS);
 export function releaseProvider(limits: FetchLimits): BinaryProvider {
   return {
     name: 'download',
-    advice: (component) => `let this machine reach ${new URL(component.release.url).host} (HTTPS_PROXY is honoured)`,
-    probe: (component, context) => probe(component, context),
+    advice: (component) =>
+      isReleased(component)
+        ? `let this machine reach ${new URL(component.release.url).host} (HTTPS_PROXY is honoured)`
+        : undefined,
+    probe: (component, context) =>
+      isReleased(component)
+        ? probe(component, context)
+        : Promise.resolve({ state: 'no', why: `there is no release of ${component.name}` }),
     async obtain(component, context): Promise<Binary> {
+      if (!isReleased(component)) throw new TestbedError(`there is no release of ${component.name}`);
       const sum = component.release.pinned[platform().key] ?? (await publishedSum(component, context, limits));
       const key = { root: context.settings.cacheDir, name: component.name, entry: entryName(component, sum) };
       const found = await fill(key, {
@@ -40,7 +47,11 @@ export function releaseProvider(limits: FetchLimits): BinaryProvider {
   };
 }
 
-async function probe(component: Component, { settings }: Context): Promise<Probe> {
+type Released = Component & { readonly release: Release };
+
+const isReleased = (component: Component): component is Released => component.release !== undefined;
+
+async function probe(component: Released, { settings }: Context): Promise<Probe> {
   const { key } = platform();
   const root = settings.cacheDir;
   const pinned = component.release.pinned[key];
@@ -70,14 +81,14 @@ function filled(component: Component, template: string): string {
   return template.replaceAll('{version}', component.version).replaceAll('{os}', os).replaceAll('{arch}', arch);
 }
 
-async function publishedSum(component: Component, { signal }: Context, limits: FetchLimits): Promise<string> {
+async function publishedSum(component: Released, { signal }: Context, limits: FetchLimits): Promise<string> {
   const options = { limits: { ...limits, maxBytes: Math.min(limits.maxBytes, SUMS_MAX_BYTES) }, signal };
   const text = await fetchText(filled(component, component.release.sumsUrl), options);
   return sumFor(text, basename(filled(component, component.release.url)));
 }
 
 async function download(
-  component: Component,
+  component: Released,
   path: string,
   sum: string,
   context: Context,

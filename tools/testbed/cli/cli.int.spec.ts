@@ -15,6 +15,7 @@ it('status says for each component what would be used and why', async () => {
     'etcd',
     'kube-apiserver',
     'kubectl',
+    'test-kubelet',
     'nats',
     'kubernetes',
     'postgres',

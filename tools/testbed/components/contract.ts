@@ -60,6 +60,8 @@ export interface KubeInfo {
   readonly adminKubeconfigPath: string;
   /** As the server says it: v1.34.4. */
   readonly version: string;
+  /** Where its authority and its certificates are; absent unless the testbed runs it as processes. */
+  readonly pkiDir?: string;
 }
 
 export interface KubeOptions {
@@ -72,4 +74,33 @@ export interface KubeOptions {
   readonly signal?: AbortSignal | undefined;
   /** True makes etcd fsync: slower, and safe against a machine that stops. Default false. */
   readonly durable?: boolean | undefined;
+  /** True: always processes of this machine, wherever else Kubernetes could come from. Kubelets join only such a cluster. */
+  readonly asProcesses?: boolean | undefined;
+  /** For processes: an EgressSelectorConfiguration, read at each start. */
+  readonly egressSelectorConfigPath?: string | undefined;
+  /** For processes: which of a node's addresses is dialled, the first that it has. Default `InternalIP`. */
+  readonly kubeletAddressTypes?: readonly string[] | undefined;
+}
+
+export interface KubeletInfo {
+  readonly nodeName: string;
+  /** Where it listens: what the kube-apiserver dials, and the address of its pods. */
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface KubeletOptions {
+  /** Holds its certificate, the containers' logs and working directories, and its own log; made when absent. */
+  readonly dataDir: string;
+  /** The cluster that it joins, which the testbed runs as processes. */
+  readonly kube: KubeInfo;
+  readonly nodeName: string;
+  /** What a container of the image runs: a program and its arguments. Any other image is an ErrImagePull. */
+  readonly images: Readonly<Record<string, readonly string[]>>;
+  /** An IPv4 address of this machine. Default 127.0.0.1. */
+  readonly address?: string | undefined;
+  /** 0 or absent: any free port. */
+  readonly port?: number | undefined;
+  readonly log?: Log | undefined;
+  readonly signal?: AbortSignal | undefined;
 }

@@ -27,8 +27,16 @@ export function etcdArgs({ dataDir, port, peerPort, durable }: EtcdSettings, pki
   ];
 }
 
+export interface ApiserverSettings {
+  readonly port: number;
+  readonly etcdPort: number;
+  readonly egressSelectorConfigPath: string | undefined;
+  readonly kubeletAddressTypes: readonly string[];
+}
+
 /** An API server on 127.0.0.1 alone: RBAC, no cloud, no controllers (so no service-account admission: nobody would make them). */
-export function apiserverArgs(port: number, etcdPort: number, pki: KubernetesPki): string[] {
+export function apiserverArgs(settings: ApiserverSettings, pki: KubernetesPki): string[] {
+  const { port, etcdPort, egressSelectorConfigPath, kubeletAddressTypes } = settings;
   return [
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
@@ -43,6 +51,8 @@ export function apiserverArgs(port: number, etcdPort: number, pki: KubernetesPki
     `--kubelet-certificate-authority=${pki.path('ca.crt')}`,
     `--kubelet-client-certificate=${pki.path('kubelet-client.crt')}`,
     `--kubelet-client-key=${pki.path('kubelet-client.key')}`,
+    `--kubelet-preferred-address-types=${kubeletAddressTypes.join(',')}`,
+    ...(egressSelectorConfigPath === undefined ? [] : [`--egress-selector-config-file=${egressSelectorConfigPath}`]),
     `--service-account-key-file=${pki.path('service-account.crt')}`,
     `--service-account-signing-key-file=${pki.path('service-account.key')}`,
     '--service-account-issuer=https://kubernetes.default.svc',

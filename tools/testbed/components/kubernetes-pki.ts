@@ -54,7 +54,7 @@ async function generate(dir: string): Promise<void> {
     ],
   });
   await write(dir, 'ca', keys.privateKey, ca);
-  const issuer = { name: ca.subject, key: keys.privateKey };
+  const issuer: Issuer = { name: ca.subject, key: keys.privateKey };
   const { clientAuth, serverAuth } = x509.ExtendedKeyUsage;
   await issue(dir, 'serving', 'CN=kube-apiserver', [serverAuth], issuer);
   // etcd presents its certificate as a client too, to its own gRPC gateway.
@@ -77,12 +77,37 @@ async function generate(dir: string): Promise<void> {
   );
 }
 
+/**
+ * Makes `<dir>/<file>.crt` and `.key`, mode 0600, for a server at an IP address, with the authority of a test cluster that
+ * has its `pkiDir` here.
+ */
+export async function issueServing(pkiDir: string, server: { dir: string; file: string; name: string; ip: string }) {
+  x509.cryptoProvider.set(webcrypto);
+  const [cert, key] = await Promise.all(['ca.crt', 'ca.key'].map((file) => readFile(join(pkiDir, file), 'utf8')));
+  const [pkcs8] = x509.PemConverter.decode(key!);
+  const issuer: Issuer = {
+    name: new x509.X509Certificate(cert!).subject,
+    key: await webcrypto.subtle.importKey('pkcs8', pkcs8!, ALGORITHM, false, ['sign']),
+  };
+  const names: x509.JsonGeneralNames = [
+    { type: 'dns', value: server.name },
+    { type: 'ip', value: server.ip },
+  ];
+  await issue(server.dir, server.file, `CN=${server.name}`, [x509.ExtendedKeyUsage.serverAuth], issuer, names);
+}
+
+interface Issuer {
+  readonly name: string;
+  readonly key: webcrypto.CryptoKey;
+}
+
 async function issue(
   dir: string,
-  file: Leaf,
+  file: string,
   subject: string,
   usages: x509.ExtendedKeyUsageType[],
-  issuer: { name: string; key: webcrypto.CryptoKey },
+  issuer: Issuer,
+  serverNames: x509.JsonGeneralNames = SERVER_NAMES,
 ): Promise<void> {
   const keys = await generateKey();
   const certificate = await x509.X509CertificateGenerator.create({
@@ -97,7 +122,7 @@ async function issue(
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension(usages),
       ...(usages.includes(x509.ExtendedKeyUsage.serverAuth)
-        ? [new x509.SubjectAlternativeNameExtension(SERVER_NAMES)]
+        ? [new x509.SubjectAlternativeNameExtension(serverNames)]
         : []),
     ],
   });

@@ -1,5 +1,4 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { request } from 'node:https';
 import { join, resolve } from 'node:path';
 import { findBinary } from '../binaries/find-binary.js';
 import { logToStderr } from '../log.js';
@@ -9,6 +8,7 @@ import type { KubeInfo, KubeOptions, Running } from './contract.js';
 import { apiserverArgs, etcdArgs } from './kubernetes-args.js';
 import { externalCluster, kubeconfigFor } from './kubeconfig.js';
 import { ensurePki, type KubernetesPki } from './kubernetes-pki.js';
+import { expectOk } from './expect-ok.js';
 import { pointTo, runServer, untilReady, type Launch } from './running.js';
 
 // A cold start on two busy cores takes some 15 s; an API server that needs longer is usually one that never will.
@@ -21,13 +21,15 @@ const READY_TIMEOUT_MS = 120_000;
 export async function startKubernetes(options: KubeOptions): Promise<Running<KubeInfo>> {
   const log = options.log ?? logToStderr;
   const variable = 'FAIRLEAD_TESTBED_KUBECONFIG';
-  const chosen = await chooseServer({ what: 'Kubernetes', variable, dockerByDefault: true });
-  if (chosen.kind === 'env') {
-    const info = await externalCluster(chosen.address);
-    log(`kubernetes: ${new URL(info.url).host} (env: ${variable} names it)`);
-    return pointTo(info, `the cluster of ${variable}`);
+  if (options.asProcesses !== true) {
+    const chosen = await chooseServer({ what: 'Kubernetes', variable, dockerByDefault: true });
+    if (chosen.kind === 'env') {
+      const info = await externalCluster(chosen.address);
+      log(`kubernetes: ${new URL(info.url).host} (env: ${variable} names it)`);
+      return pointTo(info, `the cluster of ${variable}`);
+    }
+    if (chosen.kind === 'docker') return (await import('../docker/kubernetes.js')).startK3sContainer(options);
   }
-  if (chosen.kind === 'docker') return (await import('../docker/kubernetes.js')).startK3sContainer(options);
   const etcd = await findBinary('etcd', options);
   const apiserver = await findBinary('kube-apiserver', options);
   const programs = { etcd: etcd.path, apiserver: apiserver.path, version: `v${apiserver.version}` };
@@ -54,7 +56,7 @@ async function startProcesses(options: KubeOptions, programs: Programs, ports: n
   const serve = { dataDir, pki, signal: options.signal };
   return runServer<KubeInfo>({
     dataDir,
-    info: { url, caPem: pki.caPem, adminKubeconfigPath, version: programs.version },
+    info: { url, caPem: pki.caPem, adminKubeconfigPath, version: programs.version, pkiDir: pki.dir },
     async start(launch) {
       const etcdUrl = `https://127.0.0.1:${etcdPort}/readyz`;
       await serveUntilReady(launch, {
@@ -64,7 +66,8 @@ async function startProcesses(options: KubeOptions, programs: Programs, ports: n
         args: etcdArguments,
         readyUrl: etcdUrl,
       });
-      const args = apiserverArgs(apiPort, etcdPort, pki);
+      const { egressSelectorConfigPath, kubeletAddressTypes = ['InternalIP'] } = options;
+      const args = apiserverArgs({ port: apiPort, etcdPort, egressSelectorConfigPath, kubeletAddressTypes }, pki);
       const readyUrl = `${url}/readyz`;
       await serveUntilReady(launch, { ...serve, name: 'kube-apiserver', path: programs.apiserver, args, readyUrl });
     },
@@ -89,18 +92,4 @@ async function serveUntilReady(launch: Launch, server: Server): Promise<void> {
   const [cert, key] = await Promise.all([readFile(pki.path(`${client}.crt`)), readFile(pki.path(`${client}.key`))]);
   const probe = () => expectOk(server.readyUrl, { ca: pki.caPem, cert, key });
   await untilReady({ child, probe, timeoutMs: READY_TIMEOUT_MS, signal });
-}
-
-/** Throws unless the URL answers 200. */
-function expectOk(url: string, tls: { ca: string; cert: Buffer; key: Buffer }): Promise<void> {
-  return new Promise((done, fail) => {
-    const asked = request(url, { ...tls, agent: false, timeout: 5_000 }, (response) => {
-      response.resume();
-      if (response.statusCode === 200) done();
-      else fail(new Error(`${url} answered ${response.statusCode}`));
-    });
-    asked.on('timeout', () => asked.destroy(new Error(`${url} did not answer in 5 s`)));
-    asked.on('error', fail);
-    asked.end();
-  });
 }

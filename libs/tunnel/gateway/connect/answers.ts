@@ -13,12 +13,15 @@ export interface Refused {
   readonly text: string;
 }
 
-/** What a client is told instead of 200: a status as the field means it, the code, and one line for people. */
+/**
+ * What a client is told instead of 200: a status as the field means it, the code, and one line for people. The code stands
+ * in the status line too: of a proxy's refusal, a kube-apiserver shows its user nothing else.
+ */
 export function refusal(error: FairleadError, status: number = statusOf(error)): Refused {
   const { code, message, kind } = error;
   const body = `${code}: ${oneLine(message)}\n`;
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Refused'}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Refused'} (${code})`,
     `Fairlead-Reason: ${code}`,
     'Content-Type: text/plain; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
