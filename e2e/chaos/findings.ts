@@ -8,6 +8,8 @@ export interface Figure {
 export class Findings {
   readonly figures: Figure[] = [];
   readonly faults: string[] = [];
+  /** How far it is, for whoever waits. */
+  doing = '';
 
   figure(what: string, value: number | string, unit = ''): void {
     const text = typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(value < 10 ? 2 : 0) : `${value}`;

@@ -36,7 +36,7 @@ async function runOne(
   const findings = new Findings();
   const startedMs = performance.now();
   const seconds = (): number => (performance.now() - startedMs) / 1_000;
-  const ticker = setInterval(() => say(`     … ${Math.round(seconds())} s`), TICK_MS);
+  const ticker = setInterval(() => say(`     … ${Math.round(seconds())} s ${findings.doing}`), TICK_MS);
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason as Error);
   signal.addEventListener('abort', onAbort, { once: true });

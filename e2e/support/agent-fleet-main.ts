@@ -20,7 +20,8 @@ process.once('SIGTERM', () => {
 
 function runMember({ id, endpoints, pins, token, links, caPem }: FleetMember): Promise<void> {
   const tell = (event: string, fields: LogFields): void => {
-    const news: FleetNews = { id, event, atMs: Date.now(), reason: JSON.stringify(fields['reason'] ?? '') };
+    const said = (name: string): string => JSON.stringify(fields[name] ?? '');
+    const news: FleetNews = { id, event, atMs: Date.now(), code: said('code'), reason: said('reason') };
     process.send?.(news);
   };
   const agent = runAgent(

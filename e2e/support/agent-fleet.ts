@@ -30,6 +30,7 @@ export interface FleetNews {
   readonly event: string;
   /** Wall clock. */
   readonly atMs: number;
+  readonly code: string;
   readonly reason: string;
 }
 

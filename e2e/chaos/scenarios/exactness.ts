@@ -66,6 +66,7 @@ export const exactness: Scenario = {
 async function repeat(kind: Kind, way: Way, by: string, count: number, findings: Findings): Promise<void> {
   const outcomes: Record<string, number> = {};
   await runAll(count, AT_ONCE, async (index) => {
+    findings.doing = `${by}: ${kind.what}: ${index} of ${count}`;
     const outcome = await kind.run(way, `exact-${by.at(0)}/${index}`).catch((error: unknown) => String(error));
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
   });

@@ -71,6 +71,12 @@ export class AgentSession {
     this.#wakeOutbox?.();
   }
 
+  /** Tells the agent to link elsewhere, within this time. */
+  drain(deadlineMs: number): void {
+    this.#parked.drain();
+    this.say({ case: 'drain', value: { $typeName: 'fairlead.link.v1.Drain', deadlineMs } });
+  }
+
   /** What is to be sent on the Control call, until the session ends. */
   async *messages(): AsyncGenerator<ControlMessage> {
     while (!this.#closed) {

@@ -30,6 +30,7 @@ export class ParkedTunnels {
   readonly #ask: (count: number) => void;
   #calm: NodeJS.Timeout | null = null;
   #inUse = 0;
+  #draining = false;
   #closed = false;
 
   /** `ask` tells the agent to park that many more. */
@@ -63,7 +64,7 @@ export class ParkedTunnels {
 
   /**
    * A tunnel for one Open. Waits for the agent to park one if there is none: AGENT_OVERLOADED when too many wait,
-   * NO_SESSION when the link ends meanwhile, or the signal's reason.
+   * NO_SESSION when the link ends meanwhile, DRAINING when the agent was told to park nothing here, or the signal's reason.
    */
   take(signal: AbortSignal): Promise<ServerHttp2Stream> {
     if (this.#closed) return Promise.reject(ended());
@@ -73,11 +74,18 @@ export class ParkedTunnels {
       this.#request(this.#spare.used(this.#parked.size));
       return Promise.resolve(this.#use(stream));
     }
+    if (this.#draining) return Promise.reject(leaving());
     if (this.#waiters.size >= LIMITS.waitingOpens) {
       const why = 'too many connections wait for a tunnel of this agent';
       return Promise.reject(new FairleadError('AGENT_OVERLOADED', why));
     }
     return this.#wait(signal);
+  }
+
+  /** The agent parks nothing here any more: nobody is to wait for it. What is parked can still be used. */
+  drain(): void {
+    this.#draining = true;
+    for (const waiter of this.#waiters) waiter.fail(leaving());
   }
 
   /** Those that wait are told; what is parked ends with its session. */
@@ -163,4 +171,8 @@ export class ParkedTunnels {
 
 function ended(): FairleadError {
   return new FairleadError('NO_SESSION', 'the link of this agent ended');
+}
+
+function leaving(): FairleadError {
+  return new FairleadError('DRAINING', 'this replica is shutting down, and its agents park nothing here any more');
 }
