@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import type { Open } from '@fairlead/proto';
+import { traceIdIn } from '../core/index.js';
 import { bridge, type TunnelConnection } from '../link/index.js';
 import type { AgentMetrics } from './agent-metrics.js';
 import type { TcpTargets } from './tcp-targets.js';
@@ -24,7 +25,8 @@ export async function serveTcp(
 ): Promise<void> {
   const { metrics, logger } = options;
   const startedMs = performance.now();
-  const facts = { tunnelId: open.tunnelId, host: target.host.slice(0, 260), port: target.port };
+  const { tunnelId, traceparent } = open;
+  const facts = { traceId: traceIdIn(traceparent), tunnelId, host: target.host.slice(0, 260), port: target.port };
   try {
     const socket = await timedDial(connection, target, options);
     connection.accept();

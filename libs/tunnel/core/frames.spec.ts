@@ -28,6 +28,7 @@ const control: fc.Arbitrary<ControlKind> = fc.oneof(
       tenantId: 'default',
       clusterId: 'c',
       generation,
+      traceparent: '',
       target: { case: 'kubeApi', value: { $typeName: 'fairlead.link.v1.KubeApi', user, groups, extra: [] } },
     },
   })),

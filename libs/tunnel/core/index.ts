@@ -18,5 +18,5 @@ export { assertAcceptable, impersonationHeaders, type TunnelIdentity } from './i
 export { isLongRunning, parseKubePath, type KubePath } from './kube-path.js';
 export { toKubeStatus, type Hop, type KubeStatus } from './kube-status.js';
 export { readConnectTarget, readTargetHost, withoutTrailingDot, type TargetAddress } from './target-address.js';
-export { continueTrace, formatTraceparent, type TraceContext } from './trace-context.js';
+export { continueTrace, formatTraceparent, traceIdIn, type TraceContext } from './trace-context.js';
 export { TargetPolicy, parseTargetRule, type TargetRule } from './target-policy.js';

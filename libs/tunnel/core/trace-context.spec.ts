@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { continueTrace, formatTraceparent } from './trace-context.js';
+import { continueTrace, traceIdIn, formatTraceparent } from './trace-context.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
@@ -34,5 +34,13 @@ describe('a trace', () => {
     ['it has lines', [`00-${TRACE}-${SPAN}-01\nx`]],
   ])('begins here when %s', (_, traceparent) => {
     expect(continueTrace(traceparent, randomHex)).toEqual(OWN);
+  });
+});
+
+describe('what a peer says the trace is', () => {
+  it('is its id, or nothing if it cannot be read', () => {
+    expect(traceIdIn(`00-${TRACE}-${SPAN}-01`)).toBe(TRACE);
+    expect(traceIdIn('')).toBeUndefined();
+    expect(traceIdIn(`00-${TRACE}-${SPAN}`)).toBeUndefined();
   });
 });

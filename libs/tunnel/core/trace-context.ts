@@ -24,6 +24,11 @@ export function continueTrace(traceparent: readonly string[], randomHex: (bytes:
   return { traceId, spanId, flags: version === '00' ? (flags ?? '00') : '00' };
 }
 
+/** The trace id in a `traceparent` of a peer, for a log line; undefined if it is none. */
+export function traceIdIn(traceparent: string): string | undefined {
+  return TRACEPARENT.exec(traceparent)?.[2];
+}
+
 export function formatTraceparent({ traceId, spanId, flags }: TraceContext): string {
   return `00-${traceId}-${spanId}-${flags}`;
 }

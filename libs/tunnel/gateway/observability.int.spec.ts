@@ -119,7 +119,7 @@ describe('a connection through the relay', () => {
     await eventually(async () => expect(await valueOf(a.registry, 'fairlead_gateway_relayed_open_tunnels')).toBe(0));
   });
 
-  it('is one line with its cause in the log of each, found by the tunnel, and by the caller’s trace at the door', async () => {
+  it('is one line with its cause in the log of each, found by the tunnel and by the caller’s trace', async () => {
     const { socket } = await through(b, [`Traceparent: ${TRACEPARENT}`]);
     socket.end('hello');
     expect(await text(socket)).toBe('hello');
@@ -127,8 +127,14 @@ describe('a connection through the relay', () => {
     const door = line('b', 'connect.closed');
     expect(door).toMatchObject({ cause: 'COMPLETE', via: 'relay', traceId: TRACE_ID, bytesUp: 5, bytesDown: 5 });
     const tunnelId = door?.['tunnelId'];
-    expect(line('a', 'relay.closed')).toMatchObject({ tunnelId, cause: 'COMPLETE' });
-    expect(line('agent', 'tcp.closed')).toMatchObject({ tunnelId, cause: 'COMPLETE', bytesUp: 5, bytesDown: 5 });
+    expect(line('a', 'relay.closed')).toMatchObject({ tunnelId, traceId: TRACE_ID, cause: 'COMPLETE' });
+    expect(line('agent', 'tcp.closed')).toMatchObject({
+      tunnelId,
+      traceId: TRACE_ID,
+      cause: 'COMPLETE',
+      bytesUp: 5,
+      bytesDown: 5,
+    });
   });
 });
 

@@ -4,7 +4,7 @@ import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import { OpenSchema, type Open } from '@fairlead/proto';
-import { LIMITS } from '../core/index.js';
+import { LIMITS, formatTraceparent, type TraceContext } from '../core/index.js';
 import { TunnelConnection } from '../link/index.js';
 import type { AgentSession } from './agent-session.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
@@ -59,12 +59,18 @@ export class TunnelOpener {
    * Resolves with a tunnel whose far end has the target. Rejects with AGENT_OFFLINE when nobody holds a link,
    * AGENT_RECONNECTING when somebody did a moment ago, AGENT_OVERLOADED when somebody does but has no free tunnel, the agent's own refusal, or the signal's reason.
    */
-  async open(cluster: ClusterEntry, target: Open['target'], signal: AbortSignal): Promise<OpenedTunnel> {
+  async open(
+    cluster: ClusterEntry,
+    target: Open['target'],
+    signal: AbortSignal,
+    trace?: TraceContext,
+  ): Promise<OpenedTunnel> {
     const { pendingOpens, openSeconds } = this.#options.metrics;
     const startedMs = performance.now();
     pendingOpens.inc();
     try {
-      const opened = await this.#find(cluster, target, signal);
+      const traceparent = trace ? formatTraceparent(trace) : '';
+      const opened = await this.#find(cluster, { target, traceparent }, signal);
       openSeconds.observe({ target: target.case ?? '', via: opened.via }, (performance.now() - startedMs) / 1_000);
       return opened;
     } finally {
@@ -72,10 +78,14 @@ export class TunnelOpener {
     }
   }
 
-  async #find(cluster: ClusterEntry, target: Open['target'], signal: AbortSignal): Promise<OpenedTunnel> {
+  async #find(
+    cluster: ClusterEntry,
+    asked: Pick<Open, 'target' | 'traceparent'>,
+    signal: AbortSignal,
+  ): Promise<OpenedTunnel> {
     const tunnelId = randomUUID();
     const { tenantId, clusterId, generation } = cluster;
-    const open = create(OpenSchema, { tunnelId, tenantId, clusterId, generation, target });
+    const open = create(OpenSchema, { tunnelId, tenantId, clusterId, generation, ...asked });
     const failures: FairleadError[] = [];
     for (const candidate of this.#candidates(clusterId)) {
       try {

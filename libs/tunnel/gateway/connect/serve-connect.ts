@@ -4,7 +4,7 @@ import { create } from '@bufbuild/protobuf';
 import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import { TcpSchema } from '@fairlead/proto';
-import { headerPairs, readConnectTarget } from '../../core/index.js';
+import { headerPairs, readConnectTarget, type TraceContext } from '../../core/index.js';
 import { bridge, type BridgedBytes } from '../../link/index.js';
 import type { Place } from '../door-limiter.js';
 import { traceOf } from '../request-trace.js';
@@ -17,7 +17,7 @@ import { endStalled } from './end-stalled.js';
 
 /** What is known of a connection so far, for its log line. */
 interface ConnectFacts {
-  readonly traceId: string;
+  readonly trace: TraceContext;
   readonly address: string;
   client?: ClientEntry;
   cluster?: ClusterEntry;
@@ -38,7 +38,7 @@ export async function serveConnect(
   early: Buffer,
 ): Promise<void> {
   const startedMs = performance.now();
-  const facts: ConnectFacts = { traceId: traceOf(request.rawHeaders).traceId, address: socket.remoteAddress ?? '' };
+  const facts: ConnectFacts = { trace: traceOf(request.rawHeaders), address: socket.remoteAddress ?? '' };
   const gone = new AbortController();
   const onGone = (): void => gone.abort(new FairleadError('TUNNEL_RESET', 'the client went away'));
   socket.on('error', () => undefined);
@@ -84,7 +84,7 @@ function chooseTarget(
 function openTarget(context: ConnectContext, facts: ConnectFacts, signal: AbortSignal): Promise<OpenedTunnel> {
   signal.throwIfAborted();
   const { cluster, target } = facts as Required<ConnectFacts>;
-  return context.opener.open(cluster, { case: 'tcp', value: create(TcpSchema, target) }, signal);
+  return context.opener.open(cluster, { case: 'tcp', value: create(TcpSchema, target) }, signal, facts.trace);
 }
 
 /** A body of a CONNECT could be read as the first bytes for the target, or not (RFC 9110, 9.3.6). */
@@ -205,9 +205,9 @@ function refuse(
   answerAndClose(socket, text);
 }
 
-function described({ traceId, address, client, cluster, target }: ConnectFacts): Record<string, unknown> {
+function described({ trace, address, client, cluster, target }: ConnectFacts): Record<string, unknown> {
   return {
-    traceId,
+    traceId: trace.traceId,
     address,
     clientId: client?.clientId,
     client: client?.name,

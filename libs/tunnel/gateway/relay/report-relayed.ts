@@ -1,6 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Logger } from '@fairlead/observability';
 import type { Open } from '@fairlead/proto';
+import { traceIdIn } from '../../core/index.js';
 import type { SplicedBytes } from '../../link/index.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 
@@ -15,7 +16,7 @@ export interface RelayReportOptions {
  */
 export async function reportRelayed(
   { metrics, logger }: RelayReportOptions,
-  { tunnelId, tenantId, clusterId }: Open,
+  { tunnelId, tenantId, clusterId, traceparent }: Open,
   stream: ServerHttp2Stream,
   carry: (counts: SplicedBytes) => Promise<unknown>,
 ): Promise<void> {
@@ -29,6 +30,7 @@ export async function reportRelayed(
     counted();
     metrics.relayedOpen.dec();
     logger.info('relay.closed', {
+      traceId: traceIdIn(traceparent),
       tunnelId,
       tenantId,
       clusterId,
