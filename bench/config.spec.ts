@@ -1,29 +1,36 @@
 import { FairleadError } from '@fairlead/errors';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from './config.js';
-import { ROWS } from './rows.js';
+import { ROW_NAMES, SYSTEMS } from './rows.js';
 
 describe('loadConfig', () => {
-  it('measures every row five times unless told otherwise', () => {
+  it('measures every row of every system five times unless told otherwise', () => {
     const config = loadConfig([]);
-    expect(config).toMatchObject({ quick: false, runs: 5, jsonFile: undefined });
-    expect(config.rows).toEqual(Object.keys(ROWS));
+    expect(config).toMatchObject({ quick: false, runs: 5, jsonFile: undefined, markdownFile: undefined, fresh: false });
+    expect(config.rows).toEqual(ROW_NAMES);
+    expect(config.systems).toEqual(SYSTEMS);
   });
 
-  it('takes rows, runs and a file', () => {
-    const args = ['--quick', '--row', 'ping_p50', '--row', 'download_1', '--runs', '3', '--json', 'out.json'];
-    expect(loadConfig(args)).toEqual({
+  it('takes rows and systems, in the order of the table, runs and files', () => {
+    const which = ['--row', 'ping_p50', '--row', 'download_1', '--system', 'fairlead', '--system', 'direct'];
+    const files = ['--json', 'out.json', '--markdown', 'out.md'];
+    expect(loadConfig(['--quick', '--fresh', ...which, '--runs', '3', ...files])).toEqual({
       help: false,
       quick: true,
-      rows: ['ping_p50', 'download_1'],
+      rows: ['download_1', 'ping_p50'],
+      systems: ['direct', 'fairlead'],
       runs: 3,
       jsonFile: 'out.json',
+      markdownFile: 'out.md',
+      fresh: true,
+      inside: false,
     });
   });
 
   it.each([
-    [['--row', 'upload_1'], /there is no row upload_1; there are download_1,/],
+    [['--row', 'upload'], /there is no row upload; there are download_1,/],
     [['--row', 'toString'], /there is no row/],
+    [['--system', 'chisel'], /there is no system chisel; there are direct,/],
     [['--runs', '0'], /--runs takes/],
     [['--runs', 'many'], /--runs takes/],
     [['--runs', '1.5'], /--runs takes/],

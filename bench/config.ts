@@ -1,28 +1,42 @@
 import { parseArgs } from 'node:util';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { ROWS, isRowName, type RowName } from './rows.js';
+import { INSIDE } from './process/own-namespace.js';
+import { ROW_NAMES, SYSTEMS, isRowName, isSystemName, type RowName, type SystemName } from './rows.js';
 
 export const USAGE = `Usage: npm run bench [-- options]
 
-Measures Fairlead's data path beside a direct connection and plain TCP relays, all in one run on this machine's loopback.
+Measures Fairlead's data path beside a direct connection, relays and Konnectivity, all in one run on this machine.
 
-  --quick        less of everything: under a minute, for work in progress (the full run takes up to six)
-  --row NAME     only this row; may be given more than once
-  --runs N       measure everything N times, 1 to 20 (default 5; with --quick 2)
-  --json FILE    also write [{row, system, unit, runs, median}] to FILE
-  --help         show this
+  --quick          less of everything, for work in progress
+  --row NAME       only this row; may be given more than once
+  --system NAME    only this system; may be given more than once
+  --runs N         measure everything N times, 1 to 20 (default 5; with --quick 2)
+  --json FILE      also write [{row, system, unit, runs, median}] to FILE
+  --markdown FILE  also write the tables to FILE, for docs/benchmarks.md
+  --fresh          do not go on with what an earlier run left
+  --help           show this
 
-Rows: ${Object.keys(ROWS).join(', ')}
+A run that is cut off goes on where it was when the same command is given within two hours and nothing was compiled anew
+meanwhile: its state is kept in bench/bin/run-*.json.
 
-Needs Go on PATH: the load generator, the server and one of the relays are Go programs.
+Rows: ${ROW_NAMES.join(', ')}
+Systems: ${SYSTEMS.join(', ')}
+
+The rows with 50 ms in their names (wan) need Linux and the right to make network namespaces and TUN devices; everything then
+runs in two namespaces of its own. Needs Go on PATH: the load generator, the target and some of the systems are Go programs.
 `;
 
 export interface Config {
   readonly help: boolean;
   readonly quick: boolean;
   readonly rows: readonly RowName[];
+  readonly systems: readonly SystemName[];
   readonly runs: number;
   readonly jsonFile: string | undefined;
+  readonly markdownFile: string | undefined;
+  readonly fresh: boolean;
+  /** Not for people: this process runs in a network namespace of its own. */
+  readonly inside: boolean;
 }
 
 const MAX_RUNS = 20;
@@ -35,20 +49,48 @@ export function loadConfig(args: readonly string[]): Config {
   if (!Number.isInteger(runs) || runs < 1 || runs > MAX_RUNS) {
     throw new FairleadError('INVALID_ARGUMENT', `--runs takes a number from 1 to ${MAX_RUNS}`);
   }
-  const rows = values.row?.map((name) => rowNamed(name)) ?? (Object.keys(ROWS) as RowName[]);
-  return { help: values.help ?? false, quick, rows, runs, jsonFile: values.json };
+  return {
+    help: values.help ?? false,
+    quick,
+    rows: chosen('row', values.row, isRowName, ROW_NAMES),
+    systems: chosen('system', values.system, isSystemName, SYSTEMS),
+    runs,
+    jsonFile: values.json,
+    markdownFile: values.markdown,
+    fresh: values.fresh ?? false,
+    inside: values[INSIDE] ?? false,
+  };
 }
 
-function rowNamed(name: string): RowName {
-  if (isRowName(name)) return name;
-  throw new FairleadError('INVALID_ARGUMENT', `there is no row ${name}; there are ${Object.keys(ROWS).join(', ')}`);
+function chosen<T extends string>(
+  what: string,
+  names: readonly string[] | undefined,
+  isOne: (name: string) => name is T,
+  all: readonly T[],
+): readonly T[] {
+  const unknown = names?.find((name) => !isOne(name));
+  if (unknown !== undefined) {
+    throw new FairleadError('INVALID_ARGUMENT', `there is no ${what} ${unknown}; there are ${all.join(', ')}`);
+  }
+  return names === undefined ? all : all.filter((name) => names.includes(name));
 }
 
 function parse(args: readonly string[]) {
   try {
     const flag = { type: 'boolean' } as const;
     const text = { type: 'string' } as const;
-    const options = { help: flag, quick: flag, row: { ...text, multiple: true as const }, runs: text, json: text };
+    const several = { ...text, multiple: true as const };
+    const options = {
+      help: flag,
+      quick: flag,
+      fresh: flag,
+      [INSIDE]: flag,
+      row: several,
+      system: several,
+      runs: text,
+      json: text,
+      markdown: text,
+    };
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
   } catch (error) {
     throw new FairleadError('INVALID_ARGUMENT', `${messageOf(error)}\n\n${USAGE}`);

@@ -1,24 +1,25 @@
-import { access, constants, writeFile } from 'node:fs/promises';
+import { access, chmod, constants, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { StackError } from '@fairlead/stack';
-import { TestbedError } from '@fairlead/testbed';
+import { TestbedError, findBinary } from '@fairlead/testbed';
+import { scratchDir } from '@fairlead/testing';
 import { USAGE, loadConfig, type Config } from './config.js';
-import { buildGoPrograms } from './load/go-programs.js';
-import { FULL, QUICK, measurementsFor } from './measurements.js';
+import { buildGoPrograms, buildPeer } from './load/go-programs.js';
+import { measurementsFor } from './measurements/catalog.js';
 import { BenchError } from './process/bench-error.js';
+import { rerunInNamespace } from './process/own-namespace.js';
 import { progressOn } from './progress.js';
-import type { ResultRow } from './report/results.js';
-import { formatTables } from './report/table.js';
-import { runRounds, type RoundsOutcome } from './rounds.js';
+import type { ResultRow, Results } from './report/results.js';
+import { formatMarkdown, formatText } from './report/table.js';
+import { runRounds } from './rounds.js';
+import { ROWS, type Row } from './rows.js';
+import { openRunState } from './run-state.js';
+import { FULL, QUICK } from './scale.js';
 import { startSystems } from './systems/start-systems.js';
 
 const INTERRUPTED = 130;
-const HOW_TO_READ = `One server, one client and five ways between them, in turns. relay-node and relay-go are two plain TCP relays
-behind each other; they pass TLS through untouched. Fairlead ends TLS at the gateway, checks who asks, parses HTTP there and
-at the agent, and encrypts anew twice; fairlead-relayed does it once more between two gateways. So a ratio of 1 to a relay
-is not to be expected. docs/benchmarks.md says more.`;
 
 class Interrupted extends Error {}
 
@@ -38,33 +39,91 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function bench(config: Config, signal: AbortSignal): Promise<number> {
-  const { jsonFile } = config;
-  if (jsonFile !== undefined) await requireWritable(dirname(resolve(jsonFile)));
-  const load = (loadavg()[0] ?? 0).toFixed(1);
-  const outcome = await measure(config, signal);
-  const rows = outcome.results.rows();
-  const short = outcome.runs < config.runs ? ` (${config.runs} were asked for, but the time was up)` : '';
-  process.stdout.write(`${HOW_TO_READ}\n
-${availableParallelism()} cores, shared by everything here; load average ${load} when it began; Node ${process.version}; \
-${outcome.runs} ${outcome.runs === 1 ? 'run' : 'runs'}${short}\n\n${formatTables(rows)}\n`);
-  if (jsonFile !== undefined) await writeFile(jsonFile, `${JSON.stringify(rows, null, 2)}\n`);
-  return rows.some(({ failed }: ResultRow) => failed !== undefined) ? 1 : 0;
+  for (const file of [config.jsonFile, config.markdownFile]) if (file !== undefined) await requireWritable(file);
+  const wantsFar = measurementsFor(config.rows).some(({ far }) => far);
+  if (!wantsFar || config.inside) return measureAndReport(config, { far: wantsFar }, signal);
+  await fetchEverything(config, signal);
+  try {
+    return await rerunInNamespace(process.argv[1] ?? '', process.argv.slice(2), signal);
+  } catch (error) {
+    if (!(error instanceof BenchError)) throw error;
+    return measureAndReport(config, { far: false, farUnavailable: error.message }, signal);
+  }
 }
 
-async function measure(config: Config, signal: AbortSignal): Promise<RoundsOutcome> {
+/** What has to be downloaded and built: from within a namespace nothing can be reached. */
+async function fetchEverything({ systems }: Config, signal: AbortSignal): Promise<void> {
   const progress = progressOn(process.stderr);
   const { say } = progress;
-  const scale = config.quick ? QUICK : FULL;
   try {
-    const programs = await buildGoPrograms(say, signal);
-    await using owned = new AsyncDisposableStack();
-    const systems = await startSystems({ programs, say, signal }, owned);
-    owned.defer(() => say('stopping everything'));
-    const { rows, runs } = config;
-    const measurements = measurementsFor(rows, scale);
-    return await runRounds({ load: programs.load, systems, measurements, rows, runs, scale, say, signal });
+    await buildGoPrograms(say, signal);
+    if (systems.includes('konnectivity')) await buildPeer(say, signal);
+    // The stack says itself what it cannot do without.
+    await Promise.allSettled(
+      (['nats-server', 'kubectl'] as const).map((name) => findBinary(name, { log: say, signal })),
+    );
   } finally {
     progress.end();
+  }
+}
+
+async function measureAndReport(config: Config, distance: Distance, signal: AbortSignal): Promise<number> {
+  const { jsonFile, markdownFile } = config;
+  const load = (loadavg()[0] ?? 0).toFixed(1);
+  const rows = await measure(config, distance, signal);
+  const conditions = `${availableParallelism()} cores, shared by everything here; load average ${load} when it began; Node \
+${process.version}; ${config.runs} ${config.runs === 1 ? 'run' : 'runs'}${config.quick ? ', --quick' : ''}`;
+  process.stdout.write(`${conditions}\n\n${formatText(rows)}\n`);
+  if (jsonFile !== undefined) await writeFile(jsonFile, `${JSON.stringify(rows, null, 2)}\n`);
+  if (markdownFile !== undefined) await writeFile(markdownFile, `${conditions}\n\n${formatMarkdown(rows)}\n`);
+  return rows.some(isMissing) ? 1 : 0;
+}
+
+/** A figure that should be there is not. That a system freezes is a finding where the row looks for it. */
+function isMissing({ row, median, unmeasured }: ResultRow): boolean {
+  const { mayFreeze }: Row = ROWS[row];
+  return unmeasured !== undefined || (median === null && !mayFreeze);
+}
+
+interface Distance {
+  /** Whether the far systems are started. */
+  readonly far: boolean;
+  /** Why they cannot be. */
+  readonly farUnavailable?: string;
+}
+
+async function measure(config: Config, distance: Distance, signal: AbortSignal): Promise<ResultRow[]> {
+  const progress = progressOn(process.stderr);
+  const { say } = progress;
+  const { rows, runs, quick, systems: wanted } = config;
+  const scale = quick ? QUICK : FULL;
+  try {
+    const state = await openRunState(config);
+    if (state.steps > 0) say(`going on after ${state.steps} steps of a run that was cut off (--fresh begins anew)`);
+    const programs = await buildGoPrograms(say, signal);
+    await using owned = new AsyncDisposableStack();
+    const scratch = owned.use(await scratchDir('fairlead-bench-'));
+    // Postgres may run as a user of its own: it passes through.
+    await chmod(scratch.path, 0o711);
+    const { far, farUnavailable } = distance;
+    const systems = await startSystems({ programs, wanted, far, dir: scratch.path, say, signal }, owned);
+    owned.defer(() => say('stopping everything'));
+    const measurements = measurementsFor(rows);
+    await runRounds({ load: programs.load, systems, measurements, rows, runs, scale, state, say, signal });
+    if (farUnavailable !== undefined) markFarUnmeasured(state.results, config, farUnavailable);
+    await state.forget();
+    return state.results.rows(scale);
+  } finally {
+    progress.end();
+  }
+}
+
+function markFarUnmeasured(results: Results, { rows, systems }: Config, reason: string): void {
+  for (const measurement of measurementsFor(rows).filter(({ far }) => far)) {
+    const missing = measurement.systems?.filter((name) => systems.includes(name)) ?? systems;
+    for (const row of measurement.rows.filter((name) => rows.includes(name))) {
+      for (const system of missing) results.unmeasured(row, system, reason);
+    }
   }
 }
 
@@ -78,11 +137,12 @@ function interruption(): AbortSignal {
 }
 
 /** Now, not after minutes of measuring. */
-async function requireWritable(folder: string): Promise<void> {
+async function requireWritable(file: string): Promise<void> {
+  const folder = dirname(resolve(file));
   try {
     await access(folder, constants.W_OK);
   } catch (cause) {
-    throw new BenchError(`--json: the folder ${folder} cannot be written to`, { cause });
+    throw new BenchError(`the folder ${folder} cannot be written to`, { cause });
   }
 }
 

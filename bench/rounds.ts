@@ -1,51 +1,60 @@
-import { systemClock, type Clock } from '@fairlead/clock';
-import { runLoad, type Job, type LoadResult } from './load/load-generator.js';
-import { WARM_UP, type Measurement, type Scale } from './measurements.js';
+import { systemClock } from '@fairlead/clock';
+import { runLoad, type Job } from './load/load-generator.js';
+import type { Bench, Findings, Measurement } from './measurements/measurement.js';
 import { BenchError } from './process/bench-error.js';
-import { cpuSeconds } from './process/cpu-time.js';
-import { Results } from './report/results.js';
+import type { Results } from './report/results.js';
 import type { RowName } from './rows.js';
-import type { System } from './systems/system.js';
+import type { Scale } from './scale.js';
+import type { State } from './state.js';
+import type { Systems } from './systems/start-systems.js';
+import { PARTS, type System } from './systems/system.js';
 
 export interface RoundsOptions {
   /** Path of the load generator. */
   readonly load: string;
-  readonly systems: readonly System[];
+  readonly systems: Systems;
   readonly measurements: readonly Measurement[];
   /** Of what the measurements yield, these are kept. */
   readonly rows: readonly RowName[];
   readonly runs: number;
   readonly scale: Scale;
+  readonly state: State;
   readonly say: (text: string) => void;
   readonly signal: AbortSignal;
-  readonly clock?: Clock;
 }
 
-export interface RoundsOutcome {
-  readonly results: Results;
-  /** Fewer than asked for if the time was up. */
-  readonly runs: number;
-}
+const REACHABLE_TIMEOUT_MS = 20_000;
+const RETRY_MS = 100;
 
-const REACHABLE_TIMEOUT_MS = 15_000;
-const RETRY_MS = 200;
+/** Brings code and connections to the temperature of daily work before anything counts. */
+const WARM_UP: readonly Job[] = [
+  { kind: 'ping', connections: 1, count: 100, enoughMs: 1_000, timeoutMs: 10_000 },
+  { kind: 'download', connections: 4, bytes: 32_000_000, timeoutMs: 10_000 },
+  { kind: 'connect', connections: 8, count: 64, enoughMs: 1_000, timeoutMs: 10_000 },
+];
 
 /** Measures everything `runs` times; each time in the other order, so that no system always has the warmer machine. */
-export async function runRounds(options: RoundsOptions): Promise<RoundsOutcome> {
-  const { runs, scale, say, clock = systemClock } = options;
-  await warmUp(options);
-  const results = new Results();
-  const startedMs = clock.monotonicMs();
-  const until = startedMs + scale.totalMs;
-  let longestMs = 0;
+export async function runRounds(options: RoundsOptions): Promise<void> {
+  const { runs, say, systems, measurements, state, scale } = options;
+  const steps = measurements.flatMap((measurement) => systemsFor(measurement, systems)).length;
+  const minutes = Math.ceil((steps * runs * scale.stepMs) / 60_000);
+  say(
+    `${steps} steps a run: about ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} for ${runs === 1 ? 'one' : runs}`,
+  );
+  for (const system of systems.near) await warmUp(options, system);
   for (let round = 0; round < runs; round += 1) {
-    const beganMs = clock.monotonicMs();
-    if (round > 0 && beganMs + longestMs > until) return { results, runs: round };
-    await measureOnce(options, round, results, until);
-    longestMs = Math.max(longestMs, clock.monotonicMs() - beganMs);
-    say(`round ${round + 1} of ${runs} took ${((clock.monotonicMs() - beganMs) / 1_000).toFixed(1)} s`);
+    const beganMs = systemClock.monotonicMs();
+    for (const measurement of measurements) {
+      for (const system of orderOf(systemsFor(measurement, systems), round)) {
+        const step = `${round}/${measurement.rows.join('+')}/${system.name}`;
+        if (state.isDone(step)) continue;
+        say(`run ${round + 1} of ${runs}: ${measurement.rows[0]}, ${system.name}`);
+        await measureOnce(options, measurement, system);
+        await state.done(step);
+      }
+    }
+    say(`run ${round + 1} of ${runs} took ${((systemClock.monotonicMs() - beganMs) / 1_000).toFixed(1)} s`);
   }
-  return { results, runs };
 }
 
 /** Systems in the order of a round: forwards, then backwards. */
@@ -53,71 +62,83 @@ export function orderOf<T>(systems: readonly T[], round: number): T[] {
   return round % 2 === 0 ? [...systems] : systems.toReversed();
 }
 
-/** Waits until a system answers at all, then warms it. One that never answers is left to fail in its rows. */
-async function warmUp(options: RoundsOptions): Promise<void> {
-  const { load, systems, say, signal, clock = systemClock } = options;
-  for (const system of systems) {
-    say(`warming up ${system.name}`);
-    const until = clock.monotonicMs() + REACHABLE_TIMEOUT_MS;
-    const run = (job: Job): Promise<LoadResult> =>
-      runLoad(load, system, job, { enoughMs: 1_000, timeoutMs: 10_000, signal });
-    while ((await run({ kind: 'ping', connections: 1, count: 1 })).failed > 0 && clock.monotonicMs() < until) {
-      await clock.sleep(RETRY_MS, signal);
-    }
-    for (const job of WARM_UP) await run(job);
-  }
+function systemsFor({ systems: names, far }: Measurement, systems: Systems): System[] {
+  return (far ? systems.far : systems.near).filter(({ name }) => names === undefined || names.includes(name));
 }
 
-async function measureOnce(options: RoundsOptions, round: number, results: Results, until: number): Promise<void> {
-  const { measurements, systems, scale, signal, load, clock = systemClock } = options;
-  for (const measurement of measurements) {
-    for (const system of orderOf(systems, round)) {
-      const timeoutMs = Math.min(scale.jobTimeoutMs, Math.max(1_000, until - clock.monotonicMs()));
-      const limits = { enoughMs: scale.enoughMs, timeoutMs, signal };
-      const result = await attempt(() => runLoad(load, system, measurement.job, limits), system.pids);
-      signal.throwIfAborted();
-      record(options.rows, measurement, system, result, results);
-    }
-  }
-}
-
-type Attempt =
-  | { readonly kind: 'result'; readonly result: LoadResult; readonly cpuSeconds: number | null }
-  | { readonly kind: 'broken'; readonly reason: string };
-
-/** A load generator or a system that breaks down fails its rows, and the run goes on. */
-async function attempt(load: () => Promise<LoadResult>, pids: readonly number[]): Promise<Attempt> {
+async function measureOnce(options: RoundsOptions, measurement: Measurement, system: System): Promise<void> {
+  const { signal, state } = options;
+  const bench = benchOf(options, system);
+  const rows = measurement.rows.filter((row) => options.rows.includes(row));
   try {
-    const before = pids.length === 0 ? null : await cpuSeconds(pids);
-    const result = await load();
-    const after = before === null ? null : await cpuSeconds(pids);
-    return { kind: 'result', result, cpuSeconds: before === null || after === null ? null : after - before };
+    // A measurement before it may have taken the far agent's gateway away.
+    if (measurement.far) await bench.answers();
+    if (measurement.fresh) await renew(options, system);
+    const findings = await measurement.run(bench);
+    record(rows, system, findings, state.results);
+    if (Object.values(findings).some(({ failed }) => failed !== undefined)) await mend(options, system);
   } catch (error) {
-    if (error instanceof BenchError) return { kind: 'broken', reason: error.message };
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'broken', reason: 'a process is gone' };
-    throw error;
+    signal.throwIfAborted();
+    if (!(error instanceof BenchError)) throw error;
+    for (const row of rows) state.results.unmeasured(row, system.name, error.message);
+    await mend(options, system);
   }
 }
 
-function record(
-  rows: readonly RowName[],
-  measurement: Measurement,
-  { name }: System,
-  attempted: Attempt,
-  results: Results,
-): void {
-  const wanted = measurement.rows.filter((row) => rows.includes(row));
-  if (attempted.kind === 'broken' || attempted.result.failed > 0) {
-    const failure =
-      attempted.kind === 'broken'
-        ? { count: 1, of: 1, reason: attempted.reason }
-        : { count: attempted.result.failed, of: attempted.result.of, reason: attempted.result.reason };
-    for (const row of wanted) results.fail(row, name, failure);
-    return;
+function benchOf(options: RoundsOptions, system: System): Bench {
+  const { load: program, scale, signal } = options;
+  const loadOn: Bench['loadOn'] = ({ entrance }, job, more) => runLoad(program, entrance, job, { signal, ...more });
+  const answering = async (): Promise<void> => {
+    if (!(await answersInTime(options, system))) throw new BenchError(`${system.name} does not answer`);
+  };
+  const load: Bench['load'] = (job, more) => loadOn(system, job, more);
+  return { system, scale, signal, loadOn, load, answers: answering, renew: () => renew(options, system) };
+}
+
+function record(rows: readonly RowName[], { name }: System, findings: Findings, results: Results): void {
+  for (const row of rows) {
+    const { value, failed } = findings[row] ?? {};
+    if (value !== undefined) results.add(row, name, value);
+    if (failed) results.fail(row, name, failed);
   }
-  const figures = measurement.read(attempted.result, attempted.cpuSeconds);
-  for (const row of wanted) {
-    const figure = figures[row];
-    if (figure !== undefined) results.add(row, name, figure);
+}
+
+/** A system that a row left broken is started anew, so that the next row finds one that works. */
+async function mend(options: RoundsOptions, system: System): Promise<void> {
+  if (await answers(options, system, 3_000)) return;
+  options.say(`${system.name} does not answer any more: starting it anew`);
+  await renew(options, system);
+}
+
+async function renew(options: RoundsOptions, system: System): Promise<void> {
+  try {
+    for (const part of PARTS) await system.kill(part);
+    for (const part of PARTS) await system.start(part);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw new BenchError(`${system.name} could not be started anew`, { cause: error });
   }
+  await warmUp(options, system);
+}
+
+/** Waits until a system answers at all, then warms it. One that never answers is left to fail in its rows. */
+async function warmUp(options: RoundsOptions, system: System): Promise<void> {
+  options.say(`warming up ${system.name}`);
+  if (!(await answersInTime(options, system))) return;
+  const { load } = benchOf(options, system);
+  for (const job of WARM_UP) await load(job);
+}
+
+async function answersInTime(options: RoundsOptions, system: System): Promise<boolean> {
+  const until = systemClock.monotonicMs() + REACHABLE_TIMEOUT_MS;
+  while (!(await answers(options, system, 2_000))) {
+    if (systemClock.monotonicMs() > until) return false;
+    await systemClock.sleep(RETRY_MS, options.signal);
+  }
+  return true;
+}
+
+async function answers(options: RoundsOptions, system: System, timeoutMs: number): Promise<boolean> {
+  const { load } = benchOf(options, system);
+  return (await load({ kind: 'connect', connections: 1, count: 1, timeoutMs })).failed === 0;
 }

@@ -1,20 +1,80 @@
-/** What is measured, in the order it is shown. */
+import type { Scale } from './scale.js';
+
+/** What is measured against each other, in the order of the columns. */
+export const SYSTEMS = [
+  'direct',
+  'relay-node',
+  'relay-go',
+  'relay-go-tls',
+  'konnectivity',
+  'fairlead',
+  'fairlead-relayed',
+] as const;
+export type SystemName = (typeof SYSTEMS)[number];
+
+export function isSystemName(name: string): name is SystemName {
+  return (SYSTEMS as readonly string[]).includes(name);
+}
+
+export interface Row {
+  readonly unit: string | ((scale: Scale) => string);
+  readonly better: 'more' | 'less';
+  /** True where a system that answers nothing is what the row wants to know. */
+  readonly mayFreeze?: true;
+}
+
+const SPEED = { unit: 'MB/s', better: 'more' } as const;
+const PING = { unit: 'µs', better: 'less' } as const;
+const PING_BESIDE_STALL = { ...PING, mayFreeze: true } as const;
+const RATE = { unit: '1/s', better: 'more' } as const;
+const NEW_OF_20 = { unit: 'of 20', better: 'more' } as const;
+const TIME = { unit: 'ms', better: 'less' } as const;
+const CORRECT = { unit: ({ tries }: Scale) => `of ${tries}`, better: 'more' } as const;
+
+/** What is measured, in the order it is shown. What each must reach is in musts.ts. */
 export const ROWS = {
-  download_1: { unit: 'MB/s', better: 'more' },
-  download_16: { unit: 'MB/s', better: 'more' },
+  download_1: SPEED,
+  download_16: SPEED,
+  upload_1: SPEED,
   cpu_s_per_gb: { unit: 's/GB', better: 'less' },
-  ping_p50: { unit: 'µs', better: 'less' },
-  ping_p99: { unit: 'µs', better: 'less' },
-  conn_rate_1: { unit: '1/s', better: 'more' },
-  conn_rate_32: { unit: '1/s', better: 'more' },
-} as const satisfies Record<string, { readonly unit: string; readonly better: 'more' | 'less' }>;
+  cpu_s_per_1000_conns: { unit: 's', better: 'less' },
+  ping_p50: PING,
+  ping_p99: PING,
+  ping_p99_bulk4: PING,
+  ping_p99_stall1: PING_BESIDE_STALL,
+  new_beside_stall1: NEW_OF_20,
+  ping_p99_stall20: PING_BESIDE_STALL,
+  new_beside_stall20: NEW_OF_20,
+  ping_p99_stall_up1: PING_BESIDE_STALL,
+  new_beside_stall_up1: NEW_OF_20,
+  mem_stall20_mb: { unit: 'MB', better: 'less' },
+  conn_rate_1: RATE,
+  conn_rate_32: RATE,
+  ttfb_own: TIME,
+  ttfb_relayed: TIME,
+  mem_idle_tunnel_kb: { unit: 'kB', better: 'less' },
+  mem_idle_agent_kb: { unit: 'kB', better: 'less' },
+  write_then_close: CORRECT,
+  half_close: CORRECT,
+  server_first_banner: CORRECT,
+  abort_16: { unit: ({ aborts }: Scale) => `of ${aborts}`, better: 'more' },
+  ping_p99_bulk4_wan: TIME,
+  bulk4_wan: SPEED,
+  wan_50ms_first: SPEED,
+  wan_50ms_again: SPEED,
+  recover_gateway_ms: TIME,
+  recover_agent_ms: TIME,
+  recover_failed_tries: { unit: 'tries', better: 'less' },
+} as const satisfies Record<string, Row>;
 
 export type RowName = keyof typeof ROWS;
+export const ROW_NAMES = Object.keys(ROWS) as RowName[];
 
 export function isRowName(name: string): name is RowName {
   return Object.hasOwn(ROWS, name);
 }
 
-/** What is measured against each other, in the order of the columns. */
-export const SYSTEMS = ['direct', 'relay-node', 'relay-go', 'fairlead', 'fairlead-relayed'] as const;
-export type SystemName = (typeof SYSTEMS)[number];
+export function unitOf(row: RowName, scale: Scale): string {
+  const { unit } = ROWS[row] as Row;
+  return typeof unit === 'string' ? unit : unit(scale);
+}

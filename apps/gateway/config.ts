@@ -2,7 +2,32 @@ import { commaList, hostPort, loadConfig } from '@fairlead/config';
 import { CredentialName } from '@fairlead/contracts';
 import { z } from 'zod';
 
+const countUpTo = (most: number, otherwise: number) => z.coerce.number().int().min(1).max(most).default(otherwise);
+const connections = (otherwise: number) => countUpTo(1_000_000, otherwise);
+const perSecond = (otherwise: number) => countUpTo(100_000, otherwise);
+const mebibytes = (otherwise: number) => countUpTo(1_048_576, otherwise);
+
+/** What each door takes in; PROTOCOL.md says what happens beyond. Twice a rate may come at once. */
+const Limits = z.object({
+  FAIRLEAD_CONNECT_MAX_CONNECTIONS: connections(10_000),
+  FAIRLEAD_CONNECT_MAX_PER_CLIENT: connections(4_096),
+  FAIRLEAD_CONNECT_MAX_PER_CLUSTER: connections(8_192),
+  FAIRLEAD_CONNECT_MAX_WAITING_PER_CLIENT: connections(512),
+  FAIRLEAD_CONNECT_OPENS_PER_SECOND_PER_CLIENT: perSecond(2_000),
+  FAIRLEAD_CONNECT_OPENS_PER_SECOND_PER_CLUSTER: perSecond(4_000),
+  FAIRLEAD_KUBE_API_MAX_REQUESTS: connections(50_000),
+  FAIRLEAD_KUBE_API_MAX_PER_USER: connections(20_000),
+  FAIRLEAD_KUBE_API_MAX_PER_CLUSTER: connections(8_192),
+  FAIRLEAD_KUBE_API_REQUESTS_PER_SECOND_PER_USER: perSecond(2_000),
+  FAIRLEAD_KUBE_API_REQUESTS_PER_SECOND_PER_CLUSTER: perSecond(4_000),
+  /** Bytes taken in and not passed on yet: beyond them nothing new is let in. */
+  FAIRLEAD_HELD_MIB: mebibytes(512),
+  FAIRLEAD_HELD_MIB_PER_IDENTITY: mebibytes(256),
+  FAIRLEAD_HELD_MIB_PER_CLUSTER: mebibytes(384),
+});
+
 const Environment = z.object({
+  ...Limits.shape,
   FAIRLEAD_NATS_URL: z.string(),
   FAIRLEAD_NATS_SEED_FILE: z.string(),
   FAIRLEAD_CREDENTIAL: CredentialName.default('gateway'),
@@ -17,9 +42,18 @@ const Environment = z.object({
   FAIRLEAD_DOOR_LISTEN: hostPort,
   /** Programs with a client certificate dial this; absent: no such door. */
   FAIRLEAD_CONNECT_LISTEN: hostPort.optional(),
+  /** A client of the CONNECT door that ended its direction and takes nothing for this long is gone. */
+  FAIRLEAD_CONNECT_STALL_SECONDS: z.coerce.number().min(1).max(3_600).default(120),
   FAIRLEAD_SERVING_NAMES: commaList,
   FAIRLEAD_LINK_ENDPOINTS: commaList,
   FAIRLEAD_ZONE: z.string().max(63).default(''),
+  /** Clusters with a label of their own in metrics; the others are "other". */
+  FAIRLEAD_METRICS_CLUSTERS: z.coerce.number().int().min(0).max(10_000).default(50),
+  /** Shows live sessions and connections on the health listener, to everybody who reaches it. */
+  FAIRLEAD_DEBUG_VIEW: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true'),
   FAIRLEAD_LEASE_SECONDS: z.coerce.number().min(1).max(300).default(15),
 });
 

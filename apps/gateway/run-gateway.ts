@@ -5,6 +5,7 @@ import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/
 import { startGateway, type Gateway } from '@fairlead/tunnel/gateway';
 import type { GatewayConfig } from './config.js';
 import { gatewayEvents } from './gateway-events.js';
+import { doorLimits } from './limits.js';
 
 /** Serves until the signal is aborted, then drains and returns. */
 export async function runGateway(config: GatewayConfig, logger: Logger, signal: AbortSignal): Promise<void> {
@@ -18,7 +19,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       ...splitHostPort(config.FAIRLEAD_HEALTH_LISTEN),
       registry,
       readiness: () => gateway?.readiness() ?? starting,
-      views: { '/debug/sessions': () => gateway?.debugView() ?? null },
+      views: config.FAIRLEAD_DEBUG_VIEW ? { '/debug/sessions': () => gateway?.debugView() ?? null } : {},
     }),
   );
   const nats = { ...caller, url: config.FAIRLEAD_NATS_URL, seedFile: config.FAIRLEAD_NATS_SEED_FILE };
@@ -36,6 +37,8 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       relayListen: config.FAIRLEAD_RELAY_LISTEN,
       doorListen: config.FAIRLEAD_DOOR_LISTEN,
       connectListen: config.FAIRLEAD_CONNECT_LISTEN,
+      ...doorLimits(config),
+      metricsClusters: config.FAIRLEAD_METRICS_CLUSTERS,
       ...(config.FAIRLEAD_RELAY_ADDRESS ? { relayAddress: config.FAIRLEAD_RELAY_ADDRESS } : {}),
       servingNames: config.FAIRLEAD_SERVING_NAMES,
       linkEndpoints: config.FAIRLEAD_LINK_ENDPOINTS,

@@ -1,15 +1,50 @@
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { messageOf } from '@fairlead/errors';
 import { z } from 'zod';
 import { BenchError } from '../process/bench-error.js';
-import type { System } from '../systems/system.js';
+import type { Entrance } from '../systems/system.js';
 
-/** What the load generator does; counts are of all connections together. */
-export type Job =
-  | { readonly kind: 'download'; readonly connections: number; readonly bytes: number }
-  | { readonly kind: 'ping'; readonly connections: 1; readonly count: number }
-  | { readonly kind: 'connect'; readonly connections: number; readonly count: number };
+/** What goes on while pings are measured. */
+export interface Beside {
+  readonly downloads?: number;
+  readonly stalledReaders?: number;
+  readonly stalledUploads?: number;
+  /** Tried after the pings, while the rest still goes on. */
+  readonly newConnections?: number;
+}
+
+/** What the load generator does (bench/go/load); counts are of all connections together. */
+export interface Job {
+  readonly kind:
+    | 'download'
+    | 'upload'
+    | 'ping'
+    | 'connect'
+    | 'first-byte'
+    | 'hold'
+    | 'recover'
+    | 'banner'
+    | 'half-close'
+    | 'write-then-close'
+    | 'abort-while-busy';
+  /** At the same time. */
+  readonly connections: number;
+  readonly bytes?: number;
+  readonly count?: number;
+  readonly beside?: Beside;
+  /** What is beside goes on for this long at least. */
+  readonly holdMs?: number;
+  /** Idle connections, or what is beside, go on for this long before anything is measured. */
+  readonly settleMs?: number;
+  /** Bounds each of many tries. */
+  readonly tryMs?: number;
+  /** Ends what has a count before it is reached; 100 pings are always made. */
+  readonly enoughMs?: number;
+  /** What is not done by then has failed. */
+  readonly timeoutMs: number;
+}
 
 const Result = z.object({
   seconds: z.number().nonnegative(),
@@ -17,6 +52,9 @@ const Result = z.object({
   count: z.number().int().nonnegative(),
   p50Us: z.number().nonnegative(),
   p99Us: z.number().nonnegative(),
+  besideMBs: z.number().nonnegative(),
+  newOk: z.number().int().nonnegative(),
+  newOf: z.number().int().nonnegative(),
   /** Requests or connections that went wrong, of how many, and the first reason. */
   failed: z.number().int().nonnegative(),
   of: z.number().int().nonnegative(),
@@ -24,47 +62,74 @@ const Result = z.object({
 });
 export type LoadResult = z.output<typeof Result>;
 
+const Phase = z.strictObject({ phase: z.string() });
+
 export interface LoadOptions {
-  /** Pings and connections stop then, however many there were (100 pings are always made). */
-  readonly enoughMs: number;
-  /** Failures of requests count from then on. */
-  readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Called at a stop of the job; it goes on when this resolves. */
+  readonly atPhase?: (phase: string) => Promise<void>;
+  /** Runs the load generator elsewhere: what stands before its own command. */
+  readonly prefix?: readonly string[];
 }
 
 /** What the load generator needs to end by itself after its deadline, before it is killed. */
-const GRACE_MS = 3_000;
+const GRACE_MS = 5_000;
 const MAX_REASON_CHARACTERS = 300;
 
 /**
  * Runs one job in a process of its own, so that no job finds the garbage of the one before. Rejects with BenchError if the
- * load generator itself fails; what goes wrong on the way to the server is in the result.
+ * load generator itself fails; what goes wrong on the way to the target is in the result.
  */
-export async function runLoad(program: string, system: System, job: Job, options: LoadOptions): Promise<LoadResult> {
-  const { target, caPem, authorization } = system;
-  const [enoughMs, timeoutMs] = [Math.ceil(options.enoughMs), Math.ceil(options.timeoutMs)];
-  const child = spawn(program, [], {
+export async function runLoad(
+  program: string,
+  entrance: Entrance,
+  job: Job,
+  options: LoadOptions,
+): Promise<LoadResult> {
+  const [command, ...args] = prefixed(program, options.prefix);
+  const child = spawn(command, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     signal: options.signal,
-    timeout: timeoutMs + GRACE_MS,
+    timeout: job.timeoutMs + GRACE_MS + (job.holdMs ?? 0),
     killSignal: 'SIGKILL',
   });
-  // The authorization goes by standard input: arguments are for everybody to read.
+  // The client's key goes by standard input: arguments are for everybody to read.
   child.stdin.on('error', () => undefined);
-  child.stdin.end(JSON.stringify({ ...job, target, caPem, authorization, enoughMs, timeoutMs }));
+  child.stdin.write(`${JSON.stringify({ ...job, ...entrance })}\n`);
   const ended = new Promise<void>((resolve, reject) => {
     child.once('close', () => resolve());
     child.once('error', reject);
   });
-  const [said, complaint] = await Promise.all([text(child.stdout), text(child.stderr), ended]).catch(
-    (error: unknown) => {
-      options.signal.throwIfAborted();
-      throw new BenchError(`the load generator could not be run: ${messageOf(error)}`, { cause: error });
-    },
-  );
-  if (child.exitCode !== 0) {
+  const goOn = (): void => void child.stdin.write('\n');
+  try {
+    const [result, complaint] = await Promise.all([readResult(child.stdout, options, goOn), text(child.stderr), ended]);
+    if (result) return { ...result, reason: result.reason.slice(0, MAX_REASON_CHARACTERS) };
     throw new BenchError(`the load generator failed: ${complaint.trim() || (child.signalCode ?? child.exitCode)}`);
+  } catch (error) {
+    child.kill('SIGKILL');
+    options.signal.throwIfAborted();
+    if (error instanceof BenchError) throw error;
+    throw new BenchError(`the load generator could not be run: ${messageOf(error)}`, { cause: error });
   }
-  const result = Result.parse(JSON.parse(said));
-  return { ...result, reason: result.reason.slice(0, MAX_REASON_CHARACTERS) };
+}
+
+function prefixed(program: string, [first, ...rest]: readonly string[] = []): [string, ...string[]] {
+  return first === undefined ? [program] : [first, ...rest, program];
+}
+
+async function readResult(
+  output: NodeJS.ReadableStream,
+  { atPhase }: LoadOptions,
+  goOn: () => void,
+): Promise<LoadResult | undefined> {
+  let result: LoadResult | undefined;
+  for await (const line of createInterface({ input: output })) {
+    const said: unknown = JSON.parse(line);
+    const phase = Phase.safeParse(said);
+    if (phase.success) {
+      await atPhase?.(phase.data.phase);
+      goOn();
+    } else result = Result.parse(said);
+  }
+  return result;
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { PARTS, type System } from '../systems/system.js';
 
 /** USER_HZ: what /proc counts in, 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
@@ -17,4 +18,16 @@ export async function cpuSeconds(pids: readonly number[]): Promise<number | null
 export function ticksOf(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return Number(fields[11]) + Number(fields[12]);
+}
+
+/** What something yields, and the CPU seconds that all processes of the system used meanwhile; null if there are none. */
+export async function cpuSecondsDuring<T>(
+  system: System,
+  run: () => Promise<T>,
+): Promise<{ readonly result: T; readonly cpuSeconds: number | null }> {
+  const pids = PARTS.flatMap((part) => system.pids(part));
+  const before = pids.length === 0 ? null : await cpuSeconds(pids);
+  const result = await run();
+  const after = before === null ? null : await cpuSeconds(pids);
+  return { result, cpuSeconds: before === null || after === null ? null : after - before };
 }

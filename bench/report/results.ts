@@ -1,4 +1,5 @@
-import { ROWS, SYSTEMS, type RowName, type SystemName } from '../rows.js';
+import { ROW_NAMES, SYSTEMS, unitOf, type RowName, type SystemName } from '../rows.js';
+import type { Scale } from '../scale.js';
 import { median } from './statistics.js';
 
 /** Requests or connections of one row and system that went wrong, of how many, and the first reason. */
@@ -13,17 +14,31 @@ export interface ResultRow {
   readonly row: RowName;
   readonly system: SystemName;
   readonly unit: string;
-  /** One figure a run, in order, of the runs in which nothing failed. */
+  /** One figure a run, in order, of the runs that yielded one. */
   readonly runs: readonly number[];
-  /** Null if no run succeeded. */
+  /** Null if no run did. */
   readonly median: number | null;
-  /** Only if something failed. */
+  /** Only if something failed on the way through the system. */
   readonly failed?: Failure;
+  /** Only if it could not be measured: why. */
+  readonly unmeasured?: string;
 }
+
+export interface Cell {
+  runs: number[];
+  failed?: Failure;
+  unmeasured?: string;
+}
+/** By row and system: what a run that is cut off leaves to the next. */
+export type Cells = Record<string, Cell>;
 
 /** Collects what the runs of a benchmark found. */
 export class Results {
-  readonly #cells = new Map<string, { runs: number[]; failed: Failure | null }>();
+  readonly cells: Cells;
+
+  constructor(cells: Cells = {}) {
+    this.cells = cells;
+  }
 
   add(row: RowName, system: SystemName, value: number): void {
     this.#cell(row, system).runs.push(value);
@@ -36,25 +51,34 @@ export class Results {
     cell.failed = { count: count + failure.count, of: of + failure.of, reason };
   }
 
+  /** The first reason stays. */
+  unmeasured(row: RowName, system: SystemName, reason: string): void {
+    this.#cell(row, system).unmeasured ??= reason;
+  }
+
   /** What was measured, row by row, systems in the order of the columns. */
-  rows(): ResultRow[] {
-    const pairs = (Object.keys(ROWS) as RowName[]).flatMap((row) => SYSTEMS.map((system) => ({ row, system })));
+  rows(scale: Scale): ResultRow[] {
+    const pairs = ROW_NAMES.flatMap((row) => SYSTEMS.map((system) => ({ row, system })));
     return pairs.flatMap(({ row, system }) => {
-      const cell = this.#cells.get(keyOf(row, system));
+      const cell = this.cells[keyOf(row, system)];
       if (!cell) return [];
-      const runs = cell.runs.map((value) => round(value));
-      const failed = cell.failed ? { failed: cell.failed } : {};
-      return [{ row, system, unit: ROWS[row].unit, runs, median: roundOrNull(median(cell.runs)), ...failed }];
+      const { runs, failed, unmeasured } = cell;
+      return [
+        {
+          row,
+          system,
+          unit: unitOf(row, scale),
+          runs: runs.map((value) => round(value)),
+          median: roundOrNull(median(runs)),
+          ...(failed ? { failed } : {}),
+          ...(unmeasured === undefined ? {} : { unmeasured }),
+        },
+      ];
     });
   }
 
-  #cell(row: RowName, system: SystemName): { runs: number[]; failed: Failure | null } {
-    const key = keyOf(row, system);
-    const known = this.#cells.get(key);
-    if (known) return known;
-    const cell = { runs: [], failed: null };
-    this.#cells.set(key, cell);
-    return cell;
+  #cell(row: RowName, system: SystemName): Cell {
+    return (this.cells[keyOf(row, system)] ??= { runs: [] });
   }
 }
 

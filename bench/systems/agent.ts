@@ -1,19 +1,22 @@
-import { spawn } from 'node:child_process';
-import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '@fairlead/clock';
 import { freePort } from '@fairlead/testbed';
+import { testAuthority } from '@fairlead/testing';
 import { BenchError } from '../process/bench-error.js';
-import { adopt, type Child } from '../process/child.js';
+import { Program, prefixed } from '../process/program.js';
 import type { Invitation } from './invitation.js';
-import type { System } from './system.js';
+import type { Leg } from './leg.js';
 
 export interface AgentOptions {
   readonly invitation: Invitation;
-  /** What it takes for its kube-apiserver. */
-  readonly server: System;
-  /** A folder for its identity, its log and its service account. */
+  readonly leg: Leg;
+  /** Where it links to: `host:port` of each gateway. */
+  readonly endpoints: readonly string[];
+  /** Replicas that it keeps a link to. */
+  readonly links: number;
+  /** A folder for its identity, its log and its service account; made here. */
   readonly dir: string;
   readonly signal: AbortSignal;
 }
@@ -25,23 +28,19 @@ const END_WITH_PARENT = new URL('../process/end-with-parent.js', import.meta.url
 const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 100;
 
-/** A real agent outside any cluster, with one link, so that one of two replicas does not hold it. Resolves when ready. */
-export async function startAgent(options: AgentOptions): Promise<Child> {
-  const { dir, signal } = options;
+/** A real agent outside any cluster, for raw TCP targets alone. Resolves when it is linked. */
+export async function startAgent(options: AgentOptions, owned: AsyncDisposableStack): Promise<Program> {
+  const { dir, leg, signal } = options;
   const logPath = join(dir, 'agent.log');
-  const healthAddress = `127.0.0.1:${await freePort()}`;
+  const healthAddress = `${leg.agentHost}:${await freePort()}`;
   const env = await prepare(options, healthAddress);
-  await using log = await open(logPath, 'a', 0o600);
-  const process_ = spawn(process.execPath, [...NODE_FLAGS, '--import', END_WITH_PARENT, AGENT], {
-    stdio: ['pipe', log.fd, log.fd],
-    env,
-  });
-  const agent = adopt('the agent', process_);
+  const command = prefixed(leg.prefix, [process.execPath, ...NODE_FLAGS, '--import', END_WITH_PARENT, AGENT]);
+  const agent = owned.use(new Program({ name: 'the agent', command, logPath, env }));
+  await agent.start();
   try {
     await untilReady(`http://${healthAddress}/readyz`, agent.exited, signal);
     return agent;
   } catch (error) {
-    await agent[Symbol.asyncDispose]();
     signal.throwIfAborted();
     const tail = (await readFile(logPath, 'utf8')).trim().split('\n').slice(-5).join('\n');
     throw new BenchError(`the agent did not get ready:\n${tail}`, { cause: error });
@@ -49,28 +48,32 @@ export async function startAgent(options: AgentOptions): Promise<Child> {
 }
 
 /** Writes its files; resolves with its whole environment. */
-async function prepare({ invitation, server, dir }: AgentOptions, health: string): Promise<Record<string, string>> {
+async function prepare(
+  { invitation, endpoints, links, dir }: AgentOptions,
+  health: string,
+): Promise<Record<string, string>> {
   const serviceAccount = join(dir, 'service-account');
   const token = join(dir, 'bootstrap-token');
   await mkdir(serviceAccount, { recursive: true, mode: 0o700 });
+  const { roots } = await testAuthority();
   await Promise.all([
-    writeFile(join(serviceAccount, 'ca.crt'), server.caPem),
-    // The server asks for none, but an agent has one.
+    // It has a kube-apiserver to speak of, but nobody asks for it here.
+    writeFile(join(serviceAccount, 'ca.crt'), roots.join('')),
     writeFile(join(serviceAccount, 'token'), 'no-service-account'),
     writeFile(token, invitation.token, { mode: 0o600 }),
   ]);
-  const { hostname, port } = new URL(server.target);
   return {
     PATH: process.env['PATH'] ?? '',
-    FAIRLEAD_ENDPOINTS: invitation.endpoints,
+    FAIRLEAD_ENDPOINTS: endpoints.join(','),
     FAIRLEAD_ROOT_PINS: invitation.pins,
     FAIRLEAD_TRUST_DOMAIN: invitation.trustDomain,
-    FAIRLEAD_LINKS: '1',
+    FAIRLEAD_ALLOW_TARGETS: invitation.targets,
+    FAIRLEAD_LINKS: String(links),
     FAIRLEAD_BOOTSTRAP_TOKEN_FILE: token,
     FAIRLEAD_IDENTITY: `file:${join(dir, 'identity.json')}`,
     FAIRLEAD_SERVICE_ACCOUNT_DIR: serviceAccount,
-    KUBERNETES_SERVICE_HOST: hostname,
-    KUBERNETES_SERVICE_PORT: port,
+    KUBERNETES_SERVICE_HOST: '127.0.0.1',
+    KUBERNETES_SERVICE_PORT: '9',
     FAIRLEAD_HEALTH_LISTEN: health,
   };
 }

@@ -1,96 +1,99 @@
-import { chmod, mkdir, readFile } from 'node:fs/promises';
-import { systemClock } from '@fairlead/clock';
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
 import { startStack, type GatewayAddresses, type Stack } from '@fairlead/stack';
-import { scratchDir } from '@fairlead/testing';
-import { z } from 'zod';
-import { BenchError } from '../process/bench-error.js';
 import { startAgent } from './agent.js';
+import { createDoorClient } from './door-client.js';
+import { startIdleAgents } from './idle-agents.js';
 import { inviteCluster } from './invitation.js';
-import type { System } from './system.js';
+import { LOCAL, type Leg } from './leg.js';
+import type { IdleAgents, System } from './system.js';
+import type { Target } from './target.js';
+import { throughGateways, type JoinedCluster } from './through-gateways.js';
 
 export interface FairleadOptions {
-  /** What the agent takes for its kube-apiserver. */
-  readonly server: System;
+  readonly target: Target;
+  /** Where there is also an agent far away: its leg and the target beside it. */
+  readonly far: { readonly leg: Leg; readonly target: Target } | undefined;
+  /** A folder for everything it keeps. */
+  readonly dir: string;
   readonly say: (text: string) => void;
   readonly signal: AbortSignal;
 }
 
-const CLUSTER = 'bench';
-const LINK_TIMEOUT_MS = 15_000;
-const POLL_MS = 100;
-const SessionsView = z.object({ sessions: z.array(z.unknown()) });
-
-/**
- * A whole installation with two gateways, and one agent with one link: reached through the gateway that holds it, and
- * through the one that does not. Everything runs as it does for users; nothing is tuned for the benchmark.
- */
-export async function startFairlead(options: FairleadOptions, owned: AsyncDisposableStack): Promise<System[]> {
-  const { server, say, signal } = options;
-  const scratch = owned.use(await scratchDir('fairlead-bench-'));
+/** A whole installation with two gateways. Everything runs as it does for users; nothing is tuned for the benchmark. */
+export async function startInstallation(options: FairleadOptions, owned: AsyncDisposableStack): Promise<Stack> {
+  const { dir, far, say, signal } = options;
   // Postgres may run as a user of its own: it passes through.
-  await chmod(scratch.path, 0o711);
-  const stack = owned.use(
+  await chmod(dir, 0o711);
+  return owned.use(
     await startStack({
-      stateDir: scratch.file('state'),
+      stateDir: join(dir, 'state'),
       basePort: 0,
       demo: false,
       restart: false,
+      ...(far ? { advertise: far.leg.gatewayHost } : {}),
       signal,
       log: (event) => {
         if (event.kind === 'progress') say(event.text);
-        if (event.kind === 'died') say(`${event.process} died: ${event.how}`);
       },
     }),
   );
-  say('joining the cluster and starting its agent');
-  const invitation = await inviteCluster(stack, CLUSTER);
-  const dir = scratch.file('agent');
-  await mkdir(dir, { mode: 0o700 });
-  const agent = owned.use(await startAgent({ invitation, server, dir, signal }));
-  return systemsOf(stack, agent.pid, signal);
 }
 
-async function systemsOf(stack: Stack, agentPid: number, signal: AbortSignal): Promise<System[]> {
-  const { holder, other } = await whoHoldsTheLink(stack, signal);
-  const caPem = await readFile(stack.api.caFile, 'utf8');
-  const authorization = `Bearer ${(await readFile(stack.api.adminTokenFile, 'utf8')).trim()}`;
-  const pidOf = ({ name }: GatewayAddresses): number => {
-    const { pid } = stack.process(name);
-    if (pid === undefined) throw new BenchError(`${name} does not run`);
-    return pid;
+/** Fairlead by its near agent, and by the far one. */
+export interface FairleadSystems {
+  readonly near: System[];
+  readonly far: System[];
+}
+
+/**
+ * One agent with one link to the first gateway: reached through that one, and through the other one. And, once it is asked
+ * for, a second agent that is linked to both; and one far away, linked to the first gateway.
+ */
+export async function startFairlead(options: FairleadOptions, owned: AsyncDisposableStack): Promise<FairleadSystems> {
+  const stack = await startInstallation(options, owned);
+  options.say('joining the cluster and starting its agent');
+  const [first, second] = stack.gateways as [GatewayAddresses, GatewayAddresses];
+  const { target, far } = options;
+  const joined = (cluster: ClusterOptions): Promise<JoinedCluster> => joinCluster(stack, cluster, options, owned);
+  const one = await joined({ name: 'bench', gateways: [first], leg: LOCAL, target });
+  let linked: Promise<System> | undefined;
+  const withTwoLinks = (): Promise<System> =>
+    (linked ??= joined({ name: 'bench-two', gateways: [first, second], leg: LOCAL, target }).then((two) =>
+      throughGateways(two, { name: 'fairlead', door: second, gateways: [first] }),
+    ));
+  let idle: Promise<IdleAgents> | undefined;
+  const idleAgents = (count: number): Promise<IdleAgents> =>
+    (idle ??= startIdleAgents(stack, first.linkAddress, count, options.dir, owned));
+  const distant = far && (await joined({ name: 'bench-far', gateways: [first], ...far }));
+  return {
+    near: [
+      { ...throughGateways(one, { name: 'fairlead', door: first, gateways: [first] }), withTwoLinks, idleAgents },
+      throughGateways(one, { name: 'fairlead-relayed', door: second, gateways: [second, first] }),
+    ],
+    far: distant ? [throughGateways(distant, { name: 'fairlead', door: first, gateways: [first] })] : [],
   };
-  const through = (door: GatewayAddresses) => ({
-    target: `${door.doorUrl}/clusters/${CLUSTER}`,
-    caPem,
-    authorization,
-  });
-  return [
-    { name: 'fairlead', ...through(holder), pids: [pidOf(holder), agentPid] },
-    { name: 'fairlead-relayed', ...through(other), pids: [pidOf(other), pidOf(holder), agentPid] },
-  ];
 }
 
-/** Asks the gateways until one, and only one, has the agent's session. */
-async function whoHoldsTheLink(
+interface ClusterOptions {
+  readonly name: string;
+  /** What its agent is linked to. */
+  readonly gateways: readonly GatewayAddresses[];
+  readonly leg: Leg;
+  readonly target: Target;
+}
+
+/** A cluster, its agent linked to each of these gateways, and a client of it. */
+async function joinCluster(
   stack: Stack,
-  signal: AbortSignal,
-): Promise<{ holder: GatewayAddresses; other: GatewayAddresses }> {
-  const deadline = systemClock.monotonicMs() + LINK_TIMEOUT_MS;
-  while (systemClock.monotonicMs() < deadline) {
-    const held = await Promise.all(
-      stack.gateways.map(async (gateway) => ({ gateway, sessions: await sessionsOf(gateway, signal) })),
-    );
-    const holder = held.find(({ sessions }) => sessions === 1)?.gateway;
-    const other = held.find(({ sessions }) => sessions === 0)?.gateway;
-    if (holder && other) return { holder, other };
-    await systemClock.sleep(POLL_MS, signal);
-  }
-  throw new BenchError("the agent's link was not found at exactly one of the gateways");
-}
-
-async function sessionsOf({ healthUrl }: GatewayAddresses, signal: AbortSignal): Promise<number> {
-  const answer = await fetch(`${healthUrl}/debug/sessions`, {
-    signal: AbortSignal.any([signal, AbortSignal.timeout(5_000)]),
-  });
-  return SessionsView.parse(await answer.json()).sessions.length;
+  { name, gateways, leg, target }: ClusterOptions,
+  { dir, signal }: FairleadOptions,
+  owned: AsyncDisposableStack,
+): Promise<JoinedCluster> {
+  const links = gateways.length;
+  const invitation = await inviteCluster(stack, name, links, leg.agentHost);
+  const endpoints = gateways.map(({ linkAddress }) => `${leg.gatewayHost}:${linkAddress.split(':').at(-1)}`);
+  const agent = await startAgent({ invitation, leg, endpoints, links, dir: join(dir, `agent-${name}`), signal }, owned);
+  const client = await createDoorClient(stack, name, name, join(dir, `client-${name}`));
+  return { stack, agent, client, target };
 }

@@ -12,6 +12,7 @@ spec:
             - { name: FAIRLEAD_ENDPOINTS, value: '127.0.0.1:1,127.0.0.1:2' }
             - { name: FAIRLEAD_ROOT_PINS, value: abab }
             - { name: FAIRLEAD_TRUST_DOMAIN, value: fairlead.local }
+            - { name: FAIRLEAD_ALLOW_TARGETS, value: '127.0.0.1/32:1-65535' }
             - { name: POD_NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
 `;
 const SECRETS = `
@@ -27,6 +28,7 @@ it('reads what an agent is told', () => {
     endpoints: '127.0.0.1:1,127.0.0.1:2',
     pins: 'abab',
     trustDomain: 'fairlead.local',
+    targets: '127.0.0.1/32:1-65535',
     token: TOKEN,
   });
 });

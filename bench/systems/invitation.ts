@@ -8,6 +8,8 @@ export interface Invitation {
   readonly endpoints: string;
   readonly pins: string;
   readonly trustDomain: string;
+  /** Rules of what it may open for raw TCP; empty: nothing. */
+  readonly targets: string;
   /** A bootstrap token: a secret. */
   readonly token: string;
 }
@@ -23,9 +25,15 @@ const Deployment = z.object({
 });
 const SecretDocument = z.object({ kind: z.literal('Secret'), data: z.record(z.string(), z.base64()) });
 
-/** Creates a cluster and redeems its import link, as a person does. */
-export async function inviteCluster(stack: Stack, cluster: string): Promise<Invitation> {
-  await succeed(stack, ['cluster', 'create', cluster, '--links', '1']);
+/** Creates a cluster whose agent may open every port of a host, and redeems its import link, as a person does. */
+export async function inviteCluster(
+  stack: Stack,
+  cluster: string,
+  links: number,
+  targetHost: string,
+): Promise<Invitation> {
+  const allow = ['--allow-target', `${targetHost}/32:1-65535`];
+  await succeed(stack, ['cluster', 'create', cluster, '--links', String(links), ...allow]);
   return readInvitation(await succeed(stack, ['cluster', 'import', cluster]));
 }
 
@@ -40,8 +48,9 @@ export function readInvitation(manifest: string): Invitation {
     const { success, data } = SecretDocument.safeParse(document);
     return success ? Object.values(data.data).map((value) => Buffer.from(value, 'base64').toString()) : [];
   });
+  const find = (name: string): string | undefined => variables.find((variable) => variable.name === name)?.value;
   const value = (name: string): string => {
-    const found = variables.find((variable) => variable.name === name)?.value;
+    const found = find(name);
     if (found === undefined) throw new BenchError(`the import manifest does not say ${name}`);
     return found;
   };
@@ -51,11 +60,13 @@ export function readInvitation(manifest: string): Invitation {
     endpoints: value('FAIRLEAD_ENDPOINTS'),
     pins: value('FAIRLEAD_ROOT_PINS'),
     trustDomain: value('FAIRLEAD_TRUST_DOMAIN'),
+    targets: find('FAIRLEAD_ALLOW_TARGETS') ?? '',
     token,
   };
 }
 
-async function succeed(stack: Stack, args: readonly string[]): Promise<string> {
+/** Runs the command as the administrator. Throws BenchError with what it said. */
+export async function succeed(stack: Stack, args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await stack.cli(args);
   if (code !== 0) throw new BenchError(`fairlead ${args.slice(0, 2).join(' ')} failed: ${stderr.trim()}`);
   return stdout;

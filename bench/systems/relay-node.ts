@@ -1,9 +1,9 @@
-// One hop of a plain TCP relay in Node: it copies bytes both ways and looks at none of them. `relay-node.js HOST:PORT`
-// prints one line of JSON, {"address"}, when it listens on a free port of 127.0.0.1, and ends when its input does.
+// One hop of a plain TCP relay in Node: it copies bytes both ways and looks at none of them. `relay-node.js LISTEN TARGET`,
+// both host:port, prints one line of JSON, {"address"}, when it listens, and ends when its input does.
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import '../process/end-with-parent.js';
 
-const target = new URL(`tcp://${process.argv[2] ?? ''}`);
+const [listen, target] = process.argv.slice(2).map((each) => new URL(`tcp://${each}`)) as [URL, URL];
 
 const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
   const upstream = connect({
@@ -15,7 +15,7 @@ const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => 
   carry(client, upstream);
   carry(upstream, client);
 });
-server.listen(0, '127.0.0.1', () => {
+server.listen(Number(listen.port), listen.hostname, () => {
   const { address, port } = server.address() as AddressInfo;
   process.stdout.write(`${JSON.stringify({ address: `${address}:${port}` })}\n`);
 });

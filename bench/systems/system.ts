@@ -1,13 +1,48 @@
 import type { SystemName } from '../rows.js';
 
-/** One way from the client to the server. */
+/** How the load generator enters a system (bench/go/load/way.go). */
+export interface Way {
+  /** `host:port`; empty: the target itself. */
+  readonly address: string;
+  /** Mutual TLS, PEM; all three empty for plain TCP. The key is a secret. */
+  readonly caPem: string;
+  readonly certPem: string;
+  readonly keyPem: string;
+  /** Whether the target is asked for with HTTP CONNECT. */
+  readonly connect: boolean;
+}
+
+export interface Entrance {
+  readonly way: Way;
+  /** `host:port` of the target's two ports, as the far end of the way reaches them. */
+  readonly target: string;
+  readonly banner: string;
+}
+
+/** What a client comes to, and what stands beside the target. */
+export type Part = 'gateway' | 'agent';
+export const PARTS: readonly Part[] = ['gateway', 'agent'];
+
+/** Agents that only keep their links to the gateway. */
+export interface IdleAgents {
+  link(): Promise<void>;
+  unlink(): Promise<void>;
+}
+
+/** One way from the client to the target, and its processes. */
 export interface System {
   readonly name: SystemName;
-  /** `https://host:port[/path]`: the load generator appends the path of the server's endpoint. */
-  readonly target: string;
-  readonly caPem: string;
-  /** Value of the Authorization header, a secret; empty for none. */
-  readonly authorization: string;
-  /** The processes between client and server, whose CPU time counts; none for the direct way. */
-  readonly pids: readonly number[];
+  readonly entrance: Entrance;
+  /** The processes of a part; none for the direct way. Throws BenchError if one does not run. */
+  pids(part: Part): readonly number[];
+  /** SIGKILL; resolves when the part is gone. */
+  kill(part: Part): Promise<void>;
+  /** Starts what was killed; resolves when its processes run, ready or not. */
+  start(part: Part): Promise<void>;
+  /** The same with an agent that is linked to both replicas: entered through the second, while `gateway` is the first. */
+  withTwoLinks?(): Promise<System>;
+  /** So many more agents that do nothing, not linked yet; made when they are first asked for. */
+  idleAgents?(count: number): Promise<IdleAgents>;
 }
+
+export const PLAIN: Way = { address: '', caPem: '', certPem: '', keyPem: '', connect: false };

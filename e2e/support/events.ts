@@ -37,7 +37,8 @@ export async function readEvents(stack: Stack): Promise<RecordedEvent[]> {
   }
 }
 
-async function natsPort(stack: Stack): Promise<number> {
+/** Where the nats-server of a stack listens on 127.0.0.1. */
+export async function natsPort(stack: Stack): Promise<number> {
   const { readFile } = await import('node:fs/promises');
   return (JSON.parse(await readFile(join(stack.stateDir, 'ports.json'), 'utf8')) as { nats: number }).nats;
 }

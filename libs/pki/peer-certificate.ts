@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
 import { parseCertificate, spkiSha256 } from './pem.js';
 import { parseSpiffeId, type SpiffeId } from './spiffe-id.js';
@@ -16,8 +17,22 @@ export interface PeerCertificate {
   readonly spkiSha256: string;
 }
 
+/** What was read before, by the certificate's hash, oldest first. A client that opens many connections shows the same one each time. */
+const readBefore = new Map<string, PeerCertificate>();
+const MAX_REMEMBERED = 2_048;
+
 /** Reads a leaf's identity; no trust is checked here. CERTIFICATE_REFUSED unless it has exactly one URI SAN, a SPIFFE id of ours. */
 export function readPeerCertificate(der: Uint8Array): PeerCertificate {
+  const key = hash('sha256', der, 'base64');
+  const known = readBefore.get(key);
+  if (known) return known;
+  const peer = read(der);
+  if (readBefore.size >= MAX_REMEMBERED) readBefore.delete(readBefore.keys().next().value as string);
+  readBefore.set(key, peer);
+  return peer;
+}
+
+function read(der: Uint8Array): PeerCertificate {
   const native = parseCertificate(der);
   const certificate = parseDetails(der);
   return {

@@ -50,6 +50,7 @@ function withDefaults(options: StackOptions): Resolved {
     demoTargets: options.demoTargets ?? [],
     leaseSeconds: options.leaseSeconds ?? 15,
     gateways: options.gateways ?? DEFAULT_GATEWAYS,
+    gatewayEnv: options.gatewayEnv ?? {},
     restart: options.restart ?? true,
     logLevel: options.logLevel ?? 'info',
     agentMain: options.agentMain ?? entryOf('agent'),
@@ -92,7 +93,7 @@ async function startInfrastructure(
   ports: PortPlan,
   group: ProcessGroup,
 ): Promise<ControlPlane> {
-  const { log, gateways, logLevel, leaseSeconds, advertise, agentImage } = options;
+  const { log, gateways, gatewayEnv, logLevel, leaseSeconds, advertise, agentImage } = options;
   log({ kind: 'progress', text: 'starting Postgres and nats-server' });
   secretOnce(adminTokenFile(state));
   const nats = natsUnit(state, ports.nats, prepareNatsCredentials(state, gateways), log);
@@ -100,7 +101,7 @@ async function startInfrastructure(
   await Promise.all([group.start(nats, 'infrastructure'), group.start(postgres, 'infrastructure')]);
   const natsUrl = nats.info.url;
   await Promise.all([provisionNats(state, natsUrl, group.signal), prepareDatabases(state, postgres.info.adminUrl)]);
-  return { state, ports, gateways, natsUrl, logLevel, leaseSeconds, advertise, agentImage };
+  return { state, ports, gateways, gatewayEnv, natsUrl, logLevel, leaseSeconds, advertise, agentImage };
 }
 
 interface Access {

@@ -1,27 +1,50 @@
-// Command relay is one hop of a plain TCP relay: it copies bytes both ways and looks at none of them. `relay HOST:PORT`
-// prints one line of JSON, {"address"}, when it listens on a free port of 127.0.0.1, and ends when its standard input
-// does.
+// Command relay is one hop of a TCP relay: it copies bytes both ways and looks at none of them.
+//
+//	relay [-listen HOST:PORT] [-accept-tls DIR] [-dial-tls DIR] HOST:PORT
+//
+// With -accept-tls it wants TLS with a client certificate from whoever dials it, with -dial-tls it speaks it to the next
+// hop; the folders hold ca.crt, server.{crt,key} and client.{crt,key}. It prints one line of JSON, {"address"}, when it listens, and ends when its standard
+// input does.
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"errors"
+	"flag"
 	"io"
 	"log"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"fairlead.dev/bench/endwithparent"
 )
 
+// stream is what both *net.TCPConn and *tls.Conn are.
+type stream interface {
+	net.Conn
+	CloseWrite() error
+}
+
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("relay: ")
-	if len(os.Args) != 2 {
-		log.Fatal("usage: relay HOST:PORT")
+	listen := flag.String("listen", "127.0.0.1:0", "where to listen")
+	acceptTLS := flag.String("accept-tls", "", "folder of certificates; empty for plain TCP")
+	dialTLS := flag.String("dial-tls", "", "folder of certificates; empty for plain TCP")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		log.Fatal("usage: relay [-listen HOST:PORT] [-accept-tls DIR] [-dial-tls DIR] HOST:PORT")
 	}
 	endwithparent.Watch()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := listenOn(*listen, *acceptTLS)
+	if err != nil {
+		log.Fatal(err)
+	}
+	dial, err := dialer(flag.Arg(0), *dialTLS)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -33,18 +56,74 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		go relay(accepted.(*net.TCPConn), os.Args[1])
+		go relay(accepted.(stream), dial)
 	}
 }
 
-func relay(client *net.TCPConn, target string) {
+func listenOn(address, folder string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil || folder == "" {
+		return listener, err
+	}
+	certificate, roots, err := identity(folder, "server")
+	if err != nil {
+		return nil, err
+	}
+	return tls.NewListener(listener, &tls.Config{
+		Certificates: []tls.Certificate{certificate},
+		ClientCAs:    roots,
+		ClientAuth:   tls.RequireAndVerifyClientCert,
+		MinVersion:   tls.VersionTLS13,
+	}), nil
+}
+
+func dialer(address, folder string) (func() (stream, error), error) {
+	if folder == "" {
+		return func() (stream, error) {
+			dialled, err := net.Dial("tcp", address)
+			if err != nil {
+				return nil, err
+			}
+			return dialled.(stream), nil
+		}, nil
+	}
+	certificate, roots, err := identity(folder, "client")
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, RootCAs: roots, MinVersion: tls.VersionTLS13}
+	return func() (stream, error) {
+		dialled, err := tls.Dial("tcp", address, config)
+		if err != nil {
+			return nil, err
+		}
+		return dialled, nil
+	}, nil
+}
+
+func identity(folder, name string) (tls.Certificate, *x509.CertPool, error) {
+	certificate, err := tls.LoadX509KeyPair(filepath.Join(folder, name+".crt"), filepath.Join(folder, name+".key"))
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	root, err := os.ReadFile(filepath.Join(folder, "ca.crt"))
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(root) {
+		return tls.Certificate{}, nil, errors.New("ca.crt holds no certificate")
+	}
+	return certificate, roots, nil
+}
+
+func relay(client stream, dial func() (stream, error)) {
 	defer client.Close()
-	dialled, err := net.Dial("tcp", target)
+	server, err := dial()
 	if err != nil {
 		log.Print(err)
 		return
 	}
-	server := dialled.(*net.TCPConn)
 	defer server.Close()
 	var both sync.WaitGroup
 	both.Add(2)
@@ -53,9 +132,9 @@ func relay(client *net.TCPConn, target string) {
 	both.Wait()
 }
 
-// carry passes on one direction and its end. On Linux io.Copy between two TCP connections is done by the kernel
+// carry passes on one direction and its end. On Linux io.Copy between two plain TCP connections is done by the kernel
 // (splice): no relay in user space can be cheaper, which makes this the strictest of references.
-func carry(both *sync.WaitGroup, to, from *net.TCPConn) {
+func carry(both *sync.WaitGroup, to, from stream) {
 	defer both.Done()
 	if _, err := io.Copy(to, from); err != nil {
 		_ = to.Close()

@@ -1,4 +1,6 @@
-import { Counter, Gauge, Registry } from '@fairlead/observability';
+import { Counter, Gauge, Histogram, LiveCounter, Registry } from '@fairlead/observability';
+
+const DIAL_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** What an agent counts of its raw TCP connections. Labels are bounded: never a target. */
 export function createAgentMetrics(registry: Registry) {
@@ -15,13 +17,53 @@ export function createAgentMetrics(registry: Registry) {
       help: 'Connections to raw TCP targets that are open now.',
       registers,
     }),
-    bytes: new Counter({
+    pendingDials: new Gauge({
+      name: 'fairlead_agent_tcp_pending_dials',
+      help: 'Raw TCP targets that are being resolved and dialled now.',
+      registers,
+    }),
+    dialSeconds: new Histogram({
+      name: 'fairlead_agent_tcp_dial_seconds',
+      help: 'From the Open to the connection to a raw TCP target, where there was one.',
+      buckets: DIAL_SECONDS,
+      registers,
+    }),
+    bytes: new LiveCounter({
       name: 'fairlead_agent_tcp_bytes_total',
-      help: 'Payload of raw TCP connections that ended.',
-      labelNames: ['direction'],
+      help: 'Payload of raw TCP connections, counted while it goes.',
+      label: 'direction',
+      registry,
+    }),
+    kubeRequestsFailed: new Counter({
+      name: 'fairlead_agent_kube_requests_failed_total',
+      help: 'Requests that did not reach the kube-apiserver, by code.',
+      labelNames: ['code'],
       registers,
     }),
   };
+}
+
+/** What the links of an agent are doing. */
+export interface LinkFigures {
+  readonly links: number;
+  readonly parked: number;
+  readonly inUse: number;
+}
+
+/** Reads the figures at each scrape. */
+export function meterLinks(registry: Registry, figures: () => LinkFigures): void {
+  const gauge = (name: string, help: string, figure: keyof LinkFigures): Gauge =>
+    new Gauge({
+      name: `fairlead_agent_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(figures()[figure]);
+      },
+    });
+  gauge('links', 'Links to gateways that stand.', 'links');
+  gauge('tunnels_parked', 'Tunnels that wait to be used, on all links.', 'parked');
+  gauge('tunnels_in_use', 'Tunnels that carry a connection, on all links.', 'inUse');
 }
 
 export type AgentMetrics = ReturnType<typeof createAgentMetrics>;

@@ -6,7 +6,7 @@ import { enrolWithToken, type AgentOptions } from './enrol-with-token.js';
 import { KubeApiProxy } from './kube-api-proxy.js';
 import { Replacement } from './replacement.js';
 import { LinkSupervisor } from './supervisor.js';
-import { createAgentMetrics } from './agent-metrics.js';
+import { createAgentMetrics, meterLinks } from './agent-metrics.js';
 import { TcpTargets } from './tcp-targets.js';
 
 export interface Agent {
@@ -35,13 +35,12 @@ const PERMANENT_RETRY_MS = 120_000;
  * it is kept and tried, slowly.
  */
 export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
-  const kubeApi = new KubeApiProxy(options.kubeApi, options.logger);
-  const tcp = {
-    targets: new TcpTargets(options.tcp ?? { rules: [] }),
-    metrics: createAgentMetrics(options.registry ?? new Registry()),
-    logger: options.logger,
-  };
+  const registry = options.registry ?? new Registry();
+  const metrics = createAgentMetrics(registry);
+  const kubeApi = new KubeApiProxy(options.kubeApi, options.logger, (code) => metrics.kubeRequestsFailed.inc({ code }));
+  const tcp = { targets: new TcpTargets(options.tcp ?? { rules: [] }), metrics, logger: options.logger };
   let supervisor: LinkSupervisor | null = null;
+  meterLinks(registry, () => supervisor?.figures ?? { links: 0, parked: 0, inUse: 0 });
   let waitingFor = 'the stored identity';
   const live = async (): Promise<void> => {
     let identity = await obtainIdentity(options, signal, (what) => (waitingFor = what));

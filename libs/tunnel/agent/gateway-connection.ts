@@ -1,4 +1,5 @@
 import { connect, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
+import { PassThrough } from 'node:stream';
 import { connect as tlsConnect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { createClient, type Client } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
@@ -6,8 +7,10 @@ import { FairleadError, messageOf } from '@fairlead/errors';
 import { readPeerCertificate } from '@fairlead/pki';
 import { AgentLinkService } from '@fairlead/proto';
 import {
+  ReadAhead,
   TUNNEL_PATH,
   TUNNEL_SESSION_OPTIONS,
+  fitStreamWindow,
   keepAlive,
   requestGrpcStream,
   widenConnectionWindow,
@@ -52,7 +55,8 @@ export interface GatewayConnection extends Disposable {
 export async function connectToGateway(options: DialOptions): Promise<GatewayConnection> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(DIAL_TIMEOUT_MS)]);
   const plain = await dial(options.endpoint, options.proxy, signal);
-  const socket = await secure(plain, options, signal).catch((error: unknown) => {
+  const transport = new ReadAhead(plain);
+  const socket = await secure(transport, options, signal).catch((error: unknown) => {
     plain.destroy();
     throw error;
   });
@@ -61,14 +65,14 @@ export async function connectToGateway(options: DialOptions): Promise<GatewayCon
   // Who uses the session learns of its end by 'close'; an error without a listener would end the process.
   http2.on('error', () => undefined);
   widenConnectionWindow(http2);
-  keepAlive(http2, options.keepalive);
-  const transport = createGrpcTransport({
+  keepAlive(http2, transport, options.keepalive, fitStreamWindow(http2));
+  const rpcs = createGrpcTransport({
     baseUrl: authority,
     readMaxBytes: MAX_RPC_BYTES,
     sessionManager: onSession(authority, http2),
   });
   return {
-    rpc: createClient(AgentLinkService, transport),
+    rpc: createClient(AgentLinkService, rpcs),
     http2,
     tunnel: () => requestGrpcStream(http2, TUNNEL_PATH),
     [Symbol.dispose]: () => {
@@ -83,10 +87,24 @@ export async function connectToGateway(options: DialOptions): Promise<GatewayCon
 function onSession(authority: string, http2: ClientHttp2Session) {
   return {
     authority,
-    request: (method: string, path: string, headers: OutgoingHttpHeaders, options: object) =>
-      Promise.resolve(http2.request({ ...headers, ':method': method, ':path': path }, options)),
+    request: (method: string, path: string, headers: OutgoingHttpHeaders, options: object) => {
+      const stream = http2.request({ ...headers, ':method': method, ':path': path }, options);
+      return Promise.resolve(readFromTheStart(stream));
+    },
     notifyResponseByteRead: () => undefined,
   };
+}
+
+/**
+ * ConnectRPC begins to read a body some turns after its headers. A whole answer can come in one read (ReadAhead makes
+ * that likely), and http2 has then closed the stream before: the body would be lost as a "premature close".
+ */
+function readFromTheStart(stream: ClientHttp2Stream): ClientHttp2Stream {
+  const body = stream.pipe(new PassThrough());
+  stream.once('close', () => {
+    if (!stream.readableEnded) body.destroy();
+  });
+  return Object.assign(stream, { [Symbol.asyncIterator]: () => body[Symbol.asyncIterator]() });
 }
 
 function secure(plain: NodeJS.ReadWriteStream, options: DialOptions, signal: AbortSignal): Promise<TLSSocket> {

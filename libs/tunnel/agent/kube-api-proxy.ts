@@ -1,11 +1,12 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
+import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import {
   bodyFraming,
+  continueTrace,
   fromServer,
   fromTunnel,
   headerPairs,
@@ -37,13 +38,16 @@ const BODYLESS_IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS']);
 export class KubeApiProxy {
   readonly #target: KubeApiTarget;
   readonly #logger: Logger;
+  readonly #onFailed: (code: ErrorCode) => void;
   readonly #server: Server;
   readonly #tls: { readonly ca: string; readonly minVersion: 'TLSv1.2' };
   readonly #upstream: Agent;
   readonly #identities = new WeakMap<object, TunnelIdentity>();
 
-  constructor(target: KubeApiTarget, logger: Logger) {
+  /** `onFailed` hears the code of each request that we answer ourselves. */
+  constructor(target: KubeApiTarget, logger: Logger, onFailed: (code: ErrorCode) => void = () => undefined) {
     this.#target = target;
+    this.#onFailed = onFailed;
     this.#logger = logger;
     this.#tls = { ca: target.caPem, minVersion: 'TLSv1.2' };
     this.#upstream = new Agent({ ...this.#tls, keepAlive: true, maxFreeSockets: 32 });
@@ -70,7 +74,8 @@ export class KubeApiProxy {
   }
 
   async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const traceId = incoming.headers['audit-id']?.toString() ?? randomUUID();
+    const requestId = incoming.headers['audit-id']?.toString() ?? randomUUID();
+    const traceId = traceIdOf(incoming);
     incoming.on('error', () => undefined);
     outgoing.on('error', () => undefined);
     try {
@@ -79,12 +84,14 @@ export class KubeApiProxy {
       await this.#forward(incoming, outgoing, this.#headers(incoming, identity, await this.#target.token()));
     } catch (error) {
       const failure = toFairleadError(error);
+      this.#onFailed(failure.code);
       this.#logger.log(failure.kind.logLevel, 'kube.request.failed', {
         traceId,
+        requestId,
         code: failure.code,
         reason: messageOf(failure.cause ?? failure),
       });
-      answerFailure(outgoing, failure, traceId);
+      answerFailure(outgoing, failure, { traceId, requestId });
     }
   }
 
@@ -178,11 +185,24 @@ function withoutHost(raw: readonly string[]): string[] {
   return [...headerPairs(raw)].filter(([name]) => name.toLowerCase() !== 'host').flat();
 }
 
-function answerFailure(outgoing: ServerResponse, failure: FairleadError, traceId: string): void {
+/** The gateway wrote it; a gateway that does not leaves the agent's log without a trace to follow. */
+function traceIdOf({ headers }: IncomingMessage): string {
+  const traceparent = headers['traceparent'];
+  return continueTrace(typeof traceparent === 'string' ? [traceparent] : [], (bytes) =>
+    randomBytes(bytes).toString('hex'),
+  ).traceId;
+}
+
+interface RequestIds {
+  readonly traceId: string;
+  readonly requestId: string;
+}
+
+function answerFailure(outgoing: ServerResponse, failure: FairleadError, { traceId, requestId }: RequestIds): void {
   if (outgoing.headersSent || outgoing.destroyed) {
     outgoing.destroy();
     return;
   }
   const { httpStatus, body, warning } = toKubeStatus(failure, 'agent', traceId);
-  outgoing.writeHead(httpStatus, { 'content-type': 'application/json', 'audit-id': traceId, warning }).end(body);
+  outgoing.writeHead(httpStatus, { 'content-type': 'application/json', 'audit-id': requestId, warning }).end(body);
 }

@@ -54,6 +54,7 @@ export class Link {
       const message = first.done ? undefined : first.value.message;
       if (message?.case !== 'welcome')
         throw new FairleadError('PROTOCOL_ERROR', 'the gateway did not begin with Welcome');
+      assertVersion(message.value);
       return new Link(options, message.value, messages, onDrain);
     } catch (error) {
       throw fromConnectError(error);
@@ -64,6 +65,10 @@ export class Link {
 
   get inUse(): number {
     return this.#inUse;
+  }
+
+  get parked(): number {
+    return this.#parked;
   }
 
   /** Parks the first tunnels: from now on the gateway may use this link. */
@@ -118,6 +123,15 @@ export class Link {
       this.#refill(SPARE_TUNNELS);
     });
   }
+}
+
+/** A gateway that answers in another version than Hello's would misread what comes next. */
+function assertVersion({ protocolVersion }: Welcome): void {
+  if (protocolVersion === PROTOCOL_VERSION) return;
+  throw new FairleadError(
+    'PROTOCOL_ERROR',
+    `the gateway speaks protocol ${protocolVersion}, this agent ${PROTOCOL_VERSION}: upgrade whichever is older`,
+  );
 }
 
 /** Our side of Control: Hello, and then nothing until the link ends. */

@@ -2,6 +2,7 @@ import { fullJitterMs, systemClock, type Clock } from '@fairlead/clock';
 import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
 import type { Check, Logger } from '@fairlead/observability';
 import { X509Certificate, randomUUID } from 'node:crypto';
+import type { LinkFigures } from './agent-metrics.js';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
 import { renew, type AgentFacts } from './enrol.js';
 import { connectToGateway, type GatewayConnection } from './gateway-connection.js';
@@ -83,6 +84,12 @@ export class LinkSupervisor {
     const { links } = this.#options;
     const detail = `${this.#links.size} of ${links} links${this.#degraded.size > 0 ? '; degraded: every dial reaches the same replica' : ''}`;
     return [{ name: 'links', ok: this.#links.size > 0, detail }];
+  }
+
+  get figures(): LinkFigures {
+    const links = [...this.#links.values()];
+    const sum = (of: (link: Link) => number): number => links.reduce((total, link) => total + of(link), 0);
+    return { links: links.length, parked: sum(({ parked }) => parked), inUse: sum(({ inUse }) => inUse) };
   }
 
   async #keepOne(context: SlotContext): Promise<void> {

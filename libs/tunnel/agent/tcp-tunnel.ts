@@ -26,14 +26,16 @@ export async function serveTcp(
   const startedMs = performance.now();
   const facts = { tunnelId: open.tunnelId, host: target.host.slice(0, 260), port: target.port };
   try {
-    const socket = await dialFor(connection, target, options.targets);
+    const socket = await timedDial(connection, target, options);
     connection.accept();
     metrics.openConnections.inc();
-    const { toTunnel, fromTunnel, cause } = await bridge(socket, connection, () => void socket.resetAndDestroy());
+    const bytes = { toTunnel: 0, fromTunnel: 0 };
+    const counted = metrics.bytes.follow(() => ({ 'to-target': bytes.fromTunnel, 'from-target': bytes.toTunnel }));
+    const reset = (): void => void socket.resetAndDestroy();
+    const { toTunnel, fromTunnel, cause } = await bridge(socket, connection, reset, bytes);
+    counted();
     metrics.openConnections.dec();
     metrics.connections.inc({ outcome: 'ok' });
-    metrics.bytes.inc({ direction: 'to-target' }, fromTunnel);
-    metrics.bytes.inc({ direction: 'from-target' }, toTunnel);
     const durationMs = Math.round(performance.now() - startedMs);
     logger.info('tcp.closed', { ...facts, cause, bytesUp: fromTunnel, bytesDown: toTunnel, durationMs });
   } catch (error) {
@@ -42,6 +44,22 @@ export async function serveTcp(
     const durationMs = Math.round(performance.now() - startedMs);
     logger.log(kind.logLevel, 'tcp.refused', { ...facts, cause: code, reason: message, durationMs });
     if (!connection.destroyed) connection.refuse(toFairleadError(error));
+  }
+}
+
+async function timedDial(
+  connection: TunnelConnection,
+  target: { readonly host: string; readonly port: number },
+  { targets, metrics }: TcpTunnelOptions,
+): Promise<Socket> {
+  const timed = metrics.dialSeconds.startTimer();
+  metrics.pendingDials.inc();
+  try {
+    const socket = await dialFor(connection, target, targets);
+    timed();
+    return socket;
+  } finally {
+    metrics.pendingDials.dec();
   }
 }
 

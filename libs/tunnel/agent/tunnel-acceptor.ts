@@ -61,13 +61,14 @@ function assertOurs(open: Open, { clusterId, generation }: AcceptorOptions): voi
   }
 }
 
-function serve(connection: TunnelConnection, open: Open, { kubeApi, tcp }: AcceptorOptions): void {
+function serve(connection: TunnelConnection, open: Open, { kubeApi, tcp, logger }: AcceptorOptions): void {
   const { target } = open;
   switch (target.case) {
     case 'kubeApi': {
       const identity: TunnelIdentity = target.value;
       assertAcceptable(identity);
       connection.accept();
+      tellEnd(connection, open, logger);
       kubeApi.serve(connection, identity);
       return;
     }
@@ -79,4 +80,14 @@ function serve(connection: TunnelConnection, open: Open, { kubeApi, tcp }: Accep
     default:
       assertNever(target);
   }
+}
+
+/** Requests to the kube-apiserver are in the gateway's log; here is one line for the tunnel that carried them. */
+function tellEnd(connection: TunnelConnection, { tunnelId }: Open, logger: Logger): void {
+  const startedMs = performance.now();
+  connection.once('close', () => {
+    const cause = connection.errored ? toFairleadError(connection.errored).code : 'COMPLETE';
+    const durationMs = Math.round(performance.now() - startedMs);
+    logger.info('tunnel.closed', { tunnelId, kind: 'kubeApi', cause, durationMs });
+  });
 }

@@ -203,6 +203,7 @@ describe('the agent, on Control', () => {
   it.each<[string, (link: AgentLink) => void]>([
     ['OpenTunnels', (first) => first.say({ case: 'openTunnels', value: { count: 1 } })],
     ['a message without a kind', (first) => first.sayRaw(grpcMessage(Buffer.alloc(0)))],
+    ['another version', (first) => first.say({ case: 'welcome', value: { gatewayInstance: 'i', protocolVersion: 2 } })],
     ['bytes that are not protobuf', (first) => first.sayRaw(grpcMessage(Buffer.from([0x0a, 0x7f])))],
     ['a message beyond 256 KiB', (first) => first.sayRaw(grpcMessage(Buffer.alloc(0), { announced: 0x7fff_ffff }))],
     ['its end', (first) => first.endControl()],

@@ -1,3 +1,4 @@
+import type { SessionOptions } from 'node:http2';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
@@ -15,8 +16,11 @@ export interface ScriptedReplica extends AsyncDisposable {
   opener(): TunnelConnection;
 }
 
-export async function dialRelay({ relay, rootsPem, gateway }: GatewaySubject): Promise<ScriptedReplica> {
-  const http2 = await dialHttp2(relay, rootsPem, gateway);
+export async function dialRelay(
+  { relay, rootsPem, gateway }: GatewaySubject,
+  options?: SessionOptions,
+): Promise<ScriptedReplica> {
+  const http2 = await dialHttp2(relay, rootsPem, gateway, options);
   return {
     tunnel: () => new TunnelScript(callOn(http2, RELAY_PATH)),
     opener: () => new TunnelConnection(callOn(http2, RELAY_PATH), 'opener'),

@@ -131,10 +131,17 @@ describe('the gateway, acceptor of a relayed tunnel', () => {
   ] as const)('parked × %s: PROTOCOL_ERROR', async (_, frames) => {
     const tunnel = replica.tunnel();
     tunnel.send(...frames);
-    expect(await tunnel.verdict()).toMatchObject({ code: 'PROTOCOL_ERROR' });
+    expect(await tunnel.verdict()).toEqual({ frame: 'reset', code: 'PROTOCOL_ERROR' });
     tunnel.end();
     await tunnel.gone();
     await stillWorks(subject, link);
+  });
+
+  it('parked × END_STREAM: answers at once, and ends it', async () => {
+    const tunnel = replica.tunnel();
+    tunnel.end();
+    expect(await tunnel.verdict()).toEqual({ frame: 'refused', code: 'TUNNEL_RESET' });
+    await tunnel.gone();
   });
 
   it('refuses a cluster it has no link of, and relays no further', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import { connect, type ClientHttp2Session, type ClientHttp2Stream, type SessionOptions } from 'node:http2';
 import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { ControlRequestSchema, ControlResponseSchema, type ControlResponse } from '@fairlead/proto';
 import { eventually } from '@fairlead/testing';
@@ -90,8 +90,10 @@ export async function dialHttp2(
   address: string,
   rootsPem: readonly string[],
   identity: KeyAndChain | null,
+  options: SessionOptions = {},
 ): Promise<ClientHttp2Session> {
   const http2 = connect(`https://${address}`, {
+    ...options,
     ca: [...rootsPem],
     // The chain is verified; the name is a SPIFFE identity, which Node does not know.
     checkServerIdentity: () => undefined,

@@ -32,18 +32,6 @@ export function encodeDataHeader(length: number): Buffer {
   return header;
 }
 
-/**
- * One data frame in one buffer. Copying 16 KB costs less than a second write: two small writes make two HTTP/2 frames,
- * and each is an event, a TLS record and a system call further on.
- */
-export function encodeData(payload: Buffer): Buffer {
-  const header = encodeDataHeader(payload.length);
-  const frame = Buffer.allocUnsafeSlow(header.length + payload.length);
-  frame.set(header);
-  frame.set(payload, header.length);
-  return frame;
-}
-
 function varintLength(value: number): number {
   let bytes = 1;
   for (let rest = value >>> 7; rest > 0; rest >>>= 7) bytes += 1;

@@ -1,5 +1,7 @@
 export { LIMITS, PROTOCOL_VERSION } from './limits.js';
-export { encodeControl, encodeData, encodeDataHeader, type ControlKind } from './frame-encoder.js';
+export { SpareTunnels } from './spare-tunnels.js';
+export { streamWindow } from './stream-window.js';
+export { encodeControl, encodeDataHeader, type ControlKind } from './frame-encoder.js';
 export { FrameDecoder, type FrameSink } from './frame-decoder.js';
 export { PARKED, stepTunnel, type TunnelEvent, type TunnelRole, type TunnelState } from './tunnel-state.js';
 export {
@@ -16,4 +18,5 @@ export { assertAcceptable, impersonationHeaders, type TunnelIdentity } from './i
 export { isLongRunning, parseKubePath, type KubePath } from './kube-path.js';
 export { toKubeStatus, type Hop, type KubeStatus } from './kube-status.js';
 export { readConnectTarget, readTargetHost, withoutTrailingDot, type TargetAddress } from './target-address.js';
+export { continueTrace, formatTraceparent, type TraceContext } from './trace-context.js';
 export { TargetPolicy, parseTargetRule, type TargetRule } from './target-policy.js';

@@ -2,23 +2,33 @@
 export const LIMITS = {
   /** A control frame (anything but data) larger than this breaks the protocol. */
   controlFrameBytes: 64 * 1024,
-  /**
-   * What a sender puts in one data frame: with its 8 bytes of header it fills one HTTP/2 DATA frame (16,384 bytes)
-   * exactly. A receiver accepts any size, because it never holds a whole one.
-   */
-  dataPayloadBytes: 16_384 - 8,
+  /** What a sender puts in one data frame: what a socket gives in one read. A receiver accepts any size, because it never holds a whole one. */
+  dataPayloadBytes: 65_536,
   /** What a tunnel holds of each direction before it stops its reader or its writer. */
   tunnelBufferBytes: 64 * 1024,
-  /** HTTP/2 window of one stream: with the reader's buffer, the most one stalled tunnel can hold at one end. */
+  /**
+   * HTTP/2 window of one stream until the path's round trip is known, and its bounds from then on: with the reader's
+   * buffer, the most one stalled tunnel can hold at one end.
+   */
   streamWindowBytes: 1024 * 1024,
-  /** HTTP/2 window of one connection: many streams' worth, so that stalled ones do not stop the others. */
-  connectionWindowBytes: 256 * 1024 * 1024,
+  minStreamWindowBytes: 256 * 1024,
+  maxStreamWindowBytes: 4 * 1024 * 1024,
+  /** The rate one stream is to reach on a path with any round trip that `maxStreamWindowBytes` allows. */
+  pathBytesPerSecond: 80 * 1024 * 1024,
+  /** What the streams of one session share when there are many: see `streamWindow`. */
+  stalledBytesPerSession: 128 * 1024 * 1024,
+  /** HTTP/2 window of one connection: more than all its streams can hold, so that stalled ones do not stop the others. */
+  connectionWindowBytes: 576 * 1024 * 1024,
+  /** What the dialling end reads ahead of HTTP/2 while HTTP/2 waits for a write: all the peer may send, and its control frames. */
+  readAheadBytes: 577 * 1024 * 1024,
   /** Node's own guard per HTTP/2 session, in MB; its default of 10 ends a session that has 20 stalled streams. */
   sessionMemoryMegabytes: 4096,
   /** Streams of one link: parked and in use. */
   tunnelsPerLink: 1024,
   /** Streams between two replicas: the tunnels of every cluster share one session. */
   tunnelsPerRelay: 65_536,
+  /** Parked tunnels that are kept ready on a busy link; an idle one has one. */
+  maxSpareTunnels: 32,
   /** Openers that wait for a parked tunnel of one link; more are refused with AGENT_OVERLOADED. */
   waitingOpens: 256,
   /** How long an opener waits for a parked tunnel, and then for the answer to its Open. */

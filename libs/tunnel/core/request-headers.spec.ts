@@ -22,6 +22,7 @@ describe('what a client sends', () => {
     'Forwarded',
     'Via',
     'Audit-ID',
+    'Traceparent',
     'Expect',
     ':authority',
   ])('loses %s', (name) => {
@@ -91,8 +92,19 @@ describe('what a client sends', () => {
 
 describe('what comes out of a tunnel', () => {
   it('keeps the gateway’s own words and loses identities all the same', () => {
-    const raw = ['Audit-ID', 'a', 'X-Forwarded-For', '1.2.3.4', 'Impersonate-User', 'root', 'Authorization', 'x'];
-    expect(fromTunnel(raw)).toEqual(['Audit-ID', 'a', 'X-Forwarded-For', '1.2.3.4']);
+    const raw = [
+      'Audit-ID',
+      'a',
+      'Traceparent',
+      't',
+      'X-Forwarded-For',
+      '1.2.3.4',
+      'Impersonate-User',
+      'root',
+      'Authorization',
+      'x',
+    ];
+    expect(fromTunnel(raw)).toEqual(['Audit-ID', 'a', 'Traceparent', 't', 'X-Forwarded-For', '1.2.3.4']);
   });
 });
 

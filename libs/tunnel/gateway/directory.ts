@@ -2,10 +2,11 @@ import { AccessEntry, BUCKETS, ClientEntry, ClusterEntry } from '@fairlead/contr
 import { watchBucket, type KvSnapshot } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { NatsConnection } from '@nats-io/transport-node';
 
 /** Who a bearer token belongs to, and what they are in a cluster. */
-export type Principal = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'user' | 'groups'>;
+export type Principal = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'tokenHash' | 'user' | 'groups'>;
 
 /** How old the snapshot may grow before this replica calls itself unready and takes no new links. */
 const MAX_STALENESS_MS = 3_600_000;
@@ -88,9 +89,18 @@ export class Directory {
 
   /** Looked up by hash: comparing takes the same time whether or not the token is nearly right. */
   principalOf(bearerToken: string, nowMs: number): Principal | undefined {
-    const entry = this.#accessByHash.get(createHash('sha256').update(bearerToken).digest('base64'));
-    if (!entry) return undefined;
-    return entry.expiresAt !== null && Date.parse(entry.expiresAt) <= nowMs ? undefined : entry;
+    return this.#accessOf(createHash('sha256').update(bearerToken).digest('base64'), nowMs);
+  }
+
+  /** Would the token of somebody who was let in still make them who they were then? */
+  isStill({ tokenHash, user, groups }: Principal, nowMs: number): boolean {
+    const entry = this.#accessOf(tokenHash, nowMs);
+    return entry?.user === user && isDeepStrictEqual(entry.groups, groups);
+  }
+
+  #accessOf(tokenHash: string, nowMs: number): AccessEntry | undefined {
+    const entry = this.#accessByHash.get(tokenHash);
+    return entry && (entry.expiresAt === null || Date.parse(entry.expiresAt) > nowMs) ? entry : undefined;
   }
 
   #setCluster(key: string, entry: ClusterEntry | undefined): void {

@@ -18,9 +18,7 @@ export async function drainAndStop(
 ): Promise<void> {
   sessions.drain();
   await publisher.drain();
-  for (const session of sessions.all()) {
-    session.say({ case: 'drain', value: { $typeName: 'fairlead.link.v1.Drain', deadlineMs: DRAIN_MS } });
-  }
+  for (const session of sessions.all()) session.drain(DRAIN_MS);
   const doors = [servers.door, ...(servers.connect ? [servers.connect] : [])];
   await Promise.all([...doors.map((door) => closeServer(door)), idle(sessions)]);
   await publisher.withdraw();

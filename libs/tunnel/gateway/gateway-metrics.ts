@@ -1,4 +1,6 @@
-import { Counter, Gauge, Registry } from '@fairlead/observability';
+import { Counter, Gauge, Histogram, LiveCounter, Registry } from '@fairlead/observability';
+
+const OPEN_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
 /** What a replica counts. Labels are bounded: never a cluster name or a user. */
 export function createGatewayMetrics(registry: Registry) {
@@ -16,10 +18,15 @@ export function createGatewayMetrics(registry: Registry) {
       labelNames: ['direction'],
       registers,
     }),
-    relayedBytes: new Counter({
+    relayedBytes: new LiveCounter({
       name: 'fairlead_gateway_relayed_bytes_total',
-      help: 'Bytes spliced for other replicas, as framed on the wire; forward is towards the agent.',
-      labelNames: ['direction'],
+      help: 'Bytes spliced for other replicas, as framed on the wire, counted while they go; forward is towards the agent.',
+      label: 'direction',
+      registry,
+    }),
+    relayedOpen: new Gauge({
+      name: 'fairlead_gateway_relayed_open_tunnels',
+      help: 'Tunnels that are spliced for other replicas now.',
       registers,
     }),
     sessions: new Gauge({
@@ -44,15 +51,34 @@ export function createGatewayMetrics(registry: Registry) {
       labelNames: ['outcome'],
       registers,
     }),
-    connectOpen: new Gauge({
-      name: 'fairlead_gateway_connect_open_connections',
-      help: 'Connections through the CONNECT door that have their target now.',
+    refusals: new Counter({
+      name: 'fairlead_gateway_refusals_total',
+      help: 'What a door refused, or could not get an answer for, by code.',
+      labelNames: ['door', 'code'],
       registers,
     }),
-    connectBytes: new Counter({
-      name: 'fairlead_gateway_connect_bytes_total',
-      help: 'Payload of connections through the CONNECT door that ended; up is towards the target.',
-      labelNames: ['direction'],
+    openSeconds: new Histogram({
+      name: 'fairlead_gateway_open_seconds',
+      help: 'How long it took until a target was there: a tunnel was found, and the agent had dialled.',
+      labelNames: ['target', 'via'],
+      buckets: OPEN_SECONDS,
+      registers,
+    }),
+    pendingOpens: new Gauge({
+      name: 'fairlead_gateway_pending_opens',
+      help: 'Tunnels asked for by doors that are not answered yet.',
+      registers,
+    }),
+    accessEnded: new Counter({
+      name: 'fairlead_gateway_access_ended_total',
+      help: 'Connections broken off because whoever they belong to may not have them any more.',
+      labelNames: ['door', 'code'],
+      registers,
+    }),
+    http2Abuse: new Counter({
+      name: 'fairlead_gateway_http2_abuse_total',
+      help: 'HTTP/2 sessions that were ended for what their peer did, by port and reason.',
+      labelNames: ['door', 'reason'],
       registers,
     }),
     enrolments: new Counter({

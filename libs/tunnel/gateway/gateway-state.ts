@@ -3,12 +3,14 @@ import type { Server } from 'node:net';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger, Registry } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { ConnectLimits } from './connect/connection-limits.js';
+import type { ConnectLimits } from './connect/connect-context.js';
 import type { Directory } from './directory.js';
+import type { DoorLimits } from './door-limiter.js';
 import type { GatewayCertificates } from './gateway-certificates.js';
 import type { GatewayEvents } from './gateway-events.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import type { TunnelPool } from './kube-api/tunnel-pool.js';
+import type { LiveConnections } from './live-connections.js';
 import type { RelayClient } from './relay/relay-client.js';
 import type { RouteTable } from './routing/route-table.js';
 import type { RouteWatcher } from './routing/route-watcher.js';
@@ -29,7 +31,10 @@ export interface GatewayOptions {
   readonly doorListen: string;
   /** Where the CONNECT door listens; absent: there is none. */
   readonly connectListen?: string | undefined;
-  readonly connectLimits?: ConnectLimits | undefined;
+  readonly connectLimits?: Partial<ConnectLimits> | undefined;
+  readonly kubeApiLimits?: Partial<DoorLimits> | undefined;
+  /** Clusters with a label of their own in metrics. */
+  readonly metricsClusters?: number;
   /** Where other replicas reach relayListen; its own address if absent. */
   readonly relayAddress?: string;
   /** DNS names and addresses in the door's certificate. */
@@ -52,6 +57,7 @@ export interface GatewayState {
   readonly opener: TunnelOpener;
   readonly pool: TunnelPool;
   readonly metrics: GatewayMetrics;
+  readonly live: LiveConnections;
 }
 
 /** Its ports. */

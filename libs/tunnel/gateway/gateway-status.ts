@@ -2,6 +2,7 @@ import { connectionState } from '@fairlead/messaging';
 import type { Check } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { GatewayOptions, GatewayState } from './gateway-state.js';
+import type { LiveConnection } from './live-connections.js';
 
 /** Why a replica is, or is not, ready. */
 export function readiness(nc: NatsConnection, state: GatewayState, draining: boolean): readonly Check[] {
@@ -9,6 +10,7 @@ export function readiness(nc: NatsConnection, state: GatewayState, draining: boo
   const { identity, serving } = certificates;
   return [
     { name: 'certificates', ok: identity.current !== null && serving.current !== null },
+    { name: 'trust-bundle', ok: (identity.current?.rootsPem.length ?? 0) > 0, detail: 'roots to check agents against' },
     { name: 'snapshot', ok: directory.loaded && routes.snapshot.isLoaded },
     { name: 'snapshot-age', ok: directory.fresh, detail: 'beyond an hour no new links are taken' },
     // Being away from NATS is no reason to be taken out of service: what is known keeps working.
@@ -17,18 +19,38 @@ export function readiness(nc: NatsConnection, state: GatewayState, draining: boo
   ];
 }
 
-/** What this replica holds and knows: no secrets, no payload. */
-export function debugView({ nc, credential }: GatewayOptions, { instance, sessions, routes }: GatewayState): unknown {
+/** Of each list in the debug view; how many there are in all stands beside it. */
+const MAX_SHOWN = 1_000;
+
+/** What this replica holds and knows: no secrets, no payload. Its size is bounded. */
+export function debugView(options: GatewayOptions, state: GatewayState): unknown {
+  const { instance, sessions, routes, live } = state;
+  const shown = sessions.all().slice(0, MAX_SHOWN);
   return {
     instance,
-    credential,
-    nats: natsState(nc),
-    sessions: sessions.all().map((session) => ({
-      ...session.facts,
-      parked: session.parked,
-      inFlight: session.inFlight,
-    })),
-    routes: [...routes.snapshot.entries()].map(([key, value]) => ({ key, ...value })),
+    credential: options.credential,
+    nats: natsState(options.nc),
+    totals: { sessions: sessions.all().length, connections: live.size, tunnelsInUse: sessions.inFlight },
+    sessions: shown.map((session) => ({ ...session.facts, parked: session.parked, inFlight: session.inFlight })),
+    connections: [...live].slice(0, MAX_SHOWN).map(describe),
+    routes: [...routes.snapshot.entries()].slice(0, MAX_SHOWN).map(([key, value]) => ({ key, ...value })),
+  };
+}
+
+function describe(connection: LiveConnection): unknown {
+  const { door, id, who, tenantId, clusterId, address, target, sinceMs } = connection;
+  return {
+    door,
+    id,
+    who,
+    tenantId,
+    clusterId,
+    target,
+    address,
+    since: new Date(sinceMs).toISOString(),
+    bytesUp: connection.bytesUp(),
+    bytesDown: connection.bytesDown(),
+    heldBytes: connection.heldBytes(),
   };
 }
 

@@ -14,6 +14,8 @@ import { createKubeApiDoor } from './kube-api/door.js';
 import { TunnelPool } from './kube-api/tunnel-pool.js';
 import { createLinkServer } from './link-server.js';
 import { listen, type Listening } from './listen.js';
+import { LiveConnections } from './live-connections.js';
+import { meterConnections } from './live-metrics.js';
 import { RelayClient } from './relay/relay-client.js';
 import { createRelayServer } from './relay/relay-server.js';
 import { RoutePublisher } from './routing/route-publisher.js';
@@ -21,6 +23,10 @@ import { RouteTable } from './routing/route-table.js';
 import { watchRoutes } from './routing/route-watcher.js';
 import { SessionRegistry } from './session-registry.js';
 import { TunnelOpener } from './tunnel-opener.js';
+import { watchConnections } from './watch-connections.js';
+
+/** Clusters with a label of their own in metrics, unless told otherwise. */
+const NAMED_CLUSTERS = 50;
 
 export interface Gateway {
   readonly instance: string;
@@ -43,6 +49,7 @@ export async function startGateway(options: GatewayOptions, signal: AbortSignal)
   const servers = buildServers(options, state);
   reportSessions(options, state);
   endOrphanedSessions(options.nc, state.directory, state.sessions);
+  watchConnections({ nc: options.nc, live: state.live, metrics: state.metrics, logger }, signal);
   const relay = await listen(servers.relay, options.relayListen);
   const link = await listen(servers.link, options.linkListen);
   const door = await listen(servers.door, options.doorListen);
@@ -83,6 +90,8 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
     logger,
   });
   const directory = new Directory(nc, logger);
+  const live = new LiveConnections();
+  meterConnections({ registry, live, sessions, directory, namedClusters: options.metricsClusters ?? NAMED_CLUSTERS });
   return {
     instance,
     certificates,
@@ -94,12 +103,13 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
     opener,
     pool: new TunnelPool(opener),
     metrics,
+    live,
   };
 }
 
 function buildServers(options: GatewayOptions, state: GatewayState): GatewayServers {
   const { credential, linkEndpoints, rpc, events, logger } = options;
-  const { certificates, directory, sessions, opener, pool, metrics, instance } = state;
+  const { certificates, directory, sessions, opener, pool, metrics, instance, live } = state;
   const { identity, serving, trustDomain } = certificates;
   const link = createLinkServer({
     gatewayId: credential,
@@ -116,11 +126,11 @@ function buildServers(options: GatewayOptions, state: GatewayState): GatewayServ
     logger,
   });
   const relay = createRelayServer({ identity, registry: sessions, events, metrics, logger });
-  const door = createKubeApiDoor({ certificate: serving, directory, pool, events, metrics, logger });
-  const { connectListen, connectLimits: limits } = options;
-  const shared = { directory, events, metrics, logger };
+  const { connectListen, connectLimits, kubeApiLimits } = options;
+  const shared = { directory, events, metrics, logger, live };
+  const door = createKubeApiDoor({ ...shared, certificate: serving, pool, limits: kubeApiLimits });
   const connect = connectListen
-    ? createConnectDoor({ ...shared, serving, identity, trustDomain, opener, limits })
+    ? createConnectDoor({ ...shared, serving, identity, trustDomain, opener, limits: connectLimits })
     : null;
   return { link, relay, door, connect };
 }

@@ -14,11 +14,13 @@ import { AgentLinkService } from '@fairlead/proto';
 import {
   TUNNEL_PATH,
   TUNNEL_SESSION_OPTIONS,
+  fitStreamWindow,
   isGrpc,
   keepAlive,
   rejectGrpcStream,
   type KeepaliveOptions,
 } from '../link/index.js';
+import { LINK_ABUSE_OPTIONS, guardSession } from './http2-abuse.js';
 import { createLinkService, sessionKey, type LinkServiceOptions } from './link-service.js';
 import { rememberPeer } from './link-peer.js';
 import type { RenewingCertificate } from './renewing-certificate.js';
@@ -46,6 +48,7 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   });
   const server = createSecureServer({
     ...TUNNEL_SESSION_OPTIONS,
+    ...LINK_ABUSE_OPTIONS,
     minVersion: 'TLSv1.3',
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     requestCert: true,
@@ -55,7 +58,8 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   useCertificate(server, options.identity);
   server.on('session', (session) => {
     rememberPeer(session);
-    keepAlive(session, keepalive);
+    guardSession(session, { ...options, door: 'link', isStranger: () => !options.registry.byHttp2(session) });
+    keepAlive(session, session.socket, keepalive, fitStreamWindow(session));
     endStrangers(session, options);
     session.on('error', (error) => options.logger.debug('link.session.error', { reason: error.message }));
   });

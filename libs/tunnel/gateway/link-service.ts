@@ -201,10 +201,16 @@ async function readHello(incoming: AsyncIterator<ControlRequest>): Promise<Hello
   return message.value;
 }
 
-/** Resolves when the agent ends its side, whichever way. Facts that come later are only taken off the wire for now. */
+/**
+ * Resolves when the agent ends its side, whichever way, or says Hello again, which breaks the protocol. Facts that come
+ * later are only taken off the wire for now.
+ */
 async function untilEnd(incoming: AsyncIterator<ControlRequest>): Promise<void> {
   try {
-    while (!(await incoming.next()).done);
+    for (;;) {
+      const next = await incoming.next();
+      if (next.done || next.value.message.case === 'hello') return;
+    }
   } catch {
     // The link broke; its session's 'close' tells the cause.
   }

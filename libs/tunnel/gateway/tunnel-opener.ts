@@ -60,6 +60,19 @@ export class TunnelOpener {
    * AGENT_RECONNECTING when somebody did a moment ago, AGENT_OVERLOADED when somebody does but has no free tunnel, the agent's own refusal, or the signal's reason.
    */
   async open(cluster: ClusterEntry, target: Open['target'], signal: AbortSignal): Promise<OpenedTunnel> {
+    const { pendingOpens, openSeconds } = this.#options.metrics;
+    const startedMs = performance.now();
+    pendingOpens.inc();
+    try {
+      const opened = await this.#find(cluster, target, signal);
+      openSeconds.observe({ target: target.case ?? '', via: opened.via }, (performance.now() - startedMs) / 1_000);
+      return opened;
+    } finally {
+      pendingOpens.dec();
+    }
+  }
+
+  async #find(cluster: ClusterEntry, target: Open['target'], signal: AbortSignal): Promise<OpenedTunnel> {
     const tunnelId = randomUUID();
     const { tenantId, clusterId, generation } = cluster;
     const open = create(OpenSchema, { tunnelId, tenantId, clusterId, generation, target });

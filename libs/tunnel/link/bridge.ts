@@ -2,10 +2,14 @@ import { finished, type Duplex } from 'node:stream';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { TunnelConnection } from './tunnel-connection.js';
 
+/** Payload that went each way. */
+export interface BridgedBytes {
+  toTunnel: number;
+  fromTunnel: number;
+}
+
 /** How a bridged connection went. */
-export interface Bridged {
-  readonly toTunnel: number;
-  readonly fromTunnel: number;
+export interface Bridged extends Readonly<BridgedBytes> {
   /** COMPLETE when both directions ended in order, else the code of what broke it. */
   readonly cause: string;
 }
@@ -16,10 +20,14 @@ const LINGER_MS = 5_000;
 /**
  * Joins a socket and an opened tunnel: bytes, half-closes and stops in both directions, with the buffers of the two as
  * the only ones. What breaks on one side is a break on the other, never a clean end. Resolves when both are gone; never
- * rejects. `reset` breaks the socket off so that its peer notices.
+ * rejects. `reset` breaks the socket off so that its peer notices. `bytes` is counted up while it runs.
  */
-export async function bridge(socket: Duplex, tunnel: TunnelConnection, reset: () => void): Promise<Bridged> {
-  const bytes = { toTunnel: 0, fromTunnel: 0 };
+export async function bridge(
+  socket: Duplex,
+  tunnel: TunnelConnection,
+  reset: () => void,
+  bytes: BridgedBytes = { toTunnel: 0, fromTunnel: 0 },
+): Promise<Bridged> {
   const ends: FairleadError[] = [];
   socket.on('data', (chunk: Buffer) => void (bytes.toTunnel += chunk.length));
   tunnel.on('data', (chunk: Buffer) => void (bytes.fromTunnel += chunk.length));

@@ -6,6 +6,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import { LIMITS } from '../core/index.js';
+import { shareWindow } from './path-window.js';
 
 export type GrpcStream = ClientHttp2Stream | ServerHttp2Stream;
 
@@ -18,6 +19,7 @@ export function requestGrpcStream(session: ClientHttp2Session, path: string): Cl
     { ':method': 'POST', ':path': path, 'content-type': 'application/grpc+proto', te: 'trailers' },
     { endStream: false },
   );
+  shareWindow(stream);
   // A stock gRPC server may end a call with a status in the trailers only; the tunnel reports it as lost.
   stream.on('error', () => {});
   return stream;
@@ -25,6 +27,7 @@ export function requestGrpcStream(session: ClientHttp2Session, path: string): Cl
 
 /** Answers a gRPC call as the server: headers at once, trailers with the status when the stream is ended. */
 export function acceptGrpcStream(stream: ServerHttp2Stream): ServerHttp2Stream {
+  shareWindow(stream);
   stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
   stream.on('error', () => {});
   stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true });
@@ -44,7 +47,8 @@ export function rejectGrpcStream(stream: ServerHttp2Stream, grpcStatus: number, 
     },
     { endStream: true },
   );
-  stream.resume();
+  // A caller that keeps its half open would otherwise hold the stream for as long as the session stands.
+  abandonStream(stream);
 }
 
 export function isGrpc(headers: IncomingHttpHeaders): boolean {

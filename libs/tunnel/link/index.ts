@@ -1,5 +1,5 @@
 export { flushUnlessBodyFollows } from './answer-head.js';
-export { bridge, type Bridged } from './bridge.js';
+export { bridge, type Bridged, type BridgedBytes } from './bridge.js';
 export { fromConnectError, toConnectError } from './rpc-errors.js';
 export { TunnelConnection } from './tunnel-connection.js';
 export {
@@ -13,6 +13,8 @@ export {
   requestGrpcStream,
   type GrpcStream,
 } from './grpc-stream.js';
+export { fitStreamWindow } from './path-window.js';
+export { ReadAhead } from './read-ahead.js';
 export { splice, type SplicedBytes } from './splice.js';
 export { DEFAULT_KEEPALIVE, keepAlive, type KeepaliveOptions } from './keepalive.js';
 export { RELAY_SESSION_OPTIONS, TUNNEL_SESSION_OPTIONS, widenConnectionWindow } from './http2-options.js';

@@ -28,7 +28,7 @@ afterEach(async () => {
 function dial(): ReturnType<typeof connect> {
   const session = connect(`http://127.0.0.1:${route.port}`);
   session.on('error', () => undefined);
-  keepAlive(session, bounds);
+  keepAlive(session, session.socket, bounds);
   return session;
 }
 

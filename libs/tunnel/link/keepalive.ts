@@ -1,5 +1,10 @@
 import type { Http2Session } from 'node:http2';
 
+/** The connection under a session: how much it has brought from the peer so far. */
+export interface Heard {
+  readonly bytesRead?: number;
+}
+
 export interface KeepaliveOptions {
   readonly intervalMs: number;
   /** A ping unanswered for this long ends the session. */
@@ -10,36 +15,40 @@ export const DEFAULT_KEEPALIVE: KeepaliveOptions = { intervalMs: 5_000, timeoutM
 
 /**
  * Notices a peer that fell silent (stopped process, blackholed route) within interval + timeout, and ends the session
- * with an error; TCP alone would take minutes.
+ * with an error; TCP alone would take minutes. Pings at once and then at each interval; tells what each one took.
  */
-export function keepAlive(session: Http2Session, options: KeepaliveOptions = DEFAULT_KEEPALIVE): void {
+export function keepAlive(
+  session: Http2Session,
+  connection: Heard,
+  options: KeepaliveOptions = DEFAULT_KEEPALIVE,
+  onRoundTrip: (ms: number) => void = () => undefined,
+): void {
+  const bytesRead = (): number => (session.destroyed ? 0 : (connection.bytesRead ?? 0));
   let deadline: NodeJS.Timeout | undefined;
   const ping = (): void => {
     if (session.destroyed) clearInterval(interval);
     // A session that closes gently cannot ping any more.
     if (session.destroyed || session.closed || deadline) return;
     waitForAnswer();
-    session.ping(() => {
+    session.ping((error, durationMs) => {
       clearTimeout(deadline);
       deadline = undefined;
+      if (!error) onRoundTrip(durationMs);
     });
   };
   // An answer may wait behind megabytes on a slow line: whoever is being heard is not silent.
   const waitForAnswer = (): void => {
-    const heardBytes = bytesRead(session);
+    const heardBytes = bytesRead();
     deadline = setTimeout(() => {
-      if (bytesRead(session) > heardBytes) waitForAnswer();
+      if (bytesRead() > heardBytes) waitForAnswer();
       else session.destroy(new Error('the peer did not answer a ping in time'));
     }, options.timeoutMs);
   };
   const interval = setInterval(ping, options.intervalMs);
   interval.unref();
+  ping();
   session.once('close', () => {
     clearInterval(interval);
     clearTimeout(deadline);
   });
-}
-
-function bytesRead(session: Http2Session): number {
-  return session.destroyed ? 0 : (session.socket.bytesRead ?? 0);
 }

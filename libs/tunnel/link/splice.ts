@@ -3,18 +3,21 @@ import { abandonStream, endStream, type GrpcStream } from './grpc-stream.js';
 
 /** Bytes that went each way, as they were on the wire between the two streams. */
 export interface SplicedBytes {
-  readonly forward: number;
-  readonly backward: number;
+  forward: number;
+  backward: number;
 }
 
 /**
  * Joins two tunnel streams byte for byte, unparsed, with the flow control of each acting on the other: at most one
  * HTTP/2 window per direction is held here. Both streams carry whole Frames, so what one end ends, the other end sees.
  * A stream that breaks off takes the other with it: a frame could have been cut in the middle, so nothing can be said
- * in band any more. Resolves when both are gone.
+ * in band any more. Resolves when both are gone. `counts` is counted up while it runs.
  */
-export function splice(a: GrpcStream, b: GrpcStream): Promise<SplicedBytes> {
-  const counts = { forward: 0, backward: 0 };
+export function splice(
+  a: GrpcStream,
+  b: GrpcStream,
+  counts: SplicedBytes = { forward: 0, backward: 0 },
+): Promise<SplicedBytes> {
   a.on('data', (chunk: Buffer) => void (counts.forward += chunk.length));
   b.on('data', (chunk: Buffer) => void (counts.backward += chunk.length));
   a.pipe(b, { end: false });

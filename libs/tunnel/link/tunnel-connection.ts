@@ -1,5 +1,4 @@
 import type { ClientHttp2Stream, ServerHttp2Stream } from 'node:http2';
-import { Duplex } from 'node:stream';
 import { FairleadError, fromWire, toFairleadError } from '@fairlead/errors';
 import type { Open } from '@fairlead/proto';
 import {
@@ -7,13 +6,14 @@ import {
   LIMITS,
   PARKED,
   encodeControl,
-  encodeData,
+  encodeDataHeader,
   stepTunnel,
   type ControlKind,
   type TunnelRole,
   type TunnelState,
 } from '../core/index.js';
 import { abandonStream, endStream, type GrpcStream } from './grpc-stream.js';
+import { SocketLike } from './socket-like.js';
 
 type Answer = { resolve: () => void; reject: (error: FairleadError) => void };
 type Written = (error?: Error | null) => void;
@@ -25,7 +25,7 @@ type Written = (error?: Error | null) => void;
  *
  * The opener calls `open()`; the acceptor waits for 'open' and then calls `accept()` or `refuse()`.
  */
-export class TunnelConnection extends Duplex {
+export class TunnelConnection extends SocketLike {
   readonly #stream: GrpcStream;
   readonly #role: TunnelRole;
   readonly #decoder = new FrameDecoder();
@@ -53,6 +53,11 @@ export class TunnelConnection extends Duplex {
     if (stream.destroyed || stream.readableEnded) this.#onLost();
     // A parked stream was being read, or had been paused when it was handed over.
     else stream.resume();
+  }
+
+  /** Taken in and not passed on yet, in either direction, the stream's own buffers among it. */
+  get heldBytes(): number {
+    return this.readableLength + this.writableLength + this.#stream.readableLength + this.#stream.writableLength;
   }
 
   get state(): TunnelState {
@@ -118,9 +123,14 @@ export class TunnelConnection extends Duplex {
       return;
     }
     let accepted = true;
+    // Header and payload in one HTTP/2 write: else the first leaves alone, and the rest waits for it to be gone.
+    this.#stream.cork();
     for (let at = 0; at < chunk.length; at += LIMITS.dataPayloadBytes) {
-      accepted = this.#stream.write(encodeData(chunk.subarray(at, at + LIMITS.dataPayloadBytes)));
+      const payload = chunk.subarray(at, at + LIMITS.dataPayloadBytes);
+      this.#stream.write(encodeDataHeader(payload.length));
+      accepted = this.#stream.write(payload);
     }
+    this.#stream.uncork();
     if (accepted) done();
     else this.#waiting = done;
   }
@@ -216,27 +226,6 @@ export class TunnelConnection extends Duplex {
   #finish(): void {
     if (this.#state.phase === 'closed' && this.#state.cause === 'complete') endStream(this.#stream);
     else abandonStream(this.#stream);
-  }
-
-  // What node:http and node:tls expect of a socket, where a tunnel has nothing to set.
-  setKeepAlive(): this {
-    return this;
-  }
-
-  setNoDelay(): this {
-    return this;
-  }
-
-  setTimeout(): this {
-    return this;
-  }
-
-  ref(): this {
-    return this;
-  }
-
-  unref(): this {
-    return this;
   }
 }
 

@@ -1,14 +1,12 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { BUCKETS, type AccessEntry, type ClientEntry, type ClusterEntry } from '@fairlead/contracts';
-import { deleteKv, putKv } from '@fairlead/messaging';
+import type { ClusterEntry } from '@fairlead/contracts';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger, type Logger } from '@fairlead/observability';
-import { sha256Hex } from '@fairlead/pki';
 import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
 import { parseTargetRule } from '../core/index.js';
-import { startGateway, type ConnectLimits, type Gateway, type Refusal } from '../gateway/index.js';
+import { startGateway, type ConnectLimits, type DoorLimits, type Gateway, type Refusal } from '../gateway/index.js';
 import { identityStore, parseEndpoint, runAgent, type Agent, type Resolve, type TextStore } from '../agent/index.js';
 import { signingRpc } from './signing-rpc.js';
+import { testDirectory, type TestDirectory } from './test-directory.js';
 
 export interface Replica {
   readonly name: string;
@@ -18,7 +16,7 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-export interface TestInstallation extends AsyncDisposable {
+export interface TestInstallation extends TestDirectory, AsyncDisposable {
   readonly authority: TestAuthority;
   readonly nats: SecuredNats;
   readonly cluster: ClusterEntry;
@@ -26,16 +24,12 @@ export interface TestInstallation extends AsyncDisposable {
   startReplica(name: 'gateway-a' | 'gateway-b', options?: ReplicaOptions): Promise<Replica>;
   /** An enrolled agent of the cluster, or of the given one, linked to the given replicas. */
   startAgent(options: StartAgentOptions): Promise<RunningAgent>;
-  addCluster(name: string, generation?: number): Promise<ClusterEntry>;
-  removeCluster(cluster: ClusterEntry): Promise<void>;
-  addToken(principal: { user: string; groups: string[] }): Promise<string>;
-  /** A client of the CONNECT door; null: every cluster of the tenant. */
-  addClient(clusters: readonly ClusterEntry[] | null): Promise<ClientEntry>;
-  removeClient(client: ClientEntry): Promise<void>;
 }
 
 export interface ReplicaOptions {
-  readonly connectLimits?: ConnectLimits;
+  readonly connectLimits?: Partial<ConnectLimits>;
+  readonly kubeApiLimits?: Partial<DoorLimits>;
+  readonly metricsClusters?: number;
   readonly logger?: Logger;
 }
 
@@ -74,40 +68,16 @@ export async function startInstallation(): Promise<TestInstallation> {
   const registrationNats = await nats.connect({ role: 'registration', credential: 'registration' });
   const stops: (() => Promise<void>)[] = [];
 
-  const addCluster = async (name: string, generation = 1): Promise<ClusterEntry> => {
-    const entry: ClusterEntry = { tenantId: 'default', clusterId: randomUUID(), name, generation };
-    await putKv(registrationNats, BUCKETS.clusters, `default.${entry.clusterId}`, entry);
-    return entry;
-  };
-  const addToken = async (principal: { user: string; groups: string[] }): Promise<string> => {
-    const token = sha256Hex(randomUUID());
-    const tokenHash = createHash('sha256').update(token).digest('base64');
-    const entry: AccessEntry = { ...principal, tenantId: 'default', tokenId: randomUUID(), tokenHash, expiresAt: null };
-    await putKv(registrationNats, BUCKETS.access, `default.token.${entry.tokenId}`, entry);
-    return token;
-  };
-  const addClient = async (clusters: readonly ClusterEntry[] | null): Promise<ClientEntry> => {
-    const clientId = randomUUID();
-    const clusterIds = clusters?.map((cluster) => cluster.clusterId) ?? null;
-    const entry: ClientEntry = { tenantId: 'default', clientId, name: `client-${clientId.slice(0, 8)}`, clusterIds };
-    await putKv(registrationNats, BUCKETS.clients, `default.${clientId}`, entry);
-    return entry;
-  };
-  const removeClient = ({ clientId }: ClientEntry): Promise<void> =>
-    deleteKv(registrationNats, BUCKETS.clients, `default.${clientId}`);
-  const cluster = await addCluster('demo');
-  const token = await addToken({ user: 'admin', groups: ['fairlead:admins'] });
+  const directory = testDirectory(registrationNats);
+  const cluster = await directory.addCluster('demo');
+  const token = await directory.addToken({ user: 'admin', groups: ['fairlead:admins'] });
 
   return {
     authority,
     nats,
     cluster,
     token,
-    addCluster,
-    removeCluster: ({ clusterId }) => deleteKv(registrationNats, BUCKETS.clusters, `default.${clusterId}`),
-    addToken,
-    addClient,
-    removeClient,
+    ...directory,
     startReplica: async (name, options = {}) => {
       const replica = await startReplica(nats, authority, name, options);
       stops.push(() => replica.stop());
@@ -153,6 +123,8 @@ async function startReplica(
       doorListen: '127.0.0.1:0',
       connectListen: '127.0.0.1:0',
       connectLimits: options.connectLimits,
+      kubeApiLimits: options.kubeApiLimits,
+      ...(options.metricsClusters === undefined ? {} : { metricsClusters: options.metricsClusters }),
       servingNames: ['127.0.0.1'],
       linkEndpoints: ['127.0.0.1:1'],
       zone: 'z1',

@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { connect, createSecureServer, type ClientHttp2Session, type ServerHttp2Session } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import { connect as netConnect, type AddressInfo, type Socket } from 'node:net';
 import type { ClientHttp2Stream, ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { connect as tlsConnect } from 'node:tls';
 import { create } from '@bufbuild/protobuf';
 import { OpenSchema, type Open } from '@fairlead/proto';
 import { testAuthority } from '@fairlead/testing';
 import {
+  ReadAhead,
   TUNNEL_PATH,
   TUNNEL_SESSION_OPTIONS,
   TunnelConnection,
@@ -15,7 +17,10 @@ import {
   widenConnectionWindow,
 } from '../link/index.js';
 
-/** One HTTP/2 session over real TLS, as an agent link is: the client parks streams, the server opens tunnels on them. */
+/**
+ * One HTTP/2 session over real TLS, as an agent link is: the client dials, reads ahead, and parks streams; the server
+ * opens tunnels on them.
+ */
 export interface SessionPair extends AsyncDisposable {
   readonly client: ClientHttp2Session;
   readonly server: ServerHttp2Session;
@@ -47,7 +52,17 @@ export async function sessionPair(): Promise<SessionPair> {
   await once(listener, 'listening');
   const { port } = listener.address() as AddressInfo;
   const accepted = once(listener, 'session');
-  const client = connect(`https://127.0.0.1:${port}`, { ...TUNNEL_SESSION_OPTIONS, ca: [...authority.roots] });
+  const transport = new ReadAhead(netConnect({ host: '127.0.0.1', port, noDelay: true }));
+  const client = connect(`https://127.0.0.1:${port}`, {
+    ...TUNNEL_SESSION_OPTIONS,
+    createConnection: () =>
+      tlsConnect({
+        socket: transport,
+        ca: [...authority.roots],
+        ALPNProtocols: ['h2'],
+        checkServerIdentity: () => undefined,
+      }),
+  });
   client.on('error', () => undefined);
   const [server] = (await accepted) as [ServerHttp2Session];
   server.on('error', () => undefined);

@@ -6,11 +6,15 @@ import { seedFile } from './nats-credentials.js';
 export const TRUST_DOMAIN = 'fairlead.local';
 const LOCAL_NAMES = '127.0.0.1,localhost';
 
+type Environment = Readonly<Record<string, string>>;
+
 /** What the environments of all services depend on. */
 export interface ControlPlane {
   readonly state: StateDir;
   readonly ports: PortPlan;
   readonly gateways: readonly string[];
+  /** On top of what every gateway gets. */
+  readonly gatewayEnv: Environment;
   readonly natsUrl: string;
   readonly logLevel: string;
   readonly leaseSeconds: number;
@@ -19,8 +23,6 @@ export interface ControlPlane {
   /** In import manifests. The demo's agent runs from this repository and pulls nothing. */
   readonly agentImage: string;
 }
-
-type Environment = Readonly<Record<string, string>>;
 
 export const at = (port: number): string => `127.0.0.1:${port}`;
 
@@ -72,6 +74,8 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
     FAIRLEAD_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_ZONE: 'dev',
     FAIRLEAD_LEASE_SECONDS: String(plane.leaseSeconds),
+    FAIRLEAD_DEBUG_VIEW: 'true',
+    ...plane.gatewayEnv,
   };
 }
 

@@ -95,17 +95,20 @@ describe('cache', () => {
 
   it('stops waiting when it is told to', async () => {
     await using dir = await temporaryDirectory();
-    let finish = () => {};
-    const blocked = new Promise<void>((done) => (finish = done));
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: blocked, resolve: finish } = Promise.withResolvers<void>();
     const slow: FillOptions = {
       log: () => {},
       make: async (path) => {
+        begin();
         await blocked;
         await writeFile(path, 'binary');
         return ENTRY;
       },
     };
     const first = fill(keyIn(dir.path), slow);
+    // Else the second may have the lock first, and then it makes instead of waiting.
+    await begun;
     const signal = AbortSignal.timeout(50);
     await expect(fill(keyIn(dir.path), { ...slow, signal })).rejects.toThrow(/aborted/u);
     finish();

@@ -62,6 +62,15 @@ export function chooseCluster(
   throw new FairleadError('FORBIDDEN', 'this client may reach no cluster');
 }
 
+/** Why a client that was let in would not be now: it was deleted, or may not reach that cluster any more; null if it would. */
+export function whyShutOut(directory: Directory, clientId: string, clusterId: string): FairleadError | null {
+  const client = directory.clientById(clientId);
+  if (!client) return new FairleadError('CERTIFICATE_REFUSED', 'this client was deleted');
+  const cluster = directory.clusterById(clusterId);
+  if (cluster && isReachable(client, cluster)) return null;
+  return new FairleadError('FORBIDDEN', 'this client may not reach the cluster any more');
+}
+
 function reachable(directory: Directory, client: ClientEntry, name: string): ClusterEntry | undefined {
   const cluster = directory.clusterByName(name);
   return cluster && isReachable(client, cluster) ? cluster : undefined;

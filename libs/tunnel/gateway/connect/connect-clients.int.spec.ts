@@ -15,6 +15,7 @@ import {
   type ConnectAnswer,
   type ConnectCall,
 } from '../../testing/connect-client.js';
+import { DEFAULT_CONNECT_LIMITS } from '../index.js';
 import { startInstallation, type Replica, type TestInstallation } from '../../testing/replicas.js';
 import { startTcpTarget, type TcpTarget } from '../../testing/tcp-targets.js';
 
@@ -24,7 +25,8 @@ let gateway: Replica;
 /** Has no agent: an answer of 503 means that it was chosen. */
 let other: ClusterEntry;
 let foreign: ClusterEntry;
-const OPEN = 'fairlead_gateway_connect_open_connections';
+const OPEN = 'fairlead_gateway_open_connections';
+const CONNECT = { door: 'connect' };
 const AGENT_OPEN = 'fairlead_agent_tcp_open_connections';
 const agentRegistry = new Registry();
 const opened: ConnectAnswer[] = [];
@@ -49,7 +51,8 @@ beforeAll(async () => {
   target = await startTcpTarget();
   other = await installation.addCluster('other');
   foreign = await installation.addCluster('foreign');
-  const connectLimits = { total: 6, perClient: 4, opensPerClient: 2, halfClosedStallMs: 2_000 };
+  const perIdentity = { ...DEFAULT_CONNECT_LIMITS.perIdentity, connections: 4 };
+  const connectLimits = { total: 6, perIdentity, waitingPerIdentity: 2, halfClosedStallMs: 2_000 };
   gateway = await installation.startReplica('gateway-a', { connectLimits, logger });
   await installation.startAgent({
     replicas: [gateway],
@@ -137,13 +140,30 @@ describe('who may come', () => {
     expect(gateway.refusals.map(({ door }) => door)).toEqual(['connect', 'connect', 'connect', 'connect']);
   });
 
-  it('a client that is deleted is nobody at once, and what it has open goes on', async () => {
+  it.each<[string, string, (client: ClientEntry) => Promise<void>]>([
+    ['is deleted', 'CERTIFICATE_REFUSED', (client) => installation.removeClient(client)],
+    [
+      'may not reach the cluster any more',
+      'FORBIDDEN',
+      (client) => installation.putClient({ ...client, clusterIds: [] }),
+    ],
+  ])('of a client that %s, what it has open is broken off, and nothing of others', async (_, code, shutOut) => {
     const [client, certificate] = await newClient([installation.cluster]);
-    const { socket } = await through(certificate);
-    await installation.removeClient(client);
-    await eventually(async () => expect(reasonOf(await through(certificate))).toBe('403 CERTIFICATE_REFUSED'));
-    socket.write('still');
-    expect(String((await once(socket, 'data'))[0])).toBe('still');
+    const [, stays] = await newClient([installation.cluster]);
+    const { socket, plain } = await through(certificate);
+    const { socket: other } = await through(stays);
+    const broken = once(plain, 'close');
+    const startedMs = performance.now();
+    await shutOut(client);
+    await broken;
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(socket.readableEnded).toBe(false);
+    expect(reasonOf(await through(certificate))).toBe(`403 ${code}`);
+    other.write('still');
+    expect(String((await once(other, 'data'))[0])).toBe('still');
+    const line = (event: string): unknown => lines.find((each) => each.event === event)?.fields;
+    expect(line('access.ended')).toMatchObject({ door: 'connect', who: client.clientId, code });
+    await eventually(() => expect(line('connect.closed')).toMatchObject({ clientId: client.clientId, cause: code }));
   });
 });
 
@@ -248,9 +268,9 @@ describe('what is asked', () => {
     expect(agentLine).toMatchObject({ tunnelId: line?.['tunnelId'], cause: 'COMPLETE', bytesUp: 5, bytesDown: 5 });
     expect(JSON.stringify(lines)).not.toContain(btoa('demo:ignored').slice(0, 8));
     expect(await metric(agentRegistry, 'fairlead_agent_tcp_connections_total', { outcome: 'ok' })).toBeGreaterThan(0);
-    expect(await metric(gateway.registry, 'fairlead_gateway_connect_bytes_total', { direction: 'up' })).toBeGreaterThan(
-      4,
-    );
+    expect(
+      await metric(gateway.registry, 'fairlead_gateway_bytes_total', { door: 'connect', direction: 'up' }),
+    ).toBeGreaterThan(4);
   });
 });
 
@@ -265,7 +285,7 @@ describe('how much', () => {
     expect(reasonOf(await through(second))).toBe('200 OK');
     expect(reasonOf(await through(second))).toBe('200 OK');
     expect(reasonOf(await through(second))).toBe('503 UNAVAILABLE');
-    expect(await metric(gateway.registry, 'fairlead_gateway_connect_open_connections')).toBe(6);
+    expect(await metric(gateway.registry, OPEN, CONNECT)).toBe(6);
     const held = opened.find(({ status }) => status === 200);
     held?.plain.resetAndDestroy();
     await eventually(async () => expect(reasonOf(await through(second))).toBe('200 OK'));
@@ -312,7 +332,7 @@ it('a head must come in time, and a connection that has its target may be silent
 });
 
 it('of clients that come and vanish at any moment, none is kept', async () => {
-  const connectLimits = { total: 100, perClient: 100, opensPerClient: 100, halfClosedStallMs: 1_000 };
+  const connectLimits = { total: 100, waitingPerIdentity: 100, halfClosedStallMs: 1_000 };
   const replica = await installation.startReplica('gateway-b', { connectLimits });
   const [, certificate] = await newClient([installation.cluster]);
   const { authority } = installation;
@@ -329,7 +349,7 @@ it('of clients that come and vanish at any moment, none is kept', async () => {
     }
   };
   for (let round = 0; round < 15; round += 1) await Promise.all(Array.from({ length: 20 }, () => vanish()));
-  await eventually(async () => expect(await metric(replica.registry, OPEN)).toBe(0), { timeoutMs: 15_000 });
+  await eventually(async () => expect(await metric(replica.registry, OPEN, CONNECT)).toBe(0), { timeoutMs: 15_000 });
   await eventually(async () => expect(await metric(agentRegistry, AGENT_OPEN)).toBe(0));
 });
 

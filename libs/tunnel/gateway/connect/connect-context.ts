@@ -1,11 +1,19 @@
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from '@fairlead/observability';
 import type { Directory } from '../directory.js';
+import { DEFAULT_DOOR_LIMITS, type DoorLimiter, type DoorLimits } from '../door-limiter.js';
 import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
+import type { LiveConnections } from '../live-connections.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
 import type { TunnelOpener } from '../tunnel-opener.js';
-import type { ConnectLimits, ConnectionLimiter } from './connection-limits.js';
+
+export interface ConnectLimits extends DoorLimits {
+  /** How long a client that ended its direction may take nothing before it is held to be gone. */
+  readonly halfClosedStallMs: number;
+}
+
+export const DEFAULT_CONNECT_LIMITS: ConnectLimits = { ...DEFAULT_DOOR_LIMITS, halfClosedStallMs: 120_000 };
 
 export interface ConnectDoorOptions {
   /** What clients see. */
@@ -15,15 +23,16 @@ export interface ConnectDoorOptions {
   readonly trustDomain: string;
   readonly directory: Directory;
   readonly opener: TunnelOpener;
+  readonly live: LiveConnections;
   readonly events: GatewayEvents;
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
-  readonly limits?: ConnectLimits | undefined;
+  readonly limits?: Partial<ConnectLimits> | undefined;
 }
 
 /** What one connection needs of its door. */
 export interface ConnectContext extends Omit<ConnectDoorOptions, 'limits' | 'serving' | 'identity'> {
-  readonly limiter: ConnectionLimiter;
+  readonly limiter: DoorLimiter;
   readonly halfClosedStallMs: number;
   /** Breaks a connection off so that its client sees an error and not an end. */
   reset(socket: TLSSocket): void;

@@ -4,8 +4,8 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { FairleadError } from '@fairlead/errors';
 import { refusal } from './answers.js';
-import type { ConnectContext, ConnectDoorOptions } from './connect-context.js';
-import { ConnectionLimiter, DEFAULT_CONNECT_LIMITS } from './connection-limits.js';
+import { DoorLimiter } from '../door-limiter.js';
+import { DEFAULT_CONNECT_LIMITS, type ConnectContext, type ConnectDoorOptions } from './connect-context.js';
 import { answerAndClose, serveConnect } from './serve-connect.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -19,7 +19,8 @@ const TCP_KEEPALIVE_MS = 30_000;
  * The door for programs: HTTP/1.1 CONNECT inside TLS 1.3, and only with a client certificate of ours. Strangers do not
  * get past the handshake. A connection carries one CONNECT.
  */
-export function createConnectDoor({ limits = DEFAULT_CONNECT_LIMITS, ...options }: ConnectDoorOptions): Server {
+export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOptions): Server {
+  const limits = { ...DEFAULT_CONNECT_LIMITS, ...changes };
   const server = createServer({
     minVersion: 'TLSv1.3',
     ALPNProtocols: ['http/1.1'],
@@ -40,7 +41,7 @@ export function createConnectDoor({ limits = DEFAULT_CONNECT_LIMITS, ...options 
   const reset = rememberPlainSockets(server);
   const context: ConnectContext = {
     ...options,
-    limiter: new ConnectionLimiter(limits),
+    limiter: new DoorLimiter('connect', limits, options.live),
     halfClosedStallMs: limits.halfClosedStallMs,
     reset,
   };
@@ -82,7 +83,10 @@ function rememberPlainSockets(server: Server): (socket: TLSSocket) => void {
 
 /** Everything that is not a CONNECT request of a client we know. */
 function refuseOthers(server: Server, context: ConnectContext): void {
-  const count = (code: string): void => context.metrics.connects.inc({ outcome: code });
+  const count = (code: string): void => {
+    context.metrics.connects.inc({ outcome: code });
+    context.metrics.refusals.inc({ door: 'connect', code });
+  };
   server.on('request', (request, response) => {
     count('INVALID_ARGUMENT');
     const { text } = refusal(new FairleadError('INVALID_ARGUMENT', 'only CONNECT is served here'), 405);

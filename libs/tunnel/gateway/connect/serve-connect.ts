@@ -5,20 +5,23 @@ import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import { TcpSchema } from '@fairlead/proto';
 import { headerPairs, readConnectTarget } from '../../core/index.js';
-import { bridge } from '../../link/index.js';
+import { bridge, type BridgedBytes } from '../../link/index.js';
+import type { Place } from '../door-limiter.js';
+import { traceOf } from '../request-trace.js';
+import type { LiveConnection } from '../live-connections.js';
 import type { OpenedTunnel } from '../tunnel-opener.js';
-import { chooseCluster, identifyClient } from './admission.js';
+import { chooseCluster, identifyClient, whyShutOut } from './admission.js';
 import { ESTABLISHED, refusal } from './answers.js';
 import type { ConnectContext } from './connect-context.js';
 import { endStalled } from './end-stalled.js';
-import type { Place } from './connection-limits.js';
 
 /** What is known of a connection so far, for its log line. */
 interface ConnectFacts {
+  readonly traceId: string;
   readonly address: string;
   client?: ClientEntry;
   cluster?: ClusterEntry;
-  target?: string;
+  target?: { readonly host: string; readonly port: number };
 }
 
 /** After a refusal, how long the client has to read it. */
@@ -35,7 +38,7 @@ export async function serveConnect(
   early: Buffer,
 ): Promise<void> {
   const startedMs = performance.now();
-  const facts: ConnectFacts = { address: socket.remoteAddress ?? '' };
+  const facts: ConnectFacts = { traceId: traceOf(request.rawHeaders).traceId, address: socket.remoteAddress ?? '' };
   const gone = new AbortController();
   const onGone = (): void => gone.abort(new FairleadError('TUNNEL_RESET', 'the client went away'));
   socket.on('error', () => undefined);
@@ -45,7 +48,8 @@ export async function serveConnect(
     const client = identifyClient(context.directory, context.trustDomain, socket);
     facts.client = client;
     place = context.limiter.take(client.clientId);
-    const tunnel = await openTarget(context, request, socket, facts, gone.signal);
+    place.useCluster(chooseTarget(context, request, socket, facts).clusterId);
+    const tunnel = await openTarget(context, facts, gone.signal);
     place.opened();
     await carry(context, { socket, tunnel, early, facts, startedMs });
   } catch (error) {
@@ -57,24 +61,29 @@ export async function serveConnect(
   }
 }
 
-async function openTarget(
+/** Reads what is asked for; target and cluster are known afterwards. */
+function chooseTarget(
   context: ConnectContext,
   request: IncomingMessage,
   socket: TLSSocket,
   facts: ConnectFacts,
-  signal: AbortSignal,
-): Promise<OpenedTunnel> {
+): ClusterEntry {
   assertPlainConnect(request);
   const target = readConnectTarget(request.url ?? '');
   if (!target) {
     throw new FairleadError('INVALID_ARGUMENT', 'the target must be host:port, with an IPv6 address in brackets');
   }
-  facts.target = `${target.host}:${target.port}`;
+  facts.target = target;
   const client = facts.client as ClientEntry;
   const serverName = typeof socket.servername === 'string' ? socket.servername : undefined;
   const cluster = chooseCluster(context.directory, client, serverName, proxyAuthorization(request));
   facts.cluster = cluster;
+  return cluster;
+}
+
+function openTarget(context: ConnectContext, facts: ConnectFacts, signal: AbortSignal): Promise<OpenedTunnel> {
   signal.throwIfAborted();
+  const { cluster, target } = facts as Required<ConnectFacts>;
   return context.opener.open(cluster, { case: 'tcp', value: create(TcpSchema, target) }, signal);
 }
 
@@ -100,32 +109,61 @@ interface Established {
   readonly startedMs: number;
 }
 
-async function carry(context: ConnectContext, { socket, tunnel, early, facts, startedMs }: Established): Promise<void> {
-  const { metrics, logger } = context;
+async function carry(context: ConnectContext, established: Established): Promise<void> {
+  const { socket, tunnel, early, facts, startedMs } = established;
   const { connection, tunnelId, via } = tunnel;
   const openMs = Math.round(performance.now() - startedMs);
-  metrics.connectOpen.inc();
   socket.write(ESTABLISHED);
   if (early.length > 0) connection.write(early);
+  let ended: FairleadError | undefined;
   const reset = (): void => context.reset(socket);
+  const bytes = { toTunnel: early.length, fromTunnel: 0 };
+  const end = (cause: FairleadError): void => {
+    ended = cause;
+    reset();
+  };
+  const forget = context.live.add(liveConnection(context, established, bytes, end));
   endStalled(socket, context.halfClosedStallMs, reset);
-  const { toTunnel, fromTunnel, cause } = await bridge(socket, connection, reset);
-  metrics.connectOpen.dec();
-  metrics.connects.inc({ outcome: 'ok' });
-  const bytesUp = toTunnel + early.length;
-  metrics.connectBytes.inc({ direction: 'up' }, bytesUp);
-  metrics.connectBytes.inc({ direction: 'down' }, fromTunnel);
+  const { cause } = await bridge(socket, connection, reset, bytes);
+  forget();
+  context.metrics.connects.inc({ outcome: 'ok' });
   const durationMs = Math.round(performance.now() - startedMs);
-  logger.info('connect.closed', {
+  context.logger.info('connect.closed', {
     ...described(facts),
     tunnelId,
     via,
-    cause,
-    bytesUp,
-    bytesDown: fromTunnel,
+    cause: ended?.code ?? cause,
+    bytesUp: bytes.toTunnel,
+    bytesDown: bytes.fromTunnel,
     openMs,
     durationMs,
   });
+}
+
+function liveConnection(
+  { directory }: ConnectContext,
+  { socket, tunnel, facts }: Established,
+  bytes: BridgedBytes,
+  end: (cause: FairleadError) => void,
+): LiveConnection {
+  const { address, client, cluster, target } = facts as Required<ConnectFacts>;
+  const { clientId, tenantId } = client;
+  const { clusterId } = cluster;
+  return {
+    door: 'connect',
+    id: tunnel.tunnelId,
+    who: clientId,
+    tenantId,
+    clusterId,
+    address,
+    sinceMs: Date.now(),
+    target: `${target.host}:${target.port}`,
+    bytesUp: () => bytes.toTunnel,
+    bytesDown: () => bytes.fromTunnel,
+    heldBytes: () => tunnel.connection.heldBytes + socket.readableLength + socket.writableLength,
+    refusedNow: () => whyShutOut(directory, clientId, clusterId),
+    end,
+  };
 }
 
 /** Refusals that an auditor wants to see; the others are faults. */
@@ -141,6 +179,7 @@ function refuse(
   const { code, message, kind, cause } = failure;
   const { status, text } = refusal(failure);
   context.metrics.connects.inc({ outcome: code });
+  context.metrics.refusals.inc({ door: 'connect', code });
   context.logger.log(kind.logLevel, 'connect.refused', {
     ...described(facts),
     status,
@@ -166,14 +205,15 @@ function refuse(
   answerAndClose(socket, text);
 }
 
-function described({ address, client, cluster, target }: ConnectFacts): Record<string, unknown> {
+function described({ traceId, address, client, cluster, target }: ConnectFacts): Record<string, unknown> {
   return {
+    traceId,
     address,
     clientId: client?.clientId,
     client: client?.name,
     tenantId: client?.tenantId,
     clusterId: cluster?.clusterId,
-    target,
+    target: target && `${target.host}:${target.port}`,
   };
 }
 

@@ -52,6 +52,15 @@ export function admit(directory: Directory, rawTarget: string, rawHeaders: RawHe
   };
 }
 
+/** Why a request that was let in would not be now: its token or its cluster has gone; null if it would. */
+export function whyShutOut(directory: Directory, { principal, cluster }: Admission): FairleadError | null {
+  if (!directory.isStill(principal, Date.now())) {
+    return new FairleadError('UNAUTHENTICATED', 'the token of this request is not valid any more');
+  }
+  if (directory.clusterById(cluster.clusterId)) return null;
+  return new FairleadError('NOT_FOUND', 'the cluster was deleted');
+}
+
 function authenticate(directory: Directory, rawHeaders: RawHeaders, nowMs: number): Principal {
   const values = [...headerPairs(rawHeaders)].filter(([name]) => name.toLowerCase() === 'authorization');
   const token = values.length === 1 ? /^Bearer ([\x21-\x7e]{1,512})$/i.exec(values[0]?.[1] ?? '')?.[1] : undefined;

@@ -22,7 +22,7 @@ export function tendConnections(server: Http2SecureServer): void {
     // Read now: a session that ended does not tell it any more.
     addresses.set(session, session.socket.remoteAddress ?? '');
     session.on('error', () => session.destroy());
-    keepAlive(session);
+    keepAlive(session, session.socket);
     closeWhenIdle(session);
   });
   server.on('upgrade', (_request: unknown, socket: Duplex) => refuseUpgrade(socket));

@@ -5,13 +5,18 @@ import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import { toKubeStatus, type Hop } from '../../core/index.js';
 import type { Directory } from '../directory.js';
+import { DEFAULT_DOOR_LIMITS, DoorLimiter, type DoorLimits, type Place } from '../door-limiter.js';
 import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
+import { DOOR_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
 import { reportTlsErrors, useCertificate } from '../link-server.js';
+import type { LiveConnections } from '../live-connections.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
+import { traceOf } from '../request-trace.js';
 import { admit } from './authorize.js';
 import { clientAddress, tendConnections } from './door-connections.js';
-import { forward, type DoorRequest, type DoorResponse } from './forward.js';
+import { breakOff, forward, type DoorRequest, type DoorResponse } from './forward.js';
+import { liveRequest, type LiveRequest } from './live-request.js';
 import type { TunnelPool } from './tunnel-pool.js';
 
 export interface KubeApiDoorOptions {
@@ -21,6 +26,19 @@ export interface KubeApiDoorOptions {
   readonly events: GatewayEvents;
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
+  readonly live: LiveConnections;
+  readonly limits?: Partial<DoorLimits> | undefined;
+}
+
+/** Controllers of many clusters come as one user, with a watch for each kind of object. */
+export const DEFAULT_KUBE_API_LIMITS: DoorLimits = {
+  ...DEFAULT_DOOR_LIMITS,
+  total: 50_000,
+  perIdentity: { ...DEFAULT_DOOR_LIMITS.perIdentity, connections: 20_000 },
+};
+
+interface ServeOptions extends KubeApiDoorOptions {
+  readonly limiter: DoorLimiter;
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -37,6 +55,7 @@ const MAX_STREAMS_PER_CONNECTION = 250;
 export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServer {
   const server = createSecureServer({
     allowHTTP1: true,
+    ...DOOR_ABUSE_OPTIONS,
     minVersion: 'TLSv1.3',
     handshakeTimeout: HEADERS_TIMEOUT_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -56,39 +75,57 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   Object.assign(server, { maxHeadersCount: 0 });
   server.setTimeout(0);
   useCertificate(server, options.certificate);
-  server.on('request', (incoming, outgoing) => void serve(options, incoming, outgoing));
+  const limiter = new DoorLimiter('kube-api', { ...DEFAULT_KUBE_API_LIMITS, ...options.limits }, options.live);
+  server.on('request', (incoming, outgoing) => void serve({ ...options, limiter }, incoming, outgoing));
   // Headers and body are separate writes; with Nagle's algorithm the second waits 40 ms for the client's delayed ACK.
   server.on('connection', (socket: Socket) => void socket.setNoDelay(true));
   tendConnections(server);
+  server.on('session', (session) => guardSession(session, { ...options, door: 'kube-api' }));
   reportTlsErrors(server, options.logger);
   return server;
 }
 
-async function serve(options: KubeApiDoorOptions, incoming: DoorRequest, outgoing: DoorResponse): Promise<void> {
+async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: DoorResponse): Promise<void> {
   const { directory, pool, metrics, logger } = options;
-  const traceId = randomUUID();
+  const requestId = randomUUID();
+  const trace = traceOf(incoming.rawHeaders);
+  const { traceId } = trace;
   incoming.on('error', () => undefined);
   outgoing.on('error', () => undefined);
-  const facts: RequestFacts = { traceId, method: incoming.method ?? '', address: clientAddress(incoming) };
+  const facts: RequestFacts = { traceId, requestId, method: incoming.method ?? '', address: clientAddress(incoming) };
   const startedMs = performance.now();
+  let place: Place | undefined;
+  let live: LiveRequest | undefined;
   try {
     const admission = admit(directory, incoming.url ?? '/', incoming.rawHeaders, Date.now());
     const { cluster, principal, identity } = admission;
     Object.assign(facts, { tenantId: cluster.tenantId, clusterId: cluster.clusterId, user: principal.user });
+    place = options.limiter.take(principal.user);
+    place.useCluster(cluster.clusterId);
+    place.opened();
     const agent = pool.agentFor(cluster, identity);
-    const status = await forward({ incoming, outgoing, admission, traceId, agent, address: facts.address });
+    const exchange = { incoming, outgoing, admission, requestId, trace, agent, address: facts.address };
+    live = liveRequest(options, exchange);
+    const status = await forward({ ...exchange, ...live });
     metrics.requests.inc({ outcome: `${Math.floor(status / 100)}xx` });
-    logger.info('kube.request', { ...facts, status, durationMs: Math.round(performance.now() - startedMs) });
+    const { up, down } = live.bytes;
+    const durationMs = Math.round(performance.now() - startedMs);
+    logger.info('kube.request', { ...facts, status, bytesUp: up, bytesDown: down, durationMs });
   } catch (error) {
-    const failure = toFairleadError(error);
+    const failure = live?.endedBy() ?? toFairleadError(error);
     fail(options, failure, facts, incoming);
-    answerFailure(outgoing, failure, hopOf(failure, facts), traceId);
+    answerFailure(outgoing, failure, hopOf(failure, facts), facts);
+  } finally {
+    live?.forget();
+    place?.release();
   }
 }
 
 /** What is known of a request so far; the cluster and the user only once it was admitted. */
 interface RequestFacts {
   readonly traceId: string;
+  /** Unique, other than the trace, which is the caller's to choose. */
+  readonly requestId: string;
   readonly method: string;
   readonly address: string;
   readonly tenantId?: string;
@@ -102,6 +139,7 @@ const REFUSED_STATUS = new Set([400, 401, 403, 404]);
 function fail(options: KubeApiDoorOptions, failure: FairleadError, facts: RequestFacts, incoming: DoorRequest): void {
   const { code, message, kind, cause } = failure;
   options.metrics.requests.inc({ outcome: code });
+  options.metrics.refusals.inc({ door: 'kube-api', code });
   options.logger.log(kind.logLevel, 'kube.request.failed', {
     ...facts,
     hop: hopOf(failure, facts),
@@ -121,15 +159,15 @@ function hopOf({ code }: FairleadError, { clusterId }: RequestFacts): Hop {
   return clusterId === undefined || NO_AGENT.has(code) ? 'gateway' : 'agent';
 }
 
-function answerFailure(outgoing: DoorResponse, failure: FairleadError, hop: Hop, traceId: string): void {
+function answerFailure(outgoing: DoorResponse, failure: FairleadError, hop: Hop, facts: RequestFacts): void {
   if (outgoing.headersSent || outgoing.destroyed) {
-    outgoing.destroy();
+    breakOff(outgoing);
     return;
   }
-  const { httpStatus, retryAfterSeconds, body, warning } = toKubeStatus(failure, hop, traceId);
+  const { httpStatus, retryAfterSeconds, body, warning } = toKubeStatus(failure, hop, facts.traceId);
   outgoing.statusCode = httpStatus;
   outgoing.setHeader('content-type', 'application/json');
-  outgoing.setHeader('audit-id', traceId);
+  outgoing.setHeader('audit-id', facts.requestId);
   outgoing.setHeader('warning', warning);
   if (retryAfterSeconds !== null) outgoing.setHeader('retry-after', String(retryAfterSeconds));
   if (httpStatus === 401) outgoing.setHeader('www-authenticate', 'Bearer realm="fairlead"');

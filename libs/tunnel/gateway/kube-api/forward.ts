@@ -1,7 +1,16 @@
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { bodyFraming, fromClient, fromServer, headerPairs, isLongRunning, type BodyFraming } from '../../core/index.js';
+import {
+  bodyFraming,
+  fromClient,
+  fromServer,
+  headerPairs,
+  isLongRunning,
+  formatTraceparent,
+  type BodyFraming,
+  type TraceContext,
+} from '../../core/index.js';
 import { flushUnlessBodyFollows } from '../../link/index.js';
 import type { Admission } from './authorize.js';
 import type { TunnelAgent } from './tunnel-pool.js';
@@ -19,10 +28,15 @@ export interface Exchange {
   readonly incoming: DoorRequest;
   readonly outgoing: DoorResponse;
   readonly admission: Admission;
-  readonly traceId: string;
+  readonly requestId: string;
+  readonly trace: TraceContext;
   readonly agent: TunnelAgent;
   /** Where the client is. */
   readonly address: string;
+  /** Bodies, counted up as they go. */
+  readonly bytes: { up: number; down: number };
+  /** Ends the request as long as the answer has not begun. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -44,7 +58,7 @@ export async function forward(exchange: Exchange): Promise<number> {
 class StaleTunnel extends Error {}
 
 function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
-  const { incoming, outgoing, admission, agent } = exchange;
+  const { incoming, outgoing, admission, agent, bytes, signal } = exchange;
   const method = incoming.method ?? 'GET';
   const framing = framingOf(incoming);
   const repeatable = BODYLESS_IDEMPOTENT.has(method) && framing === 'none';
@@ -56,6 +70,7 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
       headers: upstreamHeaders(exchange, framing),
       setDefaultHeaders: false,
       maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
+      signal,
     });
     // What fails after the first failure has been told already.
     upstream.on('error', () => undefined);
@@ -74,6 +89,7 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
     upstream.once('response', (answer) => {
       clearTimeout(limit);
       outgoing.off('close', onClientGone);
+      answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
       relayAnswer(answer, outgoing).then(resolve, (error: unknown) => {
         upstream.destroy();
         reject(error);
@@ -86,12 +102,13 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
     // The answer may have to come before the first byte of the body.
     upstream.flushHeaders();
     incoming.pipe(upstream as NodeJS.WritableStream);
+    incoming.on('data', (chunk: Buffer) => void (bytes.up += chunk.length));
   });
 }
 
-function upstreamHeaders({ incoming, admission, traceId, address }: Exchange, framing: BodyFraming): string[] {
+function upstreamHeaders({ incoming, admission, requestId, trace, address }: Exchange, framing: BodyFraming): string[] {
   const headers = fromClient(incoming.rawHeaders);
-  const own = ['Audit-ID', traceId, 'X-Forwarded-For', address];
+  const own = ['Audit-ID', requestId, 'Traceparent', formatTraceparent(trace), 'X-Forwarded-For', address];
   const host = [...headerPairs(headers)].some(([name]) => name.toLowerCase() === 'host')
     ? []
     : ['Host', `${admission.cluster.name}.fairlead`];
@@ -111,8 +128,7 @@ function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse): Promise<n
     const status = answer.statusCode ?? 502;
     writeHead(outgoing, status, fromServer(answer.rawHeaders));
     const brokeOff = (): void => {
-      // The client must see that the answer is not whole: never a clean end.
-      outgoing.destroy();
+      breakOff(outgoing);
       reject(new FairleadError('TUNNEL_RESET', 'the answer broke off'));
     };
     answer.once('error', brokeOff);
@@ -122,6 +138,13 @@ function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse): Promise<n
     answer.pipe(outgoing as NodeJS.WritableStream);
     if ('flushHeaders' in outgoing) flushUnlessBodyFollows(answer, outgoing);
   });
+}
+
+/** Ends an answer so that the client sees that it is not whole: never a clean end. */
+export function breakOff(outgoing: DoorResponse): void {
+  // Destroying it would say NO_ERROR, which some clients take for the end.
+  if ('stream' in outgoing) outgoing.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  else outgoing.destroy();
 }
 
 /** Repeated headers stay repeated; a status message is not passed on, as HTTP/2 has none. */

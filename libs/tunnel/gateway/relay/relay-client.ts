@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { connect, type ClientHttp2Session } from 'node:http2';
-import { connect as tlsConnect, type PeerCertificate as NodePeerCertificate } from 'node:tls';
+import { connect as netConnect, type Socket } from 'node:net';
+import { connect as tlsConnect, type PeerCertificate as NodePeerCertificate, type TLSSocket } from 'node:tls';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import { readPeerCertificate } from '@fairlead/pki';
 import {
+  DEFAULT_KEEPALIVE,
   RELAY_PATH,
   RELAY_SESSION_OPTIONS,
+  ReadAhead,
   TunnelConnection,
+  fitStreamWindow,
   keepAlive,
   requestGrpcStream,
   widenConnectionWindow,
@@ -57,36 +61,33 @@ export class RelayClient {
     return opening;
   }
 
-  #dial(owner: RouteOwner): Promise<ClientHttp2Session> {
+  async #dial(owner: RouteOwner): Promise<ClientHttp2Session> {
     const identity = this.#identity.current;
-    if (!identity) return Promise.reject(new FairleadError('UNAVAILABLE', 'this replica has no certificate yet'));
-    return new Promise((resolve, reject) => {
-      const session = connect(`https://${owner.relayAddress}`, {
-        ...RELAY_SESSION_OPTIONS,
-        createConnection: () => relaySocket(owner, identity),
-      });
-      const timer = setTimeout(() => session.destroy(new Error('timed out')), CONNECT_TIMEOUT_MS);
-      session.once('connect', () => {
-        clearTimeout(timer);
-        widenConnectionWindow(session);
-        keepAlive(session);
-        this.#logger.info('relay.connected', { replica: owner.credential, address: owner.relayAddress });
-        resolve(session);
-      });
-      session.on('error', (error) => {
-        clearTimeout(timer);
-        reject(unreachable(owner, error));
-      });
-      session.once('close', () => reject(unreachable(owner, new Error('closed'))));
+    if (!identity) throw new FairleadError('UNAVAILABLE', 'this replica has no certificate yet');
+    const transport = new ReadAhead(plainSocket(owner));
+    const socket = await secure(transport, owner, identity);
+    const session = connect(`https://${owner.relayAddress}`, {
+      ...RELAY_SESSION_OPTIONS,
+      createConnection: () => socket,
     });
+    session.on('error', (error) => this.#logger.debug('relay.session.error', { reason: error.message }));
+    widenConnectionWindow(session);
+    keepAlive(session, transport, DEFAULT_KEEPALIVE, fitStreamWindow(session));
+    this.#logger.info('relay.connected', { replica: owner.credential, address: owner.relayAddress });
+    return session;
   }
 }
 
-function relaySocket(owner: RouteOwner, identity: TlsIdentity): ReturnType<typeof tlsConnect> {
-  const at = owner.relayAddress.lastIndexOf(':');
-  return tlsConnect({
-    host: owner.relayAddress.slice(0, at).replace(/^\[|\]$/g, ''),
-    port: Number(owner.relayAddress.slice(at + 1)),
+function plainSocket({ relayAddress }: RouteOwner): Socket {
+  const at = relayAddress.lastIndexOf(':');
+  const host = relayAddress.slice(0, at).replace(/^\[|\]$/g, '');
+  return netConnect({ host, port: Number(relayAddress.slice(at + 1)), noDelay: true, keepAlive: true });
+}
+
+/** TLS with the replica, verified to be the one that is meant. UNAVAILABLE or UNTRUSTED_PEER. */
+function secure(transport: ReadAhead, owner: RouteOwner, identity: TlsIdentity): Promise<TLSSocket> {
+  const socket = tlsConnect({
+    socket: transport,
     key: identity.keyPem,
     cert: identity.chainPem.join('\n'),
     ca: [...identity.rootsPem],
@@ -95,6 +96,23 @@ function relaySocket(owner: RouteOwner, identity: TlsIdentity): ReturnType<typeo
     // A name that nothing resolves: the SPIFFE identity is what counts, and each dial is a session of its own.
     servername: `${randomUUID()}.relay.invalid`,
     checkServerIdentity: (_name, certificate) => checkReplica(owner, certificate),
+  });
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => fail(new Error('timed out')), CONNECT_TIMEOUT_MS);
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      transport.destroy();
+      reject(unreachable(owner, error));
+    };
+    transport.once('error', fail);
+    socket.once('error', fail);
+    socket.once('close', () => fail(new Error('closed')));
+    socket.once('secureConnect', () => {
+      clearTimeout(timer);
+      socket.off('error', fail);
+      transport.off('error', fail);
+      resolve(socket);
+    });
   });
 }
 

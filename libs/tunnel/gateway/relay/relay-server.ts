@@ -11,21 +11,25 @@ import { readPeerCertificate } from '@fairlead/pki';
 import type { Open } from '@fairlead/proto';
 import { FrameDecoder, LIMITS, encodeControl } from '../../core/index.js';
 import {
+  DEFAULT_KEEPALIVE,
   RELAY_PATH,
   RELAY_SESSION_OPTIONS,
   abandonStream,
   acceptGrpcStream,
+  fitStreamWindow,
   keepAlive,
   rejectGrpcStream,
   splice,
   widenConnectionWindow,
 } from '../../link/index.js';
 import type { GatewayEvents } from '../gateway-events.js';
+import { RELAY_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
 import { isOutOfDate } from '../link-peer.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { reportTlsErrors, useCertificate } from '../link-server.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
 import type { SessionRegistry } from '../session-registry.js';
+import { reportRelayed } from './report-relayed.js';
 
 export interface RelayServerOptions {
   readonly identity: RenewingCertificate;
@@ -45,6 +49,7 @@ const HANDSHAKE_TIMEOUT_MS = 5_000;
 export function createRelayServer(options: RelayServerOptions): Http2SecureServer {
   const server = createSecureServer({
     ...RELAY_SESSION_OPTIONS,
+    ...RELAY_ABUSE_OPTIONS,
     minVersion: 'TLSv1.3',
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     requestCert: true,
@@ -53,10 +58,11 @@ export function createRelayServer(options: RelayServerOptions): Http2SecureServe
   useCertificate(server, options.identity);
   server.on('session', (session) => {
     session.on('error', (error) => options.logger.debug('relay.session.error', { reason: error.message }));
+    guardSession(session, { ...options, door: 'relay' });
     const why = refusalOf(session.socket as TLSSocket);
     if (why === null) {
       widenConnectionWindow(session);
-      keepAlive(session);
+      keepAlive(session, session.socket, DEFAULT_KEEPALIVE, fitStreamWindow(session));
       return;
     }
     const address = session.socket.remoteAddress ?? '';
@@ -87,7 +93,7 @@ function refusalOf(socket: TLSSocket): string | null {
  * read here; everything after it is spliced.
  */
 async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServerOptions): Promise<void> {
-  const { registry, logger, metrics } = options;
+  const { registry, metrics } = options;
   // Cancelled before we came to it.
   if (stream.destroyed || stream.closed) return;
   acceptGrpcStream(stream);
@@ -103,12 +109,9 @@ async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServe
     const agentStream = await session.take(waiting.signal);
     agentStream.write(encodeControl({ case: 'open', value: open }));
     metrics.relayedTunnels.inc({ direction: 'in' });
-    const bytes = await splice(stream, agentStream);
-    metrics.relayedBytes.inc({ direction: 'forward' }, bytes.forward);
-    metrics.relayedBytes.inc({ direction: 'backward' }, bytes.backward);
-    logger.debug('relay.closed', { tunnelId: open.tunnelId, clusterId: open.clusterId, ...bytes });
+    await reportRelayed(options, open, stream, (counts) => splice(stream, agentStream, counts));
   } catch (error) {
-    refuse(stream, toFairleadError(error));
+    turnAway(stream, toFairleadError(error));
   } finally {
     clearTimeout(timer);
   }
@@ -120,14 +123,16 @@ function readOpen(stream: ServerHttp2Stream, signal: AbortSignal): Promise<Open>
     const decoder = new FrameDecoder();
     const settle = (finish: () => void): void => {
       stream.removeListener('data', onData);
-      stream.removeListener('close', onClose);
+      stream.removeListener('close', onGone);
+      stream.removeListener('end', onGone);
       signal.removeEventListener('abort', onAbort);
       stream.pause();
       finish();
     };
     const fail = (error: Error): void => settle(() => reject(error));
     const onAbort = (): void => fail(new FairleadError('DEADLINE_EXCEEDED', 'the other replica sent no Open in time'));
-    const onClose = (): void => fail(new FairleadError('TUNNEL_RESET', 'the other replica went away'));
+    const onGone = (): void =>
+      fail(new FairleadError('TUNNEL_RESET', 'the other replica ended the stream before its Open'));
     const onData = (chunk: Buffer): void => {
       let open: Open | undefined;
       try {
@@ -149,14 +154,20 @@ function readOpen(stream: ServerHttp2Stream, signal: AbortSignal): Promise<Open>
       if (found) settle(() => resolve(found));
     };
     stream.on('data', onData);
-    stream.once('close', onClose);
+    stream.once('close', onGone);
+    stream.once('end', onGone);
     signal.addEventListener('abort', onAbort, { once: true });
     stream.resume();
   });
 }
 
-function refuse(stream: ServerHttp2Stream, { code, message }: FairleadError): void {
+/** What begins against the protocol is broken off; all else is an answer that lets the opener try elsewhere. */
+function turnAway(stream: ServerHttp2Stream, { code, message }: FairleadError): void {
   if (stream.destroyed || !stream.writable) return;
-  stream.write(encodeControl({ case: 'refused', value: { $typeName: 'fairlead.link.v1.Refused', code, message } }));
+  const kind =
+    code === 'PROTOCOL_ERROR'
+      ? ({ case: 'reset', value: { $typeName: 'fairlead.link.v1.Reset', code, message } } as const)
+      : ({ case: 'refused', value: { $typeName: 'fairlead.link.v1.Refused', code, message } } as const);
+  stream.write(encodeControl(kind));
   abandonStream(stream);
 }

@@ -1,0 +1,44 @@
+import { DEFAULT_CONNECT_LIMITS, DEFAULT_KUBE_API_LIMITS } from '@fairlead/tunnel/gateway';
+import { expect, it } from 'vitest';
+import { readConfig } from './config.js';
+import { doorLimits } from './limits.js';
+
+const env = {
+  FAIRLEAD_NATS_URL: 'nats://127.0.0.1:4222',
+  FAIRLEAD_NATS_SEED_FILE: '/seed',
+  FAIRLEAD_HEALTH_LISTEN: '127.0.0.1:0',
+  FAIRLEAD_LINK_LISTEN: '127.0.0.1:0',
+  FAIRLEAD_RELAY_LISTEN: '127.0.0.1:0',
+  FAIRLEAD_DOOR_LISTEN: '127.0.0.1:0',
+  FAIRLEAD_SERVING_NAMES: 'door',
+  FAIRLEAD_LINK_ENDPOINTS: 'gateway:443',
+};
+
+it('limits that nobody sets are those of the library', () => {
+  const { connectLimits, kubeApiLimits } = doorLimits(readConfig(env));
+  expect({ ...DEFAULT_CONNECT_LIMITS, ...connectLimits }).toEqual(DEFAULT_CONNECT_LIMITS);
+  expect({ ...DEFAULT_KUBE_API_LIMITS, ...kubeApiLimits }).toEqual(DEFAULT_KUBE_API_LIMITS);
+});
+
+it('each limit can be set, and what is no limit is named', () => {
+  const { connectLimits, kubeApiLimits } = doorLimits(
+    readConfig({
+      ...env,
+      FAIRLEAD_CONNECT_MAX_PER_CLIENT: '7',
+      FAIRLEAD_KUBE_API_REQUESTS_PER_SECOND_PER_USER: '8',
+      FAIRLEAD_HELD_MIB: '9',
+    }),
+  );
+  expect(connectLimits).toMatchObject({ perIdentity: { connections: 7 }, heldBytes: 9 * 1024 ** 2 });
+  expect(kubeApiLimits).toMatchObject({ perIdentity: { opensPerSecond: 8 }, heldBytes: 9 * 1024 ** 2 });
+  const read = (): unknown =>
+    readConfig({ ...env, FAIRLEAD_CONNECT_MAX_PER_CLIENT: '0', FAIRLEAD_HELD_MIB: 'much', FAIRLEAD_DEBUG_VIEW: 'yes' });
+  for (const name of ['FAIRLEAD_CONNECT_MAX_PER_CLIENT', 'FAIRLEAD_HELD_MIB', 'FAIRLEAD_DEBUG_VIEW']) {
+    expect(read).toThrow(name);
+  }
+});
+
+it('the debug view is off unless it is asked for', () => {
+  expect(readConfig(env).FAIRLEAD_DEBUG_VIEW).toBe(false);
+  expect(readConfig({ ...env, FAIRLEAD_DEBUG_VIEW: 'true' }).FAIRLEAD_DEBUG_VIEW).toBe(true);
+});

@@ -1,0 +1,127 @@
+import type { ResultRow } from './report/results.js';
+import type { RowName, SystemName } from './rows.js';
+
+/** What a row must reach, against another figure of the same run or against a number. */
+export interface Must {
+  readonly row: RowName;
+  readonly system: 'fairlead' | 'fairlead-relayed';
+  readonly relation: '≥' | '≤';
+  readonly than:
+    | { readonly factor: number; readonly system: SystemName; readonly row?: RowName }
+    | { readonly limit: number }
+    /** Every try of a row that counts them. */
+    | { readonly all: true };
+}
+
+const BOTH = ['fairlead', 'fairlead-relayed'] as const;
+const THROUGHPUT: readonly RowName[] = ['download_1', 'download_16', 'upload_1'];
+const PINGS: readonly RowName[] = ['ping_p50', 'ping_p99'];
+const EXACT: readonly RowName[] = ['write_then_close', 'half_close', 'server_first_banner', 'abort_16'];
+const STALLS: readonly (readonly [RowName, RowName])[] = [
+  ['ping_p99_stall1', 'new_beside_stall1'],
+  ['ping_p99_stall20', 'new_beside_stall20'],
+  ['ping_p99_stall_up1', 'new_beside_stall_up1'],
+];
+
+export const MUSTS: readonly Must[] = [
+  atLeast('download_1', 2.3),
+  atLeast('download_16', 2.3),
+  atLeast('upload_1', 1.2),
+  atMost('cpu_s_per_gb', 0.6),
+  atMost('ping_p50', 1),
+  atMost('ping_p99', 1),
+  atMost('ping_p99_bulk4', 0.7),
+  ...STALLS.flatMap(([ping, fresh]) => besideStall(ping, fresh)),
+  // The bound that is stated, 20 times 4 MiB per tunnel and end, is the weaker one.
+  limit('mem_stall20_mb', '≤', 40),
+  atLeast('conn_rate_1', 0.7),
+  atLeast('conn_rate_32', 0.6),
+  atMost('mem_idle_tunnel_kb', 1.3),
+  atMost('mem_idle_agent_kb', 1.3),
+  ...EXACT.flatMap((row) => allOf(row)),
+  atMost('ping_p99_bulk4_wan', 1),
+  atLeast('bulk4_wan', 0.9),
+  atLeast('wan_50ms_first', 0.9),
+  atLeast('wan_50ms_again', 0.9),
+  atMost('recover_gateway_ms', 1.5),
+  atMost('recover_agent_ms', 1.5),
+  limit('recover_failed_tries', '≤', 0),
+  ...THROUGHPUT.map((row) => relayed(row, '≥', 0.5)),
+  ...PINGS.map((row) => relayed(row, '≤', 1.8)),
+];
+
+export interface Verdict {
+  readonly must: Must;
+  /** `≥ 2.3 × konnectivity`. */
+  readonly rule: string;
+  /** The ratio, or the figure where the rule is a number; null if one of both is missing. */
+  readonly measured: number | null;
+  readonly holds: boolean | null;
+}
+
+/** Each must of the rows that were measured. */
+export function judge(results: readonly ResultRow[]): Verdict[] {
+  const rows = new Set(results.map(({ row }) => row));
+  return MUSTS.filter(({ row }) => rows.has(row)).map((must) => verdictOn(must, results));
+}
+
+function verdictOn(must: Must, results: readonly ResultRow[]): Verdict {
+  const { row, system, relation, than } = must;
+  const figure = medianOf(results, row, system);
+  const rule = ruleOf(must);
+  const reference = 'system' in than ? medianOf(results, than.row ?? row, than.system) : 1;
+  if (figure === null || reference === null || reference === 0) return { must, rule, measured: null, holds: null };
+  const measured = figure / reference;
+  const bound = boundOf(must, results);
+  return { must, rule, measured, holds: relation === '≥' ? measured >= bound : measured <= bound };
+}
+
+function boundOf({ row, than }: Must, results: readonly ResultRow[]): number {
+  if ('limit' in than) return than.limit;
+  if ('factor' in than) return than.factor;
+  // Such a row's unit is `of 500`.
+  return Number(
+    results
+      .find((result) => result.row === row)
+      ?.unit.split(' ')
+      .at(-1),
+  );
+}
+
+function ruleOf({ row, system, relation, than }: Must): string {
+  if ('all' in than) return 'be all';
+  if ('limit' in than) return `${relation} ${than.limit}`;
+  const whose = than.system === system ? 'own' : than.system;
+  return `${relation} ${than.factor} × ${whose}${than.row === undefined || than.row === row ? '' : ` ${than.row}`}`;
+}
+
+function medianOf(results: readonly ResultRow[], row: RowName, system: SystemName): number | null {
+  return results.find((result) => result.row === row && result.system === system)?.median ?? null;
+}
+
+function atLeast(row: RowName, factor: number): Must {
+  return { row, system: 'fairlead', relation: '≥', than: { factor, system: 'konnectivity' } };
+}
+
+function atMost(row: RowName, factor: number): Must {
+  return { row, system: 'fairlead', relation: '≤', than: { factor, system: 'konnectivity' } };
+}
+
+function relayed(row: RowName, relation: Must['relation'], factor: number): Must {
+  return { row, system: 'fairlead-relayed', relation, than: { factor, system: 'fairlead' } };
+}
+
+function besideStall(ping: RowName, fresh: RowName): Must[] {
+  return BOTH.flatMap((system): Must[] => [
+    { row: ping, system, relation: '≤', than: { factor: 1.3, system, row: 'ping_p99' } },
+    { row: fresh, system, relation: '≥', than: { all: true } },
+  ]);
+}
+
+function allOf(row: RowName): Must[] {
+  return BOTH.map((system) => ({ row, system, relation: '≥', than: { all: true } }));
+}
+
+function limit(row: RowName, relation: Must['relation'], bound: number): Must {
+  return { row, system: 'fairlead', relation, than: { limit: bound } };
+}

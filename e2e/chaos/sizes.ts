@@ -1,0 +1,61 @@
+/** How much of everything. Scenarios take their numbers from here alone. */
+export interface Sizes {
+  /** Transfers that run while a replica is killed. */
+  readonly transfers: number;
+  /** Replicas killed, one after the other. */
+  readonly kills: number;
+  /** Long connections while each replica is rolled. */
+  readonly longOnes: number;
+  /** Clusters of the fleet, and links that each keeps. */
+  readonly fleetClusters: number;
+  readonly fleetLinks: number;
+  /** Transfers of each kind of the exactness scenario. */
+  readonly exact: number;
+  /** Connections that are given up. */
+  readonly cancels: number;
+  /** Stalled connections of each kind. */
+  readonly stalls: number;
+  /** Pings while they stall. */
+  readonly pings: number;
+}
+
+export const FULL: Sizes = {
+  transfers: 200,
+  kills: 3,
+  longOnes: 60,
+  fleetClusters: 1_000,
+  fleetLinks: 2,
+  exact: 500,
+  cancels: 10_000,
+  stalls: 20,
+  pings: 2_000,
+};
+
+/** As in `npm test`. */
+export const SCALED: Sizes = {
+  transfers: 40,
+  kills: 2,
+  longOnes: 12,
+  fleetClusters: 50,
+  fleetLinks: 2,
+  exact: 10,
+  cancels: 200,
+  stalls: 5,
+  pings: 200,
+};
+
+/** The full sizes times `scale`, at least what makes sense. */
+export function scaled(scale: number): Sizes {
+  const times = (full: number, atLeast: number): number => Math.max(atLeast, Math.round(full * scale));
+  return {
+    transfers: times(FULL.transfers, 6),
+    kills: times(FULL.kills, 2),
+    longOnes: times(FULL.longOnes, 6),
+    fleetClusters: times(FULL.fleetClusters, 10),
+    fleetLinks: FULL.fleetLinks,
+    exact: times(FULL.exact, 2),
+    cancels: times(FULL.cancels, 50),
+    stalls: times(FULL.stalls, 2),
+    pings: times(FULL.pings, 50),
+  };
+}

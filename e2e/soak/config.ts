@@ -1,0 +1,89 @@
+import { parseArgs } from 'node:util';
+import { SCENARIOS } from '../chaos/scenarios/index.js';
+import type { Scenario } from '../chaos/scenario.js';
+
+const list = SCENARIOS.map(({ letter, title }) => `  ${letter.padEnd(3)} ${title}`).join('\n');
+const DEFAULT_MINUTES = 45;
+const MAX_MINUTES = 600;
+
+export const USAGE = `Usage: npm run soak -- tunnel [options]
+
+Runs the scenarios of e2e/chaos at full size against real processes on this machine's loopback, says what it measured, and
+writes a report. It takes about twenty minutes on two cores and stops by itself.
+
+  --only a,e       only these scenarios; c means c1 to c4
+  --scale N        sizes times N, 0.01 to 1 (default 1)
+  --minutes N      the longest the whole run may take, 1 to ${MAX_MINUTES} (default ${DEFAULT_MINUTES})
+  --report FILE    where the report goes (default docs/reports/<date>-tunnel.md; of less than a full run: nowhere)
+  --logs FILE      if something does not hold, the last lines that the processes logged
+  --help           show this
+
+Scenarios:
+${list}
+`;
+
+/** What is wrong with the command line, for a person. */
+export class UsageError extends Error {}
+
+export interface Config {
+  readonly help: boolean;
+  readonly scenarios: readonly Scenario[];
+  readonly scale: number;
+  readonly minutes: number;
+  /** Undefined: the default place, or none. */
+  readonly report: string | undefined;
+  readonly logs: string | undefined;
+  /** Every scenario at full size: what a report in the repository has to be of. */
+  readonly full: boolean;
+}
+
+/** Reads the command line. Throws UsageError for what it does not know. */
+export function loadConfig(args: readonly string[]): Config {
+  const { values, positionals } = parse(args);
+  if (!values.help && (positionals.length !== 1 || positionals[0] !== 'tunnel')) {
+    throw new UsageError(`say what to soak: tunnel\n\n${USAGE}`);
+  }
+  const scale = numberIn('--scale', values.scale ?? '1', 0.01, 1);
+  const scenarios = values.only === undefined ? SCENARIOS : chosen(values.only);
+  return {
+    help: values.help ?? false,
+    scenarios,
+    scale,
+    minutes: numberIn('--minutes', values.minutes ?? String(DEFAULT_MINUTES), 1, MAX_MINUTES),
+    report: values.report,
+    logs: values.logs,
+    full: scale === 1 && scenarios.length === SCENARIOS.length,
+  };
+}
+
+function chosen(only: string): readonly Scenario[] {
+  const letters = only.split(',').map((letter) => letter.trim());
+  const matches = (letter: string, scenario: Scenario): boolean =>
+    scenario.letter === letter || scenario.letter.replace(/\d$/, '') === letter;
+  const unknown = letters.filter((letter) => !SCENARIOS.some((scenario) => matches(letter, scenario)));
+  if (unknown.length > 0) throw new UsageError(`there is no scenario ${unknown.join(', ')}:\n${list}`);
+  return SCENARIOS.filter((scenario) => letters.some((letter) => matches(letter, scenario)));
+}
+
+function numberIn(option: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= least && value <= most) return value;
+  throw new UsageError(`${option} takes a number from ${least} to ${most}`);
+}
+
+function parse(args: readonly string[]) {
+  const text = { type: 'string' } as const;
+  const options = {
+    help: { type: 'boolean' },
+    only: text,
+    scale: text,
+    minutes: text,
+    report: text,
+    logs: text,
+  } as const;
+  try {
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\n\n${USAGE}`);
+  }
+}

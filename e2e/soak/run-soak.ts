@@ -1,0 +1,55 @@
+import { Findings } from '../chaos/findings.js';
+import type { Scenario } from '../chaos/scenario.js';
+import type { Sizes } from '../chaos/sizes.js';
+import type { World } from '../chaos/world.js';
+import type { Result } from './report.js';
+
+const TICK_MS = 30_000;
+
+export interface SoakOptions {
+  readonly scenarios: readonly Scenario[];
+  readonly sizes: Sizes;
+  /** Ends the run: what a scenario found by then counts, and the time being up is a fault of it. */
+  readonly signal: AbortSignal;
+  readonly say: (text: string) => void;
+}
+
+/** Runs the scenarios one after the other in one world, each on a whole one. Never rejects for what a scenario does. */
+export async function runSoak(world: World, { scenarios, sizes, signal, say }: SoakOptions): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const scenario of scenarios) {
+    if (signal.aborted) break;
+    say(`${scenario.letter}  ${scenario.title}`);
+    const result = await runOne(world, scenario, { sizes, signal, say });
+    for (const { what, value } of result.figures) say(`     ${what}: ${value}`);
+    for (const fault of result.faults) say(`     DID NOT HOLD: ${fault}`);
+    results.push(result);
+  }
+  return results;
+}
+
+async function runOne(
+  world: World,
+  { letter, title, run }: Scenario,
+  { sizes, signal, say }: Omit<SoakOptions, 'scenarios'>,
+): Promise<Result> {
+  const findings = new Findings();
+  const startedMs = performance.now();
+  const seconds = (): number => (performance.now() - startedMs) / 1_000;
+  const ticker = setInterval(() => say(`     … ${Math.round(seconds())} s ${findings.doing}`), TICK_MS);
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const running = world.whole().then(() => run(world, sizes, findings));
+    // If the time is up first, what becomes of it is nobody's business any more.
+    running.catch(() => undefined);
+    await Promise.race([running, aborted]);
+  } catch (error) {
+    findings.must(false, error instanceof Error ? error.message : String(error));
+  } finally {
+    clearInterval(ticker);
+    signal.removeEventListener('abort', onAbort);
+  }
+  return { letter, title, seconds: seconds(), figures: [...findings.figures], faults: [...findings.faults] };
+}

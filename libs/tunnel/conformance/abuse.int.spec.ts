@@ -1,0 +1,243 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Registry } from '@fairlead/observability';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RELAY_PATH, RELAY_SESSION_OPTIONS, TUNNEL_PATH, type TunnelConnection } from '../link/index.js';
+import { startInstallation, type Replica, type RunningAgent, type TestInstallation } from '../testing/replicas.js';
+import { startTcpTarget, type TcpTarget } from '../testing/tcp-targets.js';
+import { dialRelay, stillWorks } from './gateway-peers.js';
+import type { GatewaySubject, KeyAndChain } from './gateway-subject.js';
+import { FLAG, FRAME, NEWEST_ENTRY, RawHttp2, callHeaders, http2Frame, literal, rstStream } from './raw-http2.js';
+import { ScriptedAgent, type LinkedAgent } from './scripted-agent.js';
+import { openOf } from './wire.js';
+
+/** More than any limit below allows, and far less than would take long. */
+const MOST_FRAMES = 6_000;
+const BATCH = 50;
+const MEMORY_BYTES = 150 * 1024 * 1024;
+
+let installation: TestInstallation;
+let replica: Replica;
+let subject: GatewaySubject;
+let neighbour: LinkedAgent;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  const { authority, cluster, token } = installation;
+  replica = await installation.startReplica('gateway-a');
+  const [agent, other] = await Promise.all([authority.agent(cluster.clusterId), authority.gateway('gateway-b')]);
+  subject = {
+    link: replica.gateway.link.address,
+    relay: replica.gateway.relay.address,
+    door: replica.gateway.door.address,
+    rootsPem: authority.roots,
+    clusterId: cluster.clusterId,
+    clusterName: cluster.name,
+    token,
+    agent: { keyPem: agent.privateKeyPem, chainPem: agent.chainPem },
+    gateway: { keyPem: other.privateKeyPem, chainPem: other.chainPem },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  neighbour = await ScriptedAgent.linked(subject);
+});
+
+afterAll(async () => {
+  await neighbour?.[Symbol.asyncDispose]();
+  await installation?.[Symbol.asyncDispose]();
+});
+
+type Port = 'link' | 'relay' | 'door';
+/** The frames of one step of a flood; `id` is a stream number that was never used. */
+type Flood = (id: number, path: string) => Buffer;
+
+const END_BOTH = FLAG.endHeaders | FLAG.endStream;
+const call = (id: number, path: string, ...more: Buffer[]): Buffer =>
+  http2Frame(FRAME.headers, FLAG.endHeaders, id, Buffer.concat([callHeaders(path), ...more]));
+const isFirst = (id: number): boolean => id === 1;
+
+/** Between replicas as many may be cancelled at once as there are tunnels, which is more than a test should send. */
+const RAPID_RESET: readonly [string, string, Flood] = [
+  'resets of streams just opened',
+  'protocol',
+  (id, path) => Buffer.concat([call(id, path), rstStream(id)]),
+];
+
+const MANY_HEADERS: readonly [string, string, Flood] = [
+  'more headers than a call has',
+  'header-flood',
+  (id, path) => call(id, path, Buffer.concat(Array.from({ length: 300 }, () => literal('x', 'a')))),
+];
+
+const EMPTY_DATA: readonly [string, string, Flood] = [
+  'empty DATA',
+  'invalid-frames',
+  (id, path) => (isFirst(id) ? call(id, path) : http2Frame(FRAME.data, 0, 1)),
+];
+
+const FLOODS: readonly (readonly [string, string, Flood])[] = [
+  ['PING, answers taken or not', 'ping-flood', () => http2Frame(FRAME.ping, 0, 0, Buffer.alloc(8))],
+  ['SETTINGS', 'settings-flood', () => http2Frame(FRAME.settings, 0, 0)],
+  [
+    'SETTINGS with a hundred entries',
+    'protocol',
+    () => http2Frame(FRAME.settings, 0, 0, Buffer.alloc(600, Buffer.from([0, 4, 0, 1, 0, 0]))),
+  ],
+  EMPTY_DATA,
+  [
+    'CONTINUATION',
+    'protocol',
+    (id, path) =>
+      isFirst(id)
+        ? http2Frame(FRAME.headers, 0, id, callHeaders(path))
+        : http2Frame(FRAME.continuation, 0, 1, literal('x', 'a'.repeat(100))),
+  ],
+  [
+    'headers that a few bytes blow up to megabytes',
+    'header-flood',
+    (id, path) =>
+      isFirst(id)
+        ? call(id, path, literal('x-bomb', 'a'.repeat(3_900), { indexed: true }))
+        : call(id, path, Buffer.alloc(2_000, NEWEST_ENTRY)),
+  ],
+  MANY_HEADERS,
+  [
+    'headers that are malformed',
+    'invalid-frames',
+    (id, path) => http2Frame(FRAME.headers, END_BOTH, id, Buffer.concat([callHeaders(path), literal('UPPER', 'x')])),
+  ],
+];
+
+interface Flooded {
+  readonly sent: number;
+  /** The longest that the neighbour's ping took meanwhile. */
+  readonly slowestPingMs: number;
+  readonly grownBytes: number;
+}
+
+/** Sends until the connection is ended, or everything is sent; all the while another agent pings. */
+async function floodWith(peer: RawHttp2, flood: Flood, path: string): Promise<Flooded> {
+  const before = process.memoryUsage.rss();
+  const over = new AbortController();
+  const pinging = pingUntil(over.signal);
+  let grownBytes = 0;
+  let sent = 0;
+  for (; sent < MOST_FRAMES && !peer.ended; sent += BATCH) {
+    const steps = Array.from({ length: BATCH }, (_, index) => flood(2 * (sent + index) + 1, path));
+    await peer.send(...steps);
+    // Lets the other end answer: that floods no queue there, which alone would end it.
+    await delay(1);
+    grownBytes = Math.max(grownBytes, process.memoryUsage.rss() - before);
+  }
+  over.abort();
+  return { sent, slowestPingMs: await pinging, grownBytes };
+}
+
+async function pingUntil(signal: AbortSignal): Promise<number> {
+  let slowestMs = 0;
+  while (!signal.aborted) {
+    const ms = await new Promise<number>((resolve, reject) => {
+      neighbour.agent.http2.ping((error, durationMs) => (error ? reject(error) : resolve(durationMs)));
+    });
+    slowestMs = Math.max(slowestMs, ms);
+    await delay(20);
+  }
+  return slowestMs;
+}
+
+async function dial(port: Port): Promise<RawHttp2> {
+  const identities: Record<Port, KeyAndChain | null> = { link: subject.agent, relay: subject.gateway, door: null };
+  return RawHttp2.dial(subject[port], subject.rootsPem, identities[port]);
+}
+
+async function abuses(port: Port, reason: string): Promise<number> {
+  const metric = await replica.registry.getSingleMetric('fairlead_gateway_http2_abuse_total')?.get();
+  const door = port === 'door' ? 'kube-api' : port;
+  const found = metric?.values.find(({ labels }) => labels['door'] === door && labels['reason'] === reason);
+  return found?.value ?? 0;
+}
+
+describe.each<[Port, string, readonly (readonly [string, string, Flood])[]]>([
+  ['link', TUNNEL_PATH, [RAPID_RESET, ...FLOODS]],
+  ['relay', RELAY_PATH, FLOODS],
+  // There a call may have more headers, and is answered before its body: what comes then is ignored.
+  [
+    'door',
+    '/clusters/demo/api',
+    [RAPID_RESET, ...FLOODS.filter((each) => each !== MANY_HEADERS && each !== EMPTY_DATA)],
+  ],
+])('at the %s port', (port, path, floods) => {
+  it.each(floods)('a flood of %s ends that session, and no other', async (_, reason, flood) => {
+    await using peer = await dial(port);
+    const counted = await abuses(port, reason);
+    const { slowestPingMs, grownBytes } = await floodWith(peer, flood, path);
+    await eventually(() => {
+      if (!peer.ended) throw new Error('the session goes on');
+    });
+    expect(await abuses(port, reason)).toBe(counted + 1);
+    expect(slowestPingMs).toBeLessThan(5_000);
+    expect(grownBytes).toBeLessThan(MEMORY_BYTES);
+    await stillWorks(subject, neighbour);
+  });
+});
+
+it('a stranger that holds more calls open than it can need is ended', async () => {
+  await using peer = await RawHttp2.dial(subject.link, subject.rootsPem, null);
+  const calls = Array.from({ length: 40 }, (_, index) =>
+    call(2 * index + 1, '/fairlead.link.v1.AgentLinkService/Enrol'),
+  );
+  await peer.send(...calls);
+  await peer.gone;
+  expect(await abuses('link', 'stranger-streams')).toBe(1);
+  await stillWorks(subject, neighbour);
+});
+
+describe('a busy agent, and a busy replica', () => {
+  let target: TcpTarget;
+  let agent: RunningAgent;
+
+  beforeAll(async () => {
+    target = await startTcpTarget();
+  });
+  afterAll(async () => {
+    await agent?.stop();
+    await target?.[Symbol.asyncDispose]();
+  });
+
+  it('are not cut off for a thousand tunnels ended in order, a thousand broken off, and two hundred cut by their target', async () => {
+    const cluster = await installation.addCluster('busy');
+    agent = await installation.startAgent({
+      replicas: [replica],
+      apiPort: 1,
+      cluster,
+      allowTargets: ['127.0.0.1:*'],
+      registry: new Registry(),
+    });
+    const sessionIds = (): string[] =>
+      (replica.gateway.debugView() as { sessions: { clusterId: string; sessionId: string }[] }).sessions
+        .filter(({ clusterId }) => clusterId === cluster.clusterId)
+        .map(({ sessionId }) => sessionId);
+    const before = sessionIds();
+    await using relay = await dialRelay(subject, RELAY_SESSION_OPTIONS);
+    const value = { $typeName: 'fairlead.link.v1.Tcp' as const, host: '127.0.0.1', port: target.port };
+    const open = openOf(cluster.clusterId, { target: { case: 'tcp', value } });
+    const one = async (act: (tunnel: TunnelConnection) => void): Promise<void> => {
+      const tunnel = relay.opener();
+      tunnel.on('error', () => undefined);
+      await tunnel.open(open, AbortSignal.timeout(20_000));
+      act(tunnel);
+      await new Promise((resolve) => tunnel.once('close', resolve));
+    };
+    const inOrder = (tunnel: TunnelConnection): void => void tunnel.resume().end('bye');
+    const brokenOff = (tunnel: TunnelConnection): void => void tunnel.destroy();
+    for (let round = 0; round < 40; round += 1) {
+      await Promise.all(Array.from({ length: 50 }, (_, index) => one(index % 2 === 0 ? inOrder : brokenOff)));
+    }
+    // Of these the agent cancels the streams: more is on its way than it will ever take.
+    target.handle = (socket) => void socket.once('data', () => socket.resetAndDestroy());
+    const overfed = (tunnel: TunnelConnection): void => void tunnel.resume().write(Buffer.alloc(2 * 1024 ** 2));
+    for (let round = 0; round < 4; round += 1) await Promise.all(Array.from({ length: 50 }, () => one(overfed)));
+    target.handle = (socket) => void socket.pipe(socket);
+    expect(sessionIds()).toEqual(before);
+    await one(inOrder);
+  }, 60_000);
+});

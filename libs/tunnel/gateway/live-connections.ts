@@ -1,0 +1,85 @@
+import type { FairleadError } from '@fairlead/errors';
+
+export type DoorName = 'connect' | 'kube-api';
+
+/** Something that goes through a door now: a CONNECT connection, or one request at the Kubernetes API door. */
+export interface LiveConnection {
+  readonly door: DoorName;
+  /** Tunnel id or trace id: what its log line will have. */
+  readonly id: string;
+  /** Client id or user. */
+  readonly who: string;
+  readonly tenantId: string;
+  readonly clusterId: string;
+  /** Where the client is. */
+  readonly address: string;
+  readonly sinceMs: number;
+  /** `host:port`, at the CONNECT door. */
+  readonly target?: string;
+  /** Payload so far; up is towards the cluster. */
+  bytesUp(): number;
+  bytesDown(): number;
+  /** Taken in and not passed on yet, in this process. */
+  heldBytes(): number;
+  /** Why it would be refused if it came now; null if it would not. */
+  refusedNow(): FairleadError | null;
+  /** Breaks it off. */
+  end(cause: FairleadError): void;
+}
+
+/** Sums of what connections hold. */
+export class Held {
+  #total = 0;
+  readonly #byWho: Readonly<Record<DoorName, Map<string, number>>> = { connect: new Map(), 'kube-api': new Map() };
+  readonly #byCluster = new Map<string, number>();
+
+  add({ door, who, clusterId }: LiveConnection, bytes: number): void {
+    if (bytes === 0) return;
+    this.#total += bytes;
+    const byWho = this.#byWho[door];
+    byWho.set(who, (byWho.get(who) ?? 0) + bytes);
+    this.#byCluster.set(clusterId, (this.#byCluster.get(clusterId) ?? 0) + bytes);
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  of(door: DoorName, who: string): number {
+    return this.#byWho[door].get(who) ?? 0;
+  }
+
+  ofCluster(clusterId: string): number {
+    return this.#byCluster.get(clusterId) ?? 0;
+  }
+}
+
+/** What goes through this replica's doors. */
+export class LiveConnections {
+  readonly #all = new Set<LiveConnection>();
+  readonly #onEnd: ((connection: LiveConnection) => void)[] = [];
+  /** What they held when it was last added up. */
+  held = new Held();
+
+  /** Call the result when it is over; more often than once does nothing. */
+  add(connection: LiveConnection): () => void {
+    this.#all.add(connection);
+    return () => {
+      if (!this.#all.delete(connection)) return;
+      for (const listener of this.#onEnd) listener(connection);
+    };
+  }
+
+  /** Calls back when one is over, while its counts can still be read. */
+  onEnd(listener: (connection: LiveConnection) => void): void {
+    this.#onEnd.push(listener);
+  }
+
+  [Symbol.iterator](): IterableIterator<LiveConnection> {
+    return this.#all.values();
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+}
