@@ -129,7 +129,7 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       ownSource: true,
       set: { 'main.version': KUBERNETES },
       oldestGo: '1.24',
-      about: 'about 1 min',
+      about: 'about 2 min',
     },
   },
 };
