@@ -13,7 +13,7 @@ export const CONNECTIONS: readonly Measurement[] = [
   firstByte('ttfb_relayed', ['fairlead-relayed']),
   {
     rows: ['mem_idle_tunnel_kb'],
-    systems: TUNNELS,
+    systems: ['relay-go-tls', ...TUNNELS],
     fresh: true,
     async run({ system, scale, load }) {
       const { idleTunnels: count, jobTimeoutMs: timeoutMs } = scale;
