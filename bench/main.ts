@@ -6,7 +6,7 @@ import { StackError } from '@fairlead/stack';
 import { TestbedError, findBinary } from '@fairlead/testbed';
 import { scratchDir } from '@fairlead/testing';
 import { USAGE, loadConfig, type Config } from './config.js';
-import { buildGoPrograms, buildPeer } from './load/go-programs.js';
+import { buildGoPrograms, buildPeer, type GoPrograms } from './load/go-programs.js';
 import { measurementsFor } from './measurements/catalog.js';
 import { BenchError } from './process/bench-error.js';
 import { rerunInNamespace } from './process/own-namespace.js';
@@ -42,9 +42,9 @@ async function bench(config: Config, signal: AbortSignal): Promise<number> {
   for (const file of [config.jsonFile, config.markdownFile]) if (file !== undefined) await requireWritable(file);
   const wantsFar = measurementsFor(config.rows).some(({ far }) => far);
   if (!wantsFar || config.inside) return measureAndReport(config, { far: wantsFar }, signal);
-  await fetchEverything(config, signal);
+  const { wan } = await fetchEverything(config, signal);
   try {
-    return await rerunInNamespace(process.argv[1] ?? '', process.argv.slice(2), signal);
+    return await rerunInNamespace({ main: process.argv[1] ?? '', args: process.argv.slice(2), wan, signal });
   } catch (error) {
     if (!(error instanceof BenchError)) throw error;
     return measureAndReport(config, { far: false, farUnavailable: error.message }, signal);
@@ -52,16 +52,17 @@ async function bench(config: Config, signal: AbortSignal): Promise<number> {
 }
 
 /** What has to be downloaded and built: from within a namespace nothing can be reached. */
-async function fetchEverything({ systems }: Config, signal: AbortSignal): Promise<void> {
+async function fetchEverything({ systems }: Config, signal: AbortSignal): Promise<GoPrograms> {
   const progress = progressOn(process.stderr);
   const { say } = progress;
   try {
-    await buildGoPrograms(say, signal);
+    const programs = await buildGoPrograms(say, signal);
     if (systems.includes('konnectivity')) await buildPeer(say, signal);
     // The stack says itself what it cannot do without.
     await Promise.allSettled(
       (['nats-server', 'kubectl'] as const).map((name) => findBinary(name, { log: say, signal })),
     );
+    return programs;
   } finally {
     progress.end();
   }

@@ -22,3 +22,13 @@ it('knows nothing where one of both is missing', () => {
     { rule: '≤ 1.8 × fairlead', measured: null, holds: null },
   ]);
 });
+
+it('counts what only failed as not met', () => {
+  const results = new Results();
+  results.fail('half_close', 'fairlead', { count: 50, of: 50, reason: 'lost' });
+  results.add('half_close', 'fairlead-relayed', QUICK.tries);
+  expect(judge(results.rows(QUICK)).map(({ rule, holds }) => ({ rule, holds }))).toEqual([
+    { rule: 'be all', holds: false },
+    { rule: 'be all', holds: true },
+  ]);
+});

@@ -70,6 +70,8 @@ function verdictOn(must: Must, results: readonly ResultRow[]): Verdict {
   const figure = medianOf(results, row, system);
   const rule = ruleOf(must);
   const reference = 'system' in than ? medianOf(results, than.row ?? row, than.system) : 1;
+  // What was measured and yielded nothing but failures does not hold, whatever the reference.
+  if (figure === null && failedIn(results, row, system)) return { must, rule, measured: null, holds: false };
   if (figure === null || reference === null || reference === 0) return { must, rule, measured: null, holds: null };
   const measured = figure / reference;
   const bound = boundOf(must, results);
@@ -97,6 +99,10 @@ function ruleOf({ row, system, relation, than }: Must): string {
 
 function medianOf(results: readonly ResultRow[], row: RowName, system: SystemName): number | null {
   return results.find((result) => result.row === row && result.system === system)?.median ?? null;
+}
+
+function failedIn(results: readonly ResultRow[], row: RowName, system: SystemName): boolean {
+  return results.some((result) => result.row === row && result.system === system && result.failed !== undefined);
 }
 
 function atLeast(row: RowName, factor: number): Must {

@@ -3,6 +3,9 @@ import { residentKb } from '../process/memory.js';
 import { SYSTEMS, type RowName, type SystemName } from '../rows.js';
 import { TUNNELS, unlessFailed, type Measurement } from './measurement.js';
 
+/** For opening them all, on a busy machine too. */
+const HOLD_TIMEOUT_MS = 60_000;
+
 export const CONNECTIONS: readonly Measurement[] = [
   connect('conn_rate_1', 1),
   connect('conn_rate_32', 32, 'cpu_s_per_1000_conns'),
@@ -13,14 +16,17 @@ export const CONNECTIONS: readonly Measurement[] = [
   firstByte('ttfb_relayed', ['fairlead-relayed']),
   {
     rows: ['mem_idle_tunnel_kb'],
-    systems: TUNNELS,
+    systems: ['relay-go-tls', ...TUNNELS],
     fresh: true,
     async run({ system, scale, load }) {
-      const { idleTunnels: count, jobTimeoutMs: timeoutMs } = scale;
+      const { idleTunnels: count } = scale;
       const beforeKb = await residentKb(system.pids('gateway'));
       let afterKb = beforeKb;
       const atPhase = async (): Promise<void> => void (afterKb = await residentKb(system.pids('gateway')));
-      const result = await load({ kind: 'hold', connections: 8, count, settleMs: 2_000, timeoutMs }, { atPhase });
+      const result = await load(
+        { kind: 'hold', connections: 8, count, settleMs: 2_000, timeoutMs: HOLD_TIMEOUT_MS },
+        { atPhase },
+      );
       return unlessFailed(result, () => ({ mem_idle_tunnel_kb: (afterKb - beforeKb) / count }), this.rows);
     },
   },

@@ -52,5 +52,5 @@ export function failedIn(rows: readonly RowName[], failed: Failure): Findings {
   return Object.fromEntries(rows.map((row) => [row, { failed }]));
 }
 
-/** Those that the rows about a tunnel's behaviour are for: the plain relays have nothing that one connection shares. */
-export const TUNNELS: readonly SystemName[] = ['relay-go-tls', 'konnectivity', 'fairlead', 'fairlead-relayed'];
+/** Those that have one link for all connections: what the rows about stalls and lost bytes are about. */
+export const TUNNELS: readonly SystemName[] = ['konnectivity', 'fairlead', 'fairlead-relayed'];

@@ -36,7 +36,7 @@ What must hold
 
 row         system                                 must  measured
 download_1  fairlead          must ≥ 2.3 × konnectivity      2.25  NOT MET
-download_1  fairlead-relayed      must ≥ 0.5 × fairlead         -  unknown
+download_1  fairlead-relayed      must ≥ 0.5 × fairlead         -  NOT MET
 
 download_1, fairlead-relayed: 4 of 32 failed: connection refused
 `.trim(),

@@ -39,7 +39,7 @@ func pattern() []byte {
 }
 
 // SlowReader pauses for this long after each 256 KiB, so that the end comes while much is still on the way.
-const SlowReader = 20 * time.Millisecond
+const SlowReader = 10 * time.Millisecond
 
 // Check compares what was received from an offset on with the pattern.
 func Check(received []byte, offset int64) error {

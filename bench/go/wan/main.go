@@ -3,7 +3,7 @@
 // Command wan makes a network namespace of its own and joins it to the one it runs in by a path with a delay: two TUN devices,
 // between which it holds each packet. `wan DELAY_MS` prints one line of JSON, {"near", "far", "namespace"} (the addresses of
 // the two ends, and a path for nsenter --net), and ends when its standard input does; the devices then go by themselves, and
-// the namespace with the last process in it.
+// the namespace with the last process in it. `wan -probe` only says whether that can be done here.
 package main
 
 import (
@@ -35,19 +35,23 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("wan: ")
 	if len(os.Args) != 2 {
-		log.Fatal("usage: wan DELAY_MS")
+		log.Fatal("usage: wan DELAY_MS | wan -probe")
 	}
+	probe := os.Args[1] == "-probe"
 	delayMs, err := strconv.Atoi(os.Args[1])
-	if err != nil || delayMs < 0 {
+	if !probe && (err != nil || delayMs < 0) {
 		log.Fatal("DELAY_MS is a number of milliseconds")
 	}
-	endwithparent.Watch()
 	here, there := makeEnd(near, 0), makeEnd(far, syscall.CLONE_NEWNET)
 	for _, each := range []end{here, there} {
 		if each.err != nil {
 			log.Fatal(each.err)
 		}
 	}
+	if probe {
+		return
+	}
+	endwithparent.Watch()
 	delay := time.Duration(delayMs) * time.Millisecond
 	go hold(here.device, there.device, delay)
 	go hold(there.device, here.device, delay)
