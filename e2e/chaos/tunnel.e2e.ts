@@ -4,9 +4,6 @@ import { SCENARIOS } from './scenarios/index.js';
 import { SCALED } from './sizes.js';
 import { startWorld, type World } from './world.js';
 
-/** A session that is full in both directions may stand still (libs/tunnel/README.md): for that there is the soak. */
-const EVERY_TIME = SCENARIOS.filter(({ letter }) => letter !== 'h');
-
 let world: World;
 
 beforeAll(async () => {
@@ -15,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => world?.[Symbol.asyncDispose]());
 
 describe('three replicas and two agents survive', () => {
-  it.each(EVERY_TIME)('$title', async ({ run }) => {
+  it.each(SCENARIOS)('$title', async ({ run }) => {
     const findings = new Findings();
     await world.whole();
     await run(world, SCALED, findings);

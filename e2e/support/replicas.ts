@@ -23,9 +23,10 @@ export async function sessionsAt({ healthUrl }: GatewayAddresses): Promise<reado
   return SessionsView.parse(await answer.json())?.sessions ?? [];
 }
 
-/** Sum of a metric's samples whose labels include `label`; 0 before it was first counted. */
+/** Sum of a metric's samples whose labels include `label`; 0 before it was first counted. Rejects if there is no such metric. */
 export async function metricOf(healthUrl: string, metric: string, label = ''): Promise<number> {
   const text = await (await fetch(`${healthUrl}/metrics`, { signal: AbortSignal.timeout(TIMEOUT_MS) })).text();
+  if (!text.includes(`# TYPE ${metric} `)) throw new Error(`${healthUrl} has no metric ${metric}`);
   const samples = text.split('\n').filter((line) => line.startsWith(`${metric}{`) || line.startsWith(`${metric} `));
   return samples
     .filter((line) => line.includes(label))

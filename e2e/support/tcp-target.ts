@@ -73,7 +73,7 @@ export async function startTcpTarget(): Promise<TcpTarget> {
     socket.once('close', () => sockets.delete(socket));
     // Connections are broken off on purpose here; who cares looks at what arrived.
     socket.on('error', () => undefined);
-    serve(socket, { received, gates }).catch(() => socket.resetAndDestroy());
+    serve(socket, { received, gates }).catch(() => breakOff(socket));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -82,7 +82,7 @@ export async function startTcpTarget(): Promise<TcpTarget> {
     received,
     gates,
     drop: () => {
-      for (const socket of sockets) socket.resetAndDestroy();
+      for (const socket of sockets) breakOff(socket);
     },
     get openConnections() {
       return sockets.size;
@@ -93,6 +93,12 @@ export async function startTcpTarget(): Promise<TcpTarget> {
       await once(server, 'close');
     },
   };
+}
+
+/** Node (24.21) leaves a socket open that is to be reset while its end is on its way. */
+function breakOff(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 interface Shared {

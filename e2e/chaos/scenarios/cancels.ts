@@ -20,7 +20,7 @@ const BYTES = 2 ** 20;
 /** Connections that come and go by themselves: health checks, the bus, a relay session. */
 const MORE_FILES = 6;
 /** V8 keeps pages that it once needed: what a leak of a kilobyte in each of 10,000 connections would exceed is more. */
-const MORE_MB = 48;
+const MORE_MB = 64;
 
 /** How far a connection gets before its client gives it up. */
 const STEPS: readonly (readonly [string, (client: Client, way: Way) => Promise<unknown>])[] = [
@@ -52,7 +52,7 @@ export const cancels: Scenario = {
     await eventually(() => requireQuiet(world), { timeoutMs: SETTLE_MS });
     const baseline = await holdings(world);
     const startedMs = performance.now();
-    const reached = await giveUp(world, count);
+    const reached = await giveUp(world, count, (given) => (findings.doing = `${given} of ${count} given up`));
     findings.figure(
       'connections given up',
       `${count}, ${Math.round((count * 1_000) / (performance.now() - startedMs))} a second`,
@@ -68,7 +68,7 @@ export const cancels: Scenario = {
 };
 
 /** Gives connections up, every step in turn, through all doors; resolves with how many got as far as they were to. */
-async function giveUp(world: World, count: number): Promise<number> {
+async function giveUp(world: World, count: number, onProgress?: (given: number) => void): Promise<number> {
   let reached = 0;
   await runAll(count, AT_ONCE, async (index) => {
     const [, step] = STEPS[index % STEPS.length] as (typeof STEPS)[number];
@@ -85,6 +85,7 @@ async function giveUp(world: World, count: number): Promise<number> {
       if (index % 2 === 0) client.raw.destroy();
       else client.raw.resetAndDestroy();
       client.tls.destroy();
+      onProgress?.(index + 1);
     }
   });
   return reached;

@@ -22,7 +22,7 @@ export const duplex: Scenario = {
     findings.figure(`connections that each sent and received ${BYTES / 1e6} MB, whole`, `${whole} of ${CONNECTIONS}`);
     findings.figure('all of it took', performance.now() - startedMs, 'ms');
     findings.must(whole === CONNECTIONS, `they ended as ${JSON.stringify(outcomes)}`);
-    const open = await metricOf(door.healthUrl, 'fairlead_gateway_connect_open_connections');
+    const open = await metricOf(door.healthUrl, 'fairlead_gateway_open_connections');
     findings.figure('connections left open', open);
   },
 };

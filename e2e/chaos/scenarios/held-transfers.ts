@@ -20,10 +20,7 @@ export interface HeldTransfers {
   readonly transfers: readonly HeldTransfer[];
   /** By replica: transfers that came in there from another replica's door. */
   readonly relayedTo: ReadonlyMap<Replica, number>;
-  /**
-   * Lets them finish quickly: first the downloads, then the uploads, because a link that is full in both directions may
-   * stand still (libs/tunnel/README.md), and that is another scenario's subject. Resolves when all are over.
-   */
+  /** Lets them finish quickly, the downloads first. Resolves when all are over. */
   readonly release: () => Promise<void>;
 }
 

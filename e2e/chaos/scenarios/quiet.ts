@@ -6,7 +6,7 @@ export async function requireQuiet(world: World): Promise<void> {
   const inFlight = (await Promise.all(world.replicas.map((replica) => sessionsAt(replica)))).flat();
   const busy = inFlight.reduce((sum, session) => sum + session.inFlight, 0);
   const open = await Promise.all(
-    world.replicas.map(({ healthUrl }) => metricOf(healthUrl, 'fairlead_gateway_connect_open_connections')),
+    world.replicas.map(({ healthUrl }) => metricOf(healthUrl, 'fairlead_gateway_open_connections')),
   );
   const dialled = await metricOf(world.agent.healthUrl, 'fairlead_agent_tcp_open_connections');
   const left = {

@@ -1,7 +1,7 @@
 import { eventually } from '@fairlead/testing';
 import { startAgentFleet, type FleetNews } from '../../support/agent-fleet.js';
 import { usageOf } from '../../support/proc.js';
-import { pidOf, sessionsAt } from '../../support/replicas.js';
+import { metricOf, pidOf } from '../../support/replicas.js';
 import { quantile } from '../../support/pool.js';
 import type { Findings } from '../findings.js';
 import type { Scenario } from '../scenario.js';
@@ -44,7 +44,7 @@ export const reconnects: Scenario = {
       findings.must(false, error.message),
     );
     const { cpuSeconds } = usageOf(pidOf(world.stack, replica)) ?? { cpuSeconds: 0 };
-    const held = (await sessionsAt(replica)).length;
+    const held = await metricOf(replica.healthUrl, 'fairlead_gateway_agent_sessions');
     findings.must(held >= links, `${replica.name} holds ${held} of ${links} links`);
     judge({ news: sinceThen(), killedAtMs, restartedAtMs, links, cpuSeconds }, findings);
   },
