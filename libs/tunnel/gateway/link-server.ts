@@ -21,6 +21,7 @@ import {
   type KeepaliveOptions,
 } from '../link/index.js';
 import { LINK_ABUSE_OPTIONS, guardSession } from './http2-abuse.js';
+import { admitInTurn } from './admit-in-turn.js';
 import { createLinkService, sessionKey, type LinkServiceOptions } from './link-service.js';
 import { rememberPeer } from './link-peer.js';
 import type { RenewingCertificate } from './renewing-certificate.js';
@@ -55,6 +56,7 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
     rejectUnauthorized: false,
   });
   server.maxConnections = MAX_CONNECTIONS;
+  admitInTurn(server);
   useCertificate(server, options.identity);
   server.on('session', (session) => {
     rememberPeer(session);
