@@ -30,7 +30,12 @@ export async function startIdleAgents(
   owned: AsyncDisposableStack,
 ): Promise<IdleAgents> {
   const invitations = await inviteMany(stack, count);
-  const command = [process.execPath, '--external-memory-accounted-in-global-limit', PROGRAM] as const;
+  const command = [
+    process.execPath,
+    '--external-memory-accounted-in-global-limit',
+    '--max-semi-space-size=1',
+    PROGRAM,
+  ] as const;
   const program = owned.use(new Conversation({ name: 'idle agents', command, logPath: join(dir, 'idle-agents.log') }));
   await program.start();
   const pins = invitations[0]?.pins.split(',') ?? [];

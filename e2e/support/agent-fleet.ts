@@ -46,7 +46,13 @@ export interface AgentFleet extends AsyncDisposable {
 /** Run compiled: the agent's code is meant to run as it is shipped. */
 const MAIN = join(REPOSITORY, 'e2e', 'dist', 'support', 'agent-fleet-main.js');
 const PRELOAD = fileURLToPath(new URL(`./end-with-parent${extname(import.meta.url)}`, import.meta.url));
-const NODE_FLAGS = ['--enable-source-maps', '--external-memory-accounted-in-global-limit', '--import', PRELOAD];
+const NODE_FLAGS = [
+  '--enable-source-maps',
+  '--external-memory-accounted-in-global-limit',
+  '--max-semi-space-size=1',
+  '--import',
+  PRELOAD,
+];
 const JOINING_AT_ONCE = 8;
 const JOIN_TIMEOUT_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 15_000;
