@@ -23,7 +23,12 @@ export interface AgentOptions {
 
 const AGENT = fileURLToPath(new URL('../../../apps/agent/dist/main.js', import.meta.url));
 /** As in the agent's image. */
-const NODE_FLAGS = ['--enable-source-maps', '--external-memory-accounted-in-global-limit', '--max-semi-space-size=1'];
+const NODE_FLAGS = [
+  '--enable-source-maps',
+  '--external-memory-accounted-in-global-limit',
+  '--max-semi-space-size=1',
+  '--initial-heap-size=128',
+];
 const END_WITH_PARENT = new URL('../process/end-with-parent.js', import.meta.url).href;
 const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 100;

@@ -34,6 +34,7 @@ export async function startIdleAgents(
     process.execPath,
     '--external-memory-accounted-in-global-limit',
     '--max-semi-space-size=1',
+    '--initial-heap-size=128',
     PROGRAM,
   ] as const;
   const program = owned.use(new Conversation({ name: 'idle agents', command, logPath: join(dir, 'idle-agents.log') }));

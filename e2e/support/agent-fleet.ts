@@ -50,6 +50,7 @@ const NODE_FLAGS = [
   '--enable-source-maps',
   '--external-memory-accounted-in-global-limit',
   '--max-semi-space-size=1',
+  '--initial-heap-size=128',
   '--import',
   PRELOAD,
 ];
