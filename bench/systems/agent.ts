@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '@fairlead/clock';
+import { NODE_FLAGS } from '@fairlead/stack';
 import { freePort } from '@fairlead/testbed';
 import { testAuthority } from '@fairlead/testing';
 import { BenchError } from '../process/bench-error.js';
@@ -22,13 +23,6 @@ export interface AgentOptions {
 }
 
 const AGENT = fileURLToPath(new URL('../../../apps/agent/dist/main.js', import.meta.url));
-/** As in the agent's image. */
-const NODE_FLAGS = [
-  '--enable-source-maps',
-  '--external-memory-accounted-in-global-limit',
-  '--max-semi-space-size=1',
-  '--initial-heap-size=128',
-];
 const END_WITH_PARENT = new URL('../process/end-with-parent.js', import.meta.url).href;
 const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 100;

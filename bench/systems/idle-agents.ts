@@ -3,7 +3,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { Stack } from '@fairlead/stack';
+import { NODE_FLAGS, type Stack } from '@fairlead/stack';
 import { z } from 'zod';
 import { BenchError } from '../process/bench-error.js';
 import { Conversation } from '../process/conversation.js';
@@ -30,13 +30,7 @@ export async function startIdleAgents(
   owned: AsyncDisposableStack,
 ): Promise<IdleAgents> {
   const invitations = await inviteMany(stack, count);
-  const command = [
-    process.execPath,
-    '--external-memory-accounted-in-global-limit',
-    '--max-semi-space-size=1',
-    '--initial-heap-size=128',
-    PROGRAM,
-  ] as const;
+  const command = [process.execPath, ...NODE_FLAGS, PROGRAM] as const;
   const program = owned.use(new Conversation({ name: 'idle agents', command, logPath: join(dir, 'idle-agents.log') }));
   await program.start();
   const pins = invitations[0]?.pins.split(',') ?? [];

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { NO_TENANT, registrationRpc } from '@fairlead/contracts';
 import { connectNats, createRpcClient } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
-import { REPOSITORY, type Stack } from '@fairlead/stack';
+import { NODE_FLAGS, REPOSITORY, type Stack } from '@fairlead/stack';
 import { runAll } from './pool.js';
 import { readInvitation } from './loose-agent.js';
 import { natsPort } from './events.js';
@@ -46,14 +46,6 @@ export interface AgentFleet extends AsyncDisposable {
 /** Run compiled: the agent's code is meant to run as it is shipped. */
 const MAIN = join(REPOSITORY, 'e2e', 'dist', 'support', 'agent-fleet-main.js');
 const PRELOAD = fileURLToPath(new URL(`./end-with-parent${extname(import.meta.url)}`, import.meta.url));
-const NODE_FLAGS = [
-  '--enable-source-maps',
-  '--external-memory-accounted-in-global-limit',
-  '--max-semi-space-size=1',
-  '--initial-heap-size=128',
-  '--import',
-  PRELOAD,
-];
 const JOINING_AT_ONCE = 8;
 const JOIN_TIMEOUT_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 15_000;
@@ -65,7 +57,9 @@ export async function startAgentFleet(
   stack: Stack,
   { links, endpoints }: { readonly links: number; readonly endpoints: readonly string[] },
 ): Promise<AgentFleet> {
-  const child = spawn(process.execPath, [...NODE_FLAGS, MAIN], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child = spawn(process.execPath, [...NODE_FLAGS, '--import', PRELOAD, MAIN], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const news: FleetNews[] = [];
   const listeners = new Set<(heard: FleetNews) => void>();

@@ -4,18 +4,11 @@ import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { entryOf, type Stack } from '@fairlead/stack';
+import { NODE_FLAGS, entryOf, type Stack } from '@fairlead/stack';
 import { freePort } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { invite, type Invitation } from './loose-agent.js';
 
-/** As in the agent's image. */
-const NODE_FLAGS = [
-  '--enable-source-maps',
-  '--external-memory-accounted-in-global-limit',
-  '--max-semi-space-size=1',
-  '--initial-heap-size=128',
-];
 const PRELOAD = fileURLToPath(new URL(`./end-with-parent${extname(import.meta.url)}`, import.meta.url));
 const READY_TIMEOUT_MS = 60_000;
 

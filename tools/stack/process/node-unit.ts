@@ -6,6 +6,7 @@ import { describeExit, type Exit, type StackLog } from '../events.js';
 import { BoundedLog } from './bounded-log.js';
 import { untilReady } from './readiness.js';
 import type { Run, Unit } from './unit.js';
+import { NODE_FLAGS } from './node-flags.js';
 
 export interface NodeUnitOptions {
   readonly name: string;
@@ -23,18 +24,6 @@ export interface NodeUnitOptions {
 }
 
 const STOP_GRACE_MS = 8_000;
-/**
- * As in the images (Dockerfile). The second flag counts buffers as part of the whole heap's limit; without it V8 collects
- * the whole heap for every 20 to 30 MB that pass through, which is half the CPU time of a busy tunnel. The third lets go of
- * buffers that have passed early, by many small collections, and the fourth puts off full ones until 128 MB are there
- * (docs/benchmarks.md).
- */
-const NODE_FLAGS = [
-  '--enable-source-maps',
-  '--external-memory-accounted-in-global-limit',
-  '--max-semi-space-size=1',
-  '--initial-heap-size=128',
-];
 const PRELOAD = fileURLToPath(new URL(`./exit-with-parent${extname(import.meta.url)}`, import.meta.url));
 
 /**
