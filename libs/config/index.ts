@@ -1,2 +1,3 @@
 export { Secret, commaList, hostPort, loadConfig, port, printable, secretFile, splitHostPort } from './load-config.js';
 export { runProcess, untilAborted, type ProcessDefinition } from './run-process.js';
+export { tracingSettings, tracingVariables } from './tracing.js';

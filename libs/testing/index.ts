@@ -7,3 +7,5 @@ export {
   type TestCertificate,
   type TestCertificateOptions,
 } from './test-authority.js';
+export { startOtlpCollector, type OtlpCollector } from './otlp-collector.js';
+export type { ReceivedSpan } from './decode-otlp.js';
