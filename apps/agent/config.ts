@@ -1,4 +1,4 @@
-import { Secret, commaList, hostPort, loadConfig } from '@fairlead/config';
+import { Secret, commaList, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
 import { messageOf } from '@fairlead/errors';
 import { parseTargetRule } from '@fairlead/tunnel/core';
 import { z } from 'zod';
@@ -16,6 +16,7 @@ const targetRules = commaList.transform((rules, context) =>
 );
 
 const Environment = z.object({
+  ...tracingVariables,
   FAIRLEAD_ENDPOINTS: commaList.pipe(z.array(hostPort).min(1)),
   FAIRLEAD_ROOT_PINS: commaList
     .pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/, 'expected SHA-256 in hexadecimal')))

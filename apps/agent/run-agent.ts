@@ -7,6 +7,7 @@ import { identityStore, parseEndpoint, runAgent, type Agent, type TextStore } fr
 import type { AgentConfig } from './config.js';
 import { fileStore } from './file-store.js';
 import { agentFacts } from './facts.js';
+import { startAgentTracing } from './tracing.js';
 
 /** Runs the agent until the signal is aborted. */
 export async function run(config: AgentConfig, logger: Logger, signal: AbortSignal): Promise<void> {
@@ -24,6 +25,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
     registry,
     readiness: () => agent?.readiness() ?? starting,
   });
+  await using tracing = await startAgentTracing(config, logger, registry);
   agent = runAgent(
     {
       endpoints: config.FAIRLEAD_ENDPOINTS.map((endpoint) => parseEndpoint(endpoint)),
@@ -35,6 +37,8 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       kubeApi: { host, port, caPem, token },
       tcp: { rules: config.FAIRLEAD_ALLOW_TARGETS },
       registry,
+      tracer: tracing.tracer,
+      onIdentity: tracing.onIdentity,
       facts: await agentFacts({ host, port, caPem, token, logger }),
       logger,
     },

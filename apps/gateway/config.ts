@@ -1,4 +1,4 @@
-import { commaList, hostPort, loadConfig } from '@fairlead/config';
+import { commaList, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
 import { CredentialName } from '@fairlead/contracts';
 import { z } from 'zod';
 
@@ -28,6 +28,7 @@ const Limits = z.object({
 
 const Environment = z.object({
   ...Limits.shape,
+  ...tracingVariables,
   FAIRLEAD_NATS_URL: z.string(),
   FAIRLEAD_NATS_SEED_FILE: z.string(),
   FAIRLEAD_CREDENTIAL: CredentialName.default('gateway'),

@@ -1,17 +1,29 @@
-import { splitHostPort, untilAborted } from '@fairlead/config';
+import { randomUUID } from 'node:crypto';
+import { splitHostPort, tracingSettings, untilAborted } from '@fairlead/config';
 import { createEventPublisher } from '@fairlead/events/publisher';
 import { connectNats, createRpcClient } from '@fairlead/messaging';
-import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
+import { Registry, startHealthServer, startTracing, type Check, type Logger } from '@fairlead/observability';
 import { startGateway, type Gateway } from '@fairlead/tunnel/gateway';
 import type { GatewayConfig } from './config.js';
 import { gatewayEvents } from './gateway-events.js';
 import { doorLimits } from './limits.js';
+
+/** Version of this gateway, as its image is tagged. */
+const GATEWAY_VERSION = '0.1.0';
 
 /** Serves until the signal is aborted, then drains and returns. */
 export async function runGateway(config: GatewayConfig, logger: Logger, signal: AbortSignal): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const caller = { role: 'gateway', credential: config.FAIRLEAD_CREDENTIAL } as const;
   const registry = new Registry();
+  const instance = randomUUID();
+  const resource = {
+    'service.name': 'fairlead-gateway',
+    'service.version': GATEWAY_VERSION,
+    'service.instance.id': instance,
+    'fairlead.replica': caller.credential,
+  };
+  const tracing = stack.use(await startTracing({ settings: tracingSettings(config), resource, logger, registry }));
   let gateway: Gateway | null = null;
   const starting: Check[] = [{ name: 'started', ok: false, detail: 'waiting for NATS and for certificates' }];
   stack.use(
@@ -28,11 +40,13 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
   gateway = await startGateway(
     {
       credential: config.FAIRLEAD_CREDENTIAL,
+      instance,
       nc,
       rpc: createRpcClient(nc, caller),
       events: gatewayEvents(events, caller.credential),
       logger,
       registry,
+      tracer: tracing.tracer,
       linkListen: config.FAIRLEAD_LINK_LISTEN,
       relayListen: config.FAIRLEAD_RELAY_LISTEN,
       doorListen: config.FAIRLEAD_DOOR_LISTEN,
@@ -47,7 +61,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
     },
     signal,
   );
-  const { instance, link, relay, door, connect } = gateway;
+  const { link, relay, door, connect } = gateway;
   logger.info('gateway.ready', {
     instance,
     link: link.address,

@@ -116,7 +116,8 @@ export class BoundedExporter implements SpanExporter {
       if (settled) return;
       settled = true;
       clearTimeout(timer);
-      if (Number(result.code) === FAILED) this.#delivery.failed(spans.length, result.error);
+      const code: number = result.code;
+      if (code === FAILED) this.#delivery.failed(spans.length, result.error);
       else this.#delivery.exported(spans.length);
       done(result);
     };

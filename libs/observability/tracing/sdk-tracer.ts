@@ -60,6 +60,10 @@ class RecordedSpan implements Span {
     this.context = new OwnContext(traceId, this.recording ? spanId : (parent?.spanId ?? spanId), this.recording);
   }
 
+  rename(name: string): void {
+    if (!this.#ended) this.#span.updateName(name);
+  }
+
   set(attributes: SpanAttributes): void {
     if (this.#ended) return;
     for (const [name, value] of Object.entries(attributes)) {

@@ -22,6 +22,7 @@ export interface Span {
   readonly context: TraceContext;
   /** Whether what is said to it is kept: if not, do not work out what costs. */
   readonly recording: boolean;
+  rename(name: string): void;
   set(attributes: SpanAttributes): void;
   event(name: string, attributes?: SpanAttributes): void;
   /** Ends it: in order, or with the code of what went wrong. Only the first call counts. */
@@ -46,6 +47,7 @@ class NoSpan implements Span {
     this.context = context;
   }
 
+  rename(): void {}
   set(): void {}
   event(): void {}
   end(): void {}

@@ -66,6 +66,7 @@ describe('a span', () => {
     const outer = tracing.tracer.begin('outer', 'server', PARENT, { 'server.port': 80, 'server.address': undefined });
     const inner = tracing.tracer.begin('inner', 'client', outer.context);
     inner.set({ ratio: 0.5, done: true, missing: undefined });
+    inner.rename('within');
     inner.event('opened');
     inner.end('TARGET_REFUSED');
     inner.end();
@@ -75,7 +76,7 @@ describe('a span', () => {
     expect(first).toMatchObject({
       traceId: PARENT.traceId,
       parentSpanId: outer.context.spanId,
-      name: 'inner',
+      name: 'within',
       kind: 'client',
       attributes: { ratio: 0.5, done: true, 'error.type': 'TARGET_REFUSED' },
       events: ['opened'],

@@ -1,6 +1,6 @@
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { toFairleadError, type ErrorCode } from '@fairlead/errors';
-import { Registry, type Check } from '@fairlead/observability';
+import { Registry, noTracer, type Check } from '@fairlead/observability';
 import type { AgentIdentity } from './agent-identity.js';
 import { enrolWithToken, type AgentOptions } from './enrol-with-token.js';
 import { KubeApiProxy } from './kube-api-proxy.js';
@@ -37,14 +37,17 @@ const PERMANENT_RETRY_MS = 120_000;
 export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const registry = options.registry ?? new Registry();
   const metrics = createAgentMetrics(registry);
-  const kubeApi = new KubeApiProxy(options.kubeApi, options.logger, (code) => metrics.kubeRequestsFailed.inc({ code }));
-  const tcp = { targets: new TcpTargets(options.tcp ?? { rules: [] }), metrics, logger: options.logger };
+  const { logger, tracer = noTracer } = options;
+  const onFailed = (code: ErrorCode): void => metrics.kubeRequestsFailed.inc({ code });
+  const kubeApi = new KubeApiProxy(options.kubeApi, logger, onFailed, tracer);
+  const tcp = { targets: new TcpTargets(options.tcp ?? { rules: [] }), metrics, logger, tracer };
   let supervisor: LinkSupervisor | null = null;
   meterLinks(registry, () => supervisor?.figures ?? { links: 0, parked: 0, inUse: 0 });
   let waitingFor = 'the stored identity';
   const live = async (): Promise<void> => {
     let identity = await obtainIdentity(options, signal, (what) => (waitingFor = what));
     while (identity && !signal.aborted) {
+      options.onIdentity?.(identity);
       const replacement = new Replacement(options, identity, signal);
       const onRefused = (): void => replacement.consider();
       supervisor = new LinkSupervisor({ ...options, kubeApi, tcp, identity, onRefused });

@@ -1,5 +1,5 @@
 import { FairleadError } from '@fairlead/errors';
-import type { Logger, Registry } from '@fairlead/observability';
+import type { Logger, Registry, Tracer } from '@fairlead/observability';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
 import { enrol, type AgentFacts } from './enrol.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
@@ -19,6 +19,10 @@ export interface AgentOptions {
   readonly tcp?: TcpTargetOptions;
   /** Where its metrics go; absent: nowhere. */
   readonly registry?: Registry;
+  /** Where its spans go; absent: nowhere. */
+  readonly tracer?: Tracer;
+  /** Called with each identity it takes up: which cluster it is in. */
+  readonly onIdentity?: (identity: AgentIdentity) => void;
   readonly facts: AgentFacts;
   readonly logger: Logger;
 }

@@ -1,17 +1,20 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fairlead/errors';
-import type { Logger } from '@fairlead/observability';
+import { noTracer, type Logger, type Span, type Tracer } from '@fairlead/observability';
 import {
   bodyFraming,
-  continueTrace,
+  formatTraceparent,
   fromServer,
   fromTunnel,
   headerPairs,
   impersonationHeaders,
+  kubeRoute,
+  readTraceparent,
   toKubeStatus,
+  type TraceContext,
   type TunnelIdentity,
 } from '../core/index.js';
 import { flushUnlessBodyFollows } from '../link/index.js';
@@ -39,14 +42,21 @@ export class KubeApiProxy {
   readonly #target: KubeApiTarget;
   readonly #logger: Logger;
   readonly #onFailed: (code: ErrorCode) => void;
+  readonly #tracer: Tracer;
   readonly #server: Server;
   readonly #tls: { readonly ca: string; readonly minVersion: 'TLSv1.2' };
   readonly #upstream: Agent;
   readonly #identities = new WeakMap<object, TunnelIdentity>();
 
   /** `onFailed` hears the code of each request that we answer ourselves. */
-  constructor(target: KubeApiTarget, logger: Logger, onFailed: (code: ErrorCode) => void = () => undefined) {
+  constructor(
+    target: KubeApiTarget,
+    logger: Logger,
+    onFailed: (code: ErrorCode) => void = () => undefined,
+    tracer: Tracer = noTracer,
+  ) {
     this.#target = target;
+    this.#tracer = tracer;
     this.#onFailed = onFailed;
     this.#logger = logger;
     this.#tls = { ca: target.caPem, minVersion: 'TLSv1.2' };
@@ -75,16 +85,22 @@ export class KubeApiProxy {
 
   async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const requestId = incoming.headers['audit-id']?.toString() ?? randomUUID();
-    const traceId = traceIdOf(incoming);
+    const caller = callerOf(incoming);
+    const span = this.#begin(incoming, caller);
+    const { traceId } = span.context;
     incoming.on('error', () => undefined);
     outgoing.on('error', () => undefined);
     try {
       const identity = this.#identities.get(incoming.socket);
       if (!identity) throw new FairleadError('IDENTITY_REFUSED', 'this tunnel has no identity');
-      await this.#forward(incoming, outgoing, this.#headers(incoming, identity, await this.#target.token()));
+      const headers = this.#headers(incoming, identity, await this.#target.token());
+      const traced = caller || span.recording ? withTraceparent(headers, span.context) : headers;
+      await this.#forward(incoming, outgoing, traced);
+      end(span, outgoing);
     } catch (error) {
       const failure = toFairleadError(error);
       this.#onFailed(failure.code);
+      span.end(failure.code);
       this.#logger.log(failure.kind.logLevel, 'kube.request.failed', {
         traceId,
         requestId,
@@ -93,6 +109,20 @@ export class KubeApiProxy {
       });
       answerFailure(outgoing, failure, { traceId, requestId });
     }
+  }
+
+  #begin(incoming: IncomingMessage, caller: TraceContext | undefined): Span {
+    const { host, port } = this.#target;
+    const span = this.#tracer.begin('kube-apiserver', 'client', caller, {
+      'server.address': host,
+      'server.port': port,
+    });
+    if (!span.recording) return span;
+    const { method = '', url = '/' } = incoming;
+    const route = kubeRoute(url);
+    span.rename(`${method} ${route}`);
+    span.set({ 'http.request.method': method, 'http.route': route });
+    return span;
   }
 
   /** A kept connection may have died meanwhile: what is bodyless and idempotent is then sent once more, on a new one. */
@@ -150,7 +180,7 @@ export class KubeApiProxy {
 
   #headers(incoming: IncomingMessage, identity: TunnelIdentity, token: string): string[] {
     const { host, port } = this.#target;
-    const passed = withoutHost(fromTunnel(incoming.rawHeaders));
+    const passed = without('host', fromTunnel(incoming.rawHeaders));
     const chunked = bodyFraming(incoming.rawHeaders) === 'chunked' ? ['Transfer-Encoding', 'chunked'] : [];
     const own = ['Host', `${host.includes(':') ? `[${host}]` : host}:${port}`, 'Authorization', `Bearer ${token}`];
     return [...passed, ...own, ...impersonationHeaders(identity), ...chunked, 'Connection', 'keep-alive'];
@@ -181,16 +211,24 @@ function relayAnswer(answer: IncomingMessage, outgoing: ServerResponse): Promise
   });
 }
 
-function withoutHost(raw: readonly string[]): string[] {
-  return [...headerPairs(raw)].filter(([name]) => name.toLowerCase() !== 'host').flat();
+const without = (name: string, raw: readonly string[]): string[] =>
+  [...headerPairs(raw)].filter(([each]) => each.toLowerCase() !== name).flat();
+
+function withTraceparent(headers: readonly string[], context: TraceContext): string[] {
+  return [...without('traceparent', headers), 'Traceparent', formatTraceparent(context)];
 }
 
-/** The gateway wrote it; a gateway that does not leaves the agent's log without a trace to follow. */
-function traceIdOf({ headers }: IncomingMessage): string {
+/** The gateway says what the request is part of; one that does not leaves the agent's log without a trace to follow. */
+function callerOf({ headers }: IncomingMessage): TraceContext | undefined {
   const traceparent = headers['traceparent'];
-  return continueTrace(typeof traceparent === 'string' ? [traceparent] : [], (bytes) =>
-    randomBytes(bytes).toString('hex'),
-  ).traceId;
+  return readTraceparent(typeof traceparent === 'string' ? [traceparent] : []);
+}
+
+function end(span: Span, { statusCode, writableEnded }: ServerResponse): void {
+  span.set({ 'http.response.status_code': statusCode });
+  // One that broke off was never ended.
+  if (!writableEnded) span.end('TUNNEL_RESET');
+  else span.end(statusCode >= 500 ? String(statusCode) : undefined);
 }
 
 interface RequestIds {

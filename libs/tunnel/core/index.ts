@@ -16,7 +16,8 @@ export {
 } from './request-headers.js';
 export { assertAcceptable, impersonationHeaders, type TunnelIdentity } from './impersonation.js';
 export { isLongRunning, parseKubePath, type KubePath } from './kube-path.js';
+export { kubeRoute } from './kube-route.js';
 export { toKubeStatus, type Hop, type KubeStatus } from './kube-status.js';
 export { readConnectTarget, readTargetHost, withoutTrailingDot, type TargetAddress } from './target-address.js';
-export { continueTrace, formatTraceparent, traceIdIn, type TraceContext } from './trace-context.js';
+export { formatTraceparent, readTraceparent, traceIdIn, type TraceContext } from './trace-context.js';
 export { TargetPolicy, parseTargetRule, type TargetRule } from './target-policy.js';

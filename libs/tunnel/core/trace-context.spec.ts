@@ -1,22 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { continueTrace, traceIdIn, formatTraceparent } from './trace-context.js';
+import { formatTraceparent, readTraceparent, traceIdIn } from './trace-context.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
-const randomHex = (bytes: number): string => 'ab'.repeat(bytes);
-const OWN = { traceId: 'ab'.repeat(16), spanId: 'ab'.repeat(8), flags: '00' };
 
-describe('a trace', () => {
-  it('is continued with a span of our own', () => {
-    const context = continueTrace([`00-${TRACE}-${SPAN}-01`], randomHex);
-    expect(context).toEqual({ traceId: TRACE, spanId: OWN.spanId, flags: '01' });
-    expect(formatTraceparent(context)).toBe(`00-${TRACE}-${OWN.spanId}-01`);
+describe('what a caller says of its trace', () => {
+  it('is read and written as it came', () => {
+    const context = readTraceparent([`00-${TRACE}-${SPAN}-01`]);
+    expect(context).toEqual({ traceId: TRACE, spanId: SPAN, flags: '01' });
+    expect(context && formatTraceparent(context)).toBe(`00-${TRACE}-${SPAN}-01`);
   });
 
-  it('of a later version is continued by what is known of it', () => {
-    expect(continueTrace([`cc-${TRACE}-${SPAN}-01-what-else`], randomHex)).toEqual({
+  it('in a later version counts by what is known of it', () => {
+    expect(readTraceparent([`cc-${TRACE}-${SPAN}-01-what-else`])).toEqual({
       traceId: TRACE,
-      spanId: OWN.spanId,
+      spanId: SPAN,
       flags: '00',
     });
   });
@@ -32,8 +30,8 @@ describe('a trace', () => {
     ['it is in capitals', [`00-${TRACE.toUpperCase()}-${SPAN}-01`]],
     ['it is too short', [`00-${TRACE.slice(1)}-${SPAN}-01`]],
     ['it has lines', [`00-${TRACE}-${SPAN}-01\nx`]],
-  ])('begins here when %s', (_, traceparent) => {
-    expect(continueTrace(traceparent, randomHex)).toEqual(OWN);
+  ])('is nothing when %s', (_, traceparent) => {
+    expect(readTraceparent(traceparent)).toBeUndefined();
   });
 });
 

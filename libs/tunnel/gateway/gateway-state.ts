@@ -1,7 +1,7 @@
 import type { Http2SecureServer } from 'node:http2';
 import type { Server } from 'node:net';
 import type { RpcClient } from '@fairlead/messaging';
-import type { Logger, Registry } from '@fairlead/observability';
+import type { Logger, Registry, Tracer } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { ConnectLimits } from './connect/connect-context.js';
 import type { Directory } from './directory.js';
@@ -20,11 +20,15 @@ import type { TunnelOpener } from './tunnel-opener.js';
 export interface GatewayOptions {
   /** Name of the NATS credential, and of the identity `/gateway/<name>`. */
   readonly credential: string;
+  /** Of this boot, if somebody else has to know it too. */
+  readonly instance?: string;
   readonly nc: NatsConnection;
   readonly rpc: RpcClient;
   readonly events: GatewayEvents;
   readonly logger: Logger;
   readonly registry: Registry;
+  /** Where its spans go; absent: nowhere. */
+  readonly tracer?: Tracer | undefined;
   /** `host:port`; port 0 takes any. */
   readonly linkListen: string;
   readonly relayListen: string;

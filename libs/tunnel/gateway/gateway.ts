@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@fairlead/clock';
-import type { Check } from '@fairlead/observability';
+import { noTracer, type Check } from '@fairlead/observability';
 import { createConnectDoor } from './connect/door.js';
 import { Directory } from './directory.js';
 import { drainAndStop } from './drain.js';
@@ -74,8 +74,8 @@ export async function startGateway(options: GatewayOptions, signal: AbortSignal)
 }
 
 function buildState(options: GatewayOptions, certificates: GatewayCertificates): GatewayState {
-  const { nc, logger, zone, leaseMs, registry } = options;
-  const instance = randomUUID();
+  const { nc, logger, zone, leaseMs, registry, tracer = noTracer } = options;
+  const { instance = randomUUID() } = options;
   const metrics = createGatewayMetrics(registry);
   const sessions = new SessionRegistry();
   const table = new RouteTable({ ownInstance: instance, zone, leaseMs });
@@ -88,6 +88,7 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
     relay: relayClient,
     metrics,
     logger,
+    tracer,
   });
   const directory = new Directory(nc, logger);
   const live = new LiveConnections();
@@ -108,7 +109,7 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
 }
 
 function buildServers(options: GatewayOptions, state: GatewayState): GatewayServers {
-  const { credential, linkEndpoints, rpc, events, logger } = options;
+  const { credential, linkEndpoints, rpc, events, logger, tracer = noTracer } = options;
   const { certificates, directory, sessions, opener, pool, metrics, instance, live } = state;
   const { identity, serving, trustDomain } = certificates;
   const link = createLinkServer({
@@ -125,9 +126,9 @@ function buildServers(options: GatewayOptions, state: GatewayState): GatewayServ
     metrics,
     logger,
   });
-  const relay = createRelayServer({ identity, registry: sessions, events, metrics, logger });
+  const relay = createRelayServer({ identity, registry: sessions, events, metrics, logger, tracer });
   const { connectListen, connectLimits, kubeApiLimits } = options;
-  const shared = { directory, events, metrics, logger, live };
+  const shared = { directory, events, metrics, logger, tracer, live };
   const door = createKubeApiDoor({ ...shared, certificate: serving, pool, limits: kubeApiLimits });
   const connect = connectListen
     ? createConnectDoor({ ...shared, serving, identity, trustDomain, opener, limits: connectLimits })

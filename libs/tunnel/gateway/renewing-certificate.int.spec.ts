@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Http2SecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
-import { Registry, silentLogger } from '@fairlead/observability';
+import { Registry, noTracer, silentLogger } from '@fairlead/observability';
 import { eventually, testAuthority, type TestAuthority, type TestCertificate } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGatewayMetrics } from './gateway-metrics.js';
@@ -32,6 +32,7 @@ beforeAll(async () => {
     registry: new SessionRegistry(),
     metrics: createGatewayMetrics(new Registry()),
     logger: silentLogger,
+    tracer: noTracer,
     events: {
       agentConnected: () => undefined,
       agentDisconnected: () => undefined,

@@ -1,11 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import { continueTrace, headerPairs, type RawHeaders, type TraceContext } from '../core/index.js';
+import { headerPairs, readTraceparent, type RawHeaders, type TraceContext } from '../core/index.js';
 
-/** The trace that a request at a door belongs to: the caller's, if its `traceparent` is valid, else a new one. */
-export function traceOf(rawHeaders: RawHeaders): TraceContext {
+/** What a request at a door is part of, if it says so: the caller's `traceparent`, if it is valid. */
+export function callerOf(rawHeaders: RawHeaders): TraceContext | undefined {
   const values = [...headerPairs(rawHeaders)].filter(([name]) => name.toLowerCase() === 'traceparent');
-  return continueTrace(
-    values.map(([, value]) => value),
-    (bytes) => randomBytes(bytes).toString('hex'),
-  );
+  return readTraceparent(values.map(([, value]) => value));
 }

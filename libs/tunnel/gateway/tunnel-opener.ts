@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
-import type { Logger } from '@fairlead/observability';
+import type { Logger, Span, Tracer } from '@fairlead/observability';
 import { OpenSchema, type Open } from '@fairlead/proto';
 import { LIMITS, formatTraceparent, type TraceContext } from '../core/index.js';
 import { TunnelConnection } from '../link/index.js';
@@ -32,6 +32,7 @@ export interface TunnelOpenerOptions {
   readonly relay: RelayClient;
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
+  readonly tracer: Tracer;
 }
 
 export interface OpenedTunnel {
@@ -43,6 +44,8 @@ export interface OpenedTunnel {
 interface Candidate {
   readonly via: 'own' | 'relay';
   readonly name: string;
+  /** The other replica, if it is one. */
+  readonly replica?: string;
   connect(signal: AbortSignal): Promise<TunnelConnection>;
   failed(code: ErrorCode): void;
 }
@@ -63,34 +66,39 @@ export class TunnelOpener {
     cluster: ClusterEntry,
     target: Open['target'],
     signal: AbortSignal,
-    trace?: TraceContext,
+    trace: TraceContext,
   ): Promise<OpenedTunnel> {
     const { pendingOpens, openSeconds } = this.#options.metrics;
+    const { tenantId, clusterId } = cluster;
+    const names = { 'fairlead.tenant.id': tenantId, 'fairlead.cluster.id': clusterId };
+    const span = this.#options.tracer.begin('tunnel.open', 'client', trace, names);
     const startedMs = performance.now();
     pendingOpens.inc();
     try {
-      const traceparent = trace ? formatTraceparent(trace) : '';
-      const opened = await this.#find(cluster, { target, traceparent }, signal);
+      const opened = await this.#find(cluster, target, signal, span);
+      span.end();
       openSeconds.observe({ target: target.case ?? '', via: opened.via }, (performance.now() - startedMs) / 1_000);
       return opened;
+    } catch (error) {
+      span.end(toFairleadError(error).code);
+      throw error;
     } finally {
       pendingOpens.dec();
     }
   }
 
-  async #find(
-    cluster: ClusterEntry,
-    asked: Pick<Open, 'target' | 'traceparent'>,
-    signal: AbortSignal,
-  ): Promise<OpenedTunnel> {
+  async #find(cluster: ClusterEntry, target: Open['target'], signal: AbortSignal, span: Span): Promise<OpenedTunnel> {
     const tunnelId = randomUUID();
     const { tenantId, clusterId, generation } = cluster;
-    const open = create(OpenSchema, { tunnelId, tenantId, clusterId, generation, ...asked });
+    const traceparent = formatTraceparent(span.context);
+    const open = create(OpenSchema, { tunnelId, tenantId, clusterId, generation, target, traceparent });
+    span.set({ 'fairlead.tunnel.id': tunnelId });
     const failures: FairleadError[] = [];
     for (const candidate of this.#candidates(clusterId)) {
       try {
         const connection = await this.#try(candidate, open, signal);
         this.#options.metrics.tunnels.inc({ via: candidate.via, outcome: 'ok' });
+        span.set({ 'fairlead.via': candidate.via, 'fairlead.replica': candidate.replica });
         return { connection, tunnelId, via: candidate.via };
       } catch (error) {
         const failure = toFairleadError(error);
@@ -98,6 +106,7 @@ export class TunnelOpener {
         signal.throwIfAborted();
         if (!TRY_NEXT.has(failure.code) && !(failure instanceof NoAnswer)) throw failure;
         candidate.failed(failure.code);
+        span.event('probe.failed', { 'fairlead.replica': candidate.replica, 'error.type': failure.code });
         this.#options.logger.info('tunnel.probe.failed', {
           tunnelId,
           clusterId,
@@ -124,6 +133,7 @@ export class TunnelOpener {
     return {
       via: 'relay',
       name: owner.credential,
+      replica: owner.credential,
       connect: async () => {
         const connection = await relay.tunnel(owner);
         metrics.relayedTunnels.inc({ direction: 'out' });

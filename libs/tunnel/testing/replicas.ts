@@ -1,6 +1,6 @@
 import type { ClusterEntry } from '@fairlead/contracts';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
-import { Registry, silentLogger, type Logger } from '@fairlead/observability';
+import { Registry, silentLogger, type Logger, type Tracer } from '@fairlead/observability';
 import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
 import { parseTargetRule } from '../core/index.js';
 import { startGateway, type ConnectLimits, type DoorLimits, type Gateway, type Refusal } from '../gateway/index.js';
@@ -31,6 +31,7 @@ export interface ReplicaOptions {
   readonly kubeApiLimits?: Partial<DoorLimits>;
   readonly metricsClusters?: number;
   readonly logger?: Logger;
+  readonly tracer?: Tracer;
 }
 
 export interface StartAgentOptions {
@@ -47,6 +48,7 @@ export interface StartAgentOptions {
   readonly allowTargets?: readonly string[];
   readonly resolve?: Resolve;
   readonly registry?: Registry;
+  readonly tracer?: Tracer;
   /** Do not wait for the links: the test is about their absence. */
   readonly expectRefusal?: boolean;
 }
@@ -118,6 +120,7 @@ async function startReplica(
       },
       logger: options.logger ?? silentLogger,
       registry,
+      tracer: options.tracer,
       linkListen: '127.0.0.1:0',
       relayListen: '127.0.0.1:0',
       doorListen: '127.0.0.1:0',
@@ -192,6 +195,7 @@ async function startAgent(
         ...(options.resolve ? { resolve: options.resolve } : {}),
       },
       ...(options.registry ? { registry: options.registry } : {}),
+      ...(options.tracer ? { tracer: options.tracer } : {}),
       facts: { agentVersion: 'test', kubernetesVersion: 'test', platform: 'test' },
       logger: options.logger ?? silentLogger,
     },

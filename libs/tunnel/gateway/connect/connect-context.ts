@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls';
-import type { Logger } from '@fairlead/observability';
+import type { Logger, Tracer } from '@fairlead/observability';
 import type { Directory } from '../directory.js';
 import { DEFAULT_DOOR_LIMITS, type DoorLimiter, type DoorLimits } from '../door-limiter.js';
 import type { GatewayEvents } from '../gateway-events.js';
@@ -27,6 +27,7 @@ export interface ConnectDoorOptions {
   readonly events: GatewayEvents;
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
+  readonly tracer: Tracer;
   readonly limits?: Partial<ConnectLimits> | undefined;
 }
 

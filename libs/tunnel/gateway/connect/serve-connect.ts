@@ -3,21 +3,23 @@ import type { TLSSocket } from 'node:tls';
 import { create } from '@bufbuild/protobuf';
 import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
+import type { Span } from '@fairlead/observability';
 import { TcpSchema } from '@fairlead/proto';
-import { headerPairs, readConnectTarget, type TraceContext } from '../../core/index.js';
+import { headerPairs, readConnectTarget } from '../../core/index.js';
 import { bridge, type BridgedBytes } from '../../link/index.js';
 import type { Place } from '../door-limiter.js';
-import { traceOf } from '../request-trace.js';
+import { callerOf } from '../request-trace.js';
 import type { LiveConnection } from '../live-connections.js';
 import type { OpenedTunnel } from '../tunnel-opener.js';
 import { chooseCluster, identifyClient, whyShutOut } from './admission.js';
 import { ESTABLISHED, refusal } from './answers.js';
 import type { ConnectContext } from './connect-context.js';
+import { beginConnectSpan, endConnectSpan } from './connect-span.js';
 import { endStalled } from './end-stalled.js';
 
 /** What is known of a connection so far, for its log line. */
 interface ConnectFacts {
-  readonly trace: TraceContext;
+  readonly span: Span;
   readonly address: string;
   client?: ClientEntry;
   cluster?: ClusterEntry;
@@ -38,7 +40,8 @@ export async function serveConnect(
   early: Buffer,
 ): Promise<void> {
   const startedMs = performance.now();
-  const facts: ConnectFacts = { trace: traceOf(request.rawHeaders), address: socket.remoteAddress ?? '' };
+  const span = beginConnectSpan(context.tracer, callerOf(request.rawHeaders));
+  const facts: ConnectFacts = { span, address: socket.remoteAddress ?? '' };
   const gone = new AbortController();
   const onGone = (): void => gone.abort(new FairleadError('TUNNEL_RESET', 'the client went away'));
   socket.on('error', () => undefined);
@@ -84,7 +87,7 @@ function chooseTarget(
 function openTarget(context: ConnectContext, facts: ConnectFacts, signal: AbortSignal): Promise<OpenedTunnel> {
   signal.throwIfAborted();
   const { cluster, target } = facts as Required<ConnectFacts>;
-  return context.opener.open(cluster, { case: 'tcp', value: create(TcpSchema, target) }, signal, facts.trace);
+  return context.opener.open(cluster, { case: 'tcp', value: create(TcpSchema, target) }, signal, facts.span.context);
 }
 
 /** A body of a CONNECT could be read as the first bytes for the target, or not (RFC 9110, 9.3.6). */
@@ -114,6 +117,7 @@ async function carry(context: ConnectContext, established: Established): Promise
   const { connection, tunnelId, via } = tunnel;
   const openMs = Math.round(performance.now() - startedMs);
   socket.write(ESTABLISHED);
+  facts.span.event('established');
   if (early.length > 0) connection.write(early);
   let ended: FairleadError | undefined;
   const reset = (): void => context.reset(socket);
@@ -138,6 +142,7 @@ async function carry(context: ConnectContext, established: Established): Promise
     openMs,
     durationMs,
   });
+  endConnectSpan(facts, ended?.code ?? cause, 200, { tunnelId, via, bytes });
 }
 
 function liveConnection(
@@ -202,12 +207,13 @@ function refuse(
       method: 'CONNECT',
     });
   }
+  endConnectSpan(facts, code, status);
   answerAndClose(socket, text);
 }
 
-function described({ trace, address, client, cluster, target }: ConnectFacts): Record<string, unknown> {
+function described({ span, address, client, cluster, target }: ConnectFacts): Record<string, unknown> {
   return {
-    traceId: trace.traceId,
+    traceId: span.context.traceId,
     address,
     clientId: client?.clientId,
     client: client?.name,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
-import type { Logger } from '@fairlead/observability';
+import type { Logger, Tracer } from '@fairlead/observability';
 import { toKubeStatus, type Hop } from '../../core/index.js';
 import type { Directory } from '../directory.js';
 import { DEFAULT_DOOR_LIMITS, DoorLimiter, type DoorLimits, type Place } from '../door-limiter.js';
@@ -12,11 +12,11 @@ import { DOOR_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
 import { reportTlsErrors, useCertificate } from '../link-server.js';
 import type { LiveConnections } from '../live-connections.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
-import { traceOf } from '../request-trace.js';
 import { admit } from './authorize.js';
 import { clientAddress, tendConnections } from './door-connections.js';
 import { breakOff, forward, type DoorRequest, type DoorResponse } from './forward.js';
 import { liveRequest, type LiveRequest } from './live-request.js';
+import { beginRequestSpan, describeAdmission, endRequestSpan } from './request-span.js';
 import type { TunnelPool } from './tunnel-pool.js';
 
 export interface KubeApiDoorOptions {
@@ -26,6 +26,7 @@ export interface KubeApiDoorOptions {
   readonly events: GatewayEvents;
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
+  readonly tracer: Tracer;
   readonly live: LiveConnections;
   readonly limits?: Partial<DoorLimits> | undefined;
 }
@@ -88,8 +89,8 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
 async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: DoorResponse): Promise<void> {
   const { directory, pool, metrics, logger } = options;
   const requestId = randomUUID();
-  const trace = traceOf(incoming.rawHeaders);
-  const { traceId } = trace;
+  const span = beginRequestSpan(options.tracer, incoming);
+  const { traceId } = span.context;
   incoming.on('error', () => undefined);
   outgoing.on('error', () => undefined);
   const facts: RequestFacts = { traceId, requestId, method: incoming.method ?? '', address: clientAddress(incoming) };
@@ -100,20 +101,23 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
     const admission = admit(directory, incoming.url ?? '/', incoming.rawHeaders, Date.now());
     const { cluster, principal, identity } = admission;
     Object.assign(facts, { tenantId: cluster.tenantId, clusterId: cluster.clusterId, user: principal.user });
+    describeAdmission(span, incoming, admission);
     place = options.limiter.take(principal.user);
     place.useCluster(cluster.clusterId);
     place.opened();
     const agent = pool.agentFor(cluster, identity);
-    const exchange = { incoming, outgoing, admission, requestId, trace, agent, address: facts.address };
+    const exchange = { incoming, outgoing, admission, requestId, span, agent, address: facts.address };
     live = liveRequest(options, exchange);
     const status = await forward({ ...exchange, ...live });
     metrics.requests.inc({ outcome: `${Math.floor(status / 100)}xx` });
     const { up, down } = live.bytes;
     const durationMs = Math.round(performance.now() - startedMs);
     logger.info('kube.request', { ...facts, status, bytesUp: up, bytesDown: down, durationMs });
+    endRequestSpan(span, status, live.bytes);
   } catch (error) {
     const failure = live?.endedBy() ?? toFairleadError(error);
     fail(options, failure, facts, incoming);
+    endRequestSpan(span, failure, live?.bytes);
     answerFailure(outgoing, failure, hopOf(failure, facts), facts);
   } finally {
     live?.forget();

@@ -1,6 +1,7 @@
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { FairleadError, messageOf } from '@fairlead/errors';
+import type { Span } from '@fairlead/observability';
 import {
   bodyFraming,
   fromClient,
@@ -9,11 +10,10 @@ import {
   isLongRunning,
   formatTraceparent,
   type BodyFraming,
-  type TraceContext,
 } from '../../core/index.js';
 import { flushUnlessBodyFollows } from '../../link/index.js';
 import type { Admission } from './authorize.js';
-import type { TunnelAgent } from './tunnel-pool.js';
+import type { TunnelAgent, TunnelRequestOptions } from './tunnel-pool.js';
 
 export type DoorRequest = IncomingMessage | Http2ServerRequest;
 export type DoorResponse = ServerResponse | Http2ServerResponse;
@@ -29,7 +29,7 @@ export interface Exchange {
   readonly outgoing: DoorResponse;
   readonly admission: Admission;
   readonly requestId: string;
-  readonly trace: TraceContext;
+  readonly span: Span;
   readonly agent: TunnelAgent;
   /** Where the client is. */
   readonly address: string;
@@ -58,12 +58,12 @@ export async function forward(exchange: Exchange): Promise<number> {
 class StaleTunnel extends Error {}
 
 function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
-  const { incoming, outgoing, admission, agent, bytes, signal } = exchange;
+  const { incoming, outgoing, admission, agent, bytes, signal, span } = exchange;
   const method = incoming.method ?? 'GET';
   const framing = framingOf(incoming);
   const repeatable = BODYLESS_IDEMPOTENT.has(method) && framing === 'none';
   return new Promise((resolve, reject) => {
-    const upstream = request({
+    const options: TunnelRequestOptions = {
       ...(fresh ? { agent: agent.fresh() } : { agent }),
       method,
       path: admission.target,
@@ -71,7 +71,9 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
       setDefaultHeaders: false,
       maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
       signal,
-    });
+      trace: span.context,
+    };
+    const upstream = request(options);
     // What fails after the first failure has been told already.
     upstream.on('error', () => undefined);
     const limit = isLongRunning(admission.target)
@@ -89,6 +91,7 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
     upstream.once('response', (answer) => {
       clearTimeout(limit);
       outgoing.off('close', onClientGone);
+      span.event('answered');
       answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
       relayAnswer(answer, outgoing).then(resolve, (error: unknown) => {
         upstream.destroy();
@@ -106,9 +109,9 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
   });
 }
 
-function upstreamHeaders({ incoming, admission, requestId, trace, address }: Exchange, framing: BodyFraming): string[] {
+function upstreamHeaders({ incoming, admission, requestId, span, address }: Exchange, framing: BodyFraming): string[] {
   const headers = fromClient(incoming.rawHeaders);
-  const own = ['Audit-ID', requestId, 'Traceparent', formatTraceparent(trace), 'X-Forwarded-For', address];
+  const own = ['Audit-ID', requestId, 'Traceparent', formatTraceparent(span.context), 'X-Forwarded-For', address];
   const host = [...headerPairs(headers)].some(([name]) => name.toLowerCase() === 'host')
     ? []
     : ['Host', `${admission.cluster.name}.fairlead`];

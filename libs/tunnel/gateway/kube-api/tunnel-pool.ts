@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { Agent, type ClientRequest } from 'node:http';
+import { Agent, type ClientRequest, type RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { toFairleadError } from '@fairlead/errors';
-import type { TunnelIdentity } from '../../core/index.js';
+import type { TraceContext, TunnelIdentity } from '../../core/index.js';
 import type { TunnelOpener } from '../tunnel-opener.js';
 
 /** Idle tunnels kept per cluster and identity. */
@@ -12,14 +12,20 @@ const IDLE_MS = 30_000;
 /** Pools remembered; the one unused for longest goes first. */
 const MAX_POOLS = 2_000;
 
+/** Of a request through a tunnel: what it is part of, for a tunnel that is opened because of it. */
+export interface TunnelRequestOptions extends RequestOptions {
+  readonly trace: TraceContext;
+}
+
+type OpenTunnel = (trace: TraceContext) => Promise<Duplex>;
 type Connected = (error: Error | null, stream: Duplex) => void;
 
 /** A pool ends its own sockets, and tells who asked for a tunnel why there is none. */
 export class TunnelAgent extends Agent {
-  readonly #open: () => Promise<Duplex>;
+  readonly #open: OpenTunnel;
   readonly #idle = new WeakMap<Duplex, NodeJS.Timeout>();
 
-  constructor(open: () => Promise<Duplex>, keepAlive = true) {
+  constructor(open: OpenTunnel, keepAlive = true) {
     super({ keepAlive, maxFreeSockets: MAX_IDLE });
     this.#open = open;
   }
@@ -41,14 +47,15 @@ export class TunnelAgent extends Agent {
     super.reuseSocket(tunnel, request);
   }
 
-  override createConnection(_options: object, callback?: Connected): undefined {
-    void this.#connect(callback);
+  override createConnection(options: object, callback?: Connected): undefined {
+    // Node passes on all that the request was given.
+    void this.#connect((options as TunnelRequestOptions).trace, callback);
   }
 
-  async #connect(callback: Connected | undefined): Promise<void> {
+  async #connect(trace: TraceContext, callback: Connected | undefined): Promise<void> {
     let tunnel: Duplex;
     try {
-      tunnel = await this.#open();
+      tunnel = await this.#open(trace);
     } catch (error) {
       callback?.(toFairleadError(error), undefined as never);
       return;
@@ -73,7 +80,7 @@ export class TunnelPool {
   agentFor(cluster: ClusterEntry, identity: TunnelIdentity): TunnelAgent {
     const key = poolKey(cluster, identity);
     const known = this.#pools.get(key);
-    const agent = known ?? new TunnelAgent(() => this.#dial(cluster, identity));
+    const agent = known ?? new TunnelAgent((trace) => this.#dial(cluster, identity, trace));
     // Re-inserting keeps the map in order of use.
     this.#pools.delete(key);
     this.#pools.set(key, agent);
@@ -86,7 +93,7 @@ export class TunnelPool {
     this.#pools.clear();
   }
 
-  async #dial(cluster: ClusterEntry, { user, groups, extra }: TunnelIdentity): Promise<Duplex> {
+  async #dial(cluster: ClusterEntry, { user, groups, extra }: TunnelIdentity, trace: TraceContext): Promise<Duplex> {
     const value = {
       $typeName: 'fairlead.link.v1.KubeApi' as const,
       user,
@@ -97,7 +104,8 @@ export class TunnelPool {
         values: [...item.values],
       })),
     };
-    const { connection } = await this.#opener.open(cluster, { case: 'kubeApi', value }, new AbortController().signal);
+    const target = { case: 'kubeApi' as const, value };
+    const { connection } = await this.#opener.open(cluster, target, new AbortController().signal, trace);
     return connection;
   }
 

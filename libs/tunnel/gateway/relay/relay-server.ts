@@ -6,7 +6,7 @@ import {
 } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
-import type { Logger } from '@fairlead/observability';
+import type { Logger, Span, Tracer } from '@fairlead/observability';
 import { readPeerCertificate } from '@fairlead/pki';
 import type { Open } from '@fairlead/proto';
 import { FrameDecoder, LIMITS, encodeControl } from '../../core/index.js';
@@ -29,7 +29,7 @@ import type { GatewayMetrics } from '../gateway-metrics.js';
 import { reportTlsErrors, useCertificate } from '../link-server.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
 import type { SessionRegistry } from '../session-registry.js';
-import { reportRelayed } from './report-relayed.js';
+import { beginRelayed, reportRelayed } from './report-relayed.js';
 
 export interface RelayServerOptions {
   readonly identity: RenewingCertificate;
@@ -37,6 +37,7 @@ export interface RelayServerOptions {
   readonly registry: SessionRegistry;
   readonly logger: Logger;
   readonly metrics: GatewayMetrics;
+  readonly tracer: Tracer;
 }
 
 const GRPC_UNIMPLEMENTED = 12;
@@ -94,6 +95,7 @@ function refusalOf(socket: TLSSocket): string | null {
  */
 async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServerOptions): Promise<void> {
   const { registry, metrics } = options;
+  let span: Span | undefined;
   // Cancelled before we came to it.
   if (stream.destroyed || stream.closed) return;
   acceptGrpcStream(stream);
@@ -104,14 +106,17 @@ async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServe
   stream.once('close', giveUp);
   try {
     const open = await readOpen(stream, AbortSignal.timeout(LIMITS.openTimeoutMs));
+    span = beginRelayed(options.tracer, open);
     const [session] = registry.of(open.clusterId);
     if (!session) throw new FairleadError('NO_SESSION', 'this replica holds no link of the cluster');
     const agentStream = await session.take(waiting.signal);
     agentStream.write(encodeControl({ case: 'open', value: open }));
     metrics.relayedTunnels.inc({ direction: 'in' });
-    await reportRelayed(options, open, stream, (counts) => splice(stream, agentStream, counts));
+    await reportRelayed(options, open, stream, span, (counts) => splice(stream, agentStream, counts));
   } catch (error) {
-    turnAway(stream, toFairleadError(error));
+    const failure = toFairleadError(error);
+    span?.end(failure.code);
+    turnAway(stream, failure);
   } finally {
     clearTimeout(timer);
   }

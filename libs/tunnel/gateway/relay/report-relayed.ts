@@ -1,13 +1,25 @@
 import type { ServerHttp2Stream } from 'node:http2';
-import type { Logger } from '@fairlead/observability';
+import type { Logger, Span, Tracer } from '@fairlead/observability';
 import type { Open } from '@fairlead/proto';
-import { traceIdIn } from '../../core/index.js';
+import { formatTraceparent, readTraceparent, traceIdIn } from '../../core/index.js';
 import type { SplicedBytes } from '../../link/index.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 
 export interface RelayReportOptions {
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
+}
+
+/** The span of a relayed tunnel, from its Open to its end. If it is recorded, the Open goes on below it. */
+export function beginRelayed(tracer: Tracer, open: Open): Span {
+  const { tunnelId, tenantId, clusterId, traceparent } = open;
+  const span = tracer.begin('tunnel.relay', 'server', readTraceparent([traceparent]), {
+    'fairlead.tunnel.id': tunnelId,
+    'fairlead.tenant.id': tenantId,
+    'fairlead.cluster.id': clusterId,
+  });
+  if (span.recording) open.traceparent = formatTraceparent(span.context);
+  return span;
 }
 
 /**
@@ -18,6 +30,7 @@ export async function reportRelayed(
   { metrics, logger }: RelayReportOptions,
   { tunnelId, tenantId, clusterId, traceparent }: Open,
   stream: ServerHttp2Stream,
+  span: Span,
   carry: (counts: SplicedBytes) => Promise<unknown>,
 ): Promise<void> {
   const startedMs = performance.now();
@@ -29,14 +42,18 @@ export async function reportRelayed(
   } finally {
     counted();
     metrics.relayedOpen.dec();
+    const cause = stream.readableEnded ? 'COMPLETE' : 'TUNNEL_RESET';
+    const { forward, backward } = counts;
+    span.set({ 'fairlead.bytes.forward': forward, 'fairlead.bytes.backward': backward, 'fairlead.outcome': cause });
+    span.end(cause === 'COMPLETE' ? undefined : cause);
     logger.info('relay.closed', {
       traceId: traceIdIn(traceparent),
       tunnelId,
       tenantId,
       clusterId,
-      cause: stream.readableEnded ? 'COMPLETE' : 'TUNNEL_RESET',
-      bytesUp: counts.forward,
-      bytesDown: counts.backward,
+      cause,
+      bytesUp: forward,
+      bytesDown: backward,
       durationMs: Math.round(performance.now() - startedMs),
     });
   }
