@@ -12,12 +12,14 @@ const FAILED = 1;
 const TELL_EVERY_MS = 60_000;
 const MAX_REASON = 200;
 
-/** The books of spans that ended: how many wait, what became of the others, and one line a minute at most about those lost. */
+/** The books of spans: how many run and wait, what became of the others, and one line a minute at most about those lost. */
 export class Delivery {
   readonly #most: number;
   readonly #logger: Logger;
   readonly #outcomes: Counter;
+  #running = 0;
   #waiting = 0;
+  #onNoneRunning = (): void => undefined;
   #lost = { failed: 0, dropped: 0 };
   #toldAtMs = -Infinity;
 
@@ -37,8 +39,22 @@ export class Delivery {
     return this.#waiting;
   }
 
-  /** Whether there is room for one more; if not, it is counted as dropped. */
-  admit(): boolean {
+  /** Resolves when every span that began has ended. */
+  noneRunning(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#running === 0) resolve();
+      else this.#onNoneRunning = resolve;
+    });
+  }
+
+  began(): void {
+    this.#running += 1;
+  }
+
+  /** One ended. Whether there is room for it; if not, it is counted as dropped. */
+  ended(): boolean {
+    this.#running -= 1;
+    if (this.#running === 0) this.#onNoneRunning();
     if (this.#waiting < this.#most) {
       this.#waiting += 1;
       return true;
@@ -82,11 +98,12 @@ export class BoundedProcessor implements SpanProcessor {
   }
 
   onStart(span: Span, parentContext: Context): void {
+    this.#delivery.began();
     this.#next.onStart(span, parentContext);
   }
 
   onEnd(span: ReadableSpan): void {
-    if (this.#delivery.admit()) this.#next.onEnd(span);
+    if (this.#delivery.ended()) this.#next.onEnd(span);
   }
 
   forceFlush(): Promise<void> {

@@ -26,6 +26,8 @@ const BATCH_SPANS = 512;
 /** The exporter's own limits (`OTEL_EXPORTER_OTLP_TIMEOUT`, 10 s) are of silence; this one is of time. */
 const EXPORT_TIMEOUT_MS = 30_000;
 const FLUSH_TIMEOUT_MS = 3_000;
+/** What a stopping process breaks off ends a moment later. */
+const LAST_SPANS_MS = 500;
 /** No attribute of ours is long, except by what a stranger put into it. */
 const SPAN_LIMITS = { attributeValueLengthLimit: 256, attributeCountLimit: 32, eventCountLimit: 32 };
 
@@ -82,13 +84,18 @@ function samplerOf({ sampler = 'parentbased_always_on', ratio = 1 }: TracingSett
 }
 
 async function flush(provider: TracerProvider, delivery: Delivery, logger: Logger): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, FLUSH_TIMEOUT_MS);
+  await within(LAST_SPANS_MS, delivery.noneRunning());
   // Why a batch failed was told by the delivery.
   const flushed = provider.shutdown().catch(() => undefined);
-  await Promise.race([flushed, late]);
-  clearTimeout(timer);
+  await within(FLUSH_TIMEOUT_MS - LAST_SPANS_MS, flushed);
   if (delivery.undelivered > 0) logger.warn('tracing.flush.incomplete', { spans: delivery.undelivered });
+}
+
+async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, timeoutMs);
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }
 
 /** As it may be logged: without user, password and query. */

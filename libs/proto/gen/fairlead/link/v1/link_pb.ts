@@ -116,7 +116,7 @@ export type Open = Message<"fairlead.link.v1.Open"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * W3C Trace Context of who asked at the door, for the log lines on the way. May be empty; a caller can choose it.
+   * W3C Trace Context of who asked at the door, for logs and spans on the way. May be empty; a caller can choose it.
    *
    * @generated from field: string traceparent = 7;
    */
