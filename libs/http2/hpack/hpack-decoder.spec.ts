@@ -200,6 +200,8 @@ describe('a malformed block', () => {
     ['a truncated table size', '3f'],
     ['three table size updates', '20 20 20'],
     ['a table size update after a field', '82 20'],
+    ['a table size update after a field, and then a field', '82 20 82'],
+    ['a table size update that would pass for a literal', '82 20 01 61 01 62'],
     ['a table size update after a literal', '00 01 61 01 62 3f 00'],
   ])('is refused: %s', (_, block) => {
     const decoder = new HpackDecoder(limits);
