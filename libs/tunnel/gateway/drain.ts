@@ -25,7 +25,7 @@ export async function drainAndStop(
   pool.close();
   relayClient.close();
   for (const session of sessions.all()) sessions.remove(session);
-  await Promise.all([closeServer(servers.link), closeServer(servers.relay)]);
+  await Promise.all([servers.link, servers.relay].map((server) => within(DRAIN_MS, server.close())));
 }
 
 /** Waits until no tunnel is in use, or the drain's time is up. */
@@ -36,9 +36,13 @@ async function idle(sessions: SessionRegistry): Promise<void> {
 
 /** Stops listening; connections that outlive the drain are cut when the process ends. */
 function closeServer(server: Server): Promise<void> {
+  return within(DRAIN_MS, new Promise((resolve) => server.close(() => resolve())));
+}
+
+function within(ms: number, done: Promise<void>): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, DRAIN_MS);
-    server.close(() => {
+    const timer = setTimeout(resolve, ms);
+    void done.then(() => {
       clearTimeout(timer);
       resolve();
     });

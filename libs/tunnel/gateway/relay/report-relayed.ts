@@ -1,4 +1,4 @@
-import type { ServerHttp2Stream } from 'node:http2';
+import type { Http2Stream } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
 import type { Open } from '@fairlead/proto';
 import { traceIdIn } from '../../core/index.js';
@@ -17,7 +17,7 @@ export interface RelayReportOptions {
 export async function reportRelayed(
   { metrics, logger }: RelayReportOptions,
   { tunnelId, tenantId, clusterId, traceparent }: Open,
-  stream: ServerHttp2Stream,
+  stream: Http2Stream,
   carry: (counts: SplicedBytes) => Promise<unknown>,
 ): Promise<void> {
   const startedMs = performance.now();
@@ -34,7 +34,7 @@ export async function reportRelayed(
       tunnelId,
       tenantId,
       clusterId,
-      cause: stream.readableEnded ? 'COMPLETE' : 'TUNNEL_RESET',
+      cause: stream.ended ? 'COMPLETE' : 'TUNNEL_RESET',
       bytesUp: counts.forward,
       bytesDown: counts.backward,
       durationMs: Math.round(performance.now() - startedMs),
