@@ -135,7 +135,8 @@ export class Incoming implements FrameSink {
 
   #onRequest(streamId: number, fields: readonly HeaderField[], endStream: boolean): void {
     const { role, streams, guard, options, closed } = this.#host;
-    if (role === 'client' || !streams.peerBegins(streamId)) throw broken('a stream with a number that is not its to use');
+    if (role === 'client' || !streams.peerBegins(streamId))
+      throw broken('a stream with a number that is not its to use');
     const head = readRequest(fields);
     if (!head) {
       guard.count('invalidFrames');

@@ -30,7 +30,11 @@ const LARGEST_FRAME_BYTES = 2 ** 24 - 1;
 export function applySettings(settings: PeerSettings, payload: Buffer): void {
   if (payload.length % ENTRY_BYTES !== 0) throw new SessionError(CODE.frameSizeError, 'SETTINGS of an odd length');
   if (payload.length > MAX_ENTRIES * ENTRY_BYTES) {
-    throw new SessionError(CODE.enhanceYourCalm, 'SETTINGS with more entries than there are settings', 'settings-flood');
+    throw new SessionError(
+      CODE.enhanceYourCalm,
+      'SETTINGS with more entries than there are settings',
+      'settings-flood',
+    );
   }
   for (let at = 0; at < payload.length; at += ENTRY_BYTES) {
     applyOne(settings, payload.readUInt16BE(at), payload.readUInt32BE(at + 2));

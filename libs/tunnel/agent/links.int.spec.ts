@@ -109,7 +109,12 @@ describe('a hostile agent', () => {
     const paths = [TUNNEL_PATH, '/fairlead.link.v1.AgentLinkService/Control', '/nowhere'];
     for (let i = 0; i < 300; i += 1) {
       const stream = session.request(
-        { ':method': 'POST', ':path': paths[i % paths.length], 'content-type': 'application/grpc+proto', te: 'trailers' },
+        {
+          ':method': 'POST',
+          ':path': paths[i % paths.length],
+          'content-type': 'application/grpc+proto',
+          te: 'trailers',
+        },
         { endStream: false },
       );
       stream.on('error', () => undefined);

@@ -97,9 +97,10 @@ export class AgentSession {
   endUnlessAnswering(): void {
     const timer = setTimeout(() => this.close(), ANSWER_TIMEOUT_MS);
     timer.unref();
-    void this.http2.ping().then((answered) => {
-      if (answered !== null) clearTimeout(timer);
-    });
+    const keepIfAnswered = async (): Promise<void> => {
+      if ((await this.http2.ping()) !== null) clearTimeout(timer);
+    };
+    void keepIfAnswered();
   }
 
   /** Ends the session and its HTTP/2 connection, with every tunnel on it. */

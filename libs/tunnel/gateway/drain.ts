@@ -39,12 +39,10 @@ function closeServer(server: Server): Promise<void> {
   return within(DRAIN_MS, new Promise((resolve) => server.close(() => resolve())));
 }
 
-function within(ms: number, done: Promise<void>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    void done.then(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+/** Waits for something, but not longer than this. */
+async function within(ms: number, done: Promise<void>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([done, late]);
+  clearTimeout(timer);
 }

@@ -1,4 +1,11 @@
-import { HTTP2_CODE, headerValue, type HeaderField, type Http2Session, type Http2Stream, type RequestHead } from '@fairlead/http2';
+import {
+  HTTP2_CODE,
+  headerValue,
+  type HeaderField,
+  type Http2Session,
+  type Http2Stream,
+  type RequestHead,
+} from '@fairlead/http2';
 import { LIMITS } from '../core/index.js';
 import { shareWindow } from './path-window.js';
 
