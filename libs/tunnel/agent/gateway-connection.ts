@@ -1,19 +1,17 @@
-import { connect, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
-import { PassThrough } from 'node:stream';
 import { connect as tlsConnect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { createClient, type Client } from '@connectrpc/connect';
-import { createGrpcTransport } from '@connectrpc/connect-node';
 import { FairleadError, messageOf } from '@fairlead/errors';
+import { connectHttp2, type Http2Session, type Http2Stream } from '@fairlead/http2';
 import { readPeerCertificate } from '@fairlead/pki';
 import { AgentLinkService } from '@fairlead/proto';
+import { LIMITS } from '../core/index.js';
 import {
-  ReadAhead,
   TUNNEL_PATH,
   TUNNEL_SESSION_OPTIONS,
   fitStreamWindow,
   keepAlive,
   requestGrpcStream,
-  widenConnectionWindow,
+  rpcTransport,
   type KeepaliveOptions,
 } from '../link/index.js';
 import { dial, type Endpoint, type ProxySettings } from './forward-proxy.js';
@@ -46,33 +44,25 @@ const MAX_RPC_BYTES = 256 * 1024;
 /** One HTTP/2 session to a gateway: ordinary calls through ConnectRPC, tunnels straight on its streams. */
 export interface GatewayConnection extends Disposable {
   readonly rpc: Client<typeof AgentLinkService>;
-  readonly http2: ClientHttp2Session;
+  readonly http2: Http2Session;
   /** Begins a Tunnel call. */
-  tunnel(): ClientHttp2Stream;
+  tunnel(): Http2Stream;
 }
 
 /** Dials, verifies, and speaks HTTP/2. UNAVAILABLE: not reached; UNTRUSTED_PEER: reached somebody else. */
 export async function connectToGateway(options: DialOptions): Promise<GatewayConnection> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(DIAL_TIMEOUT_MS)]);
   const plain = await dial(options.endpoint, options.proxy, signal);
-  const transport = new ReadAhead(plain);
-  const socket = await secure(transport, options, signal).catch((error: unknown) => {
+  const socket = await secure(plain, options, signal).catch((error: unknown) => {
     plain.destroy();
     throw error;
   });
   const authority = `https://${options.endpoint.host.includes(':') ? `[${options.endpoint.host}]` : options.endpoint.host}:${options.endpoint.port}`;
-  const http2 = connect(authority, { ...TUNNEL_SESSION_OPTIONS, createConnection: () => socket });
-  // Who uses the session learns of its end by 'close'; an error without a listener would end the process.
-  http2.on('error', () => undefined);
-  widenConnectionWindow(http2);
-  keepAlive(http2, transport, options.keepalive, fitStreamWindow(http2));
-  const rpcs = createGrpcTransport({
-    baseUrl: authority,
-    readMaxBytes: MAX_RPC_BYTES,
-    sessionManager: onSession(authority, http2),
-  });
+  const http2 = connectHttp2(socket, TUNNEL_SESSION_OPTIONS);
+  http2.setConnectionWindow(LIMITS.connectionWindowBytes);
+  keepAlive(http2, options.keepalive, fitStreamWindow(http2));
   return {
-    rpc: createClient(AgentLinkService, rpcs),
+    rpc: createClient(AgentLinkService, rpcTransport(http2, authority, MAX_RPC_BYTES)),
     http2,
     tunnel: () => requestGrpcStream(http2, TUNNEL_PATH),
     [Symbol.dispose]: () => {
@@ -81,30 +71,6 @@ export async function connectToGateway(options: DialOptions): Promise<GatewayCon
       plain.destroy();
     },
   };
-}
-
-/** ConnectRPC's view of our session: it may open streams on it, and owns nothing. */
-function onSession(authority: string, http2: ClientHttp2Session) {
-  return {
-    authority,
-    request: (method: string, path: string, headers: OutgoingHttpHeaders, options: object) => {
-      const stream = http2.request({ ...headers, ':method': method, ':path': path }, options);
-      return Promise.resolve(readFromTheStart(stream));
-    },
-    notifyResponseByteRead: () => undefined,
-  };
-}
-
-/**
- * ConnectRPC begins to read a body some turns after its headers. A whole answer can come in one read (ReadAhead makes
- * that likely), and http2 has then closed the stream before: the body would be lost as a "premature close".
- */
-function readFromTheStart(stream: ClientHttp2Stream): ClientHttp2Stream {
-  const body = stream.pipe(new PassThrough());
-  stream.once('close', () => {
-    if (!stream.readableEnded) body.destroy();
-  });
-  return Object.assign(stream, { [Symbol.asyncIterator]: () => body[Symbol.asyncIterator]() });
 }
 
 function secure(plain: NodeJS.ReadWriteStream, options: DialOptions, signal: AbortSignal): Promise<TLSSocket> {

@@ -152,5 +152,5 @@ async function* hello({
     facts: { $typeName: 'fairlead.link.v1.Facts' as const, ...facts },
   };
   yield { $typeName: 'fairlead.link.v1.ControlRequest', message: { case: 'hello', value } };
-  await new Promise<void>((resolve) => connection.http2.once('close', resolve));
+  await new Promise<void>((resolve) => connection.http2.once('close', () => resolve()));
 }

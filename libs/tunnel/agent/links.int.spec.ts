@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { encodeControl } from '../core/index.js';
-import { TUNNEL_PATH, requestGrpcStream } from '../link/index.js';
+import { TUNNEL_PATH } from '../link/index.js';
 import { callDoor } from '../testing/kube-client.js';
 import { startRecordingApiServer, type RecordingApiServer } from '../testing/recording-api-server.js';
 import { startInstallation, type Replica, type RunningAgent, type TestInstallation } from '../testing/replicas.js';
@@ -108,7 +108,16 @@ describe('a hostile agent', () => {
     session.on('error', () => undefined);
     const paths = [TUNNEL_PATH, '/fairlead.link.v1.AgentLinkService/Control', '/nowhere'];
     for (let i = 0; i < 300; i += 1) {
-      const stream = requestGrpcStream(session, paths[i % paths.length] as string);
+      const stream = session.request(
+        {
+          ':method': 'POST',
+          ':path': paths[i % paths.length],
+          'content-type': 'application/grpc+proto',
+          te: 'trailers',
+        },
+        { endStream: false },
+      );
+      stream.on('error', () => undefined);
       if (i % 2 === 0) stream.write(encodeControl({ case: 'open', value: OPEN }));
       if (i % 5 === 0) await delay(1);
       stream.close(constants.NGHTTP2_CANCEL);

@@ -1,5 +1,5 @@
-import type { ClientHttp2Stream } from 'node:http2';
 import { FairleadError, assertNever, toFairleadError } from '@fairlead/errors';
+import type { Http2Stream } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
 import type { Open } from '@fairlead/proto';
 import { assertAcceptable, type TunnelIdentity } from '../core/index.js';
@@ -21,7 +21,7 @@ export interface AcceptorOptions {
  * was opened, with false when it ended parked or was refused.
  */
 export function acceptTunnel(
-  stream: ClientHttp2Stream,
+  stream: Http2Stream,
   options: AcceptorOptions,
   onUsed: (opened: boolean) => void,
 ): TunnelConnection {

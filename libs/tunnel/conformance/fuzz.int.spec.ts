@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FrameDecoder } from '../core/index.js';
 import { TunnelConnection } from '../link/index.js';
+import { ScriptStream } from '../testing/script-stream.js';
 import { OPEN, sessionPair, type SessionPair } from '../testing/tunnel-pair.js';
 import { stillWorks } from './gateway-peers.js';
 import { gatewaySubject, type GatewaySubject } from './gateway-subject.js';
@@ -72,7 +73,7 @@ describe('one tunnel of a session', () => {
         tunnel.on('open', () => tunnel.accept());
         tunnel.resume();
         if (role === 'opener') tunnel.open(OPEN, AbortSignal.timeout(5_000)).catch(() => undefined);
-        const script = new TunnelScript(theirs);
+        const script = new TunnelScript(new ScriptStream(theirs));
         script.end(bytes);
         tunnel.end();
         await gone;

@@ -1,8 +1,10 @@
-import type { SessionOptions } from 'node:http2';
+import { once } from 'node:events';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { connect } from 'node:tls';
+import { connectHttp2, type Http2Session } from '@fairlead/http2';
 import { expect } from 'vitest';
-import { RELAY_PATH, TunnelConnection } from '../link/index.js';
+import { RELAY_PATH, RELAY_SESSION_OPTIONS, TunnelConnection, requestGrpcStream } from '../link/index.js';
 import { hostAndPort, type GatewaySubject } from './gateway-subject.js';
 import { callOn, dialHttp2, type LinkedAgent } from './scripted-agent.js';
 import { TunnelScript } from './tunnel-script.js';
@@ -16,16 +18,33 @@ export interface ScriptedReplica extends AsyncDisposable {
   opener(): TunnelConnection;
 }
 
-export async function dialRelay(
-  { relay, rootsPem, gateway }: GatewaySubject,
-  options?: SessionOptions,
-): Promise<ScriptedReplica> {
-  const http2 = await dialHttp2(relay, rootsPem, gateway, options);
+export async function dialRelay(subject: GatewaySubject): Promise<ScriptedReplica> {
+  const { relay, rootsPem, gateway } = subject;
+  const http2 = await dialHttp2(relay, rootsPem, gateway);
+  const own = await dialOwn(subject);
   return {
     tunnel: () => new TunnelScript(callOn(http2, RELAY_PATH)),
-    opener: () => new TunnelConnection(callOn(http2, RELAY_PATH), 'opener'),
-    [Symbol.asyncDispose]: () => Promise.resolve(http2.destroy()),
+    opener: () => new TunnelConnection(requestGrpcStream(own, RELAY_PATH), 'opener'),
+    [Symbol.asyncDispose]: () => {
+      http2.destroy();
+      own.destroy();
+      return Promise.resolve();
+    },
   };
+}
+
+async function dialOwn({ relay, rootsPem, gateway }: GatewaySubject): Promise<Http2Session> {
+  const socket = connect({
+    ...hostAndPort(relay),
+    ca: [...rootsPem],
+    key: gateway.keyPem,
+    cert: gateway.chainPem,
+    ALPNProtocols: ['h2'],
+    // The chain is verified; the name is a SPIFFE identity, which Node does not know.
+    checkServerIdentity: () => undefined,
+  });
+  await once(socket, 'secureConnect');
+  return connectHttp2(socket, RELAY_SESSION_OPTIONS);
 }
 
 export interface DoorOutcome {

@@ -56,13 +56,13 @@ export async function ownSessions({ authority, nats, cluster }: TestInstallation
     metrics: createGatewayMetrics(new Registry()),
     logger: silentLogger,
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  server.tls.listen(0, '127.0.0.1');
+  await once(server.tls, 'listening');
   await eventually(() => {
     if (!directory.loaded || !directory.clusterById(cluster.clusterId)) throw new Error('the directory is not loaded');
   });
   return {
-    link: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    link: `127.0.0.1:${(server.tls.address() as AddressInfo).port}`,
     opener: async () => {
       const [session] = registry.of(cluster.clusterId);
       if (!session) throw new Error('no session');
@@ -71,8 +71,7 @@ export async function ownSessions({ authority, nats, cluster }: TestInstallation
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
       for (const session of registry.all()) registry.remove(session);
-      server.close();
-      await once(server, 'close');
+      await server.close();
     },
   };
 }

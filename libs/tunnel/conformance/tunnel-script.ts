@@ -1,16 +1,20 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { ScriptStream } from '../testing/script-stream.js';
 import { eventually } from '@fairlead/testing';
 import { MessageReader, parseFrame, type FrameCase, type FrameKind } from './wire.js';
 
+/** A stream of Node's HTTP/2, or one of ours in a test's hands. */
+export type PeerStream = ClientHttp2Stream | ServerHttp2Stream | ScriptStream;
+
 /** One end of one Tunnel call that says what a test tells it to, and remembers everything it heard. */
-export class TunnelScript {
-  readonly stream: ClientHttp2Stream | ServerHttp2Stream;
+export class TunnelScript<Stream extends PeerStream = ClientHttp2Stream> {
+  readonly stream: Stream;
   readonly frames: FrameKind[] = [];
   /** Status of the call, from its headers or its trailers; null while it goes on. */
   grpcStatus: number | null = null;
   readonly #reader = new MessageReader();
 
-  constructor(stream: ClientHttp2Stream | ServerHttp2Stream) {
+  constructor(stream: Stream) {
     this.stream = stream;
     const onHeaders = (headers: IncomingHttpHeaders): void => {
       if (headers['grpc-status'] !== undefined) this.grpcStatus = Number(headers['grpc-status']);
@@ -78,6 +82,6 @@ export class TunnelScript {
 
   /** Resolves when the HTTP/2 stream is gone. */
   async gone(): Promise<void> {
-    if (!this.stream.closed) await new Promise<void>((resolve) => this.stream.once('close', resolve));
+    if (!this.stream.closed) await new Promise<void>((resolve) => this.stream.once('close', () => resolve()));
   }
 }

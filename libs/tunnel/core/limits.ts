@@ -7,10 +7,9 @@ export const LIMITS = {
   /** What a tunnel holds of each direction before it stops its reader or its writer. */
   tunnelBufferBytes: 64 * 1024,
   /**
-   * HTTP/2 window of one stream until the path's round trip is known, and its bounds from then on: with the reader's
+   * Bounds of the HTTP/2 window of one stream; the lesser one until the path's round trip is known. With the reader's
    * buffer, the most one stalled tunnel can hold at one end.
    */
-  streamWindowBytes: 1024 * 1024,
   minStreamWindowBytes: 256 * 1024,
   maxStreamWindowBytes: 4 * 1024 * 1024,
   /** The rate one stream is to reach on a path with any round trip that `maxStreamWindowBytes` allows. */
@@ -19,10 +18,6 @@ export const LIMITS = {
   stalledBytesPerSession: 128 * 1024 * 1024,
   /** HTTP/2 window of one connection: more than all its streams can hold, so that stalled ones do not stop the others. */
   connectionWindowBytes: 576 * 1024 * 1024,
-  /** What the dialling end reads ahead of HTTP/2 while HTTP/2 waits for a write: all the peer may send, and its control frames. */
-  readAheadBytes: 577 * 1024 * 1024,
-  /** Node's own guard per HTTP/2 session, in MB; its default of 10 ends a session that has 20 stalled streams. */
-  sessionMemoryMegabytes: 4096,
   /** Streams of one link: parked and in use. */
   tunnelsPerLink: 1024,
   /** Streams between two replicas: the tunnels of every cluster share one session. */

@@ -1,4 +1,4 @@
-import type { Http2Session, ServerHttp2Stream } from 'node:http2';
+import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import type { ControlResponse } from '@fairlead/proto';
 import { LIMITS } from '../core/index.js';
 import { ParkedTunnels } from './parked-tunnels.js';
@@ -50,12 +50,12 @@ export class AgentSession {
   }
 
   /** A Tunnel call of this agent arrived: it is kept for an Open, or refused. */
-  park(stream: ServerHttp2Stream): void {
+  park(stream: Http2Stream): void {
     this.#parked.park(stream);
   }
 
   /** A tunnel for one Open; rejects as `ParkedTunnels.take` does. */
-  take(signal: AbortSignal): Promise<ServerHttp2Stream> {
+  take(signal: AbortSignal): Promise<Http2Stream> {
     return this.#parked.take(signal);
   }
 
@@ -97,9 +97,10 @@ export class AgentSession {
   endUnlessAnswering(): void {
     const timer = setTimeout(() => this.close(), ANSWER_TIMEOUT_MS);
     timer.unref();
-    this.http2.ping((error) => {
-      if (!error) clearTimeout(timer);
-    });
+    const keepIfAnswered = async (): Promise<void> => {
+      if ((await this.http2.ping()) !== null) clearTimeout(timer);
+    };
+    void keepIfAnswered();
   }
 
   /** Ends the session and its HTTP/2 connection, with every tunnel on it. */
@@ -108,6 +109,6 @@ export class AgentSession {
     this.#closed = true;
     this.#parked.close();
     this.#wakeOutbox?.();
-    if (!this.http2.destroyed) this.http2.destroy();
+    this.http2.destroy();
   }
 }

@@ -25,7 +25,7 @@ export async function drainAndStop(
   pool.close();
   relayClient.close();
   for (const session of sessions.all()) sessions.remove(session);
-  await Promise.all([closeServer(servers.link), closeServer(servers.relay)]);
+  await Promise.all([servers.link, servers.relay].map((server) => within(DRAIN_MS, server.close())));
 }
 
 /** Waits until no tunnel is in use, or the drain's time is up. */
@@ -36,11 +36,13 @@ async function idle(sessions: SessionRegistry): Promise<void> {
 
 /** Stops listening; connections that outlive the drain are cut when the process ends. */
 function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, DRAIN_MS);
-    server.close(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+  return within(DRAIN_MS, new Promise((resolve) => server.close(() => resolve())));
+}
+
+/** Waits for something, but not longer than this. */
+async function within(ms: number, done: Promise<void>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([done, late]);
+  clearTimeout(timer);
 }

@@ -1,5 +1,6 @@
 import type { Http2SecureServer } from 'node:http2';
 import type { Server } from 'node:net';
+import type { Http2Server } from '@fairlead/http2';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger, Registry, Tracer } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -66,8 +67,8 @@ export interface GatewayState {
 
 /** Its ports. */
 export interface GatewayServers {
-  readonly link: Http2SecureServer;
-  readonly relay: Http2SecureServer;
+  readonly link: Http2Server;
+  readonly relay: Http2Server;
   readonly door: Http2SecureServer;
   readonly connect: Server | null;
 }

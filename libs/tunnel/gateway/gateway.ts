@@ -50,8 +50,8 @@ export async function startGateway(options: GatewayOptions, signal: AbortSignal)
   reportSessions(options, state);
   endOrphanedSessions(options.nc, state.directory, state.sessions);
   watchConnections({ nc: options.nc, live: state.live, metrics: state.metrics, logger }, signal);
-  const relay = await listen(servers.relay, options.relayListen);
-  const link = await listen(servers.link, options.linkListen);
+  const relay = await listen(servers.relay.tls, options.relayListen);
+  const link = await listen(servers.link.tls, options.linkListen);
   const door = await listen(servers.door, options.doorListen);
   const connect =
     servers.connect && options.connectListen ? await listen(servers.connect, options.connectListen) : null;

@@ -1,6 +1,5 @@
 import { constants, type ServerHttp2Session, type ServerSessionOptions } from 'node:http2';
 import type { Logger } from '@fairlead/observability';
-import { LIMITS } from '../core/index.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import { TokenBucket, type Rate } from './token-bucket.js';
 
@@ -26,21 +25,6 @@ const resets = ({ burst, perSecond }: Rate): ServerSessionOptions => ({
   streamResetRate: perSecond,
 });
 
-/**
- * A gRPC call has six headers. A tunnel ends with RST_STREAM only if the other end does not take its end within the
- * linger of 2 s, so no agent comes near one per tunnel and second, even if all its targets break off at once.
- */
-export const LINK_ABUSE_OPTIONS: ServerSessionOptions = {
-  ...resets({ burst: 2 * LIMITS.tunnelsPerLink, perSecond: LIMITS.tunnelsPerLink }),
-  maxHeaderListPairs: 64,
-};
-
-/** All tunnels between two replicas may be cancelled at once. */
-export const RELAY_ABUSE_OPTIONS: ServerSessionOptions = {
-  ...resets({ burst: LIMITS.tunnelsPerRelay, perSecond: 2_000 }),
-  maxHeaderListPairs: 64,
-};
-
 /** Clients of the Kubernetes API end their watches with RST_STREAM: all of a connection's at once, four times. */
 export const DOOR_ABUSE_OPTIONS: ServerSessionOptions = {
   ...resets({ burst: 1_000, perSecond: 100 }),
@@ -53,8 +37,6 @@ const SETTINGS: Rate = { burst: 100, perSecond: 10 };
 /** Streams that Node refused for their headers before we saw them. */
 const UNSEEN: Rate = { burst: 200, perSecond: 50 };
 const CHECK_UNSEEN_MS = 1_000;
-/** Discover, Enrol, Renew and Control are one call each. */
-const STRANGER_STREAMS = 32;
 
 /** By what Node calls what it ended a session for. */
 const NODE_REASONS: Readonly<Record<string, string>> = {
@@ -63,10 +45,7 @@ const NODE_REASONS: Readonly<Record<string, string>> = {
 };
 
 export interface SessionGuardOptions {
-  /** Which port the session came to. */
-  readonly door: 'link' | 'relay' | 'kube-api';
-  /** While it says yes, only a handful of streams may be open. */
-  readonly isStranger?: () => boolean;
+  readonly door: 'kube-api';
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
 }
@@ -94,7 +73,6 @@ export function guardSession(session: ServerHttp2Session, options: SessionGuardO
   });
   limitControlFrames(session, end);
   limitUnseenStreams(session, end);
-  if (options.isStranger) limitStranger(session, options.isStranger, end);
 }
 
 type End = (reason: string) => void;
@@ -127,13 +105,4 @@ function limitUnseenStreams(session: ServerHttp2Session, end: End): void {
     if (fresh > 0 && !bucket.take(performance.now(), fresh)) end('header-flood');
   }, CHECK_UNSEEN_MS).unref();
   session.once('close', () => clearInterval(timer));
-}
-
-function limitStranger(session: ServerHttp2Session, isStranger: () => boolean, end: End): void {
-  let open = 0;
-  session.on('stream', (stream) => {
-    open += 1;
-    stream.once('close', () => (open -= 1));
-    if (open > STRANGER_STREAMS && isStranger()) end('stranger-streams');
-  });
 }

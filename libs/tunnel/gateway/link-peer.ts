@@ -1,6 +1,6 @@
-import type { Http2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf } from '@fairlead/errors';
+import type { Http2Session } from '@fairlead/http2';
 import { readPeerCertificate, type PeerCertificate } from '@fairlead/pki';
 
 /** Who is at the other end of a TLS connection to the agent link. */
@@ -19,7 +19,7 @@ const peers = new WeakMap<Http2Session, LinkPeer>();
 
 /** Reads the peer once, when its session begins. */
 export function rememberPeer(session: Http2Session): LinkPeer {
-  const peer = identify(session.socket as TLSSocket);
+  const peer = identify(session.socket);
   peers.set(session, peer);
   return peer;
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { Http2Session } from 'node:http2';
 import { createContextKey, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
 import { NO_TENANT, keysRpc, registrationRpc, type ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
+import type { Http2Session } from '@fairlead/http2';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { AgentLinkService, ControlRequest, EnrolRequest, Hello, RenewRequest } from '@fairlead/proto';
-import { PROTOCOL_VERSION } from '../core/index.js';
-import { toConnectError, widenConnectionWindow } from '../link/index.js';
+import { LIMITS, PROTOCOL_VERSION } from '../core/index.js';
+import { toConnectError } from '../link/index.js';
 import { AgentSession } from './agent-session.js';
 import type { Directory } from './directory.js';
 import type { EnrolmentLimiter } from './enrolment-limiter.js';
@@ -165,7 +165,7 @@ function admit(
   http2.once('close', () => registry.remove(session));
   registry.add(session);
   // Not before: what a stranger may make us hold is one default window.
-  widenConnectionWindow(http2);
+  http2.setConnectionWindow(LIMITS.connectionWindowBytes);
   return session;
 }
 

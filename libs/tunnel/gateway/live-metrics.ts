@@ -123,15 +123,11 @@ const LINK_FIGURES: readonly [string, string, (session: AgentSession) => number]
   ['links', 'Agent links held by this replica, by cluster id.', () => 1],
   ['tunnels_in_use', 'Tunnels of agent links that carry a connection, by cluster id.', ({ inFlight }) => inFlight],
   ['tunnels_parked', 'Tunnels of agent links that wait to be used, by cluster id.', ({ parked }) => parked],
-  [
-    'link_queued_frames',
-    'HTTP/2 frames that wait to be sent to agents, by cluster id.',
-    ({ http2 }) => http2.state.outboundQueueSize ?? 0,
-  ],
+  ['link_queued_bytes', 'Bytes that wait to be sent to agents, by cluster id.', ({ http2 }) => http2.queuedBytes],
   [
     'link_send_window_bytes',
     'What agents let be sent to them at this moment, by cluster id.',
-    ({ http2 }) => http2.state.remoteWindowSize ?? 0,
+    ({ http2 }) => http2.connectionSendWindow,
   ],
 ];
 

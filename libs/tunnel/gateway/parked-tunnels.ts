@@ -1,5 +1,5 @@
-import type { ServerHttp2Stream } from 'node:http2';
 import { FairleadError } from '@fairlead/errors';
+import { HTTP2_CODE, type Http2Stream } from '@fairlead/http2';
 import { LIMITS, SpareTunnels } from '../core/index.js';
 import { acceptGrpcStream, endStream, rejectGrpcStream } from '../link/index.js';
 
@@ -9,13 +9,13 @@ const GRPC_RESOURCE_EXHAUSTED = 8;
 const CALM_MS = 10_000;
 
 interface Waiter {
-  give(stream: ServerHttp2Stream): void;
+  give(stream: Http2Stream): void;
   fail(error: FairleadError): void;
 }
 
 /** A parked tunnel and what watches it until it is used. */
 interface Parked {
-  readonly stream: ServerHttp2Stream;
+  readonly stream: Http2Stream;
   readonly unwatch: () => void;
 }
 
@@ -48,14 +48,14 @@ export class ParkedTunnels {
   }
 
   /** A Tunnel call of the agent arrived: keep it for an Open, or hand it to who waits for one. */
-  park(stream: ServerHttp2Stream): void {
+  park(stream: Http2Stream): void {
     if (this.#closed || this.#parked.size >= MAX_PARKED) {
       rejectGrpcStream(stream, GRPC_RESOURCE_EXHAUSTED, 'too many parked tunnels');
       return;
     }
     this.#spare.arrived();
     // Cancelled before we came to it.
-    if (stream.destroyed || stream.closed) return;
+    if (stream.closed) return;
     acceptGrpcStream(stream);
     const [waiter] = this.#waiters;
     if (waiter) waiter.give(this.#use(stream));
@@ -66,11 +66,11 @@ export class ParkedTunnels {
    * A tunnel for one Open. Waits for the agent to park one if there is none: AGENT_OVERLOADED when too many wait,
    * NO_SESSION when the link ends meanwhile, DRAINING when the agent was told to park nothing here, or the signal's reason.
    */
-  take(signal: AbortSignal): Promise<ServerHttp2Stream> {
+  take(signal: AbortSignal): Promise<Http2Stream> {
     if (this.#closed) return Promise.reject(ended());
     for (const { stream, unwatch } of this.#parked) {
       unwatch();
-      if (stream.destroyed || stream.closed) continue;
+      if (stream.closed) continue;
       this.#request(this.#spare.used(this.#parked.size));
       return Promise.resolve(this.#use(stream));
     }
@@ -96,26 +96,23 @@ export class ParkedTunnels {
   }
 
   /** A parked tunnel says nothing. Reading it is how we notice that it is gone. */
-  #watch(stream: ServerHttp2Stream): void {
-    const onData = (): void => void stream.destroy(new Error('a parked tunnel must be silent'));
-    // Half of it is gone: no use as a tunnel any more.
-    const onEnd = (): void => void stream.destroy();
-    const onClose = (): void => void this.#parked.delete(parked);
+  #watch(stream: Http2Stream): void {
     const unwatch = (): void => {
       this.#parked.delete(parked);
-      stream.off('data', onData);
-      stream.off('end', onEnd);
-      stream.off('close', onClose);
-      stream.pause();
+      stream.detach();
     };
     const parked: Parked = { stream, unwatch };
-    stream.on('data', onData);
-    stream.on('end', onEnd);
-    stream.on('close', onClose);
     this.#parked.add(parked);
+    stream.attach({
+      onData: () => stream.cancel(HTTP2_CODE.protocolError),
+      // Half of it is gone: no use as a tunnel any more.
+      onEnd: () => stream.cancel(),
+      onDrain: () => undefined,
+      onClose: () => void this.#parked.delete(parked),
+    });
   }
 
-  #wait(signal: AbortSignal): Promise<ServerHttp2Stream> {
+  #wait(signal: AbortSignal): Promise<Http2Stream> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         this.#waiters.delete(waiter);
@@ -145,9 +142,9 @@ export class ParkedTunnels {
     });
   }
 
-  #use(stream: ServerHttp2Stream): ServerHttp2Stream {
+  #use(stream: Http2Stream): Http2Stream {
     this.#inUse += 1;
-    stream.once('close', () => (this.#inUse -= 1));
+    stream.onceClosed(() => (this.#inUse -= 1));
     return stream;
   }
 

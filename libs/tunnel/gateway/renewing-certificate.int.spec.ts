@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
-import type { Http2SecureServer } from 'node:http2';
+import type { Http2Server } from '@fairlead/http2';
 import type { AddressInfo } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { Registry, noTracer, silentLogger } from '@fairlead/observability';
@@ -12,7 +12,7 @@ import { RenewingCertificate } from './renewing-certificate.js';
 import { SessionRegistry } from './session-registry.js';
 
 let authority: TestAuthority;
-let server: Http2SecureServer;
+let server: Http2Server;
 let refusals: string[];
 const stopping = new AbortController();
 
@@ -39,19 +39,19 @@ beforeAll(async () => {
       accessRefused: ({ reason }) => void refusals.push(reason),
     },
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  server.tls.listen(0, '127.0.0.1');
+  await once(server.tls, 'listening');
 });
 
 afterAll(() => {
   stopping.abort();
-  server.close();
+  void server.close();
 });
 
 function dial(client?: TestCertificate, version: 'TLSv1.2' | 'TLSv1.3' = 'TLSv1.3'): TLSSocket {
   const socket = connect({
     host: '127.0.0.1',
-    port: (server.address() as AddressInfo).port,
+    port: (server.tls.address() as AddressInfo).port,
     ALPNProtocols: ['h2'],
     rejectUnauthorized: false,
     maxVersion: version,

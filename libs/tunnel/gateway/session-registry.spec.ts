@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Http2Session } from 'node:http2';
+import type { Http2Session } from '@fairlead/http2';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { AgentSession } from './agent-session.js';
 import { SessionRegistry } from './session-registry.js';

@@ -1,5 +1,5 @@
-import type { Http2Session } from 'node:http2';
 import { FairleadError } from '@fairlead/errors';
+import type { Http2Session } from '@fairlead/http2';
 import type { AgentSession } from './agent-session.js';
 
 /** Far more than an agent keeps; each costs memory here and a key in the routes of every replica. */

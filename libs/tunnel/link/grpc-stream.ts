@@ -1,77 +1,68 @@
 import {
-  constants,
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from 'node:http2';
+  HTTP2_CODE,
+  headerValue,
+  type HeaderField,
+  type Http2Session,
+  type Http2Stream,
+  type RequestHead,
+} from '@fairlead/http2';
 import { LIMITS } from '../core/index.js';
 import { shareWindow } from './path-window.js';
-
-export type GrpcStream = ClientHttp2Stream | ServerHttp2Stream;
 
 export const TUNNEL_PATH = '/fairlead.link.v1.AgentLinkService/Tunnel';
 export const RELAY_PATH = '/fairlead.link.v1.RelayService/Tunnel';
 
-/** Begins a gRPC call as the client: headers go out at once, the body later. */
-export function requestGrpcStream(session: ClientHttp2Session, path: string): ClientHttp2Stream {
-  const stream = session.request(
-    { ':method': 'POST', ':path': path, 'content-type': 'application/grpc+proto', te: 'trailers' },
-    { endStream: false },
-  );
-  shareWindow(stream);
-  // A stock gRPC server may end a call with a status in the trailers only; the tunnel reports it as lost.
-  stream.on('error', () => {});
+const CONTENT_TYPE: HeaderField = ['content-type', 'application/grpc+proto'];
+const OK_TRAILERS: readonly HeaderField[] = [['grpc-status', '0']];
+
+/** Begins a gRPC call as the client: headers go out at once, the body later. Throws if the session takes no more. */
+export function requestGrpcStream(session: Http2Session, path: string): Http2Stream {
+  const stream = session.request([
+    [':method', 'POST'],
+    [':scheme', 'https'],
+    [':path', path],
+    [':authority', 'fairlead'],
+    CONTENT_TYPE,
+    ['te', 'trailers'],
+  ]);
+  shareWindow(session);
   return stream;
 }
 
 /** Answers a gRPC call as the server: headers at once, trailers with the status when the stream is ended. */
-export function acceptGrpcStream(stream: ServerHttp2Stream): ServerHttp2Stream {
-  shareWindow(stream);
-  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
-  stream.on('error', () => {});
-  stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true });
+export function acceptGrpcStream(stream: Http2Stream): Http2Stream {
+  stream.respond([[':status', '200'], CONTENT_TYPE]);
   return stream;
 }
 
 /** Refuses a gRPC call before any message: a trailers-only answer. */
-export function rejectGrpcStream(stream: ServerHttp2Stream, grpcStatus: number, message: string): void {
-  stream.on('error', () => {});
-  if (stream.destroyed || stream.closed) return;
-  stream.respond(
-    {
-      ':status': 200,
-      'content-type': 'application/grpc+proto',
-      'grpc-status': String(grpcStatus),
-      'grpc-message': encodeURIComponent(message),
-    },
-    { endStream: true },
-  );
+export function rejectGrpcStream(stream: Http2Stream, grpcStatus: number, message: string): void {
+  const status: HeaderField[] = [
+    ['grpc-status', String(grpcStatus)],
+    ['grpc-message', encodeURIComponent(message)],
+  ];
+  stream.respond([[':status', '200'], CONTENT_TYPE, ...status], { endStream: true });
   // A caller that keeps its half open would otherwise hold the stream for as long as the session stands.
   abandonStream(stream);
 }
 
-export function isGrpc(headers: IncomingHttpHeaders): boolean {
-  return (headers['content-type'] ?? '').startsWith('application/grpc');
+export function isGrpc({ fields }: RequestHead): boolean {
+  return (headerValue(fields, 'content-type') ?? '').startsWith('application/grpc');
 }
 
 /**
  * Ends our direction once what was written is out. The peer ends its own in its time: cutting it short could lose what
  * it has not read yet.
  */
-export function endStream(stream: GrpcStream): void {
-  if (!stream.destroyed && !stream.writableEnded) stream.end();
-  stream.resume();
+export function endStream(stream: Http2Stream): void {
+  stream.end(stream.answering ? OK_TRAILERS : null);
 }
 
-const abandoned = new WeakSet<GrpcStream>();
-
 /** As endStream, for a tunnel that was reset or refused: the stream is cancelled if it is not gone soon. */
-export function abandonStream(stream: GrpcStream): void {
-  if (stream.destroyed || abandoned.has(stream)) return;
-  abandoned.add(stream);
+export function abandonStream(stream: Http2Stream): void {
+  if (stream.closed) return;
   endStream(stream);
-  const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), LIMITS.lingerMs);
+  const timer = setTimeout(() => stream.cancel(HTTP2_CODE.cancel), LIMITS.lingerMs);
   timer.unref();
-  stream.once('close', () => clearTimeout(timer));
+  stream.onceClosed(() => clearTimeout(timer));
 }

@@ -1,29 +1,25 @@
-import type { Http2Session, SessionOptions } from 'node:http2';
+import { DEFAULT_ABUSE_LIMITS, type SessionOptions } from '@fairlead/http2';
 import { LIMITS } from '../core/index.js';
 
-/**
- * Options of every HTTP/2 session that carries tunnels, at both ends. Node's defaults (64 KiB windows, 10 MB per session)
- * throttle a long path and end a session that has a few stalled streams.
- */
+/** Options of every HTTP/2 session that carries tunnels, at both ends. */
 export const TUNNEL_SESSION_OPTIONS: SessionOptions = {
-  settings: {
-    initialWindowSize: LIMITS.streamWindowBytes,
-    maxConcurrentStreams: LIMITS.tunnelsPerLink + 16,
-    enablePush: false,
-    maxHeaderListSize: 16 * 1024,
+  maxConcurrentStreams: LIMITS.tunnelsPerLink + 16,
+  streamWindowBytes: LIMITS.minStreamWindowBytes,
+  /** A gRPC call has six headers. */
+  headers: { maxListBytes: 16 * 1024, maxFields: 64 },
+  abuse: {
+    ...DEFAULT_ABUSE_LIMITS,
+    /**
+     * A tunnel ends with RST_STREAM only if the other end does not take its end within the linger of 2 s, so no agent
+     * comes near one per tunnel and second, even if all its targets break off at once.
+     */
+    resets: { burst: 2 * LIMITS.tunnelsPerLink, perSecond: LIMITS.tunnelsPerLink },
   },
-  maxSessionMemory: LIMITS.sessionMemoryMegabytes,
 };
 
-/** Between replicas, one session carries the tunnels of every cluster. */
+/** Between replicas, one session carries the tunnels of every cluster; all of them may be cancelled at once. */
 export const RELAY_SESSION_OPTIONS: SessionOptions = {
   ...TUNNEL_SESSION_OPTIONS,
-  settings: { ...TUNNEL_SESSION_OPTIONS.settings, maxConcurrentStreams: LIMITS.tunnelsPerRelay },
+  maxConcurrentStreams: LIMITS.tunnelsPerRelay,
+  abuse: { ...TUNNEL_SESSION_OPTIONS.abuse, resets: { burst: LIMITS.tunnelsPerRelay, perSecond: 2_000 } },
 };
-
-/** The connection's window has no setting: it is raised once the session stands. */
-export function widenConnectionWindow(session: Http2Session): void {
-  const widen = (): void => session.setLocalWindowSize(LIMITS.connectionWindowBytes);
-  if (session.connecting) session.once('connect', widen);
-  else widen();
-}

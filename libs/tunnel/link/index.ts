@@ -11,10 +11,10 @@ export {
   isGrpc,
   rejectGrpcStream,
   requestGrpcStream,
-  type GrpcStream,
 } from './grpc-stream.js';
 export { fitStreamWindow } from './path-window.js';
-export { ReadAhead } from './read-ahead.js';
+export { rpcTransport } from './rpc-client.js';
+export { createRpcServer, type RpcServer } from './rpc-server.js';
 export { splice, type SplicedBytes } from './splice.js';
-export { DEFAULT_KEEPALIVE, keepAlive, type KeepaliveOptions } from './keepalive.js';
-export { RELAY_SESSION_OPTIONS, TUNNEL_SESSION_OPTIONS, widenConnectionWindow } from './http2-options.js';
+export { DEFAULT_KEEPALIVE, keepAlive, type KeepaliveOptions, type Pinged } from './keepalive.js';
+export { RELAY_SESSION_OPTIONS, TUNNEL_SESSION_OPTIONS } from './http2-options.js';

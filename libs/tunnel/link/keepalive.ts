@@ -1,8 +1,13 @@
-import type { Http2Session } from 'node:http2';
-
-/** The connection under a session: how much it has brought from the peer so far. */
-export interface Heard {
-  readonly bytesRead?: number;
+/** A session of any HTTP/2 implementation, as far as it matters whether its peer is still there. */
+export interface Pinged {
+  /** Gone, or about to go: not to be pinged any more. */
+  readonly destroyed: boolean;
+  /** What its connection brought so far. */
+  readonly bytesRead: number;
+  /** Resolves with the round trip in milliseconds, or null if the session ended before. */
+  ping(): Promise<number | null>;
+  destroy(cause: Error): void;
+  once(event: 'close', listener: () => void): unknown;
 }
 
 export interface KeepaliveOptions {
@@ -18,41 +23,36 @@ export const DEFAULT_KEEPALIVE: KeepaliveOptions = { intervalMs: 5_000, timeoutM
  * with an error; TCP alone would take minutes. Pings at once and then at each interval; tells what each one took.
  */
 export function keepAlive(
-  session: Http2Session,
-  connection: Heard,
+  session: Pinged,
   options: KeepaliveOptions = DEFAULT_KEEPALIVE,
   onRoundTrip: (ms: number) => void = () => undefined,
 ): void {
-  const bytesRead = (): number => (session.destroyed ? 0 : (connection.bytesRead ?? 0));
   let deadline: NodeJS.Timeout | undefined;
   let leastMs = Number.POSITIVE_INFINITY;
-  const ping = (): void => {
-    if (session.destroyed) clearInterval(interval);
-    // A session that closes gently cannot ping any more.
-    if (session.destroyed || session.closed || deadline) return;
+  const ping = async (): Promise<void> => {
+    if (session.destroyed || deadline) return;
     waitForAnswer();
-    session.ping((error, durationMs) => {
-      clearTimeout(deadline);
-      deadline = undefined;
-      if (error) return;
-      onRoundTrip(durationMs);
-      // The first ones measure a process that is busy beginning: go on until they grow no shorter.
-      const isMuchShorter = durationMs < leastMs * 0.75;
-      leastMs = Math.min(leastMs, durationMs);
-      if (isMuchShorter) ping();
-    });
+    const durationMs = await session.ping();
+    clearTimeout(deadline);
+    deadline = undefined;
+    if (durationMs === null) return;
+    onRoundTrip(durationMs);
+    // The first ones measure a process that is busy beginning: go on until they grow no shorter.
+    const isMuchShorter = durationMs < leastMs * 0.75;
+    leastMs = Math.min(leastMs, durationMs);
+    if (isMuchShorter) void ping();
   };
   // An answer may wait behind megabytes on a slow line: whoever is being heard is not silent.
   const waitForAnswer = (): void => {
-    const heardBytes = bytesRead();
+    const heardBytes = session.bytesRead;
     deadline = setTimeout(() => {
-      if (bytesRead() > heardBytes) waitForAnswer();
+      if (session.bytesRead > heardBytes) waitForAnswer();
       else session.destroy(new Error('the peer did not answer a ping in time'));
     }, options.timeoutMs);
   };
-  const interval = setInterval(ping, options.intervalMs);
+  const interval = setInterval(() => void ping(), options.intervalMs);
   interval.unref();
-  ping();
+  void ping();
   session.once('close', () => {
     clearInterval(interval);
     clearTimeout(deadline);

@@ -1,4 +1,4 @@
-import type { Http2Session, Http2Stream } from 'node:http2';
+import type { Http2Session } from '@fairlead/http2';
 import { streamWindow } from '../core/index.js';
 
 const windows = new WeakMap<Http2Session, PathWindow>();
@@ -7,26 +7,22 @@ const windows = new WeakMap<Http2Session, PathWindow>();
 export function fitStreamWindow(session: Http2Session): (roundTripMs: number) => void {
   const window = new PathWindow(session);
   windows.set(session, window);
+  session.on('stream', () => window.oneMore());
   return (roundTripMs) => window.roundTrip(roundTripMs);
 }
 
-/** Counts a stream among those that share their session's window, for as long as it is there. */
-export function shareWindow(stream: Http2Stream): void {
-  const window = stream.session && windows.get(stream.session);
-  if (!window) return;
-  window.streams(1);
-  stream.once('close', () => window.streams(-1));
+/** To be called after each stream of our own: those that are open share the session's window. */
+export function shareWindow(session: Http2Session): void {
+  windows.get(session)?.oneMore();
 }
 
 /**
  * One session's stream window: from the least round trip seen, because a longer one only tells of load, and from how
- * many streams are open. Node has one window for all streams of a session; a change reaches those that are open, too
- * (RFC 9113, 6.9.2).
+ * many streams are open.
  */
 class PathWindow {
   readonly #session: Http2Session;
   #leastMs = Number.POSITIVE_INFINITY;
-  #openStreams = 0;
   #bytes: number | null = null;
 
   constructor(session: Http2Session) {
@@ -39,16 +35,19 @@ class PathWindow {
   }
 
   /** More streams may make it smaller at once. It grows again with the next ping, so that it does not flap. */
-  streams(more: number): void {
-    this.#openStreams += more;
-    if (more > 0 && this.#bytes !== null && streamWindow(this.#leastMs, this.#openStreams) < this.#bytes) this.#fit();
+  oneMore(): void {
+    if (this.#bytes !== null && this.#fitting < this.#bytes) this.#fit();
+  }
+
+  get #fitting(): number {
+    return streamWindow(this.#leastMs, this.#session.streams.size);
   }
 
   #fit(): void {
-    if (this.#leastMs === Number.POSITIVE_INFINITY || this.#session.destroyed || this.#session.closed) return;
-    const bytes = streamWindow(this.#leastMs, this.#openStreams);
+    if (this.#leastMs === Number.POSITIVE_INFINITY || this.#session.closed) return;
+    const bytes = this.#fitting;
     if (bytes === this.#bytes) return;
     this.#bytes = bytes;
-    this.#session.settings({ initialWindowSize: bytes });
+    this.#session.setStreamWindow(bytes);
   }
 }

@@ -1,20 +1,21 @@
 import { once } from 'node:events';
-import { constants, type ClientHttp2Stream } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairleadError } from '@fairlead/errors';
+import { HTTP2_CODE, type Http2Stream } from '@fairlead/http2';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS, encodeControl, encodeDataHeader } from '../core/index.js';
+import { ScriptStream } from '../testing/script-stream.js';
 import { OPEN, collect, pattern, sessionPair, type SessionPair } from '../testing/tunnel-pair.js';
-import { TunnelConnection, splice, type GrpcStream, type SplicedBytes } from './index.js';
+import { TunnelConnection, splice, type SplicedBytes } from './index.js';
 
 /** Two real sessions, joined in the middle: opener ── near ── splice ── far ── acceptor. */
 interface Relayed {
-  readonly near: GrpcStream;
-  readonly far: GrpcStream;
+  readonly near: Http2Stream;
+  readonly far: Http2Stream;
   readonly joined: Promise<SplicedBytes>;
-  readonly openerStream: ClientHttp2Stream;
-  readonly acceptorStream: ClientHttp2Stream;
+  readonly openerStream: Http2Stream;
+  readonly acceptorStream: Http2Stream;
 }
 
 const never = new AbortController().signal;
@@ -111,28 +112,31 @@ describe('a relayed tunnel', () => {
 describe('a stream that breaks off', () => {
   it('in the middle of a message takes the other with it, and the far end never sees a clean end', async () => {
     const relayed = await relay();
+    const script = new ScriptStream(relayed.openerStream);
     const acceptor = new TunnelConnection(relayed.acceptorStream, 'acceptor');
     acceptor.once('open', () => acceptor.accept());
     acceptor.resume();
-    relayed.openerStream.resume();
-    relayed.openerStream.write(encodeControl({ case: 'open', value: OPEN }));
+    script.resume();
+    script.write(encodeControl({ case: 'open', value: OPEN }));
     await once(acceptor, 'open');
     const seen = once(acceptor, 'error');
-    relayed.openerStream.write(Buffer.concat([encodeDataHeader(1_000), Buffer.alloc(10)]));
+    script.write(Buffer.concat([encodeDataHeader(1_000), Buffer.alloc(10)]));
     await delay(20);
-    relayed.openerStream.close(constants.NGHTTP2_CANCEL);
+    script.close(HTTP2_CODE.cancel);
     expect((await seen)[0]).toMatchObject({ code: 'TUNNEL_RESET' });
     await gone(relayed);
   });
 
   it('after it ended its direction still takes along a peer that never ends', async () => {
     const relayed = await relay();
-    relayed.acceptorStream.resume();
-    relayed.openerStream.resume();
-    relayed.openerStream.end(encodeControl({ case: 'open', value: OPEN }));
-    await once(relayed.acceptorStream, 'end');
-    const chatter = setInterval(() => relayed.acceptorStream.writable && relayed.acceptorStream.write('x'), 20);
-    relayed.openerStream.close(constants.NGHTTP2_CANCEL);
+    const opener = new ScriptStream(relayed.openerStream);
+    const acceptor = new ScriptStream(relayed.acceptorStream);
+    opener.resume();
+    acceptor.resume();
+    opener.end(encodeControl({ case: 'open', value: OPEN }));
+    await once(acceptor, 'end');
+    const chatter = setInterval(() => acceptor.writable && acceptor.write('x'), 20);
+    opener.close(HTTP2_CODE.cancel);
     await eventually(() => expect(relayed.acceptorStream.closed).toBe(true), { timeoutMs: 2 * LIMITS.lingerMs });
     clearInterval(chatter);
     await relayed.joined;

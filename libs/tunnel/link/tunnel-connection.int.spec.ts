@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { constants } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairleadError } from '@fairlead/errors';
+import { HTTP2_CODE } from '@fairlead/http2';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS, encodeControl, encodeDataHeader } from '../core/index.js';
+import { ScriptStream } from '../testing/script-stream.js';
 import { OPEN, collect, pattern, sessionPair, type SessionPair } from '../testing/tunnel-pair.js';
 import { TunnelConnection } from './index.js';
 
@@ -104,14 +105,15 @@ describe('an end', () => {
 
   it('of the stream alone, without Eof, is TUNNEL_RESET: a cut answer never looks whole', async () => {
     const ends = await pair.stream();
+    const script = new ScriptStream(ends.server);
     const acceptor = new TunnelConnection(ends.client, 'acceptor');
     acceptor.once('open', () => acceptor.accept());
     acceptor.resume();
-    ends.server.resume();
-    ends.server.write(encodeControl({ case: 'open', value: OPEN }));
+    script.resume();
+    script.write(encodeControl({ case: 'open', value: OPEN }));
     await once(acceptor, 'open');
     const seen = once(acceptor, 'error');
-    ends.server.end(Buffer.concat([encodeDataHeader(100), Buffer.alloc(50)]));
+    script.end(Buffer.concat([encodeDataHeader(100), Buffer.alloc(50)]));
     expect((await seen)[0]).toMatchObject({ code: 'TUNNEL_RESET' });
   });
 });
@@ -144,12 +146,13 @@ describe('open', () => {
 
   it('rejects when Opened and the end come in one piece', async () => {
     const ends = await pair.stream();
+    const script = new ScriptStream(ends.client);
     const opener = new TunnelConnection(ends.server, 'opener');
     const opening = opener.open(OPEN, never);
-    await once(ends.client, 'data');
+    await once(script, 'data');
     const value = { $typeName: 'fairlead.link.v1.Reset' as const, code: 'TARGET_UNREACHABLE', message: 'gone again' };
     const opened = encodeControl({ case: 'opened', value: { $typeName: 'fairlead.link.v1.Opened' } });
-    ends.client.write(Buffer.concat([opened, encodeControl({ case: 'reset', value })]));
+    script.write(Buffer.concat([opened, encodeControl({ case: 'reset', value })]));
     await expect(opening).rejects.toMatchObject({ code: 'TARGET_UNREACHABLE', message: 'gone again' });
     await ended(opener);
   });
@@ -163,7 +166,7 @@ describe('open', () => {
     await expect(opening).rejects.toMatchObject({ code: 'TUNNEL_RESET' });
     await ended(unused.opener);
     await expect(unused.opener.open(OPEN, never)).rejects.toMatchObject({ code: 'TUNNEL_RESET' });
-    if (!stream.server.closed) await once(stream.server, 'close');
+    await new Promise<void>((resolve) => stream.server.onceClosed(resolve));
     const late = new TunnelConnection(stream.server, 'opener');
     await expect(late.open(OPEN, never)).rejects.toMatchObject({ code: 'TUNNEL_RESET' });
   });
@@ -184,11 +187,12 @@ describe('a hostile peer', () => {
     ['garbage', [Buffer.from('GET / HTTP/1.1\r\n\r\n')]],
   ])('as acceptor: %s is PROTOCOL_ERROR', async (_, frames) => {
     const ends = await pair.stream();
+    const script = new ScriptStream(ends.client);
     const opener = new TunnelConnection(ends.server, 'opener');
     const seen = once(opener, 'error');
     opener.open(OPEN, never).catch(() => undefined);
-    await once(ends.client, 'data');
-    for (const frame of frames) ends.client.write(frame);
+    await once(script, 'data');
+    for (const frame of frames) script.write(frame);
     expect((await seen)[0]).toMatchObject({ code: 'PROTOCOL_ERROR' });
   });
 
@@ -199,37 +203,40 @@ describe('a hostile peer', () => {
     ['data before Opened', [open, data]],
   ])('as opener: %s is PROTOCOL_ERROR', async (_, frames) => {
     const ends = await pair.stream();
+    const script = new ScriptStream(ends.server);
     const acceptor = new TunnelConnection(ends.client, 'acceptor');
     const seen = once(acceptor, 'error');
-    ends.server.resume();
-    for (const frame of frames) ends.server.write(frame);
+    script.resume();
+    for (const frame of frames) script.write(frame);
     expect((await seen)[0]).toMatchObject({ code: 'PROTOCOL_ERROR' });
   });
 
   it('that goes on after both ends are complete is not heard, and does not cost what was received', async () => {
     const ends = await pair.stream();
+    const script = new ScriptStream(ends.client);
     const opener = new TunnelConnection(ends.server, 'opener');
     const opening = opener.open(OPEN, never);
-    await once(ends.client, 'data');
-    ends.client.write(Buffer.concat([opened, data, eof]));
+    await once(script, 'data');
+    script.write(Buffer.concat([opened, data, eof]));
     await opening;
     opener.end();
     await eventually(() => expect(opener.state.phase).toBe('closed'));
-    ends.client.write(Buffer.concat([data, data, open]));
+    script.write(Buffer.concat([data, data, open]));
     await delay(50);
     expect((await collect(opener)).toString()).toBe('abc');
   });
 
   it('that never ends a stream after a Reset does not keep it: it is cancelled', async () => {
     const ends = await pair.stream();
+    const script = new ScriptStream(ends.client);
     const opener = new TunnelConnection(ends.server, 'opener');
-    ends.client.resume();
-    const closed = once(ends.client, 'close');
+    script.resume();
+    const closed = once(script, 'close');
     const beganMs = performance.now();
     opener.destroy();
     await closed;
     expect(performance.now() - beganMs).toBeLessThan(LIMITS.lingerMs + 2_000);
-    expect(ends.client.rstCode).toBe(constants.NGHTTP2_CANCEL);
+    expect(script.rstCode).toBe(HTTP2_CODE.cancel);
   });
 });
 
@@ -298,7 +305,7 @@ describe('after many tunnels, cancelled anywhere', () => {
       if (step > 2) (round % 2 ? opener : acceptor).destroy();
     }
     await eventually(() => expect(open).toBe(0));
-    await eventually(() => expect(other.client.state).toMatchObject({ outboundQueueSize: 0 }));
+    await eventually(() => expect([other.client.queuedBytes, other.client.streams.size]).toEqual([0, 0]));
     expect(listeners()).toBe(before);
     expect(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length).toBeLessThan(50);
   });

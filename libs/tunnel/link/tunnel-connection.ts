@@ -1,5 +1,5 @@
-import type { ClientHttp2Stream, ServerHttp2Stream } from 'node:http2';
 import { FairleadError, fromWire, toFairleadError } from '@fairlead/errors';
+import type { Http2Stream } from '@fairlead/http2';
 import type { Open } from '@fairlead/proto';
 import {
   FrameDecoder,
@@ -12,7 +12,7 @@ import {
   type TunnelRole,
   type TunnelState,
 } from '../core/index.js';
-import { abandonStream, endStream, type GrpcStream } from './grpc-stream.js';
+import { abandonStream, endStream } from './grpc-stream.js';
 import { SocketLike } from './socket-like.js';
 
 type Answer = { resolve: () => void; reject: (error: FairleadError) => void };
@@ -26,15 +26,18 @@ type Written = (error?: Error | null) => void;
  * The opener calls `open()`; the acceptor waits for 'open' and then calls `accept()` or `refuse()`.
  */
 export class TunnelConnection extends SocketLike {
-  readonly #stream: GrpcStream;
+  readonly #stream: Http2Stream;
   readonly #role: TunnelRole;
   readonly #decoder = new FrameDecoder();
   #state: TunnelState = PARKED;
   #answer: Answer | null = null;
   /** The write that waits for the stream to drain. */
   #waiting: Written | null = null;
+  /** Came and lies in our own buffer: the peer gets its window back when somebody reads. */
+  #unreadBytes = 0;
+  #full = false;
 
-  constructor(stream: ClientHttp2Stream | ServerHttp2Stream, role: TunnelRole) {
+  constructor(stream: Http2Stream, role: TunnelRole) {
     super({
       allowHalfOpen: true,
       readableHighWaterMark: LIMITS.tunnelBufferBytes,
@@ -44,20 +47,19 @@ export class TunnelConnection extends SocketLike {
     this.#role = role;
     // Who cares about the cause reads it from the rejected open(), or listens; nobody listening must not end the process.
     this.on('error', () => {});
-    stream.on('data', (chunk: Buffer) => this.#onBytes(chunk));
-    stream.on('drain', () => this.#onDrain());
-    stream.on('error', () => this.#onLost());
-    stream.on('end', () => this.#onLost());
-    stream.on('close', () => this.#onLost());
-    // It may have gone while it was handed over, and then says nothing any more.
-    if (stream.destroyed || stream.readableEnded) this.#onLost();
-    // A parked stream was being read, or had been paused when it was handed over.
-    else stream.resume();
+    stream.attach({
+      onData: (chunk) => this.#onBytes(chunk),
+      onDrain: () => this.#onDrain(),
+      onEnd: () => this.#onLost(),
+      onClose: () => this.#onLost(),
+    });
+    // It may have gone while it was handed over.
+    if (stream.closed) this.#onLost();
   }
 
   /** Taken in and not passed on yet, in either direction, the stream's own buffers among it. */
   get heldBytes(): number {
-    return this.readableLength + this.writableLength + this.#stream.readableLength + this.#stream.writableLength;
+    return this.readableLength + this.writableLength + this.#stream.pendingBytes;
   }
 
   get state(): TunnelState {
@@ -114,7 +116,10 @@ export class TunnelConnection extends SocketLike {
   }
 
   override _read(): void {
-    this.#stream.resume();
+    const bytes = this.#unreadBytes;
+    this.#unreadBytes = 0;
+    this.#full = false;
+    if (bytes > 0) this.#stream.taken(bytes);
   }
 
   override _write(chunk: Buffer, _encoding: string, done: Written): void {
@@ -123,14 +128,10 @@ export class TunnelConnection extends SocketLike {
       return;
     }
     let accepted = true;
-    // Header and payload in one HTTP/2 write: else the first leaves alone, and the rest waits for it to be gone.
-    this.#stream.cork();
     for (let at = 0; at < chunk.length; at += LIMITS.dataPayloadBytes) {
       const payload = chunk.subarray(at, at + LIMITS.dataPayloadBytes);
-      this.#stream.write(encodeDataHeader(payload.length));
-      accepted = this.#stream.write(payload);
+      accepted = this.#stream.write(encodeDataHeader(payload.length), payload);
     }
-    this.#stream.uncork();
     if (accepted) done();
     else this.#waiting = done;
   }
@@ -153,12 +154,14 @@ export class TunnelConnection extends SocketLike {
     this.#waiting?.(error ?? lost());
     this.#waiting = null;
     this.#finish();
+    // What was not read is not going to be: it must not count against the peer while it goes on to its own end.
+    this._read();
     done(error);
   }
 
   #send(kind: ControlKind): void {
     this.#transition('send', kind.case);
-    if (!this.#stream.destroyed && this.#stream.writable) this.#stream.write(encodeControl(kind));
+    this.#stream.write(encodeControl(kind));
     if (this.#state.phase === 'closed') this.#finish();
   }
 
@@ -170,13 +173,18 @@ export class TunnelConnection extends SocketLike {
 
   #onBytes(chunk: Buffer): void {
     // What a peer says after the end is not heard: it must not disturb what is still to be read here.
-    if (this.destroyed || this.#state.phase === 'closed') return;
+    if (!this.destroyed && !this.#closed) this.#decode(chunk);
+    if (this.#full && !this.destroyed) this.#unreadBytes += chunk.length;
+    else this.#stream.taken(chunk.length);
+  }
+
+  #decode(chunk: Buffer): void {
     try {
       this.#decoder.push(chunk, {
         onData: (piece) => {
           if (this.#closed) return;
           this.#transition('receive', 'data');
-          if (!this.push(piece)) this.#stream.pause();
+          if (!this.push(piece)) this.#full = true;
         },
         onControl: (kind) => this.#onControl(kind),
       });

@@ -16,8 +16,8 @@ export async function startBalancer(ports: readonly number[]): Promise<TcpForwar
   let made = 0;
   let swallowing = false;
   const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const target = connect(ports[made % ports.length] as number, '127.0.0.1');
+  const server = createServer({ noDelay: true }, (client) => {
+    const target = connect({ port: ports[made % ports.length] as number, host: '127.0.0.1', noDelay: true });
     made += 1;
     for (const [from, to] of [
       [client, target],

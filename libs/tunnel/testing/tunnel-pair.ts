@@ -1,37 +1,35 @@
 import { once } from 'node:events';
-import { connect, createSecureServer, type ClientHttp2Session, type ServerHttp2Session } from 'node:http2';
-import { connect as netConnect, type AddressInfo, type Socket } from 'node:net';
-import type { ClientHttp2Stream, ServerHttp2Stream } from 'node:http2';
-import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { create } from '@bufbuild/protobuf';
+import { Http2Server, connectHttp2, type Http2Session, type Http2Stream } from '@fairlead/http2';
 import { OpenSchema, type Open } from '@fairlead/proto';
 import { testAuthority } from '@fairlead/testing';
+import { LIMITS } from '../core/index.js';
 import {
-  ReadAhead,
   TUNNEL_PATH,
   TUNNEL_SESSION_OPTIONS,
   TunnelConnection,
   acceptGrpcStream,
   requestGrpcStream,
-  widenConnectionWindow,
 } from '../link/index.js';
+import { startBalancer } from './tcp-servers.js';
 
-/**
- * One HTTP/2 session over real TLS, as an agent link is: the client dials, reads ahead, and parks streams; the server
- * opens tunnels on them.
- */
+/** One HTTP/2 session over real TLS, as an agent link is: the client dials and parks streams; the server opens tunnels on them. */
 export interface SessionPair extends AsyncDisposable {
-  readonly client: ClientHttp2Session;
-  readonly server: ServerHttp2Session;
+  readonly client: Http2Session;
+  readonly server: Http2Session;
   /** The client's end of one new gRPC stream, and the server's. */
-  stream(): Promise<{ client: ClientHttp2Stream; server: ServerHttp2Stream }>;
+  stream(): Promise<{ client: Http2Stream; server: Http2Stream }>;
   /** A parked tunnel: its agent (acceptor, client) and its gateway (opener, server). */
   parked(): Promise<{ acceptor: TunnelConnection; opener: TunnelConnection }>;
   /** The same, opened. */
   opened(): Promise<{ acceptor: TunnelConnection; opener: TunnelConnection }>;
   /** Ends the TCP connection as a crash would. */
   cut(): void;
+  /** From now on nothing arrives at either end, and nothing is closed. */
+  blackhole(): void;
 }
 
 export const OPEN: Open = create(OpenSchema, {
@@ -45,34 +43,31 @@ export const OPEN: Open = create(OpenSchema, {
 export async function sessionPair(): Promise<SessionPair> {
   const authority = await testAuthority();
   const { privateKeyPem, chainPem } = await authority.serving(['127.0.0.1']);
-  const listener = createSecureServer({ ...TUNNEL_SESSION_OPTIONS, key: privateKeyPem, cert: chainPem });
-  const sockets: Socket[] = [];
-  listener.on('secureConnection', (socket: Socket) => sockets.push(socket));
-  listener.listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address() as AddressInfo;
-  const accepted = once(listener, 'session');
-  const transport = new ReadAhead(netConnect({ host: '127.0.0.1', port, noDelay: true }));
-  const client = connect(`https://127.0.0.1:${port}`, {
-    ...TUNNEL_SESSION_OPTIONS,
-    createConnection: () =>
-      tlsConnect({
-        socket: transport,
-        ca: [...authority.roots],
-        ALPNProtocols: ['h2'],
-        checkServerIdentity: () => undefined,
-      }),
+  const accepted = Promise.withResolvers<Http2Session>();
+  const listener = new Http2Server(
+    { session: TUNNEL_SESSION_OPTIONS, key: privateKeyPem, cert: chainPem },
+    accepted.resolve,
+  );
+  listener.tls.listen(0, '127.0.0.1');
+  await once(listener.tls, 'listening');
+  const route = await startBalancer([(listener.tls.address() as AddressInfo).port]);
+  const socket = tlsConnect({
+    host: '127.0.0.1',
+    port: route.port,
+    ca: [...authority.roots],
+    ALPNProtocols: ['h2'],
+    checkServerIdentity: () => undefined,
   });
-  client.on('error', () => undefined);
-  const [server] = (await accepted) as [ServerHttp2Session];
-  server.on('error', () => undefined);
-  widenConnectionWindow(client);
-  widenConnectionWindow(server);
+  await once(socket, 'secureConnect');
+  const client = connectHttp2(socket, TUNNEL_SESSION_OPTIONS);
+  const server = await accepted.promise;
+  client.setConnectionWindow(LIMITS.connectionWindowBytes);
+  server.setConnectionWindow(LIMITS.connectionWindowBytes);
 
   const stream: SessionPair['stream'] = async () => {
     const arrived = once(server, 'stream');
     const requested = requestGrpcStream(client, TUNNEL_PATH);
-    const [answered] = (await arrived) as [ServerHttp2Stream];
+    const [answered] = (await arrived) as [Http2Stream];
     return { client: requested, server: acceptGrpcStream(answered) };
   };
   const parked: SessionPair['parked'] = async () => {
@@ -93,12 +88,13 @@ export async function sessionPair(): Promise<SessionPair> {
       await tunnel.opener.open(OPEN, new AbortController().signal);
       return tunnel;
     },
-    cut: () => sockets.forEach((socket) => socket.destroy()),
+    cut: () => server.socket.destroy(),
+    blackhole: () => route.blackhole(),
     [Symbol.asyncDispose]: async () => {
       client.destroy();
-      for (const socket of sockets) socket.destroy();
-      listener.close();
-      await once(listener, 'close');
+      server.destroy();
+      await route[Symbol.asyncDispose]();
+      await listener.close();
     },
   };
 }

@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import type { Duplex } from 'node:stream';
 import { FairleadError } from '@fairlead/errors';
 import { toKubeStatus } from '../../core/index.js';
-import { keepAlive } from '../../link/index.js';
+import { keepAlive, type Pinged } from '../../link/index.js';
 import type { DoorRequest } from './forward.js';
 
 /** A connection without any request for this long is closed: 10,000 of them would close the door for everybody. */
@@ -22,7 +22,7 @@ export function tendConnections(server: Http2SecureServer): void {
     // Read now: a session that ended does not tell it any more.
     addresses.set(session, session.socket.remoteAddress ?? '');
     session.on('error', () => session.destroy());
-    keepAlive(session, session.socket);
+    keepAlive(pinged(session));
     closeWhenIdle(session);
   });
   server.on('upgrade', (_request: unknown, socket: Duplex) => refuseUpgrade(socket));
@@ -33,6 +33,22 @@ export function clientAddress(incoming: DoorRequest): string {
   if (incoming.httpVersionMajor < 2) return incoming.socket.remoteAddress ?? '';
   const { session } = (incoming as Http2ServerRequest).stream;
   return (session && addresses.get(session)) ?? '';
+}
+
+function pinged(session: ServerHttp2Session): Pinged {
+  const socket = session.socket;
+  return {
+    get destroyed() {
+      // One that closes gently cannot ping any more.
+      return session.destroyed || session.closed;
+    },
+    get bytesRead() {
+      return session.destroyed ? 0 : socket.bytesRead;
+    },
+    ping: () => new Promise((resolve) => session.ping((error, ms) => resolve(error ? null : ms))),
+    destroy: (cause) => session.destroy(cause),
+    once: (event, listener) => session.once(event, listener),
+  };
 }
 
 function closeWhenIdle(session: ServerHttp2Session): void {

@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { connect, type ClientHttp2Session } from 'node:http2';
 import { connect as netConnect, type Socket } from 'node:net';
 import { connect as tlsConnect, type PeerCertificate as NodePeerCertificate, type TLSSocket } from 'node:tls';
 import { FairleadError, messageOf } from '@fairlead/errors';
+import { connectHttp2, type Http2Session } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
 import { readPeerCertificate } from '@fairlead/pki';
+import { LIMITS } from '../../core/index.js';
 import {
   DEFAULT_KEEPALIVE,
   RELAY_PATH,
   RELAY_SESSION_OPTIONS,
-  ReadAhead,
   TunnelConnection,
   fitStreamWindow,
   keepAlive,
   requestGrpcStream,
-  widenConnectionWindow,
 } from '../../link/index.js';
 import type { RenewingCertificate, TlsIdentity } from '../renewing-certificate.js';
 import type { RouteOwner } from '../routing/route-table.js';
@@ -25,7 +24,7 @@ const CONNECT_TIMEOUT_MS = 3_000;
 export class RelayClient {
   readonly #identity: RenewingCertificate;
   readonly #logger: Logger;
-  readonly #sessions = new Map<string, Promise<ClientHttp2Session>>();
+  readonly #sessions = new Map<string, Promise<Http2Session>>();
 
   constructor(identity: RenewingCertificate, logger: Logger) {
     this.#identity = identity;
@@ -48,7 +47,7 @@ export class RelayClient {
     }
   }
 
-  async #session(owner: RouteOwner): Promise<ClientHttp2Session> {
+  async #session(owner: RouteOwner): Promise<Http2Session> {
     const key = `${owner.instance} ${owner.relayAddress}`;
     const known = this.#sessions.get(key);
     if (known) return known;
@@ -61,18 +60,15 @@ export class RelayClient {
     return opening;
   }
 
-  async #dial(owner: RouteOwner): Promise<ClientHttp2Session> {
+  async #dial(owner: RouteOwner): Promise<Http2Session> {
     const identity = this.#identity.current;
     if (!identity) throw new FairleadError('UNAVAILABLE', 'this replica has no certificate yet');
-    const transport = new ReadAhead(plainSocket(owner));
-    const socket = await secure(transport, owner, identity);
-    const session = connect(`https://${owner.relayAddress}`, {
-      ...RELAY_SESSION_OPTIONS,
-      createConnection: () => socket,
+    const session = connectHttp2(await secure(plainSocket(owner), owner, identity), RELAY_SESSION_OPTIONS);
+    session.once('close', (cause) => {
+      if (cause) this.#logger.debug('relay.session.error', { reason: cause.message });
     });
-    session.on('error', (error) => this.#logger.debug('relay.session.error', { reason: error.message }));
-    widenConnectionWindow(session);
-    keepAlive(session, transport, DEFAULT_KEEPALIVE, fitStreamWindow(session));
+    session.setConnectionWindow(LIMITS.connectionWindowBytes);
+    keepAlive(session, DEFAULT_KEEPALIVE, fitStreamWindow(session));
     this.#logger.info('relay.connected', { replica: owner.credential, address: owner.relayAddress });
     return session;
   }
@@ -85,7 +81,7 @@ function plainSocket({ relayAddress }: RouteOwner): Socket {
 }
 
 /** TLS with the replica, verified to be the one that is meant. UNAVAILABLE or UNTRUSTED_PEER. */
-function secure(transport: ReadAhead, owner: RouteOwner, identity: TlsIdentity): Promise<TLSSocket> {
+function secure(transport: Socket, owner: RouteOwner, identity: TlsIdentity): Promise<TLSSocket> {
   const socket = tlsConnect({
     socket: transport,
     key: identity.keyPem,

@@ -1,11 +1,6 @@
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
+import { Http2Server, type Http2Session, type Http2Stream } from '@fairlead/http2';
 import type { Logger, Span, Tracer } from '@fairlead/observability';
 import { readPeerCertificate } from '@fairlead/pki';
 import type { Open } from '@fairlead/proto';
@@ -20,15 +15,14 @@ import {
   keepAlive,
   rejectGrpcStream,
   splice,
-  widenConnectionWindow,
 } from '../../link/index.js';
 import type { GatewayEvents } from '../gateway-events.js';
-import { RELAY_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
 import { isOutOfDate } from '../link-peer.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { reportTlsErrors, useCertificate } from '../link-server.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
 import type { SessionRegistry } from '../session-registry.js';
+import { reportAbuse } from '../report-abuse.js';
 import { beginRelayed, reportRelayed } from './report-relayed.js';
 
 export interface RelayServerOptions {
@@ -47,36 +41,43 @@ const HANDSHAKE_TIMEOUT_MS = 5_000;
  * The replicas' door: mutual TLS, and only for identities of gateways. An agent's certificate is of the same CA and is
  * refused here all the same.
  */
-export function createRelayServer(options: RelayServerOptions): Http2SecureServer {
-  const server = createSecureServer({
-    ...RELAY_SESSION_OPTIONS,
-    ...RELAY_ABUSE_OPTIONS,
-    minVersion: 'TLSv1.3',
-    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-    requestCert: true,
-    rejectUnauthorized: true,
-  });
-  useCertificate(server, options.identity);
-  server.on('session', (session) => {
-    session.on('error', (error) => options.logger.debug('relay.session.error', { reason: error.message }));
-    guardSession(session, { ...options, door: 'relay' });
-    const why = refusalOf(session.socket as TLSSocket);
-    if (why === null) {
-      widenConnectionWindow(session);
-      keepAlive(session, session.socket, DEFAULT_KEEPALIVE, fitStreamWindow(session));
-      return;
-    }
-    const address = session.socket.remoteAddress ?? '';
-    options.logger.warn('relay.peer.refused', { address, reason: why });
-    options.events.accessRefused({ code: 'CERTIFICATE_REFUSED', reason: why, address, door: 'relay' });
-    session.destroy();
-  });
-  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-    if (headers[':path'] === RELAY_PATH) void serveRelayedTunnel(stream, options);
+export function createRelayServer(options: RelayServerOptions): Http2Server {
+  const server = new Http2Server(
+    {
+      session: RELAY_SESSION_OPTIONS,
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      requestCert: true,
+      rejectUnauthorized: true,
+    },
+    (session) => {
+      session.once('close', (cause) => {
+        if (cause) options.logger.debug('relay.session.error', { reason: cause.message });
+      });
+      const why = refusalOf(session.socket);
+      if (why === null) serveReplica(session, options);
+      else turnReplicaAway(session, why, options);
+    },
+  );
+  useCertificate(server.tls, options.identity);
+  reportTlsErrors(server.tls, options.logger);
+  return server;
+}
+
+function serveReplica(session: Http2Session, options: RelayServerOptions): void {
+  reportAbuse(session, { ...options, door: 'relay' });
+  session.setConnectionWindow(LIMITS.connectionWindowBytes);
+  keepAlive(session, DEFAULT_KEEPALIVE, fitStreamWindow(session));
+  session.on('stream', (stream, { path }) => {
+    if (path === RELAY_PATH) void serveRelayedTunnel(stream, options);
     else rejectGrpcStream(stream, GRPC_UNIMPLEMENTED, 'only tunnels are relayed here');
   });
-  reportTlsErrors(server, options.logger);
-  return server;
+}
+
+function turnReplicaAway(session: Http2Session, why: string, { logger, events }: RelayServerOptions): void {
+  const address = session.socket.remoteAddress ?? '';
+  logger.warn('relay.peer.refused', { address, reason: why });
+  events.accessRefused({ code: 'CERTIFICATE_REFUSED', reason: why, address, door: 'relay' });
+  session.destroy();
 }
 
 function refusalOf(socket: TLSSocket): string | null {
@@ -93,17 +94,17 @@ function refusalOf(socket: TLSSocket): string | null {
  * Serves one relayed tunnel from this replica's own sessions, or refuses it: one hop, so no loops. Only the Open is
  * read here; everything after it is spliced.
  */
-async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServerOptions): Promise<void> {
+async function serveRelayedTunnel(stream: Http2Stream, options: RelayServerOptions): Promise<void> {
   const { registry, metrics } = options;
   let span: Span | undefined;
   // Cancelled before we came to it.
-  if (stream.destroyed || stream.closed) return;
+  if (stream.closed) return;
   acceptGrpcStream(stream);
   const waiting = new AbortController();
   const giveUp = (): void => waiting.abort(new FairleadError('AGENT_OVERLOADED', 'the agent parked no tunnel in time'));
   const timer = setTimeout(giveUp, LIMITS.openTimeoutMs);
   // Who asked has gone: do not spend a tunnel of the agent on it.
-  stream.once('close', giveUp);
+  stream.onceClosed(giveUp);
   try {
     const open = await readOpen(stream, AbortSignal.timeout(LIMITS.openTimeoutMs));
     span = beginRelayed(options.tracer, open);
@@ -123,52 +124,55 @@ async function serveRelayedTunnel(stream: ServerHttp2Stream, options: RelayServe
 }
 
 /** The first frame, which must be Open and must be alone: nothing may follow before Opened. */
-function readOpen(stream: ServerHttp2Stream, signal: AbortSignal): Promise<Open> {
+function readOpen(stream: Http2Stream, signal: AbortSignal): Promise<Open> {
   return new Promise((resolve, reject) => {
     const decoder = new FrameDecoder();
     const settle = (finish: () => void): void => {
-      stream.removeListener('data', onData);
-      stream.removeListener('close', onGone);
-      stream.removeListener('end', onGone);
       signal.removeEventListener('abort', onAbort);
-      stream.pause();
+      stream.detach();
       finish();
     };
     const fail = (error: Error): void => settle(() => reject(error));
     const onAbort = (): void => fail(new FairleadError('DEADLINE_EXCEEDED', 'the other replica sent no Open in time'));
     const onGone = (): void =>
       fail(new FairleadError('TUNNEL_RESET', 'the other replica ended the stream before its Open'));
-    const onData = (chunk: Buffer): void => {
-      let open: Open | undefined;
-      try {
-        decoder.push(chunk, {
-          onData: () => {
-            throw new FairleadError('PROTOCOL_ERROR', 'data came before Open');
-          },
-          onControl: (kind) => {
-            if (open || kind.case !== 'open') throw new FairleadError('PROTOCOL_ERROR', 'expected one Open');
-            open = kind.value;
-          },
-        });
-        if (open && !decoder.atBoundary) throw new FairleadError('PROTOCOL_ERROR', 'bytes came before Opened');
-      } catch (error) {
-        fail(error as Error);
-        return;
-      }
-      const found = open;
-      if (found) settle(() => resolve(found));
-    };
-    stream.on('data', onData);
-    stream.once('close', onGone);
-    stream.once('end', onGone);
     signal.addEventListener('abort', onAbort, { once: true });
-    stream.resume();
+    stream.attach({
+      onData: (chunk) => {
+        stream.taken(chunk.length);
+        try {
+          const open = decodeOpen(decoder, chunk);
+          if (open) settle(() => resolve(open));
+        } catch (error) {
+          fail(error as Error);
+        }
+      },
+      onDrain: () => undefined,
+      onEnd: onGone,
+      onClose: onGone,
+    });
   });
 }
 
+/** The Open that this chunk completes, if it does. PROTOCOL_ERROR for anything else. */
+function decodeOpen(decoder: FrameDecoder, chunk: Buffer): Open | null {
+  let open: Open | null = null;
+  decoder.push(chunk, {
+    onData: () => {
+      throw new FairleadError('PROTOCOL_ERROR', 'data came before Open');
+    },
+    onControl: (kind) => {
+      if (open || kind.case !== 'open') throw new FairleadError('PROTOCOL_ERROR', 'expected one Open');
+      open = kind.value;
+    },
+  });
+  if (open && !decoder.atBoundary) throw new FairleadError('PROTOCOL_ERROR', 'bytes came before Opened');
+  return open;
+}
+
 /** What begins against the protocol is broken off; all else is an answer that lets the opener try elsewhere. */
-function turnAway(stream: ServerHttp2Stream, { code, message }: FairleadError): void {
-  if (stream.destroyed || !stream.writable) return;
+function turnAway(stream: Http2Stream, { code, message }: FairleadError): void {
+  if (!stream.writable) return;
   const kind =
     code === 'PROTOCOL_ERROR'
       ? ({ case: 'reset', value: { $typeName: 'fairlead.link.v1.Reset', code, message } } as const)

@@ -1,4 +1,4 @@
-import type { ServerHttp2Stream } from 'node:http2';
+import type { Http2Stream } from '@fairlead/http2';
 import type { Logger, Span, Tracer } from '@fairlead/observability';
 import type { Open } from '@fairlead/proto';
 import { formatTraceparent, readTraceparent, traceIdIn } from '../../core/index.js';
@@ -29,7 +29,7 @@ export function beginRelayed(tracer: Tracer, open: Open): Span {
 export async function reportRelayed(
   { metrics, logger }: RelayReportOptions,
   { tunnelId, tenantId, clusterId, traceparent }: Open,
-  stream: ServerHttp2Stream,
+  stream: Http2Stream,
   span: Span,
   carry: (counts: SplicedBytes) => Promise<unknown>,
 ): Promise<void> {
@@ -42,7 +42,7 @@ export async function reportRelayed(
   } finally {
     counted();
     metrics.relayedOpen.dec();
-    const cause = stream.readableEnded ? 'COMPLETE' : 'TUNNEL_RESET';
+    const cause = stream.ended ? 'COMPLETE' : 'TUNNEL_RESET';
     const { forward, backward } = counts;
     span.set({ 'fairlead.bytes.forward': forward, 'fairlead.bytes.backward': backward, 'fairlead.outcome': cause });
     span.end(cause === 'COMPLETE' ? undefined : cause);

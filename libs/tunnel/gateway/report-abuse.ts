@@ -1,0 +1,40 @@
+import { HTTP2_CODE, SessionError, type Http2Session } from '@fairlead/http2';
+import type { Logger } from '@fairlead/observability';
+import type { GatewayMetrics } from './gateway-metrics.js';
+
+/** Discover, Enrol, Renew and Control are one call each. */
+const STRANGER_STREAMS = 32;
+
+export interface AbuseReportOptions {
+  /** Which port the session came to. */
+  readonly door: 'link' | 'relay';
+  /** While it says yes, only a handful of streams may be open. */
+  readonly isStranger?: () => boolean;
+  readonly metrics: GatewayMetrics;
+  readonly logger: Logger;
+}
+
+/**
+ * Counts and tells what sessions were ended for: breaking HTTP/2, or doing more than any honest peer. To be called once
+ * per session of a server, when it begins.
+ */
+export function reportAbuse(session: Http2Session, options: AbuseReportOptions): void {
+  const { door, isStranger, metrics, logger } = options;
+  const address = session.socket.remoteAddress ?? '';
+  session.once('ending', (cause) => {
+    if (!(cause instanceof SessionError)) return;
+    const reason = cause.violation;
+    metrics.http2Abuse.inc({ door, reason });
+    logger.warn('http2.session.abused', { door, reason, address });
+  });
+  if (!isStranger) return;
+  session.on('stream', () => {
+    if (session.streams.openByPeer <= STRANGER_STREAMS || !isStranger()) return;
+    const cause = new SessionError(
+      HTTP2_CODE.enhanceYourCalm,
+      'a stranger holds more calls open than it can need',
+      'stranger-streams',
+    );
+    session.destroy(cause, cause.code);
+  });
+}
