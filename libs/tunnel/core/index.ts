@@ -21,3 +21,4 @@ export { toKubeStatus, type Hop, type KubeStatus } from './kube-status.js';
 export { readConnectTarget, readTargetHost, withoutTrailingDot, type TargetAddress } from './target-address.js';
 export { formatTraceparent, readTraceparent, traceIdIn, type TraceContext } from './trace-context.js';
 export { TargetPolicy, parseTargetRule, type TargetRule } from './target-policy.js';
+export { GrpcMessageReader, encodeGrpcMessage } from './grpc-messages.js';

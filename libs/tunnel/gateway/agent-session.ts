@@ -1,6 +1,5 @@
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import type { ControlResponse } from '@fairlead/proto';
-import { LIMITS } from '../core/index.js';
 import { ParkedTunnels } from './parked-tunnels.js';
 
 /** How long a link that may be a leftover has to answer a ping. */
@@ -18,22 +17,30 @@ export interface SessionFacts {
   readonly connectedAtMs: number;
 }
 
-type ControlMessage = ControlResponse['message'];
+export type ControlMessage = Exclude<ControlResponse['message'], { case: undefined }>;
+
+/** The gateway's side of a link's Control call. */
+export interface ControlOutbox {
+  /** Only what is said a fixed number of times in a link's life: it waits for an agent that does not read. */
+  say(message: ControlMessage): void;
+  /** Asks the agent to park more tunnels. Questions that are not sent yet become one. */
+  askForTunnels(count: number): void;
+}
 
 /** One agent's link to this replica: its parked tunnels, and what is to be said to it. */
 export class AgentSession {
   readonly facts: SessionFacts;
   /** The connection this link is. */
   readonly http2: Http2Session;
-  readonly #parked = new ParkedTunnels((count) => this.#askForTunnels(count));
-  readonly #outbox: ControlMessage[] = [];
-  #wantedTunnels = 0;
-  #wakeOutbox: (() => void) | null = null;
+  readonly #control: ControlOutbox;
+  readonly #parked: ParkedTunnels;
   #closed = false;
 
-  constructor(facts: SessionFacts, http2: Http2Session) {
+  constructor(facts: SessionFacts, http2: Http2Session, control: ControlOutbox) {
     this.facts = facts;
     this.http2 = http2;
+    this.#control = control;
+    this.#parked = new ParkedTunnels((count) => control.askForTunnels(count));
     http2.once('close', () => this.close());
   }
 
@@ -59,38 +66,10 @@ export class AgentSession {
     return this.#parked.take(signal);
   }
 
-  /** Asks the agent to park more tunnels. Questions that it did not take yet become one. */
-  #askForTunnels(count: number): void {
-    this.#wantedTunnels = Math.min(this.#wantedTunnels + count, LIMITS.waitingOpens);
-    this.#wakeOutbox?.();
-  }
-
-  /** Queues a message to the agent. Only what is said a fixed number of times in a link's life goes here. */
-  say(message: ControlMessage): void {
-    this.#outbox.push(message);
-    this.#wakeOutbox?.();
-  }
-
   /** Tells the agent to link elsewhere, within this time. */
   drain(deadlineMs: number): void {
     this.#parked.drain();
-    this.say({ case: 'drain', value: { $typeName: 'fairlead.link.v1.Drain', deadlineMs } });
-  }
-
-  /** What is to be sent on the Control call, until the session ends. */
-  async *messages(): AsyncGenerator<ControlMessage> {
-    while (!this.#closed) {
-      const message = this.#outbox.shift() ?? this.#takeQuestion();
-      if (message) yield message;
-      else await new Promise<void>((resolve) => (this.#wakeOutbox = resolve));
-    }
-  }
-
-  #takeQuestion(): ControlMessage | undefined {
-    const count = this.#wantedTunnels;
-    this.#wantedTunnels = 0;
-    if (count === 0) return undefined;
-    return { case: 'openTunnels', value: { $typeName: 'fairlead.link.v1.OpenTunnels', count } };
+    this.#control.say({ case: 'drain', value: { $typeName: 'fairlead.link.v1.Drain', deadlineMs } });
   }
 
   /** Ends the session soon, unless its peer answers a ping. */
@@ -108,7 +87,6 @@ export class AgentSession {
     if (this.#closed) return;
     this.#closed = true;
     this.#parked.close();
-    this.#wakeOutbox?.();
     this.http2.destroy();
   }
 }

@@ -4,6 +4,7 @@ import { Http2Server, type Http2Session, type Http2Stream, type RequestHead } fr
 import type { Logger } from '@fairlead/observability';
 import { AgentLinkService } from '@fairlead/proto';
 import {
+  CONTROL_PATH,
   TUNNEL_PATH,
   TUNNEL_SESSION_OPTIONS,
   createRpcServer,
@@ -14,6 +15,7 @@ import {
   type KeepaliveOptions,
 } from '../link/index.js';
 import { admitInTurn } from './admit-in-turn.js';
+import { serveControl } from './control-call.js';
 import { createLinkService, sessionKey, type LinkServiceOptions } from './link-service.js';
 import { rememberPeer } from './link-peer.js';
 import type { RenewingCertificate } from './renewing-certificate.js';
@@ -53,6 +55,7 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
       });
       session.on('stream', (stream, head) => {
         if (head.path === TUNNEL_PATH) parkTunnel(options, session, stream, head);
+        else if (head.path === CONTROL_PATH && isGrpc(head)) serveControl(options, session, stream);
         else serveRpc(stream, head, createContextValues().set(sessionKey, session));
       });
     },

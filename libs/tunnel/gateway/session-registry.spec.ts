@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Http2Session } from '@fairlead/http2';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { AgentSession } from './agent-session.js';
+import { AgentSession, type ControlOutbox } from './agent-session.js';
 import { SessionRegistry } from './session-registry.js';
 
 /** The part of an HTTP/2 session that a registry touches: that it ends, and whether its peer answers. */
@@ -17,11 +17,13 @@ class QuietSession extends EventEmitter {
     this.emit('close');
   }
 
-  ping(answer: (error: Error | null) => void): boolean {
-    if (this.answersPings) answer(null);
-    return true;
+  ping(): Promise<number | null> {
+    return this.answersPings ? Promise.resolve(1) : new Promise(() => undefined);
   }
 }
+
+/** Nobody listens to what is said to these agents. */
+const DEAF: ControlOutbox = { say: () => undefined, askForTunnels: () => undefined };
 
 let registry: SessionRegistry;
 let changes: string[];
@@ -40,7 +42,7 @@ function link(change: { generation?: number; agentInstance?: string; silent?: bo
     connectedAtMs: count,
     ...change,
   };
-  return new AgentSession(facts, new QuietSession(change.silent !== true) as unknown as Http2Session);
+  return new AgentSession(facts, new QuietSession(change.silent !== true) as unknown as Http2Session, DEAF);
 }
 
 const add = (session: AgentSession): AgentSession => {
@@ -107,24 +109,8 @@ describe('a registry', () => {
   it('knows one session per connection', () => {
     const session = add(link());
     expect(registry.byHttp2(session.http2)).toBe(session);
-    const again = new AgentSession({ ...session.facts, sessionId: 's9' }, session.http2);
+    const again = new AgentSession({ ...session.facts, sessionId: 's9' }, session.http2, DEAF);
     expect(() => registry.add(again)).toThrow(expect.objectContaining({ code: 'PROTOCOL_ERROR' }));
     expect(registry.all()).toEqual([session]);
-  });
-});
-
-describe('what is said to an agent', () => {
-  it('is one request for all who wait, however long the agent does not read', async () => {
-    const session = link();
-    const enough = new AbortController();
-    const waiting = Array.from({ length: 1_000 }, () => session.take(enough.signal).catch(() => undefined));
-    session.say({ case: 'drain', value: { $typeName: 'fairlead.link.v1.Drain', deadlineMs: 1 } });
-    const messages = session.messages();
-    expect((await messages.next()).value).toMatchObject({ case: 'drain' });
-    expect((await messages.next()).value).toMatchObject({ case: 'openTunnels', value: { count: 256 } });
-    session.close();
-    enough.abort();
-    await Promise.all(waiting);
-    expect((await messages.next()).done).toBe(true);
   });
 });

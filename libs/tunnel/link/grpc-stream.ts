@@ -6,9 +6,12 @@ import {
   type Http2Stream,
   type RequestHead,
 } from '@fairlead/http2';
+import type { FairleadError } from '@fairlead/errors';
 import { LIMITS } from '../core/index.js';
+import { CODE_HEADER } from './rpc-errors.js';
 import { shareWindow } from './path-window.js';
 
+export const CONTROL_PATH = '/fairlead.link.v1.AgentLinkService/Control';
 export const TUNNEL_PATH = '/fairlead.link.v1.AgentLinkService/Tunnel';
 export const RELAY_PATH = '/fairlead.link.v1.RelayService/Tunnel';
 
@@ -43,6 +46,16 @@ export function rejectGrpcStream(stream: Http2Stream, grpcStatus: number, messag
   ];
   stream.respond([[':status', '200'], CONTENT_TYPE, ...status], { endStream: true });
   // A caller that keeps its half open would otherwise hold the stream for as long as the session stands.
+  abandonStream(stream);
+}
+
+/** Ends a gRPC call that was accepted: with gRPC's coarse status, and our own code beside it. */
+export function failGrpcStream(stream: Http2Stream, { code, message, kind }: FairleadError): void {
+  stream.end([
+    ['grpc-status', String(kind.grpc)],
+    ['grpc-message', encodeURIComponent(message)],
+    [CODE_HEADER, code],
+  ]);
   abandonStream(stream);
 }
 

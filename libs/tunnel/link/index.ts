@@ -3,11 +3,13 @@ export { bridge, type Bridged, type BridgedBytes } from './bridge.js';
 export { fromConnectError, toConnectError } from './rpc-errors.js';
 export { TunnelConnection } from './tunnel-connection.js';
 export {
+  CONTROL_PATH,
   RELAY_PATH,
   TUNNEL_PATH,
   acceptGrpcStream,
   abandonStream,
   endStream,
+  failGrpcStream,
   isGrpc,
   rejectGrpcStream,
   requestGrpcStream,

@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { FairleadError, isErrorCode, toFairleadError } from '@fairlead/errors';
 
 /** Carries our own code beside gRPC's coarser one. */
-const CODE_HEADER = 'fairlead-code';
+export const CODE_HEADER = 'fairlead-code';
 
 /** As an error of a gRPC call: status from the table, our code in the metadata. */
 export function toConnectError(error: unknown): ConnectError {
