@@ -1,11 +1,29 @@
 import { SessionError } from './errors.js';
+import type { SessionOptions } from './options.js';
 import {
   CODE,
   DEFAULT_MAX_FRAME_BYTES,
   DEFAULT_WINDOW_BYTES,
   LARGEST_WINDOW_BYTES,
+  PREFACE,
   SETTING,
 } from './wire/constants.js';
+import { settingsFrame } from './wire/frames.js';
+
+/** Largest DATA frame we take: what a writer of ours puts in one, which is a read of a socket and some. */
+export const MAX_DATA_FRAME_BYTES = 128 * 1024;
+
+/** What one end says first. */
+export function greeting(role: 'client' | 'server', options: SessionOptions): Buffer {
+  const settings = settingsFrame([
+    [SETTING.enablePush, 0],
+    [SETTING.maxConcurrentStreams, options.maxConcurrentStreams],
+    [SETTING.initialWindowSize, options.streamWindowBytes],
+    [SETTING.maxFrameSize, MAX_DATA_FRAME_BYTES],
+    [SETTING.maxHeaderListSize, options.headers.maxListBytes],
+  ]);
+  return role === 'client' ? Buffer.concat([PREFACE, settings]) : settings;
+}
 
 /** What a peer announced, as far as it binds us. */
 export interface PeerSettings {
@@ -30,7 +48,11 @@ const LARGEST_FRAME_BYTES = 2 ** 24 - 1;
 export function applySettings(settings: PeerSettings, payload: Buffer): void {
   if (payload.length % ENTRY_BYTES !== 0) throw new SessionError(CODE.frameSizeError, 'SETTINGS of an odd length');
   if (payload.length > MAX_ENTRIES * ENTRY_BYTES) {
-    throw new SessionError(CODE.enhanceYourCalm, 'SETTINGS with more entries than there are settings', 'settings-flood');
+    throw new SessionError(
+      CODE.enhanceYourCalm,
+      'SETTINGS with more entries than there are settings',
+      'settings-flood',
+    );
   }
   for (let at = 0; at < payload.length; at += ENTRY_BYTES) {
     applyOne(settings, payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
