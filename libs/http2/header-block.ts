@@ -1,4 +1,5 @@
 import { SessionError } from './errors.js';
+import { HpackDecoder, HpackError, type HeaderField, type HeaderLimits } from './hpack/index.js';
 import { CODE, FLAG } from './wire/constants.js';
 
 const MAX_CONTINUATIONS = 8;
@@ -8,15 +9,22 @@ const PRIORITY_BYTES = 5;
 export interface HeaderBlock {
   readonly streamId: number;
   readonly endStream: boolean;
-  readonly bytes: Buffer;
+  /** Null if there are more than the limits allow. */
+  readonly fields: readonly HeaderField[] | null;
 }
 
 /**
- * Puts HEADERS and the CONTINUATION frames after it together. They hold at most nine frames of 16 KiB: more is a flood
+ * Puts HEADERS and the CONTINUATION frames after it together, and decodes every block, whoever it is for: what one says
+ * about the HPACK table holds for all that come after it. A block holds at most nine frames of 16 KiB: more is a flood
  * (CVE-2024-24549 and others), and ends the session.
  */
 export class HeaderAssembly {
+  readonly #hpack: HpackDecoder;
   #open: { streamId: number; endStream: boolean; pieces: Buffer[] } | null = null;
+
+  constructor(limits: HeaderLimits) {
+    this.#hpack = new HpackDecoder(limits);
+  }
 
   /** Only CONTINUATION may come now. */
   get isOpen(): boolean {
@@ -27,7 +35,7 @@ export class HeaderAssembly {
   begin(streamId: number, flags: number, payload: Buffer): HeaderBlock | null {
     const endStream = (flags & FLAG.endStream) !== 0;
     const piece = fragmentOf(flags, payload);
-    if (flags & FLAG.endHeaders) return { streamId, endStream, bytes: piece };
+    if (flags & FLAG.endHeaders) return { streamId, endStream, fields: this.#decode(piece) };
     this.#open = { streamId, endStream, pieces: [Buffer.from(piece)] };
     return null;
   }
@@ -43,7 +51,17 @@ export class HeaderAssembly {
     open.pieces.push(Buffer.from(payload));
     if (!(flags & FLAG.endHeaders)) return null;
     this.#open = null;
-    return { streamId, endStream: open.endStream, bytes: Buffer.concat(open.pieces) };
+    return { streamId, endStream: open.endStream, fields: this.#decode(Buffer.concat(open.pieces)) };
+  }
+
+  #decode(bytes: Buffer): readonly HeaderField[] | null {
+    try {
+      const block = this.#hpack.decode(bytes);
+      return block.kind === 'fields' ? block.fields : null;
+    } catch (error) {
+      if (!(error instanceof HpackError)) throw error;
+      throw new SessionError(CODE.compressionError, error.message);
+    }
   }
 }
 

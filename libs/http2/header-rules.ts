@@ -35,7 +35,10 @@ export function readRequest(fields: readonly HeaderField[]): RequestHead | null 
 export function readResponse(fields: readonly HeaderField[]): ResponseHead | null {
   const parts = split(fields, new Set([':status']));
   const status = parts?.pseudo.get(':status') ?? '';
-  return parts && /^[1-5]\d\d$/.test(status) ? { status: Number(status), fields: parts.rest } : null;
+  // HTTP/2 has no protocol to switch to (RFC 9113, 8.6).
+  return parts && /^[1-5]\d\d$/.test(status) && status !== '101'
+    ? { status: Number(status), fields: parts.rest }
+    : null;
 }
 
 /** Null for what is malformed. */
@@ -54,7 +57,7 @@ function split(fields: readonly HeaderField[], allowed: ReadonlySet<string>): Pa
   for (const field of fields) {
     const [name, value] = field;
     if (name.startsWith(':')) {
-      if (rest.length > 0 || !allowed.has(name) || pseudo.has(name)) return null;
+      if (rest.length > 0 || !allowed.has(name) || pseudo.has(name) || BAD_VALUE.test(value)) return null;
       pseudo.set(name, value);
     } else {
       if (!isOrdinary(name, value)) return null;
@@ -66,8 +69,9 @@ function split(fields: readonly HeaderField[], allowed: ReadonlySet<string>): Pa
 
 /** A lower-case token (RFC 9110, 5.6.2). */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+/** A line break, a NUL, or white space at an end (RFC 9113, 8.2.1). */
 // eslint-disable-next-line no-control-regex
-const BAD_VALUE = /[\0\r\n]/;
+const BAD_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/;
 /** They speak of one connection, and have no meaning here (RFC 9113, 8.2.2). */
 const OF_A_CONNECTION = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 

@@ -1,11 +1,12 @@
-import { SessionError } from './errors.js';
+import type { FlowControl } from './flow-control.js';
 import type { Guard } from './guard.js';
 import { HeaderAssembly, type HeaderBlock } from './header-block.js';
 import { readRequest, readResponse, readTrailers, type RequestHead } from './header-rules.js';
-import { HpackDecoder, HpackError, type HeaderField } from './hpack/index.js';
+import type { HeaderField } from './hpack/index.js';
 import type { SessionOptions } from './options.js';
 import type { StreamTable } from './stream-table.js';
 import type { Http2Stream } from './stream.js';
+import { broken, flooded, late, sized } from './violations.js';
 import { CODE, FLAG, FRAME } from './wire/constants.js';
 import type { FrameSink } from './wire/frame-reader.js';
 
@@ -15,13 +16,10 @@ export interface IncomingHost {
   readonly options: SessionOptions;
   readonly guard: Guard;
   readonly streams: StreamTable;
+  readonly flow: FlowControl;
   readonly closed: boolean;
   acceptStream(id: number, head: RequestHead): void;
   refuseStream(id: number, code: number): void;
-  receivedOnConnection(bytes: number): boolean;
-  discarded(bytes: number): void;
-  onSettings(payload: Buffer): void;
-  onWindowUpdate(streamId: number, bytes: number): void;
   onPing(opaque: Buffer, ack: boolean): void;
   onGoaway(lastStreamId: number): void;
 }
@@ -32,8 +30,7 @@ export interface IncomingHost {
  */
 export class Incoming implements FrameSink {
   readonly #host: IncomingHost;
-  readonly #assembly = new HeaderAssembly();
-  readonly #hpack: HpackDecoder;
+  readonly #assembly: HeaderAssembly;
   #greeted = false;
   /** Of the DATA frame that is coming: whose it is, and how much it carries. */
   #dataStream: Http2Stream | undefined;
@@ -41,24 +38,20 @@ export class Incoming implements FrameSink {
 
   constructor(host: IncomingHost) {
     this.#host = host;
-    this.#hpack = new HpackDecoder(host.options.headers);
+    this.#assembly = new HeaderAssembly(host.options.headers);
   }
 
   onDataBegin(streamId: number, length: number, padding: number): void {
     this.#expect(FRAME.data);
-    const { streams, guard } = this.#host;
+    const { streams, flow } = this.#host;
     if (streamId === 0 || streams.isIdle(streamId)) throw broken('DATA on a stream that does not exist');
-    if (!this.#host.receivedOnConnection(length)) throw flooded();
+    if (!flow.received(length)) throw flooded();
     const stream = streams.get(streamId);
     this.#dataBytes = length - padding;
-    this.#dataStream = stream && !stream.ended ? stream : undefined;
-    if (stream?.ended) {
-      stream.cancel(CODE.streamClosed);
-      guard.count('invalidFrames');
-    }
-    if (!this.#dataStream) return this.#host.discarded(length);
-    if (!this.#dataStream.received(length)) throw flooded();
-    if (padding > 0) this.#dataStream.taken(padding);
+    if (!stream?.expectsData) return this.#onStrayData(stream, streamId, length);
+    this.#dataStream = stream;
+    if (!stream.window.received(length)) throw flooded();
+    if (padding > 0) stream.taken(padding);
   }
 
   onDataPiece(piece: Buffer): void {
@@ -71,6 +64,19 @@ export class Incoming implements FrameSink {
     if (endStream) this.#dataStream?.deliverEnd([]);
     else if (this.#dataBytes === 0) this.#host.guard.count('invalidFrames');
     this.#dataStream = undefined;
+  }
+
+  /** It may be on its way since before the peer heard that we reset the stream; if the peer was done with it, it is wrong. */
+  #onStrayData(stream: Http2Stream | undefined, streamId: number, length: number): void {
+    this.#host.flow.taken(length);
+    if (stream) this.#breakOff(stream, stream.ended ? CODE.streamClosed : CODE.protocolError);
+    else if (this.#host.streams.isDone(streamId)) throw late();
+  }
+
+  /** The peer made a mistake that concerns one stream only. */
+  #breakOff(stream: Http2Stream, code: number): void {
+    stream.cancel(code);
+    this.#host.guard.count('invalidFrames');
   }
 
   onFrame(type: number, flags: number, streamId: number, payload: Buffer): void {
@@ -90,10 +96,12 @@ export class Incoming implements FrameSink {
         return this.#onGoaway(streamId, payload);
       case FRAME.windowUpdate:
         return this.#onWindowUpdate(streamId, payload);
+      case FRAME.priority:
+        return this.#onPriority(streamId, payload);
       case FRAME.pushPromise:
         throw broken('a push, which was not allowed');
       default:
-        // PRIORITY, and what we do not know, is ignored.
+        // What we do not know is ignored.
         return undefined;
     }
   }
@@ -108,9 +116,8 @@ export class Incoming implements FrameSink {
   #onBlock(block: HeaderBlock | null): void {
     if (!block) return;
     const { streams, guard } = this.#host;
-    const { streamId } = block;
+    const { streamId, fields } = block;
     if (streamId === 0) throw broken('HEADERS on stream 0');
-    const fields = this.#decode(block.bytes);
     const stream = streams.get(streamId);
     if (fields === null) {
       guard.count('largeHeaders');
@@ -120,23 +127,19 @@ export class Incoming implements FrameSink {
     }
     if (stream) this.#onMoreHeaders(stream, fields, block.endStream);
     else if (streams.isIdle(streamId)) this.#onRequest(streamId, fields, block.endStream);
-    // Else it is of a stream that we have reset.
+    else this.#onStrayHeaders(streamId, fields);
   }
 
-  #decode(bytes: Buffer): readonly HeaderField[] | null {
-    try {
-      const block = this.#hpack.decode(bytes);
-      return block.kind === 'fields' ? block.fields : null;
-    } catch (error) {
-      if (!(error instanceof HpackError)) throw error;
-      throw new SessionError(CODE.compressionError, error.message);
-    }
+  /** Trailers, or an answer, may still come for a stream that we have reset; a request never comes twice. */
+  #onStrayHeaders(streamId: number, fields: readonly HeaderField[]): void {
+    const { role, streams } = this.#host;
+    if (streams.isDone(streamId)) throw late();
+    if (role === 'server' && fields[0]?.[0].startsWith(':')) throw broken('a request with a number that was passed');
   }
 
   #onRequest(streamId: number, fields: readonly HeaderField[], endStream: boolean): void {
-    const { role, streams, guard, options, closed } = this.#host;
-    if (role === 'client' || !streams.peerBegins(streamId))
-      throw broken('a stream with a number that is not its to use');
+    const { streams, guard, options, closed } = this.#host;
+    this.#begin(streamId);
     const head = readRequest(fields);
     if (!head) {
       guard.count('invalidFrames');
@@ -154,23 +157,38 @@ export class Incoming implements FrameSink {
 
   /** The answer's head, or trailers. */
   #onMoreHeaders(stream: Http2Stream, fields: readonly HeaderField[], endStream: boolean): void {
-    const head = this.#host.role === 'client' && !stream.answered ? readResponse(fields) : null;
-    const trailers = head ? [] : endStream ? readTrailers(fields) : null;
-    if (stream.ended || (!head && !trailers)) {
-      this.#host.guard.count('invalidFrames');
-      stream.cancel(CODE.protocolError);
-      return;
-    }
-    if (head) stream.deliverResponse(head);
-    if (endStream) stream.deliverEnd(trailers && trailers.length > 0 ? trailers : (head?.fields ?? []));
+    if (stream.ended) return this.#breakOff(stream, CODE.streamClosed);
+    if (!stream.answered) return this.#onResponse(stream, fields, endStream);
+    const trailers = endStream ? readTrailers(fields) : null;
+    if (trailers) stream.deliverEnd(trailers);
+    else this.#breakOff(stream, CODE.protocolError);
+  }
+
+  #onResponse(stream: Http2Stream, fields: readonly HeaderField[], endStream: boolean): void {
+    const head = readResponse(fields);
+    // An interim answer (RFC 9110, 15.2) is never the last word.
+    if (!head || (endStream && head.status < 200)) return this.#breakOff(stream, CODE.protocolError);
+    stream.deliverResponse(head);
+    if (endStream) stream.deliverEnd(head.fields);
   }
 
   /** A request that is not even looked at. */
   #skip(streamId: number, code: number): void {
-    const { streams } = this.#host;
-    if (!streams.isIdle(streamId)) return;
-    if (!streams.peerBegins(streamId)) throw broken('a stream with a number that is not its to use');
+    if (!this.#host.streams.isIdle(streamId)) return;
+    this.#begin(streamId);
     this.#host.refuseStream(streamId, code);
+  }
+
+  #begin(streamId: number): void {
+    const { role, streams } = this.#host;
+    if (role === 'client' || !streams.peerBegins(streamId))
+      throw broken('a stream with a number that is not its to use');
+  }
+
+  /** Priorities are not for us, but a frame is to be what it says it is (RFC 9113, section 6.3). */
+  #onPriority(streamId: number, payload: Buffer): void {
+    if (streamId === 0) throw broken('PRIORITY of the connection');
+    if (payload.length !== 5) throw sized('PRIORITY');
   }
 
   #onReset(streamId: number, payload: Buffer): void {
@@ -178,6 +196,7 @@ export class Incoming implements FrameSink {
     if (streamId === 0 || this.#host.streams.isIdle(streamId)) throw broken('RST_STREAM of nothing');
     this.#host.guard.count('resets');
     this.#host.streams.get(streamId)?.close(payload.readUInt32BE(0));
+    this.#host.streams.peerIsDone(streamId);
   }
 
   #onSettings(flags: number, streamId: number, payload: Buffer): void {
@@ -185,9 +204,10 @@ export class Incoming implements FrameSink {
     this.#host.guard.count('settings');
     if (flags & FLAG.ack) {
       if (payload.length > 0) throw sized('an answer to SETTINGS');
+      this.#host.flow.onSettingsAcknowledged();
       return;
     }
-    this.#host.onSettings(payload);
+    this.#host.flow.onSettings(payload);
   }
 
   #onPing(flags: number, streamId: number, payload: Buffer): void {
@@ -201,26 +221,23 @@ export class Incoming implements FrameSink {
   #onGoaway(streamId: number, payload: Buffer): void {
     if (streamId !== 0) throw broken('GOAWAY on a stream');
     if (payload.length < 8) throw sized('GOAWAY');
+    // Like SETTINGS it concerns every stream.
+    this.#host.guard.count('settings');
     this.#host.onGoaway(payload.readUInt32BE(0) & 0x7fff_ffff);
   }
 
   #onWindowUpdate(streamId: number, payload: Buffer): void {
     if (payload.length !== 4) throw sized('WINDOW_UPDATE');
     const bytes = payload.readUInt32BE(0) & 0x7fff_ffff;
-    if (bytes === 0) throw broken('WINDOW_UPDATE by nothing');
-    if (streamId !== 0 && this.#host.streams.isIdle(streamId)) throw broken('WINDOW_UPDATE of nothing');
-    this.#host.onWindowUpdate(streamId, bytes);
+    const { streams, flow } = this.#host;
+    if (streamId === 0) {
+      if (bytes === 0) throw broken('WINDOW_UPDATE by nothing');
+      return flow.onConnectionUpdate(bytes);
+    }
+    if (streams.isIdle(streamId)) throw broken('WINDOW_UPDATE of nothing');
+    const stream = streams.get(streamId);
+    if (!stream) return;
+    if (bytes === 0) this.#breakOff(stream, CODE.protocolError);
+    else if (!flow.onStreamUpdate(stream, bytes)) this.#breakOff(stream, CODE.flowControlError);
   }
-}
-
-function broken(what: string): SessionError {
-  return new SessionError(CODE.protocolError, `the peer sent ${what}`);
-}
-
-function sized(what: string): SessionError {
-  return new SessionError(CODE.frameSizeError, `the peer sent ${what} of a wrong size`);
-}
-
-function flooded(): SessionError {
-  return new SessionError(CODE.flowControlError, 'the peer sent more than its window');
 }

@@ -6,5 +6,6 @@ export type { HeaderField } from './hpack/index.js';
 export { DEFAULT_ABUSE_LIMITS, type AbuseLimits, type SessionOptions } from './options.js';
 export { Http2Server, type Http2ServerOptions } from './server.js';
 export { Http2Session } from './session.js';
-export type { Http2Stream, StreamReceiver } from './stream.js';
+export type { StreamReceiver } from './stream-ends.js';
+export type { Http2Stream } from './stream.js';
 export { CODE as HTTP2_CODE } from './wire/constants.js';

@@ -1,23 +1,23 @@
 import type { Duplex } from 'node:stream';
-import type { HeaderField } from './hpack/index.js';
+import type { PeerSettings } from './settings.js';
 import type { Http2Stream } from './stream.js';
 import { FLAG, FRAME } from './wire/constants.js';
-import { frameHeader } from './wire/frames.js';
+import { frameHeader, headersFrames } from './wire/frames.js';
 
-/** What the writing end of a session has to know of it. */
-export interface OutputHost {
-  readonly maxFrameBytes: number;
-  /** What the peer lets the whole connection send. */
+/** What the peer lets us send, as of now. */
+export interface SendLimits extends PeerSettings {
+  /** On the whole connection. */
   connectionSendWindow: number;
-  sendHeaders(stream: Http2Stream, fields: readonly HeaderField[], endStream: boolean): void;
 }
 
 /** Given to the socket and not taken by the kernel yet: enough that it never waits for us, and little enough for turns. */
 const IN_FLIGHT_BYTES = 256 * 1024;
 /** What one stream may send in one turn. */
 const TURN_BYTES = 64 * 1024 + 64;
-/** Frames that answer the peer, and wait because it does not read: far more than an honest one ever has outstanding. */
-const MAX_WAITING_CONTROL = 1_000;
+/** After so much of fresh streams one of the others has a turn: many streams that each say little would starve them. */
+const FRESH_BYTES = 256 * 1024;
+/** Streams that are gone may stand in the lists until there are this many. */
+const MOST_GONE = 64;
 
 /**
  * Writes a session's frames, once per turn of the event loop, in one write. Control frames first; then the streams in
@@ -26,21 +26,25 @@ const MAX_WAITING_CONTROL = 1_000;
  */
 export class Output {
   readonly #socket: Duplex;
-  readonly #host: OutputHost;
+  readonly #limits: SendLimits;
+  readonly #maxWaiting: number;
   readonly #onUnread: () => void;
   #control: Buffer[] = [];
-  readonly #fresh: Http2Stream[] = [];
-  readonly #backlog: Http2Stream[] = [];
+  #fresh: Http2Stream[] = [];
+  #backlog: Http2Stream[] = [];
   /** Wait for the connection's window. */
   #blocked: Http2Stream[] = [];
+  #gone = 0;
+  #freshBytes = 0;
   #scheduled = false;
   #inFlightBytes = 0;
   #stopped = false;
 
-  /** `onUnread` is called when the peer lets answers pile up. */
-  constructor(socket: Duplex, host: OutputHost, onUnread: () => void) {
+  /** `onUnread` is called when the peer does not read and more than `maxWaiting` control frames wait for it. */
+  constructor(socket: Duplex, limits: SendLimits, maxWaiting: number, onUnread: () => void) {
     this.#socket = socket;
-    this.#host = host;
+    this.#limits = limits;
+    this.#maxWaiting = maxWaiting;
     this.#onUnread = onUnread;
   }
 
@@ -53,7 +57,7 @@ export class Output {
   control(frame: Buffer): void {
     if (this.#stopped) return;
     this.#control.push(frame);
-    if (this.#control.length > MAX_WAITING_CONTROL && this.#isFull) this.#onUnread();
+    if (this.#control.length > this.#maxWaiting && this.#isFull) this.#onUnread();
     else this.#schedule();
   }
 
@@ -73,11 +77,27 @@ export class Output {
     this.#schedule();
   }
 
-  /** Writes what waits, now, and then nothing any more. */
+  /** A stream is gone. A peer that reads nothing, or opens no window, must not make us keep it. */
+  gone(stream: Http2Stream): void {
+    if (!stream.queued) return;
+    this.#gone += 1;
+    const listed = this.#fresh.length + this.#backlog.length + this.#blocked.length;
+    if (this.#gone < MOST_GONE || this.#gone * 2 < listed) return;
+    this.#gone = 0;
+    this.#fresh = this.#fresh.filter(({ closed }) => !closed);
+    this.#backlog = this.#backlog.filter(({ closed }) => !closed);
+    this.#blocked = this.#blocked.filter(({ closed }) => !closed);
+  }
+
+  /** Writes the control frames that wait, and `last`, now; and then nothing any more. */
   finish(...last: readonly Buffer[]): void {
     if (this.#stopped) return;
     this.#stopped = true;
     const frames = [...this.#control, ...last];
+    this.#control = [];
+    this.#fresh = [];
+    this.#backlog = [];
+    this.#blocked = [];
     if (frames.length > 0 && this.#socket.writable) this.#socket.write(Buffer.concat(frames));
   }
 
@@ -95,6 +115,7 @@ export class Output {
     });
   }
 
+  /** Calls nobody before everything is with the socket: what they do may make frames that have to come after these. */
   #flush(): void {
     if (this.#stopped || !this.#socket.writable) return;
     const frames = this.#control;
@@ -103,18 +124,25 @@ export class Output {
     for (const each of frames) bytes += each.length;
     const served: Http2Stream[] = [];
     while (bytes + this.#inFlightBytes < IN_FLIGHT_BYTES) {
-      const stream = this.#fresh.shift() ?? this.#backlog.shift();
+      const stream = this.#next();
       if (!stream) break;
       bytes += this.#serve(stream, frames);
       served.push(stream);
     }
-    // Headers of streams that ended with trailers.
-    for (const each of this.#control.splice(0)) {
-      frames.push(each);
-      bytes += each.length;
-    }
     if (frames.length > 0) this.#write(frames, bytes);
-    for (const stream of served) stream.tellDrained();
+    for (const stream of served) stream.afterTurn();
+  }
+
+  #next(): Http2Stream | undefined {
+    if (this.#freshBytes < FRESH_BYTES) {
+      const fresh = this.#fresh.shift();
+      if (fresh) {
+        this.#freshBytes += Math.min(fresh.pendingBytes, TURN_BYTES);
+        return fresh;
+      }
+    }
+    this.#freshBytes = 0;
+    return this.#backlog.shift() ?? this.#fresh.shift();
   }
 
   #write(frames: readonly Buffer[], bytes: number): void {
@@ -132,9 +160,9 @@ export class Output {
   #serve(stream: Http2Stream, frames: Buffer[]): number {
     stream.queued = false;
     if (!stream.sendable) return 0;
-    const host = this.#host;
-    const wanted = Math.min(stream.pendingBytes, stream.sendWindow, host.maxFrameBytes, TURN_BYTES);
-    const bytes = Math.min(wanted, host.connectionSendWindow);
+    const limits = this.#limits;
+    const wanted = Math.min(stream.pendingBytes, stream.sendWindow, limits.maxFrameBytes, TURN_BYTES);
+    const bytes = Math.min(wanted, limits.connectionSendWindow);
     if (wanted > 0 && bytes <= 0) {
       stream.queued = true;
       this.#blocked.push(stream);
@@ -142,35 +170,32 @@ export class Output {
     }
     const before = frames.length;
     if (bytes > 0) {
-      host.connectionSendWindow -= bytes;
+      limits.connectionSendWindow -= bytes;
       frames.push(frameHeader(FRAME.data, 0, stream.id, bytes));
-      stream.unload(bytes, (piece) => frames.push(piece));
+      stream.unload(bytes, frames);
     }
-    this.#endIfDue(stream, frames, before);
+    const ending = this.#endIfDue(stream, frames, before);
     if (stream.sendable) {
       stream.queued = true;
       this.#backlog.push(stream);
     }
-    return bytes + 9;
+    // Nothing is left to send but the end where a window that shrank below zero makes `bytes` less than that.
+    return bytes > 0 ? bytes + 9 + ending : ending;
   }
 
-  #endIfDue(stream: Http2Stream, frames: Buffer[], dataHeaderAt: number): void {
-    const end = stream.dueEnd;
-    if (!end) return;
-    const dataHeader = frames[dataHeaderAt];
-    if (end.trailers) {
-      this.#flushTrailers(stream, end.trailers, frames);
-    } else if (dataHeader) {
-      dataHeader[4] = FLAG.endStream;
-    } else {
-      frames.push(frameHeader(FRAME.data, FLAG.endStream, stream.id, 0));
-    }
+  /** Returns how many bytes that took. */
+  #endIfDue(stream: Http2Stream, frames: Buffer[], dataHeaderAt: number): number {
+    if (!stream.endIsDue) return 0;
     stream.sentEnd();
-  }
-
-  /** After the stream's own DATA, which stands among the frames already. */
-  #flushTrailers(stream: Http2Stream, trailers: readonly HeaderField[], frames: Buffer[]): void {
-    this.#host.sendHeaders(stream, trailers, true);
-    frames.push(...this.#control.splice(0));
+    const dataHeader = frames[dataHeaderAt];
+    if (!stream.trailers && dataHeader) {
+      dataHeader[4] = FLAG.endStream;
+      return 0;
+    }
+    const end = stream.trailers
+      ? headersFrames(stream.id, stream.trailers, true, this.#limits.maxFrameBytes)
+      : frameHeader(FRAME.data, FLAG.endStream, stream.id, 0);
+    frames.push(end);
+    return end.length;
   }
 }

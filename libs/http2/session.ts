@@ -1,33 +1,30 @@
 import { EventEmitter } from 'node:events';
 import type { TLSSocket } from 'node:tls';
 import { SessionError } from './errors.js';
+import { FlowControl } from './flow-control.js';
 import { Guard } from './guard.js';
 import type { RequestHead } from './header-rules.js';
 import { encodeHeaders, type HeaderField } from './hpack/index.js';
 import { Incoming, type IncomingHost } from './incoming.js';
 import type { SessionOptions } from './options.js';
-import { Output, type OutputHost } from './output.js';
+import { Output, type SendLimits } from './output.js';
 import { Pings } from './pings.js';
-import { INITIAL_SETTINGS, applySettings, type PeerSettings } from './settings.js';
+import { INITIAL_SETTINGS, MAX_DATA_FRAME_BYTES, greeting } from './settings.js';
+import type { StreamHost } from './stream-ends.js';
 import { StreamTable } from './stream-table.js';
-import { Http2Stream, type StreamHost } from './stream.js';
-import { ReceiveWindow } from './windows.js';
-import { CODE, DEFAULT_WINDOW_BYTES, LARGEST_WINDOW_BYTES, PREFACE, SETTING } from './wire/constants.js';
+import { Http2Stream } from './stream.js';
+import { unreadAnswers } from './violations.js';
+import { CODE, DEFAULT_WINDOW_BYTES } from './wire/constants.js';
 import { FrameReader } from './wire/frame-reader.js';
-import {
-  SETTINGS_ACK,
-  goawayFrame,
-  headersFrames,
-  pingFrame,
-  rstStreamFrame,
-  settingsFrame,
-  windowUpdateFrame,
-} from './wire/frames.js';
+import { goawayFrame, headersFrames, pingFrame, rstStreamFrame } from './wire/frames.js';
 
-/** Largest DATA frame we take: what a writer of ours puts in one, which is a read of a socket and some. */
-export const MAX_DATA_FRAME_BYTES = 128 * 1024;
 /** After GOAWAY with an error, how long its way out may take. */
 const GOAWAY_MS = 500;
+/** Control frames that may wait for a peer that does not read, and so many more for each stream it may have. */
+const WAITING_CONTROL = 1_000;
+const WAITING_PER_STREAM = 2;
+/** Sets the HPACK table to nothing (RFC 7541, 6.3): we use none, whatever size the peer announces. */
+const NO_TABLE = Buffer.from([0x20]);
 
 interface SessionEvents {
   /** The peer began a stream. */
@@ -45,18 +42,17 @@ interface SessionEvents {
  * two ends that are full both ways never wait for each other; what it holds is bounded by the windows it gives. Each stream
  * has a window of its own size.
  */
-export class Http2Session extends EventEmitter<SessionEvents> implements StreamHost, OutputHost, IncomingHost {
+export class Http2Session extends EventEmitter<SessionEvents> implements StreamHost<Http2Stream>, IncomingHost {
   readonly socket: TLSSocket;
   readonly role: 'client' | 'server';
   readonly options: SessionOptions;
   readonly guard: Guard;
   readonly streams: StreamTable;
+  readonly flow: FlowControl;
   readonly #output: Output;
   readonly #pings = new Pings();
-  readonly #peer: PeerSettings = { ...INITIAL_SETTINGS };
-  readonly #connectionWindow = new ReceiveWindow(DEFAULT_WINDOW_BYTES);
-  connectionSendWindow = DEFAULT_WINDOW_BYTES;
-  #streamWindowBytes: number;
+  readonly #peer: SendLimits = { ...INITIAL_SETTINGS, connectionSendWindow: DEFAULT_WINDOW_BYTES };
+  #saidNoTable = false;
   #closing = false;
   #destroyed = false;
   #cause: Error | null = null;
@@ -68,14 +64,12 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     this.options = options;
     this.guard = new Guard(options.abuse);
     this.streams = new StreamTable(role);
-    this.#streamWindowBytes = options.streamWindowBytes;
-    this.#output = new Output(socket, this, () => this.#failWith(unreadAnswers()));
+    const maxWaiting = WAITING_CONTROL + WAITING_PER_STREAM * options.maxConcurrentStreams;
+    this.#output = new Output(socket, this.#peer, maxWaiting, () => this.#failWith(unreadAnswers()));
+    this.flow = new FlowControl(this.streams, this.#output, this.#peer, options.streamWindowBytes);
     socket.setNoDelay(true);
-    socket.on('error', (error) => (this.#cause ??= error));
-    socket.once('close', () => this.#onGone());
-    this.#greet();
-    const reader = new FrameReader(new Incoming(this), MAX_DATA_FRAME_BYTES, role === 'server');
-    socket.on('data', (chunk: Buffer) => this.#read(reader, chunk));
+    this.#output.control(greeting(role, options));
+    this.#listen(new FrameReader(new Incoming(this), MAX_DATA_FRAME_BYTES, role === 'server'));
   }
 
   get destroyed(): boolean {
@@ -87,7 +81,6 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     return this.#closing || this.#destroyed;
   }
 
-  /** What the peer has sent so far. */
   get bytesRead(): number {
     return this.socket.bytesRead;
   }
@@ -97,22 +90,20 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     return this.streams.all().reduce((sum, { pendingBytes }) => sum + pendingBytes, this.#output.inFlightBytes);
   }
 
-  get maxFrameBytes(): number {
-    return this.#peer.maxFrameBytes;
-  }
-
-  get streamWindowBytes(): number {
-    return this.#streamWindowBytes;
+  /** What the peer lets all streams together send, as of now. */
+  get connectionSendWindow(): number {
+    return this.#peer.connectionSendWindow;
   }
 
   /** Begins a stream. Throws if the session takes none any more, or the peer allows no more at once. */
   request(fields: readonly HeaderField[]): Http2Stream {
     if (this.closed) throw new Error('the session is closed');
-    const open = this.streams.size - this.streams.openByPeer;
-    if (open >= this.#peer.maxConcurrentStreams) throw new Error('the peer takes no more streams at once');
+    if (this.streams.openByUs >= this.#peer.maxConcurrentStreams) throw new Error('the peer takes no more at once');
+    const block = encodeHeaders(fields);
     const stream = this.#newStream(this.streams.nextOwn());
-    this.sendHeaders(stream, fields, false);
-    this.#fitWindow(stream);
+    this.sendHeaders(stream, block, false);
+    this.flow.fit(stream);
+    if (this.streams.isUsedUp) this.#useNoMore();
     return stream;
   }
 
@@ -124,24 +115,19 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
 
   /** The window of new streams, and of those that are open as they are used. */
   setStreamWindow(bytes: number): void {
-    const grows = bytes > this.#streamWindowBytes;
-    this.#streamWindowBytes = bytes;
-    for (const stream of this.streams.all()) {
-      if (grows) this.#fitWindow(stream);
-      else stream.resizeWindow(bytes);
-    }
+    this.flow.resizeStreams(bytes);
   }
 
   /** How much all streams together may hold; until then 64 KiB. */
   setConnectionWindow(bytes: number): void {
-    this.#openConnection(this.#connectionWindow.resize(bytes));
+    this.flow.resizeConnection(bytes);
   }
 
   /** Takes no new streams and tells the peer so; those that are open go on. */
   shutdown(): void {
     if (this.closed) return;
     this.#closing = true;
-    this.#output.control(goawayFrame(this.streams.lastOfPeer));
+    this.#output.control(goawayFrame(this.streams.lastTaken));
   }
 
   /** Ends the connection, and every stream on it. With a code of RFC 9113, section 7, the peer is told why. */
@@ -153,7 +139,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     if (code === undefined) {
       this.socket.destroy();
     } else {
-      this.#output.finish(goawayFrame(this.streams.lastOfPeer, code));
+      this.#output.finish(goawayFrame(this.streams.lastTaken, code));
       this.socket.end();
       const timer = setTimeout(() => this.socket.destroy(), GOAWAY_MS);
       this.socket.once('close', () => clearTimeout(timer));
@@ -167,8 +153,11 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     this.#output.ready(stream);
   }
 
-  sendHeaders(stream: Http2Stream, fields: readonly HeaderField[], endStream: boolean): void {
-    this.#output.control(headersFrames(stream.id, encodeHeaders(fields), endStream, this.#peer.maxFrameBytes));
+  sendHeaders(stream: Http2Stream, block: Buffer, endStream: boolean): void {
+    const first = !this.#saidNoTable;
+    this.#saidNoTable = true;
+    const whole = first ? Buffer.concat([NO_TABLE, block]) : block;
+    this.#output.control(headersFrames(stream.id, whole, endStream, this.#peer.maxFrameBytes));
   }
 
   reset(stream: Http2Stream, code: number): void {
@@ -176,55 +165,25 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   }
 
   credit(stream: Http2Stream, bytes: number, opened: number): void {
-    if (opened > 0) this.#output.control(windowUpdateFrame(stream.id, opened));
-    this.#openConnection(this.#connectionWindow.taken(bytes));
+    this.flow.openedStream(stream, opened);
+    this.flow.taken(bytes);
   }
 
   forget(stream: Http2Stream): void {
     this.streams.remove(stream);
+    this.#output.gone(stream);
   }
 
   // For what comes.
 
-  acceptStream(id: number, head: RequestHead): Http2Stream {
+  acceptStream(id: number, head: RequestHead): void {
     const stream = this.#newStream(id);
-    this.#fitWindow(stream);
+    this.flow.fit(stream);
     this.emit('stream', stream, head);
-    return stream;
   }
 
   refuseStream(id: number, code: number): void {
     this.#output.control(rstStreamFrame(id, code));
-  }
-
-  /** False if the peer exceeded what the connection allows. */
-  receivedOnConnection(bytes: number): boolean {
-    return this.#connectionWindow.received(bytes);
-  }
-
-  /** Bytes that came for nobody. */
-  discarded(bytes: number): void {
-    this.#openConnection(this.#connectionWindow.taken(bytes));
-  }
-
-  onSettings(payload: Buffer): void {
-    const before = this.#peer.initialWindowBytes;
-    applySettings(this.#peer, payload);
-    const change = this.#peer.initialWindowBytes - before;
-    this.#output.control(SETTINGS_ACK);
-    if (change === 0) return;
-    for (const stream of this.streams.all()) this.#openForSending(stream, change);
-  }
-
-  onWindowUpdate(streamId: number, bytes: number): void {
-    if (streamId === 0) {
-      this.connectionSendWindow += bytes;
-      if (this.connectionSendWindow > LARGEST_WINDOW_BYTES) throw tooWide();
-      this.#output.windowOpened();
-      return;
-    }
-    const stream = this.streams.get(streamId);
-    if (stream) this.#openForSending(stream, bytes);
   }
 
   onPing(opaque: Buffer, ack: boolean): void {
@@ -233,6 +192,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   }
 
   onGoaway(lastStreamId: number): void {
+    if (this.#destroyed) return;
     this.#closing = true;
     for (const stream of this.streams.all()) {
       if (stream.id > lastStreamId && !this.streams.isOfPeer(stream.id)) stream.close(CODE.refusedStream);
@@ -240,17 +200,15 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     this.emit('goaway');
   }
 
-  #greet(): void {
-    if (this.role === 'client') this.#output.control(PREFACE);
-    this.#output.control(
-      settingsFrame([
-        [SETTING.enablePush, 0],
-        [SETTING.maxConcurrentStreams, this.options.maxConcurrentStreams],
-        [SETTING.initialWindowSize, this.options.streamWindowBytes],
-        [SETTING.maxFrameSize, MAX_DATA_FRAME_BYTES],
-        [SETTING.maxHeaderListSize, this.options.headers.maxListBytes],
-      ]),
-    );
+  #listen(reader: FrameReader): void {
+    const { socket } = this;
+    socket.on('error', (error) => (this.#cause ??= error));
+    socket.once('close', () => this.#onGone());
+    // A peer that says nothing any more takes nothing any more either: without its WINDOW_UPDATE and PING nothing goes on.
+    socket.once('end', () => this.destroy());
+    socket.on('data', (chunk: Buffer) => this.#read(reader, chunk));
+    // It may have gone before it was handed to us.
+    if (socket.closed) queueMicrotask(() => this.#onGone());
   }
 
   #read(reader: FrameReader, chunk: Buffer): void {
@@ -267,24 +225,15 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   }
 
   #newStream(id: number): Http2Stream {
-    const stream = new Http2Stream(id, this, this.options.streamWindowBytes, this.#peer.initialWindowBytes);
+    const stream = new Http2Stream(id, this, this.flow.windowOfNewStream(), this.#peer.initialWindowBytes);
     this.streams.add(stream);
     return stream;
   }
 
-  #fitWindow(stream: Http2Stream): void {
-    const opened = stream.resizeWindow(this.#streamWindowBytes);
-    if (opened > 0) this.#output.control(windowUpdateFrame(stream.id, opened));
-  }
-
-  #openForSending(stream: Http2Stream, bytes: number): void {
-    stream.sendWindow += bytes;
-    if (stream.sendWindow > LARGEST_WINDOW_BYTES) throw tooWide();
-    this.#output.ready(stream);
-  }
-
-  #openConnection(bytes: number): void {
-    if (bytes > 0 && !this.#destroyed) this.#output.control(windowUpdateFrame(0, bytes));
+  /** The numbers of our streams are used up: whoever wants another one needs another session. */
+  #useNoMore(): void {
+    this.#closing = true;
+    queueMicrotask(() => this.emit('goaway'));
   }
 
   #onGone(): void {
@@ -298,12 +247,4 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   #closeStreams(): void {
     for (const stream of this.streams.all()) stream.close(CODE.cancel);
   }
-}
-
-function tooWide(): SessionError {
-  return new SessionError(CODE.flowControlError, 'a window larger than 2^31-1');
-}
-
-function unreadAnswers(): SessionError {
-  return new SessionError(CODE.enhanceYourCalm, 'the peer asks and does not read the answers', 'unread-answers');
 }

@@ -1,11 +1,29 @@
 import { SessionError } from './errors.js';
+import type { SessionOptions } from './options.js';
 import {
   CODE,
   DEFAULT_MAX_FRAME_BYTES,
   DEFAULT_WINDOW_BYTES,
   LARGEST_WINDOW_BYTES,
+  PREFACE,
   SETTING,
 } from './wire/constants.js';
+import { settingsFrame } from './wire/frames.js';
+
+/** Largest DATA frame we take: what a writer of ours puts in one, which is a read of a socket and some. */
+export const MAX_DATA_FRAME_BYTES = 128 * 1024;
+
+/** What one end says first. */
+export function greeting(role: 'client' | 'server', options: SessionOptions): Buffer {
+  const settings = settingsFrame([
+    [SETTING.enablePush, 0],
+    [SETTING.maxConcurrentStreams, options.maxConcurrentStreams],
+    [SETTING.initialWindowSize, options.streamWindowBytes],
+    [SETTING.maxFrameSize, MAX_DATA_FRAME_BYTES],
+    [SETTING.maxHeaderListSize, options.headers.maxListBytes],
+  ]);
+  return role === 'client' ? Buffer.concat([PREFACE, settings]) : settings;
+}
 
 /** What a peer announced, as far as it binds us. */
 export interface PeerSettings {

@@ -1,34 +1,9 @@
-import type { HeaderField } from './hpack/index.js';
+import { SendBuffer, UnclaimedBytes } from './buffers.js';
 import type { ResponseHead } from './header-rules.js';
-import { ReceiveWindow } from './windows.js';
+import { encodeHeaders, type HeaderField } from './hpack/index.js';
+import type { StreamHost, StreamReceiver } from './stream-ends.js';
+import type { ReceiveWindow } from './windows.js';
 import { CODE } from './wire/constants.js';
-
-/** Who takes what comes on a stream. Called in order, never from within a call of the stream's own methods but attach(). */
-export interface StreamReceiver {
-  /** Bytes came. Until `stream.taken()` was called for them they count against the peer's window. */
-  onData(chunk: Buffer): void;
-  /** The peer ended its direction in order. */
-  onEnd(trailers: readonly HeaderField[]): void;
-  /** There is room again after a write() that returned false. */
-  onDrain(): void;
-  /** The stream is gone. `code` is null if both directions ended in order, else of RFC 9113, section 7. */
-  onClose(code: number | null): void;
-  /** The head of the answer came; at the end that asked. */
-  onResponse?(head: ResponseHead): void;
-}
-
-/** What a stream needs of its session. */
-export interface StreamHost {
-  readonly role: 'client' | 'server';
-  readonly streamWindowBytes: number;
-  /** Something is to be sent. */
-  wakeUp(stream: Http2Stream): void;
-  sendHeaders(stream: Http2Stream, fields: readonly HeaderField[], endStream: boolean): void;
-  reset(stream: Http2Stream, code: number): void;
-  /** The application took bytes of the stream; the second number is by how much its window opens. */
-  credit(stream: Http2Stream, bytes: number, opened: number): void;
-  forget(stream: Http2Stream): void;
-}
 
 /** A stream asks its writer to wait from here on; what one write() brings is taken all the same. */
 const WRITE_AHEAD_BYTES = 128 * 1024;
@@ -39,20 +14,20 @@ const WRITE_AHEAD_BYTES = 128 * 1024;
  */
 export class Http2Stream {
   readonly id: number;
-  readonly #host: StreamHost;
-  readonly #window: ReceiveWindow;
+  readonly #host: StreamHost<Http2Stream>;
+  /** What we let the peer send. */
+  readonly window: ReceiveWindow;
   #receiver: StreamReceiver | null = null;
   /** Came while nobody was attached. */
-  #unclaimed: Buffer[] = [];
+  readonly #unclaimed = new UnclaimedBytes();
   #trailersIn: readonly HeaderField[] | null = null;
-  #pending: Buffer[] = [];
-  #pendingBytes = 0;
+  readonly #pending = new SendBuffer();
   #ending: 'no' | 'asked' | 'sent' = 'no';
-  #trailersOut: readonly HeaderField[] | null = null;
+  #trailersOut: Buffer | null = null;
   #mustDrain = false;
   #closedWith: number | null | undefined;
   #endTold = false;
-  #answered = false;
+  #answered: boolean;
   /** What came and was not taken does not count any more. */
   #settled = false;
   #closeListeners: (() => void)[] = [];
@@ -61,10 +36,11 @@ export class Http2Stream {
   /** Is in the session's list of those that have something to send. */
   queued = false;
 
-  constructor(id: number, host: StreamHost, initialWindowBytes: number, sendWindow: number) {
+  constructor(id: number, host: StreamHost<Http2Stream>, window: ReceiveWindow, sendWindow: number) {
     this.id = id;
     this.#host = host;
-    this.#window = new ReceiveWindow(initialWindowBytes);
+    this.window = window;
+    this.#answered = host.role === 'server';
     this.sendWindow = sendWindow;
   }
 
@@ -83,9 +59,14 @@ export class Http2Stream {
     return this.#trailersIn !== null;
   }
 
-  /** The head of the answer came. */
+  /** The head of the answer came; or it is ours to give. */
   get answered(): boolean {
     return this.#answered;
+  }
+
+  /** DATA may come. */
+  get expectsData(): boolean {
+    return this.#answered && this.#trailersIn === null;
   }
 
   /** We did not end ours. */
@@ -95,21 +76,21 @@ export class Http2Stream {
 
   /** Bytes that wait to be sent, and bytes that came and were not taken. */
   get heldBytes(): number {
-    return this.#pendingBytes + this.#window.heldBytes;
+    return this.#pending.bytes + (this.#settled ? 0 : this.window.heldBytes);
   }
 
   get pendingBytes(): number {
-    return this.#pendingBytes;
+    return this.#pending.bytes;
   }
 
   /** Hands everything that came, and that will come, to a receiver; the one before is told nothing any more. */
   attach(receiver: StreamReceiver): void {
     this.#receiver = receiver;
-    const came = this.#unclaimed;
-    this.#unclaimed = [];
-    for (const chunk of came) {
-      if (this.#receiver === receiver) receiver.onData(chunk);
-      else this.#unclaimed.push(chunk);
+    // It may hand over to another one, let go, or cancel at any piece.
+    while (this.#receiver === receiver) {
+      const came = this.#unclaimed.shift();
+      if (!came) break;
+      receiver.onData(came);
     }
     this.#tellEnd();
   }
@@ -128,29 +109,27 @@ export class Http2Stream {
   /** The head of an answer, at the end that was asked. */
   respond(fields: readonly HeaderField[], { endStream = false } = {}): void {
     if (!this.writable) return;
-    this.#host.sendHeaders(this, fields, endStream);
-    if (endStream) this.sentEnd();
+    this.#host.sendHeaders(this, encodeHeaders(fields), endStream);
+    if (!endStream) return;
+    this.#ending = 'sent';
+    this.#closeIfOver();
   }
 
   /** False if the writer is to wait for onDrain. What is written after the stream was ended is dropped. */
   write(...pieces: readonly Buffer[]): boolean {
     if (!this.writable) return false;
-    for (const piece of pieces) {
-      if (piece.length === 0) continue;
-      this.#pending.push(piece);
-      this.#pendingBytes += piece.length;
-    }
+    for (const piece of pieces) this.#pending.push(piece);
     this.#host.wakeUp(this);
     // Once a writer was told to wait it is told when to go on, even if it wrote in between.
-    if (this.#pendingBytes >= WRITE_AHEAD_BYTES) this.#mustDrain = true;
+    if (this.#pending.bytes >= WRITE_AHEAD_BYTES) this.#mustDrain = true;
     return !this.#mustDrain;
   }
 
   /** Ends our direction once everything written is sent; with trailers, if there are any. */
   end(trailers: readonly HeaderField[] | null = null): void {
     if (!this.writable) return;
+    this.#trailersOut = trailers && encodeHeaders(trailers);
     this.#ending = 'asked';
-    this.#trailersOut = trailers;
     this.#host.wakeUp(this);
   }
 
@@ -164,21 +143,11 @@ export class Http2Stream {
   /** The receiver is done with this many of the bytes it was given. */
   taken(bytes: number): void {
     if (this.#settled) return;
-    const opened = this.#window.taken(bytes);
+    const opened = this.window.taken(bytes);
     this.#host.credit(this, bytes, this.ended || this.closed ? 0 : opened);
   }
 
   // What follows is for the session.
-
-  /** The window is to be this large from now on. Returns by how much it opens at once. */
-  resizeWindow(bytes: number): number {
-    return this.#window.resize(bytes);
-  }
-
-  /** False if the peer sent more than its window. */
-  received(bytes: number): boolean {
-    return this.#window.received(bytes);
-  }
 
   deliver(chunk: Buffer): void {
     if (this.#receiver) this.#receiver.onData(chunk);
@@ -202,44 +171,34 @@ export class Http2Stream {
   /** Is there anything that could be sent now, as far as the stream's own window goes? */
   get sendable(): boolean {
     if (this.closed || this.#ending === 'sent') return false;
-    if (this.#pendingBytes > 0) return this.sendWindow > 0;
+    if (this.#pending.bytes > 0) return this.sendWindow > 0;
     return this.#ending === 'asked';
   }
 
-  /** Takes `bytes` of what is pending, piece by piece. */
-  unload(bytes: number, give: (piece: Buffer) => void): void {
-    let left = bytes;
-    this.#pendingBytes -= bytes;
+  /** Moves `bytes` of what is pending to the end of `frames`. */
+  unload(bytes: number, frames: Buffer[]): void {
     this.sendWindow -= bytes;
-    let used = 0;
-    while (left > 0) {
-      const piece = this.#pending[used] as Buffer;
-      if (piece.length > left) {
-        give(piece.subarray(0, left));
-        this.#pending[used] = piece.subarray(left);
-        left = 0;
-      } else {
-        give(piece);
-        left -= piece.length;
-        used += 1;
-      }
-    }
-    if (used > 0) this.#pending.splice(0, used);
+    this.#pending.moveTo(frames, bytes);
   }
 
-  /** Everything is sent but the end, which is asked for: with these trailers, or with none. */
-  get dueEnd(): { readonly trailers: readonly HeaderField[] | null } | null {
-    return this.#ending === 'asked' && this.#pendingBytes === 0 ? { trailers: this.#trailersOut } : null;
+  /** Everything is sent but the end, which is asked for: with trailers, if there are any. */
+  get endIsDue(): boolean {
+    return this.#ending === 'asked' && this.#pending.bytes === 0;
+  }
+
+  /** The header block of the trailers. */
+  get trailers(): Buffer | null {
+    return this.#trailersOut;
   }
 
   sentEnd(): void {
     this.#ending = 'sent';
-    this.#closeIfOver();
   }
 
-  /** Tells the writer that there is room, if it waits for that. */
-  tellDrained(): void {
-    if (!this.#mustDrain || this.#pendingBytes >= WRITE_AHEAD_BYTES / 2 || this.closed) return;
+  /** What was sent is with the socket: the stream may be over, or a writer may wait for the room there is now. */
+  afterTurn(): void {
+    if (this.#ending === 'sent') this.#closeIfOver();
+    if (!this.#mustDrain || this.#pending.bytes >= WRITE_AHEAD_BYTES / 2 || this.closed) return;
     this.#mustDrain = false;
     this.#receiver?.onDrain();
   }
@@ -247,18 +206,26 @@ export class Http2Stream {
   close(code: number | null): void {
     if (this.closed) return;
     this.#closedWith = code;
-    this.#pending = [];
-    this.#pendingBytes = 0;
-    if (code !== null) this.#settle();
+    this.#pending.clear();
+    this.#settle(code);
     this.#host.forget(this);
     for (const listener of this.#closeListeners.splice(0)) listener();
     this.#tellEnd();
   }
 
-  /** Broken off: what nobody took yet goes to nobody, and must not count against the connection for ever. */
-  #settle(): void {
-    this.#unclaimed = [];
-    this.#host.credit(this, this.#window.heldBytes, 0);
+  /**
+   * What nobody took must not count against the connection for ever: of a stream that broke off, and of one that ended
+   * in order and has nobody, who may never come. What the latter brought is kept for whoever does come; so is an answer
+   * that was complete when the peer said that it wants no more of the request (RFC 9113, section 8.1).
+   */
+  #settle(code: number | null): void {
+    const complete = this.ended && (code === null || code === CODE.noError);
+    if (code === null && this.#receiver) return;
+    if (!complete && !this.#unclaimed.isEmpty) {
+      this.#unclaimed.clear();
+      this.#trailersIn = null;
+    }
+    this.#host.credit(this, this.window.heldBytes, 0);
     this.#settled = true;
   }
 
@@ -268,7 +235,7 @@ export class Http2Stream {
 
   #tellEnd(): void {
     const receiver = this.#receiver;
-    if (!receiver || this.#unclaimed.length > 0) return;
+    if (!receiver || !this.#unclaimed.isEmpty) return;
     if (this.#trailersIn && !this.#endTold) {
       this.#endTold = true;
       receiver.onEnd(this.#trailersIn);

@@ -6,14 +6,17 @@ import { LARGEST_WINDOW_BYTES } from './wire/constants.js';
  */
 export class ReceiveWindow {
   #target: number;
-  /** The peer may send that much more. Below zero only while a new target is smaller than what was given. */
+  /** The peer may send that much more. */
   #open: number;
   /** Came, and was not taken by anybody yet. */
   #held = 0;
+  readonly #least: number;
 
-  constructor(bytes: number) {
+  /** `graceBytes`: so much more may come from a peer that has not read yet how large the window is (section 6.9.3). */
+  constructor(bytes: number, graceBytes = 0) {
     this.#target = bytes;
     this.#open = bytes;
+    this.#least = -graceBytes;
   }
 
   get heldBytes(): number {
@@ -24,7 +27,7 @@ export class ReceiveWindow {
   received(bytes: number): boolean {
     this.#open -= bytes;
     this.#held += bytes;
-    return this.#open >= 0;
+    return this.#open >= this.#least;
   }
 
   /** Somebody took this much. Returns by how much the window is to be opened now: 0 until a quarter of it is free. */
@@ -33,10 +36,14 @@ export class ReceiveWindow {
     return this.#topUp(this.#target / 4);
   }
 
-  /** From now on this much. Returns by how much the window is to be opened now; a smaller one comes about as it is used. */
+  /**
+   * From now on this much; a smaller one comes about as it is used. Returns by how much the window is to be opened now,
+   * which the peer has to be told: a smaller window, too, may have a part that was taken and not given back yet.
+   */
   resize(target: number): number {
+    const grows = target > this.#target;
     this.#target = Math.min(target, LARGEST_WINDOW_BYTES);
-    return this.#topUp(1);
+    return this.#topUp(grows ? 1 : this.#target / 4);
   }
 
   #topUp(least: number): number {

@@ -33,7 +33,8 @@ export class FrameReader {
   #left = 0;
   #paddingLeft = 0;
   #wantsPadLength = false;
-  #held: Buffer[] = [];
+  /** Of a frame that came in part: room for all of it. */
+  #held: Buffer | null = null;
   #inFrame = false;
 
   /** `maxDataBytes` is the SETTINGS_MAX_FRAME_SIZE we gave; a server's reader also expects the client's preface. */
@@ -124,15 +125,18 @@ export class FrameReader {
 
   #holdPayload(chunk: Buffer, at: number): number {
     const piece = chunk.subarray(at, at + this.#left);
-    this.#left -= piece.length;
-    if (this.#left > 0) {
-      // A view would keep alive all that was read with it.
-      this.#held.push(Buffer.from(piece));
-    } else if (this.#held.length === 0) {
+    const missing = this.#left - piece.length;
+    if (!this.#held && missing === 0) {
       this.#finishFrame(piece);
-    } else {
-      const whole = Buffer.concat([...this.#held, piece]);
-      this.#held = [];
+      return at + piece.length;
+    }
+    // A view would keep alive all that was read with it.
+    this.#held ??= Buffer.allocUnsafe(this.#left);
+    piece.copy(this.#held, this.#held.length - this.#left);
+    this.#left = missing;
+    if (missing === 0) {
+      const whole = this.#held;
+      this.#held = null;
       this.#finishFrame(whole);
     }
     return at + piece.length;
