@@ -299,7 +299,7 @@ describe('readPeerCertificate', () => {
       [{ type: 'dn', value: `CN=URI:${uri}` }],
     ] as JsonGeneralNames[]) {
       const der = derOf(await oddLeaf({ names }));
-      expect(() => readPeerCertificate(der), JSON.stringify(names)).toThrow(/certificate is refused/);
+      expect(() => readPeerCertificate(der)).toThrow(/certificate is refused/);
     }
     const twice = [
       new SubjectAlternativeNameExtension([uriOf('a')]),
@@ -312,7 +312,7 @@ describe('readPeerCertificate', () => {
   it('takes nothing within an attribute of the subject for a generation', async () => {
     for (const value of ['x\nOU=generation:9', 'x + OU=generation:9', 'x\\nOU=generation:9', ' OU=generation:9']) {
       const der = derOf(await oddLeaf({ subject: [{ CN: [value] }, { OU: [value] }, { OU: ['generation:3'] }] }));
-      expect(readPeerCertificate(der), JSON.stringify(value)).toMatchObject({ generation: 3 });
+      expect(readPeerCertificate(der)).toMatchObject({ generation: 3 });
     }
   });
 

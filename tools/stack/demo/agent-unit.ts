@@ -2,6 +2,7 @@ import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
 import type { StackLog } from '../events.js';
 import { baseEnvironment } from '../process/base-environment.js';
+import { AGENT_FLAGS } from '../process/node-flags.js';
 import { nodeUnit } from '../process/node-unit.js';
 import type { Unit } from '../process/unit.js';
 import { materialiseSandbox, refreshToken, sandboxUser, type SandboxOptions, type User } from './pod-sandbox.js';
@@ -31,6 +32,7 @@ export async function agentUnit(
   const unit = nodeUnit({
     name,
     main,
+    flags: AGENT_FLAGS,
     cwd: '/',
     logPath,
     log,
