@@ -39,6 +39,4 @@ CMD ["apps/registration/dist/main.js"]
 # The last one is what `docker build .` makes: the image that managed clusters run.
 FROM runtime AS agent
 COPY --from=build /out/agent /app
-# Without the flags that make Node compile its own modules anew (docs/adr/0019): the agent sets the first when it is linked.
-ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=1"]
 CMD ["apps/agent/dist/bundle/main.js"]

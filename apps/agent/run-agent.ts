@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import { splitHostPort } from '@fairlead/config';
 import { createSecretStore } from '@fairlead/kube/secret-store';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
@@ -38,19 +37,10 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       registry,
       facts: agentFacts({ host, port, caPem, token, logger }),
       logger,
-      onLinked: countBuffersWithTheHeap,
     },
     signal,
   );
   await agent.done;
-}
-
-/**
- * Buffers count as part of the whole heap's limit: otherwise each 20 to 30 MB that pass through cost a full collection. On
- * the command line this flag makes Node compile its own modules anew at each start (docs/adr/0019): it is set when that is over.
- */
-function countBuffersWithTheHeap(): void {
-  setFlagsFromString('--external-memory-accounted-in-global-limit');
 }
 
 function storeFor(config: AgentConfig, server: { host: string; port: number }): TextStore {

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '@fairlead/clock';
-import { AGENT_FLAGS, entryOf } from '@fairlead/stack';
+import { NODE_FLAGS, entryOf } from '@fairlead/stack';
 import { freePort } from '@fairlead/testbed';
 import { testAuthority } from '@fairlead/testing';
 import { BenchError } from '../process/bench-error.js';
@@ -33,7 +33,7 @@ export async function startAgent(options: AgentOptions, owned: AsyncDisposableSt
   const env = await prepare(options, healthAddress);
   const command = prefixed(leg.prefix, [
     process.execPath,
-    ...AGENT_FLAGS,
+    ...NODE_FLAGS,
     '--import',
     END_WITH_PARENT,
     entryOf('agent'),

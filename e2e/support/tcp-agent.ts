@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { AGENT_FLAGS, entryOf, type Stack } from '@fairlead/stack';
+import { NODE_FLAGS, entryOf, type Stack } from '@fairlead/stack';
 import { freePort } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { invite, type Invitation } from './loose-agent.js';
@@ -98,7 +98,7 @@ async function prepare(
 }
 
 function launch(env: Readonly<Record<string, string>>, hear: (line: string) => void): ChildProcess {
-  const child = spawn(process.execPath, [...AGENT_FLAGS, '--import', PRELOAD, entryOf('agent')], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, '--import', PRELOAD, entryOf('agent')], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...env },
   });

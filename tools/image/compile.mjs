@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { AGENT_FLAGS, NODE_FLAGS } from '../stack/dist/process/node-flags.js';
+import { NODE_FLAGS } from '../stack/dist/process/node-flags.js';
 
 /**
  * Lets a bundle start once, as far as its missing configuration, so that Node keeps beside it what V8 compiled for that. It
@@ -13,8 +13,7 @@ export function compile(app, bundle, user) {
   rmSync(kept, { recursive: true, force: true });
   mkdirSync(kept);
   if (user) chownSync(kept, user.uid, user.gid);
-  const flags = app === 'agent' ? AGENT_FLAGS : NODE_FLAGS;
-  const { status, stderr } = spawnSync(process.execPath, [...flags, join(bundle, 'main.js')], {
+  const { status, stderr } = spawnSync(process.execPath, [...NODE_FLAGS, join(bundle, 'main.js')], {
     ...user,
     cwd: '/',
     env: {},

@@ -9,5 +9,5 @@ export { describeExit, type Exit, type StackEvent, type StackLog } from './event
 export type { StackProcess } from './process/supervised-process.js';
 export type { CommandOutput } from './process/run-command.js';
 export { DEFAULT_BASE_PORT } from './state/port-plan.js';
-export { AGENT_FLAGS, NODE_FLAGS } from './process/node-flags.js';
+export { NODE_FLAGS } from './process/node-flags.js';
 export { REPOSITORY, entryOf } from './state/repository.js';

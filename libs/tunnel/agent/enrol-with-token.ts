@@ -22,8 +22,6 @@ export interface AgentOptions {
   /** May take a while: they are asked for beside the dial, and waited for before they are told. */
   readonly facts: AgentFacts | Promise<AgentFacts>;
   readonly logger: Logger;
-  /** Called when a link is made. */
-  readonly onLinked?: () => void;
 }
 
 /** Spends the token that the agent was given. UNAUTHENTICATED if it was given none; otherwise as `enrol`. */

@@ -26,8 +26,6 @@ export interface SupervisorOptions {
   readonly logger: Logger;
   /** Called when a gateway will not have this identity, or is not of its installation, while no link stands. */
   readonly onRefused?: () => void;
-  /** Called when a link is made. */
-  readonly onLinked?: () => void;
   readonly clock?: Clock;
 }
 
@@ -162,7 +160,6 @@ export class LinkSupervisor {
     this.#links.set(gatewayInstance, link);
     link.begin();
     context.onLinked();
-    this.#options.onLinked?.();
     logger.info('link.established', { gateway: gatewayId, endpoint, links: this.#links.size });
     const cause = await Promise.race([link.ended, drain.promise, context.aborted]);
     this.#links.delete(gatewayInstance);

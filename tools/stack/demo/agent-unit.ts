@@ -2,7 +2,6 @@ import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
 import type { StackLog } from '../events.js';
 import { baseEnvironment } from '../process/base-environment.js';
-import { AGENT_FLAGS } from '../process/node-flags.js';
 import { nodeUnit } from '../process/node-unit.js';
 import type { Unit } from '../process/unit.js';
 import { materialiseSandbox, refreshToken, sandboxUser, type SandboxOptions, type User } from './pod-sandbox.js';
@@ -32,7 +31,6 @@ export async function agentUnit(
   const unit = nodeUnit({
     name,
     main,
-    flags: AGENT_FLAGS,
     cwd: '/',
     logPath,
     log,

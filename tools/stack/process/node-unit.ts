@@ -13,8 +13,6 @@ export interface NodeUnitOptions {
   /** Path of the entry file. */
   readonly main: string;
   readonly args?: readonly string[];
-  /** Of Node; default NODE_FLAGS. */
-  readonly flags?: readonly string[];
   /** Asked anew for each start. Secrets are named by file here, never held. */
   readonly env: () => Promise<Readonly<Record<string, string>>>;
   readonly cwd: string;
@@ -69,7 +67,7 @@ export async function runToEnd(options: Omit<NodeUnitOptions, 'healthUrl'>, time
 
 async function launch(options: Omit<NodeUnitOptions, 'healthUrl'>, file: BoundedLog): Promise<Run> {
   const { main, cwd, user, name } = options;
-  const args = [...(options.flags ?? NODE_FLAGS), '--import', PRELOAD, main, ...(options.args ?? [])];
+  const args = [...NODE_FLAGS, '--import', PRELOAD, main, ...(options.args ?? [])];
   const child = spawn(process.execPath, args, {
     cwd,
     env: { ...(await options.env()) },
