@@ -1,6 +1,7 @@
 # syntax=docker/dockerfile:1
 # One image for each process: docker build --target agent -t fairlead/agent:0.1.0 .
-# Each holds Node, the compiled code of one app, and the packages that it reaches; nothing that builds or installs.
+# Each holds Node, the compiled code of one app, and the packages that it reaches; nothing that builds or installs. The agent
+# and the gateway are bundles (docs/adr/0019).
 
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /src
@@ -25,7 +26,7 @@ CMD ["apps/api/dist/main.js"]
 
 FROM runtime AS gateway
 COPY --from=build /out/gateway /app
-CMD ["apps/gateway/dist/main.js"]
+CMD ["apps/gateway/dist/bundle/main.js"]
 
 FROM runtime AS keys
 COPY --from=build /out/keys /app
@@ -38,4 +39,4 @@ CMD ["apps/registration/dist/main.js"]
 # The last one is what `docker build .` makes: the image that managed clusters run.
 FROM runtime AS agent
 COPY --from=build /out/agent /app
-CMD ["apps/agent/dist/main.js"]
+CMD ["apps/agent/dist/bundle/main.js"]

@@ -2,4 +2,4 @@ import { runProcess } from '@fairlead/config';
 import { readConfig } from './config.js';
 import { run } from './run-agent.js';
 
-await runProcess({ name: 'agent', readConfig, run });
+void runProcess({ name: 'agent', readConfig, run });

@@ -39,7 +39,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       registry,
       tracer: tracing.tracer,
       onIdentity: tracing.onIdentity,
-      facts: await agentFacts({ host, port, caPem, token, logger }),
+      facts: agentFacts({ host, port, caPem, token, logger }),
       logger,
     },
     signal,

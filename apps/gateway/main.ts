@@ -2,4 +2,4 @@ import { runProcess } from '@fairlead/config';
 import { readConfig } from './config.js';
 import { runGateway } from './run-gateway.js';
 
-await runProcess({ name: 'gateway', readConfig, run: runGateway });
+void runProcess({ name: 'gateway', readConfig, run: runGateway });

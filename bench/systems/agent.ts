@@ -1,8 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { systemClock } from '@fairlead/clock';
-import { NODE_FLAGS } from '@fairlead/stack';
+import { NODE_FLAGS, entryOf } from '@fairlead/stack';
 import { freePort } from '@fairlead/testbed';
 import { testAuthority } from '@fairlead/testing';
 import { BenchError } from '../process/bench-error.js';
@@ -22,7 +21,6 @@ export interface AgentOptions {
   readonly signal: AbortSignal;
 }
 
-const AGENT = fileURLToPath(new URL('../../../apps/agent/dist/main.js', import.meta.url));
 const END_WITH_PARENT = new URL('../process/end-with-parent.js', import.meta.url).href;
 const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 100;
@@ -33,7 +31,13 @@ export async function startAgent(options: AgentOptions, owned: AsyncDisposableSt
   const logPath = join(dir, 'agent.log');
   const healthAddress = `${leg.agentHost}:${await freePort()}`;
   const env = await prepare(options, healthAddress);
-  const command = prefixed(leg.prefix, [process.execPath, ...NODE_FLAGS, '--import', END_WITH_PARENT, AGENT]);
+  const command = prefixed(leg.prefix, [
+    process.execPath,
+    ...NODE_FLAGS,
+    '--import',
+    END_WITH_PARENT,
+    entryOf('agent'),
+  ]);
   const agent = owned.use(new Program({ name: 'the agent', command, logPath, env }));
   await agent.start();
   try {

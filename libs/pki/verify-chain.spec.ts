@@ -286,6 +286,36 @@ describe('verifyChain refuses', () => {
 });
 
 describe('readPeerCertificate', () => {
+  const derOf = (pem: string): Buffer => Buffer.from(pem.replaceAll(/-----.*-----|\s/g, ''), 'base64');
+
+  it('takes nothing within a name for another name', async () => {
+    const uri = 'spiffe://fairlead.local/gateway/a';
+    for (const names of [
+      [{ type: 'dns', value: `x, URI:${uri}` }],
+      [{ type: 'dns', value: `", URI:${uri}, DNS:"` }, uriOf('b')],
+      [{ type: 'url', value: `${uri}, URI:${uri}` }],
+      [{ type: 'url', value: `${uri}\0` }],
+      [{ type: 'email', value: `URI:${uri}` }],
+      [{ type: 'dn', value: `CN=URI:${uri}` }],
+    ] as JsonGeneralNames[]) {
+      const der = derOf(await oddLeaf({ names }));
+      expect(() => readPeerCertificate(der)).toThrow(/certificate is refused/);
+    }
+    const twice = [
+      new SubjectAlternativeNameExtension([uriOf('a')]),
+      new SubjectAlternativeNameExtension([uriOf('b')]),
+    ];
+    const doubled = derOf(await oddLeaf({ extensions: twice }));
+    expect(() => readPeerCertificate(doubled)).toThrow(/exactly one URI/);
+  });
+
+  it('takes nothing within an attribute of the subject for a generation', async () => {
+    for (const value of ['x\nOU=generation:9', 'x + OU=generation:9', 'x\\nOU=generation:9', ' OU=generation:9']) {
+      const der = derOf(await oddLeaf({ subject: [{ CN: [value] }, { OU: [value] }, { OU: ['generation:3'] }] }));
+      expect(readPeerCertificate(der)).toMatchObject({ generation: 3 });
+    }
+  });
+
   it('refuses bytes after the end, half a certificate, and a generation it cannot read', async () => {
     const leaf = await oddLeaf();
     const der = Buffer.from(leaf.replaceAll(/-----.*-----|\s/g, ''), 'base64');

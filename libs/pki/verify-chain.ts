@@ -1,6 +1,7 @@
 import type { X509Certificate as NativeCertificate } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
-import { parseDetails, readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
+import { parseDetails } from './certificate-details.js';
+import { readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
 import { parseCertificate } from './pem.js';
 import { isP256 } from './private-key.js';
 import {

@@ -1,6 +1,7 @@
 // Collects what one app needs at run time into a folder, laid out as in the repository. Of our own packages it takes the
 // compiled files that the app's entry file reaches by imports, of installed ones the whole package and what that depends on.
-// What only builds or tests, and the half of a package that another app uses, stays out.
+// What only builds or tests, and the half of a package that another app uses, stays out. Of an app that has a bundle
+// it makes that, which needs nothing beside it.
 //
 //   node tools/image/assemble.mjs agent /out/agent
 import { cpSync, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
@@ -8,6 +9,7 @@ import { builtinModules } from 'node:module';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import typescript from 'typescript';
+import { BUNDLED, bundle } from './bundle-app.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const [app, out] = process.argv.slice(2);
@@ -15,8 +17,11 @@ if (!app || !out) throw new Error('usage: node tools/image/assemble.mjs <app> <f
 const entry = join(ROOT, 'apps', app, 'dist', 'main.js');
 if (!existsSync(entry)) throw new Error(`apps/${app} is not built`);
 
+/** Whom the images run as. What V8 compiled is kept by user; only root can make it for another one. */
+const IMAGE_USER = process.getuid?.() === 0 ? { uid: 65_532, gid: 65_532 } : undefined;
 const seen = new Set();
-takeFile(entry);
+if (BUNDLED.includes(app)) await bundle(app, join(out, 'apps', app, 'dist', 'bundle'), IMAGE_USER);
+else takeFile(entry);
 
 /** One of our own compiled files, and all that it imports. */
 function takeFile(file) {

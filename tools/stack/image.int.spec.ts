@@ -35,7 +35,9 @@ describe.each(['agent', 'gateway', 'api', 'keys', 'registration'])('the files of
     'are all that it needs: it gets as far as its configuration, as a user without rights',
     async () => {
       const tree = await assemble(app);
-      const [program, ...args] = [...asNobody, process.execPath, join(tree, 'apps', app, 'dist', 'main.js')];
+      const dist = join(tree, 'apps', app, 'dist');
+      const main = [join(dist, 'bundle', 'main.js'), join(dist, 'main.js')].find((path) => existsSync(path)) ?? '';
+      const [program, ...args] = [...asNobody, process.execPath, main];
       const output = await runCommand(program, args, { env: { PATH: env['PATH'] ?? '' }, cwd: '/' });
       expect(output.stderr).toContain('the configuration is not valid');
       expect(output.code).not.toBe(0);

@@ -17,7 +17,7 @@ const events: StackEvent[] = [];
 
 /** The agent runs from the very files that its image holds, in a tree that nobody may write to. */
 function boot(): Promise<Stack> {
-  const agentMain = scratch.file('image', 'apps', 'agent', 'dist', 'main.js');
+  const agentMain = scratch.file('image', 'apps', 'agent', 'dist', 'bundle', 'main.js');
   return startStack({ stateDir: scratch.file('state'), basePort: 0, agentMain, log: (event) => events.push(event) });
 }
 

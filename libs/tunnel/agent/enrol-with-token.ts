@@ -1,7 +1,7 @@
 import { FairleadError } from '@fairlead/errors';
 import type { Logger, Registry, Tracer } from '@fairlead/observability';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
-import { enrol, type AgentFacts } from './enrol.js';
+import type { AgentFacts } from './enrol.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import type { KubeApiTarget } from './kube-api-proxy.js';
 import type { TcpTargetOptions } from './tcp-targets.js';
@@ -23,7 +23,8 @@ export interface AgentOptions {
   readonly tracer?: Tracer;
   /** Called with each identity it takes up: which cluster it is in. */
   readonly onIdentity?: (identity: AgentIdentity) => void;
-  readonly facts: AgentFacts;
+  /** May take a while: they are asked for beside the dial, and waited for before they are told. */
+  readonly facts: AgentFacts | Promise<AgentFacts>;
   readonly logger: Logger;
 }
 
@@ -42,5 +43,7 @@ export async function enrolWithToken(
   }
   // Each try takes the next endpoint, so that one dead replica does not hold up an enrolment.
   const endpoint = options.endpoints[attempt % options.endpoints.length] as Endpoint;
-  return enrol({ ...options, endpoint, token, signal });
+  // What makes keys and requests for certificates is loaded when it is needed: most starts have an identity.
+  const { enrol } = await import('./enrol.js');
+  return enrol({ ...options, facts: await options.facts, endpoint, token, signal });
 }

@@ -1,15 +1,17 @@
-import { fullJitterMs, systemClock, type Clock } from '@fairlead/clock';
+import { systemClock, type Clock } from '@fairlead/clock';
 import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
 import type { Check, Logger } from '@fairlead/observability';
-import { X509Certificate, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { LinkFigures } from './agent-metrics.js';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
-import { renew, type AgentFacts } from './enrol.js';
+import type { AgentFacts } from './enrol.js';
 import { connectToGateway, type GatewayConnection } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import type { KubeApiProxy } from './kube-api-proxy.js';
 import type { TcpTunnelOptions } from './tcp-tunnel.js';
 import { Link } from './link.js';
+import { renewInTime } from './renewal.js';
+import { SAME_REPLICA_DIALS, pauseMs, type LinkOutcome } from './retry-pace.js';
 
 export interface SupervisorOptions {
   readonly identity: AgentIdentity;
@@ -18,7 +20,7 @@ export interface SupervisorOptions {
   readonly proxy: ProxySettings;
   /** Links to keep, each to another replica. */
   readonly links: number;
-  readonly facts: AgentFacts;
+  readonly facts: AgentFacts | Promise<AgentFacts>;
   readonly kubeApi: KubeApiProxy;
   readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
@@ -27,9 +29,6 @@ export interface SupervisorOptions {
   readonly clock?: Clock;
 }
 
-const RETRY = { baseMs: 250, capMs: 20_000 };
-/** After a refusal that only a person can lift, or when every dial reaches a replica that is linked already. */
-const SLOW_RETRY_MS = 60_000;
 const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'CERTIFICATE_REFUSED',
   'UNAUTHENTICATED',
@@ -37,8 +36,8 @@ const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'INVALID_ARGUMENT',
   'WRONG_CLUSTER',
 ]);
-/** Dials that may reach an already linked replica before the agent calls itself degraded. */
-const SAME_REPLICA_DIALS = 6;
+/** However long a replica would wait to be left. */
+const MAX_DRAIN_MS = 60_000;
 
 /** One of the links to keep. */
 interface SlotContext {
@@ -46,10 +45,18 @@ interface SlotContext {
   readonly signal: AbortSignal;
   /** Resolves when the signal is aborted; one promise for all waits, so that they leave no listeners behind. */
   readonly aborted: Promise<null>;
+  /** Called once its next link stands: what a draining one waits for. */
+  onLinked: () => void;
 }
 
-type Lived = { readonly kind: 'lived' | 'same-replica' } | { readonly kind: 'drained'; readonly link: Link };
-type LinkOutcome = Lived['kind'] | 'failed' | 'refused';
+type Lived = { readonly kind: 'lived' | 'same-replica' } | { readonly kind: 'drained'; readonly left: LeftLink };
+
+/** A link whose replica wants to be left. */
+interface LeftLink {
+  readonly link: Link;
+  /** How long the replica waits for that. */
+  readonly deadlineMs: number;
+}
 
 /** Keeps an agent linked to as many distinct replicas as asked for, for as long as it lives. */
 export class LinkSupervisor {
@@ -76,8 +83,18 @@ export class LinkSupervisor {
       if (signal.aborted) resolve(null);
       else signal.addEventListener('abort', () => resolve(null), { once: true });
     });
-    const slots = Array.from({ length: this.#options.links }, (_, slot) => this.#keepOne({ slot, signal, aborted }));
-    await Promise.all([...slots, this.#renewInTime(signal)]);
+    const slots = Array.from({ length: this.#options.links }, (_, slot) =>
+      this.#keepOne({ slot, signal, aborted, onLinked: () => undefined }),
+    );
+    const renewal = {
+      store: this.#options.store,
+      logger: this.#options.logger,
+      clock: this.#clock,
+      identity: () => this.#identity,
+      onRenewed: (identity: AgentIdentity) => void (this.#identity = identity),
+      dial: () => this.#dial(this.#pickEndpoint(), signal),
+    };
+    await Promise.all([...slots, renewInTime(renewal, signal)]);
   }
 
   readiness(): readonly Check[] {
@@ -105,8 +122,7 @@ export class LinkSupervisor {
       else this.#degraded.delete(context.slot);
       // Leaving a replica that drains is make-before-break: the next link is made at once, the old one still serves.
       if (outcome === 'drained') continue;
-      const slow = outcome === 'refused' || degraded;
-      const waitMs = slow ? SLOW_RETRY_MS * (0.5 + Math.random()) : fullJitterMs(attempt + 1, RETRY);
+      const waitMs = pauseMs({ outcome, attempt, degraded, otherLinks: this.#links.size });
       await this.#clock.sleep(waitMs, signal).catch(() => undefined);
     }
   }
@@ -120,7 +136,7 @@ export class LinkSupervisor {
       const connection = resources.use(await this.#dial(endpoint, context.signal));
       const outcome = await this.#live(connection, context, name);
       if (outcome.kind !== 'lived') this.#troubled.set(name, this.#clock.monotonicMs());
-      if (outcome.kind === 'drained') void this.#finish(outcome.link, context, resources.move());
+      if (outcome.kind === 'drained') void this.#finish(outcome.left, context, resources.move());
       return outcome.kind;
     } catch (error) {
       this.#troubled.set(name, this.#clock.monotonicMs());
@@ -137,30 +153,35 @@ export class LinkSupervisor {
   /** From Hello until the link ends, its replica drains, or we stop. */
   async #live(connection: GatewayConnection, context: SlotContext, endpoint: string): Promise<Lived> {
     const { logger } = this.#options;
-    const drain = Promise.withResolvers<null>();
-    const link = await this.#establish(connection, context.slot, () => drain.resolve(null));
+    const drain = Promise.withResolvers<number>();
+    const link = await this.#establish(connection, context.slot, drain.resolve);
     const { gatewayInstance, gatewayId } = link.welcome;
     if (this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
     this.#links.set(gatewayInstance, link);
     link.begin();
+    context.onLinked();
     logger.info('link.established', { gateway: gatewayId, endpoint, links: this.#links.size });
     const cause = await Promise.race([link.ended, drain.promise, context.aborted]);
     this.#links.delete(gatewayInstance);
-    if (context.signal.aborted) return { kind: 'lived' };
-    if (cause === null) {
-      logger.info('link.draining', { gateway: gatewayId, endpoint });
-      return { kind: 'drained', link };
+    if (context.signal.aborted || cause === null) return { kind: 'lived' };
+    if (typeof cause === 'number') {
+      logger.info('link.draining', { gateway: gatewayId, endpoint, deadlineMs: cause });
+      return { kind: 'drained', left: { link, deadlineMs: cause } };
     }
     logger.warn('link.lost', { gateway: gatewayId, endpoint, code: cause.code, reason: cause.message });
     return { kind: 'lived' };
   }
 
-  /** Lets a draining link finish the tunnels it has. */
-  async #finish(link: Link, { signal }: SlotContext, resources: DisposableStack): Promise<void> {
-    const over = link.ended.then(() => true);
-    while (link.inUse > 0 && !signal.aborted) {
-      if (await Promise.race([over, this.#clock.sleep(100).then(() => false)])) break;
-    }
+  /** Keeps a draining link until the next one stands, or the replica waits no longer, and until its tunnels are done. */
+  async #finish({ link, deadlineMs }: LeftLink, context: SlotContext, resources: DisposableStack): Promise<void> {
+    const over = AbortSignal.any([context.signal, abortedBy(link.ended)]);
+    const next = Promise.withResolvers<void>();
+    context.onLinked = next.resolve;
+    await Promise.race([
+      next.promise,
+      this.#clock.sleep(Math.min(deadlineMs, MAX_DRAIN_MS), over).catch(() => undefined),
+    ]);
+    while (link.inUse > 0 && !over.aborted) await this.#clock.sleep(100, over).catch(() => undefined);
     resources.dispose();
   }
 
@@ -196,52 +217,19 @@ export class LinkSupervisor {
     });
   }
 
-  #establish(connection: GatewayConnection, slot: number, onDrain: () => void): Promise<Link> {
+  async #establish(connection: GatewayConnection, slot: number, onDrain: (deadlineMs: number) => void): Promise<Link> {
     const { clusterId, generation } = this.#identity;
-    const { facts, kubeApi, tcp, logger } = this.#options;
+    const { kubeApi, tcp, logger } = this.#options;
+    const facts = await this.#options.facts;
     return Link.establish(
       { connection, agentInstance: this.#agentInstance, slot, facts, kubeApi, tcp, logger, clusterId, generation },
       onDrain,
     );
   }
-
-  /** At two thirds of the certificate's life, over any link; links that stand are not touched. */
-  async #renewInTime(signal: AbortSignal): Promise<void> {
-    // Even a clock that is far ahead must not make this a storm.
-    let pauseMs = 0;
-    for (let attempt = 0; !signal.aborted;) {
-      const dueMs = Math.max(this.#untilRenewalMs(), pauseMs);
-      const waitMs = attempt === 0 ? dueMs : fullJitterMs(attempt, { baseMs: 1_000, capMs: 60_000 });
-      await this.#clock.sleep(waitMs, signal).catch(() => undefined);
-      if (signal.aborted || this.#untilRenewalMs() > 0) continue;
-      try {
-        using connection = await this.#dial(this.#pickEndpoint(), signal);
-        const renewed = await renew(connection, this.#identity, signal);
-        await this.#options.store.saveIdentity(renewed);
-        this.#identity = renewed;
-        attempt = 0;
-        pauseMs = lifeMs(renewed) / 12;
-        this.#options.logger.info('agent.renewed', { notAfter: leafOf(renewed).validTo });
-      } catch (error) {
-        attempt += 1;
-        const failure = toFairleadError(error);
-        this.#options.logger.warn('agent.renewal.failed', { attempt, code: failure.code, reason: failure.message });
-      }
-    }
-  }
-
-  #untilRenewalMs(): number {
-    const beginMs = Date.parse(leafOf(this.#identity).validFrom);
-    const dueMs = beginMs + (lifeMs(this.#identity) * 2) / 3 - this.#clock.nowMs();
-    return Math.min(Math.max(dueMs, 0), 24 * 3_600_000);
-  }
 }
 
-function lifeMs(identity: AgentIdentity): number {
-  const { validFrom, validTo } = leafOf(identity);
-  return Date.parse(validTo) - Date.parse(validFrom);
-}
-
-function leafOf(identity: AgentIdentity): X509Certificate {
-  return new X509Certificate(identity.chainPem[0] ?? '');
+function abortedBy(end: Promise<unknown>): AbortSignal {
+  const ended = new AbortController();
+  void end.then(() => ended.abort());
+  return ended.signal;
 }

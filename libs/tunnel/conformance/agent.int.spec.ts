@@ -200,6 +200,32 @@ describe('the agent, on Control', () => {
     await linkWorks(next);
   });
 
+  it('keeps a link that is to be left, though nothing runs on it, until the next one stands', async () => {
+    const asked: AgentLink[] = [];
+    replica.greet = (next) => void asked.push(next);
+    link.say({ case: 'drain', value: { deadlineMs: 30_000 } });
+    const next = await eventually(() => {
+      if (!asked[0]) throw new Error('no second link yet');
+      return asked[0];
+    });
+    expect(link.session.destroyed).toBe(false);
+    welcome(next);
+    await eventually(() => expect(link.session.destroyed).toBe(true));
+    await linkWorks(next);
+  });
+
+  it('leaves a link without a next one when the replica waits no longer', async () => {
+    const unanswered: AgentLink[] = [];
+    replica.greet = (next) => void unanswered.push(next);
+    const beganMs = performance.now();
+    link.say({ case: 'drain', value: { deadlineMs: 700 } });
+    await eventually(() => expect(link.session.destroyed).toBe(true));
+    expect(performance.now() - beganMs).toBeGreaterThan(600);
+    replica.greet = welcome;
+    for (const { session } of unanswered) session.destroy();
+    await eventually(() => expect(replica.links.length).toBeGreaterThan(1 + unanswered.length));
+  });
+
   it.each<[string, (link: AgentLink) => void]>([
     ['OpenTunnels', (first) => first.say({ case: 'openTunnels', value: { count: 1 } })],
     ['a message without a kind', (first) => first.sayRaw(grpcMessage(Buffer.alloc(0)))],

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
+import { compile } from './compile.mjs';
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+/** Modules of ours that do something by being loaded: entry files, and the polyfill that a library wants first. */
+const HAS_SIDE_EFFECTS = [/\/apps\/[^/]+\/dist\/main\.js$/, /\/libs\/pki\/dist\/x509\.js$/];
+/**
+ * Compiled code is kept beside the bundle, by relative paths so that it may be copied. Where nobody may write, nobody
+ * writes: it is read all the same.
+ */
+const ENTRY = `'use strict';
+require('node:module').enableCompileCache({ directory: require('node:path').join(__dirname, 'compiled'), portable: true });
+require('./app.js');
+`;
+
+/** What is put in the place of a global, and where from. */
+const INJECTED = {
+  agent: { Headers: [join(ROOT, 'libs/tunnel/dist/agent/grpc-metadata.js'), 'GrpcMetadata'] },
+};
+
+/** Those that are shipped as a bundle: it is waited for when they start anew. */
+export const BUNDLED = ['agent', 'gateway'];
+
+/** Writes the bundle of an app into a folder, which is replaced as a whole. `user`: whom it will run as, if not as us. */
+export async function bundle(app, target, user) {
+  const dist = join(ROOT, 'apps', app, 'dist');
+  const entry = join(dist, 'main.js');
+  if (!existsSync(entry)) throw new Error(`apps/${app} is not built`);
+  const fresh = `${target}.${process.pid}`;
+  mkdirSync(fresh, { recursive: true });
+  try {
+    const modules = await build(app, entry, fresh);
+    writeFileSync(join(fresh, 'main.js'), ENTRY);
+    writeFileSync(join(fresh, 'package.json'), '{ "type": "commonjs" }\n');
+    writeFileSync(join(fresh, 'inputs.json'), JSON.stringify(inputs(modules, dist), null, 1));
+    writeFileSync(join(fresh, 'LICENSES.txt'), licences(modules));
+    compile(app, fresh, user);
+    rmSync(target, { recursive: true, force: true });
+    renameSync(fresh, target);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/** Resolves with the paths of all modules that went in. */
+async function build(app, entry, dir) {
+  const bundler = await rolldown({
+    input: { app: entry },
+    platform: 'node',
+    tsconfig: false,
+    transform: { inject: INJECTED[app] ?? {} },
+    // Frameworks ask for packages that need not be there; what is needed, the image's test finds missing.
+    onLog: (level, log, handle) => {
+      if (log.code !== 'UNRESOLVED_IMPORT') handle(level, log);
+    },
+    treeshake: {
+      moduleSideEffects: (id) =>
+        id.includes(`${sep}node_modules${sep}`) || HAS_SIDE_EFFECTS.some((path) => path.test(id)),
+    },
+  });
+  const { output } = await bundler.write({
+    dir,
+    // An `import` of node:http reads all it exports, and so loads undici; `require` does not.
+    format: 'cjs',
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name].js',
+    // Read by tools/image/trace.mjs. Node would parse them at each start: 100 ms and 35 MB.
+    sourcemap: 'hidden',
+    minify: false,
+  });
+  await bundler.close();
+  return output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => existsSync(id));
+}
+
+/** Our own files in it: tools/stack takes a bundle only if they are still the same. */
+function inputs(modules, from) {
+  const own = modules.filter((id) => !id.includes(`${sep}node_modules${sep}`));
+  const hash = createHash('sha256');
+  for (const id of own) hash.update(readFileSync(id));
+  return { files: own.map((id) => relative(from, id)), digest: hash.digest('hex') };
+}
+
+/** The licence texts of all packages in the bundle. */
+function licences(modules) {
+  const folders = new Set(modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]).filter(Boolean));
+  return [...folders]
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+      const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/i.test(file));
+      const texts = files.map((file) => readFileSync(join(folder, file), 'utf8').trim());
+      return [`${name} ${version} (${license})`, ...texts].join('\n\n');
+    })
+    .sort()
+    .join(`\n\n${'-'.repeat(80)}\n\n`);
+}
