@@ -18,7 +18,9 @@ describe('gRPC messages', () => {
 
   it('that are too large are refused when they are announced', () => {
     const announced = Buffer.from([0, 0, 0, 1, 1]);
-    expect(() => new GrpcMessageReader(256).push(announced)).toThrow(expect.objectContaining({ code: 'PROTOCOL_ERROR' }));
+    expect(() => new GrpcMessageReader(256).push(announced)).toThrow(
+      expect.objectContaining({ code: 'PROTOCOL_ERROR' }),
+    );
   });
 
   it('that are compressed are refused', () => {

@@ -21,7 +21,7 @@ const MAX_MESSAGE_BYTES = 128 * 1024;
  * 35 KB for each link that stands, and half of an idle link's memory would be that.
  */
 export function serveControl(options: ControlOptions, http2: Http2Session, stream: Http2Stream): void {
-  new ControlCall(options, http2, stream);
+  new ControlCall(options, http2, stream).begin();
 }
 
 class ControlCall implements ControlOutbox {
@@ -42,6 +42,10 @@ class ControlCall implements ControlOutbox {
     this.#stream = stream;
     const onLate = (): void => this.#refuse(new FairleadError('DEADLINE_EXCEEDED', 'no Hello came in time'));
     this.#helloTimer = setTimeout(onLate, HELLO_TIMEOUT_MS).unref();
+  }
+
+  begin(): void {
+    const stream = this.#stream;
     acceptGrpcStream(stream);
     stream.attach({
       onData: (chunk) => this.#onData(chunk),
