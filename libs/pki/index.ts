@@ -1,7 +1,7 @@
 export { sha256Hex } from './digest.js';
 export { formatSpiffeId, isTrustDomain, parseSpiffeId, type SpiffeId } from './spiffe-id.js';
 export { formatToken, parseToken, type BootstrapToken } from './bootstrap-token.js';
-export { splitPem, spkiPin } from './pem.js';
+export { splitPem, spkiPin, withoutRoot } from './pem.js';
 export { generatePrivateKey, signProof, verifyProof } from './private-key.js';
 export { MAX_CSR_BYTES, checkCsr, createCsr, type CheckedCsr } from './csr.js';
 export { createIssuing, createRoot, type Authority, type AuthorityOptions } from './authority.js';

@@ -27,6 +27,18 @@ export function spkiSha256(certificate: X509Certificate): string {
   return sha256Hex(certificate.publicKey.export({ type: 'spki', format: 'der' }));
 }
 
+/**
+ * A chain as it is shown to peers: without certificates that issued themselves. A peer trusts its own copy of the root or
+ * none (RFC 8446, 4.4.2), and reading one more certificate costs it for each connection. CERTIFICATE_REFUSED.
+ */
+export function withoutRoot(chainPem: readonly string[]): string[] {
+  return chainPem.filter((pem, index) => index === 0 || !isSelfIssued(parseCertificate(pem)));
+}
+
+function isSelfIssued(certificate: X509Certificate): boolean {
+  return certificate.checkIssued(certificate);
+}
+
 function readCertificate(source: string | Uint8Array): X509Certificate {
   try {
     const certificate = new X509Certificate(source);

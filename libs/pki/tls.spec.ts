@@ -12,6 +12,7 @@ import {
   issueServing,
   readPeerCertificate,
   type Authority,
+  withoutRoot,
   type SpiffeId,
 } from './index.js';
 
@@ -86,6 +87,15 @@ describe("Node's own TLS", () => {
     const other = await createRoot({ commonName: 'root', ...validity });
     await expect(handshake(agent, other.certificatePem)).rejects.toThrow(/certificate/);
     await expect(handshake(agent, root.certificatePem, 'elsewhere.example')).rejects.toThrow(/altnames/);
+  });
+
+  it('verifies a chain that is shown without its root, which is all that is taken from it', async () => {
+    const [leaf = ''] = agent.cert.split(issuing.certificatePem);
+    const shown = withoutRoot([leaf, issuing.certificatePem, root.certificatePem]);
+    expect(shown).toEqual([leaf, issuing.certificatePem]);
+    expect(withoutRoot([root.certificatePem])).toEqual([root.certificatePem]);
+    const peer = await handshake({ key: agent.key, cert: shown.join('') }, root.certificatePem);
+    expect(readPeerCertificate(peer.raw)).toMatchObject({ id: agentId });
   });
 
   it('refuses a serving certificate as a client', async () => {

@@ -74,19 +74,24 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
     throw usage('it is not said which clusters the client may reach', 'add --cluster NAME, or --all-clusters');
   }
   // Loaded only here: see `connect`.
-  const [{ clientFiles, refuseExisting, writeClientFiles }, { usageExamples }, { createCsr, generatePrivateKey }] =
-    await Promise.all([
-      import('../client/client-files.js'),
-      import('../client/usage-examples.js'),
-      import('@fairlead/pki'),
-    ]);
+  const [
+    { clientFiles, refuseExisting, writeClientFiles },
+    { usageExamples },
+    { createCsr, generatePrivateKey, withoutRoot },
+  ] = await Promise.all([
+    import('../client/client-files.js'),
+    import('../client/usage-examples.js'),
+    import('@fairlead/pki'),
+  ]);
   if (!force) await refuseExisting(clientFiles(out));
   const key = await generatePrivateKey();
   const csr = Buffer.from(await createCsr(key)).toString('base64');
   const body = { name, clusters, csr };
   const made = await withApi(io, (api) => api.ask(CertifiedClient, '/v1/clients', { method: 'POST', body }));
   const { client, chain, doors, certificateAuthority: authority } = made;
-  const certificate = chain.map((pem) => `${pem.trimEnd()}\n`).join('');
+  const certificate = withoutRoot(chain)
+    .map((pem) => `${pem.trimEnd()}\n`)
+    .join('');
   const files = await writeClientFiles(out, { key, certificate, authority });
   if (output === 'json') return printJson(io, { client, doors, files });
   printLines(io, `client ${client.name} certified until ${client.notAfter ?? 'an unknown time'}, for ${reach(client)}`);

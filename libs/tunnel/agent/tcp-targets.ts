@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { connect, type Socket } from 'node:net';
+import { startDeadline } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Tcp } from '@fairlead/proto';
 import { LIMITS, TargetPolicy, readTargetHost, type TargetRule } from '../core/index.js';
@@ -35,33 +36,35 @@ export class TcpTargets {
    * DEADLINE_EXCEEDED after 10 s, or the signal's reason. Nothing is left behind when it rejects.
    */
   async connect({ host, port }: Pick<Tcp, 'host' | 'port'>, signal: AbortSignal): Promise<Socket> {
-    const late = new AbortController();
-    const timer = setTimeout(() => {
-      late.abort(new FairleadError('DEADLINE_EXCEEDED', `${host}:${port} did not answer within 10 s`));
-    }, LIMITS.dialTimeoutMs);
-    const either = AbortSignal.any([signal, late.signal]);
+    const late = (): Error => new FairleadError('DEADLINE_EXCEEDED', `${host}:${port} did not answer within 10 s`);
+    const deadline = startDeadline(signal, LIMITS.dialTimeoutMs, late);
+    const deadlineMs = performance.now() + LIMITS.dialTimeoutMs;
     try {
-      const addresses = await unlessAborted(this.#addresses(host, port), either);
-      return await dialFirst(addresses, port, performance.now() + LIMITS.dialTimeoutMs, either);
+      const target = readTargetHost(host);
+      if (!target || port < 1 || port > 65_535) {
+        throw new FairleadError('INVALID_ARGUMENT', 'the target is neither an address nor a DNS name with a port');
+      }
+      const addresses =
+        target.kind === 'address'
+          ? this.#asAddress(target.host, port)
+          : await unlessAborted(this.#resolved(target.host, port), deadline.signal);
+      return await dialFirst(addresses, port, deadlineMs, deadline.signal);
     } finally {
-      clearTimeout(timer);
+      deadline.clear();
     }
   }
 
-  /** The addresses that may be dialled for this host; at least one. */
-  async #addresses(host: string, port: number): Promise<readonly string[]> {
-    const target = readTargetHost(host);
-    if (!target || port < 1 || port > 65_535) {
-      throw new FairleadError('INVALID_ARGUMENT', 'the target is neither an address nor a DNS name with a port');
-    }
-    if (target.kind === 'address') {
-      if (!this.#policy.allowsAddress(target.host, port)) throw refused(host, port);
-      return [target.host];
-    }
-    if (!this.#policy.allowsName(target.host, port)) throw refused(host, port);
-    const found = await this.#resolveName(target.host);
-    const allowed = found.filter((address) => this.#policy.allowsAddress(address, port, target.host));
-    if (allowed.length === 0) throw refused(host, port, ', as what it resolves to is not allowed');
+  #asAddress(host: string, port: number): readonly [string] {
+    if (!this.#policy.allowsAddress(host, port)) throw refused(host, port);
+    return [host];
+  }
+
+  /** The addresses that may be dialled for this name; at least one. */
+  async #resolved(name: string, port: number): Promise<readonly string[]> {
+    if (!this.#policy.allowsName(name, port)) throw refused(name, port);
+    const found = await this.#resolveName(name);
+    const allowed = found.filter((address) => this.#policy.allowsAddress(address, port, name));
+    if (allowed.length === 0) throw refused(name, port, ', as what it resolves to is not allowed');
     return allowed.slice(0, MAX_ADDRESSES);
   }
 

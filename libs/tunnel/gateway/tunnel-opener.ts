@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
+import { startDeadline } from '@fairlead/clock';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
 import type { Logger, Span, Tracer } from '@fairlead/observability';
@@ -146,18 +147,15 @@ export class TunnelOpener {
   }
 
   async #try(candidate: Candidate, open: Open, signal: AbortSignal): Promise<TunnelConnection> {
-    const deadline = new AbortController();
-    const timer = setTimeout(
-      () => deadline.abort(new NoAnswer('DEADLINE_EXCEEDED', `${candidate.name} did not answer in time`)),
-      LIMITS.openTimeoutMs + (open.target.case === 'tcp' ? LIMITS.dialTimeoutMs : 0),
-    );
-    const either = AbortSignal.any([signal, deadline.signal]);
+    const ms = LIMITS.openTimeoutMs + (open.target.case === 'tcp' ? LIMITS.dialTimeoutMs : 0);
+    const late = (): Error => new NoAnswer('DEADLINE_EXCEEDED', `${candidate.name} did not answer in time`);
+    const deadline = startDeadline(signal, ms, late);
     try {
-      const connection = await candidate.connect(either);
-      await connection.open(open, either);
+      const connection = await candidate.connect(deadline.signal);
+      await connection.open(open, deadline.signal);
       return connection;
     } finally {
-      clearTimeout(timer);
+      deadline.clear();
     }
   }
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { FairleadError } from '@fairlead/errors';
+import { withoutRoot } from '@fairlead/pki';
 import { refusal } from './answers.js';
 import { DoorLimiter } from '../door-limiter.js';
 import { DEFAULT_CONNECT_LIMITS, type ConnectContext, type ConnectDoorOptions } from './connect-context.js';
@@ -58,7 +59,7 @@ function useCertificates(server: Server, { serving, identity }: ConnectDoorOptio
     if (!serving.current || !identity.current) return;
     const { keyPem, chainPem } = serving.current;
     const ca = [...identity.current.rootsPem];
-    server.setSecureContext({ key: keyPem, cert: chainPem.join('\n'), ca, minVersion: 'TLSv1.3' });
+    server.setSecureContext({ key: keyPem, cert: withoutRoot(chainPem).join('\n'), ca, minVersion: 'TLSv1.3' });
   };
   serving.onChange(apply);
   identity.onChange(apply);
