@@ -20,9 +20,8 @@ import { goawayFrame, headersFrames, pingFrame, rstStreamFrame } from './wire/fr
 
 /** After GOAWAY with an error, how long its way out may take. */
 const GOAWAY_MS = 500;
-/** Control frames that may wait for a peer that does not read, and so many more for each stream it may have. */
-const WAITING_CONTROL = 1_000;
-const WAITING_PER_STREAM = 2;
+/** Control frames that may wait for a peer that does not read: for itself, and for the streams it may have. */
+const waitingControl = ({ maxConcurrentStreams }: SessionOptions): number => 1_000 + 2 * maxConcurrentStreams;
 /** Sets the HPACK table to nothing (RFC 7541, 6.3): we use none, whatever size the peer announces. */
 const NO_TABLE = Buffer.from([0x20]);
 
@@ -64,8 +63,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     this.options = options;
     this.guard = new Guard(options.abuse);
     this.streams = new StreamTable(role);
-    const maxWaiting = WAITING_CONTROL + WAITING_PER_STREAM * options.maxConcurrentStreams;
-    this.#output = new Output(socket, this.#peer, maxWaiting, () => this.#failWith(unreadAnswers()));
+    this.#output = new Output(socket, this.#peer, waitingControl(options), () => this.#failWith(unreadAnswers()));
     this.flow = new FlowControl(this.streams, this.#output, this.#peer, options.streamWindowBytes);
     socket.setNoDelay(true);
     this.#output.control(greeting(role, options));
