@@ -290,6 +290,19 @@ describe('sessions that die', () => {
     expect(session.destroyed).toBe(true);
   });
 
+  it('on a connection that is about to say that it is gone, once', async () => {
+    await using pair = await tlsPair();
+    let closes = 0;
+    pair.client.once('error', () => {
+      new Http2Session(pair.client, 'client', OPTIONS).on('close', () => (closes += 1));
+    });
+    const closed = new Promise((resolve) => pair.client.once('close', resolve));
+    pair.client.destroy(new Error('reset'));
+    await closed;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(closes).toBe(1);
+  });
+
   it('when the peer ends the connection, even while it reads nothing', async () => {
     await using ours = await againstClient({}, [[SETTING.initialWindowSize, 2 ** 30]]);
     ours.peer.send(windowUpdateFrame(0, 2 ** 30), headers(1));

@@ -54,6 +54,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   #saidNoTable = false;
   #closing = false;
   #destroyed = false;
+  #gone = false;
   #cause: Error | null = null;
 
   constructor(socket: TLSSocket, role: 'client' | 'server', options: SessionOptions) {
@@ -158,8 +159,8 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     this.#output.control(headersFrames(stream.id, whole, endStream, this.#peer.maxFrameBytes));
   }
 
-  reset(stream: Http2Stream, code: number): void {
-    this.#output.control(rstStreamFrame(stream.id, code));
+  reset(streamId: number, code: number): void {
+    this.#output.control(rstStreamFrame(streamId, code));
   }
 
   credit(stream: Http2Stream, bytes: number, opened: number): void {
@@ -178,10 +179,6 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     const stream = this.#newStream(id);
     this.flow.fit(stream);
     this.emit('stream', stream, head);
-  }
-
-  refuseStream(id: number, code: number): void {
-    this.#output.control(rstStreamFrame(id, code));
   }
 
   onPing(opaque: Buffer, ack: boolean): void {
@@ -205,7 +202,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     // A peer that says nothing any more takes nothing any more either: without its WINDOW_UPDATE and PING nothing goes on.
     socket.once('end', () => this.destroy());
     socket.on('data', (chunk: Buffer) => this.#read(reader, chunk));
-    // It may have gone before it was handed to us.
+    // It may have gone before.
     if (socket.closed) queueMicrotask(() => this.#onGone());
   }
 
@@ -235,6 +232,8 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   }
 
   #onGone(): void {
+    if (this.#gone) return;
+    this.#gone = true;
     this.#destroyed = true;
     this.#output.finish();
     this.#pings.close();

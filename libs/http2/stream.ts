@@ -136,7 +136,7 @@ export class Http2Stream {
   /** Breaks the stream off: what was not sent is lost, and the peer is told. */
   cancel(code: number = CODE.cancel): void {
     if (this.closed) return;
-    this.#host.reset(this, code);
+    this.#host.reset(this.id, code);
     this.close(code);
   }
 
