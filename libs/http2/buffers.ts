@@ -74,9 +74,4 @@ export class UnclaimedBytes {
     this.#usedBytes = BLOCK_BYTES;
     return block.subarray(0, used);
   }
-
-  clear(): void {
-    this.#blocks = [];
-    this.#usedBytes = BLOCK_BYTES;
-  }
 }

@@ -19,7 +19,7 @@ export interface IncomingHost {
   readonly flow: FlowControl;
   readonly closed: boolean;
   acceptStream(id: number, head: RequestHead): void;
-  refuseStream(id: number, code: number): void;
+  reset(streamId: number, code: number): void;
   onPing(opaque: Buffer, ack: boolean): void;
   onGoaway(lastStreamId: number): void;
 }
@@ -143,12 +143,12 @@ export class Incoming implements FrameSink {
     const head = readRequest(fields);
     if (!head) {
       guard.count('invalidFrames');
-      this.#host.refuseStream(streamId, CODE.protocolError);
+      this.#host.reset(streamId, CODE.protocolError);
     } else if (closed) {
-      this.#host.refuseStream(streamId, CODE.refusedStream);
+      this.#host.reset(streamId, CODE.refusedStream);
     } else if (streams.openByPeer >= options.maxConcurrentStreams) {
       guard.count('refusedStreams');
-      this.#host.refuseStream(streamId, CODE.refusedStream);
+      this.#host.reset(streamId, CODE.refusedStream);
     } else {
       this.#host.acceptStream(streamId, head);
       if (endStream) streams.get(streamId)?.deliverEnd([]);
@@ -176,7 +176,7 @@ export class Incoming implements FrameSink {
   #skip(streamId: number, code: number): void {
     if (!this.#host.streams.isIdle(streamId)) return;
     this.#begin(streamId);
-    this.#host.refuseStream(streamId, code);
+    this.#host.reset(streamId, code);
   }
 
   #begin(streamId: number): void {

@@ -11,6 +11,7 @@ export class Http2Server {
   /** The port itself: to listen, for its certificate, and for connections that never became a session. */
   readonly tls: Server;
   readonly #sessions = new Set<Http2Session>();
+  #closing = false;
 
   /** `onSession` is called when a connection has finished its handshake, before anything of it is read. */
   constructor({ session, ...options }: Http2ServerOptions, onSession: (session: Http2Session) => void) {
@@ -26,6 +27,8 @@ export class Http2Server {
       this.#sessions.add(opened);
       opened.once('close', () => this.#sessions.delete(opened));
       onSession(opened);
+      // Its handshake was under way when we were closed.
+      if (this.#closing) opened.shutdown();
     });
   }
 
@@ -35,6 +38,7 @@ export class Http2Server {
 
   /** Stops listening, and lets those that are connected go on. Resolves when the last one is gone. */
   close(): Promise<void> {
+    this.#closing = true;
     for (const session of this.#sessions) session.shutdown();
     return new Promise((resolve) => this.tls.close(() => resolve()));
   }

@@ -20,9 +20,8 @@ import { goawayFrame, headersFrames, pingFrame, rstStreamFrame } from './wire/fr
 
 /** After GOAWAY with an error, how long its way out may take. */
 const GOAWAY_MS = 500;
-/** Control frames that may wait for a peer that does not read, and so many more for each stream it may have. */
-const WAITING_CONTROL = 1_000;
-const WAITING_PER_STREAM = 2;
+/** Control frames that may wait for a peer that does not read: for itself, and for the streams it may have. */
+const waitingControl = ({ maxConcurrentStreams }: SessionOptions): number => 1_000 + 2 * maxConcurrentStreams;
 /** Sets the HPACK table to nothing (RFC 7541, 6.3): we use none, whatever size the peer announces. */
 const NO_TABLE = Buffer.from([0x20]);
 
@@ -55,6 +54,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   #saidNoTable = false;
   #closing = false;
   #destroyed = false;
+  #gone = false;
   #cause: Error | null = null;
 
   constructor(socket: TLSSocket, role: 'client' | 'server', options: SessionOptions) {
@@ -64,8 +64,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     this.options = options;
     this.guard = new Guard(options.abuse);
     this.streams = new StreamTable(role);
-    const maxWaiting = WAITING_CONTROL + WAITING_PER_STREAM * options.maxConcurrentStreams;
-    this.#output = new Output(socket, this.#peer, maxWaiting, () => this.#failWith(unreadAnswers()));
+    this.#output = new Output(socket, this.#peer, waitingControl(options), () => this.#failWith(unreadAnswers()));
     this.flow = new FlowControl(this.streams, this.#output, this.#peer, options.streamWindowBytes);
     socket.setNoDelay(true);
     this.#output.control(greeting(role, options));
@@ -160,8 +159,8 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     this.#output.control(headersFrames(stream.id, whole, endStream, this.#peer.maxFrameBytes));
   }
 
-  reset(stream: Http2Stream, code: number): void {
-    this.#output.control(rstStreamFrame(stream.id, code));
+  reset(streamId: number, code: number): void {
+    this.#output.control(rstStreamFrame(streamId, code));
   }
 
   credit(stream: Http2Stream, bytes: number, opened: number): void {
@@ -180,10 +179,6 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     const stream = this.#newStream(id);
     this.flow.fit(stream);
     this.emit('stream', stream, head);
-  }
-
-  refuseStream(id: number, code: number): void {
-    this.#output.control(rstStreamFrame(id, code));
   }
 
   onPing(opaque: Buffer, ack: boolean): void {
@@ -207,7 +202,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     // A peer that says nothing any more takes nothing any more either: without its WINDOW_UPDATE and PING nothing goes on.
     socket.once('end', () => this.destroy());
     socket.on('data', (chunk: Buffer) => this.#read(reader, chunk));
-    // It may have gone before it was handed to us.
+    // It may have gone before.
     if (socket.closed) queueMicrotask(() => this.#onGone());
   }
 
@@ -237,6 +232,8 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   }
 
   #onGone(): void {
+    if (this.#gone) return;
+    this.#gone = true;
     this.#destroyed = true;
     this.#output.finish();
     this.#pings.close();

@@ -24,7 +24,7 @@ export interface StreamHost<Stream> {
   /** Something is to be sent. */
   wakeUp(stream: Stream): void;
   sendHeaders(stream: Stream, block: Buffer, endStream: boolean): void;
-  reset(stream: Stream, code: number): void;
+  reset(streamId: number, code: number): void;
   /** The application took bytes of the stream; the last number is by how much its window opens. */
   credit(stream: Stream, bytes: number, opened: number): void;
   forget(stream: Stream): void;

@@ -13,7 +13,8 @@ export class StreamTable {
   #lastPeer = 0;
   #lastTaken = 0;
   #openByPeer = 0;
-  readonly #done = new Set<number>();
+  readonly #done = new Uint32Array(MOST_DONE);
+  #doneCount = 0;
 
   /** `lastOwn` is for tests that want to come to the end of the numbers. */
   constructor(role: 'client' | 'server', lastOwn?: number) {
@@ -79,15 +80,13 @@ export class StreamTable {
 
   /** The peer ended or reset the stream: nothing of it may come any more. */
   peerIsDone(id: number): void {
-    this.#done.add(id);
-    if (this.#done.size <= MOST_DONE) return;
-    const [oldest] = this.#done;
-    this.#done.delete(oldest as number);
+    this.#done[this.#doneCount % MOST_DONE] = id;
+    this.#doneCount += 1;
   }
 
   /** The peer was done with it lately. Of others that are gone it may not know yet that we have reset them. */
   isDone(id: number): boolean {
-    return this.#done.has(id);
+    return this.#done.includes(id);
   }
 
   /** A number nobody has used yet: a frame on it breaks HTTP/2, while one on a stream that is gone does not. */

@@ -19,7 +19,7 @@ export class Http2Stream {
   readonly window: ReceiveWindow;
   #receiver: StreamReceiver | null = null;
   /** Came while nobody was attached. */
-  readonly #unclaimed = new UnclaimedBytes();
+  #unclaimed: UnclaimedBytes | null = null;
   #trailersIn: readonly HeaderField[] | null = null;
   readonly #pending = new SendBuffer();
   #ending: 'no' | 'asked' | 'sent' = 'no';
@@ -88,7 +88,7 @@ export class Http2Stream {
     this.#receiver = receiver;
     // It may hand over to another one, let go, or cancel at any piece.
     while (this.#receiver === receiver) {
-      const came = this.#unclaimed.shift();
+      const came = this.#unclaimed?.shift();
       if (!came) break;
       receiver.onData(came);
     }
@@ -136,7 +136,7 @@ export class Http2Stream {
   /** Breaks the stream off: what was not sent is lost, and the peer is told. */
   cancel(code: number = CODE.cancel): void {
     if (this.closed) return;
-    this.#host.reset(this, code);
+    this.#host.reset(this.id, code);
     this.close(code);
   }
 
@@ -151,7 +151,7 @@ export class Http2Stream {
 
   deliver(chunk: Buffer): void {
     if (this.#receiver) this.#receiver.onData(chunk);
-    else this.#unclaimed.push(chunk);
+    else (this.#unclaimed ??= new UnclaimedBytes()).push(chunk);
   }
 
   deliverResponse(head: ResponseHead): void {
@@ -221,8 +221,8 @@ export class Http2Stream {
   #settle(code: number | null): void {
     const complete = this.ended && (code === null || code === CODE.noError);
     if (code === null && this.#receiver) return;
-    if (!complete && !this.#unclaimed.isEmpty) {
-      this.#unclaimed.clear();
+    if (!complete && this.#unclaimed?.isEmpty === false) {
+      this.#unclaimed = null;
       this.#trailersIn = null;
     }
     this.#host.credit(this, this.window.heldBytes, 0);
@@ -235,7 +235,7 @@ export class Http2Stream {
 
   #tellEnd(): void {
     const receiver = this.#receiver;
-    if (!receiver || !this.#unclaimed.isEmpty) return;
+    if (!receiver || this.#unclaimed?.isEmpty === false) return;
     if (this.#trailersIn && !this.#endTold) {
       this.#endTold = true;
       receiver.onEnd(this.#trailersIn);
