@@ -18,7 +18,7 @@ WORKDIR /app
 USER 65532:65532
 # Buffers count as part of the whole heap's limit: otherwise each 20 to 30 MB that pass through a tunnel cost a full collection.
 # A small young generation lets go of buffers that have passed early; full collections wait until 128 MB are there.
-ENTRYPOINT ["node", "--enable-source-maps", "--external-memory-accounted-in-global-limit", "--max-semi-space-size=1", "--initial-heap-size=128"]
+ENTRYPOINT ["node", "--enable-source-maps", "--external-memory-accounted-in-global-limit", "--max-semi-space-size=4", "--initial-heap-size=128"]
 
 FROM runtime AS api
 COPY --from=build /out/api /app

@@ -1,8 +1,10 @@
 import { SessionError } from './errors.js';
+import type { SessionOptions } from './options.js';
 import type { Output, SendLimits } from './output.js';
 import { applySettings } from './settings.js';
 import type { StreamTable } from './stream-table.js';
 import type { Http2Stream } from './stream.js';
+import type { WindowGrowth } from './window-growth.js';
 import { ReceiveWindow } from './windows.js';
 import { CODE, DEFAULT_WINDOW_BYTES, LARGEST_WINDOW_BYTES } from './wire/constants.js';
 import { SETTINGS_ACK, windowUpdateFrame } from './wire/frames.js';
@@ -14,16 +16,18 @@ export class FlowControl {
   readonly #peer: SendLimits;
   readonly #announcedBytes: number;
   readonly #connection = new ReceiveWindow(DEFAULT_WINDOW_BYTES);
+  readonly #growth: WindowGrowth | null;
   #streamBytes: number;
   #acknowledged = false;
 
-  /** `streamBytes` is the window that our SETTINGS announce; what the peer announces is kept in `peer`. */
-  constructor(streams: StreamTable, output: Output, peer: SendLimits, streamBytes: number) {
+  /** `options` have the window that our SETTINGS announce; what the peer announces is kept in `peer`. */
+  constructor(streams: StreamTable, output: Output, peer: SendLimits, options: SessionOptions) {
     this.#streams = streams;
     this.#output = output;
     this.#peer = peer;
-    this.#announcedBytes = streamBytes;
-    this.#streamBytes = streamBytes;
+    this.#announcedBytes = options.streamWindowBytes;
+    this.#streamBytes = options.streamWindowBytes;
+    this.#growth = options.growth ?? null;
   }
 
   // What the peer lets us send.
@@ -73,9 +77,14 @@ export class FlowControl {
     this.#tell(0, this.#connection.taken(bytes));
   }
 
-  /** The same of a stream's window: by how much it opens. */
+  /** The same of a stream's window, which opens by this much, and by more if the stream is in a hurry. */
   openedStream(stream: Http2Stream, bytes: number): void {
-    this.#tell(stream.id, bytes);
+    const growth = this.#growth;
+    if (bytes === 0) return;
+    const more = growth
+      ? stream.window.resize(stream.pace.taken(bytes, this.#streamBytes, this.#streams.size, growth))
+      : 0;
+    this.#tell(stream.id, bytes + more);
   }
 
   resizeConnection(bytes: number): void {

@@ -8,4 +8,5 @@ export { Http2Server, type Http2ServerOptions } from './server.js';
 export { Http2Session } from './session.js';
 export type { StreamReceiver } from './stream-ends.js';
 export type { Http2Stream } from './stream.js';
+export type { WindowGrowth } from './window-growth.js';
 export { CODE as HTTP2_CODE } from './wire/constants.js';

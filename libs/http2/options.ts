@@ -1,5 +1,6 @@
 import type { Rate } from './budget.js';
 import type { HeaderLimits } from './hpack/index.js';
+import type { WindowGrowth } from './window-growth.js';
 
 /** What one session gives its peer, and what it takes from it. */
 export interface SessionOptions {
@@ -7,6 +8,8 @@ export interface SessionOptions {
   readonly maxConcurrentStreams: number;
   /** Window of each stream until `setStreamWindow` says otherwise. */
   readonly streamWindowBytes: number;
+  /** Absent: windows stay as they are set. */
+  readonly growth?: WindowGrowth;
   readonly headers: HeaderLimits;
   readonly abuse: AbuseLimits;
 }

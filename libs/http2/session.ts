@@ -65,7 +65,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     this.guard = new Guard(options.abuse);
     this.streams = new StreamTable(role);
     this.#output = new Output(socket, this.#peer, waitingControl(options), () => this.#failWith(unreadAnswers()));
-    this.flow = new FlowControl(this.streams, this.#output, this.#peer, options.streamWindowBytes);
+    this.flow = new FlowControl(this.streams, this.#output, this.#peer, options);
     socket.setNoDelay(true);
     this.#output.control(greeting(role, options));
     this.#listen(new FrameReader(new Incoming(this), MAX_DATA_FRAME_BYTES, role === 'server'));

@@ -2,6 +2,7 @@ import { SendBuffer, UnclaimedBytes } from './buffers.js';
 import type { ResponseHead } from './header-rules.js';
 import { encodeHeaders, type HeaderField } from './hpack/index.js';
 import type { StreamHost, StreamReceiver } from './stream-ends.js';
+import { GrowingWindow } from './window-growth.js';
 import type { ReceiveWindow } from './windows.js';
 import { CODE } from './wire/constants.js';
 
@@ -17,6 +18,7 @@ export class Http2Stream {
   readonly #host: StreamHost<Http2Stream>;
   /** What we let the peer send. */
   readonly window: ReceiveWindow;
+  readonly pace = new GrowingWindow();
   #receiver: StreamReceiver | null = null;
   /** Came while nobody was attached. */
   #unclaimed: UnclaimedBytes | null = null;
@@ -28,7 +30,6 @@ export class Http2Stream {
   #closedWith: number | null | undefined;
   #endTold = false;
   #answered: boolean;
-  /** What came and was not taken does not count any more. */
   #settled = false;
   #closeListeners: (() => void)[] = [];
   /** What the peer lets us send. */
@@ -214,7 +215,7 @@ export class Http2Stream {
   }
 
   /**
-   * What nobody took must not count against the connection for ever: of a stream that broke off, and of one that ended
+   * What nobody took must not count against the connection for ever (`#settled`: it does not any more): of a stream that broke off, and of one that ended
    * in order and has nobody, who may never come. What the latter brought is kept for whoever does come; so is an answer
    * that was complete when the peer said that it wants no more of the request (RFC 9113, section 8.1).
    */

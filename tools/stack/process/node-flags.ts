@@ -7,6 +7,6 @@
 export const NODE_FLAGS = [
   '--enable-source-maps',
   '--external-memory-accounted-in-global-limit',
-  '--max-semi-space-size=1',
+  '--max-semi-space-size=4',
   '--initial-heap-size=128',
 ] as const;
