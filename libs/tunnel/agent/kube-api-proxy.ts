@@ -69,6 +69,8 @@ export class KubeApiProxy {
     });
     // Their size is limited, not their number: Node drops those beyond a thousand in silence, framing included.
     this.#server.maxHeadersCount = 0;
+    // Who ended its direction still wants its answer (PROTOCOL.md, half-close). Node's types do not have it.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on('request', (incoming, outgoing) => void this.#serve(incoming, outgoing));
     this.#server.on('clientError', (_error, socket) => void socket.destroy());
   }
