@@ -23,12 +23,13 @@ it.each([
   ['/apis/x.io/v1/namespaces/a/b/c/scale', '/apis/x.io/v1/namespaces/{namespace}/b/{name}/scale'],
   ['/what/else', '/{path}'],
   ['/api/v1/%73ecrets', '/api/v1/{path}'],
+  ['/api/{secret', '/api/{path}'],
 ])('%s is %s', (target, route) => expect(kubeRoute(target)).toBe(route));
 
 it('no path makes a long route, or one with a blank or a query', () => {
   const segment = fc.oneof(
     fc.string(),
-    fc.constantFrom('api', 'apis', 'v1', 'namespaces', 'watch', 'pods', '..', '%2e'),
+    fc.constantFrom('api', 'apis', 'v1', 'namespaces', 'watch', 'pods', '..', '%2e', '{', '{name}'),
   );
   fc.assert(
     fc.property(fc.array(segment, { maxLength: 12 }), (segments) => {

@@ -2,6 +2,8 @@
 const NAMESPACE_SUBRESOURCES = new Set(['finalize', 'status']);
 /** Of paths that are no resource, the first segment says enough. */
 const PLAIN = new Set(['healthz', 'livez', 'metrics', 'openapi', 'readyz', 'version']);
+/** What stands for something that is named. */
+const PLACES = new Set(['{namespace}', '{name}', '{path}']);
 const WORD = /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/;
 
 /**
@@ -19,7 +21,7 @@ export function kubeRoute(target: string): string {
   const versionAt = isCore ? 1 : 2;
   const version = rest.slice(0, versionAt);
   const route = [first, ...version, ...resourceRoute(rest.slice(versionAt))];
-  return `/${route.map((segment) => (WORD.test(segment) || segment.startsWith('{') ? segment : '{path}')).join('/')}`;
+  return `/${route.map((segment) => (WORD.test(segment) || PLACES.has(segment) ? segment : '{path}')).join('/')}`;
 }
 
 function resourceRoute(segments: readonly string[]): string[] {
