@@ -129,7 +129,7 @@ describe('npm start', () => {
   it('starts a child that dies again, visibly', async () => {
     const run = start(stateDir, BASE);
     await ready(run);
-    const gateway = (await leftovers(stateDir)).find((line) => line.includes('apps/gateway/dist/main.js'));
+    const gateway = (await leftovers(stateDir)).find((line) => /apps\/gateway\/.*main\.js/.test(line));
     process.kill(Number(gateway?.trim().split(' ')[0]), 'SIGKILL');
     await run.watch.line(/gateway-.*(died|ended|SIGKILL)/i, 10_000);
     await run.watch.line(/gateway-.*(again|restart)/i, 10_000);

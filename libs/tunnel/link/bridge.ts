@@ -57,7 +57,9 @@ function carry(from: Duplex, to: Duplex, count: (bytes: number) => void): void {
     if (!write(chunk)) from.pause();
   });
   to.on('drain', () => from.resume());
-  from.on('end', () => to.end());
+  // A client may have ended its direction while its target was being dialled.
+  if (from.readableEnded) to.end();
+  else from.on('end', () => to.end());
 }
 
 /**
