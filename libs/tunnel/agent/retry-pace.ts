@@ -16,7 +16,8 @@ export interface Ended {
 /** Dials that may reach an already linked replica before the agent calls itself degraded. */
 export const SAME_REPLICA_DIALS = 6;
 
-const RETRY = { baseMs: 250, capMs: 20_000 };
+/** The first retry within a second: with less, all whom a restarting replica was away for come when it is back. */
+const RETRY = { baseMs: 500, capMs: 20_000 };
 /**
  * Who loses a link is seldom alone: all agents of a replica lose theirs at once. They come back over a second, which a
  * restarting replica needs anyway; over two, if they can be reached meanwhile.

@@ -14,7 +14,7 @@ export const LIMITS = {
   maxStreamWindowBytes: 4 * 1024 * 1024,
   /** What the window of a stream may grow to that empties it within milliseconds, and all such of one session together. */
   maxGrownWindowBytes: 4 * 1024 * 1024,
-  grownBytesPerSession: 32 * 1024 * 1024,
+  grownBytesPerSession: 8 * 1024 * 1024,
   /** The rate one stream is to reach on a path with any round trip that `maxStreamWindowBytes` allows. */
   pathBytesPerSecond: 80 * 1024 * 1024,
   /** What the streams of one session share when there are many: see `streamWindow`. */
