@@ -1,17 +1,14 @@
 import { execFile } from 'node:child_process';
 import { readFile, readdir } from 'node:fs/promises';
-import { createSecureServer } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { promisify } from 'node:util';
-import { create, toBinary } from '@bufbuild/protobuf';
-import { DiscoverResponseSchema } from '@fairlead/proto';
-import { eventually, testAuthority } from '@fairlead/testing';
+import { eventually } from '@fairlead/testing';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readEvents, type RecordedEvent } from '../support/events.js';
 import { https } from '../support/https.js';
+import { startImpostor } from '../support/impostor.js';
 import { invite, readInvitation, startLooseAgent, type Invitation } from '../support/loose-agent.js';
 import { adminToken, startTestStack, type TestStack } from '../support/test-stack.js';
 
@@ -261,36 +258,4 @@ async function expire({ token }: Invitation): Promise<void> {
   } finally {
     await client.end();
   }
-}
-
-interface Impostor extends AsyncDisposable {
-  readonly address: string;
-  received(): Buffer;
-}
-
-/** A TLS server with a well-formed chain of its own root, which answers Discover and keeps all that it is sent. */
-async function startImpostor(rootsPem?: readonly string[]): Promise<Impostor> {
-  const authority = await testAuthority();
-  const { privateKeyPem, chainPem } = await authority.gateway('gateway-a');
-  const chunks: Buffer[] = [];
-  const server = createSecureServer({ key: privateKeyPem, cert: chainPem });
-  const answer = { endpoints: [], rootsPem: [...(rootsPem ?? authority.roots)], trustDomain: authority.trustDomain };
-  const message = toBinary(DiscoverResponseSchema, create(DiscoverResponseSchema, answer));
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(message.length, 1);
-  server.on('stream', (stream) => {
-    stream.on('error', () => undefined);
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
-    stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true });
-    stream.end(Buffer.concat([prefix, message]));
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve());
-  });
-  return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received: () => Buffer.concat(chunks),
-    [Symbol.asyncDispose]: () => new Promise((resolve) => void server.close(() => resolve())),
-  };
 }

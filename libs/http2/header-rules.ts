@@ -57,7 +57,7 @@ function split(fields: readonly HeaderField[], allowed: ReadonlySet<string>): Pa
   for (const field of fields) {
     const [name, value] = field;
     if (name.startsWith(':')) {
-      if (rest.length > 0 || !allowed.has(name) || pseudo.has(name) || BAD_VALUE.test(value)) return null;
+      if (rest.length > 0 || !allowed.has(name) || pseudo.has(name) || isBadValue(value)) return null;
       pseudo.set(name, value);
     } else {
       if (!isOrdinary(name, value)) return null;
@@ -70,12 +70,11 @@ function split(fields: readonly HeaderField[], allowed: ReadonlySet<string>): Pa
 /** A lower-case token (RFC 9110, 5.6.2). */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 /** A line break, a NUL, or white space at an end (RFC 9113, 8.2.1). */
-// eslint-disable-next-line no-control-regex
-const BAD_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/;
+const isBadValue = (value: string): boolean => value.includes('\0') || /[\r\n]|^[ \t]|[ \t]$/.test(value);
 /** They speak of one connection, and have no meaning here (RFC 9113, 8.2.2). */
 const OF_A_CONNECTION = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
 function isOrdinary(name: string, value: string): boolean {
-  if (!NAME.test(name) || BAD_VALUE.test(value) || OF_A_CONNECTION.has(name)) return false;
+  if (!NAME.test(name) || isBadValue(value) || OF_A_CONNECTION.has(name)) return false;
   return name !== 'te' || value === 'trailers';
 }
