@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import { eventually } from '@fairlead/testing';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readEvents, type RecordedEvent } from '../support/events.js';
+import { expireToken } from '../support/expire-token.js';
 import { https } from '../support/https.js';
 import { startImpostor } from '../support/impostor.js';
 import { invite, readInvitation, startLooseAgent, type Invitation } from '../support/loose-agent.js';
@@ -58,7 +58,7 @@ describe('a bootstrap token', () => {
 
   it('is refused once it has expired', async () => {
     const invited = await invitation('token-expired');
-    await expire(invited);
+    await expireToken(running.stack, invited);
     expect(await failureOf(invited)).toMatchObject({ code: 'TOKEN_EXPIRED' });
     expect(await recorded('enrolment.refused', 'TOKEN_EXPIRED')).toBeDefined();
   });
@@ -242,20 +242,4 @@ async function enrolled(invited: Invitation): Promise<string> {
   await using agent = await startLooseAgent(running.stack, { invitation: invited });
   await agent.event('link.established');
   return await agent.identity();
-}
-
-/** Lets the token's time pass, in the database, as no test can wait an hour. */
-async function expire({ token }: Invitation): Promise<void> {
-  const url = await readFile(join(running.stack.stateDir, 'secrets', 'database-registration.url'), 'utf8');
-  const client = new Client({ connectionString: url.trim() });
-  await client.connect();
-  try {
-    const { rowCount } = await client.query(
-      "UPDATE registration.bootstrap_tokens SET expires_at = now() - interval '1 second' WHERE id = $1",
-      [token.split('.')[2]],
-    );
-    expect(rowCount).toBe(1);
-  } finally {
-    await client.end();
-  }
 }
