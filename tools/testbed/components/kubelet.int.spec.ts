@@ -91,10 +91,19 @@ async function untilGone(pid: number): Promise<void> {
   }
 }
 
+/** Waits until the pod has logged all of it; a container is ready before its first line has come. */
+async function logged(pod: string, pattern: RegExp): Promise<RegExpExecArray> {
+  for (const deadline = Date.now() + 20_000; ; await sleep(50)) {
+    const log = (await kubectl(['logs', pod])).stdout.toString();
+    const match = pattern.exec(log);
+    if (match !== null) return match;
+    if (Date.now() > deadline) throw new Error(`nothing like ${String(pattern)} in the log:\n${log}`);
+  }
+}
+
 /** Of a pod that `runShell` made. */
 async function pidOf(pod: string): Promise<number> {
-  const { stdout } = await kubectl(['logs', pod]);
-  return Number(/^pid (\d+)$/mu.exec(stdout.toString())?.[1]);
+  return Number((await logged(pod, /^pid (\d+)$/mu))[1]);
 }
 
 describe('a test kubelet', () => {
@@ -169,9 +178,14 @@ describe('a test kubelet', () => {
   });
 
   it('serves logs: all, the tail, since a time, followed to the end of the container, of the run before', async () => {
-    await runShell('talker', 'echo two >&2; while [ ! -e go ]; do sleep 0.1; done; echo three; printf unfinished');
+    const until = (file: string): string => `while [ ! -e ${file} ]; do sleep 0.1; done`;
+    const script = `${until('begun')}; echo two >&2; ${until('go')}; echo three; printf unfinished`;
+    await runShell('talker', script);
     await ready('talker');
-    expect((await kubectl(['logs', 'talker'])).stdout.toString()).toMatch(/^pid \d+\ntwo\n$/u);
+    // Two streams keep no order between them, so each line waits until the one before has arrived.
+    await logged('talker', /^pid \d+\n$/u);
+    await kubectl(['exec', 'talker', '--', 'touch', 'begun']);
+    await logged('talker', /^pid \d+\ntwo\n$/u);
     expect((await kubectl(['logs', 'talker', '--tail=1'])).stdout.toString()).toBe('two\n');
     const following = kubectl.start(['logs', '-f', '--tail=1', 'talker']);
     following.stdin.end();
