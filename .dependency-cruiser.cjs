@@ -47,6 +47,13 @@ module.exports = {
       to: { pathNot: '^(libs/tunnel/core/|libs/(errors|proto)/|node_modules/@bufbuild/protobuf)' },
     },
     {
+      name: 'rules-of-requests-and-targets-are-plain',
+      comment: 'Both ends keep them; nothing of either end is in them.',
+      severity: 'error',
+      from: { path: libs('kube-http|targets'), pathNot: '\\.spec\\.ts$' },
+      to: { pathNot: '^(libs/(kube-http|targets|errors)/|node:|http$)' },
+    },
+    {
       name: 'agent-and-gateway-meet-only-in-link',
       severity: 'error',
       from: { path: '^libs/tunnel/agent/', pathNot: '\\.spec\\.ts$' },

@@ -3,21 +3,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fairlead/errors';
-import { noTracer, type Logger, type Span, type Tracer } from '@fairlead/observability';
 import {
   bodyFraming,
-  formatTraceparent,
+  flushUnlessBodyFollows,
   fromServer,
   fromTunnel,
   headerPairs,
   impersonationHeaders,
   kubeRoute,
-  readTraceparent,
   toKubeStatus,
-  type TraceContext,
   type TunnelIdentity,
-} from '../core/index.js';
-import { flushUnlessBodyFollows } from '../link/index.js';
+} from '@fairlead/kube-http';
+import { noTracer, type Logger, type Span, type Tracer } from '@fairlead/observability';
+import { formatTraceparent, readTraceparent, type TraceContext } from '../core/index.js';
 
 /** Where the kube-apiserver is and how the agent shows itself to it. */
 export interface KubeApiTarget {

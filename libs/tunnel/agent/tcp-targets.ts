@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { startDeadline } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Tcp } from '@fairlead/proto';
-import { LIMITS, TargetPolicy, readTargetHost, type TargetRule } from '../core/index.js';
+import { TargetPolicy, readTargetHost, type TargetRule } from '@fairlead/targets';
+import { LIMITS } from '../core/index.js';
 
 /** All addresses of a name, in the order to try them. */
 export type Resolve = (name: string) => Promise<readonly string[]>;

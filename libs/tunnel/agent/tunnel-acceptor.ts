@@ -1,8 +1,8 @@
 import { FairleadError, assertNever, toFairleadError } from '@fairlead/errors';
 import type { Http2Stream } from '@fairlead/http2';
+import { assertAcceptable, type TunnelIdentity } from '@fairlead/kube-http';
 import type { Logger } from '@fairlead/observability';
 import type { Open } from '@fairlead/proto';
-import { assertAcceptable, type TunnelIdentity } from '../core/index.js';
 import { TunnelConnection } from '../link/index.js';
 import type { KubeApiProxy } from './kube-api-proxy.js';
 import { serveTcp, type TcpTunnelOptions } from './tcp-tunnel.js';

@@ -1,4 +1,5 @@
-import { headerPairs, readTraceparent, type RawHeaders, type TraceContext } from '../core/index.js';
+import { headerPairs, type RawHeaders } from '@fairlead/kube-http';
+import { readTraceparent, type TraceContext } from '../core/index.js';
 
 /** What a request at a door is part of, if it says so: the caller's `traceparent`, if it is valid. */
 export function callerOf(rawHeaders: RawHeaders): TraceContext | undefined {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Agent } from 'node:https';
 import { connect } from 'node:http2';
+import { headerPairs } from '@fairlead/kube-http';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { headerPairs } from '../core/index.js';
 import { callDoor, openDoor } from '../testing/kube-client.js';
 import { startRecordingApiServer, type RecordingApiServer } from '../testing/recording-api-server.js';
 import { startInstallation, type Replica, type RunningAgent, type TestInstallation } from '../testing/replicas.js';

@@ -1,8 +1,8 @@
 import type { ClusterEntry } from '@fairlead/contracts';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger, type Logger, type Tracer } from '@fairlead/observability';
+import { parseTargetRule } from '@fairlead/targets';
 import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
-import { parseTargetRule } from '../core/index.js';
 import { startGateway, type ConnectLimits, type DoorLimits, type Gateway, type Refusal } from '../gateway/index.js';
 import { identityStore, parseEndpoint, runAgent, type Agent, type Resolve, type TextStore } from '../agent/index.js';
 import { signingRpc } from './signing-rpc.js';

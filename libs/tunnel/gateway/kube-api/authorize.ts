@@ -6,7 +6,7 @@ import {
   parseKubePath,
   type RawHeaders,
   type TunnelIdentity,
-} from '../../core/index.js';
+} from '@fairlead/kube-http';
 import type { Directory, Principal } from '../directory.js';
 
 /** A request that may go on: where to, as whom, and what to ask there. */

@@ -4,7 +4,7 @@ import type { Http2SecureServer, Http2ServerRequest, Http2Session, ServerHttp2Se
 import type { TLSSocket } from 'node:tls';
 import type { Duplex } from 'node:stream';
 import { FairleadError } from '@fairlead/errors';
-import { toKubeStatus } from '../../core/index.js';
+import { toKubeStatus } from '@fairlead/kube-http';
 import { keepAlive, type Pinged } from '../../link/index.js';
 import type { DoorRequest } from './forward.js';
 

@@ -1,17 +1,17 @@
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import type { Span } from '@fairlead/observability';
 import {
   bodyFraming,
+  flushUnlessBodyFollows,
   fromClient,
   fromServer,
   headerPairs,
   isLongRunning,
-  formatTraceparent,
   type BodyFraming,
-} from '../../core/index.js';
-import { flushUnlessBodyFollows } from '../../link/index.js';
+} from '@fairlead/kube-http';
+import type { Span } from '@fairlead/observability';
+import { formatTraceparent } from '../../core/index.js';
 import type { Admission } from './authorize.js';
 import type { TunnelAgent, TunnelRequestOptions } from './tunnel-pool.js';
 

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import type { FairleadError } from '@fairlead/errors';
+import { kubeRoute } from '@fairlead/kube-http';
 import type { Span, Tracer } from '@fairlead/observability';
-import { kubeRoute } from '../../core/index.js';
 import { callerOf } from '../request-trace.js';
 import type { Admission } from './authorize.js';
 import type { DoorRequest } from './forward.js';

@@ -3,7 +3,8 @@ import { Agent, type ClientRequest, type RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { toFairleadError } from '@fairlead/errors';
-import type { TraceContext, TunnelIdentity } from '../../core/index.js';
+import type { TunnelIdentity } from '@fairlead/kube-http';
+import type { TraceContext } from '../../core/index.js';
 import type { TunnelOpener } from '../tunnel-opener.js';
 
 /** Idle tunnels kept per cluster and identity. */
