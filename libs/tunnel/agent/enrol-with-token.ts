@@ -1,7 +1,7 @@
 import { FairleadError } from '@fairlead/errors';
 import type { Logger, Registry, Tracer } from '@fairlead/observability';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
-import type { AgentFacts } from './enrol.js';
+import type { AgentFacts } from './ports.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import type { KubeApiTarget } from './kube-api-proxy.js';
 import type { TcpTargetOptions } from './tcp-targets.js';

@@ -13,14 +13,9 @@ import {
 } from '@fairlead/pki';
 import { fromConnectError } from '../link/index.js';
 import { AgentIdentity, type IdentityStore } from './agent-identity.js';
-import { connectToGateway, type GatewayConnection } from './gateway-connection.js';
+import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
-
-export interface AgentFacts {
-  readonly agentVersion: string;
-  readonly kubernetesVersion: string;
-  readonly platform: string;
-}
+import type { AgentFacts, GatewayConnection } from './ports.js';
 
 export interface EnrolOptions {
   readonly endpoint: Endpoint;

@@ -1,7 +1,7 @@
 import { connect as tlsConnect, type PeerCertificate, type TLSSocket } from 'node:tls';
-import { createClient, type Client } from '@connectrpc/connect';
+import { createClient } from '@connectrpc/connect';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { connectHttp2, type Http2Session, type Http2Stream } from '@fairlead/http2';
+import { connectHttp2 } from '@fairlead/http2';
 import { readPeerCertificate } from '@fairlead/pki';
 import { AgentLinkService } from '@fairlead/proto';
 import { LIMITS } from '../core/index.js';
@@ -15,6 +15,7 @@ import {
   type KeepaliveOptions,
 } from '../link/index.js';
 import { dial, type Endpoint, type ProxySettings } from './forward-proxy.js';
+import type { GatewayConnection } from './ports.js';
 
 /** How far the agent trusts what it dials. */
 export type Trust =
@@ -40,14 +41,6 @@ export interface DialOptions {
 const DIAL_TIMEOUT_MS = 10_000;
 /** Largest answer taken: before trust is established, anybody may be at the other end. */
 const MAX_RPC_BYTES = 256 * 1024;
-
-/** One HTTP/2 session to a gateway: ordinary calls through ConnectRPC, tunnels straight on its streams. */
-export interface GatewayConnection extends Disposable {
-  readonly rpc: Client<typeof AgentLinkService>;
-  readonly http2: Http2Session;
-  /** Begins a Tunnel call. */
-  tunnel(): Http2Stream;
-}
 
 /** Dials, verifies, and speaks HTTP/2. UNAVAILABLE: not reached; UNTRUSTED_PEER: reached somebody else. */
 export async function connectToGateway(options: DialOptions): Promise<GatewayConnection> {

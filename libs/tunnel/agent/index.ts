@@ -4,4 +4,4 @@ export { identityStore, type AgentIdentity, type IdentityStore, type TextStore }
 export { parseEndpoint, type Endpoint, type ProxySettings } from './forward-proxy.js';
 export type { Resolve, TcpTargetOptions } from './tcp-targets.js';
 export type { KubeApiTarget } from './kube-api-proxy.js';
-export type { AgentFacts } from './enrol.js';
+export type { AgentFacts } from './ports.js';

@@ -3,7 +3,7 @@ import { fullJitterMs, type Clock } from '@fairlead/clock';
 import { toFairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
-import type { GatewayConnection } from './gateway-connection.js';
+import type { GatewayConnection } from './ports.js';
 
 export interface RenewalOptions {
   readonly store: IdentityStore;

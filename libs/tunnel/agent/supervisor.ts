@@ -4,10 +4,9 @@ import type { Check, Logger } from '@fairlead/observability';
 import { randomUUID } from 'node:crypto';
 import type { LinkFigures } from './agent-metrics.js';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
-import type { AgentFacts } from './enrol.js';
-import { connectToGateway, type GatewayConnection } from './gateway-connection.js';
+import { connectToGateway } from './gateway-connection.js';
+import type { AgentFacts, GatewayConnection, KubeApiEnd } from './ports.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
-import type { KubeApiProxy } from './kube-api-proxy.js';
 import type { TcpTunnelOptions } from './tcp-tunnel.js';
 import { Link } from './link.js';
 import { renewInTime } from './renewal.js';
@@ -21,7 +20,7 @@ export interface SupervisorOptions {
   /** Links to keep, each to another replica. */
   readonly links: number;
   readonly facts: AgentFacts | Promise<AgentFacts>;
-  readonly kubeApi: KubeApiProxy;
+  readonly kubeApi: KubeApiEnd;
   readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
   /** Called when a gateway will not have this identity, or is not of its installation, while no link stands. */

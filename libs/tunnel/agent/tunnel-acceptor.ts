@@ -4,13 +4,13 @@ import { assertAcceptable, type TunnelIdentity } from '@fairlead/kube-http';
 import type { Logger } from '@fairlead/observability';
 import type { Open } from '@fairlead/proto';
 import { TunnelConnection } from '../link/index.js';
-import type { KubeApiProxy } from './kube-api-proxy.js';
+import type { KubeApiEnd } from './ports.js';
 import { serveTcp, type TcpTunnelOptions } from './tcp-tunnel.js';
 
 export interface AcceptorOptions {
   readonly clusterId: string;
   readonly generation: number;
-  readonly kubeApi: KubeApiProxy;
+  readonly kubeApi: KubeApiEnd;
   readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
 }

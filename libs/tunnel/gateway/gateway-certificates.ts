@@ -3,7 +3,8 @@ import { NO_TENANT, keysRpc, type Issued } from '@fairlead/contracts';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import { createCsr, generatePrivateKey, readPeerCertificate } from '@fairlead/pki';
-import { RenewingCertificate, type TlsIdentity } from './renewing-certificate.js';
+import type { TlsIdentity } from './ports.js';
+import { RenewingCertificate } from './renewing-certificate.js';
 
 export interface GatewayCertificates {
   /** Who this replica is, to agents and to other replicas. */

@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
 import type { GatewayState } from './gateway-state.js';
 import { readiness } from './gateway-status.js';
-import type { TlsIdentity } from './renewing-certificate.js';
+import type { TlsIdentity } from './ports.js';
 
 const connected = {
   isClosed: () => false,

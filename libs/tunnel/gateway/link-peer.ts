@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Http2Session } from '@fairlead/http2';
-import { readPeerCertificate, type PeerCertificate } from '@fairlead/pki';
+import { isOutOfDate, readPeerCertificate, type PeerCertificate } from '@fairlead/pki';
 
 /** Who is at the other end of a TLS connection to the agent link. */
 export type LinkPeer =
@@ -48,10 +48,6 @@ function identify(socket: TLSSocket): LinkPeer {
   } catch (error) {
     return { kind: 'refused', address, why: messageOf(error) };
   }
-}
-
-export function isOutOfDate({ notBefore, notAfter }: PeerCertificate, nowMs: number = Date.now()): boolean {
-  return nowMs < notBefore.getTime() || nowMs > notAfter.getTime();
 }
 
 /** The agent at the other end, or UNAUTHENTICATED. */

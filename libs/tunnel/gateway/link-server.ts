@@ -1,7 +1,5 @@
-import type { Server } from 'node:tls';
 import { createContextValues } from '@connectrpc/connect';
 import { Http2Server, type Http2Session, type Http2Stream, type RequestHead } from '@fairlead/http2';
-import type { Logger } from '@fairlead/observability';
 import { AgentLinkService } from '@fairlead/proto';
 import {
   CONTROL_PATH,
@@ -18,8 +16,8 @@ import { admitInTurn } from './admit-in-turn.js';
 import { serveControl } from './control-call.js';
 import { createLinkService, sessionKey, type LinkServiceOptions } from './link-service.js';
 import { rememberPeer } from './link-peer.js';
-import type { RenewingCertificate } from './renewing-certificate.js';
 import { reportAbuse } from './report-abuse.js';
+import { reportTlsErrors, useCertificate } from './tls-server.js';
 
 const GRPC_UNAUTHENTICATED = 16;
 const GRPC_UNIMPLEMENTED = 12;
@@ -72,19 +70,6 @@ function endStrangers(session: Http2Session, { registry }: LinkServiceOptions): 
     if (!registry.byHttp2(session)) session.destroy();
   }, STRANGER_MS).unref();
   session.once('close', () => clearTimeout(timer));
-}
-
-/** Applies each new certificate to new connections; those that stand are not touched. */
-export function useCertificate(server: Server, certificate: RenewingCertificate): void {
-  certificate.onChange(({ keyPem, chainPem, rootsPem }) => {
-    server.setSecureContext({ key: keyPem, cert: chainPem.join('\n'), ca: [...rootsPem], minVersion: 'TLSv1.3' });
-  });
-}
-
-export function reportTlsErrors(server: Server, logger: Logger): void {
-  server.on('tlsClientError', (error, socket) => {
-    logger.info('tls.handshake.failed', { reason: error.message, address: socket.remoteAddress });
-  });
 }
 
 function parkTunnel(options: LinkServiceOptions, http2: Http2Session, stream: Http2Stream, head: RequestHead): void {

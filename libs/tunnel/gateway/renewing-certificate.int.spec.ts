@@ -34,8 +34,6 @@ beforeAll(async () => {
     logger: silentLogger,
     tracer: noTracer,
     events: {
-      agentConnected: () => undefined,
-      agentDisconnected: () => undefined,
       accessRefused: ({ reason }) => void refusals.push(reason),
     },
   });

@@ -1,17 +1,7 @@
 import { fullJitterMs, systemClock, type Clock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
-
-/** A private key with the certificates for it. */
-export interface TlsIdentity {
-  readonly keyPem: string;
-  /** Leaf first. */
-  readonly chainPem: readonly string[];
-  /** Roots this identity's issuer says to trust. */
-  readonly rootsPem: readonly string[];
-  readonly notBefore: Date;
-  readonly notAfter: Date;
-}
+import type { CertificateSource, TlsIdentity } from './ports.js';
 
 const RETRY = { baseMs: 500, capMs: 15_000 };
 
@@ -19,7 +9,7 @@ const RETRY = { baseMs: 500, capMs: 15_000 };
  * A certificate that is fetched with a fresh key, and again at two thirds of its life. While it cannot be fetched it
  * keeps trying, and the one it has stays in use.
  */
-export class RenewingCertificate {
+export class RenewingCertificate implements CertificateSource {
   readonly #name: string;
   readonly #obtain: () => Promise<TlsIdentity>;
   readonly #logger: Logger;

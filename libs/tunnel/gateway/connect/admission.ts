@@ -1,9 +1,8 @@
 import type { TLSSocket } from 'node:tls';
 import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { readPeerCertificate } from '@fairlead/pki';
+import { isOutOfDate, readPeerCertificate } from '@fairlead/pki';
 import type { Directory } from '../directory.js';
-import { isOutOfDate } from '../link-peer.js';
 
 /**
  * Who is at the other end of a verified TLS connection. CERTIFICATE_REFUSED for a certificate that is not a client's,

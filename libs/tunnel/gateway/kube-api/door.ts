@@ -9,7 +9,7 @@ import { DEFAULT_DOOR_LIMITS, DoorLimiter, type DoorLimits, type Place } from '.
 import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { DOOR_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
-import { reportTlsErrors, useCertificate } from '../link-server.js';
+import { reportTlsErrors, useCertificate } from '../tls-server.js';
 import type { LiveConnections } from '../live-connections.js';
 import type { RenewingCertificate } from '../renewing-certificate.js';
 import { admit } from './authorize.js';
