@@ -9,6 +9,7 @@ import {
   KubeIdentity,
   Labels,
   PemChain,
+  RevocationReason,
   TargetRules,
   TenantId,
 } from './primitives.js';
@@ -97,6 +98,17 @@ export const registrationRpc = {
   getCluster: rpc('get-cluster', ['api'], ByName, Cluster),
   /** Its tokens and links die with it, and gateways forget it. */
   deleteCluster: rpc('delete-cluster', ['api'], ByName, z.object({})),
+  /**
+   * Whatever the cluster's enrolments so far have is worth nothing from then on, and neither are its unused tokens and
+   * links; a new import manifest brings it back. Again: no change. DEADLINE_EXCEEDED, UNAVAILABLE: ask again.
+   */
+  revokeCluster: rpc(
+    'revoke-cluster',
+    ['api'],
+    z.object({ name: ClusterName, reason: RevocationReason }),
+    Cluster,
+    10_000,
+  ),
   /** A code for one GET. Only its hash is stored. */
   createImportLink: rpc(
     'create-import-link',

@@ -27,6 +27,18 @@ export const ClusterAccess = z.looseObject({
 });
 export type ClusterAccess = z.infer<typeof ClusterAccess>;
 
+export const CertificateRecord = z.looseObject({
+  serial: z.string(),
+  purpose: z.string(),
+  generation: z.number().nullable(),
+  notBefore: z.string(),
+  notAfter: z.string(),
+  revokedAt: z.string().nullable(),
+  revokedFor: z.string().nullable(),
+});
+export type CertificateRecord = z.infer<typeof CertificateRecord>;
+export const CertificateList = z.looseObject({ certificates: z.array(CertificateRecord) });
+
 const pem = z.string().startsWith('-----BEGIN CERTIFICATE-----');
 
 export const Client = z.looseObject({
