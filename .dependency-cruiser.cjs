@@ -9,8 +9,11 @@ module.exports = {
       name: 'services-never-import-each-other',
       comment: 'They speak through contracts and events.',
       severity: 'error',
-      from: { path: '^libs/(registration|keys|gitops|audit|api)/' },
-      to: { path: '^libs/(registration|keys|gitops|audit|api|tunnel)/', pathNot: '^libs/$1/' },
+      from: { path: libs('registration|keys|gitops|audit|api') },
+      to: {
+        path: libs('registration|keys|gitops|audit|api|tunnel|gateway|agent|rpc|kube-http|targets'),
+        pathNot: '^libs/$1/',
+      },
     },
     {
       name: 'libs-never-import-apps',
@@ -23,6 +26,15 @@ module.exports = {
       severity: 'error',
       from: { path: '^(libs|apps)/', pathNot: '(\\.spec\\.ts$|/testing/|^apps/dev/)' },
       to: { path: '^tools/' },
+    },
+    {
+      name: 'only-tests-import-what-is-for-tests',
+      severity: 'error',
+      from: {
+        path: '^(libs|apps)/',
+        pathNot: '(\\.spec\\.ts$|/testing/|^libs/(testing|installation|tunnel/conformance)/|^apps/dev/)',
+      },
+      to: { path: '^libs/(testing/|installation/|tunnel/conformance/|.*/testing/|gateway/parts\\.ts$)' },
     },
     {
       name: 'domain-is-plain',
@@ -47,16 +59,47 @@ module.exports = {
       to: { pathNot: '^(libs/tunnel/core/|libs/(errors|proto)/|node_modules/@bufbuild/protobuf)' },
     },
     {
-      name: 'agent-and-gateway-meet-only-in-link',
+      name: 'rules-of-requests-and-targets-are-plain',
+      comment: 'Both ends keep them; nothing of either end is in them.',
       severity: 'error',
-      from: { path: '^libs/tunnel/agent/', pathNot: '\\.spec\\.ts$' },
-      to: { path: '^libs/tunnel/gateway/' },
+      from: { path: libs('kube-http|targets'), pathNot: '\\.spec\\.ts$' },
+      to: { pathNot: '^(libs/(kube-http|targets|errors)/|node:|http$)' },
+    },
+    {
+      name: 'tunnel-knows-neither-end',
+      comment: 'Gateway and agent are built on the data path; what it needs of them stands in its ports.',
+      severity: 'error',
+      from: { path: libs('tunnel'), pathNot: '^libs/tunnel/conformance/' },
+      to: { path: libs('gateway|agent|rpc|installation') },
+    },
+    {
+      name: 'agent-never-imports-gateway',
+      comment: 'They meet in the link.',
+      severity: 'error',
+      from: { path: '^libs/(tunnel/)?agent/' },
+      to: { path: '^libs/(tunnel/)?gateway/' },
+    },
+    {
+      name: 'gateway-never-imports-agent',
+      severity: 'error',
+      from: { path: '^libs/(tunnel/)?gateway/' },
+      to: { path: '^libs/(tunnel/)?agent/' },
+    },
+    {
+      name: 'link-knows-no-end',
+      comment: 'One session or stream: no cluster, user or NATS.',
+      severity: 'error',
+      from: { path: '^libs/tunnel/link/', pathNot: '\\.spec\\.ts$' },
+      to: { path: '^libs/', pathNot: '^libs/(tunnel/(link|core)|http2|errors|proto)/' },
     },
     {
       name: 'agent-stays-small',
       comment: 'The agent runs in every cluster: no NATS, no Nest, no database client in it.',
       severity: 'error',
-      from: { path: '^(apps/agent|libs/tunnel/(agent|link|core))/', pathNot: '\\.spec\\.ts$' },
+      from: {
+        path: '^(apps/agent|libs/(agent|rpc|kube-http|targets|tunnel/(agent|link|core)))/',
+        pathNot: '(\\.spec\\.ts$|/testing/)',
+      },
       to: {
         path: '(^libs/(messaging|persistence|events|contracts)/|node_modules/(@nestjs|@nats-io|typeorm|pg|@kubernetes))',
       },

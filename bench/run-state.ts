@@ -7,7 +7,7 @@ import { State } from './state.js';
 /** Compiled only: the benchmark runs from `dist`. */
 const BENCH = new URL('../', import.meta.url);
 /** Change whenever what they are of is compiled anew. */
-const BUILDS = ['bench', 'libs/tunnel', 'apps/gateway', 'apps/agent'].map(
+const BUILDS = ['bench', 'libs/tunnel', 'libs/gateway', 'libs/agent', 'apps/gateway', 'apps/agent'].map(
   (each) => new URL(`../${each}/dist/.tsbuildinfo`, BENCH),
 );
 

@@ -1,6 +1,6 @@
 import { Secret, commaList, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
 import { messageOf } from '@fairlead/errors';
-import { parseTargetRule } from '@fairlead/tunnel/core';
+import { parseTargetRule } from '@fairlead/targets';
 import { z } from 'zod';
 
 /** Every rule that cannot be read is named. */

@@ -1,8 +1,8 @@
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
+import type { AgentFacts, KubeApiTarget } from '@fairlead/agent';
 import { messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
-import type { AgentFacts, KubeApiTarget } from '@fairlead/tunnel/agent';
 import { z } from 'zod';
 
 /** Version of this agent, as its image is tagged. */

@@ -1,7 +1,7 @@
 import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { TextStore } from '@fairlead/agent';
 import { FairleadError } from '@fairlead/errors';
-import type { TextStore } from '@fairlead/tunnel/agent';
 import { z } from 'zod';
 
 const Values = z.record(z.string(), z.string());

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { identityStore, parseEndpoint, runAgent, type Agent, type TextStore } from '@fairlead/agent';
 import { splitHostPort } from '@fairlead/config';
 import { createSecretStore } from '@fairlead/kube/secret-store';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
-import { identityStore, parseEndpoint, runAgent, type Agent, type TextStore } from '@fairlead/tunnel/agent';
 import type { AgentConfig } from './config.js';
 import { fileStore } from './file-store.js';
 import { agentFacts } from './facts.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { AgentOptions } from '@fairlead/agent';
 import { tracingSettings } from '@fairlead/config';
 import { startTracing, type Logger, type Registry, type Tracing } from '@fairlead/observability';
-import type { AgentOptions } from '@fairlead/tunnel/agent';
 import type { AgentConfig } from './config.js';
 import { AGENT_VERSION } from './facts.js';
 

@@ -1,4 +1,4 @@
-import { DEFAULT_CONNECT_LIMITS, DEFAULT_KUBE_API_LIMITS } from '@fairlead/tunnel/gateway';
+import { DEFAULT_CONNECT_LIMITS, DEFAULT_KUBE_API_LIMITS } from '@fairlead/gateway';
 import { expect, it } from 'vitest';
 import { readConfig } from './config.js';
 import { doorLimits } from './limits.js';

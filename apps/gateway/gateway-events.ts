@@ -1,6 +1,6 @@
 import type { EventPublisher } from '@fairlead/events/publisher';
 import { NO_TENANT } from '@fairlead/contracts';
-import type { GatewayEvents } from '@fairlead/tunnel/gateway';
+import type { GatewayEvents } from '@fairlead/gateway';
 
 /** What a replica reports, as events of the catalog. */
 export function gatewayEvents(publisher: EventPublisher, gateway: string): GatewayEvents {

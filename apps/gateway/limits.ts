@@ -1,4 +1,4 @@
-import type { ConnectLimits, DoorLimits } from '@fairlead/tunnel/gateway';
+import type { ConnectLimits, DoorLimits } from '@fairlead/gateway';
 import type { GatewayConfig } from './config.js';
 
 const MEBIBYTE = 1024 ** 2;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { splitHostPort, tracingSettings, untilAborted } from '@fairlead/config';
 import { createEventPublisher } from '@fairlead/events/publisher';
+import { startGateway, type Gateway } from '@fairlead/gateway';
 import { connectNats, createRpcClient } from '@fairlead/messaging';
 import { Registry, startHealthServer, startTracing, type Check, type Logger } from '@fairlead/observability';
-import { startGateway, type Gateway } from '@fairlead/tunnel/gateway';
 import type { GatewayConfig } from './config.js';
 import { gatewayEvents } from './gateway-events.js';
 import { doorLimits } from './limits.js';

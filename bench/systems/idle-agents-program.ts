@@ -3,8 +3,8 @@
 // ends with its input. Identities are enrolled for when they are first linked, and kept in memory.
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { identityStore, parseEndpoint, runAgent, type Agent, type TextStore } from '@fairlead/agent';
 import { silentLogger } from '@fairlead/observability';
-import { identityStore, parseEndpoint, runAgent, type Agent, type TextStore } from '@fairlead/tunnel/agent';
 import { z } from 'zod';
 
 const Setup = z.object({

@@ -12,5 +12,5 @@ export {
   type IssuedCertificate,
   type ServingOptions,
 } from './issue-certificate.js';
-export { readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
+export { isOutOfDate, readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
 export { verifyChain, type VerifyOptions } from './verify-chain.js';

@@ -31,6 +31,11 @@ export function readPeerCertificate(der: Uint8Array): PeerCertificate {
   return peer;
 }
 
+/** Is it not valid yet, or not any more? A resumed TLS session was verified when it began, not now. */
+export function isOutOfDate({ notBefore, notAfter }: PeerCertificate, nowMs: number = Date.now()): boolean {
+  return nowMs < notBefore.getTime() || nowMs > notAfter.getTime();
+}
+
 /** By Node alone: the library that reads every extension takes 25 ms to load, and an agent that starts is waited for. */
 function read(der: Uint8Array): PeerCertificate {
   const certificate = parseCertificate(der);

@@ -4,7 +4,7 @@ import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
 const check = process.argv.includes('--check');
-const manifests = ['libs', 'apps', 'tools']
+const manifests = ['libs', 'libs/tunnel', 'apps', 'tools']
   .flatMap((group) => globSync(`${group}/*/package.json`))
   .concat(['e2e/package.json', 'bench/package.json'].filter((path) => existsSync(path)))
   .sort();
@@ -26,11 +26,13 @@ for (const manifest of manifests) {
   const references = dependencies
     .filter((name) => folderOf.has(name))
     .map((name) => ({ path: relative(folder, folderOf.get(name)) }));
+  // A package inside another is compiled by itself.
+  const inside = manifests.map(dirname).filter((other) => other.startsWith(`${folder}/`));
   put(join(folder, 'tsconfig.json'), {
     extends: relative(folder, 'tsconfig.base.json'),
     compilerOptions: { rootDir: '.', outDir: 'dist', tsBuildInfoFile: 'dist/.tsbuildinfo' },
     include: ['**/*.ts'],
-    exclude: ['dist', 'node_modules'],
+    exclude: ['dist', 'node_modules', ...inside.map((other) => relative(folder, other))],
     references,
   });
 }

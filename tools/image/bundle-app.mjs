@@ -19,7 +19,7 @@ require('./app.js');
 
 /** What is put in the place of a global, and where from. */
 const INJECTED = {
-  agent: { Headers: [join(ROOT, 'libs/tunnel/dist/agent/grpc-metadata.js'), 'GrpcMetadata'] },
+  agent: { Headers: [join(ROOT, 'libs/agent/dist/grpc-metadata.js'), 'GrpcMetadata'] },
 };
 
 /** Those that are shipped as a bundle: it is waited for when they start anew. */

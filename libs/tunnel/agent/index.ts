@@ -1,7 +1,3 @@
-export { runAgent, type Agent } from './agent.js';
-export type { AgentOptions } from './enrol-with-token.js';
-export { identityStore, type AgentIdentity, type IdentityStore, type TextStore } from './agent-identity.js';
-export { parseEndpoint, type Endpoint, type ProxySettings } from './forward-proxy.js';
-export type { Resolve, TcpTargetOptions } from './tcp-targets.js';
-export type { KubeApiTarget } from './kube-api-proxy.js';
-export type { AgentFacts } from './enrol.js';
+export { Link } from './link.js';
+export type { TcpTunnelOptions } from './tcp-tunnel.js';
+export type { AgentFacts, GatewayConnection, KubeApiEnd } from './ports.js';

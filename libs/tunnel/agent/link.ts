@@ -3,8 +3,7 @@ import type { Logger } from '@fairlead/observability';
 import type { ControlRequest, ControlResponse, Welcome } from '@fairlead/proto';
 import { LIMITS, PROTOCOL_VERSION } from '../core/index.js';
 import { fromConnectError } from '../link/index.js';
-import type { AgentFacts } from './enrol.js';
-import type { GatewayConnection } from './gateway-connection.js';
+import type { AgentFacts, GatewayConnection } from './ports.js';
 import { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';
 
 export interface LinkOptions extends AcceptorOptions {

@@ -4,12 +4,11 @@ import type { Logger, Span, SpanAttributes, Tracer } from '@fairlead/observabili
 import type { Open, Tcp } from '@fairlead/proto';
 import { readTraceparent, traceIdIn } from '../core/index.js';
 import { bridge, type BridgedBytes, type TunnelConnection } from '../link/index.js';
-import type { AgentMetrics } from './agent-metrics.js';
-import type { TcpTargets } from './tcp-targets.js';
+import type { TcpDialler, TcpMetrics } from './ports.js';
 
 export interface TcpTunnelOptions {
-  readonly targets: TcpTargets;
-  readonly metrics: AgentMetrics;
+  readonly targets: TcpDialler;
+  readonly metrics: TcpMetrics;
   readonly logger: Logger;
   readonly tracer: Tracer;
 }
@@ -101,7 +100,7 @@ async function timedDial(
   }
 }
 
-async function dialFor(connection: TunnelConnection, target: Target, targets: TcpTargets): Promise<Socket> {
+async function dialFor(connection: TunnelConnection, target: Target, targets: TcpDialler): Promise<Socket> {
   const gone = new AbortController();
   const onClose = (): void => gone.abort(new FairleadError('TUNNEL_RESET', 'who asked for the target has gone'));
   connection.once('close', onClose);

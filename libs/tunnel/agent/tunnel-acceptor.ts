@@ -1,16 +1,16 @@
 import { FairleadError, assertNever, toFairleadError } from '@fairlead/errors';
 import type { Http2Stream } from '@fairlead/http2';
+import { assertAcceptable, type TunnelIdentity } from '@fairlead/kube-http';
 import type { Logger } from '@fairlead/observability';
 import type { Open } from '@fairlead/proto';
-import { assertAcceptable, type TunnelIdentity } from '../core/index.js';
 import { TunnelConnection } from '../link/index.js';
-import type { KubeApiProxy } from './kube-api-proxy.js';
+import type { KubeApiEnd } from './ports.js';
 import { serveTcp, type TcpTunnelOptions } from './tcp-tunnel.js';
 
 export interface AcceptorOptions {
   readonly clusterId: string;
   readonly generation: number;
-  readonly kubeApi: KubeApiProxy;
+  readonly kubeApi: KubeApiEnd;
   readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
 }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { startInstallation, type Replica, type RunningAgent, type TestInstallation } from '@fairlead/installation';
 import { Registry } from '@fairlead/observability';
 import { eventually } from '@fairlead/testing';
+import { RELAY_PATH, TUNNEL_PATH, type TunnelConnection } from '@fairlead/tunnel/link';
+import { startTcpTarget, type TcpTarget } from '@fairlead/tunnel/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RELAY_PATH, TUNNEL_PATH, type TunnelConnection } from '../link/index.js';
-import { startInstallation, type Replica, type RunningAgent, type TestInstallation } from '../testing/replicas.js';
-import { startTcpTarget, type TcpTarget } from '../testing/tcp-targets.js';
 import { dialRelay, stillWorks } from './gateway-peers.js';
 import type { GatewaySubject, KeyAndChain } from './gateway-subject.js';
 import { FLAG, FRAME, NEWEST_ENTRY, RawHttp2, callHeaders, http2Frame, literal, rstStream } from './raw-http2.js';

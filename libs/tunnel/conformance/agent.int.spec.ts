@@ -1,9 +1,9 @@
 import { constants } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startInstallation, type RunningAgent, type TestInstallation } from '@fairlead/installation';
 import { eventually } from '@fairlead/testing';
+import { startRecordingApiServer, type RecordingApiServer } from '@fairlead/tunnel/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startRecordingApiServer, type RecordingApiServer } from '../testing/recording-api-server.js';
-import { startInstallation, type RunningAgent, type TestInstallation } from '../testing/replicas.js';
 import { startAgentFacingReplica, welcome, type AgentFacingReplica, type AgentLink } from './scripted-replica.js';
 import type { TunnelScript } from './tunnel-script.js';
 import { MALFORMED, data, eof, grpcMessage, open, opened, refused, reset, type OpenInit } from './wire.js';

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { FrameDecoder } from '@fairlead/tunnel/core';
+import { TunnelConnection } from '@fairlead/tunnel/link';
+import { OPEN, ScriptStream, sessionPair, type SessionPair } from '@fairlead/tunnel/testing';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FrameDecoder } from '../core/index.js';
-import { TunnelConnection } from '../link/index.js';
-import { ScriptStream } from '../testing/script-stream.js';
-import { OPEN, sessionPair, type SessionPair } from '../testing/tunnel-pair.js';
 import { stillWorks } from './gateway-peers.js';
 import { gatewaySubject, type GatewaySubject } from './gateway-subject.js';
 import { mutation } from './mutations.js';

@@ -1,7 +1,7 @@
+import { startInstallation, type Replica, type TestInstallation } from '@fairlead/installation';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClusterEntry } from '@fairlead/contracts';
-import { startInstallation, type Replica, type TestInstallation } from '../testing/replicas.js';
 import { ScriptedAgent, hello, type ControlScript } from './scripted-agent.js';
 import type { GatewaySubject, KeyAndChain } from './gateway-subject.js';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { parseEndpoint } from '../agent/index.js';
-import { startInstallation, type TestInstallation } from '../testing/replicas.js';
+import { parseEndpoint } from '@fairlead/agent';
+import { startInstallation, type TestInstallation } from '@fairlead/installation';
 
 export interface KeyAndChain {
   readonly keyPem: string;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { TestInstallation } from '@fairlead/installation';
 import { eventually } from '@fairlead/testing';
+import type { TunnelConnection } from '@fairlead/tunnel/link';
+import { collect, pattern } from '@fairlead/tunnel/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TunnelConnection } from '../link/index.js';
-import type { TestInstallation } from '../testing/replicas.js';
-import { collect, pattern } from '../testing/tunnel-pair.js';
 import { dialRelay, type ScriptedReplica } from './gateway-peers.js';
 import { gatewaySubject, type GatewaySubject } from './gateway-subject.js';
 import { GrpcJsAgent, type GrpcJsTunnel } from './grpc-js-agent.js';

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
 import { eventually } from '@fairlead/testing';
+import { TunnelConnection as Connection, type TunnelConnection } from '@fairlead/tunnel/link';
+import { OPEN, ScriptStream, collect, pattern, sessionPair, type SessionPair } from '@fairlead/tunnel/testing';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TunnelConnection } from '../link/index.js';
-import { ScriptStream } from '../testing/script-stream.js';
-import { OPEN, collect, pattern, sessionPair, type SessionPair } from '../testing/tunnel-pair.js';
 import { data, eof, opened, reset } from './wire.js';
 import { TunnelScript } from './tunnel-script.js';
-import { TunnelConnection as Connection } from '../link/index.js';
 import { PROPERTY_RUNS } from './runs.js';
 
 const TUNNELS = 64;

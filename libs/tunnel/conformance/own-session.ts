@@ -1,16 +1,18 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { FairleadError } from '@fairlead/errors';
+import {
+  Directory,
+  EnrolmentLimiter,
+  RenewingCertificate,
+  createGatewayMetrics,
+  createLinkServer,
+} from '@fairlead/gateway/parts';
+import type { TestInstallation } from '@fairlead/installation';
 import { Registry, silentLogger } from '@fairlead/observability';
 import { eventually } from '@fairlead/testing';
-import { Directory } from '../gateway/directory.js';
-import { EnrolmentLimiter } from '../gateway/enrolment-limiter.js';
-import { createGatewayMetrics } from '../gateway/gateway-metrics.js';
-import { createLinkServer } from '../gateway/link-server.js';
-import { RenewingCertificate } from '../gateway/renewing-certificate.js';
-import { SessionRegistry } from '../gateway/session-registry.js';
-import { TunnelConnection } from '../link/index.js';
-import type { TestInstallation } from '../testing/replicas.js';
+import { SessionRegistry } from '@fairlead/tunnel/gateway';
+import { TunnelConnection } from '@fairlead/tunnel/link';
 
 export interface OwnSessions extends AsyncDisposable {
   readonly link: string;

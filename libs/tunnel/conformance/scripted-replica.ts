@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { ControlRequestSchema, ControlResponseSchema, type Hello } from '@fairlead/proto';
 import type { TestAuthority } from '@fairlead/testing';
-import { TUNNEL_PATH } from '../link/index.js';
+import { TUNNEL_PATH } from '@fairlead/tunnel/link';
 import { TunnelScript } from './tunnel-script.js';
 import { MessageReader, grpcMessage } from './wire.js';
 

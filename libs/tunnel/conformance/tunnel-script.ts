@@ -1,6 +1,6 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import type { ScriptStream } from '../testing/script-stream.js';
 import { eventually } from '@fairlead/testing';
+import type { ScriptStream } from '@fairlead/tunnel/testing';
 import { MessageReader, parseFrame, type FrameCase, type FrameKind } from './wire.js';
 
 /** A stream of Node's HTTP/2, or one of ours in a test's hands. */

@@ -1,6 +1,11 @@
-export { startGateway, type Gateway } from './gateway.js';
-export { DEFAULT_CONNECT_LIMITS, type ConnectLimits } from './connect/connect-context.js';
-export type { DoorLimits } from './door-limiter.js';
-export { DEFAULT_KUBE_API_LIMITS } from './kube-api/door.js';
-export type { GatewayOptions } from './gateway-state.js';
-export type { GatewayEvents, Refusal, SessionEvent } from './gateway-events.js';
+export { AgentSession, type ControlMessage, type ControlOutbox } from './agent-session.js';
+export { SessionRegistry } from './session-registry.js';
+export { TunnelOpener, type OpenedTunnel } from './tunnel-opener.js';
+export { RouteTable } from './routing/route-table.js';
+export { RoutePublisher } from './routing/route-publisher.js';
+export { watchRoutes, type RouteWatcher } from './routing/route-watcher.js';
+export { RelayClient } from './relay/relay-client.js';
+export { createRelayServer } from './relay/relay-server.js';
+export { reportAbuse } from './report-abuse.js';
+export { reportTlsErrors, useCertificate } from './tls-server.js';
+export type { CertificateSource, TlsIdentity } from './ports.js';

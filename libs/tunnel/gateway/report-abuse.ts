@@ -1,6 +1,6 @@
 import { HTTP2_CODE, SessionError, type Http2Session } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
-import type { GatewayMetrics } from './gateway-metrics.js';
+import type { AbuseMetrics } from './ports.js';
 
 /** Discover, Enrol, Renew and Control are one call each. */
 const STRANGER_STREAMS = 32;
@@ -10,7 +10,7 @@ export interface AbuseReportOptions {
   readonly door: 'link' | 'relay';
   /** While it says yes, only a handful of streams may be open. */
   readonly isStranger?: () => boolean;
-  readonly metrics: GatewayMetrics;
+  readonly metrics: AbuseMetrics;
   readonly logger: Logger;
 }
 

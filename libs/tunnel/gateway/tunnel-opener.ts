@@ -8,7 +8,7 @@ import { OpenSchema, type Open } from '@fairlead/proto';
 import { LIMITS, formatTraceparent, type TraceContext } from '../core/index.js';
 import { TunnelConnection } from '../link/index.js';
 import type { AgentSession } from './agent-session.js';
-import type { GatewayMetrics } from './gateway-metrics.js';
+import type { OpenerMetrics } from './ports.js';
 import type { RelayClient } from './relay/relay-client.js';
 import type { ConnectedTime } from './routing/connected-time.js';
 import type { RouteOwner, RouteTable } from './routing/route-table.js';
@@ -31,7 +31,7 @@ export interface TunnelOpenerOptions {
   readonly table: RouteTable;
   readonly time: ConnectedTime;
   readonly relay: RelayClient;
-  readonly metrics: GatewayMetrics;
+  readonly metrics: OpenerMetrics;
   readonly logger: Logger;
   readonly tracer: Tracer;
 }

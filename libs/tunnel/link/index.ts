@@ -1,4 +1,3 @@
-export { flushUnlessBodyFollows } from './answer-head.js';
 export { bridge, type Bridged, type BridgedBytes } from './bridge.js';
 export { fromConnectError, toConnectError } from './rpc-errors.js';
 export { TunnelConnection } from './tunnel-connection.js';

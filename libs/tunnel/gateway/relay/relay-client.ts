@@ -15,18 +15,18 @@ import {
   keepAlive,
   requestGrpcStream,
 } from '../../link/index.js';
-import type { RenewingCertificate, TlsIdentity } from '../renewing-certificate.js';
+import type { CertificateSource, TlsIdentity } from '../ports.js';
 import type { RouteOwner } from '../routing/route-table.js';
 
 const CONNECT_TIMEOUT_MS = 3_000;
 
 /** One HTTP/2 session to each replica that was ever relayed to, opened when first needed. */
 export class RelayClient {
-  readonly #identity: RenewingCertificate;
+  readonly #identity: CertificateSource;
   readonly #logger: Logger;
   readonly #sessions = new Map<string, Promise<Http2Session>>();
 
-  constructor(identity: RenewingCertificate, logger: Logger) {
+  constructor(identity: CertificateSource, logger: Logger) {
     this.#identity = identity;
     this.#logger = logger;
   }

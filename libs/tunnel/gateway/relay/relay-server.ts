@@ -2,7 +2,7 @@ import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import { Http2Server, type Http2Session, type Http2Stream } from '@fairlead/http2';
 import type { Logger, Span, Tracer } from '@fairlead/observability';
-import { readPeerCertificate } from '@fairlead/pki';
+import { isOutOfDate, readPeerCertificate } from '@fairlead/pki';
 import type { Open } from '@fairlead/proto';
 import { FrameDecoder, LIMITS, encodeControl } from '../../core/index.js';
 import {
@@ -16,21 +16,18 @@ import {
   rejectGrpcStream,
   splice,
 } from '../../link/index.js';
-import type { GatewayEvents } from '../gateway-events.js';
-import { isOutOfDate } from '../link-peer.js';
-import type { GatewayMetrics } from '../gateway-metrics.js';
-import { reportTlsErrors, useCertificate } from '../link-server.js';
-import type { RenewingCertificate } from '../renewing-certificate.js';
+import type { AbuseMetrics, CertificateSource, RelayEvents, RelayMetrics } from '../ports.js';
 import type { SessionRegistry } from '../session-registry.js';
 import { reportAbuse } from '../report-abuse.js';
+import { reportTlsErrors, useCertificate } from '../tls-server.js';
 import { beginRelayed, reportRelayed } from './report-relayed.js';
 
 export interface RelayServerOptions {
-  readonly identity: RenewingCertificate;
-  readonly events: GatewayEvents;
+  readonly identity: CertificateSource;
+  readonly events: RelayEvents;
   readonly registry: SessionRegistry;
   readonly logger: Logger;
-  readonly metrics: GatewayMetrics;
+  readonly metrics: RelayMetrics & AbuseMetrics;
   readonly tracer: Tracer;
 }
 

@@ -3,10 +3,10 @@ import type { Logger, Span, Tracer } from '@fairlead/observability';
 import type { Open } from '@fairlead/proto';
 import { formatTraceparent, readTraceparent, traceIdIn } from '../../core/index.js';
 import type { SplicedBytes } from '../../link/index.js';
-import type { GatewayMetrics } from '../gateway-metrics.js';
+import type { RelayMetrics } from '../ports.js';
 
 export interface RelayReportOptions {
-  readonly metrics: GatewayMetrics;
+  readonly metrics: RelayMetrics;
   readonly logger: Logger;
 }
 

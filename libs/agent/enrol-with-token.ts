@@ -1,0 +1,49 @@
+import { FairleadError } from '@fairlead/errors';
+import type { Logger, Registry, Tracer } from '@fairlead/observability';
+import type { AgentFacts } from '@fairlead/tunnel/agent';
+import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import type { Endpoint, ProxySettings } from './forward-proxy.js';
+import type { KubeApiTarget } from './kube-api-proxy.js';
+import type { TcpTargetOptions } from './tcp-targets.js';
+
+export interface AgentOptions {
+  readonly endpoints: readonly Endpoint[];
+  readonly proxy: ProxySettings;
+  readonly pins: readonly string[];
+  readonly links: number;
+  readonly store: IdentityStore;
+  /** The bootstrap token, or null if none was given. Read only while there is no identity that works. */
+  token(): Promise<string | null>;
+  readonly kubeApi: KubeApiTarget;
+  /** What it opens for raw TCP; absent: nothing. */
+  readonly tcp?: TcpTargetOptions;
+  /** Where its metrics go; absent: nowhere. */
+  readonly registry?: Registry;
+  /** Where its spans go; absent: nowhere. */
+  readonly tracer?: Tracer;
+  /** Called with each identity it takes up: which cluster it is in. */
+  readonly onIdentity?: (identity: AgentIdentity) => void;
+  /** May take a while: they are asked for beside the dial, and waited for before they are told. */
+  readonly facts: AgentFacts | Promise<AgentFacts>;
+  readonly logger: Logger;
+}
+
+/** Spends the token that the agent was given. UNAUTHENTICATED if it was given none; otherwise as `enrol`. */
+export async function enrolWithToken(
+  options: AgentOptions,
+  attempt: number,
+  signal: AbortSignal,
+): Promise<AgentIdentity> {
+  const token = await options.token();
+  if (token === null) {
+    throw new FairleadError(
+      'UNAUTHENTICATED',
+      'there is neither an identity nor a bootstrap token; import the cluster again: fairlead cluster import <name>',
+    );
+  }
+  // Each try takes the next endpoint, so that one dead replica does not hold up an enrolment.
+  const endpoint = options.endpoints[attempt % options.endpoints.length] as Endpoint;
+  // What makes keys and requests for certificates is loaded when it is needed: most starts have an identity.
+  const { enrol } = await import('./enrol.js');
+  return enrol({ ...options, facts: await options.facts, endpoint, token, signal });
+}

@@ -1,0 +1,242 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { FairleadError } from '@fairlead/errors';
+import { silentLogger } from '@fairlead/observability';
+import { checkCsr, formatToken } from '@fairlead/pki';
+import { eventually, testAuthority, type TestAuthority, type TestCertificate } from '@fairlead/testing';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { issueTo, startScriptedGateway, type Script, type ScriptedGateway } from './testing/scripted-gateway.js';
+import { identityStore, type TextStore } from './agent-identity.js';
+import { runAgent } from './agent.js';
+import { enrol } from './enrol.js';
+
+const CLUSTER = randomUUID();
+const facts = { agentVersion: 't', kubernetesVersion: 't', platform: 't' };
+const secret = randomBytes(32);
+let ours: TestAuthority;
+let theirs: TestAuthority;
+let token: string;
+let values: Record<string, string>;
+
+const store: TextStore = {
+  read: () => Promise.resolve({ ...values }),
+  write: (changed) => Promise.resolve(void Object.assign(values, changed)),
+};
+
+beforeAll(async () => {
+  [ours, theirs] = await Promise.all([testAuthority(), testAuthority()]);
+  token = formatToken({ pin: ours.pins[0] as string, id: 'token-1', secret });
+});
+
+beforeEach(() => {
+  values = {};
+});
+
+function script(certificate: TestCertificate, rootsPem: readonly string[], change: Partial<Script> = {}): Script {
+  return {
+    key: certificate.privateKeyPem,
+    cert: certificate.chainPem,
+    discover: { endpoints: [], rootsPem: [...rootsPem], trustDomain: 'fairlead.local' },
+    enrol: (request) => issueTo(ours, CLUSTER, request),
+    ...change,
+  };
+}
+
+const enrolAt = ({ endpoint }: ScriptedGateway, change: { pins?: string[] } = {}) =>
+  enrol({
+    endpoint,
+    proxy: { noProxy: [] },
+    token,
+    pins: [],
+    store: identityStore(store),
+    facts,
+    logger: silentLogger,
+    signal: AbortSignal.timeout(10_000),
+    ...change,
+  });
+
+/** Nothing that was received holds the secret, in any of the forms it is ever written in. */
+function secretWasSeen({ calls, received }: ScriptedGateway): boolean {
+  const heard = Buffer.concat(received);
+  const forms = [secret, Buffer.from(secret.toString('base64url')), Buffer.from(secret.toString('base64'))];
+  return calls.includes('Enrol') || forms.some((form) => heard.indexOf(form) !== -1);
+}
+
+describe('enrolment', () => {
+  it('asks the public document first, then spends the token at the gateway that proved its root', async () => {
+    await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots));
+    const identity = await enrolAt(gateway, { pins: [...ours.pins] });
+    expect(gateway.calls).toEqual(['Discover', 'Enrol']);
+    expect(identity).toMatchObject({ clusterId: CLUSTER, generation: 1, rootsPem: ours.roots });
+    expect((await identityStore(store).load()).identity).toEqual(identity);
+  });
+
+  it('finds its root among others, current and next', async () => {
+    const roots = ['nonsense', ...theirs.roots, ...ours.roots];
+    await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), roots));
+    await expect(enrolAt(gateway)).resolves.toMatchObject({ clusterId: CLUSTER });
+  });
+
+  it.each<[string, () => Promise<Script>]>([
+    ['has a chain of its own', async () => script(await theirs.gateway('gateway-a'), theirs.roots)],
+    ['shows our root and cannot prove it', async () => script(await theirs.gateway('gateway-a'), ours.roots)],
+    [
+      'hides its root behind ours in one text',
+      async () => script(await theirs.gateway('gateway-a'), [`${ours.roots[0]}${theirs.roots[0]}`]),
+    ],
+    [
+      'hides our root behind its own',
+      async () => script(await theirs.gateway('gateway-a'), [`${theirs.roots[0]}${ours.roots[0]}`]),
+    ],
+    ['is an agent of ours', async () => script(await ours.agent(CLUSTER), ours.roots)],
+    ['is a service of ours', async () => script(await ours.service('registration'), ours.roots)],
+    ['is a serving certificate of ours', async () => script(await ours.serving(['127.0.0.1']), ours.roots)],
+    [
+      'claims another trust domain',
+      async () => {
+        const honest = script(await ours.gateway('gateway-a'), ours.roots);
+        return { ...honest, discover: { ...honest.discover, trustDomain: 'elsewhere' } };
+      },
+    ],
+    [
+      'has a certificate that expired',
+      async () => {
+        const past = { notBefore: new Date(Date.now() - 7_200_000), notAfter: new Date(Date.now() - 3_600_000) };
+        return script(await ours.gateway('gateway-a', past), ours.roots);
+      },
+    ],
+  ])('sends no token to a peer that %s', async (_, make) => {
+    await using gateway = await startScriptedGateway(await make());
+    await expect(enrolAt(gateway)).rejects.toMatchObject({ code: 'UNTRUSTED_PEER' });
+    expect(gateway.calls[0]).toBe('Discover');
+    expect(secretWasSeen(gateway)).toBe(false);
+    expect(values['identity']).toBeUndefined();
+  });
+
+  it('does not even dial when the manifest pins other roots than the token', async () => {
+    await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots));
+    await expect(enrolAt(gateway, { pins: [...theirs.pins] })).rejects.toMatchObject({ code: 'UNTRUSTED_PEER' });
+    expect(gateway.calls).toEqual([]);
+  });
+
+  it('asks again with the same key after it died between asking and storing the answer', async () => {
+    const keys: string[] = [];
+    const enrolOnce: NonNullable<Script['enrol']> = async (request, session) => {
+      keys.push((await checkCsr(request.csrDer)).spkiSha256);
+      if (keys.length === 1) session.destroy();
+      return issueTo(ours, CLUSTER, request);
+    };
+    const gateway = await startScriptedGateway(
+      script(await ours.gateway('gateway-a'), ours.roots, { enrol: enrolOnce }),
+    );
+    await expect(enrolAt(gateway)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(enrolAt(gateway)).resolves.toMatchObject({ clusterId: CLUSTER });
+    expect(keys).toHaveLength(2);
+    expect(keys[0]).toBe(keys[1]);
+    await gateway[Symbol.asyncDispose]();
+  });
+
+  it.each<[string, NonNullable<Script['enrol']>, string]>([
+    [
+      'for another cluster',
+      async (request) => ({ ...(await issueTo(ours, CLUSTER, request)), clusterId: randomUUID() }),
+      'CERTIFICATE_REFUSED',
+    ],
+    [
+      'for another key',
+      async (request) => {
+        const other = await ours.agent(CLUSTER);
+        return { ...(await issueTo(ours, CLUSTER, request)), chainPem: [...other.chain] };
+      },
+      'CERTIFICATE_REFUSED',
+    ],
+    [
+      'without roots',
+      async (request) => ({ ...(await issueTo(ours, CLUSTER, request)), rootsPem: [] }),
+      'PROTOCOL_ERROR',
+    ],
+  ])('stores no identity %s', async (_, issue, code) => {
+    await using gateway = await startScriptedGateway(
+      script(await ours.gateway('gateway-a'), ours.roots, { enrol: issue }),
+    );
+    await expect(enrolAt(gateway)).rejects.toMatchObject({ code });
+    expect(values['identity']).toBeUndefined();
+  });
+});
+
+describe('an agent', () => {
+  const start = async (gateway: ScriptedGateway, given: string | null) => {
+    const stopping = new AbortController();
+    let reads = 0;
+    const agent = runAgent(
+      {
+        endpoints: [gateway.endpoint],
+        proxy: { noProxy: [] },
+        pins: [],
+        links: 1,
+        store: identityStore(store),
+        token: () => {
+          reads += 1;
+          return Promise.resolve(given);
+        },
+        kubeApi: { host: '127.0.0.1', port: 1, caPem: '', token: () => Promise.resolve('') },
+        facts,
+        logger: silentLogger,
+      },
+      stopping.signal,
+    );
+    const stop = async (): Promise<void> => {
+      stopping.abort();
+      await agent.done;
+    };
+    return { agent, stop, reads: () => reads };
+  };
+
+  it('without an identity and without a token says so, and dials nobody', async () => {
+    await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots));
+    const { agent, stop } = await start(gateway, null);
+    await eventually(() => expect(agent.readiness()[0]?.detail).toContain('UNAUTHENTICATED'));
+    expect(agent.readiness()[0]?.detail).toContain('fairlead cluster import');
+    await stop();
+    expect(gateway.calls).toEqual([]);
+  });
+
+  it.each([
+    ['not JSON', '{'],
+    ['of another shape', '{"clusterId":"x"}'],
+  ])('whose stored identity cannot be read (%s) never enrols anew', async (_, stored) => {
+    values = { identity: stored };
+    await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots));
+    const { agent, stop, reads } = await start(gateway, token);
+    await eventually(() => expect(agent.readiness()[0]?.detail).toContain('cannot be read'));
+    await delay(1_500);
+    await stop();
+    expect([reads(), gateway.calls]).toEqual([0, []]);
+    expect(values).toEqual({ identity: stored });
+  });
+
+  it.each(['TOKEN_UNKNOWN', 'TOKEN_USED', 'TOKEN_EXPIRED', 'TOKEN_REVOKED'] as const)(
+    'that is refused for good (%s) does not hammer',
+    async (code) => {
+      const refuse = (): Promise<never> => Promise.reject(new FairleadError(code, 'no'));
+      await using gateway = await startScriptedGateway(
+        script(await ours.gateway('gateway-a'), ours.roots, { enrol: refuse }),
+      );
+      const { agent, stop } = await start(gateway, token);
+      await eventually(() => expect(agent.readiness()[0]?.detail).toContain(code));
+      await delay(1_500);
+      expect(gateway.calls).toEqual(['Discover', 'Enrol']);
+      expect(agent.readiness()[0]?.detail).not.toContain(secret.toString('base64url'));
+      await stop();
+    },
+  );
+
+  it('stops at once while it waits', async () => {
+    await using gateway = await startScriptedGateway(script(await theirs.gateway('gateway-a'), theirs.roots));
+    const { agent, stop } = await start(gateway, token);
+    await eventually(() => expect(agent.readiness()[0]?.detail).toContain('UNTRUSTED_PEER'));
+    const beganMs = performance.now();
+    await stop();
+    expect(performance.now() - beganMs).toBeLessThan(1_000);
+  });
+});

@@ -1,0 +1,149 @@
+import { X509Certificate, createPublicKey } from 'node:crypto';
+import { FairleadError, messageOf } from '@fairlead/errors';
+import type { Logger } from '@fairlead/observability';
+import {
+  createCsr,
+  generatePrivateKey,
+  parseToken,
+  readPeerCertificate,
+  sha256Hex,
+  signProof,
+  spkiPin,
+  type BootstrapToken,
+} from '@fairlead/pki';
+import type { AgentFacts, GatewayConnection } from '@fairlead/tunnel/agent';
+import { fromConnectError } from '@fairlead/tunnel/link';
+import { AgentIdentity, type IdentityStore } from './agent-identity.js';
+import { connectToGateway } from './gateway-connection.js';
+import type { Endpoint, ProxySettings } from './forward-proxy.js';
+
+export interface EnrolOptions {
+  readonly endpoint: Endpoint;
+  readonly proxy: ProxySettings;
+  /** The bootstrap token, as text. */
+  readonly token: string;
+  /** Root pins from the import manifest; the token's own must be among them. Empty: the token's own counts alone. */
+  readonly pins: readonly string[];
+  readonly store: IdentityStore;
+  readonly facts: AgentFacts;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+const RPC_TIMEOUT_MS = 15_000;
+
+/**
+ * Spends a bootstrap token for an identity. The order is what keeps the token safe: fetch the public discovery document,
+ * find in it the root whose key hashes to the token's pin, dial again trusting only that root, and only then send the
+ * token. TOKEN_MALFORMED, UNTRUSTED_PEER, UNAVAILABLE, or the control plane's refusal.
+ */
+export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
+  const { endpoint, proxy, store, facts, logger, signal } = options;
+  const token = parseToken(options.token);
+  if (options.pins.length > 0 && !options.pins.includes(token.pin)) {
+    throw new FairleadError(
+      'UNTRUSTED_PEER',
+      'the token belongs to another installation than the manifest: its pin is not among the root pins',
+    );
+  }
+  const { rootsPem, trustDomain } = await discover(options, token);
+  const keyPem = await keyFor(token, store);
+  using connection = await connectToGateway({
+    endpoint,
+    proxy,
+    signal,
+    trust: { kind: 'roots', rootsPem, trustDomain },
+  });
+  const csrDer = await createCsr(keyPem);
+  const request = { tokenId: token.id, secret: new Uint8Array(token.secret), csrDer: new Uint8Array(csrDer), facts };
+  const answer = await call(() => connection.rpc.enrol(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
+  const { clusterId, generation, chainPem } = answer;
+  const identity = await checked({
+    clusterId,
+    tokenId: token.id,
+    generation,
+    trustDomain,
+    keyPem,
+    chainPem,
+    rootsPem: answer.rootsPem,
+  });
+  await store.saveIdentity(identity);
+  logger.info('agent.enrolled', { clusterId: identity.clusterId, generation: identity.generation });
+  return identity;
+}
+
+/** A certificate with a fresh key, asked for over a link that stands; the old key signs for the new one. */
+export async function renew(
+  connection: GatewayConnection,
+  identity: AgentIdentity,
+  signal: AbortSignal,
+): Promise<AgentIdentity> {
+  const keyPem = await generatePrivateKey();
+  const csrDer = new Uint8Array(await createCsr(keyPem));
+  const proof = new Uint8Array(await signProof(identity.keyPem, csrDer));
+  const request = { csrDer, currentChainPem: [...identity.chainPem], proof };
+  const answer = await call(() => connection.rpc.renew(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
+  return checked({ ...identity, keyPem, chainPem: answer.chainPem, rootsPem: answer.rootsPem });
+}
+
+async function discover(
+  options: EnrolOptions,
+  token: BootstrapToken,
+): Promise<{ rootsPem: string[]; trustDomain: string }> {
+  const { endpoint, proxy, signal } = options;
+  using connection = await connectToGateway({ endpoint, proxy, signal, trust: { kind: 'discovery' } });
+  const answer = await call(() => connection.rpc.discover({}, { timeoutMs: RPC_TIMEOUT_MS, signal }));
+  const rootsPem = answer.rootsPem.map(onlyCertificate).filter((root) => root !== null && spkiPin(root) === token.pin);
+  if (rootsPem.length === 0) {
+    const where = `${endpoint.host}:${endpoint.port}`;
+    throw new FairleadError(
+      'UNTRUSTED_PEER',
+      `${where} showed no root that the bootstrap token names; the token was not sent`,
+    );
+  }
+  return { rootsPem: rootsPem as string[], trustDomain: answer.trustDomain };
+}
+
+/**
+ * The first certificate of a text, written anew: what a stranger sends need not be a certificate, and a second one behind
+ * a pinned one would be trusted with it.
+ */
+function onlyCertificate(pem: string): string | null {
+  try {
+    return new X509Certificate(pem).toString();
+  } catch {
+    return null;
+  }
+}
+
+/** What is stored decides whether this agent ever links again, so it must be whole: ours, current, and by that root. */
+async function checked(identity: AgentIdentity): Promise<AgentIdentity> {
+  const { data, error } = AgentIdentity.safeParse(identity);
+  if (!data)
+    throw new FairleadError('PROTOCOL_ERROR', 'the gateway issued an identity that cannot be read', { cause: error });
+  const { id, spkiSha256 } = readPeerCertificate(new X509Certificate(data.chainPem[0] ?? '').raw);
+  const key = createPublicKey(data.keyPem).export({ type: 'spki', format: 'der' });
+  if (id.kind !== 'agent' || id.clusterId !== data.clusterId || spkiSha256 !== sha256Hex(key)) {
+    throw new FairleadError('CERTIFICATE_REFUSED', 'the gateway issued a certificate for another key or cluster');
+  }
+  return data;
+}
+
+async function keyFor(token: BootstrapToken, store: IdentityStore): Promise<string> {
+  const { pending } = await store.load();
+  if (pending?.tokenId === token.id) return pending.keyPem;
+  const keyPem = await generatePrivateKey();
+  await store.savePending({ tokenId: token.id, keyPem });
+  return keyPem;
+}
+
+async function call<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    const failure = fromConnectError(error);
+    throw new FairleadError(failure.code, failure.message === '' ? messageOf(error) : failure.message, {
+      cause: error,
+    });
+  }
+}

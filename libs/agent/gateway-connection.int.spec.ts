@@ -1,0 +1,106 @@
+import { testAuthority, type TestAuthority } from '@fairlead/testing';
+import { startBalancer, startConnectProxy } from '@fairlead/tunnel/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScriptedGateway, type ScriptedGateway } from './testing/scripted-gateway.js';
+import { connectToGateway } from './gateway-connection.js';
+import type { Endpoint, ProxySettings } from './forward-proxy.js';
+
+let authority: TestAuthority;
+let gateway: ScriptedGateway;
+
+beforeAll(async () => {
+  authority = await testAuthority();
+  const { privateKeyPem, chainPem } = await authority.gateway('gateway-a');
+  const discover = { endpoints: ['here'], rootsPem: [...authority.roots], trustDomain: authority.trustDomain };
+  gateway = await startScriptedGateway({ key: privateKeyPem, cert: chainPem, discover });
+});
+
+afterAll(() => gateway[Symbol.asyncDispose]());
+
+const reach = (proxy: ProxySettings, endpoint: Endpoint = gateway.endpoint, signal = AbortSignal.timeout(5_000)) =>
+  connectToGateway({
+    endpoint,
+    proxy,
+    signal,
+    trust: { kind: 'roots', rootsPem: authority.roots, trustDomain: authority.trustDomain },
+    keepalive: { intervalMs: 100, timeoutMs: 300 },
+  });
+
+describe('a forward proxy', () => {
+  it('is crossed with CONNECT, and the gateway’s certificate still counts', async () => {
+    await using proxy = await startConnectProxy('connect');
+    using connection = await reach({ httpsProxy: `http://127.0.0.1:${proxy.port}`, noProxy: [] });
+    expect((await connection.rpc.discover({})).endpoints).toEqual(['here']);
+    expect(proxy.asked).toEqual([{ target: `127.0.0.1:${gateway.endpoint.port}`, authorization: undefined }]);
+  });
+
+  it('gets the password of its URL, and nobody else does', async () => {
+    await using proxy = await startConnectProxy('demand-password');
+    const noProxy: string[] = [];
+    const refused = reach({ httpsProxy: `http://127.0.0.1:${proxy.port}`, noProxy });
+    await expect(refused).rejects.toThrow(/answered 407/);
+    using connection = await reach({ httpsProxy: `http://user:p%40ss@127.0.0.1:${proxy.port}`, noProxy });
+    await connection.rpc.discover({});
+    const expected = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
+    expect(proxy.asked.map(({ authorization }) => authorization)).toEqual([undefined, expected]);
+  });
+
+  it('is left alone for what NO_PROXY names', async () => {
+    await using proxy = await startConnectProxy('connect');
+    using connection = await reach({ httpsProxy: `http://127.0.0.1:${proxy.port}`, noProxy: ['127.0.0.0/8'] });
+    await connection.rpc.discover({});
+    expect(proxy.asked).toEqual([]);
+  });
+
+  it('that refuses is named, without its password', async () => {
+    await using proxy = await startConnectProxy('refuse');
+    const failure = await reach({ httpsProxy: `http://user:hidden@127.0.0.1:${proxy.port}`, noProxy: [] }).then(
+      () => null,
+      (error: unknown) => error as Error & { code: string },
+    );
+    expect(failure).toMatchObject({ code: 'UNAVAILABLE' });
+    expect(failure?.message).toContain(`127.0.0.1:${proxy.port} answered 403`);
+    expect(failure?.message).not.toContain('hidden');
+  });
+
+  it('that never answers costs no more than the deadline', async () => {
+    await using proxy = await startConnectProxy('hang');
+    const settings = { httpsProxy: `http://127.0.0.1:${proxy.port}`, noProxy: [] };
+    const beganMs = performance.now();
+    await expect(reach(settings, gateway.endpoint, AbortSignal.timeout(300))).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    });
+    expect(performance.now() - beganMs).toBeLessThan(2_000);
+  });
+
+  it('that resets the connection ends it, and not the process', async () => {
+    await using proxy = await startConnectProxy('connect');
+    using connection = await reach({ httpsProxy: `http://127.0.0.1:${proxy.port}`, noProxy: [] });
+    await connection.rpc.discover({});
+    const closed = new Promise((resolve) => connection.http2.once('close', resolve));
+    proxy.reset();
+    await closed;
+    expect(connection.http2.destroyed).toBe(true);
+  });
+});
+
+describe('a gateway that falls silent', () => {
+  it('is noticed within the bounds of the keepalive, though TCP stands', async () => {
+    await using route = await startBalancer([gateway.endpoint.port]);
+    using connection = await reach({ noProxy: [] }, { host: '127.0.0.1', port: route.port });
+    await connection.rpc.discover({});
+    route.blackhole();
+    const beganMs = performance.now();
+    await new Promise((resolve) => connection.http2.once('close', resolve));
+    expect(performance.now() - beganMs).toBeLessThan(1_500);
+  });
+
+  it('before TLS was done costs no more than the deadline', async () => {
+    await using route = await startBalancer([gateway.endpoint.port]);
+    route.blackhole();
+    const endpoint = { host: '127.0.0.1', port: route.port };
+    await expect(reach({ noProxy: [] }, endpoint, AbortSignal.timeout(300))).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    });
+  });
+});

@@ -1,0 +1,246 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Agent, request } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fairlead/errors';
+import {
+  bodyFraming,
+  flushUnlessBodyFollows,
+  fromServer,
+  fromTunnel,
+  headerPairs,
+  impersonationHeaders,
+  kubeRoute,
+  toKubeStatus,
+  type TunnelIdentity,
+} from '@fairlead/kube-http';
+import { noTracer, type Logger, type Span, type Tracer } from '@fairlead/observability';
+import { formatTraceparent, readTraceparent, type TraceContext } from '@fairlead/tunnel/core';
+
+/** Where the kube-apiserver is and how the agent shows itself to it. */
+export interface KubeApiTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly caPem: string;
+  /** The service account's token, read anew for each request because the kubelet rotates it. */
+  token(): Promise<string>;
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+/** Above the door's limit, so that what the gateway adds to a head it let in fits too. */
+const MAX_HEADER_BYTES = 128 * 1024;
+const BODYLESS_IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * The far end of kube-api tunnels: an HTTP server without a port, whose connections are tunnels. Each connection belongs
+ * to the identity of its Open for life, and that identity is written on *every* request, after everything that looks
+ * like one was removed. A connection without an identity is never served.
+ */
+export class KubeApiProxy {
+  readonly #target: KubeApiTarget;
+  readonly #logger: Logger;
+  readonly #onFailed: (code: ErrorCode) => void;
+  readonly #tracer: Tracer;
+  readonly #server: Server;
+  readonly #tls: { readonly ca: string; readonly minVersion: 'TLSv1.2' };
+  readonly #upstream: Agent;
+  readonly #identities = new WeakMap<object, TunnelIdentity>();
+
+  /** `onFailed` hears the code of each request that we answer ourselves. */
+  constructor(
+    target: KubeApiTarget,
+    logger: Logger,
+    onFailed: (code: ErrorCode) => void = () => undefined,
+    tracer: Tracer = noTracer,
+  ) {
+    this.#target = target;
+    this.#tracer = tracer;
+    this.#onFailed = onFailed;
+    this.#logger = logger;
+    this.#tls = { ca: target.caPem, minVersion: 'TLSv1.2' };
+    this.#upstream = new Agent({ ...this.#tls, keepAlive: true, maxFreeSockets: 32 });
+    this.#server = createServer({
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: 0,
+      keepAliveTimeout: 0,
+    });
+    // Their size is limited, not their number: Node drops those beyond a thousand in silence, framing included.
+    this.#server.maxHeadersCount = 0;
+    // Who ended its direction still wants its answer (PROTOCOL.md, half-close). Node's types do not have it.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
+    this.#server.on('request', (incoming, outgoing) => void this.#serve(incoming, outgoing));
+    this.#server.on('clientError', (_error, socket) => void socket.destroy());
+  }
+
+  /** Serves HTTP/1.1 on an accepted tunnel, as this identity. */
+  serve(tunnel: Duplex, identity: TunnelIdentity): void {
+    this.#identities.set(tunnel, identity);
+    this.#server.emit('connection', tunnel);
+  }
+
+  close(): void {
+    this.#upstream.destroy();
+  }
+
+  async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const requestId = incoming.headers['audit-id']?.toString() ?? randomUUID();
+    const caller = callerOf(incoming);
+    const span = this.#begin(incoming, caller);
+    const { traceId } = span.context;
+    incoming.on('error', () => undefined);
+    outgoing.on('error', () => undefined);
+    try {
+      const identity = this.#identities.get(incoming.socket);
+      if (!identity) throw new FairleadError('IDENTITY_REFUSED', 'this tunnel has no identity');
+      const headers = this.#headers(incoming, identity, await this.#target.token());
+      const traced = caller || span.recording ? withTraceparent(headers, span.context) : headers;
+      await this.#forward(incoming, outgoing, traced);
+      end(span, outgoing);
+    } catch (error) {
+      const failure = toFairleadError(error);
+      this.#onFailed(failure.code);
+      span.end(failure.code);
+      this.#logger.log(failure.kind.logLevel, 'kube.request.failed', {
+        traceId,
+        requestId,
+        code: failure.code,
+        reason: messageOf(failure.cause ?? failure),
+      });
+      answerFailure(outgoing, failure, { traceId, requestId });
+    }
+  }
+
+  #begin(incoming: IncomingMessage, caller: TraceContext | undefined): Span {
+    const { host, port } = this.#target;
+    const span = this.#tracer.begin('kube-apiserver', 'client', caller, {
+      'server.address': host,
+      'server.port': port,
+    });
+    if (!span.recording) return span;
+    const { method = '', url = '/' } = incoming;
+    const route = kubeRoute(url);
+    span.rename(`${method} ${route}`);
+    span.set({ 'http.request.method': method, 'http.route': route });
+    return span;
+  }
+
+  /** A kept connection may have died meanwhile: what is bodyless and idempotent is then sent once more, on a new one. */
+  async #forward(incoming: IncomingMessage, outgoing: ServerResponse, headers: readonly string[]): Promise<void> {
+    try {
+      await this.#attempt(incoming, outgoing, headers, this.#upstream);
+    } catch (error) {
+      if (!(error instanceof StaleConnection)) throw error;
+      const fresh = new Agent({ ...this.#tls, keepAlive: false });
+      await this.#attempt(incoming, outgoing, headers, fresh);
+    }
+  }
+
+  #attempt(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    headers: readonly string[],
+    agent: Agent,
+  ): Promise<void> {
+    const { host, port } = this.#target;
+    const framing = bodyFraming(incoming.rawHeaders);
+    const repeatable = framing === 'none' && BODYLESS_IDEMPOTENT.has(incoming.method ?? '');
+    return new Promise((resolve, reject) => {
+      const upstream = request({
+        agent,
+        host,
+        port,
+        method: incoming.method,
+        path: incoming.url,
+        headers: [...headers],
+        setDefaultHeaders: false,
+        maxHeaderSize: MAX_HEADER_BYTES,
+      });
+      // What fails after the first failure has been told already.
+      upstream.on('error', () => undefined);
+      outgoing.once('close', () => void upstream.destroy());
+      upstream.once('error', (error) => {
+        const again = repeatable && upstream.reusedSocket && !outgoing.headersSent && !outgoing.destroyed;
+        reject(again ? new StaleConnection() : this.#unreachable(error));
+      });
+      upstream.once('response', (answer) => {
+        relayAnswer(answer, outgoing).then(resolve, (error: unknown) => {
+          upstream.destroy();
+          reject(error);
+        });
+      });
+      if (framing === 'none') {
+        upstream.end();
+        return;
+      }
+      upstream.flushHeaders();
+      incoming.pipe(upstream);
+    });
+  }
+
+  #headers(incoming: IncomingMessage, identity: TunnelIdentity, token: string): string[] {
+    const { host, port } = this.#target;
+    const passed = without('host', fromTunnel(incoming.rawHeaders));
+    const chunked = bodyFraming(incoming.rawHeaders) === 'chunked' ? ['Transfer-Encoding', 'chunked'] : [];
+    const own = ['Host', `${host.includes(':') ? `[${host}]` : host}:${port}`, 'Authorization', `Bearer ${token}`];
+    return [...passed, ...own, ...impersonationHeaders(identity), ...chunked, 'Connection', 'keep-alive'];
+  }
+
+  #unreachable(error: Error): FairleadError {
+    const { host, port } = this.#target;
+    return new FairleadError('TARGET_UNREACHABLE', `the agent cannot reach the kube-apiserver at ${host}:${port}`, {
+      cause: error,
+    });
+  }
+}
+
+/** The kept connection died before it answered, and the request may be repeated. */
+class StaleConnection extends Error {}
+
+/** Resolves when the answer was passed on or broke off; then the gateway's side is broken off too, never ended cleanly. */
+function relayAnswer(answer: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    outgoing.writeHead(answer.statusCode ?? 502, fromServer(answer.rawHeaders));
+    answer.once('error', () => void outgoing.destroy());
+    answer.once('close', () => {
+      if (!answer.complete) outgoing.destroy();
+      resolve();
+    });
+    answer.pipe(outgoing);
+    flushUnlessBodyFollows(answer, outgoing);
+  });
+}
+
+const without = (name: string, raw: readonly string[]): string[] =>
+  [...headerPairs(raw)].filter(([each]) => each.toLowerCase() !== name).flat();
+
+function withTraceparent(headers: readonly string[], context: TraceContext): string[] {
+  return [...without('traceparent', headers), 'Traceparent', formatTraceparent(context)];
+}
+
+/** The gateway says what the request is part of; one that does not leaves the agent's log without a trace to follow. */
+function callerOf({ headers }: IncomingMessage): TraceContext | undefined {
+  const traceparent = headers['traceparent'];
+  return readTraceparent(typeof traceparent === 'string' ? [traceparent] : []);
+}
+
+function end(span: Span, { statusCode, writableEnded }: ServerResponse): void {
+  span.set({ 'http.response.status_code': statusCode });
+  // One that broke off was never ended.
+  if (!writableEnded) span.end('TUNNEL_RESET');
+  else span.end(statusCode >= 500 ? String(statusCode) : undefined);
+}
+
+interface RequestIds {
+  readonly traceId: string;
+  readonly requestId: string;
+}
+
+function answerFailure(outgoing: ServerResponse, failure: FairleadError, { traceId, requestId }: RequestIds): void {
+  if (outgoing.headersSent || outgoing.destroyed) {
+    outgoing.destroy();
+    return;
+  }
+  const { httpStatus, body, warning } = toKubeStatus(failure, 'agent', traceId);
+  outgoing.writeHead(httpStatus, { 'content-type': 'application/json', 'audit-id': requestId, warning }).end(body);
+}

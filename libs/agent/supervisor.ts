@@ -1,0 +1,238 @@
+import { systemClock, type Clock } from '@fairlead/clock';
+import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
+import type { Check, Logger } from '@fairlead/observability';
+import { randomUUID } from 'node:crypto';
+import {
+  Link,
+  type AgentFacts,
+  type GatewayConnection,
+  type KubeApiEnd,
+  type TcpTunnelOptions,
+} from '@fairlead/tunnel/agent';
+import type { LinkFigures } from './agent-metrics.js';
+import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import { connectToGateway } from './gateway-connection.js';
+import type { Endpoint, ProxySettings } from './forward-proxy.js';
+import { renewInTime } from './renewal.js';
+import { SAME_REPLICA_DIALS, pauseMs, type LinkOutcome } from './retry-pace.js';
+
+export interface SupervisorOptions {
+  readonly identity: AgentIdentity;
+  readonly store: IdentityStore;
+  readonly endpoints: readonly Endpoint[];
+  readonly proxy: ProxySettings;
+  /** Links to keep, each to another replica. */
+  readonly links: number;
+  readonly facts: AgentFacts | Promise<AgentFacts>;
+  readonly kubeApi: KubeApiEnd;
+  readonly tcp: TcpTunnelOptions;
+  readonly logger: Logger;
+  /** Called when a gateway will not have this identity, or is not of its installation, while no link stands. */
+  readonly onRefused?: () => void;
+  readonly clock?: Clock;
+}
+
+const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'CERTIFICATE_REFUSED',
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'INVALID_ARGUMENT',
+  'WRONG_CLUSTER',
+]);
+/** However long a replica would wait to be left. */
+const MAX_DRAIN_MS = 60_000;
+
+/** One of the links to keep. */
+interface SlotContext {
+  readonly slot: number;
+  readonly signal: AbortSignal;
+  /** Resolves when the signal is aborted; one promise for all waits, so that they leave no listeners behind. */
+  readonly aborted: Promise<null>;
+  /** Called once its next link stands: what a draining one waits for. */
+  onLinked: () => void;
+}
+
+type Lived = { readonly kind: 'lived' | 'same-replica' } | { readonly kind: 'drained'; readonly left: LeftLink };
+
+/** A link whose replica wants to be left. */
+interface LeftLink {
+  readonly link: Link;
+  /** How long the replica waits for that. */
+  readonly deadlineMs: number;
+}
+
+/** Keeps an agent linked to as many distinct replicas as asked for, for as long as it lives. */
+export class LinkSupervisor {
+  readonly #options: SupervisorOptions;
+  readonly #clock: Clock;
+  readonly #agentInstance = randomUUID();
+  readonly #links = new Map<string, Link>();
+  readonly #dialling = new Map<string, number>();
+  #identity: AgentIdentity;
+  /** Slots whose dials all reach replicas that are linked already. */
+  readonly #degraded = new Set<number>();
+  /** When an endpoint last failed us or drained, monotonic milliseconds. */
+  readonly #troubled = new Map<string, number>();
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#identity = options.identity;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Runs until the signal; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const aborted = new Promise<null>((resolve) => {
+      if (signal.aborted) resolve(null);
+      else signal.addEventListener('abort', () => resolve(null), { once: true });
+    });
+    const slots = Array.from({ length: this.#options.links }, (_, slot) =>
+      this.#keepOne({ slot, signal, aborted, onLinked: () => undefined }),
+    );
+    const renewal = {
+      store: this.#options.store,
+      logger: this.#options.logger,
+      clock: this.#clock,
+      identity: () => this.#identity,
+      onRenewed: (identity: AgentIdentity) => void (this.#identity = identity),
+      dial: () => this.#dial(this.#pickEndpoint(), signal),
+    };
+    await Promise.all([...slots, renewInTime(renewal, signal)]);
+  }
+
+  readiness(): readonly Check[] {
+    const { links } = this.#options;
+    const detail = `${this.#links.size} of ${links} links${this.#degraded.size > 0 ? '; degraded: every dial reaches the same replica' : ''}`;
+    return [{ name: 'links', ok: this.#links.size > 0, detail }];
+  }
+
+  get figures(): LinkFigures {
+    const links = [...this.#links.values()];
+    const sum = (of: (link: Link) => number): number => links.reduce((total, link) => total + of(link), 0);
+    return { links: links.length, parked: sum(({ parked }) => parked), inUse: sum(({ inUse }) => inUse) };
+  }
+
+  async #keepOne(context: SlotContext): Promise<void> {
+    const { signal } = context;
+    let sameReplica = 0;
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      const outcome = await this.#linkOnce(context, attempt);
+      if (signal.aborted) return;
+      if (outcome === 'lived' || outcome === 'drained') attempt = -1;
+      sameReplica = outcome === 'same-replica' ? sameReplica + 1 : 0;
+      const degraded = sameReplica >= SAME_REPLICA_DIALS;
+      if (degraded) this.#degraded.add(context.slot);
+      else this.#degraded.delete(context.slot);
+      // Leaving a replica that drains is make-before-break: the next link is made at once, the old one still serves.
+      if (outcome === 'drained') continue;
+      const waitMs = pauseMs({ outcome, attempt, degraded, otherLinks: this.#links.size });
+      await this.#clock.sleep(waitMs, signal).catch(() => undefined);
+    }
+  }
+
+  async #linkOnce(context: SlotContext, attempt: number): Promise<LinkOutcome> {
+    const endpoint = this.#pickEndpoint();
+    const name = `${endpoint.host}:${endpoint.port}`;
+    using resources = new DisposableStack();
+    resources.defer(this.#occupy(name));
+    try {
+      const connection = resources.use(await this.#dial(endpoint, context.signal));
+      const outcome = await this.#live(connection, context, name);
+      if (outcome.kind !== 'lived') this.#troubled.set(name, this.#clock.monotonicMs());
+      if (outcome.kind === 'drained') void this.#finish(outcome.left, context, resources.move());
+      return outcome.kind;
+    } catch (error) {
+      this.#troubled.set(name, this.#clock.monotonicMs());
+      return this.#logFailure(name, attempt, toFairleadError(error));
+    }
+  }
+
+  /** Counts an endpoint as used, until the returned function is called. */
+  #occupy(endpoint: string): () => void {
+    this.#dialling.set(endpoint, (this.#dialling.get(endpoint) ?? 0) + 1);
+    return () => void this.#dialling.set(endpoint, (this.#dialling.get(endpoint) ?? 1) - 1);
+  }
+
+  /** From Hello until the link ends, its replica drains, or we stop. */
+  async #live(connection: GatewayConnection, context: SlotContext, endpoint: string): Promise<Lived> {
+    const { logger } = this.#options;
+    const drain = Promise.withResolvers<number>();
+    const link = await this.#establish(connection, context.slot, drain.resolve);
+    const { gatewayInstance, gatewayId } = link.welcome;
+    if (this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
+    this.#links.set(gatewayInstance, link);
+    link.begin();
+    context.onLinked();
+    logger.info('link.established', { gateway: gatewayId, endpoint, links: this.#links.size });
+    const cause = await Promise.race([link.ended, drain.promise, context.aborted]);
+    this.#links.delete(gatewayInstance);
+    if (context.signal.aborted || cause === null) return { kind: 'lived' };
+    if (typeof cause === 'number') {
+      logger.info('link.draining', { gateway: gatewayId, endpoint, deadlineMs: cause });
+      return { kind: 'drained', left: { link, deadlineMs: cause } };
+    }
+    logger.warn('link.lost', { gateway: gatewayId, endpoint, code: cause.code, reason: cause.message });
+    return { kind: 'lived' };
+  }
+
+  /** Keeps a draining link until the next one stands, or the replica waits no longer, and until its tunnels are done. */
+  async #finish({ link, deadlineMs }: LeftLink, context: SlotContext, resources: DisposableStack): Promise<void> {
+    const over = AbortSignal.any([context.signal, abortedBy(link.ended)]);
+    const next = Promise.withResolvers<void>();
+    context.onLinked = next.resolve;
+    await Promise.race([
+      next.promise,
+      this.#clock.sleep(Math.min(deadlineMs, MAX_DRAIN_MS), over).catch(() => undefined),
+    ]);
+    while (link.inUse > 0 && !over.aborted) await this.#clock.sleep(100, over).catch(() => undefined);
+    resources.dispose();
+  }
+
+  #logFailure(endpoint: string, attempt: number, failure: FairleadError): 'failed' | 'refused' {
+    const permanent = PERMANENT.has(failure.code);
+    const refused = permanent || failure.code === 'UNTRUSTED_PEER';
+    const level = refused ? 'error' : 'warn';
+    if (refused && this.#links.size === 0) this.#options.onRefused?.();
+    this.#options.logger.log(level, 'link.failed', { endpoint, attempt, code: failure.code, reason: failure.message });
+    return permanent ? 'refused' : 'failed';
+  }
+
+  /** The endpoint fewest of our links use or try; of those, the one whose last trouble is longest ago; then at random. */
+  #pickEndpoint(): Endpoint {
+    const load = (endpoint: Endpoint): number => this.#dialling.get(`${endpoint.host}:${endpoint.port}`) ?? 0;
+    const trouble = (endpoint: Endpoint): number => this.#troubled.get(`${endpoint.host}:${endpoint.port}`) ?? 0;
+    const shuffled = this.#options.endpoints.map((endpoint) => ({ endpoint, order: Math.random() }));
+    shuffled.sort(
+      (a, b) => load(a.endpoint) - load(b.endpoint) || trouble(a.endpoint) - trouble(b.endpoint) || a.order - b.order,
+    );
+    return (shuffled[0] as { endpoint: Endpoint }).endpoint;
+  }
+
+  #dial(endpoint: Endpoint, signal: AbortSignal): Promise<GatewayConnection> {
+    const { proxy } = this.#options;
+    const { rootsPem, trustDomain } = this.#identity;
+    return connectToGateway({
+      endpoint,
+      proxy,
+      signal,
+      identity: this.#identity,
+      trust: { kind: 'roots', rootsPem, trustDomain },
+    });
+  }
+
+  async #establish(connection: GatewayConnection, slot: number, onDrain: (deadlineMs: number) => void): Promise<Link> {
+    const { clusterId, generation } = this.#identity;
+    const { kubeApi, tcp, logger } = this.#options;
+    const facts = await this.#options.facts;
+    return Link.establish(
+      { connection, agentInstance: this.#agentInstance, slot, facts, kubeApi, tcp, logger, clusterId, generation },
+      onDrain,
+    );
+  }
+}
+
+function abortedBy(end: Promise<unknown>): AbortSignal {
+  const ended = new AbortController();
+  void end.then(() => ended.abort());
+  return ended.signal;
+}

@@ -1,0 +1,147 @@
+import { lookup } from 'node:dns/promises';
+import { connect, type Socket } from 'node:net';
+import { startDeadline } from '@fairlead/clock';
+import { FairleadError, messageOf } from '@fairlead/errors';
+import type { Tcp } from '@fairlead/proto';
+import { TargetPolicy, readTargetHost, type TargetRule } from '@fairlead/targets';
+import { LIMITS } from '@fairlead/tunnel/core';
+
+/** All addresses of a name, in the order to try them. */
+export type Resolve = (name: string) => Promise<readonly string[]>;
+
+export interface TcpTargetOptions {
+  readonly rules: readonly TargetRule[];
+  /** Default: the resolver of the system, which knows the search domains of a pod. */
+  readonly resolve?: Resolve;
+}
+
+/** Of a name with many addresses, how many are tried. */
+const MAX_ADDRESSES = 8;
+const TCP_KEEPALIVE_MS = 30_000;
+
+const resolveBySystem: Resolve = async (name) =>
+  (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address);
+
+/** The raw TCP targets an agent opens: those its policy allows, dialled at the very address that was checked. */
+export class TcpTargets {
+  readonly #policy: TargetPolicy;
+  readonly #resolve: Resolve;
+
+  constructor({ rules, resolve = resolveBySystem }: TcpTargetOptions) {
+    this.#policy = new TargetPolicy(rules);
+    this.#resolve = resolve;
+  }
+
+  /**
+   * Resolves with a connected socket. Rejects with INVALID_ARGUMENT, TARGET_REFUSED, TARGET_UNREACHABLE,
+   * DEADLINE_EXCEEDED after 10 s, or the signal's reason. Nothing is left behind when it rejects.
+   */
+  async connect({ host, port }: Pick<Tcp, 'host' | 'port'>, signal: AbortSignal): Promise<Socket> {
+    const late = (): Error => new FairleadError('DEADLINE_EXCEEDED', `${host}:${port} did not answer within 10 s`);
+    const deadline = startDeadline(signal, LIMITS.dialTimeoutMs, late);
+    const deadlineMs = performance.now() + LIMITS.dialTimeoutMs;
+    try {
+      const target = readTargetHost(host);
+      if (!target || port < 1 || port > 65_535) {
+        throw new FairleadError('INVALID_ARGUMENT', 'the target is neither an address nor a DNS name with a port');
+      }
+      const addresses =
+        target.kind === 'address'
+          ? this.#asAddress(target.host, port)
+          : await unlessAborted(this.#resolved(target.host, port), deadline.signal);
+      return await dialFirst(addresses, port, deadlineMs, deadline.signal);
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  #asAddress(host: string, port: number): readonly [string] {
+    if (!this.#policy.allowsAddress(host, port)) throw refused(host, port);
+    return [host];
+  }
+
+  /** The addresses that may be dialled for this name; at least one. */
+  async #resolved(name: string, port: number): Promise<readonly string[]> {
+    if (!this.#policy.allowsName(name, port)) throw refused(name, port);
+    const found = await this.#resolveName(name);
+    const allowed = found.filter((address) => this.#policy.allowsAddress(address, port, name));
+    if (allowed.length === 0) throw refused(name, port, ', as what it resolves to is not allowed');
+    return allowed.slice(0, MAX_ADDRESSES);
+  }
+
+  async #resolveName(name: string): Promise<readonly string[]> {
+    try {
+      return await this.#resolve(name);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? messageOf(error);
+      throw new FairleadError('TARGET_UNREACHABLE', `${name} cannot be resolved in the cluster: ${code}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+/** Tries one address after the other, each with its share of the time that is left. */
+async function dialFirst(
+  addresses: readonly string[],
+  port: number,
+  deadline: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  let failure: unknown;
+  for (const [index, host] of addresses.entries()) {
+    const share = (deadline - performance.now()) / (addresses.length - index);
+    try {
+      return await dial(host, port, index === addresses.length - 1 ? null : share, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+function dial(host: string, port: number, shareMs: number | null, signal: AbortSignal): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
+    const timer = shareMs === null ? undefined : setTimeout(() => socket.destroy(silent(host, port)), shareMs);
+    const onAbort = (): void => void socket.destroy(signal.reason as Error);
+    const settle = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      settle();
+      if (error instanceof FairleadError) reject(error);
+      else reject(new FairleadError('TARGET_UNREACHABLE', `${host}:${port} cannot be reached: ${error.code}`));
+    });
+    socket.once('connect', () => {
+      settle();
+      socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
+      resolve(socket);
+    });
+  });
+}
+
+/** A name that resolves slowly cannot be cancelled: it is left to itself. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+function silent(host: string, port: number): FairleadError {
+  return new FairleadError('DEADLINE_EXCEEDED', `${host}:${port} did not answer in time`);
+}
+
+function refused(host: string, port: number, why = ''): FairleadError {
+  return new FairleadError(
+    'TARGET_REFUSED',
+    `the policy of the cluster's agent does not allow ${host}:${port}${why}; allow it with: fairlead cluster create --allow-target`,
+  );
+}

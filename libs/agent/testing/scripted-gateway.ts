@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import {
+  Http2ServerRequest,
+  Http2ServerResponse,
+  createSecureServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { toBinary } from '@bufbuild/protobuf';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import {
+  AgentLinkService,
+  DiscoverRequestSchema,
+  EnrolRequestSchema,
+  type DiscoverResponse,
+  type EnrolRequest,
+  type EnrolResponse,
+} from '@fairlead/proto';
+import { checkCsr, issueIdentity } from '@fairlead/pki';
+import type { TestAuthority } from '@fairlead/testing';
+import { toConnectError } from '@fairlead/tunnel/link';
+import type { Endpoint } from '../forward-proxy.js';
+
+type Message<T> = Omit<T, '$typeName' | '$unknown'>;
+
+export interface Script {
+  readonly key: string;
+  readonly cert: string;
+  readonly discover: Message<DiscoverResponse>;
+  enrol?(request: EnrolRequest, session: ServerHttp2Session): Promise<Message<EnrolResponse>>;
+}
+
+/** A gateway, real or false, that says what a test tells it to, over real TLS and gRPC. */
+export interface ScriptedGateway extends AsyncDisposable {
+  readonly endpoint: Endpoint;
+  /** Paths of all calls, as they came. */
+  readonly calls: string[];
+  /** Every message of every call that could be decrypted here. */
+  readonly received: Buffer[];
+}
+
+export async function startScriptedGateway(script: Script): Promise<ScriptedGateway> {
+  const calls: string[] = [];
+  const received: Buffer[] = [];
+  const sessions: ServerHttp2Session[] = [];
+  const handle = connectNodeAdapter({
+    routes: (router) =>
+      router.service(AgentLinkService, {
+        discover: (request) => {
+          received.push(Buffer.from(toBinary(DiscoverRequestSchema, request)));
+          return script.discover;
+        },
+        enrol: async (request) => {
+          received.push(Buffer.from(toBinary(EnrolRequestSchema, request)));
+          try {
+            return await (script.enrol as NonNullable<Script['enrol']>)(request, sessions.at(-1) as ServerHttp2Session);
+          } catch (error) {
+            throw toConnectError(error);
+          }
+        },
+      }),
+  });
+  const server = createSecureServer({ key: script.key, cert: script.cert, minVersion: 'TLSv1.3' });
+  server.on('session', (session) => sessions.push(session));
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+    calls.push(headers[':path']?.split('/').at(-1) ?? '');
+    handle(new Http2ServerRequest(stream, headers, {}, raw), new Http2ServerResponse(stream));
+  });
+  server.on('sessionError', () => undefined);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    endpoint: { host: '127.0.0.1', port: (server.address() as AddressInfo).port },
+    calls,
+    received,
+    [Symbol.asyncDispose]: async () => {
+      for (const session of sessions) session.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** What registration and keys would answer an enrolment with. */
+export async function issueTo(
+  authority: TestAuthority,
+  clusterId: string,
+  { csrDer }: EnrolRequest,
+): Promise<Message<EnrolResponse>> {
+  const { trustDomain, issuing, root } = authority;
+  const { certificatePem } = await issueIdentity(issuing, {
+    csr: await checkCsr(csrDer),
+    id: { kind: 'agent', trustDomain, clusterId },
+    generation: 1,
+    notBefore: new Date(Date.now() - 60_000),
+    notAfter: new Date(Date.now() + 3_600_000),
+  });
+  const chainPem = [certificatePem, issuing.certificatePem, root.certificatePem];
+  return { clusterId, tenantId: 'default', generation: 1, chainPem, rootsPem: [...authority.roots] };
+}

@@ -1,0 +1,40 @@
+import type { TLSSocket } from 'node:tls';
+import type { Logger, Tracer } from '@fairlead/observability';
+import type { TunnelOpener } from '@fairlead/tunnel/gateway';
+import type { Directory } from '../directory.js';
+import { DEFAULT_DOOR_LIMITS, type DoorLimiter, type DoorLimits } from '../door-limiter.js';
+import type { GatewayEvents } from '../gateway-events.js';
+import type { GatewayMetrics } from '../gateway-metrics.js';
+import type { LiveConnections } from '../live-connections.js';
+import type { RenewingCertificate } from '../renewing-certificate.js';
+
+export interface ConnectLimits extends DoorLimits {
+  /** How long a client that ended its direction may take nothing before it is held to be gone. */
+  readonly halfClosedStallMs: number;
+}
+
+export const DEFAULT_CONNECT_LIMITS: ConnectLimits = { ...DEFAULT_DOOR_LIMITS, halfClosedStallMs: 120_000 };
+
+export interface ConnectDoorOptions {
+  /** What clients see. */
+  readonly serving: RenewingCertificate;
+  /** Its roots are those of the clients' certificates. */
+  readonly identity: RenewingCertificate;
+  readonly trustDomain: string;
+  readonly directory: Directory;
+  readonly opener: TunnelOpener;
+  readonly live: LiveConnections;
+  readonly events: GatewayEvents;
+  readonly metrics: GatewayMetrics;
+  readonly logger: Logger;
+  readonly tracer: Tracer;
+  readonly limits?: Partial<ConnectLimits> | undefined;
+}
+
+/** What one connection needs of its door. */
+export interface ConnectContext extends Omit<ConnectDoorOptions, 'limits' | 'serving' | 'identity'> {
+  readonly limiter: DoorLimiter;
+  readonly halfClosedStallMs: number;
+  /** Breaks a connection off so that its client sees an error and not an end. */
+  reset(socket: TLSSocket): void;
+}

@@ -1,0 +1,47 @@
+import type { Server } from 'node:net';
+import { systemClock } from '@fairlead/clock';
+import type { RoutePublisher, SessionRegistry } from '@fairlead/tunnel/gateway';
+import type { GatewayServers, GatewayState } from './gateway-state.js';
+
+/** How long running requests may go on once a replica is told to stop. */
+const DRAIN_MS = 5_000;
+
+/**
+ * Leaves without breaking what can be finished: others stop routing here, agents are told to move, doors close, and
+ * when the tunnels are done, or time is up, the links end.
+ */
+export async function drainAndStop(
+  { sessions, pool, relayClient }: GatewayState,
+  publisher: RoutePublisher,
+  servers: GatewayServers,
+): Promise<void> {
+  sessions.drain();
+  await publisher.drain();
+  for (const session of sessions.all()) session.drain(DRAIN_MS);
+  const doors = [servers.door, ...(servers.connect ? [servers.connect] : [])];
+  await Promise.all([...doors.map((door) => closeServer(door)), idle(sessions)]);
+  await publisher.withdraw();
+  pool.close();
+  relayClient.close();
+  for (const session of sessions.all()) sessions.remove(session);
+  await Promise.all([servers.link, servers.relay].map((server) => within(DRAIN_MS, server.close())));
+}
+
+/** Waits until no tunnel is in use, or the drain's time is up. */
+async function idle(sessions: SessionRegistry): Promise<void> {
+  const deadline = performance.now() + DRAIN_MS;
+  while (sessions.inFlight > 0 && performance.now() < deadline) await systemClock.sleep(50);
+}
+
+/** Stops listening; connections that outlive the drain are cut when the process ends. */
+function closeServer(server: Server): Promise<void> {
+  return within(DRAIN_MS, new Promise((resolve) => server.close(() => resolve())));
+}
+
+/** Waits for something, but not longer than this. */
+async function within(ms: number, done: Promise<void>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([done, late]);
+  clearTimeout(timer);
+}

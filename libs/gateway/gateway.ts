@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '@fairlead/clock';
+import { noTracer, type Check } from '@fairlead/observability';
+import {
+  RelayClient,
+  RoutePublisher,
+  RouteTable,
+  SessionRegistry,
+  TunnelOpener,
+  createRelayServer,
+  watchRoutes,
+} from '@fairlead/tunnel/gateway';
+import { createConnectDoor } from './connect/door.js';
+import { Directory } from './directory.js';
+import { drainAndStop } from './drain.js';
+import { endOrphanedSessions } from './end-orphaned-sessions.js';
+import { EnrolmentLimiter } from './link/enrolment-limiter.js';
+import { obtainCertificates, type GatewayCertificates } from './gateway-certificates.js';
+import type { GatewayOptions, GatewayServers, GatewayState } from './gateway-state.js';
+import { createGatewayMetrics } from './gateway-metrics.js';
+import { debugView, readiness } from './gateway-status.js';
+import { createKubeApiDoor } from './kube-api/door.js';
+import { TunnelPool } from './kube-api/tunnel-pool.js';
+import { createLinkServer } from './link/link-server.js';
+import { listen, type Listening } from './listen.js';
+import { LiveConnections } from './live-connections.js';
+import { meterConnections } from './live-metrics.js';
+import { watchConnections } from './watch-connections.js';
+
+/** Clusters with a label of their own in metrics, unless told otherwise. */
+const NAMED_CLUSTERS = 50;
+
+export interface Gateway {
+  readonly instance: string;
+  readonly link: Listening;
+  readonly relay: Listening;
+  readonly door: Listening;
+  /** The CONNECT door, if there is one. */
+  readonly connect: Listening | null;
+  readiness(): readonly Check[];
+  /** Live sessions and what is known of other replicas, for people. */
+  debugView(): unknown;
+  /** Tells agents to move, leaves the routes, waits for what runs (a few seconds at most), and stops. */
+  stop(): Promise<void>;
+}
+
+/** One gateway replica. Resolves once it has its certificates and listens; waits for `keys` and NATS if they are away. */
+export async function startGateway(options: GatewayOptions, signal: AbortSignal): Promise<Gateway> {
+  const { rpc, servingNames, logger } = options;
+  const state = buildState(options, await obtainCertificates(rpc, servingNames, logger, signal));
+  const servers = buildServers(options, state);
+  reportSessions(options, state);
+  endOrphanedSessions(options.nc, state.directory, state.sessions);
+  watchConnections({ nc: options.nc, live: state.live, metrics: state.metrics, logger }, signal);
+  const relay = await listen(servers.relay.tls, options.relayListen);
+  const link = await listen(servers.link.tls, options.linkListen);
+  const door = await listen(servers.door, options.doorListen);
+  const connect =
+    servers.connect && options.connectListen ? await listen(servers.connect, options.connectListen) : null;
+  const publisher = buildPublisher(options, state, options.relayAddress ?? relay.address);
+  const publishing = new AbortController();
+  void publisher.run(publishing.signal);
+  return {
+    instance: state.instance,
+    link,
+    relay,
+    door,
+    connect,
+    readiness: () => readiness(options.nc, state, publishing.signal.aborted),
+    debugView: () => debugView(options, state),
+    stop: () => {
+      publishing.abort();
+      return drainAndStop(state, publisher, servers);
+    },
+  };
+}
+
+function buildState(options: GatewayOptions, certificates: GatewayCertificates): GatewayState {
+  const { nc, logger, zone, leaseMs, registry, tracer = noTracer } = options;
+  const { instance = randomUUID() } = options;
+  const metrics = createGatewayMetrics(registry);
+  const sessions = new SessionRegistry();
+  const table = new RouteTable({ ownInstance: instance, zone, leaseMs });
+  const routes = watchRoutes(nc, table, systemClock, logger);
+  const relayClient = new RelayClient(certificates.identity, logger);
+  const opener = new TunnelOpener({
+    registry: sessions,
+    table,
+    time: routes.time,
+    relay: relayClient,
+    metrics,
+    logger,
+    tracer,
+  });
+  const directory = new Directory(nc, logger);
+  const live = new LiveConnections();
+  meterConnections({ registry, live, sessions, directory, namedClusters: options.metricsClusters ?? NAMED_CLUSTERS });
+  return {
+    instance,
+    certificates,
+    directory,
+    sessions,
+    table,
+    routes,
+    relayClient,
+    opener,
+    pool: new TunnelPool(opener),
+    metrics,
+    live,
+  };
+}
+
+function buildServers(options: GatewayOptions, state: GatewayState): GatewayServers {
+  const { credential, linkEndpoints, rpc, events, logger, tracer = noTracer } = options;
+  const { certificates, directory, sessions, opener, pool, metrics, instance, live } = state;
+  const { identity, serving, trustDomain } = certificates;
+  const link = createLinkServer({
+    gatewayId: credential,
+    instance,
+    endpoints: linkEndpoints,
+    trustDomain,
+    identity,
+    rpc,
+    directory,
+    registry: sessions,
+    limiter: new EnrolmentLimiter(),
+    events,
+    metrics,
+    logger,
+  });
+  const relay = createRelayServer({ identity, registry: sessions, events, metrics, logger, tracer });
+  const { connectListen, connectLimits, kubeApiLimits } = options;
+  const shared = { directory, events, metrics, logger, tracer, live };
+  const door = createKubeApiDoor({ ...shared, certificate: serving, pool, limits: kubeApiLimits });
+  const connect = connectListen
+    ? createConnectDoor({ ...shared, serving, identity, trustDomain, opener, limits: connectLimits })
+    : null;
+  return { link, relay, door, connect };
+}
+
+function buildPublisher(options: GatewayOptions, state: GatewayState, relayAddress: string): RoutePublisher {
+  const { nc, logger, leaseMs, credential, zone } = options;
+  return new RoutePublisher({
+    nc,
+    registry: state.sessions,
+    table: state.table,
+    time: state.routes.time,
+    clock: systemClock,
+    logger,
+    leaseMs,
+    heartbeat: { credential, instance: state.instance, relayAddress, zone },
+  });
+}
+
+function reportSessions({ logger, events }: GatewayOptions, { sessions, metrics }: GatewayState): void {
+  sessions.onChange((change, { facts }) => {
+    const { tenantId, clusterId, sessionId, generation, agentInstance, remoteAddress, connectedAtMs } = facts;
+    metrics.sessions.set(sessions.all().length);
+    const fields = { clusterId, sessionId, generation, agentInstance, address: remoteAddress };
+    if (change === 'opened') {
+      logger.info('agent.connected', fields);
+      events.agentConnected({ tenantId, clusterId, sessionId, generation });
+    } else {
+      metrics.sessionsEnded.inc();
+      logger.info('agent.disconnected', fields);
+      const durationMs = Date.now() - connectedAtMs;
+      events.agentDisconnected({ tenantId, clusterId, sessionId, generation, durationMs });
+    }
+  });
+}

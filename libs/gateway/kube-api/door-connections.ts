@@ -1,0 +1,86 @@
+import { STATUS_CODES } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import type { Http2SecureServer, Http2ServerRequest, Http2Session, ServerHttp2Session } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import type { Duplex } from 'node:stream';
+import { FairleadError } from '@fairlead/errors';
+import { toKubeStatus } from '@fairlead/kube-http';
+import { keepAlive, type Pinged } from '@fairlead/tunnel/link';
+import type { DoorRequest } from './forward.js';
+
+/** A connection without any request for this long is closed: 10,000 of them would close the door for everybody. */
+const IDLE_MS = 120_000;
+/** The first TCP probe on a silent HTTP/1.1 connection; the kernel then gives up within minutes on a peer that is gone. */
+const TCP_KEEPALIVE_MS = 30_000;
+
+const addresses = new WeakMap<Http2Session, string>();
+
+/** What the door does with its connections, whatever is asked on them. */
+export function tendConnections(server: Http2SecureServer): void {
+  server.on('secureConnection', (socket: TLSSocket) => void socket.setKeepAlive(true, TCP_KEEPALIVE_MS));
+  server.on('session', (session: ServerHttp2Session) => {
+    // Read now: a session that ended does not tell it any more.
+    addresses.set(session, session.socket.remoteAddress ?? '');
+    session.on('error', () => session.destroy());
+    keepAlive(pinged(session));
+    closeWhenIdle(session);
+  });
+  server.on('upgrade', (_request: unknown, socket: Duplex) => refuseUpgrade(socket));
+}
+
+/** Where a client is; empty if its connection ended already. */
+export function clientAddress(incoming: DoorRequest): string {
+  if (incoming.httpVersionMajor < 2) return incoming.socket.remoteAddress ?? '';
+  const { session } = (incoming as Http2ServerRequest).stream;
+  return (session && addresses.get(session)) ?? '';
+}
+
+function pinged(session: ServerHttp2Session): Pinged {
+  const socket = session.socket;
+  return {
+    get destroyed() {
+      // One that closes gently cannot ping any more.
+      return session.destroyed || session.closed;
+    },
+    get bytesRead() {
+      return session.destroyed ? 0 : socket.bytesRead;
+    },
+    ping: () => new Promise((resolve) => session.ping((error, ms) => resolve(error ? null : ms))),
+    destroy: (cause) => session.destroy(cause),
+    once: (event, listener) => session.once(event, listener),
+  };
+}
+
+function closeWhenIdle(session: ServerHttp2Session): void {
+  let streams = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const arm = (): void => {
+    clearTimeout(timer);
+    if (streams === 0) timer = setTimeout(() => session.close(), IDLE_MS).unref();
+  };
+  session.on('stream', (stream) => {
+    streams += 1;
+    arm();
+    stream.once('close', () => {
+      streams -= 1;
+      arm();
+    });
+  });
+  session.once('close', () => clearTimeout(timer));
+  arm();
+}
+
+/** Upgrades arrive with a later version; until then the client is told, in words it understands. */
+function refuseUpgrade(socket: Duplex): void {
+  const refusal = new FairleadError('INVALID_ARGUMENT', 'this gateway does not carry exec, attach or port-forward yet');
+  const { httpStatus, body } = toKubeStatus(refusal, 'gateway', randomUUID());
+  const head = [
+    `HTTP/1.1 ${httpStatus} ${STATUS_CODES[httpStatus]}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  // Nobody else listens to this socket now: a client that resets it must not end the process.
+  socket.on('error', () => socket.destroy());
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}

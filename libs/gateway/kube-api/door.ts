@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto';
+import { createSecureServer, type Http2SecureServer } from 'node:http2';
+import type { Socket } from 'node:net';
+import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
+import { toKubeStatus, type Hop } from '@fairlead/kube-http';
+import type { Logger, Tracer } from '@fairlead/observability';
+import { reportTlsErrors, useCertificate } from '@fairlead/tunnel/gateway';
+import type { Directory } from '../directory.js';
+import { DEFAULT_DOOR_LIMITS, DoorLimiter, type DoorLimits, type Place } from '../door-limiter.js';
+import type { GatewayEvents } from '../gateway-events.js';
+import type { GatewayMetrics } from '../gateway-metrics.js';
+import { DOOR_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
+import type { LiveConnections } from '../live-connections.js';
+import type { RenewingCertificate } from '../renewing-certificate.js';
+import { admit } from './authorize.js';
+import { clientAddress, tendConnections } from './door-connections.js';
+import { breakOff, forward, type DoorRequest, type DoorResponse } from './forward.js';
+import { liveRequest, type LiveRequest } from './live-request.js';
+import { beginRequestSpan, describeAdmission, endRequestSpan } from './request-span.js';
+import type { TunnelPool } from './tunnel-pool.js';
+
+export interface KubeApiDoorOptions {
+  readonly certificate: RenewingCertificate;
+  readonly directory: Directory;
+  readonly pool: TunnelPool;
+  readonly events: GatewayEvents;
+  readonly metrics: GatewayMetrics;
+  readonly logger: Logger;
+  readonly tracer: Tracer;
+  readonly live: LiveConnections;
+  readonly limits?: Partial<DoorLimits> | undefined;
+}
+
+/** Controllers of many clusters come as one user, with a watch for each kind of object. */
+export const DEFAULT_KUBE_API_LIMITS: DoorLimits = {
+  ...DEFAULT_DOOR_LIMITS,
+  total: 50_000,
+  perIdentity: { ...DEFAULT_DOOR_LIMITS.perIdentity, connections: 20_000 },
+};
+
+interface ServeOptions extends KubeApiDoorOptions {
+  readonly limiter: DoorLimiter;
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const MAX_HEADER_BYTES = 64 * 1024;
+const STREAM_WINDOW_BYTES = 1024 * 1024;
+const MAX_CONNECTIONS = 10_000;
+/** What Go's server allows, which every client-go is used to. */
+const MAX_STREAMS_PER_CONNECTION = 250;
+
+/**
+ * The door for kubectl, Helm and client-go: HTTPS `/clusters/<name>/…`, HTTP/1.1 and HTTP/2. Requests have no limit in
+ * time or size of their own, because watches have none; header reading has.
+ */
+export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServer {
+  const server = createSecureServer({
+    allowHTTP1: true,
+    ...DOOR_ABUSE_OPTIONS,
+    minVersion: 'TLSv1.3',
+    handshakeTimeout: HEADERS_TIMEOUT_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    settings: {
+      initialWindowSize: STREAM_WINDOW_BYTES,
+      maxHeaderListSize: MAX_HEADER_BYTES,
+      maxConcurrentStreams: MAX_STREAMS_PER_CONNECTION,
+      enablePush: false,
+    },
+    requestTimeout: 0,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    connectionsCheckingInterval: HEADERS_TIMEOUT_MS / 2,
+    keepAliveTimeout: 120_000,
+  } as Parameters<typeof createSecureServer>[0]);
+  server.maxConnections = MAX_CONNECTIONS;
+  // Their size is limited, not their number: Node drops those beyond a thousand in silence, framing included.
+  Object.assign(server, { maxHeadersCount: 0 });
+  server.setTimeout(0);
+  useCertificate(server, options.certificate);
+  const limiter = new DoorLimiter('kube-api', { ...DEFAULT_KUBE_API_LIMITS, ...options.limits }, options.live);
+  server.on('request', (incoming, outgoing) => void serve({ ...options, limiter }, incoming, outgoing));
+  // Headers and body are separate writes; with Nagle's algorithm the second waits 40 ms for the client's delayed ACK.
+  server.on('connection', (socket: Socket) => void socket.setNoDelay(true));
+  tendConnections(server);
+  server.on('session', (session) => guardSession(session, { ...options, door: 'kube-api' }));
+  reportTlsErrors(server, options.logger);
+  return server;
+}
+
+async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: DoorResponse): Promise<void> {
+  const { directory, pool, metrics, logger } = options;
+  const requestId = randomUUID();
+  const span = beginRequestSpan(options.tracer, incoming);
+  const { traceId } = span.context;
+  incoming.on('error', () => undefined);
+  outgoing.on('error', () => undefined);
+  const facts: RequestFacts = { traceId, requestId, method: incoming.method ?? '', address: clientAddress(incoming) };
+  const startedMs = performance.now();
+  let place: Place | undefined;
+  let live: LiveRequest | undefined;
+  try {
+    const admission = admit(directory, incoming.url ?? '/', incoming.rawHeaders, Date.now());
+    const { cluster, principal, identity } = admission;
+    Object.assign(facts, { tenantId: cluster.tenantId, clusterId: cluster.clusterId, user: principal.user });
+    describeAdmission(span, incoming, admission);
+    place = options.limiter.take(principal.user);
+    place.useCluster(cluster.clusterId);
+    place.opened();
+    const agent = pool.agentFor(cluster, identity);
+    const exchange = { incoming, outgoing, admission, requestId, span, agent, address: facts.address };
+    live = liveRequest(options, exchange);
+    const status = await forward({ ...exchange, ...live });
+    metrics.requests.inc({ outcome: `${Math.floor(status / 100)}xx` });
+    const { up, down } = live.bytes;
+    const durationMs = Math.round(performance.now() - startedMs);
+    logger.info('kube.request', { ...facts, status, bytesUp: up, bytesDown: down, durationMs });
+    endRequestSpan(span, status, live.bytes);
+  } catch (error) {
+    const failure = live?.endedBy() ?? toFairleadError(error);
+    fail(options, failure, facts, incoming);
+    endRequestSpan(span, failure, live?.bytes);
+    answerFailure(outgoing, failure, hopOf(failure, facts), facts);
+  } finally {
+    live?.forget();
+    place?.release();
+  }
+}
+
+/** What is known of a request so far; the cluster and the user only once it was admitted. */
+interface RequestFacts {
+  readonly traceId: string;
+  /** Unique, other than the trace, which is the caller's to choose. */
+  readonly requestId: string;
+  readonly method: string;
+  readonly address: string;
+  readonly tenantId?: string;
+  readonly clusterId?: string;
+  readonly user?: string;
+}
+
+/** Refusals that an auditor wants to see; the others are faults. */
+const REFUSED_STATUS = new Set([400, 401, 403, 404]);
+
+function fail(options: KubeApiDoorOptions, failure: FairleadError, facts: RequestFacts, incoming: DoorRequest): void {
+  const { code, message, kind, cause } = failure;
+  options.metrics.requests.inc({ outcome: code });
+  options.metrics.refusals.inc({ door: 'kube-api', code });
+  options.logger.log(kind.logLevel, 'kube.request.failed', {
+    ...facts,
+    hop: hopOf(failure, facts),
+    code,
+    reason: message,
+    ...(code === 'INTERNAL' ? { cause: messageOf(cause) } : {}),
+  });
+  if (!REFUSED_STATUS.has(kind.http)) return;
+  const cluster = /^\/clusters\/([a-z0-9-]{1,63})(?:[/?]|$)/.exec(incoming.url ?? '')?.[1];
+  options.events.accessRefused({ ...facts, code, reason: message, door: 'kube-api', cluster });
+}
+
+const NO_AGENT: ReadonlySet<string> = new Set(['AGENT_OFFLINE', 'AGENT_RECONNECTING', 'AGENT_OVERLOADED']);
+
+/** Before admission, and as long as no agent was found, nobody else had a part in it. */
+function hopOf({ code }: FairleadError, { clusterId }: RequestFacts): Hop {
+  return clusterId === undefined || NO_AGENT.has(code) ? 'gateway' : 'agent';
+}
+
+function answerFailure(outgoing: DoorResponse, failure: FairleadError, hop: Hop, facts: RequestFacts): void {
+  if (outgoing.headersSent || outgoing.destroyed) {
+    breakOff(outgoing);
+    return;
+  }
+  const { httpStatus, retryAfterSeconds, body, warning } = toKubeStatus(failure, hop, facts.traceId);
+  outgoing.statusCode = httpStatus;
+  outgoing.setHeader('content-type', 'application/json');
+  outgoing.setHeader('audit-id', facts.requestId);
+  outgoing.setHeader('warning', warning);
+  if (retryAfterSeconds !== null) outgoing.setHeader('retry-after', String(retryAfterSeconds));
+  if (httpStatus === 401) outgoing.setHeader('www-authenticate', 'Bearer realm="fairlead"');
+  outgoing.end(body);
+}

@@ -1,0 +1,179 @@
+import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { FairleadError, messageOf } from '@fairlead/errors';
+import {
+  bodyFraming,
+  flushUnlessBodyFollows,
+  fromClient,
+  fromServer,
+  headerPairs,
+  isLongRunning,
+  type BodyFraming,
+} from '@fairlead/kube-http';
+import type { Span } from '@fairlead/observability';
+import { formatTraceparent } from '@fairlead/tunnel/core';
+import type { Admission } from './authorize.js';
+import type { TunnelAgent, TunnelRequestOptions } from './tunnel-pool.js';
+
+export type DoorRequest = IncomingMessage | Http2ServerRequest;
+export type DoorResponse = ServerResponse | Http2ServerResponse;
+
+/** How long a request with an end of its own may take until the answer's headers. */
+const ANSWER_TIMEOUT_MS = 75_000;
+/** What a kube-apiserver may answer: Node's default of 16 KiB is less than some Warnings take. */
+const MAX_ANSWER_HEADER_BYTES = 128 * 1024;
+const BODYLESS_IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+export interface Exchange {
+  readonly incoming: DoorRequest;
+  readonly outgoing: DoorResponse;
+  readonly admission: Admission;
+  readonly requestId: string;
+  readonly span: Span;
+  readonly agent: TunnelAgent;
+  /** Where the client is. */
+  readonly address: string;
+  /** Bodies, counted up as they go. */
+  readonly bytes: { up: number; down: number };
+  /** Ends the request as long as the answer has not begun. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends a request through a tunnel and its answer back, both streamed, undecoded and full duplex. Resolves with the
+ * status when the answer is complete, and rejects when it could not begin (the caller then answers) or broke off.
+ *
+ * A pooled tunnel may have died while idle: a bodyless idempotent request is then sent once more, on a fresh one.
+ */
+export async function forward(exchange: Exchange): Promise<number> {
+  try {
+    return await attempt(exchange, false);
+  } catch (error) {
+    if (!(error instanceof StaleTunnel)) throw error;
+    return attempt(exchange, true);
+  }
+}
+
+/** The tunnel was reused, died before answering, and the request may be repeated. */
+class StaleTunnel extends Error {}
+
+function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
+  const { incoming, outgoing, admission, agent, bytes, signal, span } = exchange;
+  const method = incoming.method ?? 'GET';
+  const framing = framingOf(incoming);
+  const repeatable = BODYLESS_IDEMPOTENT.has(method) && framing === 'none';
+  return new Promise((resolve, reject) => {
+    const options: TunnelRequestOptions = {
+      ...(fresh ? { agent: agent.fresh() } : { agent }),
+      method,
+      path: admission.target,
+      headers: upstreamHeaders(exchange, framing),
+      setDefaultHeaders: false,
+      maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
+      signal,
+      trace: span.context,
+    };
+    const upstream = request(options);
+    // What fails after the first failure has been told already.
+    upstream.on('error', () => undefined);
+    const limit = isLongRunning(admission.target)
+      ? undefined
+      : setTimeout(() => upstream.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
+    const onClientGone = (): void => void upstream.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
+    outgoing.once('close', onClientGone);
+    upstream.once('error', (error) => {
+      clearTimeout(limit);
+      outgoing.off('close', onClientGone);
+      if (upstream.reusedSocket && repeatable && !fresh && !outgoing.headersSent && !outgoing.destroyed)
+        reject(new StaleTunnel());
+      else reject(asFailure(error, upstream.socket !== null));
+    });
+    upstream.once('response', (answer) => {
+      clearTimeout(limit);
+      outgoing.off('close', onClientGone);
+      span.event('answered');
+      answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
+      relayAnswer(answer, outgoing).then(resolve, (error: unknown) => {
+        upstream.destroy();
+        reject(error);
+      });
+    });
+    if (framing === 'none') {
+      upstream.end();
+      return;
+    }
+    // The answer may have to come before the first byte of the body.
+    upstream.flushHeaders();
+    incoming.pipe(upstream as NodeJS.WritableStream);
+    incoming.on('data', (chunk: Buffer) => void (bytes.up += chunk.length));
+  });
+}
+
+function upstreamHeaders({ incoming, admission, requestId, span, address }: Exchange, framing: BodyFraming): string[] {
+  const headers = fromClient(incoming.rawHeaders);
+  const own = ['Audit-ID', requestId, 'Traceparent', formatTraceparent(span.context), 'X-Forwarded-For', address];
+  const host = [...headerPairs(headers)].some(([name]) => name.toLowerCase() === 'host')
+    ? []
+    : ['Host', `${admission.cluster.name}.fairlead`];
+  const chunked = framing === 'chunked' ? ['Transfer-Encoding', 'chunked'] : [];
+  return [...host, ...headers, ...own, ...chunked, 'Connection', 'keep-alive'];
+}
+
+/** HTTP/2 needs no header to announce a body, and its own framing has checked a length that is given. */
+function framingOf(incoming: DoorRequest): BodyFraming {
+  const announced = bodyFraming(incoming.rawHeaders);
+  if (incoming.httpVersionMajor < 2 || incoming.headers['content-length'] !== undefined) return announced;
+  return (incoming as Http2ServerRequest).stream.endAfterHeaders ? 'none' : 'chunked';
+}
+
+function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const status = answer.statusCode ?? 502;
+    writeHead(outgoing, status, fromServer(answer.rawHeaders));
+    const brokeOff = (): void => {
+      breakOff(outgoing);
+      reject(new FairleadError('TUNNEL_RESET', 'the answer broke off'));
+    };
+    answer.once('error', brokeOff);
+    answer.once('aborted', brokeOff);
+    outgoing.once('close', () => (answer.complete ? resolve(status) : brokeOff()));
+    outgoing.on('error', brokeOff);
+    answer.pipe(outgoing as NodeJS.WritableStream);
+    if ('flushHeaders' in outgoing) flushUnlessBodyFollows(answer, outgoing);
+  });
+}
+
+/** Ends an answer so that the client sees that it is not whole: never a clean end. */
+export function breakOff(outgoing: DoorResponse): void {
+  // Destroying it would say NO_ERROR, which some clients take for the end.
+  if ('stream' in outgoing) outgoing.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  else outgoing.destroy();
+}
+
+/** Repeated headers stay repeated; a status message is not passed on, as HTTP/2 has none. */
+function writeHead(outgoing: DoorResponse, status: number, headers: readonly string[]): void {
+  if ('stream' in outgoing) {
+    const grouped: Record<string, string[]> = {};
+    for (const [name, value] of headerPairs(headers)) (grouped[name.toLowerCase()] ??= []).push(value);
+    outgoing.writeHead(status, grouped as never);
+  } else {
+    outgoing.writeHead(status, [...headers]);
+  }
+}
+
+function tooSlow(): FairleadError {
+  return new FairleadError(
+    'DEADLINE_EXCEEDED',
+    `the kube-apiserver did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`,
+  );
+}
+
+/** What opening the tunnel threw says itself what happened. Once bytes may have left, the outcome is unknown. */
+function asFailure(error: Error, sent: boolean): FairleadError {
+  if (error instanceof FairleadError && (!sent || !error.kind.retryable)) return error;
+  return new FairleadError(
+    'TUNNEL_RESET',
+    `the tunnel broke off before the answer; it is not known whether the request was carried out: ${messageOf(error)}`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { Agent, type ClientRequest, type RequestOptions } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { ClusterEntry } from '@fairlead/contracts';
+import { toFairleadError } from '@fairlead/errors';
+import type { TunnelIdentity } from '@fairlead/kube-http';
+import type { TraceContext } from '@fairlead/tunnel/core';
+import type { TunnelOpener } from '@fairlead/tunnel/gateway';
+
+/** Idle tunnels kept per cluster and identity. */
+const MAX_IDLE = 4;
+const IDLE_MS = 30_000;
+/** Pools remembered; the one unused for longest goes first. */
+const MAX_POOLS = 2_000;
+
+/** Of a request through a tunnel: what it is part of, for a tunnel that is opened because of it. */
+export interface TunnelRequestOptions extends RequestOptions {
+  readonly trace: TraceContext;
+}
+
+type OpenTunnel = (trace: TraceContext) => Promise<Duplex>;
+type Connected = (error: Error | null, stream: Duplex) => void;
+
+/** A pool ends its own sockets, and tells who asked for a tunnel why there is none. */
+export class TunnelAgent extends Agent {
+  readonly #open: OpenTunnel;
+  readonly #idle = new WeakMap<Duplex, NodeJS.Timeout>();
+
+  constructor(open: OpenTunnel, keepAlive = true) {
+    super({ keepAlive, maxFreeSockets: MAX_IDLE });
+    this.#open = open;
+  }
+
+  /** The same way, but never a tunnel that was used before. */
+  fresh(): Agent {
+    return new TunnelAgent(this.#open, false);
+  }
+
+  override keepSocketAlive(tunnel: Duplex): boolean {
+    const timer = setTimeout(() => tunnel.destroy(), IDLE_MS);
+    this.#idle.set(tunnel, timer.unref());
+    return true;
+  }
+
+  override reuseSocket(tunnel: Duplex, request: ClientRequest): void {
+    clearTimeout(this.#idle.get(tunnel));
+    // Marks the request as one that may meet a tunnel that died while idle.
+    super.reuseSocket(tunnel, request);
+  }
+
+  override createConnection(options: object, callback?: Connected): undefined {
+    // Node passes on all that the request was given.
+    void this.#connect((options as TunnelRequestOptions).trace, callback);
+  }
+
+  async #connect(trace: TraceContext, callback: Connected | undefined): Promise<void> {
+    let tunnel: Duplex;
+    try {
+      tunnel = await this.#open(trace);
+    } catch (error) {
+      callback?.(toFairleadError(error), undefined as never);
+      return;
+    }
+    callback?.(null, tunnel);
+  }
+}
+
+/**
+ * Idle tunnels to kube-apiservers, one pool per cluster, enrolment and identity: a tunnel serves one identity for life,
+ * so a request can only ever reuse a tunnel of the same user with the same groups.
+ */
+export class TunnelPool {
+  readonly #opener: TunnelOpener;
+  readonly #pools = new Map<string, TunnelAgent>();
+
+  constructor(opener: TunnelOpener) {
+    this.#opener = opener;
+  }
+
+  /** The pool for this identity in this cluster. */
+  agentFor(cluster: ClusterEntry, identity: TunnelIdentity): TunnelAgent {
+    const key = poolKey(cluster, identity);
+    const known = this.#pools.get(key);
+    const agent = known ?? new TunnelAgent((trace) => this.#dial(cluster, identity, trace));
+    // Re-inserting keeps the map in order of use.
+    this.#pools.delete(key);
+    this.#pools.set(key, agent);
+    if (this.#pools.size > MAX_POOLS) this.#dropOldest();
+    return agent;
+  }
+
+  close(): void {
+    for (const agent of this.#pools.values()) agent.destroy();
+    this.#pools.clear();
+  }
+
+  async #dial(cluster: ClusterEntry, { user, groups, extra }: TunnelIdentity, trace: TraceContext): Promise<Duplex> {
+    const value = {
+      $typeName: 'fairlead.link.v1.KubeApi' as const,
+      user,
+      groups: [...groups],
+      extra: extra.map((item) => ({
+        $typeName: 'fairlead.link.v1.Extra' as const,
+        key: item.key,
+        values: [...item.values],
+      })),
+    };
+    const target = { case: 'kubeApi' as const, value };
+    const { connection } = await this.#opener.open(cluster, target, new AbortController().signal, trace);
+    return connection;
+  }
+
+  /** Idle tunnels of the dropped pool end; those in use go on, held by their requests. */
+  #dropOldest(): void {
+    const [oldest] = this.#pools;
+    if (!oldest) return;
+    this.#pools.delete(oldest[0]);
+    for (const sockets of Object.values(oldest[1].freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+  }
+}
+
+/** A digest of everything the far end will act on. Lengths are part of JSON, so no two identities share one. */
+function poolKey(cluster: ClusterEntry, identity: TunnelIdentity): string {
+  const parts = [cluster.clusterId, cluster.generation, identity.user, identity.groups, identity.extra];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
+}

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import type { ClusterEntry } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import type { Http2Session } from '@fairlead/http2';
+import type { Logger } from '@fairlead/observability';
+import type { Hello } from '@fairlead/proto';
+import { LIMITS, PROTOCOL_VERSION } from '@fairlead/tunnel/core';
+import { AgentSession, type ControlOutbox, type SessionRegistry } from '@fairlead/tunnel/gateway';
+import type { Directory } from '../directory.js';
+import { peerOf, requireAgent, type LinkPeer } from './link-peer.js';
+import type { RenewingCertificate } from '../renewing-certificate.js';
+
+export interface AdmitOptions {
+  readonly gatewayId: string;
+  readonly instance: string;
+  readonly identity: RenewingCertificate;
+  readonly directory: Directory;
+  readonly registry: SessionRegistry;
+  readonly logger: Logger;
+}
+
+/**
+ * May this agent have a session? The directory decides, from memory. Throws what the agent is to be told: UNAUTHENTICATED,
+ * CERTIFICATE_REFUSED, WRONG_CLUSTER, INVALID_ARGUMENT, UNAVAILABLE, or what `SessionRegistry.add` throws.
+ */
+export function admitLink(
+  options: AdmitOptions,
+  hello: Hello,
+  http2: Http2Session,
+  control: ControlOutbox,
+): AgentSession {
+  const { directory, registry, identity } = options;
+  const agent = requireAgent(peerOf(http2));
+  if (hello.protocolVersion !== PROTOCOL_VERSION) {
+    throw new FairleadError(
+      'INVALID_ARGUMENT',
+      `this gateway speaks protocol ${PROTOCOL_VERSION}, the agent ${hello.protocolVersion}`,
+    );
+  }
+  if (!directory.loaded || !identity.current || !directory.fresh) {
+    throw new FairleadError('UNAVAILABLE', 'this replica has no snapshot that is fresh enough to admit an agent');
+  }
+  const cluster = currentEnrolment(directory, agent);
+  if (hello.clusterId !== agent.clusterId) {
+    throw new FairleadError('WRONG_CLUSTER', 'the certificate is of another cluster than the agent says it serves');
+  }
+  const session = new AgentSession(
+    {
+      sessionId: randomUUID(),
+      tenantId: cluster.tenantId,
+      clusterId: cluster.clusterId,
+      generation: agent.certificate.generation,
+      agentInstance: hello.agentInstance.slice(0, 64),
+      link: hello.link,
+      remoteAddress: agent.address,
+      connectedAtMs: Date.now(),
+    },
+    http2,
+    control,
+  );
+  http2.once('close', () => registry.remove(session));
+  registry.add(session);
+  // Not before: what a stranger may make us hold is one default window.
+  http2.setConnectionWindow(LIMITS.connectionWindowBytes);
+  return session;
+}
+
+/** The cluster of this certificate; CERTIFICATE_REFUSED if it was deleted, or enrolled again since. */
+export function currentEnrolment(directory: Directory, agent: Extract<LinkPeer, { kind: 'agent' }>): ClusterEntry {
+  const cluster = directory.clusterById(agent.clusterId);
+  if (!cluster) throw new FairleadError('CERTIFICATE_REFUSED', 'the cluster of this certificate was deleted');
+  const { generation } = agent.certificate;
+  if (generation >= cluster.generation) return cluster;
+  throw new FairleadError('CERTIFICATE_REFUSED', `enrolment ${generation} was replaced by ${cluster.generation}`);
+}
+
+/** What the agent is told once it is admitted. */
+export function welcome({ instance, gatewayId }: AdmitOptions, session: AgentSession) {
+  return {
+    $typeName: 'fairlead.link.v1.Welcome' as const,
+    gatewayInstance: instance,
+    gatewayId,
+    sessionId: session.facts.sessionId,
+    protocolVersion: PROTOCOL_VERSION,
+  };
+}

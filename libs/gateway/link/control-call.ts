@@ -1,0 +1,144 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
+import type { Http2Session, Http2Stream } from '@fairlead/http2';
+import { ControlRequestSchema, ControlResponseSchema, type Hello } from '@fairlead/proto';
+import { GrpcMessageReader, LIMITS, encodeGrpcMessage } from '@fairlead/tunnel/core';
+import type { AgentSession, ControlMessage, ControlOutbox } from '@fairlead/tunnel/gateway';
+import { acceptGrpcStream, failGrpcStream } from '@fairlead/tunnel/link';
+import { admitLink, welcome, type AdmitOptions } from './admit-link.js';
+import type { GatewayEvents } from '../gateway-events.js';
+import { peerOf } from './link-peer.js';
+
+export interface ControlOptions extends AdmitOptions {
+  readonly events: GatewayEvents;
+}
+
+const HELLO_TIMEOUT_MS = 10_000;
+const MAX_MESSAGE_BYTES = 128 * 1024;
+
+/**
+ * Serves the Control call of one link, for the link's whole life. Not by ConnectRPC: its machinery for streams costs
+ * 35 KB for each link that stands, and half of an idle link's memory would be that.
+ */
+export function serveControl(options: ControlOptions, http2: Http2Session, stream: Http2Stream): void {
+  new ControlCall(options, http2, stream).begin();
+}
+
+class ControlCall implements ControlOutbox {
+  readonly #options: ControlOptions;
+  readonly #http2: Http2Session;
+  readonly #stream: Http2Stream;
+  readonly #reader = new GrpcMessageReader(MAX_MESSAGE_BYTES);
+  readonly #helloTimer: NodeJS.Timeout;
+  #session: AgentSession | null = null;
+  #over = false;
+  #wantedTunnels = 0;
+  /** A question is to be asked at the end of this turn, or when the agent reads again. */
+  #asking = false;
+
+  constructor(options: ControlOptions, http2: Http2Session, stream: Http2Stream) {
+    this.#options = options;
+    this.#http2 = http2;
+    this.#stream = stream;
+    const onLate = (): void => this.#refuse(new FairleadError('DEADLINE_EXCEEDED', 'no Hello came in time'));
+    this.#helloTimer = setTimeout(onLate, HELLO_TIMEOUT_MS).unref();
+  }
+
+  begin(): void {
+    const stream = this.#stream;
+    acceptGrpcStream(stream);
+    stream.attach({
+      onData: (chunk) => this.#onData(chunk),
+      onDrain: () => this.#ask(),
+      onEnd: () => {
+        if (this.#session) this.#end();
+        else this.#refuse(new FairleadError('PROTOCOL_ERROR', 'the first message must be Hello'));
+      },
+      onClose: () => this.#end(),
+    });
+  }
+
+  say(message: ControlMessage): void {
+    this.#write(message);
+  }
+
+  askForTunnels(count: number): void {
+    this.#wantedTunnels = Math.min(this.#wantedTunnels + count, LIMITS.waitingOpens);
+    if (this.#asking) return;
+    this.#asking = true;
+    queueMicrotask(() => this.#ask());
+  }
+
+  #ask(): void {
+    const count = this.#wantedTunnels;
+    this.#wantedTunnels = 0;
+    this.#asking = false;
+    if (count === 0) return;
+    // While the agent does not read, what is wanted adds up to one question.
+    this.#asking = !this.#write({ case: 'openTunnels', value: { $typeName: 'fairlead.link.v1.OpenTunnels', count } });
+  }
+
+  /** False while the agent does not read. */
+  #write(message: ControlMessage): boolean {
+    const bytes = toBinary(ControlResponseSchema, create(ControlResponseSchema, { message }));
+    return this.#stream.write(encodeGrpcMessage(bytes));
+  }
+
+  #onData(chunk: Buffer): void {
+    this.#stream.taken(chunk.length);
+    if (this.#over) return;
+    try {
+      for (const bytes of this.#reader.push(chunk)) this.#onMessage(parse(bytes));
+    } catch (error) {
+      this.#refuse(toFairleadError(error));
+    }
+  }
+
+  /** Hello first; a second one breaks the protocol and ends the link. Facts that come later are only taken off the wire. */
+  #onMessage({ message }: ReturnType<typeof parse>): void {
+    if (this.#over) return;
+    if (this.#session) {
+      if (message.case === 'hello') this.#end();
+    } else if (message.case === 'hello') {
+      this.#admit(message.value);
+    } else {
+      throw new FairleadError('PROTOCOL_ERROR', 'the first message must be Hello');
+    }
+  }
+
+  #admit(hello: Hello): void {
+    clearTimeout(this.#helloTimer);
+    this.#session = admitLink(this.#options, hello, this.#http2, this);
+    this.say({ case: 'welcome', value: welcome(this.#options, this.#session) });
+  }
+
+  #refuse(failure: FairleadError): void {
+    if (this.#over) return;
+    const { logger, events } = this.#options;
+    const { code, message: reason } = failure;
+    const peer = peerOf(this.#http2);
+    const { address } = peer;
+    logger.warn('agent.link.refused', { code, reason, address });
+    const cluster = peer.kind === 'agent' ? { clusterId: peer.clusterId } : {};
+    events.accessRefused({ code, reason, address, door: 'link', ...cluster });
+    failGrpcStream(this.#stream, failure);
+    this.#end();
+  }
+
+  /** The call is over, whichever way: so is its link. */
+  #end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#helloTimer);
+    if (this.#session) this.#options.registry.remove(this.#session);
+    else this.#stream.end();
+  }
+}
+
+function parse(bytes: Buffer) {
+  try {
+    return fromBinary(ControlRequestSchema, bytes);
+  } catch (error) {
+    throw new FairleadError('PROTOCOL_ERROR', 'the peer sent a message that is not protobuf', { cause: error });
+  }
+}

@@ -1,0 +1,79 @@
+import { createContextValues } from '@connectrpc/connect';
+import { Http2Server, type Http2Session, type Http2Stream, type RequestHead } from '@fairlead/http2';
+import { AgentLinkService } from '@fairlead/proto';
+import { reportAbuse, reportTlsErrors, useCertificate } from '@fairlead/tunnel/gateway';
+import {
+  CONTROL_PATH,
+  TUNNEL_PATH,
+  TUNNEL_SESSION_OPTIONS,
+  createRpcServer,
+  fitStreamWindow,
+  isGrpc,
+  keepAlive,
+  rejectGrpcStream,
+  type KeepaliveOptions,
+} from '@fairlead/tunnel/link';
+import { admitInTurn } from './admit-in-turn.js';
+import { serveControl } from './control-call.js';
+import { createLinkService, sessionKey, type LinkServiceOptions } from './link-service.js';
+import { rememberPeer } from './link-peer.js';
+
+const GRPC_UNAUTHENTICATED = 16;
+const GRPC_UNIMPLEMENTED = 12;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+const MAX_RPC_BYTES = 128 * 1024;
+const MAX_CONNECTIONS = 20_000;
+/** A connection that is no link by then was there for Discover, Enrol or Renew, or is up to nothing good. */
+const STRANGER_MS = 60_000;
+
+/**
+ * The agents' door: one TLS port, HTTP/2 only, gRPC on the wire. Tunnel calls go straight to their session; every other
+ * call is served by ConnectRPC. TLS asks for a client certificate but does not insist: Discover and Enrol need none.
+ */
+export function createLinkServer(options: LinkServiceOptions, keepalive?: KeepaliveOptions): Http2Server {
+  const { logger, registry, identity } = options;
+  const serveRpc = createRpcServer(MAX_RPC_BYTES, (router) =>
+    router.service(AgentLinkService, createLinkService(options)),
+  );
+  const server = new Http2Server(
+    {
+      session: TUNNEL_SESSION_OPTIONS,
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      requestCert: true,
+      rejectUnauthorized: false,
+    },
+    (session) => {
+      rememberPeer(session);
+      reportAbuse(session, { ...options, door: 'link', isStranger: () => !registry.byHttp2(session) });
+      keepAlive(session, keepalive, fitStreamWindow(session));
+      endStrangers(session, options);
+      session.once('close', (cause) => {
+        if (cause) logger.debug('link.session.error', { reason: cause.message });
+      });
+      session.on('stream', (stream, head) => {
+        if (head.path === TUNNEL_PATH) parkTunnel(options, session, stream, head);
+        else if (head.path === CONTROL_PATH && isGrpc(head)) serveControl(options, session, stream);
+        else serveRpc(stream, head, createContextValues().set(sessionKey, session));
+      });
+    },
+  );
+  server.tls.maxConnections = MAX_CONNECTIONS;
+  admitInTurn(server.tls);
+  useCertificate(server.tls, identity);
+  reportTlsErrors(server.tls, logger);
+  return server;
+}
+
+function endStrangers(session: Http2Session, { registry }: LinkServiceOptions): void {
+  const timer = setTimeout(() => {
+    if (!registry.byHttp2(session)) session.destroy();
+  }, STRANGER_MS).unref();
+  session.once('close', () => clearTimeout(timer));
+}
+
+function parkTunnel(options: LinkServiceOptions, http2: Http2Session, stream: Http2Stream, head: RequestHead): void {
+  const session = options.registry.byHttp2(http2);
+  if (!isGrpc(head)) rejectGrpcStream(stream, GRPC_UNIMPLEMENTED, 'expected gRPC');
+  else if (!session) rejectGrpcStream(stream, GRPC_UNAUTHENTICATED, 'say Hello on the Control call first');
+  else session.park(stream);
+}

@@ -1,0 +1,94 @@
+import { createContextKey, type ServiceImpl } from '@connectrpc/connect';
+import { NO_TENANT, keysRpc, registrationRpc } from '@fairlead/contracts';
+import { toFairleadError } from '@fairlead/errors';
+import type { Http2Session } from '@fairlead/http2';
+import type { RpcClient } from '@fairlead/messaging';
+import type { AgentLinkService, EnrolRequest, RenewRequest } from '@fairlead/proto';
+import { toConnectError } from '@fairlead/tunnel/link';
+import { currentEnrolment, type AdmitOptions } from './admit-link.js';
+import type { EnrolmentLimiter } from './enrolment-limiter.js';
+import type { GatewayEvents } from '../gateway-events.js';
+import type { GatewayMetrics } from '../gateway-metrics.js';
+import { peerOf, requireAgent, type LinkPeer } from './link-peer.js';
+
+export interface LinkServiceOptions extends AdmitOptions {
+  readonly endpoints: readonly string[];
+  readonly trustDomain: string;
+  readonly rpc: RpcClient;
+  readonly limiter: EnrolmentLimiter;
+  readonly events: GatewayEvents;
+  readonly metrics: GatewayMetrics;
+}
+
+/** The HTTP/2 session a call came on; set by the link server. */
+export const sessionKey = createContextKey<Http2Session | undefined>(undefined);
+
+/** The calls of AgentLinkService that are one question and one answer. */
+export function createLinkService(options: LinkServiceOptions): Partial<ServiceImpl<typeof AgentLinkService>> {
+  return {
+    discover: () => discover(options),
+    enrol: (request, context) => guarded(() => enrol(options, request, peerOf(context.values.get(sessionKey)))),
+    renew: (request, context) => guarded(() => renew(options, request, peerOf(context.values.get(sessionKey)))),
+  };
+}
+
+function discover({ endpoints, identity, trustDomain }: LinkServiceOptions) {
+  return { endpoints: [...endpoints], rootsPem: [...(identity.current?.rootsPem ?? [])], trustDomain };
+}
+
+async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: LinkPeer) {
+  const { rpc, limiter, metrics, logger, events } = options;
+  try {
+    limiter.admit(peer.address);
+    const issued = await rpc.call(registrationRpc.enrol, NO_TENANT, {
+      tokenId: request.tokenId,
+      secret: Buffer.from(request.secret).toString('base64'),
+      csr: Buffer.from(request.csrDer).toString('base64'),
+      facts: {
+        agentVersion: request.facts?.agentVersion ?? '',
+        kubernetesVersion: request.facts?.kubernetesVersion ?? '',
+        platform: request.facts?.platform ?? '',
+      },
+      remoteAddress: peer.address,
+    });
+    metrics.enrolments.inc({ outcome: 'ok' });
+    logger.info('agent.enrolled', {
+      clusterId: issued.clusterId,
+      generation: issued.generation,
+      address: peer.address,
+    });
+    const { clusterId, tenantId, generation, chain, roots } = issued;
+    return { clusterId, tenantId, generation, chainPem: chain, rootsPem: roots };
+  } catch (error) {
+    const { code, message, kind } = toFairleadError(error);
+    // What is away, or is asked too much already, is not the agent's failure.
+    if (!kind.retryable) limiter.failed(peer.address);
+    metrics.enrolments.inc({ outcome: code });
+    logger.warn('agent.enrolment.refused', { code, reason: message, address: peer.address });
+    // What registration refuses it records itself; these never reach it.
+    if (code === 'INVALID_ARGUMENT' || code === 'RATE_LIMITED')
+      events.accessRefused({ code, reason: message, address: peer.address, door: 'link' });
+    throw error;
+  }
+}
+
+async function renew({ rpc, directory, logger }: LinkServiceOptions, request: RenewRequest, peer: LinkPeer) {
+  const agent = requireAgent(peer);
+  // `keys` knows certificates, not clusters: that this one still exists only the directory tells.
+  currentEnrolment(directory, agent);
+  const issued = await rpc.call(keysRpc.renewAgent, NO_TENANT, {
+    csr: Buffer.from(request.csrDer).toString('base64'),
+    currentChain: request.currentChainPem,
+    proof: Buffer.from(request.proof).toString('base64'),
+  });
+  logger.info('agent.renewed', { clusterId: agent.clusterId, notAfter: issued.notAfter });
+  return { chainPem: issued.chain, rootsPem: issued.roots };
+}
+
+async function guarded<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw toConnectError(error);
+  }
+}

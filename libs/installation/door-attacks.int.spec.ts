@@ -1,0 +1,256 @@
+import { once } from 'node:events';
+import { connect, constants } from 'node:http2';
+import { connect as netConnect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent } from 'node:https';
+import { eventually } from '@fairlead/testing';
+import { startRecordingApiServer, type RecordingApiServer } from '@fairlead/tunnel/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { callDoor, openDoor } from './kube-client.js';
+import { rawDoor, rawRequest } from './raw-client.js';
+import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+
+let installation: TestInstallation;
+let api: RecordingApiServer;
+let gateway: Replica;
+let bodies: string[];
+const crashes: unknown[] = [];
+const onCrash = (error: unknown): void => void crashes.push(error);
+
+beforeAll(async () => {
+  process.on('uncaughtException', onCrash);
+  process.on('unhandledRejection', onCrash);
+  installation = await startInstallation();
+  api = await startRecordingApiServer(installation.authority);
+  gateway = await installation.startReplica('gateway-a');
+  await installation.startAgent({ replicas: [gateway], apiPort: api.port });
+  await eventually(async () => {
+    const { status, body } = await callDoor(installation, gateway);
+    if (status !== 200) throw new Error(body);
+  });
+});
+
+afterAll(async () => {
+  await installation?.[Symbol.asyncDispose]();
+  await api?.[Symbol.asyncDispose]();
+  process.off('uncaughtException', onCrash);
+  process.off('unhandledRejection', onCrash);
+});
+
+beforeEach(() => {
+  api.requests.length = 0;
+  bodies = [];
+  api.handle = (request, response) => {
+    const answer = (body: string): void => {
+      bodies.push(body);
+      response.end('{}');
+    };
+    text(request).then(answer, () => response.destroy());
+  };
+});
+
+const reached = (): string[] => api.requests.map(({ method, url }) => `${method} ${url}`);
+/** What an attacker hides in a body, hoping that somebody reads it as the next request. */
+const SMUGGLED = 'GET /smuggled HTTP/1.1\r\nHost: x\r\nImpersonate-User: root\r\n\r\n';
+
+describe('a body whose end could be read in two ways', () => {
+  it.each([
+    ['both framings', [`Content-Length: ${SMUGGLED.length}`, 'Transfer-Encoding: chunked']],
+    ['two lengths', ['Content-Length: 5', `Content-Length: ${SMUGGLED.length}`]],
+    ['a coding besides chunked', ['Transfer-Encoding: gzip, chunked']],
+    ['a coding that is not chunked', ['Transfer-Encoding: identity']],
+    ['a signed length', [`Content-Length: +${SMUGGLED.length}`]],
+    ['a blank before the colon', ['Transfer-Encoding : chunked']],
+  ])('is refused, and nothing of it gets through: %s', async (_, framing) => {
+    const body = `0\r\n\r\n${SMUGGLED}`;
+    const answer = await rawRequest(installation, gateway, ['POST /clusters/demo/api HTTP/1.1', ...framing], body);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(reached()).toEqual([]);
+  });
+
+  it.each(['DELETE', 'GET', 'POST'])('keeps its length whatever Connection names (%s)', async (method) => {
+    const headers = ['Connection: content-length, keep-alive', `Content-Length: ${SMUGGLED.length}`];
+    await rawRequest(installation, gateway, [`${method} /clusters/demo/api HTTP/1.1`, ...headers], SMUGGLED);
+    await eventually(() => expect(bodies).toEqual([SMUGGLED]));
+    expect(reached()).toEqual([`${method} /api`]);
+  });
+
+  it.each(['DELETE', 'POST'])('keeps its framing beyond the thousandth header (%s)', async (method) => {
+    const chunked = `${SMUGGLED.length.toString(16)}\r\n${SMUGGLED}\r\n0\r\n\r\n`;
+    const many = Array.from({ length: 2_500 }, (_, index) => `a${index % 10}: b`);
+    const lines = [`${method} /clusters/demo/api HTTP/1.1`, ...many, 'Transfer-Encoding: chunked'];
+    await rawRequest(installation, gateway, lines, chunked);
+    await eventually(() => expect(bodies).toEqual([SMUGGLED]));
+    expect(reached()).toEqual([`${method} /api`]);
+  });
+});
+
+describe('a body on a method that seldom has one', () => {
+  it.each(['DELETE', 'GET', 'OPTIONS'])('arrives whole, with a length or without (%s)', async (method) => {
+    const body = '{"kind":"DeleteOptions"}';
+    expect((await callDoor(installation, gateway, { method, body })).status).toBe(200);
+    const outgoing = openDoor(installation, gateway, { method, headers: ['Transfer-Encoding', 'chunked'] });
+    outgoing.write(body.slice(0, 5));
+    outgoing.end(body.slice(5));
+    const [answer] = (await once(outgoing, 'response')) as [NodeJS.ReadableStream];
+    await text(answer);
+    expect(bodies).toEqual([body, body]);
+  });
+
+  it('arrives whole over HTTP/2', async () => {
+    const session = connect(`https://127.0.0.1:${gateway.gateway.door.port}`, {
+      ca: [...installation.authority.roots],
+    });
+    const authorization = `Bearer ${installation.token}`;
+    const stream = session.request(
+      { ':path': '/clusters/demo/api', ':method': 'DELETE', authorization },
+      { endStream: false },
+    );
+    stream.end('{"a":1}');
+    await text(stream);
+    session.close();
+    expect(bodies).toEqual(['{"a":1}']);
+  });
+});
+
+describe('odd requests', () => {
+  it('with a target in absolute form, or none of ours, are 404', async () => {
+    for (const target of ['http://door/clusters/demo/api', '*', '/clusters/de%6Do/x', '//clusters/demo/api']) {
+      expect(await rawRequest(installation, gateway, [`OPTIONS ${target} HTTP/1.1`])).toMatch(/^HTTP\/1\.1 404 /);
+    }
+    expect(reached()).toEqual([]);
+  });
+
+  it('that expect 100-continue get it, and their body arrives', async () => {
+    const lines = ['POST /clusters/demo/api HTTP/1.1', 'Expect: 100-continue', 'Content-Length: 2'];
+    const answer = await rawRequest(installation, gateway, lines, '{}');
+    expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
+    expect(api.requests[0]?.rawHeaders.join(' ')).not.toContain('100-continue');
+  });
+
+  it('to upgrade are told why not in a Status, and a client that vanishes meanwhile harms nobody', async () => {
+    const lines = ['GET /clusters/demo/api HTTP/1.1', 'Connection: Upgrade', 'Upgrade: SPDY/3.1'];
+    const answer = await rawRequest(installation, gateway, lines);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ kind: 'Status', code: 400 });
+    for (let i = 0; i < 20; i += 1) {
+      const plain = netConnect(gateway.gateway.door.port, '127.0.0.1');
+      const socket = await rawDoor(installation, gateway, plain);
+      socket.write([...lines, 'Host: x', '', ''].join('\r\n'));
+      setImmediate(() => plain.resetAndDestroy());
+      await new Promise((resolve) => plain.once('close', resolve));
+    }
+    expect((await callDoor(installation, gateway)).status).toBe(200);
+  });
+
+  it('in pipelines are answered in order, each as itself', async () => {
+    api.handle = (request, response) =>
+      void setTimeout(() => response.end(request.url), request.url === '/1' ? 100 : 0);
+    const socket = await rawDoor(installation, gateway);
+    const answer = text(socket);
+    const request = (index: number): string =>
+      `GET /clusters/demo/${index} HTTP/1.1\r\nHost: d\r\nAuthorization: Bearer ${installation.token}\r\n\r\n`;
+    socket.write(request(1) + request(2));
+    await delay(500);
+    socket.end();
+    expect((await answer).match(/\r\n\/\d/g)).toEqual(['\r\n/1', '\r\n/2']);
+  });
+
+  it('cancelled at any moment over HTTP/2 harm nobody', async () => {
+    for (const token of [installation.token, 'wrong']) {
+      const session = connect(`https://127.0.0.1:${gateway.gateway.door.port}`, {
+        ca: [...installation.authority.roots],
+      });
+      session.on('error', () => undefined);
+      for (let i = 0; i < 200; i += 1) {
+        const stream = session.request({ ':path': '/clusters/demo/api', authorization: `Bearer ${token}` });
+        stream.on('error', () => undefined);
+        if (i % 3 === 0) await delay(1);
+        stream.close(constants.NGHTTP2_CANCEL);
+      }
+      if (token === 'wrong') session.destroy();
+      else session.close();
+    }
+    await delay(200);
+    expect((await callDoor(installation, gateway)).status).toBe(200);
+  });
+
+  it('that never finish their head are cut off', async () => {
+    const socket = await rawDoor(installation, gateway);
+    socket.write('GET /clusters/demo/api HTTP/1.1\r\nHost: d\r\n');
+    const drip = setInterval(() => socket.writable && socket.write('a: b\r\n'), 1_000);
+    const beganMs = performance.now();
+    socket.resume();
+    socket.on('error', () => undefined);
+    await new Promise((resolve) => socket.once('close', resolve));
+    clearInterval(drip);
+    expect(performance.now() - beganMs).toBeLessThan(20_000);
+  });
+});
+
+describe('an answer', () => {
+  it('of a cluster sets nothing that would hold for the whole origin of the gateway', async () => {
+    api.handle = (_request, response) => {
+      response.writeHead(200, ['Set-Cookie', 'session=evil; Path=/', 'Alt-Svc', 'h3=":1"', 'Warning', '299 - "x"']);
+      response.end();
+    };
+    const { headers } = await callDoor(installation, gateway);
+    expect([headers['set-cookie'], headers['alt-svc'], headers['warning']]).toEqual([
+      undefined,
+      undefined,
+      '299 - "x"',
+    ]);
+  });
+
+  it('with large headers arrives', async () => {
+    api.handle = (_request, response) => void response.writeHead(200, { 'x-large': 'x'.repeat(40_000) }).end();
+    const { status, headers } = await callDoor(installation, gateway, { maxHeaderSize: 65_536 });
+    expect([status, String(headers['x-large']).length]).toEqual([200, 40_000]);
+  });
+
+  it('that comes before the body was read leaves nothing behind for the next request', async () => {
+    api.handle = (_request, response) => void response.writeHead(413).end('too large');
+    const outgoing = openDoor(installation, gateway, { method: 'POST', headers: ['Transfer-Encoding', 'chunked'] });
+    outgoing.on('error', () => undefined);
+    outgoing.write(Buffer.alloc(300_000));
+    const [answer] = (await once(outgoing, 'response')) as [NodeJS.ReadableStream & { statusCode: number }];
+    expect(answer.statusCode).toBe(413);
+    outgoing.destroy();
+    api.handle = (request, response) => void response.end(request.url);
+    for (let i = 0; i < 5; i += 1) {
+      expect((await callDoor(installation, gateway, { path: `/clusters/demo/${i}` })).body).toBe(`/${i}`);
+    }
+  });
+
+  it('that never came is 502 without Retry-After, and a write is sent once', async () => {
+    const agent = new Agent({ keepAlive: true });
+    expect((await callDoor(installation, gateway, { agent })).status).toBe(200);
+    api.requests.length = 0;
+    api.handle = (request) => void request.socket.destroy();
+    for (const method of ['POST', 'PATCH', 'DELETE', 'PUT']) {
+      const answer = await callDoor(installation, gateway, { method, body: '{}', agent });
+      expect([answer.status, answer.headers['retry-after']]).toEqual([502, undefined]);
+    }
+    expect(reached()).toEqual(['POST /api', 'PATCH /api', 'DELETE /api', 'PUT /api']);
+    agent.destroy();
+  });
+
+  it('is asked for once more on a new connection if a kept one had died, and nothing was sent in a body', async () => {
+    expect((await callDoor(installation, gateway)).status).toBe(200);
+    let first = true;
+    api.handle = (request, response) => {
+      if (!first) return void response.end('again');
+      first = false;
+      return void request.socket.destroy();
+    };
+    const answer = await callDoor(installation, gateway);
+    expect([answer.status, answer.body]).toEqual([200, 'again']);
+  });
+});
+
+describe('after all of this', () => {
+  it('nothing was thrown that would have ended the process', () => {
+    expect(crashes).toEqual([]);
+  });
+});

@@ -1,0 +1,1 @@
+export { startInstallation, type Replica, type RunningAgent, type TestInstallation } from './replicas.js';

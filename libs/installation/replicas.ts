@@ -1,0 +1,218 @@
+import { identityStore, parseEndpoint, runAgent, type Agent, type Resolve, type TextStore } from '@fairlead/agent';
+import type { ClusterEntry } from '@fairlead/contracts';
+import { startGateway, type ConnectLimits, type DoorLimits, type Gateway, type Refusal } from '@fairlead/gateway';
+import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
+import { Registry, silentLogger, type Logger, type Tracer } from '@fairlead/observability';
+import { parseTargetRule } from '@fairlead/targets';
+import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
+import { signingRpc } from './signing-rpc.js';
+import { testDirectory, type TestDirectory } from './test-directory.js';
+
+export interface Replica {
+  readonly name: string;
+  readonly gateway: Gateway;
+  readonly registry: Registry;
+  readonly refusals: Refusal[];
+  stop(): Promise<void>;
+}
+
+export interface TestInstallation extends TestDirectory, AsyncDisposable {
+  readonly authority: TestAuthority;
+  readonly nats: SecuredNats;
+  readonly cluster: ClusterEntry;
+  readonly token: string;
+  startReplica(name: 'gateway-a' | 'gateway-b', options?: ReplicaOptions): Promise<Replica>;
+  /** An enrolled agent of the cluster, or of the given one, linked to the given replicas. */
+  startAgent(options: StartAgentOptions): Promise<RunningAgent>;
+}
+
+export interface ReplicaOptions {
+  readonly connectLimits?: Partial<ConnectLimits>;
+  readonly kubeApiLimits?: Partial<DoorLimits>;
+  readonly metricsClusters?: number;
+  readonly logger?: Logger;
+  readonly tracer?: Tracer;
+}
+
+export interface StartAgentOptions {
+  readonly replicas: readonly Replica[];
+  readonly apiPort: number;
+  readonly links?: number;
+  readonly cluster?: ClusterEntry;
+  readonly certificateOf?: ClusterEntry;
+  /** `host:port` to dial instead of the replicas' own. */
+  readonly endpoints?: readonly string[];
+  readonly notAfter?: Date;
+  readonly logger?: Logger;
+  /** Rules for raw TCP targets; default none. */
+  readonly allowTargets?: readonly string[];
+  readonly resolve?: Resolve;
+  readonly registry?: Registry;
+  readonly tracer?: Tracer;
+  /** Do not wait for the links: the test is about their absence. */
+  readonly expectRefusal?: boolean;
+}
+
+export interface RunningAgent {
+  readonly agent: Agent;
+  /** What its store holds. */
+  readonly stored: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+const LEASE_MS = 3_000;
+
+/** A real nats-server with production permissions, and replicas and agents in this process with real sockets and TLS. */
+export async function startInstallation(): Promise<TestInstallation> {
+  const dir = await scratchDir();
+  const nats = await startSecuredNats(dir.path);
+  const authority = await testAuthority();
+  const registrationNats = await nats.connect({ role: 'registration', credential: 'registration' });
+  const stops: (() => Promise<void>)[] = [];
+
+  const directory = testDirectory(registrationNats);
+  const cluster = await directory.addCluster('demo');
+  const token = await directory.addToken({ user: 'admin', groups: ['fairlead:admins'] });
+
+  return {
+    authority,
+    nats,
+    cluster,
+    token,
+    ...directory,
+    startReplica: async (name, options = {}) => {
+      const replica = await startReplica(nats, authority, name, options);
+      stops.push(() => replica.stop());
+      return replica;
+    },
+    startAgent: async (options) => {
+      const running = await startAgent(authority, cluster, options);
+      stops.push(() => running.stop());
+      return running;
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const stop of stops.toReversed()) await stop();
+      await nats[Symbol.asyncDispose]();
+      await dir[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function startReplica(
+  nats: SecuredNats,
+  authority: TestAuthority,
+  name: string,
+  options: ReplicaOptions,
+): Promise<Replica> {
+  const nc = await nats.connect({ role: 'gateway', credential: name });
+  const stopping = new AbortController();
+  const registry = new Registry();
+  const refusals: Refusal[] = [];
+  const gateway = await startGateway(
+    {
+      credential: name,
+      nc,
+      rpc: signingRpc(authority, name),
+      events: {
+        agentConnected: () => undefined,
+        agentDisconnected: () => undefined,
+        accessRefused: (refusal) => void refusals.push(refusal),
+      },
+      logger: options.logger ?? silentLogger,
+      registry,
+      tracer: options.tracer,
+      linkListen: '127.0.0.1:0',
+      relayListen: '127.0.0.1:0',
+      doorListen: '127.0.0.1:0',
+      connectListen: '127.0.0.1:0',
+      connectLimits: options.connectLimits,
+      kubeApiLimits: options.kubeApiLimits,
+      ...(options.metricsClusters === undefined ? {} : { metricsClusters: options.metricsClusters }),
+      servingNames: ['127.0.0.1'],
+      linkEndpoints: ['127.0.0.1:1'],
+      zone: 'z1',
+      leaseMs: LEASE_MS,
+    },
+    stopping.signal,
+  );
+  await eventually(() => {
+    const failing = gateway.readiness().filter((check) => !check.ok);
+    if (failing.length > 0) throw new Error(JSON.stringify(failing));
+  });
+  let stopped = false;
+  const stop = async (): Promise<void> => {
+    if (stopped) return;
+    stopped = true;
+    stopping.abort();
+    await gateway.stop();
+  };
+  return { name, gateway, registry, refusals, stop };
+}
+
+async function startAgent(
+  authority: TestAuthority,
+  ownCluster: ClusterEntry,
+  options: StartAgentOptions,
+): Promise<RunningAgent> {
+  const cluster = options.cluster ?? ownCluster;
+  const certified = options.certificateOf ?? cluster;
+  const certificate = await authority.agent(certified.clusterId, {
+    generation: certified.generation,
+    ...(options.notAfter ? { notBefore: new Date(), notAfter: options.notAfter } : {}),
+  });
+  const stopping = new AbortController();
+  const values: Record<string, string> = {
+    identity: JSON.stringify({
+      clusterId: cluster.clusterId,
+      generation: cluster.generation,
+      trustDomain: authority.trustDomain,
+      keyPem: certificate.privateKeyPem,
+      chainPem: certificate.chain,
+      rootsPem: authority.roots,
+    }),
+  };
+  const store: TextStore = {
+    read: () => Promise.resolve(values),
+    write: (changed) => Promise.resolve(void Object.assign(values, changed)),
+  };
+  const links = options.links ?? 1;
+  const agent = runAgent(
+    {
+      endpoints: (options.endpoints ?? options.replicas.map(({ gateway }) => gateway.link.address)).map(parseEndpoint),
+      proxy: { noProxy: [] },
+      pins: [],
+      links,
+      store: identityStore(store),
+      token: () => Promise.resolve(null),
+      kubeApi: {
+        host: '127.0.0.1',
+        port: options.apiPort,
+        caPem: authority.roots.join('\n'),
+        token: () => Promise.resolve('the-service-account-token'),
+      },
+      tcp: {
+        rules: (options.allowTargets ?? []).map(parseTargetRule),
+        ...(options.resolve ? { resolve: options.resolve } : {}),
+      },
+      ...(options.registry ? { registry: options.registry } : {}),
+      ...(options.tracer ? { tracer: options.tracer } : {}),
+      facts: { agentVersion: 'test', kubernetesVersion: 'test', platform: 'test' },
+      logger: options.logger ?? silentLogger,
+    },
+    stopping.signal,
+  );
+  if (!options.expectRefusal) {
+    await eventually(() => {
+      const detail = agent.readiness()[0]?.detail ?? '';
+      if (!detail.startsWith(`${links} of`)) throw new Error(detail);
+    });
+  }
+  return {
+    agent,
+    stored: values,
+    stop: async () => {
+      stopping.abort();
+      await agent.done;
+    },
+  };
+}

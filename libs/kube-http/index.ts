@@ -1,0 +1,15 @@
+export { flushUnlessBodyFollows } from './answer-head.js';
+export { assertAcceptable, impersonationHeaders, type TunnelIdentity } from './impersonation.js';
+export { isLongRunning, parseKubePath, type KubePath } from './kube-path.js';
+export { kubeRoute } from './kube-route.js';
+export { toKubeStatus, type Hop, type KubeStatus } from './kube-status.js';
+export {
+  asksToImpersonate,
+  bodyFraming,
+  fromClient,
+  fromServer,
+  fromTunnel,
+  headerPairs,
+  type BodyFraming,
+  type RawHeaders,
+} from './request-headers.js';

@@ -1,0 +1,2 @@
+export { readConnectTarget, readTargetHost } from './target-address.js';
+export { TargetPolicy, parseTargetRule, type TargetRule } from './target-policy.js';

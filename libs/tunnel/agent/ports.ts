@@ -1,0 +1,43 @@
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Client } from '@connectrpc/connect';
+import type { Http2Session, Http2Stream } from '@fairlead/http2';
+import type { TunnelIdentity } from '@fairlead/kube-http';
+import type { AgentLinkService, Tcp } from '@fairlead/proto';
+import type { Counted, Followed, Level } from '../core/index.js';
+
+/** One HTTP/2 session to a gateway: ordinary calls through ConnectRPC, tunnels straight on its streams. */
+export interface GatewayConnection extends Disposable {
+  readonly rpc: Client<typeof AgentLinkService>;
+  readonly http2: Http2Session;
+  /** Begins a Tunnel call. */
+  tunnel(): Http2Stream;
+}
+
+/** What an agent says of itself in its Hello. */
+export interface AgentFacts {
+  readonly agentVersion: string;
+  readonly kubernetesVersion: string;
+  readonly platform: string;
+}
+
+/** Where tunnels to the cluster's kube-apiserver end. */
+export interface KubeApiEnd {
+  /** Serves HTTP/1.1 on an accepted tunnel, as this identity. */
+  serve(tunnel: Duplex, identity: TunnelIdentity): void;
+}
+
+/** Opens raw TCP targets, or does not: the policy is behind it. */
+export interface TcpDialler {
+  /** Resolves with a connected socket. Rejects with what the opener is to be told, or the signal's reason. */
+  connect(target: Pick<Tcp, 'host' | 'port'>, signal: AbortSignal): Promise<Socket>;
+}
+
+/** What the data path tells of raw TCP connections. */
+export interface TcpMetrics {
+  readonly connections: Counted<'outcome'>;
+  readonly openConnections: Level;
+  readonly pendingDials: Level;
+  readonly dialSeconds: { startTimer(): () => unknown };
+  readonly bytes: Followed;
+}

@@ -1,0 +1,16 @@
+import type { Server } from 'node:tls';
+import type { Logger } from '@fairlead/observability';
+import type { CertificateSource } from './ports.js';
+
+/** Applies each new certificate to new connections; those that stand are not touched. */
+export function useCertificate(server: Server, certificate: CertificateSource): void {
+  certificate.onChange(({ keyPem, chainPem, rootsPem }) => {
+    server.setSecureContext({ key: keyPem, cert: chainPem.join('\n'), ca: [...rootsPem], minVersion: 'TLSv1.3' });
+  });
+}
+
+export function reportTlsErrors(server: Server, logger: Logger): void {
+  server.on('tlsClientError', (error, socket) => {
+    logger.info('tls.handshake.failed', { reason: error.message, address: socket.remoteAddress });
+  });
+}
