@@ -1,4 +1,4 @@
-// A process that holds many agents, each as `libs/tunnel/agent` runs it, with an identity of its own that it enrolled
+// A process that holds many agents, each as `libs/agent` runs it, with an identity of its own that it enrolled
 // for. Told what to do and asked over IPC; see agent-fleet.ts.
 import { identityStore, parseEndpoint, runAgent, type TextStore } from '@fairlead/agent';
 import { silentLogger, type LogFields, type Logger } from '@fairlead/observability';

@@ -4,6 +4,7 @@ import { FairleadError, messageOf } from '@fairlead/errors';
 import { connectHttp2 } from '@fairlead/http2';
 import { readPeerCertificate } from '@fairlead/pki';
 import { AgentLinkService } from '@fairlead/proto';
+import { rpcTransport } from '@fairlead/rpc';
 import type { GatewayConnection } from '@fairlead/tunnel/agent';
 import { LIMITS } from '@fairlead/tunnel/core';
 import {
@@ -12,7 +13,6 @@ import {
   fitStreamWindow,
   keepAlive,
   requestGrpcStream,
-  rpcTransport,
   type KeepaliveOptions,
 } from '@fairlead/tunnel/link';
 import { dial, type Endpoint, type ProxySettings } from './forward-proxy.js';

@@ -42,7 +42,7 @@ export type KubeIdentity = z.infer<typeof KubeIdentity>;
 
 /**
  * What an agent may open for raw TCP: `<CIDR or host pattern>:<port, range or *>`, such as `10.0.0.0/8:10250`,
- * `*.shop.svc:443`, `[fd00::/8]:1-1024`. libs/tunnel/core parses and enforces it; here only what no rule can be is refused.
+ * `*.shop.svc:443`, `[fd00::/8]:1-1024`. libs/targets parses and enforces it; here only what no rule can be is refused.
  */
 export const TargetRule = z
   .string()

@@ -1,12 +1,12 @@
 import { createContextValues } from '@connectrpc/connect';
 import { Http2Server, type Http2Session, type Http2Stream, type RequestHead } from '@fairlead/http2';
 import { AgentLinkService } from '@fairlead/proto';
+import { createRpcServer } from '@fairlead/rpc';
 import { reportAbuse, reportTlsErrors, useCertificate } from '@fairlead/tunnel/gateway';
 import {
   CONTROL_PATH,
   TUNNEL_PATH,
   TUNNEL_SESSION_OPTIONS,
-  createRpcServer,
   fitStreamWindow,
   isGrpc,
   keepAlive,

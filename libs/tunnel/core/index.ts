@@ -5,5 +5,4 @@ export { encodeControl, encodeDataHeader, type ControlKind } from './frame-encod
 export { FrameDecoder, type FrameSink } from './frame-decoder.js';
 export { PARKED, stepTunnel, type TunnelEvent, type TunnelRole, type TunnelState } from './tunnel-state.js';
 export { formatTraceparent, readTraceparent, traceIdIn, type TraceContext } from './trace-context.js';
-export { GrpcMessageReader, encodeGrpcMessage } from './grpc-messages.js';
 export type { Counted, Followed, Level } from './meters.js';

@@ -14,8 +14,6 @@ export {
   requestGrpcStream,
 } from './grpc-stream.js';
 export { fitStreamWindow } from './path-window.js';
-export { rpcTransport } from './rpc-client.js';
-export { createRpcServer, type RpcServer } from './rpc-server.js';
 export { splice, type SplicedBytes } from './splice.js';
 export { DEFAULT_KEEPALIVE, keepAlive, type KeepaliveOptions, type Pinged } from './keepalive.js';
 export { RELAY_SESSION_OPTIONS, TUNNEL_SESSION_OPTIONS } from './http2-options.js';

@@ -1,7 +1,7 @@
 import { createConnectRouter, type ConnectRouter, type ContextValues } from '@connectrpc/connect';
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { HTTP2_CODE, type Http2Stream, type RequestHead } from '@fairlead/http2';
-import { abandonStream, rejectGrpcStream } from './grpc-stream.js';
+import { abandonStream, rejectGrpcStream } from '@fairlead/tunnel/link';
 import { RpcChannel, fromHeaders, toHeaders } from './rpc-channel.js';
 
 const GRPC_UNIMPLEMENTED = 12;

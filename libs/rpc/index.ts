@@ -1,0 +1,3 @@
+export { GrpcMessageReader, encodeGrpcMessage } from './grpc-messages.js';
+export { rpcTransport } from './rpc-client.js';
+export { createRpcServer, type RpcServer } from './rpc-server.js';
