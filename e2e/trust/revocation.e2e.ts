@@ -21,7 +21,9 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve));
   running = await startTestStack({ links: 2, demoTargets: [target()] });
   await eventually(async () => {
-    for (const { healthUrl } of running.stack.gateways) expect(await sessionsOf(healthUrl)).toBe(1);
+    for (const { name, healthUrl } of running.stack.gateways) {
+      if ((await sessionsOf(healthUrl)) !== 1) throw new Error(`${name} does not hold one link`);
+    }
   });
   client = await createDoorClient(running.stack, 'prometheus', ['demo']);
 });
