@@ -227,6 +227,23 @@ describe('cluster', () => {
     api.script.certificates.clear();
   });
 
+  it('show tells of a second process with the same identity, and what to do', async () => {
+    await fairlead(['cluster', 'create', 'twice']);
+    const since = '2026-11-01T00:00:00.000Z';
+    const agents = ['192.0.2.1', '198.51.100.7'].map((address, index) => ({
+      instance: `${index}aaaaaaa-0000`,
+      addresses: [address],
+      since,
+    }));
+    const cluster = api.script.clusters.get('twice')!;
+    cluster.presence = { state: 'online', replicas: ['gateway-a'], since, agents };
+    const { out } = await fairlead(['cluster', 'show', 'twice']);
+    expect(out).toContain(`0aaaaaaa from 192.0.2.1 since ${since}, 1aaaaaaa from 198.51.100.7 since ${since}`);
+    expect(out).toContain('fairlead cluster revoke twice --reason TEXT');
+    cluster.presence = { ...cluster.presence, agents: agents.slice(1) };
+    expect((await fairlead(['cluster', 'show', 'twice'])).out).not.toContain('revoke');
+  });
+
   it('create names targets, and show tells them', async () => {
     const rules = ['10.0.0.0/8:10250', '*.shop.svc:443'];
     await fairlead(['cluster', 'create', 'shop', ...rules.flatMap((rule) => ['--allow-target', rule])]);

@@ -39,6 +39,8 @@ export const SessionLease = z.object({
   sessionId: z.uuid(),
   gatewayInstance: z.uuid(),
   agentInstance: z.string().max(64),
+  /** Where the link comes from, as this replica sees it. */
+  address: z.string().max(64).default(''),
   connectedAt: IsoTime,
 });
 export type SessionLease = z.infer<typeof SessionLease>;

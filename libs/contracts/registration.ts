@@ -15,11 +15,24 @@ import {
 } from './primitives.js';
 import type { Rpc } from './rpc.js';
 
+/** One process that is linked as a cluster's agent. */
+export const LinkedAgent = z.object({
+  /** Boot id that it gave itself. */
+  instance: z.string().max(64),
+  /** Where its links come from. */
+  addresses: z.array(z.string().max(64)).max(16),
+  since: IsoTime,
+});
+export type LinkedAgent = z.infer<typeof LinkedAgent>;
+
 export const Presence = z.object({
-  state: z.enum(['never', 'online', 'offline']),
+  /** Draining: every replica that holds a link is about to leave. */
+  state: z.enum(['never', 'online', 'draining', 'offline']),
   /** Gateway credentials (replica names) that hold a link of this cluster. */
   replicas: z.array(z.string()),
   since: IsoTime.nullable(),
+  /** Oldest first. More than one for longer than a rollout takes: somebody else has the agent's identity. */
+  agents: z.array(LinkedAgent).max(16).default([]),
 });
 export type Presence = z.infer<typeof Presence>;
 

@@ -74,7 +74,7 @@ function build(): void {
   const runtime: Runtime = { database, source, logger: silentLogger, onCommitted: () => projection.poke(), now };
   clusters = new Clusters(
     runtime,
-    () => ({ state: 'never', replicas: [], since: null }),
+    () => ({ state: 'never', replicas: [], since: null, agents: [] }),
     async () => undefined,
   );
   clients = new Clients(runtime, async (_tenant, { clientId }) => {

@@ -194,7 +194,7 @@ describe('clusters', () => {
       labels: { env: 'test' },
       generation: 0,
       enrolledAt: null,
-      presence: { state: 'never', replicas: [], since: null },
+      presence: { state: 'never', replicas: [], since: null, agents: [] },
     });
     const again = clusters.create(api, 'default', { name: created.name, labels: {}, links: 1, targets: [] });
     await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
@@ -406,6 +406,7 @@ describe('presence', () => {
       sessionId: crypto.randomUUID(),
       gatewayInstance: instance,
       agentInstance: 'agent-1',
+      address: '192.0.2.1',
       connectedAt: new Date().toISOString(),
     };
     const beat = {
@@ -423,6 +424,7 @@ describe('presence', () => {
         state: 'online',
         replicas: ['gateway-a'],
         since: lease.connectedAt,
+        agents: [{ instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt }],
       }),
     );
   });

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
-import { ageText, labelsText, statusCell } from '../output/cluster-view.js';
+import { TWO_AGENTS, ageText, agentText, labelsText, statusCell } from '../output/cluster-view.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
 import { Cluster, ClusterList } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
@@ -135,6 +135,7 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
       ['status', statusCell(cluster)],
       ['since', presence.since ?? ''],
       ['replicas', presence.replicas.join(', ')],
+      ['agent', presence.agents.map(agentText).join(', ')],
       ['links', String(cluster.links)],
       ['labels', labelsText(cluster.labels)],
       ['targets', cluster.targets.join(', ')],
@@ -142,6 +143,7 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
       ['enrolled', cluster.enrolledAt ?? ''],
     ],
   );
+  if (presence.agents.length > 1) printLines(io, '', ...TWO_AGENTS(cluster.name));
 }
 
 async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: true }): Promise<void> {

@@ -13,7 +13,14 @@ export const Cluster = z.looseObject({
   targets: z.array(z.string()).default([]),
   createdAt: z.string(),
   enrolledAt: z.string().nullable(),
-  presence: z.looseObject({ state: z.string(), replicas: z.array(z.string()), since: z.string().nullable() }),
+  presence: z.looseObject({
+    state: z.string(),
+    replicas: z.array(z.string()),
+    since: z.string().nullable(),
+    agents: z
+      .array(z.looseObject({ instance: z.string(), addresses: z.array(z.string()), since: z.string() }))
+      .default([]),
+  }),
 });
 export type Cluster = z.infer<typeof Cluster>;
 export const ClusterList = z.looseObject({ clusters: z.array(Cluster), next: z.string().optional() });
