@@ -189,6 +189,61 @@ describe('cluster', () => {
     });
   });
 
+  it('revoke cuts it off, for a reason, and asks first', async () => {
+    await fairlead(['cluster', 'create', 'lost']);
+    const command = ['cluster', 'revoke', 'lost', '--reason', 'its laptop was stolen'];
+    expect(await fairlead(command)).toMatchObject({ status: 2, err: expect.stringContaining('--yes') as string });
+    expect(await fairlead([...command, '--yes'], { terminal: true })).toEqual({
+      status: 0,
+      out: 'cluster lost cut off\n',
+      err: expect.stringContaining('fairlead cluster import lost | kubectl apply -f -') as string,
+    });
+    expect(await fairlead(['cluster', 'revoke', 'lost', '--yes'])).toMatchObject({
+      status: 2,
+      err: expect.stringContaining("required option '--reason <text>'") as string,
+    });
+  });
+
+  it('has certificates, which certificate list shows and certificate revoke ends', async () => {
+    await fairlead(['cluster', 'create', 'demo']);
+    expect((await fairlead(['certificate', 'list', 'demo'], { terminal: true })).err).toContain(
+      'demo has not enrolled yet',
+    );
+    const serial = '0a'.repeat(16);
+    const [notBefore, notAfter] = ['2026-11-01T00:00:00.000Z', '2999-11-02T00:00:00.000Z'];
+    const record = { serial, purpose: 'agent' as const, names: [], generation: 1, notBefore, notAfter };
+    api.script.certificates.set(serial, { ...record, revokedAt: null, revokedFor: null });
+    expect((await fairlead(['certificate', 'list', 'demo'])).out).toMatch(
+      /^SERIAL .*\n0a0a\S+ +1 +2026\S+ +2999\S+ +valid\n$/,
+    );
+    const revoked = await fairlead(['certificate', 'revoke', serial, '--reason', 'copied', '--yes']);
+    expect(revoked).toMatchObject({ status: 0, out: `certificate ${serial} revoked\n` });
+    expect((await fairlead(['certificate', 'ls', 'demo'])).out).toMatch(/ revoked \S+: copied\n$/);
+    const unknown = await fairlead(['certificate', 'revoke', '0b', '--reason', 'copied', '--yes']);
+    expect(unknown).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('no certificate with the serial') as string,
+    });
+    api.script.certificates.clear();
+  });
+
+  it('show tells of a second process with the same identity, and what to do', async () => {
+    await fairlead(['cluster', 'create', 'twice']);
+    const since = '2026-11-01T00:00:00.000Z';
+    const agents = ['192.0.2.1', '198.51.100.7'].map((address, index) => ({
+      instance: `${index}aaaaaaa-0000`,
+      addresses: [address],
+      since,
+    }));
+    const cluster = api.script.clusters.get('twice')!;
+    cluster.presence = { state: 'online', replicas: ['gateway-a'], since, agents };
+    const { out } = await fairlead(['cluster', 'show', 'twice']);
+    expect(out).toContain(`0aaaaaaa from 192.0.2.1 since ${since}, 1aaaaaaa from 198.51.100.7 since ${since}`);
+    expect(out).toContain('fairlead cluster revoke twice --reason TEXT');
+    cluster.presence = { ...cluster.presence, agents: agents.slice(1) };
+    expect((await fairlead(['cluster', 'show', 'twice'])).out).not.toContain('revoke');
+  });
+
   it('create names targets, and show tells them', async () => {
     const rules = ['10.0.0.0/8:10250', '*.shop.svc:443'];
     await fairlead(['cluster', 'create', 'shop', ...rules.flatMap((rule) => ['--allow-target', rule])]);
@@ -444,7 +499,7 @@ describe('completion', () => {
       return stdout.trim();
     };
     expect(await complete('fairlead', 'clu')).toBe('cluster');
-    expect(await complete('fairlead', 'cluster', '')).toBe('create list show delete import');
+    expect(await complete('fairlead', 'cluster', '')).toBe('create list show delete import revoke');
     expect(await complete('fairlead', 'client', '')).toBe('create list delete');
     expect(await complete('fairlead', 'cluster', 'create', 'x', '--l')).toBe('--label --links');
     expect(await complete('fairlead', 'completion', '')).toBe('bash zsh fish');

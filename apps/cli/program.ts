@@ -3,6 +3,7 @@ import { addClientCommands } from './commands/client.js';
 import { addClusterCommands } from './commands/cluster.js';
 import { addCompletionCommand } from './commands/completion.js';
 import { addKubeCommands } from './commands/kubeconfig.js';
+import { addCertificateCommands } from './commands/revocation.js';
 import { addSessionCommands } from './commands/login.js';
 import { describeFailure } from './failure.js';
 import type { Io } from './io.js';
@@ -46,6 +47,7 @@ function buildProgram(io: Io): Command {
   addSessionCommands(program, io);
   addClusterCommands(program, io);
   addClientCommands(program, io);
+  addCertificateCommands(program, io);
   addKubeCommands(program, io);
   addCompletionCommand(program, io);
   program

@@ -1,12 +1,14 @@
 import { splitHostPort, untilAborted } from '@fairlead/config';
 import type { Caller } from '@fairlead/contracts';
-import { OutboxRelay, recordForgedRequest } from '@fairlead/events';
+import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
 import {
   CertificateAuthority,
   CertificateIssuer,
+  KEYS_BUCKETS,
   KEYS_ENTITIES,
   KEYS_MIGRATIONS,
   KeysModule,
+  Revocations,
   openAuthorities,
 } from '@fairlead/keys';
 import { connectNats, connectionState, serveRpc } from '@fairlead/messaging';
@@ -55,12 +57,19 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
     database,
     authority,
     servingNames: config.FAIRLEAD_SERVING_NAMES,
+    recoveryWindowSeconds: config.FAIRLEAD_RECOVERY_WINDOW_SECONDS,
     source,
     logger,
     onCommitted: () => relay.poke(),
   });
+  const projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
+  const onCommitted = (): void => {
+    relay.poke();
+    projection.poke();
+  };
+  const module = KeysModule.around(issuer, new Revocations({ database, source, onCommitted }));
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
-  stack.use(await serveRpc(KeysModule.around(issuer), { connection: nats, queue: ROLE, logger, registry, onForged }));
+  stack.use(await serveRpc(module, { connection: nats, queue: ROLE, logger, registry, onForged }));
   serving = true;
   logger.info('process.ready', { pins: authority.trustBundle().pins });
   await untilAborted(signal);

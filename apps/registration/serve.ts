@@ -1,6 +1,6 @@
 import { splitHostPort, untilAborted } from '@fairlead/config';
 import { NO_TENANT, keysRpc, type Caller } from '@fairlead/contracts';
-import { OutboxRelay, recordForgedRequest } from '@fairlead/events';
+import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
 import { connectNats, connectionState, createRpcClient, serveRpc } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
 import { DatabaseMonitor, connectDatabase, createDatabase, retryWhileAway, runMigrations } from '@fairlead/persistence';
@@ -10,7 +10,7 @@ import {
   Clusters,
   Enrolments,
   ImportLinks,
-  Projection,
+  REGISTRATION_BUCKETS,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
   RegistrationModule,
@@ -60,7 +60,7 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   await monitor.untilMigrated(signal);
 
   const relay = stack.use(new OutboxRelay({ database, nats, logger }));
-  projection = stack.use(new Projection({ database, nats, logger }));
+  projection = stack.use(new Projection({ database, nats, logger, buckets: REGISTRATION_BUCKETS }));
   const onCommitted = (): void => {
     relay.poke();
     projection?.poke();
@@ -80,7 +80,9 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
 function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: PresenceOf): RegistrationParts {
   const client = createRpcClient(nats, runtime.source);
   return {
-    clusters: new Clusters(runtime, presenceOf),
+    clusters: new Clusters(runtime, presenceOf, (tenantId, request) =>
+      client.call(keysRpc.revokeGenerations, tenantId, request),
+    ),
     importLinks: new ImportLinks(runtime, {
       endpoints: config.FAIRLEAD_LINK_ENDPOINTS,
       image: config.FAIRLEAD_AGENT_IMAGE,

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Stack } from '@fairlead/stack';
@@ -6,6 +7,8 @@ export interface Watch extends AsyncDisposable {
   readonly lines: readonly string[];
   /** Resolves with the first line, past or future, that matches. */
   line(pattern: RegExp, timeoutMs: number): Promise<string>;
+  /** Resolves when the process has ended by itself. */
+  ended(timeoutMs: number): Promise<void>;
 }
 
 /** A kubectl that goes on, such as `get -w`, and the lines it prints. */
@@ -43,6 +46,15 @@ export function watchProcess(child: ChildProcess): Watch {
         listeners.add(look);
         for (const line of lines) look(line);
       }),
+    ended: async (timeoutMs) => {
+      const late = AbortSignal.timeout(timeoutMs);
+      await Promise.race([
+        exited,
+        once(late, 'abort').then(() => {
+          throw new Error(`it still runs after ${timeoutMs} ms; it said:\n${lines.join('\n')}`);
+        }),
+      ]);
+    },
     [Symbol.asyncDispose]: async () => {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
       await exited;

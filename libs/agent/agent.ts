@@ -26,6 +26,7 @@ const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'UNAUTHENTICATED',
   'UNTRUSTED_PEER',
   'CSR_INVALID',
+  'CERTIFICATE_REVOKED',
 ]);
 const PERMANENT_RETRY_MS = 120_000;
 

@@ -5,6 +5,9 @@ import type { Logger } from '@fairlead/observability';
 import type { GatewayConnection } from '@fairlead/tunnel/agent';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
 
+/** By how much the clocks of an agent and a gateway may differ. */
+const SKEW_MS = 5 * 60_000;
+
 export interface RenewalOptions {
   readonly store: IdentityStore;
   readonly logger: Logger;
@@ -16,7 +19,10 @@ export interface RenewalOptions {
   dial(): Promise<GatewayConnection>;
 }
 
-/** At two thirds of the certificate's life, over a connection of its own; links that stand are not touched. Never rejects. */
+/**
+ * At two thirds of the certificate's life, over a connection of its own; links that stand are not touched. One that has
+ * ended already is renewed at once: an agent that was away long comes back so. Never rejects.
+ */
 export async function renewInTime(options: RenewalOptions, signal: AbortSignal): Promise<void> {
   const { store, logger, clock } = options;
   const untilRenewalMs = (): number => dueInMs(options.identity(), clock.nowMs());
@@ -49,6 +55,11 @@ function dueInMs(identity: AgentIdentity, nowMs: number): number {
   const beginMs = Date.parse(leafOf(identity).validFrom);
   const dueMs = beginMs + (lifeMs(identity) * 2) / 3 - nowMs;
   return Math.min(Math.max(dueMs, 0), 24 * 3_600_000);
+}
+
+/** Is it past its end, or so near that another clock may think so? It is not shown then: what is asked for with it, its key proves. */
+export function hasEnded(identity: AgentIdentity, nowMs: number): boolean {
+  return Date.parse(leafOf(identity).validTo) - nowMs < Math.min(SKEW_MS, lifeMs(identity) / 12);
 }
 
 function lifeMs(identity: AgentIdentity): number {

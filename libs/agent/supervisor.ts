@@ -13,7 +13,7 @@ import type { LinkFigures } from './agent-metrics.js';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
-import { renewInTime } from './renewal.js';
+import { hasEnded, renewInTime } from './renewal.js';
 import { SAME_REPLICA_DIALS, pauseMs, type LinkOutcome } from './retry-pace.js';
 
 export interface SupervisorOptions {
@@ -34,6 +34,7 @@ export interface SupervisorOptions {
 
 const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'CERTIFICATE_REFUSED',
+  'CERTIFICATE_REVOKED',
   'UNAUTHENTICATED',
   'FORBIDDEN',
   'INVALID_ARGUMENT',
@@ -69,6 +70,8 @@ export class LinkSupervisor {
   readonly #links = new Map<string, Link>();
   readonly #dialling = new Map<string, number>();
   #identity: AgentIdentity;
+  /** Ends the pauses between dials. */
+  #renewed = new AbortController();
   /** Slots whose dials all reach replicas that are linked already. */
   readonly #degraded = new Set<number>();
   /** When an endpoint last failed us or drained, monotonic milliseconds. */
@@ -94,10 +97,18 @@ export class LinkSupervisor {
       logger: this.#options.logger,
       clock: this.#clock,
       identity: () => this.#identity,
-      onRenewed: (identity: AgentIdentity) => void (this.#identity = identity),
+      onRenewed: (identity: AgentIdentity) => this.#takeUp(identity),
       dial: () => this.#dial(this.#pickEndpoint(), signal),
     };
     await Promise.all([...slots, renewInTime(renewal, signal)]);
+  }
+
+  /** Who was refused for an identity that had ended need not wait any longer. */
+  #takeUp(identity: AgentIdentity): void {
+    this.#identity = identity;
+    if (this.#links.size > 0) return;
+    this.#renewed.abort();
+    this.#renewed = new AbortController();
   }
 
   readiness(): readonly Check[] {
@@ -126,7 +137,7 @@ export class LinkSupervisor {
       // Leaving a replica that drains is make-before-break: the next link is made at once, the old one still serves.
       if (outcome === 'drained') continue;
       const waitMs = pauseMs({ outcome, attempt, degraded, otherLinks: this.#links.size });
-      await this.#clock.sleep(waitMs, signal).catch(() => undefined);
+      await this.#clock.sleep(waitMs, AbortSignal.any([signal, this.#renewed.signal])).catch(() => undefined);
     }
   }
 
@@ -215,7 +226,8 @@ export class LinkSupervisor {
       endpoint,
       proxy,
       signal,
-      identity: this.#identity,
+      // Without one, nothing but Renew is served.
+      ...(hasEnded(this.#identity, this.#clock.nowMs()) ? {} : { identity: this.#identity }),
       trust: { kind: 'roots', rootsPem, trustDomain },
     });
   }

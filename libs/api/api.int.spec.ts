@@ -142,6 +142,36 @@ describe('clusters', () => {
     });
   });
 
+  it('are cut off, for a reason', async () => {
+    await ask('POST', '/v1/clusters', { body: { name: 'lost' } });
+    const path = '/v1/clusters/lost/revocation';
+    const cut = await ask('POST', path, { body: { reason: 'its laptop was stolen' } });
+    expect(cut).toMatchObject({ status: 200, json: { name: 'lost' } });
+    for (const body of [{}, { reason: '' }, { reason: 'x'.repeat(257) }, { reason: 'x', serial: 'ab' }]) {
+      expect(problemOf(await ask('POST', path, { body }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    }
+    const missing = await ask('POST', '/v1/clusters/nowhere/revocation', { body: { reason: 'x' } });
+    expect(problemOf(missing)).toMatchObject({ code: 'NOT_FOUND' });
+    await ask('DELETE', '/v1/clusters/lost');
+  });
+
+  it('have certificates, which are listed and revoked one by one', async () => {
+    await ask('POST', '/v1/clusters', { body: { name: 'certified' } });
+    const serial = '0a'.repeat(16);
+    const [notBefore, notAfter] = ['2026-11-01T00:00:00.000Z', '2026-11-02T00:00:00.000Z'];
+    const record = { serial, purpose: 'agent' as const, names: ['spiffe://x/y'], generation: 1, notBefore, notAfter };
+    api.script.certificates.set(serial, { ...record, revokedAt: null, revokedFor: null });
+    const listed = await ask('GET', '/v1/clusters/certified/certificates');
+    expect(listed.json).toMatchObject({ certificates: [{ ...record, revokedAt: null }] });
+    const revoked = await ask('POST', `/v1/certificates/${serial}/revocation`, { body: { reason: 'copied' } });
+    expect(revoked).toMatchObject({ status: 200, json: { serial, revokedFor: 'copied' } });
+    const unknown = await ask('POST', `/v1/certificates/${'0b'.repeat(16)}/revocation`, { body: { reason: 'x' } });
+    expect(problemOf(unknown)).toMatchObject({ code: 'NOT_FOUND' });
+    const bad = await ask('POST', '/v1/certificates/XYZ/revocation', { body: { reason: 'x' } });
+    expect(problemOf(bad).problems?.map(({ path }) => path)).toEqual(['path.serial']);
+    await ask('DELETE', '/v1/clusters/certified');
+  });
+
   it('are listed in pages', async () => {
     for (const name of ['page-c', 'page-a', 'page-b']) await ask('POST', '/v1/clusters', { body: { name } });
     api.script.pageSize = 2;

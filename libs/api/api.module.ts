@@ -6,6 +6,7 @@ import { AddressLimiter } from './auth/address-limiter.js';
 import { AuthGuard } from './auth/auth-guard.js';
 import { Authenticator } from './auth/authenticator.js';
 import { Backend } from './feature/backend.js';
+import { CertificatesController } from './feature/certificates.controller.js';
 import { ClientsController } from './feature/clients.controller.js';
 import { ClustersController } from './feature/clusters.controller.js';
 import { ImportController } from './feature/import.controller.js';
@@ -32,7 +33,14 @@ export class ApiModule {
     const failures = new AddressLimiter(FAILURES, nowMs);
     return {
       module: ApiModule,
-      controllers: [SessionController, ClustersController, ClientsController, ImportController, MetaController],
+      controllers: [
+        SessionController,
+        ClustersController,
+        CertificatesController,
+        ClientsController,
+        ImportController,
+        MetaController,
+      ],
       providers: [
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: ApiSettings, useValue: settings },

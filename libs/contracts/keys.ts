@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Base64, ClusterId, Generation, IsoTime, Pem, PemChain } from './primitives.js';
+import { Base64, ClusterId, Generation, IsoTime, Pem, PemChain, RevocationReason, Serial } from './primitives.js';
 import type { Rpc } from './rpc.js';
 
 export const Issued = z.object({
@@ -11,6 +11,20 @@ export const Issued = z.object({
   notAfter: IsoTime,
 });
 export type Issued = z.infer<typeof Issued>;
+
+export const CertificateRecord = z.object({
+  serial: Serial,
+  purpose: z.enum(['agent', 'gateway', 'client', 'serving']),
+  /** SPIFFE id, or the DNS names and addresses of a serving certificate. */
+  names: z.array(z.string().max(512)).max(16),
+  generation: Generation.nullable(),
+  notBefore: IsoTime,
+  notAfter: IsoTime,
+  /** By itself, or with its cluster's enrolment. */
+  revokedAt: IsoTime.nullable(),
+  revokedFor: RevocationReason.nullable(),
+});
+export type CertificateRecord = z.infer<typeof CertificateRecord>;
 
 export const TrustBundle = z.object({
   trustDomain: z.string().max(255),
@@ -55,5 +69,26 @@ export const keysRpc = {
     ['api', 'gateway'],
     z.object({ csr: Base64, names: z.array(z.string().min(1).max(253)).min(1).max(16) }),
     Issued,
+  ),
+  /** Worth nothing from then on, wherever it is shown. Again: no change. NOT_FOUND if it is not one of the tenant's. */
+  revokeCertificate: rpc(
+    'revoke-certificate',
+    ['api'],
+    z.object({ serial: Serial, reason: RevocationReason }),
+    CertificateRecord,
+  ),
+  /** The same for all that a cluster's enrolments up to this one have, or would still get. */
+  revokeGenerations: rpc(
+    'revoke-generations',
+    ['registration'],
+    z.object({ clusterId: ClusterId, throughGeneration: Generation, reason: RevocationReason }),
+    z.object({}),
+  ),
+  /** Of one cluster, newest first; at most 200. */
+  listCertificates: rpc(
+    'list-certificates',
+    ['api'],
+    z.object({ clusterId: ClusterId }),
+    z.object({ certificates: z.array(CertificateRecord).max(200) }),
   ),
 } as const;

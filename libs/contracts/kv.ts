@@ -11,6 +11,8 @@ export const BUCKETS = {
   access: 'fairlead-access',
   /** Clients of the CONNECT door and the clusters they may reach. Written by registration. */
   clients: 'fairlead-clients',
+  /** Which certificates are worth nothing any more. Written by keys. */
+  revocations: 'fairlead-revocations',
 } as const;
 export type Bucket = keyof typeof BUCKETS;
 
@@ -37,6 +39,8 @@ export const SessionLease = z.object({
   sessionId: z.uuid(),
   gatewayInstance: z.uuid(),
   agentInstance: z.string().max(64),
+  /** Where the link comes from, as this replica sees it. */
+  address: z.string().max(64).default(''),
   connectedAt: IsoTime,
 });
 export type SessionLease = z.infer<typeof SessionLease>;
@@ -68,6 +72,33 @@ export const ClientEntry = z.object({
   clusterIds: z.array(ClusterId).max(256).nullable(),
 });
 export type ClientEntry = z.infer<typeof ClientEntry>;
+
+/** `certificate.<serial>`: one certificate. Gone from the bucket once it would have expired anyway. */
+export const CertificateRevocation = z.object({
+  kind: z.literal('certificate'),
+  serial: z.string().max(64),
+  notAfter: IsoTime,
+});
+/** `cluster.<cluster id>`: every certificate of the cluster's enrolments up to and including this one. */
+export const GenerationRevocation = z.object({
+  kind: z.literal('generation'),
+  clusterId: ClusterId,
+  throughGeneration: Generation,
+});
+/** `state`: how many other keys there are. A bucket that holds less has lost some, and nobody is to be admitted by it. */
+export const RevocationState = z.object({ kind: z.literal('state'), count: z.int().min(0) });
+export const RevocationEntry = z.discriminatedUnion('kind', [
+  CertificateRevocation,
+  GenerationRevocation,
+  RevocationState,
+]);
+export type RevocationEntry = z.infer<typeof RevocationEntry>;
+
+export const revocationKeys = {
+  certificate: (serial: string): string => `certificate.${serial}`,
+  cluster: (clusterId: string): string => `cluster.${clusterId}`,
+  state: 'state',
+} as const;
 
 export const routeKeys = {
   gateway: (credential: string, instance: string): string => `gateway.${credential}.${instance}`,

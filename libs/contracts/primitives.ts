@@ -24,6 +24,10 @@ export const Generation = z
 export const Pem = z.string().max(16_384).startsWith('-----BEGIN ');
 /** Leaf first; at most leaf, two intermediates and a root. */
 export const PemChain = z.array(Pem).min(1).max(4);
+/** Of a certificate, as it carries it. */
+export const Serial = z.string().regex(/^([0-9a-f]{2}){1,20}$/, 'a serial number is 1 to 20 bytes in lower-case hex');
+/** Why somebody revoked something; it is shown, and kept in events. */
+export const RevocationReason = z.string().min(1).max(256);
 export const Base64 = z.base64().max(16_384);
 export const IsoTime = z.iso.datetime();
 /** A name that a NATS credential carries: one subject token. */

@@ -9,16 +9,30 @@ import {
   KubeIdentity,
   Labels,
   PemChain,
+  RevocationReason,
   TargetRules,
   TenantId,
 } from './primitives.js';
 import type { Rpc } from './rpc.js';
 
+/** One process that is linked as a cluster's agent. */
+export const LinkedAgent = z.object({
+  /** Boot id that it gave itself. */
+  instance: z.string().max(64),
+  /** Where its links come from. */
+  addresses: z.array(z.string().max(64)).max(16),
+  since: IsoTime,
+});
+export type LinkedAgent = z.infer<typeof LinkedAgent>;
+
 export const Presence = z.object({
-  state: z.enum(['never', 'online', 'offline']),
+  /** Draining: every replica that holds a link is about to leave. */
+  state: z.enum(['never', 'online', 'draining', 'offline']),
   /** Gateway credentials (replica names) that hold a link of this cluster. */
   replicas: z.array(z.string()),
   since: IsoTime.nullable(),
+  /** Oldest first. More than one for longer than a rollout takes: somebody else has the agent's identity. */
+  agents: z.array(LinkedAgent).max(16).default([]),
 });
 export type Presence = z.infer<typeof Presence>;
 
@@ -97,6 +111,17 @@ export const registrationRpc = {
   getCluster: rpc('get-cluster', ['api'], ByName, Cluster),
   /** Its tokens and links die with it, and gateways forget it. */
   deleteCluster: rpc('delete-cluster', ['api'], ByName, z.object({})),
+  /**
+   * Whatever the cluster's enrolments so far have is worth nothing from then on, and neither are its unused tokens and
+   * links; a new import manifest brings it back. Again: no change. DEADLINE_EXCEEDED, UNAVAILABLE: ask again.
+   */
+  revokeCluster: rpc(
+    'revoke-cluster',
+    ['api'],
+    z.object({ name: ClusterName, reason: RevocationReason }),
+    Cluster,
+    10_000,
+  ),
   /** A code for one GET. Only its hash is stored. */
   createImportLink: rpc(
     'create-import-link',

@@ -46,6 +46,8 @@ export const EVENTS = {
     targets: z.array(z.string().max(300)).max(64).default([]),
   }),
   'dev.fairlead.cluster.deleted.v1': event(cluster),
+  /** Every certificate of the enrolments up to this generation. */
+  'dev.fairlead.cluster.revoked.v1': event({ ...cluster, throughGeneration: Generation, why: z.string().max(256) }),
   /** Null: every cluster of the tenant. */
   'dev.fairlead.client.created.v1': event({ ...client, clusterIds: z.array(ClusterId).max(256).nullable() }),
   'dev.fairlead.client.certified.v1': event({ ...client, serial: z.string().max(64), notAfter: IsoTime }),
@@ -77,6 +79,12 @@ export const EVENTS = {
     notAfter: IsoTime,
   }),
   'dev.fairlead.certificate.refused.v1': event({ ...maybeCluster, purpose: certificatePurpose }),
+  'dev.fairlead.certificate.revoked.v1': event({
+    ...maybeCluster,
+    purpose: certificatePurpose,
+    serial: z.string().max(64),
+    why: z.string().max(256),
+  }),
   'dev.fairlead.agent.connected.v1': event(session),
   'dev.fairlead.agent.disconnected.v1': event({ ...session, durationMs: z.int().min(0) }),
   'dev.fairlead.agent.refused.v1': event({ ...maybeCluster, gateway: z.string().max(63) }),

@@ -4,3 +4,4 @@ export { OUTBOX_TABLE_V1, OutboxRow, appendEvent } from './outbox.js';
 export { OutboxRelay, type OutboxRelayOptions } from './outbox-relay.js';
 export { createEventPublisher, type EventPublisher, type EventPublisherOptions } from './event-publisher.js';
 export { forgedRequestEvent, recordForgedRequest, type RecordForgedOptions } from './forged-request-event.js';
+export { Projection, type ProjectedBucket, type ProjectionOptions } from './projection.js';

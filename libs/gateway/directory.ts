@@ -4,6 +4,7 @@ import type { Logger } from '@fairlead/observability';
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { Revocations } from './revocations.js';
 
 /** Who a bearer token belongs to, and what they are in a cluster. */
 export type Principal = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'tokenHash' | 'user' | 'groups'>;
@@ -12,13 +13,14 @@ export type Principal = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'tokenHash' |
 const MAX_STALENESS_MS = 3_600_000;
 
 /**
- * Clusters and grants as this replica knows them: a snapshot in memory, so that no request waits for a database, and
+ * Clusters, grants and revocations as this replica knows them: a snapshot in memory, so that no request waits for a database, and
  * what is known keeps working while NATS and Postgres are away.
  */
 export class Directory {
   readonly #clusters: KvSnapshot<ClusterEntry>;
   readonly #access: KvSnapshot<AccessEntry>;
   readonly #clients: KvSnapshot<ClientEntry>;
+  readonly revocations: Revocations;
   readonly #clusterIdByName = new Map<string, string>();
   readonly #clusterById = new Map<string, ClusterEntry>();
   readonly #accessByHash = new Map<string, AccessEntry>();
@@ -39,11 +41,12 @@ export class Directory {
       logger,
       onChange: (key, entry) => this.#setClient(key, entry),
     });
+    this.revocations = new Revocations(nc, logger);
   }
 
   /** Was everything loaded at least once? Before that, nothing can be decided. */
   get loaded(): boolean {
-    return this.#snapshots.every((snapshot) => snapshot.isLoaded);
+    return this.revocations.loaded && this.#snapshots.every((snapshot) => snapshot.isLoaded);
   }
 
   /** When it last equalled the buckets, milliseconds since the epoch; null before it was loaded. */
@@ -53,7 +56,7 @@ export class Directory {
   }
 
   get #snapshots(): readonly KvSnapshot<unknown>[] {
-    return [this.#clusters, this.#access, this.#clients];
+    return [this.#clusters, this.#access, this.#clients, this.revocations.snapshot];
   }
 
   /** Is it young enough to admit new links on? An hour without NATS is the most. */

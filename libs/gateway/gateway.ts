@@ -14,6 +14,7 @@ import { createConnectDoor } from './connect/door.js';
 import { Directory } from './directory.js';
 import { drainAndStop } from './drain.js';
 import { endOrphanedSessions } from './end-orphaned-sessions.js';
+import { endRevokedSessions } from './end-revoked-sessions.js';
 import { EnrolmentLimiter } from './link/enrolment-limiter.js';
 import { obtainCertificates, type GatewayCertificates } from './gateway-certificates.js';
 import type { GatewayOptions, GatewayServers, GatewayState } from './gateway-state.js';
@@ -51,6 +52,7 @@ export async function startGateway(options: GatewayOptions, signal: AbortSignal)
   const servers = buildServers(options, state);
   reportSessions(options, state);
   endOrphanedSessions(options.nc, state.directory, state.sessions);
+  endRevokedSessions(state.directory, state.sessions, logger);
   watchConnections({ nc: options.nc, live: state.live, metrics: state.metrics, logger }, signal);
   const relay = await listen(servers.relay.tls, options.relayListen);
   const link = await listen(servers.link.tls, options.linkListen);

@@ -70,7 +70,8 @@ export async function startInstallation(): Promise<TestInstallation> {
   const registrationNats = await nats.connect({ role: 'registration', credential: 'registration' });
   const stops: (() => Promise<void>)[] = [];
 
-  const directory = testDirectory(registrationNats);
+  const keysNats = await nats.connect({ role: 'keys', credential: 'keys' });
+  const directory = await testDirectory(registrationNats, keysNats);
   const cluster = await directory.addCluster('demo');
   const token = await directory.addToken({ user: 'admin', groups: ['fairlead:admins'] });
 
@@ -149,6 +150,11 @@ async function startReplica(
   return { name, gateway, registry, refusals, stop };
 }
 
+/** Of a certificate that ends then: now, unless that is over. */
+function beginOf(notAfter: Date): Date {
+  return new Date(Math.min(Date.now(), notAfter.getTime() - 60_000));
+}
+
 async function startAgent(
   authority: TestAuthority,
   ownCluster: ClusterEntry,
@@ -158,7 +164,7 @@ async function startAgent(
   const certified = options.certificateOf ?? cluster;
   const certificate = await authority.agent(certified.clusterId, {
     generation: certified.generation,
-    ...(options.notAfter ? { notBefore: new Date(), notAfter: options.notAfter } : {}),
+    ...(options.notAfter ? { notBefore: beginOf(options.notAfter), notAfter: options.notAfter } : {}),
   });
   const stopping = new AbortController();
   const values: Record<string, string> = {

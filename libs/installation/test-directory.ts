@@ -1,5 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { BUCKETS, type AccessEntry, type ClientEntry, type ClusterEntry } from '@fairlead/contracts';
+import {
+  BUCKETS,
+  revocationKeys,
+  type AccessEntry,
+  type ClientEntry,
+  type ClusterEntry,
+  type RevocationEntry,
+} from '@fairlead/contracts';
 import { sha256Hex } from '@fairlead/pki';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { deleteKv, putKv } from '@fairlead/messaging';
@@ -16,10 +23,22 @@ export interface TestDirectory {
   /** Changes one that is there. */
   putClient(client: ClientEntry): Promise<void>;
   removeClient(client: ClientEntry): Promise<void>;
+  /** What `keys` would put there. */
+  revokeCertificate(certificate: { readonly serial: string; readonly notAfter: Date }): Promise<void>;
+  revokeCluster(cluster: ClusterEntry): Promise<void>;
 }
 
-/** `nc` is registration's. */
-export function testDirectory(nc: NatsConnection): TestDirectory {
+/** The connections of registration and of keys. Resolves once replicas can be ready by it. */
+export async function testDirectory(nc: NatsConnection, keys: NatsConnection): Promise<TestDirectory> {
+  let revocations = 0;
+  const countRevocations = (): Promise<void> =>
+    putKv(keys, BUCKETS.revocations, revocationKeys.state, { kind: 'state', count: revocations });
+  const revoke = async (key: string, entry: RevocationEntry): Promise<void> => {
+    await putKv(keys, BUCKETS.revocations, key, entry);
+    revocations += 1;
+    await countRevocations();
+  };
+  await countRevocations();
   const tokenKeys = new Map<string, string>();
   const putClient = (entry: ClientEntry): Promise<void> =>
     putKv(nc, BUCKETS.clients, `default.${entry.clientId}`, entry);
@@ -50,5 +69,9 @@ export function testDirectory(nc: NatsConnection): TestDirectory {
     },
     putClient,
     removeClient: ({ clientId }) => deleteKv(nc, BUCKETS.clients, `default.${clientId}`),
+    revokeCertificate: ({ serial, notAfter }) =>
+      revoke(revocationKeys.certificate(serial), { kind: 'certificate', serial, notAfter: notAfter.toISOString() }),
+    revokeCluster: ({ clusterId, generation }) =>
+      revoke(revocationKeys.cluster(clusterId), { kind: 'generation', clusterId, throughGeneration: generation }),
   };
 }

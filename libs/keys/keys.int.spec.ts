@@ -200,7 +200,7 @@ describe('renewal', () => {
     });
   });
 
-  it('refuses an older enrolment, a gateway, a stranger and the expired', async () => {
+  it('refuses an older enrolment, a gateway and a stranger', async () => {
     const agent = await enrolled();
     const { csr } = await freshCsr();
     await issuer.signAgent(registration, 'default', { clusterId: agent.clusterId, generation: 2, csr });
@@ -214,10 +214,16 @@ describe('renewal', () => {
     const foreign = await (await testAuthority()).agent(agent.clusterId, { generation: 2 });
     const stranger = await renewal({ key: foreign.privateKeyPem, chain: [...foreign.chain] });
     await expect(issuer.renewAgent(stranger)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+  });
 
+  it('takes an expired certificate within the recovery window, and none after it', async () => {
     const late = await enrolled();
-    now = new Date(now.getTime() + 86_400_000 + 1_000);
-    await expect(issuer.renewAgent(await renewal(late))).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+    const lost = await enrolled();
+    now = new Date(now.getTime() + 31 * 86_400_000 - 1_000);
+    const { chain } = await issuer.renewAgent(await renewal(late));
+    expect(new X509Certificate(chain[0]!).validToDate.getTime()).toBeGreaterThan(now.getTime());
+    now = new Date(now.getTime() + 2_000);
+    await expect(issuer.renewAgent(await renewal(lost))).rejects.toThrow(/too long ago .* fairlead cluster import/);
     expect(await lastEvents(1)).toEqual(['certificate.refused.v1 CERTIFICATE_REFUSED']);
     now = new Date();
   });

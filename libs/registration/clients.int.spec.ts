@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { BUCKETS, ClientEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { Envelope } from '@fairlead/events';
+import { Envelope, Projection } from '@fairlead/events';
 import { putKv, watchBucket } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
@@ -16,7 +16,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   Clients,
   Clusters,
-  Projection,
+  REGISTRATION_BUCKETS,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
   type Runtime,
@@ -69,10 +69,14 @@ function openDatabase(migrations: typeof REGISTRATION_MIGRATIONS): DataSource {
 }
 
 function build(): void {
-  projection = new Projection({ database, nats: connection, logger: silentLogger });
+  projection = new Projection({ database, nats: connection, logger: silentLogger, buckets: REGISTRATION_BUCKETS });
   const now = (): Date => new Date();
   const runtime: Runtime = { database, source, logger: silentLogger, onCommitted: () => projection.poke(), now };
-  clusters = new Clusters(runtime, () => ({ state: 'never', replicas: [], since: null }));
+  clusters = new Clusters(
+    runtime,
+    () => ({ state: 'never', replicas: [], since: null, agents: [] }),
+    async () => undefined,
+  );
   clients = new Clients(runtime, async (_tenant, { clientId }) => {
     if (keysAway) throw new FairleadError('UNAVAILABLE', 'no keys service is running');
     signed.push(clientId);

@@ -8,7 +8,7 @@ export { Clients, type SignClient } from './feature/clients.js';
 export { Clusters, type PresenceOf } from './feature/clusters.js';
 export { Enrolments, type SignAgent } from './feature/enrolments.js';
 export { ImportLinks, type ImportLinksOptions } from './feature/import-links.js';
-export { Projection, type ProjectionOptions } from './feature/projection.js';
+export { REGISTRATION_BUCKETS } from './feature/projected-buckets.js';
 export { RegistrationModule, type RegistrationParts } from './feature/registration.module.js';
 export type { Runtime } from './feature/runtime.js';
 export { watchPresence, type WatchedPresence } from './feature/watch-presence.js';

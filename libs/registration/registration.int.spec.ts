@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { createHash, randomBytes } from 'node:crypto';
 import { AccessEntry, BUCKETS, ClusterEntry, routeKeys, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { Envelope } from '@fairlead/events';
+import { Envelope, Projection } from '@fairlead/events';
 import { putKv, watchBucket } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
@@ -19,7 +19,7 @@ import {
   Clusters,
   Enrolments,
   ImportLinks,
-  Projection,
+  REGISTRATION_BUCKETS,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
   watchPresence,
@@ -49,6 +49,8 @@ let apiTokens: ApiTokens;
 let aheadMs = 0;
 /** Stands for the keys service being away. */
 let keysAway = false;
+/** What the keys service was asked to revoke: cluster to generation. */
+const revoked = new Map<string, number>();
 
 beforeAll(async () => {
   scratch = await scratchDir();
@@ -66,7 +68,7 @@ beforeAll(async () => {
   });
   await connectDatabase(database, silentLogger);
   await runMigrations(database, silentLogger);
-  projection = new Projection({ database, nats: connection, logger: silentLogger });
+  projection = new Projection({ database, nats: connection, logger: silentLogger, buckets: REGISTRATION_BUCKETS });
   presence = watchPresence(connection, silentLogger);
   build();
 });
@@ -94,7 +96,10 @@ function build(): void {
   const away = (): void => {
     if (keysAway) throw new FairleadError('UNAVAILABLE', 'no keys service is running');
   };
-  clusters = new Clusters(runtime, presence.presenceOf);
+  clusters = new Clusters(runtime, presence.presenceOf, async (_tenant, { clusterId, throughGeneration }) => {
+    away();
+    revoked.set(clusterId, throughGeneration);
+  });
   links = new ImportLinks(runtime, {
     endpoints: ['127.0.0.1:7443'],
     image: 'fairlead/agent:test',
@@ -150,6 +155,37 @@ async function lastEvents(limit: number): Promise<string[]> {
   });
 }
 
+describe('a cluster that is cut off', () => {
+  it('loses unused tokens and links as well, and comes back with a new manifest', async () => {
+    const { id, name } = await newCluster();
+    await enrol(await mint(name), await csr());
+    const unused = await mint(name);
+    const { code } = await links.create(api, 'default', name);
+    const shown = await clusters.revoke(api, 'default', name, 'its laptop was stolen');
+    expect([shown.id, revoked.get(id)]).toEqual([id, 1]);
+    expect(await lastEvents(1)).toEqual(['cluster.revoked.v1 OK']);
+    await expect(enrol(unused, await csr())).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+    await expect(links.redeem(api, code)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(await enrol(await mint(name), await csr())).toMatchObject({ clusterId: id, generation: 2 });
+  });
+
+  it('can be asked for again when the keys service was away', async () => {
+    const { id, name } = await newCluster();
+    await enrol(await mint(name), await csr());
+    keysAway = true;
+    await expect(clusters.revoke(api, 'default', name, 'lost')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    keysAway = false;
+    await clusters.revoke(api, 'default', name, 'lost');
+    expect(revoked.get(id)).toBe(1);
+  });
+
+  it('is one of the tenant that asks', async () => {
+    const { name } = await newCluster();
+    await expect(clusters.revoke(api, 'other', name, 'x')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(clusters.revoke(api, 'default', 'no-such', 'x')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
 describe('clusters', () => {
   it('are created, shown, listed and unique by name', async () => {
     const created = await newCluster();
@@ -158,7 +194,7 @@ describe('clusters', () => {
       labels: { env: 'test' },
       generation: 0,
       enrolledAt: null,
-      presence: { state: 'never', replicas: [], since: null },
+      presence: { state: 'never', replicas: [], since: null, agents: [] },
     });
     const again = clusters.create(api, 'default', { name: created.name, labels: {}, links: 1, targets: [] });
     await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
@@ -370,6 +406,7 @@ describe('presence', () => {
       sessionId: crypto.randomUUID(),
       gatewayInstance: instance,
       agentInstance: 'agent-1',
+      address: '192.0.2.1',
       connectedAt: new Date().toISOString(),
     };
     const beat = {
@@ -387,6 +424,7 @@ describe('presence', () => {
         state: 'online',
         replicas: ['gateway-a'],
         since: lease.connectedAt,
+        agents: [{ instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt }],
       }),
     );
   });

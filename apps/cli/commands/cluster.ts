@@ -2,12 +2,14 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
-import { ageText, labelsText, statusCell } from '../output/cluster-view.js';
+import { TWO_AGENTS, ageText, agentText, labelsText, statusCell } from '../output/cluster-view.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
 import { Cluster, ClusterList } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import { confirm } from '../session/prompt.js';
+import { clusterPath } from '../session/paths.js';
 import { addImportCommand } from './cluster-import.js';
+import { addClusterRevocation } from './revocation.js';
 import { withApi } from './with-api.js';
 
 const CREATE_HELP = `
@@ -24,7 +26,7 @@ interface Printed {
   readonly output: Format;
 }
 
-/** cluster create, list, show, delete, import. */
+/** cluster create, list, show, delete, import, revoke. */
 export function addClusterCommands(program: Command, io: Io): void {
   const cluster = program
     .command('cluster')
@@ -66,6 +68,7 @@ export function addClusterCommands(program: Command, io: Io): void {
     .addHelpText('after', '\nTo clean up in the cluster:\n  kubectl delete namespace fairlead-system')
     .action((name: string, options: Printed & { yes?: true }) => remove(io, name, options));
   addImportCommand(cluster, io);
+  addClusterRevocation(cluster, io);
 }
 
 interface CreateOptions extends Printed {
@@ -132,6 +135,7 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
       ['status', statusCell(cluster)],
       ['since', presence.since ?? ''],
       ['replicas', presence.replicas.join(', ')],
+      ['agent', presence.agents.map(agentText).join(', ')],
       ['links', String(cluster.links)],
       ['labels', labelsText(cluster.labels)],
       ['targets', cluster.targets.join(', ')],
@@ -139,6 +143,7 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
       ['enrolled', cluster.enrolledAt ?? ''],
     ],
   );
+  if (presence.agents.length > 1) printLines(io, '', ...TWO_AGENTS(cluster.name));
 }
 
 async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: true }): Promise<void> {
@@ -150,11 +155,6 @@ async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: t
   await withApi(io, (api) => api.ask(z.null(), path, { method: 'DELETE' }));
   if (output === 'json') return printJson(io, { name, deleted: true });
   printLines(io, `cluster ${name} deleted`);
-}
-
-/** The name is checked by the server; here it only must not become another path. */
-export function clusterPath(name: string): string {
-  return `/v1/clusters/${encodeURIComponent(name)}`;
 }
 
 function addLabel(text: string, labels: Readonly<Record<string, string>>): Record<string, string> {

@@ -38,6 +38,8 @@ const LISTERS: Readonly<Record<string, string>> = {
   'cluster show': CLUSTERS,
   'cluster delete': CLUSTERS,
   'cluster import': CLUSTERS,
+  'cluster revoke': CLUSTERS,
+  'certificate list': CLUSTERS,
   kubeconfig: CLUSTERS,
   'client delete': 'fairlead client list -o name',
 };

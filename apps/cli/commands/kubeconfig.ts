@@ -8,7 +8,7 @@ import { printHint, printJson } from '../output/print.js';
 import { ClusterAccess } from '../session/answers.js';
 import { loadLogin, writePrivateFile } from '../session/login-store.js';
 import { failure } from '../failure.js';
-import { clusterPath } from './cluster.js';
+import { clusterPath } from '../session/paths.js';
 import { withApi } from './with-api.js';
 
 const KUBECONFIG_HELP = `

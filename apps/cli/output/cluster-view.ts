@@ -5,9 +5,23 @@ import type { Cell } from './print.js';
 export function statusCell(cluster: Cluster): Cell {
   const { state } = cluster.presence;
   if (state === 'online') return { text: 'online', colour: 'green' };
+  if (state === 'draining') return { text: 'draining', colour: 'yellow' };
   if (state === 'offline') return { text: 'offline', colour: 'red' };
   return { text: cluster.enrolledAt === null ? 'not imported' : state, colour: 'yellow' };
 }
+
+type LinkedAgent = Cluster['presence']['agents'][number];
+
+/** A process that is linked as the cluster's agent. */
+export function agentText({ instance, addresses, since }: LinkedAgent): string {
+  return `${instance.slice(0, 8)} from ${addresses.join(' and ')} since ${since}`;
+}
+
+/** What to make of it when there is more than one. */
+export const TWO_AGENTS = (name: string): string[] => [
+  'Several processes are linked with the identity of this cluster. While its agent is being updated that is so for a moment; otherwise',
+  `somebody has a copy of its key. To end both: fairlead cluster revoke ${name} --reason TEXT`,
+];
 
 export function labelsText(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)

@@ -13,7 +13,14 @@ export const Cluster = z.looseObject({
   targets: z.array(z.string()).default([]),
   createdAt: z.string(),
   enrolledAt: z.string().nullable(),
-  presence: z.looseObject({ state: z.string(), replicas: z.array(z.string()), since: z.string().nullable() }),
+  presence: z.looseObject({
+    state: z.string(),
+    replicas: z.array(z.string()),
+    since: z.string().nullable(),
+    agents: z
+      .array(z.looseObject({ instance: z.string(), addresses: z.array(z.string()), since: z.string() }))
+      .default([]),
+  }),
 });
 export type Cluster = z.infer<typeof Cluster>;
 export const ClusterList = z.looseObject({ clusters: z.array(Cluster), next: z.string().optional() });
@@ -26,6 +33,18 @@ export const ClusterAccess = z.looseObject({
   certificateAuthority: z.string().startsWith('-----BEGIN CERTIFICATE-----'),
 });
 export type ClusterAccess = z.infer<typeof ClusterAccess>;
+
+export const CertificateRecord = z.looseObject({
+  serial: z.string(),
+  purpose: z.string(),
+  generation: z.number().nullable(),
+  notBefore: z.string(),
+  notAfter: z.string(),
+  revokedAt: z.string().nullable(),
+  revokedFor: z.string().nullable(),
+});
+export type CertificateRecord = z.infer<typeof CertificateRecord>;
+export const CertificateList = z.looseObject({ certificates: z.array(CertificateRecord) });
 
 const pem = z.string().startsWith('-----BEGIN CERTIFICATE-----');
 

@@ -32,7 +32,8 @@ export class Authenticator {
       const tokenHash = hashOf(header);
       return this.#remembered(tokenHash) ?? (await this.#ask(tokenHash, address));
     } catch (error) {
-      if (isUnauthenticated(error)) this.failures.take(address);
+      // Who sends no token at all has guessed nothing.
+      if (header !== undefined && isUnauthenticated(error)) this.failures.take(address);
       throw error;
     }
   }

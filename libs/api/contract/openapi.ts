@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { ALL_OPERATIONS } from './operations.js';
 import type { Operation, OperationAnswer } from './operation.js';
 import {
+  CertificateList,
+  CertificateRecord,
   CertifiedClient,
   Client,
   ClientList,
@@ -16,12 +18,15 @@ import {
   NewCluster,
   Problem,
   Readiness,
+  Revocation,
   Whoami,
 } from './schemas.js';
 
 type Json = Record<string, unknown>;
 
 const OUTPUTS = {
+  CertificateList,
+  CertificateRecord,
   CertifiedClient,
   Client,
   ClientList,
@@ -35,7 +40,7 @@ const OUTPUTS = {
   Readiness,
   Whoami,
 };
-const INPUTS = { NewClient, NewCluster };
+const INPUTS = { NewClient, NewCluster, Revocation };
 /** What any operation may answer. */
 const EVERYWHERE: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'RATE_LIMITED', 'INTERNAL', 'UNAVAILABLE'];
 const WITH_TOKEN: readonly ErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN'];

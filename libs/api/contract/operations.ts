@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import type { Operation } from './operation.js';
 import {
+  CertificateBySerial,
+  CertificateList,
+  CertificateRecord,
   CertifiedClient,
   ClientByName,
   ClientList,
@@ -15,6 +18,7 @@ import {
   NewClient,
   NewCluster,
   Readiness,
+  Revocation,
   Whoami,
 } from './schemas.js';
 
@@ -75,6 +79,44 @@ export const operations = {
     auth: 'bearer',
     params: ClusterByName,
     answers: [{ kind: 'empty', status: 204, description: 'Deleted.' }],
+    errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
+  },
+  revokeCluster: {
+    id: 'revokeCluster',
+    method: 'POST',
+    path: '/v1/clusters/{name}/revocation',
+    tag: 'clusters',
+    summary: 'Cut a cluster off',
+    description:
+      'Every certificate its agent has or could still get, its unused tokens and unfetched import links are worth nothing from then on, and what stands is broken off. A new import manifest brings it back. Repeating it does no harm.',
+    auth: 'bearer',
+    params: ClusterByName,
+    body: Revocation,
+    answers: [{ kind: 'json', status: 200, description: 'Cut off.', schema: Cluster }],
+    errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
+  },
+  listCertificates: {
+    id: 'listCertificates',
+    method: 'GET',
+    path: '/v1/clusters/{name}/certificates',
+    tag: 'certificates',
+    summary: 'List the certificates of a cluster’s agent',
+    auth: 'bearer',
+    params: ClusterByName,
+    answers: [{ kind: 'json', status: 200, description: 'Newest first.', schema: CertificateList }],
+    errors: ['NOT_FOUND'],
+  },
+  revokeCertificate: {
+    id: 'revokeCertificate',
+    method: 'POST',
+    path: '/v1/certificates/{serial}/revocation',
+    tag: 'certificates',
+    summary: 'Revoke one certificate',
+    description: 'Whoever shows it is refused from then on, and what stands on it is broken off. It cannot be undone.',
+    auth: 'bearer',
+    params: CertificateBySerial,
+    body: Revocation,
+    answers: [{ kind: 'json', status: 200, description: 'Revoked.', schema: CertificateRecord }],
     errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
   },
   createImportLink: {

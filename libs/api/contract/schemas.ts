@@ -1,5 +1,6 @@
 import {
   Client,
+  CertificateRecord,
   ClientName,
   Cluster,
   ClusterName,
@@ -8,11 +9,13 @@ import {
   Pem,
   PemChain,
   Principal,
+  RevocationReason,
+  Serial,
   registrationRpc,
 } from '@fairlead/contracts';
 import { z } from 'zod';
 
-export { Client, Cluster };
+export { CertificateRecord, Client, Cluster };
 
 /** An unknown field is a mistake that should not pass in silence. */
 export const NewCluster = CreateCluster.strict().describe('A cluster to register.');
@@ -23,6 +26,13 @@ export const ClusterList = z.object({
   next: ClusterName.optional().describe('There are more: ask again with it as `after`.'),
 });
 export type ClusterList = z.infer<typeof ClusterList>;
+/** Why: it is shown with what was revoked, and kept in the event. */
+export const Revocation = z.strictObject({ reason: RevocationReason }).describe('Why it is to be worth nothing.');
+export const CertificateBySerial = z.strictObject({ serial: Serial });
+export const CertificateList = z.object({
+  certificates: z.array(CertificateRecord).max(200).describe('Newest first, at most 200.'),
+});
+export type CertificateList = z.infer<typeof CertificateList>;
 export const Whoami = Principal.describe('Who the token belongs to, and what it may be in a cluster.');
 
 export const ImportLink = z

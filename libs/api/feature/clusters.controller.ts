@@ -48,6 +48,15 @@ export class ClustersController {
     await this.backend.write(registrationRpc.deleteCluster, tenantId, { name });
   }
 
+  @Serve(operations.revokeCluster)
+  revoke(
+    @CurrentPrincipal() { tenantId }: Principal,
+    @Params(operations.revokeCluster) { name }: ByName,
+    @JsonBody(operations.revokeCluster) { reason }: { reason: string },
+  ): Promise<Cluster> {
+    return this.backend.write(registrationRpc.revokeCluster, tenantId, { name, reason });
+  }
+
   @Serve(operations.createImportLink)
   async createImportLink(
     @CurrentPrincipal() { tenantId }: Principal,

@@ -1,49 +1,17 @@
 import 'reflect-metadata';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import {
-  keysRpc,
-  registrationRpc,
-  type Client,
-  type Cluster,
-  type CreateCluster,
-  type Principal,
-} from '@fairlead/contracts';
+import { registrationRpc, type Client, type Cluster, type CreateCluster } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, RpcServer, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
-import { checkCsr, issueIdentity, issueServing } from '@fairlead/pki';
-import type { TestAuthority } from '@fairlead/testing';
+import { checkCsr, issueIdentity } from '@fairlead/pki';
 import { Controller, Module, type DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { SecuredNats } from '@fairlead/messaging/testing';
+import { KeysScript } from './scripted-keys.js';
+import { Script } from './script.js';
 
-/**
- * Peers of the API that keep to the contracts and hold everything in memory: a test can make them fail, forget and fall
- * silent, which the real ones would not do on demand. They answer over a real NATS.
- */
-export class Script {
-  readonly token = randomBytes(32).toString('base64url');
-  readonly principal: Principal = {
-    user: 'admin',
-    groups: ['fairlead:admins'],
-    tenantId: 'default',
-    tokenId: randomUUID(),
-  };
-  readonly clusters = new Map<string, Cluster>();
-  readonly clients = new Map<string, Client>();
-  readonly links = new Map<string, string>();
-  /** How often registration was asked whose a token is. */
-  authentications = 0;
-  revoked = false;
-  /** Thrown by the next request to registration, once. */
-  nextFailure: Error | undefined;
-  /** Clusters in one answer. */
-  pageSize = 100;
-  /** How long serving certificates last. */
-  certificateMs = 3_600_000;
-
-  constructor(readonly authority: TestAuthority) {}
-}
+export { Script };
 
 export interface ScriptedServices extends AsyncDisposable {
   stopRegistration(): Promise<void>;
@@ -66,7 +34,6 @@ export async function serveScript(nats: SecuredNats, script: Script): Promise<Sc
 }
 
 type R = typeof registrationRpc;
-type K = typeof keysRpc;
 
 @Controller()
 class RegistrationScript {
@@ -113,6 +80,11 @@ class RegistrationScript {
   async deleteCluster({ input }: RpcRequest<R['deleteCluster']>): RpcResult<R['deleteCluster']> {
     this.script.clusters.delete(this.#known(input.name).name);
     return {};
+  }
+
+  @RpcHandler(registrationRpc.revokeCluster)
+  async revokeCluster({ input }: RpcRequest<R['revokeCluster']>): RpcResult<R['revokeCluster']> {
+    return this.#known(input.name);
   }
 
   @RpcHandler(registrationRpc.createImportLink)
@@ -182,32 +154,6 @@ class RegistrationScript {
   }
 }
 
-@Controller()
-class KeysScript {
-  constructor(private readonly script: Script) {}
-
-  @RpcHandler(keysRpc.trustBundle)
-  async trustBundle(_request: RpcRequest<K['trustBundle']>): RpcResult<K['trustBundle']> {
-    const { trustDomain, roots, pins, root } = this.script.authority;
-    return { trustDomain, roots: [...roots], pins: [...pins], servingRoot: root.certificatePem };
-  }
-
-  @RpcHandler(keysRpc.signServing)
-  async signServing({ input }: RpcRequest<K['signServing']>): RpcResult<K['signServing']> {
-    const { issuing, root, roots } = this.script.authority;
-    const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
-    const notBefore = new Date(Date.now() - 60_000);
-    const notAfter = new Date(Date.now() + this.script.certificateMs);
-    const issued = await issueServing(issuing, { csr, names: input.names, notBefore, notAfter });
-    return {
-      chain: [issued.certificatePem, issuing.certificatePem, root.certificatePem],
-      roots: [...roots],
-      serial: issued.serial,
-      notAfter: notAfter.toISOString(),
-    };
-  }
-}
-
 @Module({})
 class ScriptModule {}
 
@@ -240,6 +186,6 @@ function newCluster(tenantId: string, { name, labels, links, targets }: Required
     generation: 0,
     createdAt: new Date().toISOString(),
     enrolledAt: null,
-    presence: { state: 'never', replicas: [], since: null },
+    presence: { state: 'never', replicas: [], since: null, agents: [] },
   };
 }

@@ -1,22 +1,29 @@
 import type { TLSSocket } from 'node:tls';
 import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { isOutOfDate, readPeerCertificate } from '@fairlead/pki';
+import { isOutOfDate, readPeerCertificate, type PeerCertificate } from '@fairlead/pki';
 import type { Directory } from '../directory.js';
+import { revoked } from '../revocations.js';
+
+export interface IdentifiedClient {
+  readonly client: ClientEntry;
+  readonly certificate: PeerCertificate;
+}
 
 /**
  * Who is at the other end of a verified TLS connection. CERTIFICATE_REFUSED for a certificate that is not a client's,
- * is out of date (a resumed session is not verified again), or belongs to a client that was deleted.
+ * is out of date (a resumed session is not verified again), or belongs to a client that was deleted; CERTIFICATE_REVOKED.
  */
-export function identifyClient(directory: Directory, trustDomain: string, socket: TLSSocket): ClientEntry {
+export function identifyClient(directory: Directory, trustDomain: string, socket: TLSSocket): IdentifiedClient {
   if (!directory.loaded) throw new FairleadError('UNAVAILABLE', 'this replica has not loaded its snapshot yet');
   const peer = readCertificate(socket);
   if (isOutOfDate(peer)) throw new FairleadError('CERTIFICATE_REFUSED', 'the client certificate is out of date');
   if (peer.id.kind !== 'client' || peer.id.trustDomain !== trustDomain) {
     throw new FairleadError('CERTIFICATE_REFUSED', 'the certificate is not one of a client of this door');
   }
+  directory.revocations.assertNone(peer);
   const client = directory.clientById(peer.id.name);
-  if (client) return client;
+  if (client) return { client, certificate: peer };
   throw new FairleadError(
     'CERTIFICATE_REFUSED',
     'this client is not known any more; make one with: fairlead client create',
@@ -61,8 +68,16 @@ export function chooseCluster(
   throw new FairleadError('FORBIDDEN', 'this client may reach no cluster');
 }
 
-/** Why a client that was let in would not be now: it was deleted, or may not reach that cluster any more; null if it would. */
-export function whyShutOut(directory: Directory, clientId: string, clusterId: string): FairleadError | null {
+/**
+ * Why a client that was let in would not be now: its certificate was revoked, it was deleted, or may not reach that cluster
+ * any more; null if it would.
+ */
+export function whyShutOut(
+  directory: Directory,
+  { client: { clientId }, certificate }: IdentifiedClient,
+  clusterId: string,
+): FairleadError | null {
+  if (directory.revocations.has(certificate)) return revoked();
   const client = directory.clientById(clientId);
   if (!client) return new FairleadError('CERTIFICATE_REFUSED', 'this client was deleted');
   const cluster = directory.clusterById(clusterId);

@@ -5,6 +5,7 @@ import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import { headerPairs } from '@fairlead/kube-http';
 import type { Span } from '@fairlead/observability';
+import type { PeerCertificate } from '@fairlead/pki';
 import { TcpSchema } from '@fairlead/proto';
 import { readConnectTarget } from '@fairlead/targets';
 import type { OpenedTunnel } from '@fairlead/tunnel/gateway';
@@ -23,6 +24,7 @@ interface ConnectFacts {
   readonly span: Span;
   readonly address: string;
   client?: ClientEntry;
+  certificate?: PeerCertificate;
   cluster?: ClusterEntry;
   target?: { readonly host: string; readonly port: number };
 }
@@ -49,8 +51,8 @@ export async function serveConnect(
   socket.once('close', onGone);
   let place: Place | undefined;
   try {
-    const client = identifyClient(context.directory, context.trustDomain, socket);
-    facts.client = client;
+    const { client, certificate } = identifyClient(context.directory, context.trustDomain, socket);
+    Object.assign(facts, { client, certificate });
     place = context.limiter.take(client.clientId);
     place.useCluster(chooseTarget(context, request, socket, facts).clusterId);
     const tunnel = await openTarget(context, facts, gone.signal);
@@ -152,7 +154,7 @@ function liveConnection(
   bytes: BridgedBytes,
   end: (cause: FairleadError) => void,
 ): LiveConnection {
-  const { address, client, cluster, target } = facts as Required<ConnectFacts>;
+  const { address, client, certificate, cluster, target } = facts as Required<ConnectFacts>;
   const { clientId, tenantId } = client;
   const { clusterId } = cluster;
   return {
@@ -167,7 +169,7 @@ function liveConnection(
     bytesUp: () => bytes.toTunnel,
     bytesDown: () => bytes.fromTunnel,
     heldBytes: () => tunnel.connection.heldBytes + socket.readableLength + socket.writableLength,
-    refusedNow: () => whyShutOut(directory, clientId, clusterId),
+    refusedNow: () => whyShutOut(directory, { client, certificate }, clusterId),
     end,
   };
 }

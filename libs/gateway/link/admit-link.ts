@@ -21,7 +21,7 @@ export interface AdmitOptions {
 
 /**
  * May this agent have a session? The directory decides, from memory. Throws what the agent is to be told: UNAUTHENTICATED,
- * CERTIFICATE_REFUSED, WRONG_CLUSTER, INVALID_ARGUMENT, UNAVAILABLE, or what `SessionRegistry.add` throws.
+ * CERTIFICATE_REFUSED, CERTIFICATE_REVOKED, WRONG_CLUSTER, INVALID_ARGUMENT, UNAVAILABLE, or what `SessionRegistry.add` throws.
  */
 export function admitLink(
   options: AdmitOptions,
@@ -65,10 +65,11 @@ export function admitLink(
   return session;
 }
 
-/** The cluster of this certificate; CERTIFICATE_REFUSED if it was deleted, or enrolled again since. */
+/** The cluster of this certificate; CERTIFICATE_REFUSED if it was deleted, or enrolled again since; CERTIFICATE_REVOKED. */
 export function currentEnrolment(directory: Directory, agent: Extract<LinkPeer, { kind: 'agent' }>): ClusterEntry {
   const cluster = directory.clusterById(agent.clusterId);
   if (!cluster) throw new FairleadError('CERTIFICATE_REFUSED', 'the cluster of this certificate was deleted');
+  directory.revocations.assertNone(agent.certificate);
   const { generation } = agent.certificate;
   if (generation >= cluster.generation) return cluster;
   throw new FairleadError('CERTIFICATE_REFUSED', `enrolment ${generation} was replaced by ${cluster.generation}`);

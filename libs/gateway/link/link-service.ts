@@ -1,15 +1,17 @@
+import { X509Certificate } from 'node:crypto';
 import { createContextKey, type ServiceImpl } from '@connectrpc/connect';
 import { NO_TENANT, keysRpc, registrationRpc } from '@fairlead/contracts';
-import { toFairleadError } from '@fairlead/errors';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session } from '@fairlead/http2';
 import type { RpcClient } from '@fairlead/messaging';
+import { readPeerCertificate } from '@fairlead/pki';
 import type { AgentLinkService, EnrolRequest, RenewRequest } from '@fairlead/proto';
 import { toConnectError } from '@fairlead/tunnel/link';
 import { currentEnrolment, type AdmitOptions } from './admit-link.js';
 import type { EnrolmentLimiter } from './enrolment-limiter.js';
 import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
-import { peerOf, requireAgent, type LinkPeer } from './link-peer.js';
+import { peerOf, type LinkPeer } from './link-peer.js';
 
 export interface LinkServiceOptions extends AdmitOptions {
   readonly endpoints: readonly string[];
@@ -72,8 +74,38 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
   }
 }
 
-async function renew({ rpc, directory, logger }: LinkServiceOptions, request: RenewRequest, peer: LinkPeer) {
-  const agent = requireAgent(peer);
+async function renew(options: LinkServiceOptions, request: RenewRequest, peer: LinkPeer) {
+  if (peer.kind === 'agent') return renewFor(options, request, peer);
+  // An agent that was away for longer than its certificate lived: `keys` decides by its key's proof.
+  const { limiter, logger } = options;
+  limiter.admit(peer.address);
+  try {
+    return await renewFor(options, request, claimedAgent(request, peer.address));
+  } catch (error) {
+    const { code, message, kind } = toFairleadError(error);
+    if (!kind.retryable) limiter.failed(peer.address);
+    logger.warn('agent.renewal.refused', { code, reason: message, address: peer.address });
+    throw error;
+  }
+}
+
+/** Whose the certificate is that is to be renewed. Nobody has checked that it is one of ours, or whose key it is. */
+function claimedAgent({ currentChainPem: [leaf = ''] }: RenewRequest, address: string): LinkPeer & { kind: 'agent' } {
+  try {
+    const certificate = readPeerCertificate(new X509Certificate(leaf).raw);
+    if (certificate.id.kind === 'agent')
+      return { kind: 'agent', address, clusterId: certificate.id.clusterId, certificate };
+  } catch (cause) {
+    throw new FairleadError('CERTIFICATE_REFUSED', 'the current certificate cannot be read', { cause });
+  }
+  throw new FairleadError('CERTIFICATE_REFUSED', 'only agents renew their certificates');
+}
+
+async function renewFor(
+  { rpc, directory, logger }: LinkServiceOptions,
+  request: RenewRequest,
+  agent: LinkPeer & { kind: 'agent' },
+) {
   // `keys` knows certificates, not clusters: that this one still exists only the directory tells.
   currentEnrolment(directory, agent);
   const issued = await rpc.call(keysRpc.renewAgent, NO_TENANT, {

@@ -91,10 +91,10 @@ export class CertificateAuthority {
     return this.#leaf('serving', await issueServing(issuer, { csr, names, ...validity }), validity);
   }
 
-  /** Who a chain of ours speaks for. Throws CERTIFICATE_REFUSED. */
-  verify(chain: readonly string[], now: Date): Promise<PeerCertificate> {
+  /** Who a chain of ours speaks for, at a time. Throws CERTIFICATE_REFUSED. */
+  verify(chain: readonly string[], at: Date): Promise<PeerCertificate> {
     const roots = [this.#authorities['identity-root'].certificatePem];
-    return verifyChain(chain, roots, { at: now, usage: 'clientAuth', trustDomain: this.trustDomain });
+    return verifyChain(chain, roots, { at, usage: 'clientAuth', trustDomain: this.trustDomain });
   }
 
   /** No certificate outlives its issuer. */

@@ -3,31 +3,26 @@ import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent, type Actor } from '@fairlead/events';
 import { inTransaction } from '@fairlead/persistence';
 import type { Logger } from '@fairlead/observability';
-import {
-  checkCsr,
-  formatSpiffeId,
-  verifyProof,
-  type CheckedCsr,
-  type PeerCertificate,
-  type SpiffeId,
-} from '@fairlead/pki';
+import { checkCsr, formatSpiffeId, verifyProof, type CheckedCsr, type SpiffeId } from '@fairlead/pki';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { CertificateAuthority, IssuedLeaf } from '../domain/certificate-authority.js';
+import { renewableAt } from '../domain/recovery-window.js';
 import {
-  findCertificate,
-  keyWasUsed,
   lockCluster,
   newestGeneration,
   recordCertificate,
   type CertificatePurpose,
-  type RecordedCertificate,
 } from '../store/certificate-store.js';
+import { generationRevocation } from '../store/revocation-store.js';
+import { checkCurrent, revoked } from './check-current.js';
 
 export interface CertificateIssuerOptions {
   readonly database: DataSource;
   readonly authority: CertificateAuthority;
   /** Names that a serving certificate may carry. */
   readonly servingNames: readonly string[];
+  /** How long after its end an agent's certificate is still good for a renewal, and for nothing else; default 30 days. */
+  readonly recoveryWindowSeconds?: number;
   /** This process, as the source of events. */
   readonly source: Caller;
   readonly logger: Logger;
@@ -56,7 +51,7 @@ export class CertificateIssuer {
     return this.#options.authority.trustBundle();
   }
 
-  /** For an enrolment that registration has decided. CSR_INVALID; CONFLICT if the cluster has a newer generation. */
+  /** For an enrolment that registration has decided. CSR_INVALID; CONFLICT if the cluster has a newer generation; CERTIFICATE_REVOKED. */
   async signAgent(
     caller: Caller,
     tenantId: string,
@@ -71,13 +66,14 @@ export class CertificateIssuer {
       if (newest !== null && newest > generation) {
         throw new FairleadError('CONFLICT', 'the cluster has enrolled again since');
       }
+      if (await generationRevocation(manager, clusterId, generation)) throw revoked('this enrolment');
       return this.#issueAgent(manager, request, csr, clusterId, generation);
     });
   }
 
   /**
-   * A fresh key for an agent. CERTIFICATE_REFUSED: not a valid agent certificate of ours, expired, of an older enrolment, or
-   * without proof that its key is held; CSR_INVALID: also for a key that the cluster had before.
+   * A fresh key for an agent. CERTIFICATE_REFUSED: not an agent certificate of ours, expired for too long, of an older enrolment, or
+   * without proof that its key is held; CERTIFICATE_REVOKED; CSR_INVALID: also for a key that the cluster had before.
    */
   async renewAgent(input: { csr: string; currentChain: readonly string[]; proof: string }): Promise<Issued> {
     const { authority } = this.#options;
@@ -87,7 +83,10 @@ export class CertificateIssuer {
       clusterId: null,
       actor: { kind: 'unknown', id: '' },
     };
-    const peer = await this.#orRefuse(unknown, () => authority.verify(input.currentChain, this.#now()));
+    const peer = await this.#orRefuse(unknown, () => {
+      const at = renewableAt(input.currentChain, this.#now(), this.#options.recoveryWindowSeconds);
+      return authority.verify(input.currentChain, at);
+    });
     const { id } = peer;
     if (id.kind !== 'agent') {
       return this.#refuse(unknown, new FairleadError('CERTIFICATE_REFUSED', 'only agents renew their certificates'));
@@ -219,27 +218,6 @@ export class CertificateIssuer {
   #now(): Date {
     return this.#options.now?.() ?? new Date();
   }
-}
-
-/** The certificate as it was recorded, if it is of the cluster's current enrolment and the key is a new one. */
-async function checkCurrent(
-  manager: EntityManager,
-  clusterId: string,
-  peer: PeerCertificate,
-  csr: CheckedCsr,
-): Promise<RecordedCertificate> {
-  await lockCluster(manager, clusterId);
-  const recorded = await findCertificate(manager, peer.serial);
-  if (!recorded || recorded.clusterId !== clusterId) {
-    throw new FairleadError('CERTIFICATE_REFUSED', 'this certificate was never issued');
-  }
-  if (recorded.generation !== peer.generation || recorded.generation !== (await newestGeneration(manager, clusterId))) {
-    throw new FairleadError('CERTIFICATE_REFUSED', 'the cluster has enrolled again since this certificate was issued');
-  }
-  if (await keyWasUsed(manager, clusterId, csr.spkiSha256)) {
-    throw new FairleadError('CSR_INVALID', 'a renewal needs a fresh key');
-  }
-  return recorded;
 }
 
 function serviceActor(caller: Caller): Actor {

@@ -2,6 +2,7 @@ import { keysRpc } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
 import { CertificateIssuer } from './certificate-issuer.js';
+import { Revocations } from './revocations.js';
 
 type Rpcs = typeof keysRpc;
 
@@ -9,9 +10,11 @@ type Rpcs = typeof keysRpc;
 @Controller()
 export class KeysController {
   readonly #issuer: CertificateIssuer;
+  readonly #revocations: Revocations;
 
-  constructor(issuer: CertificateIssuer) {
+  constructor(issuer: CertificateIssuer, revocations: Revocations) {
     this.#issuer = issuer;
+    this.#revocations = revocations;
   }
 
   @RpcHandler(keysRpc.trustBundle)
@@ -42,5 +45,31 @@ export class KeysController {
   @RpcHandler(keysRpc.signServing)
   async signServing({ caller, input }: RpcRequest<Rpcs['signServing']>): RpcResult<Rpcs['signServing']> {
     return this.#issuer.signServing(caller, input);
+  }
+
+  @RpcHandler(keysRpc.revokeCertificate)
+  async revokeCertificate({
+    caller,
+    tenantId,
+    input,
+  }: RpcRequest<Rpcs['revokeCertificate']>): RpcResult<Rpcs['revokeCertificate']> {
+    return this.#revocations.revokeCertificate(caller, tenantId, input);
+  }
+
+  @RpcHandler(keysRpc.revokeGenerations)
+  async revokeGenerations({
+    tenantId,
+    input,
+  }: RpcRequest<Rpcs['revokeGenerations']>): RpcResult<Rpcs['revokeGenerations']> {
+    await this.#revocations.revokeGenerations(tenantId, input);
+    return {};
+  }
+
+  @RpcHandler(keysRpc.listCertificates)
+  async listCertificates({
+    tenantId,
+    input,
+  }: RpcRequest<Rpcs['listCertificates']>): RpcResult<Rpcs['listCertificates']> {
+    return { certificates: await this.#revocations.list(tenantId, input.clusterId) };
   }
 }

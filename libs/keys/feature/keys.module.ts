@@ -1,14 +1,18 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { CertificateIssuer } from './certificate-issuer.js';
 import { KeysController } from './keys.controller.js';
+import { Revocations } from './revocations.js';
 
 @Module({})
 export class KeysModule {
-  static around(issuer: CertificateIssuer): DynamicModule {
+  static around(issuer: CertificateIssuer, revocations: Revocations): DynamicModule {
     return {
       module: KeysModule,
       controllers: [KeysController],
-      providers: [{ provide: CertificateIssuer, useValue: issuer }],
+      providers: [
+        { provide: CertificateIssuer, useValue: issuer },
+        { provide: Revocations, useValue: revocations },
+      ],
     };
   }
 }

@@ -28,3 +28,13 @@ export function findCertificate(manager: EntityManager, serial: string): Promise
 export function keyWasUsed(manager: EntityManager, clusterId: string, spkiSha256: string): Promise<boolean> {
   return manager.existsBy(CertificateRow, { clusterId, spkiSha256 });
 }
+
+/** Of one cluster, newest first. */
+export function certificatesOfCluster(
+  manager: EntityManager,
+  tenantId: string,
+  clusterId: string,
+  limit: number,
+): Promise<RecordedCertificate[]> {
+  return manager.find(CertificateRow, { where: { tenantId, clusterId }, order: { notBefore: 'DESC' }, take: limit });
+}

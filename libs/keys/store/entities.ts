@@ -56,3 +56,28 @@ export class CertificateRow {
   @Column({ type: 'timestamptz', name: 'not_after' })
   notAfter!: Date;
 }
+
+/** Either one certificate, or a cluster's enrolments up to a generation: a row of the second kind only ever grows. */
+@Entity('revocations')
+export class RevocationRow {
+  @PrimaryColumn({ type: 'uuid' })
+  id!: string;
+
+  @Column({ type: 'text', name: 'tenant_id' })
+  tenantId!: string;
+
+  @Column({ type: 'text', nullable: true })
+  serial!: string | null;
+
+  @Column({ type: 'uuid', name: 'cluster_id', nullable: true })
+  clusterId!: string | null;
+
+  @Column({ type: 'int', name: 'through_generation', nullable: true })
+  throughGeneration!: number | null;
+
+  @Column({ type: 'text' })
+  reason!: string;
+
+  @Column({ type: 'timestamptz', name: 'revoked_at' })
+  revokedAt!: Date;
+}

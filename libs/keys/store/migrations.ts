@@ -34,4 +34,24 @@ class AuthoritiesAndCertificates1795200000000 implements MigrationInterface {
   }
 }
 
-export const KEYS_MIGRATIONS = [AuthoritiesAndCertificates1795200000000];
+class Revocations1795300000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`create table revocations (
+      id uuid primary key,
+      tenant_id text not null,
+      serial text unique references certificates (serial),
+      cluster_id uuid unique,
+      through_generation int,
+      reason text not null,
+      revoked_at timestamptz not null,
+      check ((serial is null) <> (cluster_id is null)),
+      check ((cluster_id is null) = (through_generation is null))
+    )`);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+export const KEYS_MIGRATIONS = [AuthoritiesAndCertificates1795200000000, Revocations1795300000000];

@@ -22,7 +22,7 @@ const cluster = {
   generation: 0,
   createdAt: new Date().toISOString(),
   enrolledAt: null,
-  presence: { state: 'never' as const, replicas: [], since: null },
+  presence: { state: 'never' as const, replicas: [], since: null, agents: [] },
 };
 
 let deleted: string[] = [];

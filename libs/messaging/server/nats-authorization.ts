@@ -72,15 +72,16 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
     case 'gateway':
       return {
         writes: ['gateway', 'session'].map((kind) => `$KV.${BUCKETS.routes}.${kind}.${credential}.>`),
-        reads: ['routes', 'clusters', 'access', 'clients'],
+        reads: ['routes', 'clusters', 'access', 'clients', 'revocations'],
       };
     case 'registration':
       return {
         writes: [BUCKETS.clusters, BUCKETS.access, BUCKETS.clients].map((bucket) => `$KV.${bucket}.>`),
         reads: ['routes', 'clusters', 'access', 'clients'],
       };
-    case 'api':
     case 'keys':
+      return { writes: [`$KV.${BUCKETS.revocations}.>`], reads: ['revocations'] };
+    case 'api':
       return { writes: [], reads: [] };
     default:
       return assertNever(role);

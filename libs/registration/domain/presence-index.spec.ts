@@ -11,6 +11,7 @@ const lease: SessionLease = {
   sessionId: crypto.randomUUID(),
   gatewayInstance: instance,
   agentInstance: 'a',
+  address: '192.0.2.1',
   connectedAt: '2026-01-01T00:00:00.000Z',
 };
 const beat = { credential: 'gateway-a', instance, beat: 1 } as GatewayHeartbeat;
@@ -31,10 +32,11 @@ it('is online while a session and its gateway are there', () => {
     state: 'online',
     replicas: ['gateway-a'],
     since: lease.connectedAt,
+    agents: [{ instance: 'a', addresses: ['192.0.2.1'], since: lease.connectedAt }],
   });
   index.change(sessionKey, undefined);
   const since = new Date(clock.nowMs()).toISOString();
-  expect(index.presence(clusterId, enrolledAt)).toEqual({ state: 'offline', replicas: [], since });
+  expect(index.presence(clusterId, enrolledAt)).toEqual({ state: 'offline', replicas: [], since, agents: [] });
 });
 
 it('takes the sessions of a silent gateway for gone, but not for an outage of NATS', () => {
@@ -52,4 +54,37 @@ it('takes the sessions of a silent gateway for gone, but not for an outage of NA
   expect(stateAt(47_000)).toBe('online');
   index.change(gatewayKey, undefined);
   expect(stateAt(48_000)).toBe('offline');
+});
+
+it('is draining once every gateway with a link of it is about to leave', () => {
+  nowMs = 0;
+  const index = new PresenceIndex(clock);
+  const other = crypto.randomUUID();
+  const otherLease = { ...lease, gatewayInstance: other, sessionId: crypto.randomUUID() };
+  index.change(gatewayKey, { ...beat, draining: true });
+  index.change(routeKeys.gateway('gateway-b', other), { ...beat, instance: other });
+  index.change(sessionKey, lease);
+  index.change(routeKeys.session('gateway-b', otherLease), otherLease);
+  expect(index.presence(clusterId, enrolledAt)).toMatchObject({ state: 'online', agents: [{ instance: 'a' }] });
+  index.change(routeKeys.gateway('gateway-b', other), { ...beat, instance: other, draining: true });
+  expect(index.presence(clusterId, enrolledAt).state).toBe('draining');
+});
+
+it('tells a second process with the same identity, and where it is', () => {
+  nowMs = 0;
+  const index = new PresenceIndex(clock);
+  const sessionId = crypto.randomUUID();
+  const connectedAt = '2026-01-02T00:00:00.000Z';
+  const second: SessionLease = { ...lease, sessionId, connectedAt, agentInstance: 'b', address: '198.51.100.7' };
+  index.change(gatewayKey, beat);
+  index.change(routeKeys.session('gateway-a', second), second);
+  index.change(sessionKey, lease);
+  expect(index.presence(clusterId, enrolledAt)).toMatchObject({
+    state: 'online',
+    since: lease.connectedAt,
+    agents: [
+      { instance: 'a', addresses: ['192.0.2.1'], since: lease.connectedAt },
+      { instance: 'b', addresses: ['198.51.100.7'], since: connectedAt },
+    ],
+  });
 });

@@ -1,5 +1,5 @@
 import type { Clock } from '@fairlead/clock';
-import type { GatewayHeartbeat, Presence, SessionLease } from '@fairlead/contracts';
+import type { GatewayHeartbeat, LinkedAgent, Presence, SessionLease } from '@fairlead/contracts';
 
 /** A gateway that was silent this long is taken for dead; three of its default leases. */
 const SILENCE_MS = 45_000;
@@ -7,8 +7,12 @@ const SILENCE_MS = 45_000;
 interface Session {
   readonly replica: string;
   readonly instance: string;
+  readonly agentInstance: string;
+  readonly address: string;
   readonly connectedAt: string;
 }
+
+const MAX_AGENTS = 16;
 
 /**
  * Which clusters are connected, from the keys of the routes bucket. A session counts while its gateway's heartbeat moves;
@@ -18,6 +22,8 @@ export class PresenceIndex {
   readonly #clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   readonly #sessions = new Map<string, Map<string, Session>>();
   readonly #beats = new Map<string, number>();
+  /** Gateways that are about to leave. */
+  readonly #draining = new Set<string>();
   /** When each cluster lost its last session, wall clock, as far as this process saw it. */
   readonly #offlineSince = new Map<string, string>();
   #listeningSinceMs: number;
@@ -36,10 +42,16 @@ export class PresenceIndex {
   change(key: string, value: GatewayHeartbeat | SessionLease | undefined): void {
     const [kind, credential, instance, , clusterId] = key.split('.');
     if (!credential || !instance) return;
-    if (kind === 'gateway') this.#changeGateway(`${credential}.${instance}`, value !== undefined);
+    if (kind === 'gateway') this.#changeGateway(`${credential}.${instance}`, value as GatewayHeartbeat | undefined);
     else if (kind === 'session' && clusterId) {
       const lease = value && 'sessionId' in value ? value : undefined;
-      const session = lease && { replica: credential, instance, connectedAt: lease.connectedAt };
+      const session = lease && {
+        replica: credential,
+        instance,
+        agentInstance: lease.agentInstance,
+        address: lease.address,
+        connectedAt: lease.connectedAt,
+      };
       this.#changeSession(clusterId, key, session);
     }
   }
@@ -47,16 +59,20 @@ export class PresenceIndex {
   presence(clusterId: string, enrolledAt: string | null): Presence {
     const sessions = [...(this.#sessions.get(clusterId)?.values() ?? [])].filter((one) => this.#isLive(one));
     if (sessions.length > 0) {
-      const since = sessions.map((one) => one.connectedAt).sort()[0]!;
-      return { state: 'online', replicas: [...new Set(sessions.map((one) => one.replica))].sort(), since };
+      const agents = agentsOf(sessions);
+      const replicas = [...new Set(sessions.map((one) => one.replica))].sort();
+      const leaving = sessions.every((one) => this.#draining.has(`${one.replica}.${one.instance}`));
+      return { state: leaving ? 'draining' : 'online', replicas, since: agents[0]?.since ?? null, agents };
     }
-    if (enrolledAt === null) return { state: 'never', replicas: [], since: null };
-    return { state: 'offline', replicas: [], since: this.#offlineSince.get(clusterId) ?? null };
+    if (enrolledAt === null) return { state: 'never', replicas: [], since: null, agents: [] };
+    return { state: 'offline', replicas: [], since: this.#offlineSince.get(clusterId) ?? null, agents: [] };
   }
 
-  #changeGateway(name: string, present: boolean): void {
-    if (present) this.#beats.set(name, this.#clock.monotonicMs());
+  #changeGateway(name: string, heartbeat: GatewayHeartbeat | undefined): void {
+    if (heartbeat) this.#beats.set(name, this.#clock.monotonicMs());
     else this.#beats.delete(name);
+    if (heartbeat?.draining) this.#draining.add(name);
+    else this.#draining.delete(name);
   }
 
   #changeSession(clusterId: string, key: string, session: Session | undefined): void {
@@ -75,4 +91,15 @@ export class PresenceIndex {
     const beat = this.#beats.get(`${replica}.${instance}`);
     return beat !== undefined && this.#clock.monotonicMs() - Math.max(beat, this.#listeningSinceMs) < SILENCE_MS;
   }
+}
+
+function agentsOf(sessions: readonly Session[]): LinkedAgent[] {
+  const byInstance = new Map<string, Session[]>();
+  for (const one of sessions) byInstance.set(one.agentInstance, [...(byInstance.get(one.agentInstance) ?? []), one]);
+  const agents = [...byInstance].map(([instance, links]) => ({
+    instance,
+    addresses: [...new Set(links.map(({ address }) => address))].sort().slice(0, MAX_AGENTS),
+    since: links.map(({ connectedAt }) => connectedAt).sort()[0] as string,
+  }));
+  return agents.sort((a, b) => (a.since < b.since ? -1 : 1)).slice(0, MAX_AGENTS);
 }

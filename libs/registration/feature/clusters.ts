@@ -1,4 +1,5 @@
 import type { Caller, Cluster, CreateCluster, Presence } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
 import { fitPage } from '../domain/fit-page.js';
 import { forgetCluster } from '../store/client-store.js';
 import {
@@ -9,20 +10,29 @@ import {
   lockCluster,
   type StoredCluster,
 } from '../store/cluster-store.js';
+import { deleteUnspentLinks, revokeUnusedTokens } from '../store/token-store.js';
 import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
 const PAGE_ROWS = 1_000;
 
 export type PresenceOf = (clusterId: string, enrolledAt: string | null) => Presence;
 
-/** Creates, shows and deletes clusters. */
+/** Asks the keys service to make a cluster's certificates worth nothing. */
+export type RevokeGenerations = (
+  tenantId: string,
+  request: { clusterId: string; throughGeneration: number; reason: string },
+) => Promise<unknown>;
+
+/** Creates, shows, revokes and deletes clusters. */
 export class Clusters {
   readonly #runtime: Runtime;
   readonly #presenceOf: PresenceOf;
+  readonly #revokeGenerations: RevokeGenerations;
 
-  constructor(runtime: Runtime, presenceOf: PresenceOf) {
+  constructor(runtime: Runtime, presenceOf: PresenceOf, revokeGenerations: RevokeGenerations) {
     this.#runtime = runtime;
     this.#presenceOf = presenceOf;
+    this.#revokeGenerations = revokeGenerations;
   }
 
   /** ALREADY_EXISTS if the name is taken in the installation. */
@@ -48,6 +58,26 @@ export class Clusters {
 
   async get(tenantId: string, name: string): Promise<Cluster> {
     return this.#show(await read(this.#runtime, (manager) => findClusterByName(manager, tenantId, name)));
+  }
+
+  /**
+   * Certificates of all enrolments so far, unused tokens, links that nobody fetched. Its agent comes back with a new import
+   * manifest only. Tokens go first, so that nobody enrols in between; if `keys` is away after that, asking again finishes it.
+   */
+  async revoke(caller: Caller, tenantId: string, name: string, reason: string): Promise<Cluster> {
+    const row = await commit(this.#runtime, async (manager) => {
+      const { id } = await findClusterByName(manager, tenantId, name);
+      // Whoever enrols at this moment holds the same lock: its enrolment is among those that end.
+      const cluster = await lockCluster(manager, id);
+      if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
+      await revokeUnusedTokens(manager, id, this.#runtime.now());
+      await deleteUnspentLinks(manager, id);
+      const event = { ...about(caller, cluster), name, throughGeneration: cluster.generation, why: reason };
+      await tell(this.#runtime, manager, 'dev.fairlead.cluster.revoked.v1', event);
+      return cluster;
+    });
+    await this.#revokeGenerations(tenantId, { clusterId: row.id, throughGeneration: row.generation, reason });
+    return this.#show(row);
   }
 
   async delete(caller: Caller, tenantId: string, name: string): Promise<void> {

@@ -66,6 +66,15 @@ export class RegistrationController {
     return {};
   }
 
+  @RpcHandler(registrationRpc.revokeCluster)
+  async revokeCluster({
+    caller,
+    tenantId,
+    input,
+  }: RpcRequest<Rpcs['revokeCluster']>): RpcResult<Rpcs['revokeCluster']> {
+    return this.#clusters.revoke(caller, tenantId, input.name, input.reason);
+  }
+
   @RpcHandler(registrationRpc.createImportLink)
   async createImportLink({
     caller,

@@ -50,6 +50,11 @@ export async function deleteOldLinks(manager: EntityManager, clusterId: string, 
   await manager.delete(ImportLinkRow, { clusterId, expiresAt: LessThan(before) });
 }
 
+/** Deletes a cluster's links that nobody has fetched. */
+export async function deleteUnspentLinks(manager: EntityManager, clusterId: string): Promise<void> {
+  await manager.delete(ImportLinkRow, { clusterId, redeemedAt: IsNull() });
+}
+
 export function findImportLink(manager: EntityManager, codeHash: string): Promise<StoredImportLink | null> {
   return manager.findOneBy(ImportLinkRow, { codeHash });
 }

@@ -141,7 +141,8 @@ export class RoutePublisher {
 }
 
 function leaseOf(session: AgentSession, gatewayInstance: string): SessionLease {
-  const { tenantId, clusterId, generation, sessionId, agentInstance, connectedAtMs } = session.facts;
+  const { tenantId, clusterId, generation, sessionId, agentInstance, remoteAddress, connectedAtMs } = session.facts;
   const connectedAt = new Date(connectedAtMs).toISOString();
-  return { tenantId, clusterId, generation, sessionId, agentInstance, gatewayInstance, connectedAt };
+  const address = remoteAddress.slice(0, 64);
+  return { tenantId, clusterId, generation, sessionId, agentInstance, address, gatewayInstance, connectedAt };
 }

@@ -26,6 +26,7 @@ function announce(gatewayInstance: string, generation = 1, clusterId = CLUSTER):
     generation,
     sessionId: randomUUID(),
     gatewayInstance,
+    address: '192.0.2.1',
     agentInstance: 'agent',
     connectedAt: new Date(0).toISOString(),
   };

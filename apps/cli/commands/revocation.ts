@@ -1,0 +1,108 @@
+import type { Command } from 'commander';
+import { usage } from '../failure.js';
+import type { Io } from '../io.js';
+import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { CertificateList, CertificateRecord, Cluster } from '../session/answers.js';
+import { confirm } from '../session/prompt.js';
+import { clusterPath } from '../session/paths.js';
+import { withApi } from './with-api.js';
+
+interface Revoking {
+  readonly output: Format;
+  readonly reason: string;
+  readonly yes?: true;
+}
+
+const CLUSTER_HELP = `
+Everything its agent holds is worth nothing from then on: certificates, tokens, import links. What stands is broken off.
+To bring the cluster back:
+  fairlead cluster import <name> | kubectl apply -f -`;
+
+/** cluster revoke. */
+export function addClusterRevocation(cluster: Command, io: Io): void {
+  cluster
+    .command('revoke <name>')
+    .summary('cut a cluster off until it is imported again')
+    .description('Cut a cluster off until it is imported again. For an agent whose key may be in the wrong hands.')
+    .requiredOption('--reason <text>', 'why; kept with the event')
+    .option('--yes', 'do not ask; needed where there is no terminal')
+    .addOption(outputOption('table', 'json'))
+    .addHelpText('after', CLUSTER_HELP)
+    .action((name: string, options: Revoking) => revokeCluster(io, name, options));
+}
+
+/** certificate list, revoke. */
+export function addCertificateCommands(program: Command, io: Io): void {
+  const certificate = program
+    .command('certificate')
+    .summary('look at certificates, revoke them')
+    .description('Look at certificates, and revoke them.');
+  certificate
+    .command('list <cluster>')
+    .alias('ls')
+    .summary('list the certificates of a cluster')
+    .description('List the certificates that the agent of a cluster was given, newest first.')
+    .addOption(outputOption('table', 'json'))
+    .action((cluster: string, options: { output: Format }) => list(io, cluster, options));
+  certificate
+    .command('revoke <serial>')
+    .summary('revoke one certificate')
+    .description('Revoke one certificate: whoever shows it is refused from then on. It cannot be undone.')
+    .requiredOption('--reason <text>', 'why; kept with the event')
+    .option('--yes', 'do not ask; needed where there is no terminal')
+    .addOption(outputOption('table', 'json'))
+    .addHelpText(
+      'after',
+      '\nIts holder stays cut off. To cut off all that a cluster has: fairlead cluster revoke <name>',
+    )
+    .action((serial: string, options: Revoking) => revokeCertificate(io, serial, options));
+}
+
+async function revokeCluster(io: Io, name: string, { reason, yes, output }: Revoking): Promise<void> {
+  const question = `Cut the cluster ${name} off? It comes back with a new import manifest only.`;
+  if (!(await sure(io, question, yes))) return printLines(io, 'nothing revoked');
+  const path = `${clusterPath(name)}/revocation`;
+  const cluster = await withApi(io, (api) => api.ask(Cluster, path, { method: 'POST', body: { reason } }));
+  if (output === 'json') return printJson(io, cluster);
+  printLines(io, `cluster ${cluster.name} cut off`);
+  printHint(io, `to bring it back: fairlead cluster import ${cluster.name} | kubectl apply -f -`);
+}
+
+async function list(io: Io, cluster: string, { output }: { output: Format }): Promise<void> {
+  const path = `${clusterPath(cluster)}/certificates`;
+  const { certificates } = await withApi(io, (api) => api.ask(CertificateList, path));
+  if (output === 'json') return printJson(io, { certificates });
+  if (certificates.length === 0) return printHint(io, `${cluster} has not enrolled yet`);
+  printTable(
+    io,
+    ['SERIAL', 'ENROLMENT', 'FROM', 'UNTIL', 'STATUS'],
+    certificates.map((each) => [
+      each.serial,
+      String(each.generation ?? ''),
+      each.notBefore,
+      each.notAfter,
+      statusOf(each, io.now()),
+    ]),
+  );
+}
+
+async function revokeCertificate(io: Io, serial: string, { reason, yes, output }: Revoking): Promise<void> {
+  if (!(await sure(io, `Revoke the certificate ${serial}? It cannot be undone.`, yes))) {
+    return printLines(io, 'nothing revoked');
+  }
+  const path = `/v1/certificates/${encodeURIComponent(serial)}/revocation`;
+  const record = await withApi(io, (api) => api.ask(CertificateRecord, path, { method: 'POST', body: { reason } }));
+  if (output === 'json') return printJson(io, record);
+  printLines(io, `certificate ${record.serial} revoked`);
+}
+
+async function sure(io: Io, question: string, yes: true | undefined): Promise<boolean> {
+  if (yes) return true;
+  if (!io.stdin.isTTY) throw usage('there is no terminal to ask on', 'add --yes if you are sure');
+  return confirm(io, question);
+}
+
+function statusOf({ revokedAt, revokedFor, notAfter }: CertificateRecord, now: Date): string {
+  if (revokedAt !== null) return `revoked ${revokedAt}: ${revokedFor ?? ''}`;
+  return Date.parse(notAfter) < now.getTime() ? 'expired' : 'valid';
+}

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectThrough, createDoorClient, type DoorClient } from '../support/connect-door.js';
+import { readEvents } from '../support/events.js';
+import { invite, readInvitation, startLooseAgent } from '../support/loose-agent.js';
+import { sessionsOf, startTestStack, type TestStack } from '../support/test-stack.js';
+import { watchKubectl } from '../support/watching.js';
+
+/** From the command's end on; the command itself begins and ends a Node process. */
+const CUT_WITHIN_MS = 2_000;
+
+let running: TestStack;
+let echo: Server;
+let client: DoorClient;
+
+beforeAll(async () => {
+  echo = createServer((socket) => void socket.on('error', () => undefined).pipe(socket));
+  await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve));
+  running = await startTestStack({ links: 2, demoTargets: [target()] });
+  await eventually(async () => {
+    for (const { name, healthUrl } of running.stack.gateways) {
+      if ((await sessionsOf(healthUrl)) !== 1) throw new Error(`${name} does not hold one link`);
+    }
+  });
+  client = await createDoorClient(running.stack, 'prometheus', ['demo']);
+});
+afterAll(async () => {
+  await client?.[Symbol.asyncDispose]();
+  await running?.[Symbol.asyncDispose]();
+  echo?.close();
+});
+
+const target = (): string => `127.0.0.1:${(echo.address() as AddressInfo).port}`;
+
+async function fairlead(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await running.stack.cli(args);
+  if (code !== 0) throw new Error(`fairlead ${args.join(' ')}: ${stderr}`);
+  return stdout;
+}
+
+/** A raw tunnel that has carried bytes both ways. Gateways learn of a new client a moment after it was made. */
+async function carrying(connectUrl: string): Promise<TLSSocket> {
+  const { status, socket } = await eventually(async () => {
+    const connected = await connectThrough(connectUrl, client, target());
+    if (connected.status !== 200) throw new Error(`answered ${connected.status}`);
+    return connected;
+  });
+  expect(status).toBe(200);
+  socket.on('error', () => undefined);
+  socket.write('there and back');
+  await once(socket, 'data');
+  socket.resume();
+  return socket;
+}
+
+async function closedBy(socket: TLSSocket, deadline: AbortSignal): Promise<boolean> {
+  if (!socket.closed) await once(socket, 'close', { signal: deadline });
+  return true;
+}
+
+describe('a cluster that is cut off', () => {
+  it('loses watches and raw tunnels through both replicas within 2 s, and its agent is told why, and waits', async () => {
+    const { gateways } = running.stack;
+    await using watchA = watchKubectl(running.stack, 'gateway-a', ['get', 'ns', '-w', '--output-watch-events']);
+    await using watchB = watchKubectl(running.stack, 'gateway-b', ['get', 'ns', '-w', '--output-watch-events']);
+    await Promise.all([watchA, watchB].map((each) => each.line(/ADDED +default/, 20_000)));
+    const tunnels = await Promise.all(gateways.map(({ connectUrl }) => carrying(connectUrl)));
+    const reason = 'its laptop was stolen';
+    expect(await fairlead('cluster', 'revoke', 'demo', '--reason', reason, '--yes')).toBe('cluster demo cut off\n');
+    const deadline = AbortSignal.timeout(CUT_WITHIN_MS);
+    await Promise.all(tunnels.map((each) => closedBy(each, deadline)));
+    for (const { healthUrl } of gateways) expect(await sessionsOf(healthUrl)).toBe(0);
+    // kubectl has its own idea of when a watch is over; that it ends at all is what counts for it.
+    await Promise.all([watchA, watchB].map((each) => each.ended(20_000)));
+    const refused = await running.stack.kubectl(['get', 'ns'], { context: 'demo@gateway-a', timeoutMs: 30_000 });
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('agent')]);
+    const events = await eventually(async () => {
+      const found = (await readEvents(running.stack)).filter(({ type }) => type === 'dev.fairlead.cluster.revoked.v1');
+      if (found.length === 0) throw new Error('the revocation left no event yet');
+      return found;
+    });
+    expect(events.map(({ data }) => [data['name'], data['why']])).toEqual([['demo', reason]]);
+  });
+
+  it('is not brought back by what it held, and does not hammer; a new manifest brings it back', async () => {
+    const invited = await invite(running.stack, 'lost');
+    await using agent = await startLooseAgent(running.stack, { invitation: invited });
+    await agent.event('link.established');
+    const unused = readInvitation(await fairlead('cluster', 'import', 'lost'));
+    await fairlead('cluster', 'revoke', 'lost', '--reason', 'test', '--yes');
+    expect(await agent.event('link.failed')).toMatchObject({ code: 'CERTIFICATE_REVOKED', level: 'error' });
+    await using thief = await startLooseAgent(running.stack, { invitation: unused });
+    expect(await thief.event('agent.enrolment.failed')).toMatchObject({ code: 'TOKEN_REVOKED' });
+    const tries = agent.watch.lines.filter((line) => line.includes('CERTIFICATE_REVOKED'));
+    expect(tries.length).toBeLessThanOrEqual(2);
+    const fresh = readInvitation(await fairlead('cluster', 'import', 'lost'));
+    await using back = await startLooseAgent(running.stack, { invitation: fresh });
+    await back.event('link.established');
+  });
+});
+
+it('one certificate is revoked by its serial number', async () => {
+  const invited = await invite(running.stack, 'copied');
+  await using agent = await startLooseAgent(running.stack, { invitation: invited });
+  await agent.event('link.established');
+  const list = JSON.parse(await fairlead('certificate', 'list', 'copied', '-o', 'json')) as {
+    certificates: { serial: string; revokedAt: string | null }[];
+  };
+  expect(list.certificates).toMatchObject([{ purpose: 'agent', generation: 1, revokedAt: null }]);
+  const serial = list.certificates[0]?.serial ?? '';
+  await fairlead('certificate', 'revoke', serial, '--reason', 'copied', '--yes');
+  expect(await agent.event('link.failed')).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
+  expect(await fairlead('certificate', 'list', 'copied')).toMatch(/ revoked \S+: copied\n$/);
+});

@@ -1,0 +1,29 @@
+import { keysRpc, registrationRpc, type CertificateRecord, type Principal } from '@fairlead/contracts';
+import { Controller } from '@nestjs/common';
+import { operations } from '../contract/operations.js';
+import type { CertificateList } from '../contract/schemas.js';
+import { CurrentPrincipal, JsonBody, Params, Serve } from '../http/serve.js';
+import { Backend } from './backend.js';
+
+@Controller()
+export class CertificatesController {
+  constructor(private readonly backend: Backend) {}
+
+  @Serve(operations.listCertificates)
+  async list(
+    @CurrentPrincipal() { tenantId }: Principal,
+    @Params(operations.listCertificates) { name }: { readonly name: string },
+  ): Promise<CertificateList> {
+    const { id: clusterId } = await this.backend.read(registrationRpc.getCluster, tenantId, { name });
+    return this.backend.read(keysRpc.listCertificates, tenantId, { clusterId });
+  }
+
+  @Serve(operations.revokeCertificate)
+  revoke(
+    @CurrentPrincipal() { tenantId }: Principal,
+    @Params(operations.revokeCertificate) { serial }: { readonly serial: string },
+    @JsonBody(operations.revokeCertificate) { reason }: { readonly reason: string },
+  ): Promise<CertificateRecord> {
+    return this.backend.write(keysRpc.revokeCertificate, tenantId, { serial, reason });
+  }
+}

@@ -1,0 +1,28 @@
+import { BUCKETS, RevocationEntry, revocationKeys } from '@fairlead/contracts';
+import type { ProjectedBucket } from '@fairlead/events';
+import { revokedCertificates, revokedGenerations } from '../store/revocation-store.js';
+
+/** What gateways know of this service's tables. */
+export const KEYS_BUCKETS: readonly ProjectedBucket[] = [
+  {
+    bucket: BUCKETS.revocations,
+    schema: RevocationEntry,
+    rows: async (manager) => {
+      const certificates = await revokedCertificates(manager, new Date());
+      const generations = await revokedGenerations(manager);
+      return new Map<string, RevocationEntry>([
+        ...certificates.map(toCertificate),
+        ...generations.map(toGeneration),
+        [revocationKeys.state, { kind: 'state', count: certificates.length + generations.length }],
+      ]);
+    },
+  },
+];
+
+function toCertificate({ serial, notAfter }: { serial: string; notAfter: Date }): [string, RevocationEntry] {
+  return [revocationKeys.certificate(serial), { kind: 'certificate', serial, notAfter: notAfter.toISOString() }];
+}
+
+function toGeneration(row: { clusterId: string; throughGeneration: number }): [string, RevocationEntry] {
+  return [revocationKeys.cluster(row.clusterId), { kind: 'generation', ...row }];
+}

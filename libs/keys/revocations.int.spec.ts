@@ -1,0 +1,159 @@
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { BUCKETS, RevocationEntry, revocationKeys } from '@fairlead/contracts';
+import { Projection } from '@fairlead/events';
+import { watchBucket, type KvSnapshot } from '@fairlead/messaging';
+import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
+import { silentLogger } from '@fairlead/observability';
+import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { createCsr, generatePrivateKey, signProof } from '@fairlead/pki';
+import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import type { DataSource } from 'typeorm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  CertificateAuthority,
+  CertificateIssuer,
+  KEYS_BUCKETS,
+  KEYS_ENTITIES,
+  KEYS_MIGRATIONS,
+  Revocations,
+  openAuthorities,
+} from './index.js';
+import { RevocationRow } from './store/entities.js';
+
+const source = { role: 'keys', credential: 'keys' } as const;
+const registration = { role: 'registration', credential: 'registration' } as const;
+const api = { role: 'api', credential: 'api' } as const;
+const gatewayA = { role: 'gateway', credential: 'gateway-a' } as const;
+const account = { service: 'keys', password: randomBytes(16).toString('hex') };
+const reason = 'its key was found in a backup';
+
+let scratch: ScratchDir;
+let postgres: Running<PostgresInfo>;
+let nats: SecuredNats;
+let database: DataSource;
+let issuer: CertificateIssuer;
+let revocations: Revocations;
+let projection: Projection;
+let bucket: KvSnapshot<RevocationEntry>;
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  [postgres, nats] = await Promise.all([
+    startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined }),
+    startSecuredNats(scratch.file('nats')),
+  ]);
+  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
+  database = createDatabase({
+    url: databaseUrl(postgres.info.adminUrl, account),
+    service: 'keys',
+    entities: KEYS_ENTITIES,
+    migrations: KEYS_MIGRATIONS,
+    logger: silentLogger,
+  });
+  await connectDatabase(database, silentLogger);
+  await runMigrations(database, silentLogger);
+  const trustDomain = 'fairlead.local';
+  const authorities = await openAuthorities({
+    database,
+    masterKeyFile: scratch.file('master.key'),
+    trustDomain,
+    source,
+  });
+  const authority = new CertificateAuthority(authorities, trustDomain, 86_400);
+  const onCommitted = (): void => projection.poke();
+  issuer = new CertificateIssuer({ database, authority, servingNames: [], source, logger: silentLogger, onCommitted });
+  revocations = new Revocations({ database, source, onCommitted });
+  const connection = await nats.connect(source);
+  projection = new Projection({ database, nats: connection, logger: silentLogger, buckets: KEYS_BUCKETS });
+  bucket = watchBucket(await nats.connect(gatewayA), BUCKETS.revocations, RevocationEntry);
+  await bucket.loaded;
+});
+afterAll(async () => {
+  await bucket?.close();
+  await projection?.[Symbol.asyncDispose]();
+  await database?.destroy();
+  await nats?.[Symbol.asyncDispose]();
+  await postgres?.stop();
+  await scratch?.[Symbol.asyncDispose]();
+});
+
+async function enrolled(): Promise<{ clusterId: string; key: string; chain: string[]; serial: string }> {
+  const clusterId = crypto.randomUUID();
+  const key = await generatePrivateKey();
+  const csr = Buffer.from(await createCsr(key)).toString('base64');
+  const { chain, serial } = await issuer.signAgent(registration, 'default', { clusterId, generation: 1, csr });
+  return { clusterId, key, chain, serial };
+}
+
+async function renew({ key, chain }: { key: string; chain: string[] }): Promise<unknown> {
+  const der = Buffer.from(await createCsr(await generatePrivateKey()));
+  const proof = Buffer.from(await signProof(key, der)).toString('base64');
+  return issuer.renewAgent({ csr: der.toString('base64'), currentChain: chain, proof });
+}
+
+const known = async (serial: string): Promise<boolean> => database.manager.existsBy(RevocationRow, { serial });
+
+it('tells gateways how much there is to know before anything is revoked', async () => {
+  await eventually(() => expect(bucket.get(revocationKeys.state)).toEqual({ kind: 'state', count: 0 }));
+});
+
+it('revokes one certificate: it is not renewed, gateways hear of it, and asking again changes nothing', async () => {
+  const agent = await enrolled();
+  const other = await enrolled();
+  const record = await revocations.revokeCertificate(api, 'default', { serial: agent.serial, reason });
+  expect(record).toMatchObject({ serial: agent.serial, purpose: 'agent', revokedFor: reason });
+  await eventually(() =>
+    expect(bucket.get(revocationKeys.certificate(agent.serial))).toMatchObject({ serial: agent.serial }),
+  );
+  await eventually(() => expect(bucket.get(revocationKeys.state)).toEqual({ kind: 'state', count: 1 }));
+  await expect(renew(agent)).rejects.toMatchObject({ code: 'CERTIFICATE_REVOKED' });
+  await expect(renew(other)).resolves.toBeDefined();
+  const again = await revocations.revokeCertificate(api, 'default', { serial: agent.serial, reason: 'another' });
+  expect(again).toEqual(record);
+});
+
+it('knows only certificates of the tenant that asks', async () => {
+  const agent = await enrolled();
+  for (const [tenant, serial] of [
+    ['other', agent.serial],
+    ['default', 'ab'.repeat(16)],
+  ] as const) {
+    const foreign = revocations.revokeCertificate(api, tenant, { serial, reason });
+    await expect(foreign).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  }
+  expect(await known(agent.serial)).toBe(false);
+  expect(await revocations.list('other', agent.clusterId)).toEqual([]);
+});
+
+it('revokes enrolments for good: what they have, and what they would still get, but not the next one', async () => {
+  const agent = await enrolled();
+  const { clusterId } = agent;
+  await revocations.revokeGenerations('default', { clusterId, throughGeneration: 1, reason });
+  await eventually(() => expect(bucket.get(revocationKeys.cluster(clusterId))).toMatchObject({ throughGeneration: 1 }));
+  await expect(renew(agent)).rejects.toMatchObject({ code: 'CERTIFICATE_REVOKED' });
+  const csr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
+  const lost = issuer.signAgent(registration, 'default', { clusterId, generation: 1, csr: await csr() });
+  await expect(lost).rejects.toMatchObject({ code: 'CERTIFICATE_REVOKED' });
+  // An older request that comes late takes nothing back.
+  await revocations.revokeGenerations('default', { clusterId, throughGeneration: 0, reason: 'late' });
+  const next = await issuer.signAgent(registration, 'default', { clusterId, generation: 2, csr: await csr() });
+  expect(await revocations.list('default', clusterId)).toMatchObject([
+    { serial: next.serial, generation: 2, revokedAt: null, revokedFor: null },
+    { serial: agent.serial, generation: 1, revokedFor: reason },
+  ]);
+});
+
+it('drops single certificates from the bucket once they have expired, and keeps them revoked', async () => {
+  const agent = await enrolled();
+  await revocations.revokeCertificate(api, 'default', { serial: agent.serial, reason });
+  const key = revocationKeys.certificate(agent.serial);
+  await eventually(() => expect(bucket.get(key)).toBeDefined());
+  await database.query(`update certificates set not_after = now() - interval '1 second' where serial = $1`, [
+    agent.serial,
+  ]);
+  projection.poke();
+  await eventually(() => expect(bucket.get(key)).toBeUndefined());
+  expect(await known(agent.serial)).toBe(true);
+});

@@ -1,0 +1,40 @@
+import { AccessEntry, BUCKETS, ClientEntry, ClusterEntry } from '@fairlead/contracts';
+import type { ProjectedBucket } from '@fairlead/events';
+import { allClients } from '../store/client-store.js';
+import { allClusters } from '../store/cluster-store.js';
+import { allApiTokens } from '../store/token-store.js';
+
+/** What gateways know of this service's tables. */
+export const REGISTRATION_BUCKETS: readonly ProjectedBucket[] = [
+  {
+    bucket: BUCKETS.clusters,
+    schema: ClusterEntry,
+    rows: async (manager) => new Map((await allClusters(manager)).map(toClusterEntry)),
+  },
+  {
+    bucket: BUCKETS.access,
+    schema: AccessEntry,
+    rows: async (manager) => new Map((await allApiTokens(manager)).map(toAccessEntry)),
+  },
+  {
+    bucket: BUCKETS.clients,
+    schema: ClientEntry,
+    rows: async (manager) => new Map((await allClients(manager)).map(toClientEntry)),
+  },
+];
+
+function toClusterEntry(row: Awaited<ReturnType<typeof allClusters>>[number]): [string, ClusterEntry] {
+  const { id: clusterId, tenantId, name, generation } = row;
+  return [`${tenantId}.${clusterId}`, ClusterEntry.parse({ tenantId, clusterId, name, generation })];
+}
+
+function toAccessEntry(row: Awaited<ReturnType<typeof allApiTokens>>[number]): [string, AccessEntry] {
+  const { id: tokenId, tenantId, tokenHash, user, groups } = row;
+  const expiresAt = row.expiresAt?.toISOString() ?? null;
+  return [`${tenantId}.token.${tokenId}`, AccessEntry.parse({ user, groups, tenantId, tokenId, tokenHash, expiresAt })];
+}
+
+function toClientEntry(row: Awaited<ReturnType<typeof allClients>>[number]): [string, ClientEntry] {
+  const { id: clientId, tenantId, name, clusterIds } = row;
+  return [`${tenantId}.${clientId}`, ClientEntry.parse({ tenantId, clientId, name, clusterIds })];
+}
