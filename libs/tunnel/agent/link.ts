@@ -28,6 +28,7 @@ export class Link {
   readonly #options: LinkOptions;
   #parked = 0;
   #inUse = 0;
+  #crowd: number;
   #draining = false;
   readonly #onDrain: (deadlineMs: number) => void;
 
@@ -40,6 +41,7 @@ export class Link {
     this.#options = options;
     this.#onDrain = onDrain;
     this.welcome = welcome;
+    this.#crowd = welcome.links;
     this.ended = this.#follow(messages);
   }
 
@@ -71,6 +73,11 @@ export class Link {
     return this.#parked;
   }
 
+  /** Links that its replica holds, as it said last; 0 if it never did. */
+  get crowd(): number {
+    return this.#crowd;
+  }
+
   /** Parks the first tunnels: from now on the gateway may use this link. */
   begin(): void {
     this.#refill(SPARE_TUNNELS);
@@ -96,6 +103,7 @@ export class Link {
 
   #obey({ message }: ControlResponse): void {
     if (message.case === 'openTunnels') this.#refill(this.#parked + Math.min(message.value.count, LIMITS.waitingOpens));
+    if (message.case === 'crowd') this.#crowd = message.value.links;
     if (message.case === 'drain') {
       this.#draining = true;
       this.#onDrain(message.value.deadlineMs);

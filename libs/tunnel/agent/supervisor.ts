@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '@fairlead/clock';
-import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
+import { toFairleadError, type FairleadError } from '@fairlead/errors';
 import type { Check, Logger } from '@fairlead/observability';
 import { randomUUID } from 'node:crypto';
 import type { LinkFigures } from './agent-metrics.js';
@@ -11,7 +11,7 @@ import type { KubeApiProxy } from './kube-api-proxy.js';
 import type { TcpTunnelOptions } from './tcp-tunnel.js';
 import { Link } from './link.js';
 import { renewInTime } from './renewal.js';
-import { SAME_REPLICA_DIALS, pauseMs, type LinkOutcome } from './retry-pace.js';
+import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type LinkOutcome } from './retry-pace.js';
 
 export interface SupervisorOptions {
   readonly identity: AgentIdentity;
@@ -29,13 +29,6 @@ export interface SupervisorOptions {
   readonly clock?: Clock;
 }
 
-const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'CERTIFICATE_REFUSED',
-  'UNAUTHENTICATED',
-  'FORBIDDEN',
-  'INVALID_ARGUMENT',
-  'WRONG_CLUSTER',
-]);
 /** However long a replica would wait to be left. */
 const MAX_DRAIN_MS = 60_000;
 
@@ -47,9 +40,13 @@ interface SlotContext {
   readonly aborted: Promise<null>;
   /** Called once its next link stands: what a draining one waits for. */
   onLinked: () => void;
+  /** Links of the replica it was linked to last, as that said; 0 if it never did. */
+  crowd: number;
 }
 
-type Lived = { readonly kind: 'lived' | 'same-replica' } | { readonly kind: 'drained'; readonly left: LeftLink };
+type Lived =
+  | { readonly kind: 'lived' | 'brief' | 'same-replica' }
+  | { readonly kind: 'drained'; readonly left: LeftLink };
 
 /** A link whose replica wants to be left. */
 interface LeftLink {
@@ -84,7 +81,7 @@ export class LinkSupervisor {
       else signal.addEventListener('abort', () => resolve(null), { once: true });
     });
     const slots = Array.from({ length: this.#options.links }, (_, slot) =>
-      this.#keepOne({ slot, signal, aborted, onLinked: () => undefined }),
+      this.#keepOne({ slot, signal, aborted, onLinked: () => undefined, crowd: 0 }),
     );
     const renewal = {
       store: this.#options.store,
@@ -112,17 +109,19 @@ export class LinkSupervisor {
   async #keepOne(context: SlotContext): Promise<void> {
     const { signal } = context;
     let sameReplica = 0;
+    const tries = new Tries();
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       const outcome = await this.#linkOnce(context, attempt);
       if (signal.aborted) return;
-      if (outcome === 'lived' || outcome === 'drained') attempt = -1;
+      const before = tries.count(outcome);
+      if (stood(outcome)) attempt = -1;
       sameReplica = outcome === 'same-replica' ? sameReplica + 1 : 0;
       const degraded = sameReplica >= SAME_REPLICA_DIALS;
       if (degraded) this.#degraded.add(context.slot);
       else this.#degraded.delete(context.slot);
       // Leaving a replica that drains is make-before-break: the next link is made at once, the old one still serves.
       if (outcome === 'drained') continue;
-      const waitMs = pauseMs({ outcome, attempt, degraded, otherLinks: this.#links.size });
+      const waitMs = pauseMs({ outcome, before, degraded, otherLinks: this.#links.size, crowd: context.crowd });
       await this.#clock.sleep(waitMs, signal).catch(() => undefined);
     }
   }
@@ -161,15 +160,17 @@ export class LinkSupervisor {
     link.begin();
     context.onLinked();
     logger.info('link.established', { gateway: gatewayId, endpoint, links: this.#links.size });
+    const beganMs = this.#clock.monotonicMs();
     const cause = await Promise.race([link.ended, drain.promise, context.aborted]);
     this.#links.delete(gatewayInstance);
+    context.crowd = link.crowd;
     if (context.signal.aborted || cause === null) return { kind: 'lived' };
     if (typeof cause === 'number') {
       logger.info('link.draining', { gateway: gatewayId, endpoint, deadlineMs: cause });
       return { kind: 'drained', left: { link, deadlineMs: cause } };
     }
     logger.warn('link.lost', { gateway: gatewayId, endpoint, code: cause.code, reason: cause.message });
-    return { kind: 'lived' };
+    return { kind: this.#clock.monotonicMs() - beganMs < BRIEF_MS ? 'brief' : 'lived' };
   }
 
   /** Keeps a draining link until the next one stands, or the replica waits no longer, and until its tunnels are done. */
@@ -185,13 +186,13 @@ export class LinkSupervisor {
     resources.dispose();
   }
 
-  #logFailure(endpoint: string, attempt: number, failure: FairleadError): 'failed' | 'refused' {
-    const permanent = PERMANENT.has(failure.code);
-    const refused = permanent || failure.code === 'UNTRUSTED_PEER';
+  #logFailure(endpoint: string, attempt: number, failure: FairleadError): LinkOutcome {
+    const outcome = outcomeOf(failure);
+    const refused = outcome === 'refused' || failure.code === 'UNTRUSTED_PEER';
     const level = refused ? 'error' : 'warn';
     if (refused && this.#links.size === 0) this.#options.onRefused?.();
     this.#options.logger.log(level, 'link.failed', { endpoint, attempt, code: failure.code, reason: failure.message });
-    return permanent ? 'refused' : 'failed';
+    return outcome;
   }
 
   /** The endpoint fewest of our links use or try; of those, the one whose last trouble is longest ago; then at random. */

@@ -22,6 +22,7 @@ import { RoutePublisher } from './routing/route-publisher.js';
 import { RouteTable } from './routing/route-table.js';
 import { watchRoutes } from './routing/route-watcher.js';
 import { SessionRegistry } from './session-registry.js';
+import { tellCrowd } from './tell-crowd.js';
 import { TunnelOpener } from './tunnel-opener.js';
 import { watchConnections } from './watch-connections.js';
 
@@ -48,6 +49,7 @@ export async function startGateway(options: GatewayOptions, signal: AbortSignal)
   const state = buildState(options, await obtainCertificates(rpc, servingNames, logger, signal));
   const servers = buildServers(options, state);
   reportSessions(options, state);
+  tellCrowd(state.sessions);
   endOrphanedSessions(options.nc, state.directory, state.sessions);
   watchConnections({ nc: options.nc, live: state.live, metrics: state.metrics, logger }, signal);
   const relay = await listen(servers.relay.tls, options.relayListen);
