@@ -1,3 +1,4 @@
+import { startDeadline } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import type { ControlRequest, ControlResponse, Welcome } from '@fairlead/proto';
@@ -13,6 +14,8 @@ export interface LinkOptions extends AcceptorOptions {
   /** Which of this process's links, from 0. */
   readonly slot: number;
   readonly facts: AgentFacts;
+  /** A stop does not wait for a Welcome that does not come. */
+  readonly signal: AbortSignal;
   readonly logger: Logger;
 }
 
@@ -48,9 +51,11 @@ export class Link {
   /** Says Hello and waits for Welcome. Rejects with the gateway's refusal, or UNAVAILABLE. */
   static async establish(options: LinkOptions, onDrain: (deadlineMs: number) => void): Promise<Link> {
     const messages = options.connection.rpc.control(hello(options))[Symbol.asyncIterator]();
-    const late = AbortSignal.timeout(WELCOME_TIMEOUT_MS);
-    const onLate = (): void => options.connection.http2.destroy();
-    late.addEventListener('abort', onLate, { once: true });
+    const late = (): Error => new FairleadError('DEADLINE_EXCEEDED', 'no Welcome came in time');
+    const deadline = startDeadline(options.signal, WELCOME_TIMEOUT_MS, late);
+    const onOver = (): void => options.connection.http2.destroy();
+    if (deadline.signal.aborted) onOver();
+    else deadline.signal.addEventListener('abort', onOver, { once: true });
     try {
       const first = await messages.next();
       const message = first.done ? undefined : first.value.message;
@@ -61,7 +66,7 @@ export class Link {
     } catch (error) {
       throw fromConnectError(error);
     } finally {
-      late.removeEventListener('abort', onLate);
+      deadline.clear();
     }
   }
 

@@ -153,7 +153,7 @@ export class LinkSupervisor {
   async #live(connection: GatewayConnection, context: SlotContext, endpoint: string): Promise<Lived> {
     const { logger } = this.#options;
     const drain = Promise.withResolvers<number>();
-    const link = await this.#establish(connection, context.slot, drain.resolve);
+    const link = await this.#establish(connection, context, drain.resolve);
     const { gatewayInstance, gatewayId } = link.welcome;
     if (this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
     this.#links.set(gatewayInstance, link);
@@ -218,12 +218,24 @@ export class LinkSupervisor {
     });
   }
 
-  async #establish(connection: GatewayConnection, slot: number, onDrain: (deadlineMs: number) => void): Promise<Link> {
+  async #establish(connection: GatewayConnection, context: SlotContext, onDrain: (ms: number) => void): Promise<Link> {
+    const { slot, signal } = context;
     const { clusterId, generation } = this.#identity;
     const { kubeApi, tcp, logger } = this.#options;
     const facts = await this.#options.facts;
     return Link.establish(
-      { connection, agentInstance: this.#agentInstance, slot, facts, kubeApi, tcp, logger, clusterId, generation },
+      {
+        connection,
+        agentInstance: this.#agentInstance,
+        slot,
+        signal,
+        facts,
+        kubeApi,
+        tcp,
+        logger,
+        clusterId,
+        generation,
+      },
       onDrain,
     );
   }

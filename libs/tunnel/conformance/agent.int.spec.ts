@@ -226,6 +226,17 @@ describe('the agent, on Control', () => {
     await eventually(() => expect(replica.links.length).toBeGreaterThan(1 + unanswered.length));
   });
 
+  it('does not wait for a Welcome when it is told to stop', async () => {
+    const asked: AgentLink[] = [];
+    replica.greet = (next) => void asked.push(next);
+    link.session.destroy();
+    await eventually(() => expect(asked).toHaveLength(1));
+    const beganMs = performance.now();
+    await agent.stop();
+    expect(performance.now() - beganMs).toBeLessThan(5_000);
+    await eventually(() => expect(asked[0]?.session.destroyed).toBe(true));
+  });
+
   it.each<[string, number, (link: AgentLink) => void]>([
     ['Welcome', 1, () => undefined],
     ['Crowd', 1_000, (now) => now.say({ case: 'crowd', value: { links: 1 } })],
