@@ -39,7 +39,7 @@ export interface Gateway {
   readiness(): readonly Check[];
   /** Live sessions and what is known of other replicas, for people. */
   debugView(): unknown;
-  /** Tells agents to move, leaves the routes, waits for what runs (a few seconds at most), and stops. */
+  /** Tells agents to move, leaves the routes, waits for balancers and for what runs (a few seconds each), and stops. */
   stop(): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export async function startGateway(options: GatewayOptions, signal: AbortSignal)
     debugView: () => debugView(options, state),
     stop: () => {
       publishing.abort();
-      return drainAndStop(state, publisher, servers);
+      return drainAndStop(state, publisher, servers, options.doorGraceMs);
     },
   };
 }
