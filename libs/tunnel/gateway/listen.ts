@@ -29,7 +29,7 @@ const LAST_ONES_MS = 500;
 
 /**
  * Stops listening once nobody waits in the kernel's queue: closing a listening socket resets those. Connections that were
- * accepted go on; `server.close()` tells when they are gone.
+ * accepted go on; the server's `close` event tells when they are gone.
  */
 export async function stopListening(server: Server): Promise<void> {
   let accepted = 0;
