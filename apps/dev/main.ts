@@ -61,7 +61,7 @@ async function run(config: Config, stateDir: string): Promise<number> {
   }).finally(() => terminal.settle());
   reporter.ready();
   const seconds = (performance.now() - startedMs) / 1_000;
-  process.stdout.write(`${readyScreen(stack, { folder: REPOSITORY, seconds, paint })}\n`);
+  process.stdout.write(`${readyScreen(stack, { folder: REPOSITORY, seconds, paint, advertise })}\n`);
   await untilAborted(interrupted);
   return stop(stack);
 }

@@ -38,6 +38,12 @@ it('each limit can be set, and what is no limit is named', () => {
   }
 });
 
+it('the doors of a replica that stops stay open for a few seconds, as many as it is told', () => {
+  expect(readConfig(env).FAIRLEAD_DOOR_GRACE_SECONDS).toBe(3);
+  expect(readConfig({ ...env, FAIRLEAD_DOOR_GRACE_SECONDS: '0' }).FAIRLEAD_DOOR_GRACE_SECONDS).toBe(0);
+  expect(() => readConfig({ ...env, FAIRLEAD_DOOR_GRACE_SECONDS: '-1' })).toThrow('FAIRLEAD_DOOR_GRACE_SECONDS');
+});
+
 it('the debug view is off unless it is asked for', () => {
   expect(readConfig(env).FAIRLEAD_DEBUG_VIEW).toBe(false);
   expect(readConfig({ ...env, FAIRLEAD_DEBUG_VIEW: 'true' }).FAIRLEAD_DEBUG_VIEW).toBe(true);

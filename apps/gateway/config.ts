@@ -45,6 +45,8 @@ const Environment = z.object({
   FAIRLEAD_CONNECT_LISTEN: hostPort.optional(),
   /** A client of the CONNECT door that ended its direction and takes nothing for this long is gone. */
   FAIRLEAD_CONNECT_STALL_SECONDS: z.coerce.number().min(1).max(3_600).default(120),
+  /** A replica that stops goes on accepting at its doors for so long: until a load balancer saw that it is not ready. */
+  FAIRLEAD_DOOR_GRACE_SECONDS: z.coerce.number().min(0).max(300).default(3),
   FAIRLEAD_SERVING_NAMES: commaList,
   FAIRLEAD_LINK_ENDPOINTS: commaList,
   FAIRLEAD_ZONE: z.string().max(63).default(''),

@@ -58,6 +58,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       linkEndpoints: config.FAIRLEAD_LINK_ENDPOINTS,
       zone: config.FAIRLEAD_ZONE,
       leaseMs: config.FAIRLEAD_LEASE_SECONDS * 1_000,
+      doorGraceMs: config.FAIRLEAD_DOOR_GRACE_SECONDS * 1_000,
     },
     signal,
   );

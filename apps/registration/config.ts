@@ -19,6 +19,11 @@ const Config = z.object({
   /** `host:port` that agents dial, written into import manifests. */
   FAIRLEAD_LINK_ENDPOINTS: commaList.refine(areEndpoints, 'expected 1 to 16 of host:port, separated by commas'),
   FAIRLEAD_AGENT_IMAGE: z.string().min(1).max(512),
+  /** Where agents send their spans, as their clusters see it: OTEL_EXPORTER_OTLP_ENDPOINT in import manifests. */
+  FAIRLEAD_AGENT_TRACING_ENDPOINT: z
+    .url({ protocol: /^https?$/ })
+    .refine((url) => URL.parse(url)?.password === '', 'a manifest is no place for a password')
+    .optional(),
   FAIRLEAD_ADMIN_TOKEN_FILE: secretFile,
   FAIRLEAD_IMPORT_LINK_TTL_SECONDS: seconds.default(600),
   FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS: seconds.default(3_600),

@@ -86,6 +86,7 @@ function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: Presenc
     importLinks: new ImportLinks(runtime, {
       endpoints: config.FAIRLEAD_LINK_ENDPOINTS,
       image: config.FAIRLEAD_AGENT_IMAGE,
+      tracingEndpoint: config.FAIRLEAD_AGENT_TRACING_ENDPOINT,
       linkTtlSeconds: config.FAIRLEAD_IMPORT_LINK_TTL_SECONDS,
       tokenTtlSeconds: config.FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS,
       trustBundle: () => client.call(keysRpc.trustBundle, NO_TENANT, {}),

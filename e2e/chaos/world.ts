@@ -13,8 +13,11 @@ export type Replica = GatewayAddresses;
 const REPLICAS = ['gateway-a', 'gateway-b', 'gateway-c'] as const;
 const LINKS = 2;
 export const LEASE_MS = 3_000;
-/** So that what the door finds out by this limit alone (PROTOCOL.md, Limits) does not take minutes here. */
-const GATEWAY_ENV = { FAIRLEAD_CONNECT_STALL_SECONDS: '4' };
+/** What a door finds out by a limit alone (PROTOCOL.md, Limits) does not take minutes here; balancers look often. */
+const GATEWAY_ENV = {
+  FAIRLEAD_CONNECT_STALL_SECONDS: '4',
+  FAIRLEAD_DOOR_GRACE_SECONDS: '1',
+};
 /** The slowest way back: an agent that waits its longest backoff, and a machine that is busy. */
 const WHOLE_TIMEOUT_MS = 90_000;
 

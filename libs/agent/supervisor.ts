@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '@fairlead/clock';
-import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
+import { toFairleadError, type FairleadError } from '@fairlead/errors';
 import type { Check, Logger } from '@fairlead/observability';
 import { randomUUID } from 'node:crypto';
 import {
@@ -11,10 +11,11 @@ import {
 } from '@fairlead/tunnel/agent';
 import type { LinkFigures } from './agent-metrics.js';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import { EndpointChoice, nameOf } from './endpoint-choice.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import { hasEnded, renewInTime } from './renewal.js';
-import { SAME_REPLICA_DIALS, pauseMs, type LinkOutcome } from './retry-pace.js';
+import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type LinkOutcome } from './retry-pace.js';
 
 export interface SupervisorOptions {
   readonly identity: AgentIdentity;
@@ -32,14 +33,6 @@ export interface SupervisorOptions {
   readonly clock?: Clock;
 }
 
-const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'CERTIFICATE_REFUSED',
-  'CERTIFICATE_REVOKED',
-  'UNAUTHENTICATED',
-  'FORBIDDEN',
-  'INVALID_ARGUMENT',
-  'WRONG_CLUSTER',
-]);
 /** However long a replica would wait to be left. */
 const MAX_DRAIN_MS = 60_000;
 
@@ -51,9 +44,13 @@ interface SlotContext {
   readonly aborted: Promise<null>;
   /** Called once its next link stands: what a draining one waits for. */
   onLinked: () => void;
+  /** Links of the replica it was linked to last, as that said; 0 if it never did. */
+  crowd: number;
 }
 
-type Lived = { readonly kind: 'lived' | 'same-replica' } | { readonly kind: 'drained'; readonly left: LeftLink };
+type Lived =
+  | { readonly kind: 'lived' | 'brief' | 'same-replica' }
+  | { readonly kind: 'drained'; readonly left: LeftLink };
 
 /** A link whose replica wants to be left. */
 interface LeftLink {
@@ -68,19 +65,18 @@ export class LinkSupervisor {
   readonly #clock: Clock;
   readonly #agentInstance = randomUUID();
   readonly #links = new Map<string, Link>();
-  readonly #dialling = new Map<string, number>();
+  readonly #endpoints: EndpointChoice;
   #identity: AgentIdentity;
   /** Ends the pauses between dials. */
   #renewed = new AbortController();
   /** Slots whose dials all reach replicas that are linked already. */
   readonly #degraded = new Set<number>();
-  /** When an endpoint last failed us or drained, monotonic milliseconds. */
-  readonly #troubled = new Map<string, number>();
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#identity = options.identity;
     this.#clock = options.clock ?? systemClock;
+    this.#endpoints = new EndpointChoice(options.endpoints, this.#clock);
   }
 
   /** Runs until the signal; never rejects. */
@@ -90,7 +86,7 @@ export class LinkSupervisor {
       else signal.addEventListener('abort', () => resolve(null), { once: true });
     });
     const slots = Array.from({ length: this.#options.links }, (_, slot) =>
-      this.#keepOne({ slot, signal, aborted, onLinked: () => undefined }),
+      this.#keepOne({ slot, signal, aborted, onLinked: () => undefined, crowd: 0 }),
     );
     const renewal = {
       store: this.#options.store,
@@ -98,7 +94,7 @@ export class LinkSupervisor {
       clock: this.#clock,
       identity: () => this.#identity,
       onRenewed: (identity: AgentIdentity) => this.#takeUp(identity),
-      dial: () => this.#dial(this.#pickEndpoint(), signal),
+      dial: () => this.#dial(this.#endpoints.pick(), signal),
     };
     await Promise.all([...slots, renewInTime(renewal, signal)]);
   }
@@ -126,64 +122,62 @@ export class LinkSupervisor {
   async #keepOne(context: SlotContext): Promise<void> {
     const { signal } = context;
     let sameReplica = 0;
+    const tries = new Tries();
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       const outcome = await this.#linkOnce(context, attempt);
       if (signal.aborted) return;
-      if (outcome === 'lived' || outcome === 'drained') attempt = -1;
+      const before = tries.count(outcome);
+      if (stood(outcome)) attempt = -1;
       sameReplica = outcome === 'same-replica' ? sameReplica + 1 : 0;
       const degraded = sameReplica >= SAME_REPLICA_DIALS;
       if (degraded) this.#degraded.add(context.slot);
       else this.#degraded.delete(context.slot);
       // Leaving a replica that drains is make-before-break: the next link is made at once, the old one still serves.
       if (outcome === 'drained') continue;
-      const waitMs = pauseMs({ outcome, attempt, degraded, otherLinks: this.#links.size });
+      const waitMs = pauseMs({ outcome, before, degraded, otherLinks: this.#links.size, crowd: context.crowd });
       await this.#clock.sleep(waitMs, AbortSignal.any([signal, this.#renewed.signal])).catch(() => undefined);
     }
   }
 
   async #linkOnce(context: SlotContext, attempt: number): Promise<LinkOutcome> {
-    const endpoint = this.#pickEndpoint();
-    const name = `${endpoint.host}:${endpoint.port}`;
+    const endpoint = this.#endpoints.pick();
+    const name = nameOf(endpoint);
     using resources = new DisposableStack();
-    resources.defer(this.#occupy(name));
+    resources.defer(this.#endpoints.occupy(endpoint));
     try {
       const connection = resources.use(await this.#dial(endpoint, context.signal));
       const outcome = await this.#live(connection, context, name);
-      if (outcome.kind !== 'lived') this.#troubled.set(name, this.#clock.monotonicMs());
+      if (outcome.kind !== 'lived') this.#endpoints.avoid(endpoint);
       if (outcome.kind === 'drained') void this.#finish(outcome.left, context, resources.move());
       return outcome.kind;
     } catch (error) {
-      this.#troubled.set(name, this.#clock.monotonicMs());
+      this.#endpoints.avoid(endpoint);
       return this.#logFailure(name, attempt, toFairleadError(error));
     }
-  }
-
-  /** Counts an endpoint as used, until the returned function is called. */
-  #occupy(endpoint: string): () => void {
-    this.#dialling.set(endpoint, (this.#dialling.get(endpoint) ?? 0) + 1);
-    return () => void this.#dialling.set(endpoint, (this.#dialling.get(endpoint) ?? 1) - 1);
   }
 
   /** From Hello until the link ends, its replica drains, or we stop. */
   async #live(connection: GatewayConnection, context: SlotContext, endpoint: string): Promise<Lived> {
     const { logger } = this.#options;
     const drain = Promise.withResolvers<number>();
-    const link = await this.#establish(connection, context.slot, drain.resolve);
+    const link = await this.#establish(connection, context, drain.resolve);
     const { gatewayInstance, gatewayId } = link.welcome;
     if (this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
     this.#links.set(gatewayInstance, link);
     link.begin();
     context.onLinked();
     logger.info('link.established', { gateway: gatewayId, endpoint, links: this.#links.size });
+    const beganMs = this.#clock.monotonicMs();
     const cause = await Promise.race([link.ended, drain.promise, context.aborted]);
     this.#links.delete(gatewayInstance);
+    context.crowd = link.crowd;
     if (context.signal.aborted || cause === null) return { kind: 'lived' };
     if (typeof cause === 'number') {
       logger.info('link.draining', { gateway: gatewayId, endpoint, deadlineMs: cause });
       return { kind: 'drained', left: { link, deadlineMs: cause } };
     }
     logger.warn('link.lost', { gateway: gatewayId, endpoint, code: cause.code, reason: cause.message });
-    return { kind: 'lived' };
+    return { kind: this.#clock.monotonicMs() - beganMs < BRIEF_MS ? 'brief' : 'lived' };
   }
 
   /** Keeps a draining link until the next one stands, or the replica waits no longer, and until its tunnels are done. */
@@ -199,24 +193,13 @@ export class LinkSupervisor {
     resources.dispose();
   }
 
-  #logFailure(endpoint: string, attempt: number, failure: FairleadError): 'failed' | 'refused' {
-    const permanent = PERMANENT.has(failure.code);
-    const refused = permanent || failure.code === 'UNTRUSTED_PEER';
+  #logFailure(endpoint: string, attempt: number, failure: FairleadError): LinkOutcome {
+    const outcome = outcomeOf(failure);
+    const refused = outcome === 'refused' || failure.code === 'UNTRUSTED_PEER';
     const level = refused ? 'error' : 'warn';
     if (refused && this.#links.size === 0) this.#options.onRefused?.();
     this.#options.logger.log(level, 'link.failed', { endpoint, attempt, code: failure.code, reason: failure.message });
-    return permanent ? 'refused' : 'failed';
-  }
-
-  /** The endpoint fewest of our links use or try; of those, the one whose last trouble is longest ago; then at random. */
-  #pickEndpoint(): Endpoint {
-    const load = (endpoint: Endpoint): number => this.#dialling.get(`${endpoint.host}:${endpoint.port}`) ?? 0;
-    const trouble = (endpoint: Endpoint): number => this.#troubled.get(`${endpoint.host}:${endpoint.port}`) ?? 0;
-    const shuffled = this.#options.endpoints.map((endpoint) => ({ endpoint, order: Math.random() }));
-    shuffled.sort(
-      (a, b) => load(a.endpoint) - load(b.endpoint) || trouble(a.endpoint) - trouble(b.endpoint) || a.order - b.order,
-    );
-    return (shuffled[0] as { endpoint: Endpoint }).endpoint;
+    return outcome;
   }
 
   #dial(endpoint: Endpoint, signal: AbortSignal): Promise<GatewayConnection> {
@@ -232,12 +215,24 @@ export class LinkSupervisor {
     });
   }
 
-  async #establish(connection: GatewayConnection, slot: number, onDrain: (deadlineMs: number) => void): Promise<Link> {
+  async #establish(connection: GatewayConnection, context: SlotContext, onDrain: (ms: number) => void): Promise<Link> {
+    const { slot, signal } = context;
     const { clusterId, generation } = this.#identity;
     const { kubeApi, tcp, logger } = this.#options;
     const facts = await this.#options.facts;
     return Link.establish(
-      { connection, agentInstance: this.#agentInstance, slot, facts, kubeApi, tcp, logger, clusterId, generation },
+      {
+        connection,
+        agentInstance: this.#agentInstance,
+        slot,
+        signal,
+        facts,
+        kubeApi,
+        tcp,
+        logger,
+        clusterId,
+        generation,
+      },
       onDrain,
     );
   }

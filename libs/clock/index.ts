@@ -1,3 +1,4 @@
 export { systemClock, type Clock } from './clock.js';
 export { fullJitterMs, type BackoffLimits } from './backoff.js';
+export { TokenBucket, type Rate } from './token-bucket.js';
 export { startDeadline, type Deadline } from './deadline.js';

@@ -2,22 +2,26 @@ import type { Server } from 'node:net';
 import { systemClock } from '@fairlead/clock';
 import type { RoutePublisher, SessionRegistry } from '@fairlead/tunnel/gateway';
 import type { GatewayServers, GatewayState } from './gateway-state.js';
+import { stopListening } from './listen.js';
 
 /** How long running requests may go on once a replica is told to stop. */
 const DRAIN_MS = 5_000;
 
 /**
- * Leaves without breaking what can be finished: others stop routing here, agents are told to move, doors close, and
- * when the tunnels are done, or time is up, the links end.
+ * Leaves without breaking what can be finished: others stop routing here and agents are told to move; the doors go on
+ * accepting for `doorGraceMs`, because a load balancer takes that long to notice, and then close; and when the tunnels are
+ * done, or time is up, the links end.
  */
 export async function drainAndStop(
   { sessions, pool, relayClient }: GatewayState,
   publisher: RoutePublisher,
   servers: GatewayServers,
+  doorGraceMs: number,
 ): Promise<void> {
   sessions.drain();
   await publisher.drain();
-  for (const session of sessions.all()) session.drain(DRAIN_MS);
+  for (const session of sessions.all()) session.drain(doorGraceMs + DRAIN_MS);
+  await systemClock.sleep(doorGraceMs);
   const doors = [servers.door, ...(servers.connect ? [servers.connect] : [])];
   await Promise.all([...doors.map((door) => closeServer(door)), idle(sessions)]);
   await publisher.withdraw();
@@ -34,8 +38,10 @@ async function idle(sessions: SessionRegistry): Promise<void> {
 }
 
 /** Stops listening; connections that outlive the drain are cut when the process ends. */
-function closeServer(server: Server): Promise<void> {
-  return within(DRAIN_MS, new Promise((resolve) => server.close(() => resolve())));
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => void server.once('close', resolve));
+  await stopListening(server);
+  await within(DRAIN_MS, closed);
 }
 
 /** Waits for something, but not longer than this. */

@@ -44,6 +44,8 @@ export interface GatewayOptions {
   readonly linkEndpoints: readonly string[];
   readonly zone: string;
   readonly leaseMs: number;
+  /** How long the doors go on accepting once this replica is not ready any more: until a load balancer noticed. */
+  readonly doorGraceMs: number;
 }
 
 /** What a replica knows and keeps, before anything listens. */

@@ -26,6 +26,7 @@ import { createLinkServer } from './link/link-server.js';
 import { listen, type Listening } from './listen.js';
 import { LiveConnections } from './live-connections.js';
 import { meterConnections } from './live-metrics.js';
+import { tellCrowd } from './tell-crowd.js';
 import { watchConnections } from './watch-connections.js';
 
 /** Clusters with a label of their own in metrics, unless told otherwise. */
@@ -41,7 +42,7 @@ export interface Gateway {
   readiness(): readonly Check[];
   /** Live sessions and what is known of other replicas, for people. */
   debugView(): unknown;
-  /** Tells agents to move, leaves the routes, waits for what runs (a few seconds at most), and stops. */
+  /** Tells agents to move, leaves the routes, waits for balancers and for what runs (a few seconds each), and stops. */
   stop(): Promise<void>;
 }
 
@@ -51,6 +52,7 @@ export async function startGateway(options: GatewayOptions, signal: AbortSignal)
   const state = buildState(options, await obtainCertificates(rpc, servingNames, logger, signal));
   const servers = buildServers(options, state);
   reportSessions(options, state);
+  tellCrowd(state.sessions);
   endOrphanedSessions(options.nc, state.directory, state.sessions);
   endRevokedSessions(state.directory, state.sessions, logger);
   watchConnections({ nc: options.nc, live: state.live, metrics: state.metrics, logger }, signal);
@@ -72,7 +74,7 @@ export async function startGateway(options: GatewayOptions, signal: AbortSignal)
     debugView: () => debugView(options, state),
     stop: () => {
       publishing.abort();
-      return drainAndStop(state, publisher, servers);
+      return drainAndStop(state, publisher, servers, options.doorGraceMs);
     },
   };
 }

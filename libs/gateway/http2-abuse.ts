@@ -1,7 +1,7 @@
 import { constants, type ServerHttp2Session, type ServerSessionOptions } from 'node:http2';
+import { TokenBucket, type Rate } from '@fairlead/clock';
 import type { Logger } from '@fairlead/observability';
 import type { GatewayMetrics } from './gateway-metrics.js';
-import { TokenBucket, type Rate } from './token-bucket.js';
 
 /**
  * What Node and nghttp2 see to by themselves, said once and not left to defaults. Each ends the session that does it,

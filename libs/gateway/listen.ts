@@ -23,3 +23,29 @@ export function listen(server: Server, hostPort: string): Promise<Listening> {
     });
   });
 }
+
+/** However many come: this much longer a server accepts. */
+const LAST_ONES_MS = 500;
+
+/**
+ * Stops listening once nobody waits in the kernel's queue: closing a listening socket resets those. Connections that were
+ * accepted go on; the server's `close` event tells when they are gone.
+ */
+export async function stopListening(server: Server): Promise<void> {
+  let accepted = 0;
+  const onConnection = (): void => void (accepted += 1);
+  server.on('connection', onConnection);
+  const deadlineMs = performance.now() + LAST_ONES_MS;
+  // The turn under way may have looked at this server before the last of them came.
+  await endOfTurn();
+  for (let before = -1; accepted > before && performance.now() < deadlineMs;) {
+    before = accepted;
+    await endOfTurn();
+  }
+  server.off('connection', onConnection);
+  server.close();
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}

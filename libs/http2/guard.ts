@@ -1,4 +1,4 @@
-import { Budget } from './budget.js';
+import { TokenBucket } from '@fairlead/clock';
 import { SessionError } from './errors.js';
 import type { AbuseLimits } from './options.js';
 import { CODE } from './wire/constants.js';
@@ -15,7 +15,7 @@ const VIOLATIONS: Readonly<Record<keyof AbuseLimits, string>> = {
 /** Counts what a peer does that costs us more than it. */
 export class Guard {
   readonly #limits: AbuseLimits;
-  readonly #budgets = new Map<keyof AbuseLimits, Budget>();
+  readonly #budgets = new Map<keyof AbuseLimits, TokenBucket>();
 
   constructor(limits: AbuseLimits) {
     this.#limits = limits;
@@ -23,9 +23,10 @@ export class Guard {
 
   /** Throws SessionError if that was one too many. */
   count(what: keyof AbuseLimits): void {
-    const budget = this.#budgets.get(what) ?? new Budget(this.#limits[what]);
+    const nowMs = performance.now();
+    const budget = this.#budgets.get(what) ?? new TokenBucket(this.#limits[what], nowMs);
     this.#budgets.set(what, budget);
-    if (budget.take()) return;
+    if (budget.take(nowMs)) return;
     const violation = VIOLATIONS[what];
     throw new SessionError(CODE.enhanceYourCalm, `the peer does more than any honest one: ${violation}`, violation);
   }

@@ -1,4 +1,3 @@
-export { Budget, type Rate } from './budget.js';
 export { connectHttp2 } from './client.js';
 export { SessionError } from './errors.js';
 export { headerValue, type RequestHead, type ResponseHead } from './header-rules.js';

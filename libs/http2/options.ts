@@ -1,4 +1,4 @@
-import type { Rate } from './budget.js';
+import type { Rate } from '@fairlead/clock';
 import type { HeaderLimits } from './hpack/index.js';
 import type { WindowGrowth } from './window-growth.js';
 

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clientCertificate, connectThrough, dialConnectDoor, readHead } from './connect-client.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
+const DOOR_GRACE_MS = 3_000;
+
 let installation: TestInstallation;
 let target: TcpTarget;
 let leaving: Replica;
@@ -24,7 +26,7 @@ const logger: Logger = {
 beforeAll(async () => {
   installation = await startInstallation();
   target = await startTcpTarget();
-  leaving = await installation.startReplica('gateway-a');
+  leaving = await installation.startReplica('gateway-a', { doorGraceMs: DOOR_GRACE_MS });
   staying = await installation.startReplica('gateway-b');
   const replicas = [leaving, staying];
   await installation.startAgent({ replicas, apiPort: 1, links: 2, allowTargets: ['127.0.0.1:*'], logger });
@@ -64,6 +66,17 @@ it('what a leaving replica was asked at the last moment does not wait for tunnel
   expect(statuses).toEqual([200, 200, 200, 200]);
   // The drain itself takes 5 s.
   expect(performance.now() - startedMs).toBeLessThan(3_000);
+  // A balancer that did not notice yet: the door is open until it did, and the tunnel goes by the other replica.
+  expect(leaving.gateway.readiness().some(({ ok }) => !ok)).toBe(true);
+  while (performance.now() - startedMs < DOOR_GRACE_MS / 2) {
+    const { status, socket } = await connectThrough(leaving, {
+      authority,
+      certificate,
+      target: `127.0.0.1:${target.port}`,
+    });
+    expect(status).toBe(200);
+    socket.destroy();
+  }
   for (const socket of [long.socket, ...half]) socket.destroy();
   await stopping;
 });

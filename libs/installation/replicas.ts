@@ -32,6 +32,8 @@ export interface ReplicaOptions {
   readonly metricsClusters?: number;
   readonly logger?: Logger;
   readonly tracer?: Tracer;
+  /** Default 0: no balancer is in front of it. */
+  readonly doorGraceMs?: number;
 }
 
 export interface StartAgentOptions {
@@ -133,6 +135,7 @@ async function startReplica(
       linkEndpoints: ['127.0.0.1:1'],
       zone: 'z1',
       leaseMs: LEASE_MS,
+      doorGraceMs: options.doorGraceMs ?? 0,
     },
     stopping.signal,
   );

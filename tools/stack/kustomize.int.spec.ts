@@ -1,15 +1,17 @@
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parseAllDocuments, stringify } from 'yaml';
 import { baseEnvironment } from './process/base-environment.js';
 import { runCommand, type CommandOutput } from './process/run-command.js';
 import { REPOSITORY } from './state/repository.js';
 
 interface Resource {
   readonly kind: string;
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly data?: Readonly<Record<string, string>>;
 }
 
 let scratch: ScratchDir;
@@ -34,21 +36,59 @@ afterAll(async () => {
   await scratch[Symbol.asyncDispose]();
 });
 
+const applied = (manifests: string): Promise<CommandOutput> =>
+  kubectl(['apply', '--server-side', '--force-conflicts', '--validate=strict', '-f', '-'], manifests);
+
+const resourcesIn = (manifests: string): Resource[] =>
+  parseAllDocuments(manifests).map((document) => document.toJS() as Resource);
+
 describe.each(['single-node', 'production'])('k8s/overlays/%s', (overlay) => {
   it('builds, and a real API server takes all of it without a warning', async () => {
     const built = await build(overlay);
     expect(built).toMatchObject({ code: 0, stderr: '' });
-    const applied = await kubectl(
-      ['apply', '--server-side', '--force-conflicts', '--validate=strict', '-f', '-'],
-      built.stdout,
-    );
-    expect(applied).toMatchObject({ code: 0, stderr: '' });
+    expect(await applied(built.stdout)).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('contains no Secret', async () => {
     const { stdout } = await build(overlay);
-    const resources = parseAllDocuments(stdout).map((document) => document.toJS() as Resource);
+    const resources = resourcesIn(stdout);
     expect(resources.map(({ kind }) => kind)).not.toContain('Secret');
     expect(resources.map(({ kind }) => kind)).toContain('StatefulSet');
   });
+
+  it('exports no spans unless it is told where to', async () => {
+    expect(settingsIn((await build(overlay)).stdout)).toMatchObject({
+      OTEL_EXPORTER_OTLP_ENDPOINT: '',
+      FAIRLEAD_AGENT_TRACING_ENDPOINT: '',
+    });
+  });
 });
+
+describe('k8s/components/tracing', () => {
+  it('lets the gateways of an overlay out to the collector that its settings name', async () => {
+    const folder = scratch.file('traced');
+    await mkdir(folder);
+    const within = (...path: string[]): string => relative(folder, join(REPOSITORY, 'k8s', ...path));
+    const literals = ['OTEL_EXPORTER_OTLP_ENDPOINT=http://otel-collector.observability.svc:4318'];
+    const overlay = {
+      apiVersion: 'kustomize.config.k8s.io/v1beta1',
+      kind: 'Kustomization',
+      namespace: 'fairlead',
+      resources: [within('overlays', 'production')],
+      components: [within('components', 'tracing')],
+      configMapGenerator: [{ name: 'fairlead-settings', behavior: 'merge', literals }],
+    };
+    await writeFile(join(folder, 'kustomization.yaml'), stringify(overlay));
+    const built = await kubectl(['kustomize', folder]);
+    expect(built).toMatchObject({ code: 0, stderr: '' });
+    expect(await applied(built.stdout)).toMatchObject({ code: 0, stderr: '' });
+    expect(Object.entries(settingsIn(built.stdout)).map((each) => each.join('='))).toContain(literals[0]);
+    const policy = resourcesIn(built.stdout).find(({ metadata }) => metadata.name === 'gateway-to-collector');
+    expect(policy).toMatchObject({ kind: 'NetworkPolicy', metadata: { namespace: 'fairlead' } });
+  });
+});
+
+function settingsIn(manifests: string): Readonly<Record<string, string>> {
+  const settings = resourcesIn(manifests).find(({ metadata }) => metadata.name.startsWith('fairlead-settings-'));
+  return settings?.data ?? {};
+}

@@ -92,6 +92,15 @@ describe('a stack', () => {
     }
   });
 
+  it('leaves a command logged in as the administrator, and does not mind what people do with that login', async () => {
+    const command = (...args: string[]) => runCommand(stack.cliPath, args, { env: baseEnvironment() });
+    expect(await command('cluster', 'list', '-o', 'name')).toMatchObject({ code: 0, stdout: 'demo\n' });
+    expect(await command('logout')).toMatchObject({ code: 0 });
+    expect(await command('cluster', 'list')).not.toMatchObject({ code: 0 });
+    await demoCluster();
+    expect(await getNamespaces('demo@gateway-a')).toMatchObject({ code: 0 });
+  });
+
   it('starts again what was killed', async () => {
     const agent = stack.process('agent-demo');
     const before = agent.pid;

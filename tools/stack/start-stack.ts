@@ -1,5 +1,5 @@
 import { administrator, type Administrator } from './access/administrator.js';
-import { findKubectl, runCli, runKubectl, writeCliScript } from './access/programs.js';
+import { findKubectl, logInCliScript, runCli, runKubectl, writeCliScript } from './access/programs.js';
 import { prepareDatabases } from './control-plane/databases.js';
 import { natsUnit, postgresUnit } from './control-plane/infrastructure.js';
 import { prepareNatsCredentials } from './control-plane/nats-credentials.js';
@@ -73,6 +73,7 @@ async function boot(options: Resolved, state: StateDir, group: ProcessGroup): Pr
   const access = accessOf(state, ports);
   await startServices(plane, group, access.api.caFile, log);
   await access.admin.login();
+  logInCliScript(state);
   const agents = new Agents({
     state,
     group,

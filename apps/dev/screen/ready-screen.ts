@@ -7,6 +7,8 @@ export interface ReadyScreenOptions {
   readonly folder: string;
   readonly seconds: number;
   readonly paint: Paint;
+  /** As which host this machine is reached from elsewhere; undefined: not at all. */
+  readonly advertise: string | undefined;
 }
 
 type Shown = Pick<Stack, 'stateDir' | 'api' | 'gateways' | 'demo' | 'kubeconfigPath' | 'cliPath'>;
@@ -28,6 +30,12 @@ export function readyScreen(stack: Shown, options: ReadyScreenOptions): string {
       ? withoutDemo(stack.demo.unavailable, path(stack.cliPath), row, paint)
       : withDemo(stack, path, row, paint)),
     '',
+    row(
+      'Elsewhere',
+      options.advertise === undefined
+        ? 'nothing reaches this from other machines; npm start -- --advertise HOST opens it'
+        : `clusters and people on other machines reach this as ${options.advertise}`,
+    ),
     row('Logs', `${path(`${stack.stateDir}/logs`)}/`),
     row('Stop', 'Ctrl-C'),
     '',
@@ -55,7 +63,7 @@ function withoutDemo(why: string, fairlead: string, row: Row, paint: Paint): str
   return [
     row('Demo', `none: ${why}`),
     '',
-    'Join a cluster of your own (it has to reach the gateways on this machine):',
+    'Join a cluster of your own (it has to reach the gateways on this machine: see Elsewhere):',
     '',
     paint('cyan', `  ${fairlead} cluster create my-cluster`),
     paint('cyan', `  ${fairlead} cluster import my-cluster | kubectl apply -f -`),

@@ -107,7 +107,7 @@ describe('readyScreen', () => {
     kubeInfo: { url: '', caPem: '', adminKubeconfigPath: '', version: '' },
     adminKubeconfigPath: '',
   };
-  const options = { folder: '/repo', seconds: 12.3, paint: plain };
+  const options = { folder: '/repo', seconds: 12.3, paint: plain, advertise: undefined };
 
   it('gives commands that can be pasted in the repository, one through each gateway', () => {
     const text = readyScreen({ ...stack, demo }, options);
@@ -120,6 +120,13 @@ describe('readyScreen', () => {
   it('quotes what a shell would take apart, and keeps paths elsewhere absolute', () => {
     const text = readyScreen({ ...stack, demo, kubeconfigPath: "/else where/it's" }, options);
     expect(text).toContain(String.raw`--kubeconfig '/else where/it'\''s' `);
+  });
+
+  it('says whether anybody elsewhere reaches it, and how to change that', () => {
+    expect(readyScreen({ ...stack, demo }, options)).toContain('npm start -- --advertise HOST');
+    const text = readyScreen({ ...stack, demo }, { ...options, advertise: '192.0.2.7' });
+    expect(text).toContain('reach this as 192.0.2.7');
+    expect(text).not.toContain('--advertise');
   });
 
   it('says why there is no demo, and how to join a cluster', () => {

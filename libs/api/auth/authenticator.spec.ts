@@ -67,7 +67,6 @@ it('takes silence of registration for unavailable, not for a failed attempt', as
 });
 
 it.each([
-  undefined,
   '',
   'Bearer',
   'Bearer short',
@@ -80,4 +79,12 @@ it.each([
   }
   await expect(authenticator.authenticate(header, '192.0.2.1')).rejects.toMatchObject({ code: 'RATE_LIMITED' });
   expect(asked).toHaveLength(0);
+});
+
+it('refuses who sends no token at all, which guesses nothing and shuts nobody out', async () => {
+  for (let index = 0; index < 20; index += 1) {
+    await expect(authenticator.authenticate(undefined, '192.0.2.1')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  }
+  expect(asked).toHaveLength(0);
+  await expect(authenticator.authenticate(header, '192.0.2.1')).resolves.toBeDefined();
 });

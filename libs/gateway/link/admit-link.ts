@@ -76,12 +76,13 @@ export function currentEnrolment(directory: Directory, agent: Extract<LinkPeer, 
 }
 
 /** What the agent is told once it is admitted. */
-export function welcome({ instance, gatewayId }: AdmitOptions, session: AgentSession) {
+export function welcome({ instance, gatewayId, registry }: AdmitOptions, session: AgentSession) {
   return {
     $typeName: 'fairlead.link.v1.Welcome' as const,
     gatewayInstance: instance,
     gatewayId,
     sessionId: session.facts.sessionId,
     protocolVersion: PROTOCOL_VERSION,
+    links: registry.all().length,
   };
 }

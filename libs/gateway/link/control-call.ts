@@ -36,6 +36,10 @@ class ControlCall implements ControlOutbox {
   #wantedTunnels = 0;
   /** A question is to be asked at the end of this turn, or when the agent reads again. */
   #asking = false;
+  /** Links of this replica, not told yet; 0: nothing to tell. */
+  #crowd = 0;
+  /** The agent does not read what it was told of them. */
+  #telling = false;
 
   constructor(options: ControlOptions, http2: Http2Session, stream: Http2Stream) {
     this.#options = options;
@@ -50,7 +54,10 @@ class ControlCall implements ControlOutbox {
     acceptGrpcStream(stream);
     stream.attach({
       onData: (chunk) => this.#onData(chunk),
-      onDrain: () => this.#ask(),
+      onDrain: () => {
+        this.#ask();
+        this.#tell();
+      },
       onEnd: () => {
         if (this.#session) this.#end();
         else this.#refuse(new FairleadError('PROTOCOL_ERROR', 'the first message must be Hello'));
@@ -68,6 +75,20 @@ class ControlCall implements ControlOutbox {
     if (this.#asking) return;
     this.#asking = true;
     queueMicrotask(() => this.#ask());
+  }
+
+  tellCrowd(links: number): void {
+    if (!this.#session) return;
+    this.#crowd = links;
+    if (!this.#telling) this.#tell();
+  }
+
+  #tell(): void {
+    const links = this.#crowd;
+    this.#crowd = 0;
+    this.#telling = false;
+    if (links === 0) return;
+    this.#telling = !this.#write({ case: 'crowd', value: { $typeName: 'fairlead.link.v1.Crowd', links } });
   }
 
   #ask(): void {

@@ -13,6 +13,8 @@ export interface ImportManifestInput {
   readonly targets: readonly string[];
   /** Reference of the agent's container image. */
   readonly image: string;
+  /** Where the agent sends its spans, by OTLP over HTTP; absent: nowhere. */
+  readonly tracingEndpoint?: string | undefined;
   /** `fl1.…`: spent by the first enrolment. The only secret in the manifest. */
   readonly bootstrapToken: string;
 }

@@ -87,6 +87,7 @@ function environment(input: ImportManifestInput): Record<string, string> {
     FAIRLEAD_TRUST_DOMAIN: input.trustDomain,
     FAIRLEAD_LINKS: String(input.links),
     ...(input.targets.length > 0 ? { FAIRLEAD_ALLOW_TARGETS: input.targets.join(',') } : {}),
+    ...(input.tracingEndpoint === undefined ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: input.tracingEndpoint }),
     FAIRLEAD_BOOTSTRAP_TOKEN_FILE: `${TOKEN_DIR}/token`,
     FAIRLEAD_IDENTITY: `secret:${AGENT.namespace}/${SECRETS.identity}`,
     FAIRLEAD_HEALTH_LISTEN: `0.0.0.0:${AGENT.healthPort}`,

@@ -91,6 +91,16 @@ describe('renderImportManifest', () => {
     expect(renderImportManifest(input)).not.toContain('FAIRLEAD_ALLOW_TARGETS');
   });
 
+  it('tells the agent where to send its spans only where that is set', () => {
+    const endpoint = 'http://otel-collector.observability.svc:4318';
+    const deployment: Doc = parseAllDocuments(renderImportManifest({ ...input, tracingEndpoint: endpoint }))
+      .map((document) => document.toJS())
+      .find(({ kind }) => kind === 'Deployment');
+    const { env } = deployment.spec.template.spec.containers[0];
+    expect(env).toContainEqual({ name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: endpoint });
+    expect(renderImportManifest(input)).not.toContain('OTEL_');
+  });
+
   it('lets the agent dial any TCP port: its own rules say which', () => {
     expect(find('NetworkPolicy').spec.egress).toContainEqual({ ports: [{ protocol: 'TCP' }] });
   });

@@ -27,6 +27,8 @@ export interface ImportLinksOptions {
   readonly endpoints: readonly string[];
   /** The agent's container image. */
   readonly image: string;
+  /** Where the agent sends its spans; absent: nowhere. */
+  readonly tracingEndpoint?: string | undefined;
   readonly linkTtlSeconds: number;
   readonly tokenTtlSeconds: number;
   /** Asks the keys service. */
@@ -109,6 +111,7 @@ export class ImportLinks {
       links: cluster.links,
       targets: cluster.targets,
       image: this.#options.image,
+      tracingEndpoint: this.#options.tracingEndpoint,
       bootstrapToken: token.text,
     });
   }

@@ -1,3 +1,4 @@
+import { startDeadline } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import type { ControlRequest, ControlResponse, Welcome } from '@fairlead/proto';
@@ -12,6 +13,8 @@ export interface LinkOptions extends AcceptorOptions {
   /** Which of this process's links, from 0. */
   readonly slot: number;
   readonly facts: AgentFacts;
+  /** A stop does not wait for a Welcome that does not come. */
+  readonly signal: AbortSignal;
   readonly logger: Logger;
 }
 
@@ -27,6 +30,7 @@ export class Link {
   readonly #options: LinkOptions;
   #parked = 0;
   #inUse = 0;
+  #crowd: number;
   #draining = false;
   readonly #onDrain: (deadlineMs: number) => void;
 
@@ -39,15 +43,18 @@ export class Link {
     this.#options = options;
     this.#onDrain = onDrain;
     this.welcome = welcome;
+    this.#crowd = welcome.links;
     this.ended = this.#follow(messages);
   }
 
   /** Says Hello and waits for Welcome. Rejects with the gateway's refusal, or UNAVAILABLE. */
   static async establish(options: LinkOptions, onDrain: (deadlineMs: number) => void): Promise<Link> {
     const messages = options.connection.rpc.control(hello(options))[Symbol.asyncIterator]();
-    const late = AbortSignal.timeout(WELCOME_TIMEOUT_MS);
-    const onLate = (): void => options.connection.http2.destroy();
-    late.addEventListener('abort', onLate, { once: true });
+    const late = (): Error => new FairleadError('DEADLINE_EXCEEDED', 'no Welcome came in time');
+    const deadline = startDeadline(options.signal, WELCOME_TIMEOUT_MS, late);
+    const onOver = (): void => options.connection.http2.destroy();
+    if (deadline.signal.aborted) onOver();
+    else deadline.signal.addEventListener('abort', onOver, { once: true });
     try {
       const first = await messages.next();
       const message = first.done ? undefined : first.value.message;
@@ -58,7 +65,7 @@ export class Link {
     } catch (error) {
       throw fromConnectError(error);
     } finally {
-      late.removeEventListener('abort', onLate);
+      deadline.clear();
     }
   }
 
@@ -68,6 +75,11 @@ export class Link {
 
   get parked(): number {
     return this.#parked;
+  }
+
+  /** Links that its replica holds, as it said last; 0 if it never did. */
+  get crowd(): number {
+    return this.#crowd;
   }
 
   /** Parks the first tunnels: from now on the gateway may use this link. */
@@ -95,6 +107,7 @@ export class Link {
 
   #obey({ message }: ControlResponse): void {
     if (message.case === 'openTunnels') this.#refill(this.#parked + Math.min(message.value.count, LIMITS.waitingOpens));
+    if (message.case === 'crowd') this.#crowd = message.value.links;
     if (message.case === 'drain') {
       this.#draining = true;
       this.#onDrain(message.value.deadlineMs);

@@ -221,9 +221,43 @@ describe('the agent, on Control', () => {
     link.say({ case: 'drain', value: { deadlineMs: 700 } });
     await eventually(() => expect(link.session.destroyed).toBe(true));
     expect(performance.now() - beganMs).toBeGreaterThan(600);
-    replica.greet = welcome;
+    replica.greet = (later) => welcome(later);
     for (const { session } of unanswered) session.destroy();
     await eventually(() => expect(replica.links.length).toBeGreaterThan(1 + unanswered.length));
+  });
+
+  it('does not wait for a Welcome when it is told to stop', async () => {
+    const asked: AgentLink[] = [];
+    replica.greet = (next) => void asked.push(next);
+    link.session.destroy();
+    await eventually(() => expect(asked).toHaveLength(1));
+    const beganMs = performance.now();
+    await agent.stop();
+    expect(performance.now() - beganMs).toBeLessThan(5_000);
+    await eventually(() => expect(asked[0]?.session.destroyed).toBe(true));
+  });
+
+  it.each<[string, number, (link: AgentLink) => void]>([
+    ['Welcome', 1, () => undefined],
+    ['Crowd', 1_000, (now) => now.say({ case: 'crowd', value: { links: 1 } })],
+  ])('comes back soon to a replica that is said to have few links, by %s', async (_, links, say) => {
+    replica.greet = (next) => {
+      welcome(next, links);
+      say(next);
+    };
+    link.session.destroy();
+    const rounds = 6;
+    let awayMs = 0;
+    for (let round = 1; round <= rounds; round += 1) {
+      await eventually(() => expect(replica.links).toHaveLength(1 + round), { intervalMs: 5 });
+      await linkWorks(replica.links[round]);
+      const lostMs = performance.now();
+      replica.links[round]?.session.destroy();
+      await eventually(() => expect(replica.links).toHaveLength(2 + round), { intervalMs: 5 });
+      awayMs += performance.now() - lostMs;
+    }
+    // Up to 50 ms each; an agent that was told nothing takes up to a second.
+    expect(awayMs / rounds).toBeLessThan(250);
   });
 
   it.each<[string, (link: AgentLink) => void]>([
@@ -235,7 +269,7 @@ describe('the agent, on Control', () => {
     ['its end', (first) => first.endControl()],
   ])('that begins with %s instead of Welcome, ends the link unused and tries again', async (_, begin) => {
     replica.greet = (next) => {
-      replica.greet = welcome;
+      replica.greet = (later) => welcome(later);
       begin(next);
     };
     link.session.destroy();

@@ -178,6 +178,26 @@ describe('OpenTunnels', () => {
   });
 });
 
+describe('how many links a replica holds', () => {
+  const told = (control: ControlScript): number[] =>
+    control.heard.flatMap((kind) => (kind.case === 'welcome' || kind.case === 'crowd' ? [kind.value.links] : []));
+
+  it('is said in Welcome, and to all of them when it doubled or halved', async () => {
+    await eventually(async () => {
+      await using only = await ScriptedAgent.linked(subject);
+      expect(told(only.control)).toEqual([2]);
+    });
+    const before = told(link.control).length;
+    const others: LinkedAgent[] = [];
+    for (let i = 0; i < 7; i += 1) others.push(await ScriptedAgent.linked(subject));
+    expect(others.map(({ control }) => told(control)[0])).toEqual([2, 3, 4, 5, 6, 7, 8]);
+    await eventually(() => expect(told(link.control).slice(before)).toEqual([4, 8]));
+    await eventually(() => expect(others.map(({ control }) => told(control).at(-1))).toEqual(others.map(() => 8)));
+    await Promise.all(others.map((other) => other[Symbol.asyncDispose]()));
+    await eventually(() => expect(told(link.control).slice(before)).toEqual([4, 8, 3, 1]));
+  });
+});
+
 describe('links of one cluster', () => {
   it('are sixteen at most: the oldest goes', async () => {
     const links: LinkedAgent[] = [];

@@ -45,7 +45,7 @@ export async function startAgentFacingReplica(authority: TestAuthority): Promise
   const replica: AgentFacingReplica = {
     address: '',
     links,
-    greet: welcome,
+    greet: (link) => welcome(link),
     [Symbol.asyncDispose]: async () => {
       for (const session of sessions) session.destroy();
       server.close();
@@ -73,10 +73,11 @@ export async function startAgentFacingReplica(authority: TestAuthority): Promise
   return Object.assign(replica, { address: `127.0.0.1:${(server.address() as AddressInfo).port}` });
 }
 
-export function welcome(link: AgentLink): void {
+export function welcome(link: AgentLink, links = 0): void {
+  const gatewayInstance = `instance-${Math.random()}`;
   link.say({
     case: 'welcome',
-    value: { gatewayInstance: `instance-${Math.random()}`, gatewayId: 'scripted', sessionId: 's', protocolVersion: 1 },
+    value: { gatewayInstance, gatewayId: 'scripted', sessionId: 's', protocolVersion: 1, links },
   });
 }
 

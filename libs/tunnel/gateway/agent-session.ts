@@ -25,6 +25,8 @@ export interface ControlOutbox {
   say(message: ControlMessage): void;
   /** Asks the agent to park more tunnels. Questions that are not sent yet become one. */
   askForTunnels(count: number): void;
+  /** Says how many links this replica holds. What is not sent yet gives way to what is newer; Welcome says it before that. */
+  tellCrowd(links: number): void;
 }
 
 /** One agent's link to this replica: its parked tunnels, and what is to be said to it. */
@@ -70,6 +72,11 @@ export class AgentSession {
   drain(deadlineMs: number): void {
     this.#parked.drain();
     this.#control.say({ case: 'drain', value: { $typeName: 'fairlead.link.v1.Drain', deadlineMs } });
+  }
+
+  /** Tells the agent how many links this replica holds, unless it was not welcomed yet. */
+  tellCrowd(links: number): void {
+    this.#control.tellCrowd(links);
   }
 
   /** Ends the session soon, unless its peer answers a ping. */

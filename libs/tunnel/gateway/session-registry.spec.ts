@@ -23,7 +23,7 @@ class QuietSession extends EventEmitter {
 }
 
 /** Nobody listens to what is said to these agents. */
-const DEAF: ControlOutbox = { say: () => undefined, askForTunnels: () => undefined };
+const DEAF: ControlOutbox = { say: () => undefined, askForTunnels: () => undefined, tellCrowd: () => undefined };
 
 let registry: SessionRegistry;
 let changes: string[];

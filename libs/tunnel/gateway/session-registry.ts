@@ -45,6 +45,10 @@ export class SessionRegistry {
     this.#tell('opened', session);
   }
 
+  get draining(): boolean {
+    return this.#draining;
+  }
+
   /** Takes no new sessions from now on: an agent that is told to move must not come back here. */
   drain(): void {
     this.#draining = true;

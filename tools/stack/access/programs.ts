@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { findBinary } from '@fairlead/testbed';
 import { messageOf } from '@fairlead/errors';
 import { StackError } from '../errors.js';
@@ -35,19 +35,22 @@ export function pointLink(link: string, program: string): string {
   return path;
 }
 
-/** Leaves `bin/fairlead` in the state directory: the command as this stack itself uses it, logged in. */
-export function writeCliScript(state: StateDir): string {
+/**
+ * Leaves `bin/fairlead` in the state directory: the command for people, with a login of its own. What they log in as, or
+ * out of, is nothing to the stack, which goes on as the administrator.
+ */
+export function writeCliScript(state: Pick<StateDir, 'file'>): string {
   const word = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
   const command = [process.execPath, entryOf('cli')].map(word).join(' ');
   const path = state.file('bin', 'fairlead');
-  const script = `#!/bin/sh\n# The fairlead command, logged in as the administrator of this stack.\nFAIRLEAD_HOME=${word(cliHome(state))} exec ${command} "$@"\n`;
+  const script = `#!/bin/sh\n# The fairlead command. When the stack starts, it is logged in as the administrator.\nFAIRLEAD_HOME=${word(cliHome(state, 'home'))} exec ${command} "$@"\n`;
   writeFileSync(path, script, { mode: 0o700 });
   return path;
 }
 
 /** Runs the fairlead command with its files in the state directory: never in the user's home. */
 export function runCli(state: StateDir, args: readonly string[], options: CliOptions = {}): Promise<CommandOutput> {
-  const env = { ...baseEnvironment(), FAIRLEAD_HOME: cliHome(state), NO_COLOR: '1' };
+  const env = { ...baseEnvironment(), FAIRLEAD_HOME: cliHome(state, 'own-home'), NO_COLOR: '1' };
   return runCommand(process.execPath, [entryOf('cli'), ...args], { ...options, env, cwd: state.path });
 }
 
@@ -64,8 +67,13 @@ export function runKubectl(
   return runCommand(binary.path, all, { ...options, env });
 }
 
-function cliHome(state: StateDir): string {
-  const home = state.file('home');
+/** Gives the script the login that the stack itself has. */
+export function logInCliScript(state: Pick<StateDir, 'file'>): void {
+  cpSync(cliHome(state, 'own-home'), cliHome(state, 'home'), { recursive: true });
+}
+
+function cliHome(state: Pick<StateDir, 'file'>, name: 'home' | 'own-home'): string {
+  const home = state.file(name);
   mkdirSync(home, { recursive: true, mode: 0o700 });
   return home;
 }

@@ -75,6 +75,8 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
     FAIRLEAD_ZONE: 'dev',
     FAIRLEAD_LEASE_SECONDS: String(plane.leaseSeconds),
     FAIRLEAD_DEBUG_VIEW: 'true',
+    // Nobody balances these, unless a test does.
+    FAIRLEAD_DOOR_GRACE_SECONDS: '0',
     ...plane.gatewayEnv,
   };
 }

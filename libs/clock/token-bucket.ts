@@ -1,3 +1,4 @@
+/** How many of something may come: `burst` at once, then `perSecond`. */
 export interface Rate {
   /** What may come at once after a pause. */
   readonly burst: number;
