@@ -32,6 +32,7 @@ const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'UNAUTHENTICATED',
   'FORBIDDEN',
   'INVALID_ARGUMENT',
+  'VERSION_UNSUPPORTED',
   'WRONG_CLUSTER',
 ]);
 const RETRY = { baseMs: 500, capMs: 20_000 };

@@ -45,6 +45,7 @@ export const ERROR_KINDS = {
   CSR_INVALID: row(400, 3, false, 'warn', 'the certificate request is not acceptable'),
   CERTIFICATE_REFUSED: row(403, 7, false, 'warn', 'the certificate is not acceptable here'),
   CERTIFICATE_REVOKED: row(403, 7, false, 'warn', 'the certificate was revoked'),
+  VERSION_UNSUPPORTED: row(426, 9, false, 'error', 'the two ends have no version of the protocol in common'),
   UNTRUSTED_PEER: row(502, 14, false, 'error', 'the peer could not prove who it is'),
   // Tunnels.
   NO_SESSION: row(503, 14, true, 'info', 'no agent of this cluster is connected here'),

@@ -66,20 +66,16 @@ it('takes silence of registration for unavailable, not for a failed attempt', as
   }
 });
 
-it.each([
-  '',
-  'Bearer',
-  'Bearer short',
-  'Basic YWRtaW46YWRtaW4=',
-  `Bearer ${'x'.repeat(600)}`,
-  `${header} more`,
-])('refuses the header %j without asking anybody, and counts it', async (bad) => {
-  for (let index = 0; index < 3; index += 1) {
-    await expect(authenticator.authenticate(bad, '192.0.2.1')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
-  }
-  await expect(authenticator.authenticate(header, '192.0.2.1')).rejects.toMatchObject({ code: 'RATE_LIMITED' });
-  expect(asked).toHaveLength(0);
-});
+it.each(['', 'Bearer', 'Bearer short', 'Basic YWRtaW46YWRtaW4=', `Bearer ${'x'.repeat(600)}`, `${header} more`])(
+  'refuses the header %j without asking anybody, and counts it',
+  async (bad) => {
+    for (let index = 0; index < 3; index += 1) {
+      await expect(authenticator.authenticate(bad, '192.0.2.1')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    }
+    await expect(authenticator.authenticate(header, '192.0.2.1')).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    expect(asked).toHaveLength(0);
+  },
+);
 
 it('refuses who sends no token at all, which guesses nothing and shuts nobody out', async () => {
   for (let index = 0; index < 20; index += 1) {

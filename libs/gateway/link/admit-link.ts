@@ -4,7 +4,7 @@ import { FairleadError } from '@fairlead/errors';
 import type { Http2Session } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
 import type { Hello } from '@fairlead/proto';
-import { LIMITS, PROTOCOL_VERSION } from '@fairlead/tunnel/core';
+import { LIMITS, agreeOnVersion } from '@fairlead/tunnel/core';
 import { AgentSession, type ControlOutbox, type SessionRegistry } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../directory.js';
 import { peerOf, requireAgent, type LinkPeer } from './link-peer.js';
@@ -21,7 +21,7 @@ export interface AdmitOptions {
 
 /**
  * May this agent have a session? The directory decides, from memory. Throws what the agent is to be told: UNAUTHENTICATED,
- * CERTIFICATE_REFUSED, CERTIFICATE_REVOKED, WRONG_CLUSTER, INVALID_ARGUMENT, UNAVAILABLE, or what `SessionRegistry.add` throws.
+ * CERTIFICATE_REFUSED, CERTIFICATE_REVOKED, WRONG_CLUSTER, VERSION_UNSUPPORTED, UNAVAILABLE, or what `SessionRegistry.add` throws.
  */
 export function admitLink(
   options: AdmitOptions,
@@ -31,12 +31,7 @@ export function admitLink(
 ): AgentSession {
   const { directory, registry, identity } = options;
   const agent = requireAgent(peerOf(http2));
-  if (hello.protocolVersion !== PROTOCOL_VERSION) {
-    throw new FairleadError(
-      'INVALID_ARGUMENT',
-      `this gateway speaks protocol ${PROTOCOL_VERSION}, the agent ${hello.protocolVersion}`,
-    );
-  }
+  versionFor(hello);
   if (!directory.loaded || !identity.current || !directory.fresh) {
     throw new FairleadError('UNAVAILABLE', 'this replica has no snapshot that is fresh enough to admit an agent');
   }
@@ -65,6 +60,11 @@ export function admitLink(
   return session;
 }
 
+/** What is spoken with this agent. VERSION_UNSUPPORTED. */
+function versionFor({ protocolVersion: newest, oldestProtocolVersion }: Hello): number {
+  return agreeOnVersion({ newest, oldest: oldestProtocolVersion === 0 ? newest : oldestProtocolVersion });
+}
+
 /** The cluster of this certificate; CERTIFICATE_REFUSED if it was deleted, or enrolled again since; CERTIFICATE_REVOKED. */
 export function currentEnrolment(directory: Directory, agent: Extract<LinkPeer, { kind: 'agent' }>): ClusterEntry {
   const cluster = directory.clusterById(agent.clusterId);
@@ -76,13 +76,13 @@ export function currentEnrolment(directory: Directory, agent: Extract<LinkPeer, 
 }
 
 /** What the agent is told once it is admitted. */
-export function welcome({ instance, gatewayId, registry }: AdmitOptions, session: AgentSession) {
+export function welcome({ instance, gatewayId, registry }: AdmitOptions, session: AgentSession, hello: Hello) {
   return {
     $typeName: 'fairlead.link.v1.Welcome' as const,
     gatewayInstance: instance,
     gatewayId,
     sessionId: session.facts.sessionId,
-    protocolVersion: PROTOCOL_VERSION,
+    protocolVersion: versionFor(hello),
     links: registry.all().length,
   };
 }

@@ -131,7 +131,7 @@ class ControlCall implements ControlOutbox {
   #admit(hello: Hello): void {
     clearTimeout(this.#helloTimer);
     this.#session = admitLink(this.#options, hello, this.#http2, this);
-    this.say({ case: 'welcome', value: welcome(this.#options, this.#session) });
+    this.say({ case: 'welcome', value: welcome(this.#options, this.#session, hello) });
   }
 
   #refuse(failure: FairleadError): void {

@@ -2,7 +2,7 @@ import { startDeadline } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import type { ControlRequest, ControlResponse, Welcome } from '@fairlead/proto';
-import { LIMITS, PROTOCOL_VERSION } from '../core/index.js';
+import { LIMITS, PROTOCOL_VERSIONS } from '../core/index.js';
 import { fromConnectError } from '../link/index.js';
 import type { AgentFacts, GatewayConnection } from './ports.js';
 import { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';
@@ -137,12 +137,13 @@ export class Link {
   }
 }
 
-/** A gateway that answers in another version than Hello's would misread what comes next. */
+/** A gateway that chose a version which Hello did not offer would misread what comes next. */
 function assertVersion({ protocolVersion }: Welcome): void {
-  if (protocolVersion === PROTOCOL_VERSION) return;
+  const { oldest, newest } = PROTOCOL_VERSIONS;
+  if (protocolVersion >= oldest && protocolVersion <= newest) return;
   throw new FairleadError(
     'PROTOCOL_ERROR',
-    `the gateway speaks protocol ${protocolVersion}, this agent ${PROTOCOL_VERSION}: upgrade whichever is older`,
+    `the gateway chose protocol ${protocolVersion}, and this agent speaks ${oldest} to ${newest}`,
   );
 }
 
@@ -159,7 +160,8 @@ async function* hello({
     agentInstance,
     clusterId,
     link: slot,
-    protocolVersion: PROTOCOL_VERSION,
+    protocolVersion: PROTOCOL_VERSIONS.newest,
+    oldestProtocolVersion: PROTOCOL_VERSIONS.oldest,
     maxTunnels: LIMITS.tunnelsPerLink,
     facts: { $typeName: 'fairlead.link.v1.Facts' as const, ...facts },
   };

@@ -26,8 +26,8 @@ afterAll(async () => {
 
 describe('Control', () => {
   it.each<[string, (control: ControlScript) => void, number, string]>([
-    ['another protocol version', (c) => c.say(hello(subject.clusterId, { protocolVersion: 2 })), 3, 'INVALID_ARGUMENT'],
-    ['no protocol version', (c) => c.say(hello(subject.clusterId, { protocolVersion: 0 })), 3, 'INVALID_ARGUMENT'],
+    ['only a newer protocol', (c) => c.say(hello(subject.clusterId, { protocolVersion: 2 })), 9, 'VERSION_UNSUPPORTED'],
+    ['no protocol version', (c) => c.say(hello(subject.clusterId, { protocolVersion: 0 })), 9, 'VERSION_UNSUPPORTED'],
     ['another cluster than its certificate', (c) => c.say(hello('elsewhere')), 7, 'WRONG_CLUSTER'],
     ['Facts before Hello', (c) => c.say({ case: 'facts', value: {} }), 13, 'PROTOCOL_ERROR'],
     ['a message without a kind', (c) => void c.stream.write(grpcMessage(Buffer.alloc(0))), 13, 'PROTOCOL_ERROR'],
@@ -39,6 +39,14 @@ describe('Control', () => {
     act(control);
     expect(await control.refusal()).toEqual({ status, code });
     await stillWorks(subject, link);
+  });
+
+  it('by an agent one version newer, which still speaks ours, is welcomed in ours', async () => {
+    await using newer = await ScriptedAgent.dial(subject);
+    const control = newer.control();
+    control.say(hello(subject.clusterId, { protocolVersion: 2, oldestProtocolVersion: 1, agentInstance: 'newer' }));
+    await control.welcome();
+    expect(control.heard[0]?.value).toMatchObject({ protocolVersion: 1 });
   });
 
   it.each<[string, Buffer]>([

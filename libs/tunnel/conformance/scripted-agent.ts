@@ -77,7 +77,7 @@ export interface LinkedAgent extends AsyncDisposable {
 /** A Hello as this version of the protocol has it. */
 export function hello(
   clusterId: string,
-  changes: { protocolVersion?: number; link?: number; agentInstance?: string } = {},
+  changes: { protocolVersion?: number; oldestProtocolVersion?: number; link?: number; agentInstance?: string } = {},
 ): ControlInit {
   const agentInstance = `scripted-${Math.random()}`;
   return { case: 'hello', value: { agentInstance, protocolVersion: 1, clusterId, maxTunnels: 64, ...changes } };

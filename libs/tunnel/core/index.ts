@@ -1,4 +1,5 @@
-export { LIMITS, PROTOCOL_VERSION } from './limits.js';
+export { LIMITS } from './limits.js';
+export { PROTOCOL_VERSIONS, agreeOnVersion, type SpokenVersions } from './protocol-version.js';
 export { SpareTunnels } from './spare-tunnels.js';
 export { streamWindow } from './stream-window.js';
 export { encodeControl, encodeDataHeader, type ControlKind } from './frame-encoder.js';

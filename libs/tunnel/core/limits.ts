@@ -36,6 +36,3 @@ export const LIMITS = {
   /** After Reset or Refused, the stream must be gone by then, or it is cancelled. */
   lingerMs: 2_000,
 } as const;
-
-/** Counts up with every change that an older peer would misunderstand. */
-export const PROTOCOL_VERSION = 1;
