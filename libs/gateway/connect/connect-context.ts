@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Logger, Tracer } from '@fairlead/observability';
 import type { TunnelOpener } from '@fairlead/tunnel/gateway';
@@ -35,6 +36,8 @@ export interface ConnectDoorOptions {
 export interface ConnectContext extends Omit<ConnectDoorOptions, 'limits' | 'serving' | 'identity'> {
   readonly limiter: DoorLimiter;
   readonly halfClosedStallMs: number;
+  /** The TCP socket below. */
+  plainOf(socket: TLSSocket): Socket | undefined;
   /** Breaks a connection off so that its client sees an error and not an end. */
   reset(socket: TLSSocket): void;
 }

@@ -14,7 +14,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const CHECK_HEADERS_MS = 2_000;
 /** Connections over the limit that may be there at once to be told so; beyond them the port closes them unheard. */
 const REFUSAL_ROOM = 1_000;
-const TCP_KEEPALIVE_MS = 30_000;
+/** The first probe of a silent connection; the kernel gives its client up after ten of them, a second apart. */
+const TCP_KEEPALIVE_MS = 15_000;
 
 /**
  * The door for programs: HTTP/1.1 CONNECT inside TLS 1.3, and only with a client certificate of ours. Strangers do not
@@ -39,12 +40,17 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
   server.maxConnections = limits.total + REFUSAL_ROOM;
   server.maxHeadersCount = 0;
   useCertificates(server, options);
-  const reset = rememberPlainSockets(server);
+  const plainOf = rememberPlainSockets(server);
   const context: ConnectContext = {
     ...options,
     limiter: new DoorLimiter('connect', limits, options.live),
     halfClosedStallMs: limits.halfClosedStallMs,
-    reset,
+    plainOf,
+    // TLS has no way to send a TCP reset, and a bare end of the connection is an ordinary end to most clients.
+    reset: (socket) => {
+      plainOf(socket)?.resetAndDestroy();
+      socket.destroy();
+    },
   };
   server.on('connect', (request: IncomingMessage, socket: TLSSocket, early: Buffer) => {
     void serveConnect(context, request, socket, early);
@@ -65,8 +71,8 @@ function useCertificates(server: Server, { serving, identity }: ConnectDoorOptio
   identity.onChange(apply);
 }
 
-/** TLS has no way to send a TCP reset, and a bare end of the connection is an ordinary end to most clients. */
-function rememberPlainSockets(server: Server): (socket: TLSSocket) => void {
+/** Finds the TCP socket below a TLS one. */
+function rememberPlainSockets(server: Server): (socket: TLSSocket) => Socket | undefined {
   const plain = new Map<string, Socket>();
   const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
   server.on('connection', (socket: Socket) => {
@@ -76,10 +82,7 @@ function rememberPlainSockets(server: Server): (socket: TLSSocket) => void {
       if (plain.get(key) === socket) plain.delete(key);
     });
   });
-  return (socket) => {
-    plain.get(keyOf(socket))?.resetAndDestroy();
-    socket.destroy();
-  };
+  return (socket) => plain.get(keyOf(socket));
 }
 
 /** Everything that is not a CONNECT request of a client we know. */

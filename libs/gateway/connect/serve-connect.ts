@@ -18,6 +18,7 @@ import { ESTABLISHED, refusal } from './answers.js';
 import type { ConnectContext } from './connect-context.js';
 import { beginConnectSpan, endConnectSpan } from './connect-span.js';
 import { endStalled } from './end-stalled.js';
+import { noticeVanished } from './notice-vanished.js';
 
 /** What is known of a connection so far, for its log line. */
 interface ConnectFacts {
@@ -131,6 +132,8 @@ async function carry(context: ConnectContext, established: Established): Promise
   };
   const forget = context.live.add(liveConnection(context, established, bytes, end));
   endStalled(socket, context.halfClosedStallMs, reset);
+  const plain = context.plainOf(socket);
+  if (plain) noticeVanished(socket, plain);
   const { cause } = await bridge(socket, connection, reset, bytes);
   forget();
   context.metrics.connects.inc({ outcome: 'ok' });
