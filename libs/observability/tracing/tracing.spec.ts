@@ -86,7 +86,8 @@ describe('a span', () => {
     expect(second).toMatchObject({ parentSpanId: PARENT.spanId, name: 'outer', kind: 'server', failed: false });
     expect(second?.attributes).toEqual({ 'server.port': 80 });
     expect(second?.resource).toMatchObject({ 'service.name': 'edge', 'fairlead.cluster.id': 'c1' });
-    expect(await counted('exported')).toBe(2);
+    // Counted once the collector has answered, which is after it has them.
+    await eventually(async () => expect(await counted('exported')).toBe(2));
   });
 
   it('that ended last is delivered when the process stops', async () => {
