@@ -11,7 +11,8 @@ import { watchProcess, type Watch } from '../support/watching.js';
 const ROOT = join(import.meta.dirname, '../..');
 const SOON_MS = 60_000;
 const BOOT_MS = 1_800_000;
-const [BASE, SECOND_BASE] = [21_000, 23_000];
+/** Below the ports that the testbed picks from for what is told no port: one of those may not be one of ours. */
+const [BASE, SECOND_BASE] = [11_000, 13_000];
 
 interface Run {
   readonly child: ChildProcess;
