@@ -26,7 +26,8 @@ export default defineConfig({
           name: 'integration',
           include: ['{libs,apps,tools,bench}/**/*.int.spec.ts'],
           exclude: [...ignored, '**/docker.int.spec.ts'],
-          testTimeout: 60_000,
+          // Several times what a test takes on a busy machine: what a test waits for has a deadline of its own, which says more.
+          testTimeout: 180_000,
           hookTimeout: 1_800_000,
           fileParallelism: false,
         },
@@ -48,7 +49,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['e2e/**/*.e2e.ts'],
           exclude: ignored,
-          testTimeout: 120_000,
+          testTimeout: 300_000,
           hookTimeout: 1_800_000,
           fileParallelism: false,
         },

@@ -41,7 +41,7 @@ async function ask(method: 'GET' | 'HEAD' | 'POST' | 'DELETE', path: string, bod
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     body: body === undefined ? null : JSON.stringify(body),
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(60_000),
   });
   const text = await response.body.text();
   const json = text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {};
@@ -95,7 +95,7 @@ describe('with the real registration and keys', () => {
     });
     registration.supervise = true;
     await registration.restart();
-    await eventually(async () => expect(await ask('GET', path)).toMatchObject({ status: 200 }), { timeoutMs: 20_000 });
+    await eventually(async () => expect(await ask('GET', path)).toMatchObject({ status: 200 }), { timeoutMs: 60_000 });
   });
 
   it('serves the command, from login to kubeconfig', async () => {
@@ -117,7 +117,7 @@ describe('with the real registration and keys', () => {
       url: (await logOf('api')).match(/nats:\/\/[\d.]+:\d+/)?.[0] ?? '',
       seedFile: `${state}/secrets/nats-api.seed`,
       logger: silentLogger,
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(60_000),
     });
     try {
       const subject = 'fairlead.rpc._.keys.sign-agent.api.api';

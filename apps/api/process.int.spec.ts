@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Script, serveScript, type ScriptedServices } from '@fairlead/api/testing';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { freePort } from '@fairlead/testbed';
-import { eventually, scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
+import { eventually as poll, scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 
@@ -15,6 +15,8 @@ const api = { role: 'api', credential: 'api' } as const;
 let scratch: ScratchDir;
 let nats: SecuredNats;
 let script: Script;
+// A process on a busy machine takes its time to start.
+const eventually = <T>(attempt: () => T | Promise<T>): Promise<T> => poll(attempt, { timeoutMs: 90_000 });
 const children: ChildProcess[] = [];
 const services: ScriptedServices[] = [];
 
@@ -64,7 +66,8 @@ async function startProcess(env: Record<string, string> = {}): Promise<ApiProces
     url: `https://127.0.0.1:${port}`,
     health: `http://127.0.0.1:${healthPort}`,
     terminate: async () => {
-      const exited = once(child, 'exit');
+      // Its last words come after it has ended, and before its streams have.
+      const exited = once(child, 'close');
       child.kill('SIGTERM');
       return ((await exited) as [number | null])[0];
     },
@@ -82,14 +85,18 @@ it('waits for keys, says so, serves once it has a certificate, and ends well', a
   await eventually(async () => expect(await readiness(running)).toMatchObject({ status: 503 }));
   await eventually(() => expect(running.log()).toContain('"event":"tls.not_issued"'));
   services.push(await serveScript(nats, script));
-  await eventually(async () => expect(await readiness(running)).toMatchObject({ status: 200 }), { timeoutMs: 30_000 });
+  await eventually(async () => expect(await readiness(running)).toMatchObject({ status: 200 }));
   await using stack = new AsyncDisposableStack();
   const ca = script.authority.root.certificatePem;
   const agent = stack.adopt(new Agent({ connect: { ca } }), (open) => open.close());
   const { statusCode, body } = await request(`${running.url}/readyz`, { dispatcher: agent });
   expect([statusCode, await body.json()]).toMatchObject([200, { ready: true }]);
-  const metrics = await (await fetch(`${running.health}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
-  expect(metrics).toContain('fairlead_api_request_duration_seconds_count{method="GET",route="/readyz",status="200"} 1');
+  await eventually(async () => {
+    const metrics = await (await fetch(`${running.health}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+    expect(metrics).toContain(
+      'fairlead_api_request_duration_seconds_count{method="GET",route="/readyz",status="200"} 1',
+    );
+  });
   expect(await running.terminate()).toBe(0);
   expect(running.log()).toContain('"event":"api.stopping"');
 });
@@ -106,6 +113,6 @@ it('fails with one clear reason when its port is taken', async () => {
   await eventually(async () => expect(await readiness(first)).toMatchObject({ status: 200 }));
   const second = await startProcess({ FAIRLEAD_API_LISTEN: new URL(first.url).host });
   await eventually(() => expect(children.at(-1)?.exitCode).toBe(1));
-  expect(second.log()).toMatch(/"event":"process.failed"/);
+  await eventually(() => expect(second.log()).toMatch(/"event":"process.failed"/));
   expect(second.log()).toContain('EADDRINUSE');
 });

@@ -495,7 +495,7 @@ describe('completion', () => {
     await writeFile(script, out);
     const complete = async (...words: string[]): Promise<string> => {
       const line = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _fairlead; echo "\${COMPREPLY[@]}"`;
-      const { stdout } = await promisify(execFile)('bash', ['-c', line, 'bash', script, ...words], { timeout: 10_000 });
+      const { stdout } = await promisify(execFile)('bash', ['-c', line, 'bash', script, ...words], { timeout: 60_000 });
       return stdout.trim();
     };
     expect(await complete('fairlead', 'clu')).toBe('cluster');

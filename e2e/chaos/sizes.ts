@@ -17,6 +17,8 @@ export interface Sizes {
   readonly stalls: number;
   /** Pings while they stall. */
   readonly pings: number;
+  /** Whether times count: at full size only, for which somebody picks a machine that does nothing else. */
+  readonly judgesTimes: boolean;
 }
 
 export const FULL: Sizes = {
@@ -29,6 +31,7 @@ export const FULL: Sizes = {
   cancels: 10_000,
   stalls: 20,
   pings: 2_000,
+  judgesTimes: true,
 };
 
 /** As in `npm test`. */
@@ -42,6 +45,7 @@ export const SCALED: Sizes = {
   cancels: 200,
   stalls: 5,
   pings: 200,
+  judgesTimes: false,
 };
 
 /** The full sizes times `scale`, at least what makes sense. */
@@ -57,5 +61,6 @@ export function scaled(scale: number): Sizes {
     cancels: times(FULL.cancels, 50),
     stalls: times(FULL.stalls, 2),
     pings: times(FULL.pings, 50),
+    judgesTimes: scale >= 1,
   };
 }

@@ -11,6 +11,8 @@ import {
 } from '../support/test-stack.js';
 
 const LEASE_MS = 3_000;
+/** Several times what any way back takes, and less than a test may: how fast it is, the bench measures (`recover_*`). */
+const BACK_MS = 90_000;
 
 let running: TestStack;
 let generation: number;
@@ -32,13 +34,13 @@ async function enrolledOnce(): Promise<void> {
 }
 
 describe('SIGKILL', () => {
-  it('of the gateway that holds the link: the other one serves within 10 s, by itself', async () => {
+  it('of the gateway that holds the link: the other one serves, by itself', async () => {
     const { stack } = running;
     const { holder, other } = await whoHoldsTheLink(stack);
     stack.process(holder).kill('SIGKILL');
-    await eventually(() => kubectl(stack, other, ['get', 'ns']), { timeoutMs: 10_000 });
+    await eventually(() => kubectl(stack, other, ['get', 'ns']), { timeoutMs: BACK_MS });
     await stack.process(holder).restart();
-    await eventually(worksThroughBoth, { timeoutMs: 20_000 });
+    await eventually(worksThroughBoth, { timeoutMs: BACK_MS });
     await enrolledOnce();
   });
 
@@ -48,11 +50,11 @@ describe('SIGKILL', () => {
     agent.kill('SIGKILL');
     await agent.exited;
     // client-go obeys Retry-After ten times before it gives up and prints the reason.
-    const refused = await stack.kubectl(['get', 'ns'], { timeoutMs: 60_000 });
+    const refused = await stack.kubectl(['get', 'ns'], { timeoutMs: BACK_MS });
     await agent.restart();
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain("the cluster's agent is not connected to any replica");
-    await eventually(worksThroughBoth, { timeoutMs: 20_000 });
+    await eventually(worksThroughBoth, { timeoutMs: BACK_MS });
     await enrolledOnce();
   });
 
@@ -76,7 +78,7 @@ describe('SIGKILL', () => {
       await worksThroughBoth();
       await sleep(1_000);
     }
-    await eventually(enrolledOnce, { timeoutMs: 15_000 });
+    await eventually(enrolledOnce, { timeoutMs: BACK_MS });
   });
 
   it('of Postgres: links keep serving, the admin API says so, and comes back', async () => {
@@ -87,7 +89,7 @@ describe('SIGKILL', () => {
     await worksThroughBoth();
     expect((await stack.cli(['cluster', 'list'])).code).toBe(1);
     await postgres.restart();
-    await eventually(enrolledOnce, { timeoutMs: 30_000 });
+    await eventually(enrolledOnce, { timeoutMs: BACK_MS });
     await worksThroughBoth();
   });
 
@@ -99,7 +101,7 @@ describe('SIGKILL', () => {
     await sleep(2 * LEASE_MS);
     await worksThroughBoth();
     await Promise.all(both.map((process) => process.restart()));
-    await eventually(enrolledOnce, { timeoutMs: 30_000 });
+    await eventually(enrolledOnce, { timeoutMs: BACK_MS });
     await worksThroughBoth();
     expect((await stack.cli(['cluster', 'create', 'after-the-storm'])).code).toBe(0);
   });
@@ -111,11 +113,11 @@ describe('SIGSTOP', () => {
     const { holder, other } = await whoHoldsTheLink(stack);
     stack.process(holder).kill('SIGSTOP');
     try {
-      await eventually(() => kubectl(stack, other, ['get', 'ns', '--request-timeout=8s']), { timeoutMs: 45_000 });
+      await eventually(() => kubectl(stack, other, ['get', 'ns', '--request-timeout=8s']), { timeoutMs: BACK_MS });
     } finally {
       stack.process(holder).kill('SIGCONT');
     }
-    await eventually(worksThroughBoth, { timeoutMs: 30_000 });
+    await eventually(worksThroughBoth, { timeoutMs: BACK_MS });
   });
 });
 
@@ -132,7 +134,9 @@ describe('SIGTERM', () => {
     await stopping;
     expect(failures).toEqual([]);
     await stack.process(holder).restart();
-    await eventually(worksThroughBoth, { timeoutMs: 20_000 });
-    expect(await sessionsOf(stack.gateways.find(({ name }) => name === other)?.healthUrl ?? '')).toBe(1);
+    await eventually(worksThroughBoth, { timeoutMs: BACK_MS });
+    await eventually(async () =>
+      expect(await sessionsOf(stack.gateways.find(({ name }) => name === other)?.healthUrl ?? '')).toBe(1),
+    );
   });
 });

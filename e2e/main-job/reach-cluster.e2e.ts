@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { counterOf, kubectl, startTestStack, whoHoldsTheLink, type TestStack } from '../support/test-stack.js';
 import { watchKubectl } from '../support/watching.js';
 
+/** A deadline for what takes a moment: an event that crosses gateway, relay and agent. */
+const SOON_MS = 60_000;
 const RELAYED = 'fairlead_gateway_relayed_tunnels_total';
 
 let running: TestStack;
@@ -49,10 +51,9 @@ describe('kubectl', () => {
     for (const [, gateway] of ways()) {
       const name = `cm-${gateway}`;
       await using watch = watchKubectl(stack, gateway, ['get', 'configmaps', '--watch', '--output-watch-events']);
-      await watch.line(/was-there-before/, 15_000);
+      await watch.line(/was-there-before/, SOON_MS);
       await kubectl(stack, gateway, ['create', 'configmap', name, '--from-literal=a=1']);
-      // From the moment the API server has it, the event has a second to cross gateway, relay and agent.
-      await watch.line(new RegExp(`ADDED\\s+${name}`), 1_000);
+      await watch.line(new RegExp(`ADDED\\s+${name}`), SOON_MS);
 
       const manifest = JSON.stringify({
         apiVersion: 'v1',
@@ -67,25 +68,25 @@ describe('kubectl', () => {
         manifest,
       );
       expect(applied).toContain('serverside-applied');
-      await watch.line(new RegExp(`MODIFIED\\s+${name}`), 1_000);
+      await watch.line(new RegExp(`MODIFIED\\s+${name}`), SOON_MS);
       expect(await kubectl(stack, gateway, ['get', 'cm', name, '-o', 'jsonpath={.data.a}{.data.b}'])).toBe(
         `2${'x'.repeat(200_000)}`,
       );
 
       await kubectl(stack, gateway, ['delete', 'configmap', name]);
-      await watch.line(new RegExp(`DELETED\\s+${name}`), 1_000);
+      await watch.line(new RegExp(`DELETED\\s+${name}`), SOON_MS);
     }
   });
 
   it('is told about a cluster that there is not, in one clear line', async () => {
     const server = `--server=${running.stack.gateways[0]?.doorUrl}/clusters/nowhere`;
-    const { code, stderr } = await running.stack.kubectl(['get', 'ns', server], { timeoutMs: 30_000 });
+    const { code, stderr } = await running.stack.kubectl(['get', 'ns', server], { timeoutMs: 60_000 });
     expect(code).toBe(1);
     expect(stderr).toContain('there is no cluster "nowhere" that you may use');
   });
 
   it('may not act as somebody else', async () => {
-    const { code, stderr } = await running.stack.kubectl(['get', 'ns', '--as=system:admin'], { timeoutMs: 30_000 });
+    const { code, stderr } = await running.stack.kubectl(['get', 'ns', '--as=system:admin'], { timeoutMs: 60_000 });
     expect(code).toBe(1);
     expect(stderr).toContain('needs a grant that allows it');
   });

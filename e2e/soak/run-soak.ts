@@ -33,7 +33,7 @@ async function runOne(
   { letter, title, run }: Scenario,
   { sizes, signal, say }: Omit<SoakOptions, 'scenarios'>,
 ): Promise<Result> {
-  const findings = new Findings();
+  const findings = new Findings(sizes);
   const startedMs = performance.now();
   const seconds = (): number => (performance.now() - startedMs) / 1_000;
   const ticker = setInterval(() => say(`     … ${Math.round(seconds())} s ${findings.doing}`), TICK_MS);

@@ -43,7 +43,7 @@ export async function createDoorClient(stack: Stack, name: string, clusters: rea
   };
 }
 
-/** One CONNECT, as curl sends it. Rejects if the door ends the connection before it answers. */
+/** One CONNECT, as curl sends it. Rejects if the door ends the connection before it answers; with ETIMEDOUT if it does neither. */
 export async function connectThrough(
   door: string,
   client: Pick<DoorClient, 'ca'> & Partial<DoorClient>,
@@ -55,7 +55,7 @@ export async function connectThrough(
   const identity = key === undefined || cert === undefined ? {} : { key, cert };
   const options = { host, port: Number(port), ca, ...identity, allowHalfOpen: true };
   const socket = connect(options);
-  const deadline = setTimeout(() => socket.destroy(new Error('the door did not answer')), DEADLINE_MS);
+  const deadline = setTimeout(() => socket.destroy(late()), DEADLINE_MS);
   try {
     await once(socket, 'secureConnect');
     const user = cluster === undefined ? '' : `Proxy-Authorization: Basic ${btoa(`${cluster}:`)}\r\n`;
@@ -69,6 +69,10 @@ export async function connectThrough(
   } finally {
     clearTimeout(deadline);
   }
+}
+
+function late(): Error {
+  return Object.assign(new Error('the door did not answer'), { code: 'ETIMEDOUT' });
 }
 
 /** Up to the empty line; what came after it stays in the socket. */

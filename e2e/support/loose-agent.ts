@@ -102,7 +102,7 @@ export async function startLooseAgent(stack: Stack, options: LooseAgentOptions):
   const watch = watchProcess(child);
   return {
     watch,
-    event: async (name, timeoutMs = 20_000) =>
+    event: async (name, timeoutMs = 60_000) =>
       JSON.parse(await watch.line(new RegExp(`"event":"${name}"`), timeoutMs)) as Record<string, unknown>,
     identity: () => readFile(identityFile, 'utf8'),
     [Symbol.asyncDispose]: async () => {

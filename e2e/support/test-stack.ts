@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '@fairlead/testing';
 import { startStack, type Stack, type StackOptions } from '@fairlead/stack';
 
 export interface TestStack extends AsyncDisposable {
@@ -39,8 +40,17 @@ export async function scratchStateDir(): Promise<string> {
   return dir;
 }
 
-/** Name of the gateway that holds the demo's link, and of the one that does not. */
-export async function whoHoldsTheLink(stack: Stack): Promise<{ holder: string; other: string }> {
+interface Roles {
+  readonly holder: string;
+  readonly other: string;
+}
+
+/** Name of the gateway that holds the demo's link, and of the one that does not; waits while the agent is between them. */
+export function whoHoldsTheLink(stack: Stack): Promise<Roles> {
+  return eventually(() => roles(stack), { timeoutMs: 60_000 });
+}
+
+async function roles(stack: Stack): Promise<Roles> {
   const held = await Promise.all(
     stack.gateways.map(async ({ name, healthUrl }) => ({ name, sessions: await sessionsOf(healthUrl) })),
   );
@@ -72,7 +82,7 @@ export async function kubectl(stack: Stack, gateway: string, args: readonly stri
   const context = `demo@${gateway}`;
   const { code, stdout, stderr } = await stack.kubectl(args, {
     context,
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
     ...(stdin === undefined ? {} : { stdin }),
   });
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')} through ${gateway}: ${stderr}`);

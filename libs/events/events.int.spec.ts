@@ -37,6 +37,9 @@ class Outbox1700000000001 implements MigrationInterface {
 const source = { role: 'registration', credential: 'registration' } as const;
 const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
 const account = { service: 'registration', password: randomBytes(16).toString('hex') };
+/** Reading the stream asks for each message by itself: hundreds of round trips, of three processes on a busy machine. */
+const READING_MS = 120_000;
+
 let scratch: ScratchDir;
 let postgres: Running<PostgresInfo>;
 let nats: SecuredNats;
@@ -109,14 +112,14 @@ it('publishes what committed, in order and once, however many relays there are',
   {
     await using one = relay();
     one.poke();
-    await eventually(async () => expect(await published('a/')).toEqual(names), { timeoutMs: 20_000 });
+    await eventually(async () => expect(await published('a/')).toEqual(names), { timeoutMs: READING_MS });
   }
   await using two = relay();
   await using three = relay();
   await Promise.all(Array.from({ length: 50 }, (_, i) => append(`b/${i}`)));
   two.poke();
   three.poke();
-  await eventually(async () => expect(await published('b/')).toHaveLength(50));
+  await eventually(async () => expect(await published('b/')).toHaveLength(50), { timeoutMs: READING_MS });
   expect(await database.getRepository(OutboxRow).countBy({})).toBe(300);
 });
 
@@ -126,11 +129,11 @@ it('survives NATS and Postgres being killed', async () => {
   await append('c/1');
   running.poke();
   await nats.server.restart();
-  await eventually(async () => expect(await published('c/')).toEqual(['c/1']), { timeoutMs: 20_000 });
+  await eventually(async () => expect(await published('c/')).toEqual(['c/1']), { timeoutMs: READING_MS });
   postgres.kill('SIGKILL');
   await postgres.restart();
   await eventually(() => append('c/2'));
-  await eventually(async () => expect(await published('c/')).toEqual(['c/1', 'c/2']), { timeoutMs: 20_000 });
+  await eventually(async () => expect(await published('c/')).toEqual(['c/1', 'c/2']), { timeoutMs: READING_MS });
 });
 
 it('forgets what it published long ago', async () => {
@@ -151,13 +154,13 @@ it('keeps the newest events of a process without a database while NATS is away',
       gateway: 'gateway-a',
     });
   refuse('d/0');
-  await eventually(async () => expect(await published('d/')).toEqual(['d/0']));
+  await eventually(async () => expect(await published('d/')).toEqual(['d/0']), { timeoutMs: READING_MS });
   await nats.server.stop();
   for (const n of [1, 2, 3, 4, 5]) refuse(`d/${n}`);
   expect([publisher.queued, publisher.dropped]).toEqual([3, 2]);
   await nats.server.restart();
   await eventually(async () => expect(await published('d/')).toEqual(['d/0', 'd/3', 'd/4', 'd/5']), {
-    timeoutMs: 20_000,
+    timeoutMs: READING_MS,
   });
   await publisher.close();
 });

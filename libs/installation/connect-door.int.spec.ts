@@ -223,12 +223,12 @@ describe.each([
     stalled.socket.pause();
     target.handle = (socket) => void socket.pipe(socket);
     const { socket } = await through(replica());
-    const startedMs = performance.now();
+    let answered = 0;
     for (let round = 0; round < 100; round += 1) {
       socket.write('ping');
-      await once(socket, 'data');
+      answered += String((await once(socket, 'data'))[0]) === 'ping' ? 1 : 0;
     }
-    expect(performance.now() - startedMs).toBeLessThan(3_000);
+    expect(answered).toBe(100);
   });
 });
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clientCertificate, connectThrough, dialConnectDoor, readHead } from './connect-client.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
-const DOOR_GRACE_MS = 3_000;
+const DOOR_GRACE_MS = 5_000;
 
 let installation: TestInstallation;
 let target: TcpTarget;
@@ -57,18 +57,18 @@ it('what a leaving replica was asked at the last moment does not wait for tunnel
     const { routes } = leaving.gateway.debugView() as { routes: { key: string }[] };
     expect(routes.filter(({ key }) => key.startsWith('session.'))).toHaveLength(2);
   });
-  const stopping = leaving.stop();
+  let isGone = false;
+  const stopping = leaving.stop().then(() => (isGone = true));
   await eventually(() => expect(events).toContain('link.draining'));
-  const startedMs = performance.now();
   const answers = half.map((socket) => readHead(socket));
   for (const socket of half) socket.write(`Host: 127.0.0.1:${target.port}\r\n\r\n`);
   const statuses = (await Promise.all(answers)).map((head) => Number(head.split(' ')[1]));
   expect(statuses).toEqual([200, 200, 200, 200]);
-  // The drain itself takes 5 s.
-  expect(performance.now() - startedMs).toBeLessThan(3_000);
+  // They did not wait until the drain was over: it gives the long one 5 s.
+  expect(isGone).toBe(false);
   // A balancer that did not notice yet: the door is open until it did, and the tunnel goes by the other replica.
   expect(leaving.gateway.readiness().some(({ ok }) => !ok)).toBe(true);
-  while (performance.now() - startedMs < DOOR_GRACE_MS / 2) {
+  for (let answered = 0; answered < 5; answered += 1) {
     const { status, socket } = await connectThrough(leaving, {
       authority,
       certificate,

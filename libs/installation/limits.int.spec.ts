@@ -80,7 +80,7 @@ describe('the CONNECT door', () => {
   it('answers 429 at once to a client that opens too fast, and serves others as before', async () => {
     const [fast, other] = [await newClient(), await newClient()];
     const before = await refusals('connect');
-    const answers = await Promise.all(Array.from({ length: BURST + 10 }, () => through(fast)));
+    const answers = await Promise.all(Array.from({ length: BURST + 30 }, () => through(fast)));
     const refused = answers.filter(({ status }) => status === 429);
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(BURST - 1);
     expect(refused.length).toBeGreaterThan(0);
@@ -124,9 +124,10 @@ describe('the Kubernetes API door', () => {
     const [fast, other] = [await newToken('fast'), await newToken('other')];
     const before = await refusals('kube-api');
     const answers: DoorAnswer[] = [];
-    for (let count = 0; count < BURST + 10; count += 1) answers.push(await call(fast));
+    // However slow the machine is, in the end it asks more than so often a second.
+    while (answers.at(-1)?.status !== 429 && answers.length < 50 * BURST) answers.push(await call(fast));
     const refused = answers.filter(({ status }) => status === 429);
-    expect(refused.length).toBeGreaterThan(0);
+    expect(refused).toHaveLength(1);
     for (const { headers, body } of refused) {
       expect(headers['retry-after']).toBe('1');
       expect(JSON.parse(body)).toMatchObject({ kind: 'Status', code: 429, reason: 'TooManyRequests' });
@@ -160,7 +161,9 @@ describe('metrics', () => {
     const up = { door: 'connect', direction: 'up' };
     const bytes = (): Promise<number> => valueOf(gateway.registry, 'fairlead_gateway_bytes_total', up);
     const cluster = installation.cluster.clusterId;
-    const openBefore = await ofCluster('open_connections', { cluster });
+    // The new client's own, once those of the tests before are gone.
+    const openBefore = 1;
+    await eventually(async () => expect(await ofCluster('open_connections', { cluster })).toBe(openBefore));
     const { socket } = await through(certificate);
     const before = [await bytes(), await ofCluster('bytes_total', { cluster, direction: 'down' })];
     socket.resume().write(Buffer.alloc(50_000));
@@ -181,6 +184,6 @@ describe('metrics', () => {
 
     const second = await installation.addCluster('second');
     await installation.startAgent({ replicas: [gateway], apiPort: api.port, cluster: second });
-    expect(await ofCluster('links', { cluster: 'other' })).toBe(1);
+    await eventually(async () => expect(await ofCluster('links', { cluster: 'other' })).toBe(1));
   });
 });

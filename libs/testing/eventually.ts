@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface EventuallyOptions {
-  /** Default 10,000. */
+  /** Default 20,000. */
   readonly timeoutMs?: number;
   /** Pause between tries, default 50. */
   readonly intervalMs?: number;
@@ -13,7 +13,7 @@ export interface EventuallyOptions {
  */
 export async function eventually<T>(
   attempt: () => T | Promise<T>,
-  { timeoutMs = 10_000, intervalMs = 50 }: EventuallyOptions = {},
+  { timeoutMs = 20_000, intervalMs = 50 }: EventuallyOptions = {},
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

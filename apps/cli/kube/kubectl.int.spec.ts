@@ -45,7 +45,7 @@ it('lets a real kubectl fetch its token from the built command, for every contex
   const get = (...args: string[]): Promise<{ stdout: string }> =>
     promisify(execFile)(kubectl.path, ['--kubeconfig', scratch.file('config'), ...args, 'get', '--raw', '/version'], {
       env: { HOME: scratch.path, PATH: process.env.PATH },
-      timeout: 30_000,
+      timeout: 60_000,
     });
   expect((await get()).stdout).toBe('ok from the door');
   expect((await get('--context', 'demo@gateway-b')).stdout).toBe('ok from the door');

@@ -5,6 +5,7 @@ import { Pings } from './pings.js';
 
 /** PROTOCOL.md, Keepalive: 5 s to the next ping and 8 s for its answer; the requirement is 15 s. */
 const NOTICED_WITHIN_MS = 15_000;
+const TOLD_WITHIN_MS = 30_000;
 const BACK_WITHIN_MS = 60_000;
 
 /** An agent's process is frozen, and wakes up later. */
@@ -25,12 +26,12 @@ export const frozenAgent: Scenario = {
           const { holders } = await world.roles();
           if (holders.length > 0) throw new Error(`${holders.map(({ name }) => name).join(', ')} still count on it`);
         },
-        { timeoutMs: 3 * NOTICED_WITHIN_MS },
+        { timeoutMs: 4 * NOTICED_WITHIN_MS },
       );
       const noticedMs = performance.now() - frozenMs;
       findings.figure('noticed by every replica after', noticedMs, 'ms');
-      findings.must(noticedMs <= NOTICED_WITHIN_MS, `it was noticed after ${Math.round(noticedMs)} ms only`);
-      await eventually(() => Promise.all(told), { timeoutMs: 5_000 });
+      findings.mustInTime(noticedMs <= NOTICED_WITHIN_MS, `it was noticed after ${Math.round(noticedMs)} ms only`);
+      await eventually(() => Promise.all(told), { timeoutMs: TOLD_WITHIN_MS });
       const refusals = await Promise.all(world.replicas.map((replica) => refusalOf(() => ping(world.way(replica)))));
       findings.figure('a new connection then', [...new Set(refusals)].join(', '));
       findings.must(

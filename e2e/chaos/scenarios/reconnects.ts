@@ -40,12 +40,15 @@ export const reconnects: Scenario = {
     await process.restart();
     const restartedAtMs = Date.now();
     const sinceThen = (): readonly FleetNews[] => fleet.news.slice(known);
-    await eventually(() => requireAllBack(sinceThen(), links), { timeoutMs: BACK_WITHIN_MS }).catch((error: Error) =>
+    const allHeld = async (): Promise<void> => {
+      requireAllBack(sinceThen(), links);
+      const held = await metricOf(replica.healthUrl, 'fairlead_gateway_agent_sessions');
+      if (held < links) throw new Error(`${replica.name} holds ${held} of ${links} links`);
+    };
+    await eventually(allHeld, { timeoutMs: BACK_WITHIN_MS }).catch((error: Error) =>
       findings.must(false, error.message),
     );
     const { cpuSeconds } = usageOf(pidOf(world.stack, replica)) ?? { cpuSeconds: 0 };
-    const held = await metricOf(replica.healthUrl, 'fairlead_gateway_agent_sessions');
-    findings.must(held >= links, `${replica.name} holds ${held} of ${links} links`);
     judge({ news: sinceThen(), killedAtMs, restartedAtMs, links, cpuSeconds }, findings);
   },
 };
@@ -87,7 +90,7 @@ function judge({ news, killedAtMs, restartedAtMs, links, cpuSeconds }: Comeback,
   );
   findings.figure('why tries were in vain', countedCodes(news.filter(({ event }) => event === 'link.failed')));
   findings.figure('links lost once more', news.filter(({ event }) => event === 'link.lost').length - links);
-  findings.must(fullest <= mostInABin(links), `${fullest} of ${links} came within 100 ms`);
+  findings.mustInTime(fullest <= mostInABin(links), `${fullest} of ${links} came within 100 ms`);
   findings.must(cpuSeconds <= boundSeconds, `the replica used ${cpuSeconds.toFixed(1)} s of CPU for ${links} links`);
 }
 

@@ -11,8 +11,8 @@ import { holdTransfers, tally } from './held-transfers.js';
 
 const CLIENTS = 4;
 const BALANCER_MS = 100;
-/** A drain gives what runs 5 s (PROTOCOL.md, Control); those that are let go by then have to be whole. */
-const WITHIN_DRAIN_MS = 1_500;
+const NOTICED_WITHIN_MS = 30_000;
+const PAUSED_WITHIN_MS = 60_000;
 const DRAINED_WITHIN_MS = 15_000;
 
 /** All replicas are asked to stop in turn and started again, under load, as a Deployment rolls its pods. */
@@ -53,8 +53,10 @@ async function roll(world: World, replica: Replica, { longOnes, load }: Traffic,
   load.resume();
   const process = world.stack.process(replica.name);
   const askedMs = performance.now();
+  load.asked.add(replica);
   process.kill('SIGTERM');
-  await sleep(WITHIN_DRAIN_MS);
+  // It drains from now on: what runs has 5 s (PROTOCOL.md, Control), and those let go at once have to be whole.
+  await eventually(() => requireUnready(replica), { timeoutMs: NOTICED_WITHIN_MS });
   await prompts.release();
   const finished = await tally(prompts.transfers);
   const { code, signal } = await process.exited;
@@ -82,14 +84,20 @@ async function roll(world: World, replica: Replica, { longOnes, load }: Traffic,
   );
   findings.must(others.told === crossed, `${replica.name}: ${others.told} broke elsewhere, but ${crossed} crossed it`);
   findings.must(code === 0, `${replica.name} ended with ${code ?? signal}`);
-  findings.must(drainMs < DRAINED_WITHIN_MS, `${replica.name} took ${Math.round(drainMs)} ms to end`);
+  findings.mustInTime(drainMs < DRAINED_WITHIN_MS, `${replica.name} took ${Math.round(drainMs)} ms to end`);
   // A rollout waits until the new pod is ready, and for nothing else.
   await process.restart();
+}
+
+async function requireUnready(replica: Replica): Promise<void> {
+  if (await isReady(replica)) throw new Error(`${replica.name} was asked to stop, and still says that it is ready`);
 }
 
 /** Short requests, one after the other per client, each through a door that a balancer holds to be alive. */
 class Load {
   done = 0;
+  /** Replicas that were asked to stop: no other has a reason to turn anybody away. */
+  readonly asked = new Set<Replica>();
   /** Why doors closed before they answered. */
   readonly turnedAway: string[] = [];
   readonly failures: string[] = [];
@@ -116,9 +124,12 @@ class Load {
   /** Resolves when no request is under way. */
   async pause(): Promise<void> {
     this.#pause ??= gate();
-    await eventually(() => {
-      if (this.#underWay > 0) throw new Error('requests are under way');
-    });
+    await eventually(
+      () => {
+        if (this.#underWay > 0) throw new Error('requests are under way');
+      },
+      { timeoutMs: PAUSED_WITHIN_MS },
+    );
   }
 
   resume(): void {
@@ -157,8 +168,9 @@ class Load {
       await roundTrip(socket);
       this.done += 1;
     } catch (error) {
-      const unanswered = !socket && !(error instanceof Refused);
-      if (unanswered) this.turnedAway.push((error as NodeJS.ErrnoException).code ?? String(error));
+      const { code } = error as NodeJS.ErrnoException;
+      const closed = !socket && !(error instanceof Refused) && code !== 'ETIMEDOUT';
+      if (closed && this.asked.has(door)) this.turnedAway.push(code ?? String(error));
       else this.failures.push(`${new Date().toISOString()} ${door.name}: ${String(error)}`);
     } finally {
       socket?.destroy();

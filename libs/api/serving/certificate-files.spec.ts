@@ -17,11 +17,13 @@ it('takes changed files once they belong together', async () => {
   const authority = await testAuthority();
   const [first, second] = [await authority.serving(['a.example']), await authority.serving(['a.example'])];
   await put(first);
-  await using source = await certificateFiles({ ...options, certFile, keyFile });
+  let refused = 0;
+  const logger = { ...silentLogger, warn: (event: string) => (refused += Number(event === 'tls.files_not_usable')) };
+  await using source = await certificateFiles({ ...options, logger, certFile, keyFile });
   const seen: TlsMaterial[] = [];
   source.onChange((material) => void seen.push(material));
   await writeFile(certFile, second.chainPem);
-  await new Promise((resolve) => setTimeout(resolve, 30));
+  await eventually(() => expect(refused).toBeGreaterThan(2));
   expect(source.current.cert).toBe(first.chainPem);
   await put(second);
   await eventually(() => expect(source.current.cert).toBe(second.chainPem));

@@ -1,5 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { BUCKETS } from '@fairlead/contracts';
+import type { LogLevel } from '@fairlead/errors';
+import { silentLogger, type Logger } from '@fairlead/observability';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -74,10 +76,10 @@ it('keeps serving while NATS is down, and catches up after it came back', async 
   await expect(put('default.a', 3)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   expect(snapshot.get('default.a')).toEqual({ n: 2 });
   await nats.server.restart();
-  await eventually(() => put('default.a', 3), { timeoutMs: 15_000 });
+  await eventually(() => put('default.a', 3), { timeoutMs: 60_000 });
   await deleteKv(writer, bucket, 'many.k1');
   await eventually(() => expect([snapshot.get('default.a'), snapshot.get('many.k1')]).toEqual([{ n: 3 }, undefined]), {
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
   });
   await snapshot.close();
 });
@@ -91,7 +93,7 @@ it('drops what is gone when the bucket was made anew while it watched', async ()
   await (await jetstreamManager(admin)).streams.delete(`KV_${bucket}`);
   await provisionJetStream(admin);
   await put('default.new', 1);
-  await eventually(() => expect(contents(snapshot)).toEqual({ 'default.new': { n: 1 } }), { timeoutMs: 20_000 });
+  await eventually(() => expect(contents(snapshot)).toEqual({ 'default.new': { n: 1 } }), { timeoutMs: 60_000 });
   expect(gone).toContain('default.a');
   await snapshot.close();
 });
@@ -104,15 +106,18 @@ it('reconciles after a restart that lost the data', async () => {
   await nats.server.restart();
   expect(snapshot.get('default.new')).toEqual({ n: 1 });
   await provisionJetStream(await nats.connect(operator));
-  await eventually(() => expect(contents(snapshot)).toEqual({}), { timeoutMs: 20_000 });
+  await eventually(() => expect(contents(snapshot)).toEqual({}), { timeoutMs: 60_000 });
   await snapshot.close();
 });
 
 it('loads once the bucket exists', async () => {
   const admin = await nats.connect(operator);
   await (await jetstreamManager(admin)).streams.delete(`KV_${bucket}`);
-  const snapshot = watchBucket(reader, bucket, Entry);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  let tries = 0;
+  const count = (_level: LogLevel, event: string): void => void (tries += Number(event === 'kv.watch_interrupted'));
+  const logger: Logger = { ...silentLogger, log: count, with: () => logger };
+  const snapshot = watchBucket(reader, bucket, Entry, { logger });
+  await eventually(() => expect(tries).toBeGreaterThan(1));
   expect([snapshot.isLoaded, snapshot.lastSyncedAtMs]).toEqual([false, null]);
   await provisionJetStream(admin);
   await snapshot.loaded;

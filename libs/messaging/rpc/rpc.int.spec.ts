@@ -27,6 +27,8 @@ const cluster = {
 
 let deleted: string[] = [];
 let release: () => void = () => undefined;
+/** Slow requests that came in. */
+let slow = 0;
 
 @Controller()
 class DemoController {
@@ -34,7 +36,10 @@ class DemoController {
   async getCluster(
     request: RpcRequest<typeof registrationRpc.getCluster>,
   ): RpcResult<typeof registrationRpc.getCluster> {
-    if (request.input.name === 'slow') await new Promise<void>((resolve) => (release = resolve));
+    if (request.input.name === 'slow') {
+      slow += 1;
+      await new Promise<void>((resolve) => (release = resolve));
+    }
     if (request.input.name === 'missing') throw new FairleadError('NOT_FOUND', 'no such cluster');
     if (request.input.name === 'broken') throw new Error('password=hunter2');
     return {
@@ -84,10 +89,8 @@ afterAll(async () => {
 
 const getCluster = (name: string): Promise<unknown> => client.call(registrationRpc.getCluster, 'default', { name });
 
-it('says at once that nobody serves', async () => {
-  const started = performance.now();
+it('says that nobody serves, and does not wait for the deadline', async () => {
   await expect(getCluster('demo')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  expect(performance.now() - started).toBeLessThan(500);
 });
 
 it('carries tenant, caller and input, and answers once for two instances', async () => {
@@ -133,24 +136,27 @@ it('gives up at the deadline and when told to', async () => {
   await expect(client.call(impatient, 'default', { name: 'slow' })).rejects.toMatchObject({
     code: 'DEADLINE_EXCEEDED',
   });
+  await eventually(() => expect(slow).toBe(1));
   release();
   const stop = new AbortController();
   const waiting = client.call(registrationRpc.getCluster, 'default', { name: 'slow' }, { signal: stop.signal });
   const reason = new Error('the user went away');
-  setTimeout(() => stop.abort(reason), 50);
-  await expect(waiting).rejects.toBe(reason);
+  const outcome = waiting.catch((error: unknown) => error);
+  await eventually(() => expect(slow).toBe(2));
+  stop.abort(reason);
+  expect(await outcome).toBe(reason);
   release();
 });
 
 it('fails fast while NATS is down, and works again by itself', async () => {
+  const before = slow;
   const waiting = getCluster('slow').catch((error: unknown) => error);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await eventually(() => expect(slow).toBe(before + 1));
   nats.server.kill('SIGKILL');
   expect(await waiting).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
   release();
-  const started = performance.now();
+  // Not DEADLINE_EXCEEDED: it was not sent at all.
   await expect(getCluster('demo')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  expect(performance.now() - started).toBeLessThan(100);
   await nats.server.restart();
-  await eventually(() => getCluster('demo'), { timeoutMs: 15_000 });
+  await eventually(() => getCluster('demo'), { timeoutMs: 60_000 });
 });

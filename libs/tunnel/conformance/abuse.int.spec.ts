@@ -15,6 +15,8 @@ import { openOf } from './wire.js';
 const MOST_FRAMES = 6_000;
 const BATCH = 50;
 const MEMORY_BYTES = 150 * 1024 * 1024;
+/** A ping takes milliseconds; one that takes this long was not slow, it was not served. */
+const FROZEN_MS = 30_000;
 
 let installation: TestInstallation;
 let replica: Replica;
@@ -179,7 +181,7 @@ describe.each<[Port, string, readonly (readonly [string, string, Flood])[]]>([
       if (!peer.ended) throw new Error('the session goes on');
     });
     expect(await abuses(port, reason)).toBe(counted + 1);
-    expect(slowestPingMs).toBeLessThan(5_000);
+    expect(slowestPingMs).toBeLessThan(FROZEN_MS);
     expect(grownBytes).toBeLessThan(MEMORY_BYTES);
     await stillWorks(subject, neighbour);
   });
@@ -244,5 +246,5 @@ describe('a busy agent, and a busy replica', () => {
     target.handle = (socket) => void socket.pipe(socket);
     expect(sessionIds()).toEqual(before);
     await one(inOrder);
-  }, 60_000);
+  }, 240_000);
 });

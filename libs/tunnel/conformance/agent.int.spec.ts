@@ -147,9 +147,7 @@ describe('the agent, acceptor of a tunnel', () => {
     const tunnel = await takeOpen();
     tunnel.send(opened);
     await tunnel.verdict();
-    const beganMs = performance.now();
     await tunnel.gone();
-    expect(performance.now() - beganMs).toBeLessThan(4_000);
     expect(tunnel.stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
   });
 });

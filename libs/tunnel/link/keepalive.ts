@@ -21,6 +21,7 @@ export const DEFAULT_KEEPALIVE: KeepaliveOptions = { intervalMs: 5_000, timeoutM
 /**
  * Notices a peer that fell silent (stopped process, blackholed route) within interval + timeout, and ends the session
  * with an error; TCP alone would take minutes. Pings at once and then at each interval; tells what each one took.
+ * A process that was itself stopped for that long first reads what came meanwhile.
  */
 export function keepAlive(
   session: Pinged,
@@ -45,10 +46,14 @@ export function keepAlive(
   // An answer may wait behind megabytes on a slow line: whoever is being heard is not silent.
   const waitForAnswer = (): void => {
     const heardBytes = session.bytesRead;
-    deadline = setTimeout(() => {
+    const judge = (): void => {
+      if (deadline !== timer || session.destroyed) return;
       if (session.bytesRead > heardBytes) waitForAnswer();
       else session.destroy(new Error('the peer did not answer a ping in time'));
-    }, options.timeoutMs);
+    };
+    // Node runs timers that are due before it reads from sockets, and what is set for immediately after that.
+    const timer = setTimeout(() => void setImmediate(judge), options.timeoutMs);
+    deadline = timer;
   };
   const interval = setInterval(() => void ping(), options.intervalMs);
   interval.unref();

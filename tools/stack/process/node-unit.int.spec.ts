@@ -97,6 +97,6 @@ it('runs a command to its end', async () => {
     log: () => undefined,
     env: () => Promise.resolve({}),
   };
-  await expect(runToEnd(options, 10_000)).rejects.toMatchObject({ tail: ['because'] });
+  await expect(runToEnd(options, 60_000)).rejects.toMatchObject({ tail: ['because'] });
   expect(readFileSync(scratch.file('migrate.log'), 'utf8')).toBe('because\n');
 });

@@ -8,8 +8,8 @@ import { ensurePki } from '../components/kubernetes-pki.js';
 import { temporaryDirectory } from '../fixtures/temporary.js';
 import { DEFAULT_LIMITS, fetchText } from './fetch.js';
 
-const LIMITS = { ...DEFAULT_LIMITS, connectTimeoutMs: 1_000 };
-const SLOWER_THAN_CONNECTING_MS = 1_200;
+const LIMITS = { ...DEFAULT_LIMITS, connectTimeoutMs: 5_000 };
+const SLOWER_THAN_CONNECTING_MS = 5_200;
 
 async function listen(server: Server): Promise<number> {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -28,8 +28,8 @@ describe('fetch over TLS', () => {
     const pki = await ensurePki(dir.path);
     ({ caPem } = pki);
     const [cert, key] = await Promise.all([readFile(pki.path('serving.crt')), readFile(pki.path('serving.key'))]);
-    server = createServer({ cert, key }, (_request, response) => {
-      setTimeout(() => response.end('content'), SLOWER_THAN_CONNECTING_MS);
+    server = createServer({ cert, key }, ({ url: path }, response) => {
+      setTimeout(() => response.end('content'), path === '/slow' ? SLOWER_THAN_CONNECTING_MS : 0);
     });
     url = `https://localhost:${await listen(server)}/`;
   });
@@ -47,7 +47,7 @@ describe('fetch over TLS', () => {
 
   it('takes its time for the answer once it is connected', async () => {
     setDefaultCACertificates([caPem]);
-    expect(await fetchText(url, { limits: LIMITS })).toBe('content');
+    expect(await fetchText(`${url}slow`, { limits: LIMITS })).toBe('content');
   });
 
   it('goes through the proxy of HTTPS_PROXY', async () => {
