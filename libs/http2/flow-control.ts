@@ -4,7 +4,7 @@ import type { Output, SendLimits } from './output.js';
 import { applySettings } from './settings.js';
 import type { StreamTable } from './stream-table.js';
 import type { Http2Stream } from './stream.js';
-import type { WindowGrowth } from './window-growth.js';
+import { Hurry, type WindowGrowth } from './window-growth.js';
 import { ReceiveWindow } from './windows.js';
 import { CODE, DEFAULT_WINDOW_BYTES, LARGEST_WINDOW_BYTES } from './wire/constants.js';
 import { SETTINGS_ACK, windowUpdateFrame } from './wire/frames.js';
@@ -17,6 +17,7 @@ export class FlowControl {
   readonly #announcedBytes: number;
   readonly #connection = new ReceiveWindow(DEFAULT_WINDOW_BYTES);
   readonly #growth: WindowGrowth | null;
+  readonly #hurry = new Hurry();
   #streamBytes: number;
   #acknowledged = false;
 
@@ -81,10 +82,13 @@ export class FlowControl {
   openedStream(stream: Http2Stream, bytes: number): void {
     const growth = this.#growth;
     if (bytes === 0) return;
-    const more = growth
-      ? stream.window.resize(stream.pace.taken(bytes, this.#streamBytes, this.#streams.size, growth))
-      : 0;
+    const more = growth ? stream.window.resize(stream.pace.taken(bytes, this.#streamBytes, this.#hurry, growth)) : 0;
     this.#tell(stream.id, bytes + more);
+  }
+
+  /** The stream is gone. */
+  forget(stream: Http2Stream): void {
+    stream.pace.leave(this.#hurry);
   }
 
   resizeConnection(bytes: number): void {

@@ -170,6 +170,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
 
   forget(stream: Http2Stream): void {
     this.streams.remove(stream);
+    this.flow.forget(stream);
     this.#output.gone(stream);
   }
 

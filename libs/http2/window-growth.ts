@@ -4,8 +4,24 @@ export interface WindowGrowth {
   readonly busyMs: number;
   /** What one stream may grow to. */
   readonly maxStreamBytes: number;
-  /** What the windows of all streams of a session may grow to together. */
+  /** What the windows of a session's streams may grow to together, of those that were ever in such a hurry. */
   readonly maxSessionBytes: number;
+  /**
+   * A reader that takes nothing at all seems to be in a hurry until the sockets behind us are full. One that took more
+   * than they can hold is a reader.
+   */
+  readonly provenBytes: number;
+  /** What such readers share instead. */
+  readonly maxProvenBytes: number;
+}
+
+/** A reader that paused for so long has to prove itself again. */
+const PAUSE_MS = 1_000;
+
+/** Of one session: those that were ever in a hurry share what windows may grow to, and idle ones take nothing away. */
+export class Hurry {
+  /** Open streams that were. */
+  streams = 0;
 }
 
 /**
@@ -16,18 +32,40 @@ export class GrowingWindow {
   #bytes = 0;
   #sinceMs = 0;
   #takenBytes = 0;
+  #provenBytes = 0;
+  #hurries = false;
 
   /** As many were taken. Returns the window that the stream is to have: at least `base`. */
-  taken(bytes: number, base: number, openStreams: number, growth: WindowGrowth): number {
+  taken(bytes: number, base: number, hurry: Hurry, growth: WindowGrowth): number {
     this.#takenBytes += bytes;
     const now = Math.max(this.#bytes, base);
     if (this.#takenBytes < now) return now;
     const nowMs = performance.now();
-    const isBusy = nowMs - this.#sinceMs < growth.busyMs;
+    const tookMs = nowMs - this.#sinceMs;
+    const isBusy = tookMs < growth.busyMs;
+    this.#provenBytes = tookMs < PAUSE_MS ? this.#provenBytes + this.#takenBytes : 0;
     this.#sinceMs = nowMs;
     this.#takenBytes = 0;
-    const most = Math.min(growth.maxStreamBytes, growth.maxSessionBytes / Math.max(openStreams, 1));
-    this.#bytes = Math.min(isBusy ? now * 2 : now, Math.max(most, base));
+    if (isBusy) this.#join(hurry);
+    this.#bytes = Math.min(isBusy ? now * 2 : now, Math.max(this.#most(hurry, growth), base));
     return Math.max(this.#bytes, base);
+  }
+
+  /** The stream is gone. */
+  leave(hurry: Hurry): void {
+    if (this.#hurries) hurry.streams -= 1;
+    this.#hurries = false;
+  }
+
+  #join(hurry: Hurry): void {
+    if (this.#hurries) return;
+    this.#hurries = true;
+    hurry.streams += 1;
+  }
+
+  #most(hurry: Hurry, growth: WindowGrowth): number {
+    const { maxStreamBytes, maxSessionBytes, maxProvenBytes, provenBytes } = growth;
+    const shared = this.#provenBytes < provenBytes ? maxSessionBytes : maxProvenBytes;
+    return Math.min(maxStreamBytes, shared / Math.max(hurry.streams, 1));
   }
 }

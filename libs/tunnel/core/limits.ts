@@ -12,9 +12,12 @@ export const LIMITS = {
    */
   minStreamWindowBytes: 256 * 1024,
   maxStreamWindowBytes: 4 * 1024 * 1024,
-  /** What the window of a stream may grow to that empties it within milliseconds, and all such of one session together. */
+  /** What the window of a stream may grow to that empties it within milliseconds, and those of a session that do so together. */
   maxGrownWindowBytes: 4 * 1024 * 1024,
   grownBytesPerSession: 8 * 1024 * 1024,
+  /** Who took so much without a pause is a reader; sockets hold less for one that takes nothing. These share more. */
+  provenReaderBytes: 16 * 1024 * 1024,
+  provenBytesPerSession: 16 * 1024 * 1024,
   /** The rate one stream is to reach on a path with any round trip that `maxStreamWindowBytes` allows. */
   pathBytesPerSecond: 80 * 1024 * 1024,
   /** What the streams of one session share when there are many: see `streamWindow`. */

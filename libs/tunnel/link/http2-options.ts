@@ -5,7 +5,13 @@ import { LIMITS } from '../core/index.js';
 export const TUNNEL_SESSION_OPTIONS: SessionOptions = {
   maxConcurrentStreams: LIMITS.tunnelsPerLink + 16,
   streamWindowBytes: LIMITS.minStreamWindowBytes,
-  growth: { busyMs: 8, maxStreamBytes: LIMITS.maxGrownWindowBytes, maxSessionBytes: LIMITS.grownBytesPerSession },
+  growth: {
+    busyMs: 8,
+    maxStreamBytes: LIMITS.maxGrownWindowBytes,
+    maxSessionBytes: LIMITS.grownBytesPerSession,
+    provenBytes: LIMITS.provenReaderBytes,
+    maxProvenBytes: LIMITS.provenBytesPerSession,
+  },
   /** A gRPC call has six headers. */
   headers: { maxListBytes: 16 * 1024, maxFields: 64 },
   abuse: {
