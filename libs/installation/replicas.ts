@@ -153,9 +153,10 @@ async function startReplica(
   return { name, gateway, registry, refusals, stop };
 }
 
-/** Of a certificate that ends then: now, unless that is over. */
+/** Of a certificate that ends then: now, or a minute before an end that is over. */
 function beginOf(notAfter: Date): Date {
-  return new Date(Math.min(Date.now(), notAfter.getTime() - 60_000));
+  const nowMs = Date.now();
+  return new Date(notAfter.getTime() > nowMs ? nowMs : notAfter.getTime() - 60_000);
 }
 
 async function startAgent(
