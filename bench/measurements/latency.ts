@@ -26,29 +26,43 @@ export const LATENCY: readonly Measurement[] = [
       return unlessFailed(result, () => ({ ping_p99_bulk4: result.p99Us }), this.rows);
     },
   },
-  stall('ping_p99_stall1', 'new_beside_stall1', { stalledReaders: 1 }),
+  stall(['ping_p99_before_stall1', 'ping_p99_stall1', 'new_beside_stall1'], { stalledReaders: 1 }),
   {
-    rows: ['ping_p99_stall20', 'new_beside_stall20', 'mem_stall20_mb'],
+    rows: ['ping_p99_before_stall20', 'ping_p99_stall20', 'new_beside_stall20', 'mem_stall20_mb'],
     systems: TUNNELS,
     fresh: true,
     async run(bench) {
+      const idle = await idlePings(bench, 'ping_p99_before_stall20');
       const beforeKb = await memoryOf(bench.system);
       let afterKb = beforeKb;
       const measured = async (): Promise<void> => void (afterKb = await memoryOf(bench.system));
       const names = ['ping_p99_stall20', 'new_beside_stall20'] as const;
       const found = await besideStall(bench, names, { stalledReaders: MANY }, bench.scale.stallMs, measured);
-      return { ...found, mem_stall20_mb: { value: (afterKb - beforeKb) / 1_024 } };
+      return { ...idle, ...found, mem_stall20_mb: { value: (afterKb - beforeKb) / 1_024 } };
     },
   },
-  stall('ping_p99_stall_up1', 'new_beside_stall_up1', { stalledUploads: 1 }),
+  stall(['ping_p99_before_stall_up1', 'ping_p99_stall_up1', 'new_beside_stall_up1'], { stalledUploads: 1 }),
 ];
 
-function stall(pingRow: RowName, newRow: RowName, beside: Beside): Measurement {
+function stall([idleRow, pingRow, newRow]: readonly [RowName, RowName, RowName], beside: Beside): Measurement {
   return {
-    rows: [pingRow, newRow],
+    rows: [idleRow, pingRow, newRow],
     systems: TUNNELS,
-    run: (bench) => besideStall(bench, [pingRow, newRow], beside, 0),
+    run: async (bench) => ({
+      ...(await idlePings(bench, idleRow)),
+      ...(await besideStall(bench, [pingRow, newRow], beside, 0)),
+    }),
   };
+}
+
+/**
+ * What the pings beside a stall are compared with: of the same processes, just before. The first pings of a process have
+ * twice the p99 of later ones, and some rows begin with processes that are new.
+ */
+async function idlePings({ scale, load }: Bench, row: RowName): Promise<Findings> {
+  const { pings: count, enoughMs, jobTimeoutMs: timeoutMs } = scale;
+  const result = await load({ kind: 'ping', connections: 1, count, enoughMs, timeoutMs });
+  return unlessFailed(result, () => ({ [row]: result.p99Us }), [row]);
 }
 
 /** Pings on a connection that was there before, then new connections. A system that freezes answers none of them in time. */
