@@ -5,6 +5,7 @@ const KIB = 1024;
 const growth = {
   busyMs: 8,
   maxStreamBytes: 1024 * KIB,
+  maxUnprovenStreamBytes: 1024 * KIB,
   maxSessionBytes: 4096 * KIB,
   provenBytes: 8192 * KIB,
   maxProvenBytes: 8192 * KIB,
@@ -76,6 +77,20 @@ describe('the window of a stream', () => {
     expect([...sizes].at(-2)).toBe(256 * KIB);
     expect(size).toBe(512 * KIB);
     expect(empty(window, size, 2_000, hurry)).toBe(256 * KIB);
+  });
+
+  it('stays smaller before that: who seems fast and then stalls holds it', () => {
+    const careful = { ...growth, maxUnprovenStreamBytes: 256 * KIB };
+    const hurry = new Hurry();
+    const window = new GrowingWindow();
+    let size = BASE;
+    const sizes = new Set<number>();
+    for (let took = 0; took < 12_000 * KIB; took += size) {
+      vi.advanceTimersByTime(1);
+      sizes.add((size = window.taken(size, BASE, hurry, careful)));
+    }
+    expect([...sizes]).toEqual([128, 256, 512, 1024].map((each) => each * KIB));
+    expect(size).toBe(1024 * KIB);
   });
 
   it('is at least what all streams have now, if that has grown', () => {

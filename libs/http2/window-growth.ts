@@ -2,8 +2,10 @@
 export interface WindowGrowth {
   /** A stream whose peer filled its window in less than this is held up by it: it gets twice as much. */
   readonly busyMs: number;
-  /** What one stream may grow to. */
+  /** What the window of a reader that proved itself may grow to. */
   readonly maxStreamBytes: number;
+  /** The same before it has: what it then does not read, we hold. */
+  readonly maxUnprovenStreamBytes: number;
   /** What the windows of a session's streams may grow to together, of those that were ever in such a hurry. */
   readonly maxSessionBytes: number;
   /**
@@ -64,8 +66,9 @@ export class GrowingWindow {
   }
 
   #most(hurry: Hurry, growth: WindowGrowth): number {
-    const { maxStreamBytes, maxSessionBytes, maxProvenBytes, provenBytes } = growth;
-    const shared = this.#provenBytes < provenBytes ? maxSessionBytes : maxProvenBytes;
-    return Math.min(maxStreamBytes, shared / Math.max(hurry.streams, 1));
+    const { maxStreamBytes, maxUnprovenStreamBytes, maxSessionBytes, maxProvenBytes, provenBytes } = growth;
+    const streams = Math.max(hurry.streams, 1);
+    if (this.#provenBytes < provenBytes) return Math.min(maxUnprovenStreamBytes, maxSessionBytes / streams);
+    return Math.min(maxStreamBytes, maxProvenBytes / streams);
   }
 }

@@ -15,6 +15,8 @@ export const LIMITS = {
   /** What the window of a stream may grow to that empties it within milliseconds, and those of a session that do so together. */
   maxGrownWindowBytes: 4 * 1024 * 1024,
   grownBytesPerSession: 8 * 1024 * 1024,
+  /** What it may grow to before its reader has proved itself: one that seems fast, and then stalls, holds this. */
+  unprovenWindowBytes: 1024 * 1024,
   /** Who took so much without a pause is a reader; sockets hold less for one that takes nothing. These share more. */
   provenReaderBytes: 16 * 1024 * 1024,
   provenBytesPerSession: 16 * 1024 * 1024,

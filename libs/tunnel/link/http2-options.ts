@@ -8,6 +8,7 @@ export const TUNNEL_SESSION_OPTIONS: SessionOptions = {
   growth: {
     busyMs: 8,
     maxStreamBytes: LIMITS.maxGrownWindowBytes,
+    maxUnprovenStreamBytes: LIMITS.unprovenWindowBytes,
     maxSessionBytes: LIMITS.grownBytesPerSession,
     provenBytes: LIMITS.provenReaderBytes,
     maxProvenBytes: LIMITS.provenBytesPerSession,
