@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { identityStore, parseEndpoint } from '@fairlead/agent';
+import { checkCredentials, checkEndpoint, checkKubernetes, type Finding, type Right } from '@fairlead/agent/preflight';
+import { messageOf } from '@fairlead/errors';
+import { parseToken } from '@fairlead/pki';
+import { readConfig, type AgentConfig } from './config.js';
+import { readToken, storeFor } from './stores.js';
+
+const USAGE = `Usage: fairlead-agent check [-o table|json]
+
+Looks at everything that an agent with this environment needs, step by step, and says what is wrong and what to do: names, route,
+TLS, clock, root pins, token or identity, the API server and the agent's rights. It changes nothing and spends no token.
+In a cluster: kubectl -n fairlead-system exec deploy/fairlead-agent -- node apps/agent/dist/bundle/main.js check
+Exit status: 0 if all is well, 1 if something is not, 2 for a configuration or command line that cannot be read.
+`;
+
+/** Prints what it finds, as it finds it, and returns the exit status. */
+export async function check(args: readonly string[]): Promise<number> {
+  let config: AgentConfig;
+  let json: boolean;
+  try {
+    const options = { output: { type: 'string', short: 'o', default: 'table' }, help: { type: 'boolean' } } as const;
+    const { values } = parseArgs({ args: [...args], options });
+    if (values.help) {
+      process.stdout.write(USAGE);
+      return 0;
+    }
+    if (values.output !== 'table' && values.output !== 'json') throw new Error('-o takes table or json');
+    json = values.output === 'json';
+    config = readConfig(process.env);
+  } catch (error) {
+    process.stderr.write(`fairlead-agent check: ${messageOf(error)}\nnext: fairlead-agent check --help\n`);
+    return 2;
+  }
+  const findings: Finding[] = [];
+  for await (const finding of look(config)) {
+    findings.push(finding);
+    if (!json) process.stdout.write(line(finding));
+  }
+  const failures = findings.filter(({ ok }) => !ok);
+  if (json) process.stdout.write(`${JSON.stringify({ ok: failures.length === 0, findings }, null, 2)}\n`);
+  else
+    process.stdout.write(failures.length === 0 ? 'all is well\n' : `${failures.length} of ${findings.length} failed\n`);
+  return failures.length === 0 ? 0 : 1;
+}
+
+function line({ ok, check: what, subject, detail, remedy }: Finding): string {
+  const text = `${ok ? 'ok  ' : 'FAIL'}  ${what.padEnd(10)}  ${subject}: ${detail}\n`;
+  return remedy === undefined ? text : `${text}      ${'what to do'.padEnd(10)}  ${remedy}\n`;
+}
+
+async function* look(config: AgentConfig): AsyncGenerator<Finding> {
+  const nowMs = Date.now();
+  const token = await readToken(config.FAIRLEAD_BOOTSTRAP_TOKEN_FILE).catch(() => null);
+  const pins = [...config.FAIRLEAD_ROOT_PINS, ...pinOf(token)];
+  const server = { host: config.KUBERNETES_SERVICE_HOST, port: config.KUBERNETES_SERVICE_PORT };
+  yield* await checkCredentials({
+    store: identityStore(storeFor(config, server)),
+    token,
+    adoption: config.FAIRLEAD_ADOPTION,
+    pins: config.FAIRLEAD_ROOT_PINS,
+    nowMs,
+  });
+  const proxy = {
+    ...(config.HTTPS_PROXY ? { httpsProxy: config.HTTPS_PROXY.reveal() } : {}),
+    noProxy: config.NO_PROXY,
+  };
+  for (const endpoint of config.FAIRLEAD_ENDPOINTS) {
+    const signal = AbortSignal.timeout(60_000);
+    yield* checkEndpoint({ endpoint: parseEndpoint(endpoint), proxy, pins, nowMs, signal });
+  }
+  yield* checkApiServer(config, server);
+}
+
+async function* checkApiServer(
+  config: AgentConfig,
+  server: { readonly host: string; readonly port: number },
+): AsyncGenerator<Finding> {
+  const serviceAccount = (file: string): Promise<string> =>
+    readFile(join(config.FAIRLEAD_SERVICE_ACCOUNT_DIR, file), 'utf8');
+  try {
+    const caPem = await serviceAccount('ca.crt');
+    const api = { ...server, caPem, token: async () => (await serviceAccount('token')).trim() };
+    yield* checkKubernetes(api, rightsOf(config), Date.now);
+  } catch (error) {
+    yield {
+      check: 'kubernetes',
+      subject: config.FAIRLEAD_SERVICE_ACCOUNT_DIR,
+      ok: false,
+      detail: messageOf(error),
+      remedy: 'mount the service account: automountServiceAccountToken must be true for the agent’s pod',
+    };
+  }
+}
+
+/** What the import manifest gives the agent, and its work needs. */
+function rightsOf({ FAIRLEAD_IDENTITY: identity }: AgentConfig): Right[] {
+  const rights: Right[] = [
+    { verb: 'impersonate', resource: 'users' },
+    { verb: 'impersonate', resource: 'groups', name: 'fairlead:admins' },
+    { verb: 'impersonate', resource: 'groups', name: 'system:authenticated' },
+  ];
+  const [, namespace, name] = /^secret:([^/]+)\/(.+)$/.exec(identity) ?? [];
+  if (namespace === undefined || name === undefined) return rights;
+  return [...rights, ...['get', 'patch'].map((verb) => ({ verb, resource: 'secrets', name, namespace }))];
+}
+
+function pinOf(token: string | null): string[] {
+  try {
+    return token === null ? [] : [parseToken(token).pin];
+  } catch {
+    return [];
+  }
+}

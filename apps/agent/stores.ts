@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises';
+import type { TextStore } from '@fairlead/agent';
+import { createSecretStore } from '@fairlead/kube/secret-store';
+import type { AgentConfig } from './config.js';
+import { fileStore } from './file-store.js';
+
+/** Where the agent keeps its identity. */
+export function storeFor(config: AgentConfig, server: { host: string; port: number }): TextStore {
+  const [kind, place = ''] = splitOnce(config.FAIRLEAD_IDENTITY, ':');
+  if (kind === 'file') return fileStore(place);
+  const [namespace, name = ''] = splitOnce(place, '/');
+  return createSecretStore({ ...server, serviceAccountDir: config.FAIRLEAD_SERVICE_ACCOUNT_DIR, namespace, name });
+}
+
+function splitOnce(text: string, separator: string): [string, string?] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** The token as text; null if there is none. The kubelet mounts no file for a Secret that is gone. */
+export async function readToken(path: string | undefined): Promise<string | null> {
+  if (path === undefined) return null;
+  try {
+    const text = (await readFile(path, 'utf8')).trim();
+    return text === '' ? null : text;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestStack, type TestStack } from '../support/test-stack.js';
+
+const AGENT = join(import.meta.dirname, '../../apps/agent/dist/main.js');
+
+interface Report {
+  readonly ok: boolean;
+  readonly findings: { check: string; subject: string; ok: boolean; detail: string; remedy?: string }[];
+}
+
+let running: TestStack;
+/** Of the demo's agent, as it runs. */
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  running = await startTestStack();
+  const raw = await readFile(`/proc/${running.stack.process('agent-demo').pid}/environ`, 'utf8');
+  // Not the channel to the process that started it, which nobody passes on here.
+  const pairs = raw.split('\0').filter((pair) => pair.includes('=') && !pair.startsWith('NODE_CHANNEL_'));
+  env = Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
+});
+afterAll(() => running?.[Symbol.asyncDispose]());
+
+async function check(change: Record<string, string> = {}): Promise<Report & { status: number | null }> {
+  const child = spawn(process.execPath, [AGENT, 'check', '-o', 'json'], {
+    env: { ...env, ...change },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const status = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const report = JSON.parse(await text(child.stdout)) as Report;
+  return { ...report, status: await status };
+}
+
+const failures = ({ findings }: Report): string[] => findings.filter(({ ok }) => !ok).map((each) => each.check);
+
+it('finds all well where an agent runs: its identity, the gateway, the API server, its rights', async () => {
+  const report = await check();
+  expect(failures(report)).toEqual([]);
+  expect([report.status, report.ok]).toEqual([0, true]);
+  const checks = new Set(report.findings.map((each) => each.check));
+  expect([...checks].sort()).toEqual(['clock', 'dns', 'identity', 'kubernetes', 'pin', 'rights', 'route', 'tls']);
+});
+
+it('says what is wrong and what to do, and ends with 1', async () => {
+  const wrongPins = await check({ FAIRLEAD_ROOT_PINS: 'ab'.repeat(32), FAIRLEAD_BOOTSTRAP_TOKEN_FILE: '/nonexistent' });
+  expect([wrongPins.status, failures(wrongPins)]).toEqual([1, ['pin', 'pin']]);
+  const nobody = await check({ FAIRLEAD_ENDPOINTS: '127.0.0.1:1' });
+  expect(failures(nobody)).toEqual(['route']);
+  expect(nobody.findings.find(({ ok }) => !ok)?.remedy).toContain('network policies');
+  const noServer = await check({ KUBERNETES_SERVICE_PORT: '1' });
+  expect(failures(noServer)).toEqual(['identity', 'kubernetes']);
+});
+
+it('names every right that is missing', async () => {
+  const { demo } = running.stack;
+  if ('unavailable' in demo) throw new Error(demo.unavailable);
+  const admin = ['--kubeconfig', demo.adminKubeconfigPath, 'delete', 'clusterrolebinding', 'fairlead-agent'];
+  const { code, stderr } = await running.stack.kubectl(admin, { timeoutMs: 30_000 });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const report = await check();
+  expect(failures(report)).toEqual(['rights', 'rights', 'rights']);
+  expect(report.findings.filter(({ ok }) => !ok).map(({ subject }) => subject)).toEqual([
+    'impersonate users',
+    'impersonate groups/fairlead:admins',
+    'impersonate groups/system:authenticated',
+  ]);
+});
