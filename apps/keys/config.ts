@@ -20,7 +20,7 @@ const Config = z.object({
   FAIRLEAD_SERVING_NAMES: commaList.transform((names) => names.map((name) => name.toLowerCase())).default([]),
   /** How long after its certificate's end an agent that was away may still renew it. */
   FAIRLEAD_RECOVERY_WINDOW_SECONDS: z.coerce.number().int().min(0).max(31_536_000).default(2_592_000),
-  FAIRLEAD_CERTIFICATE_TTL_SECONDS: z.coerce.number().int().min(60).max(31_536_000).default(86_400),
+  FAIRLEAD_CERTIFICATE_TTL_SECONDS: z.coerce.number().int().min(10).max(31_536_000).default(86_400),
 });
 export type Config = z.output<typeof Config>;
 

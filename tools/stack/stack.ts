@@ -21,6 +21,8 @@ export interface StackOptions {
   readonly demoTargets?: readonly string[];
   /** How long a gateway that went silent still counts. Default 15. */
   readonly leaseSeconds?: number;
+  /** How long certificates live, people's and programs' alike; it holds for those that are made from then on. Default 24 hours. */
+  readonly certificateTtlSeconds?: number;
   /** Names of the replicas. Default `gateway-a`, `gateway-b`. */
   readonly gateways?: readonly string[];
   /** Further settings of every replica, such as shorter limits for a test. Default none. */

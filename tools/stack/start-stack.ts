@@ -49,6 +49,7 @@ function withDefaults(options: StackOptions): Resolved {
     links: options.links ?? 1,
     demoTargets: options.demoTargets ?? [],
     leaseSeconds: options.leaseSeconds ?? 15,
+    certificateTtlSeconds: options.certificateTtlSeconds ?? 86_400,
     gateways: options.gateways ?? DEFAULT_GATEWAYS,
     gatewayEnv: options.gatewayEnv ?? {},
     restart: options.restart ?? true,
@@ -94,7 +95,7 @@ async function startInfrastructure(
   ports: PortPlan,
   group: ProcessGroup,
 ): Promise<ControlPlane> {
-  const { log, gateways, gatewayEnv, logLevel, leaseSeconds, advertise, agentImage } = options;
+  const { log, gateways, gatewayEnv, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage } = options;
   log({ kind: 'progress', text: 'starting Postgres and nats-server' });
   secretOnce(adminTokenFile(state));
   const nats = natsUnit(state, ports.nats, prepareNatsCredentials(state, gateways), log);
@@ -102,7 +103,8 @@ async function startInfrastructure(
   await Promise.all([group.start(nats, 'infrastructure'), group.start(postgres, 'infrastructure')]);
   const natsUrl = nats.info.url;
   await Promise.all([provisionNats(state, natsUrl, group.signal), prepareDatabases(state, postgres.info.adminUrl)]);
-  return { state, ports, gateways, gatewayEnv, natsUrl, logLevel, leaseSeconds, advertise, agentImage };
+  const lives = { leaseSeconds, certificateTtlSeconds };
+  return { state, ports, gateways, gatewayEnv, natsUrl, logLevel, ...lives, advertise, agentImage };
 }
 
 interface Access {

@@ -15,7 +15,7 @@ import {
 const DAY_MS = 86_400_000;
 const ROOT_LIFE_MS = 10 * 365 * DAY_MS;
 const ISSUING_LIFE_MS = 2 * 365 * DAY_MS;
-/** Clocks of agents may be behind ours by this much. */
+/** Clocks of agents may be behind ours by this much; by a twelfth of its life for a certificate that lives less than an hour. */
 const SKEW_MS = 5 * 60_000;
 
 export const AUTHORITY_KINDS = ['identity-root', 'identity-issuing', 'serving-root', 'serving-issuing'] as const;
@@ -100,7 +100,9 @@ export class CertificateAuthority {
   /** No certificate outlives its issuer. */
   #validity(issuerEnd: Date, now: Date): { notBefore: Date; notAfter: Date } {
     const end = Math.min(now.getTime() + this.#leafLifeMs, issuerEnd.getTime());
-    return { notBefore: new Date(now.getTime() - SKEW_MS), notAfter: new Date(end) };
+    // Counted from notBefore, two thirds of a short life would be over when it begins.
+    const skewMs = Math.min(SKEW_MS, this.#leafLifeMs / 12);
+    return { notBefore: new Date(now.getTime() - skewMs), notAfter: new Date(end) };
   }
 
   #leaf(

@@ -18,6 +18,7 @@ export interface ControlPlane {
   readonly natsUrl: string;
   readonly logLevel: string;
   readonly leaseSeconds: number;
+  readonly certificateTtlSeconds: number;
   /** Host that clusters and people elsewhere reach this machine by; `127.0.0.1`: nobody elsewhere. */
   readonly advertise: string;
   /** In import manifests. The demo's agent runs from this repository and pulls nothing. */
@@ -43,6 +44,7 @@ export function keysEnvironment(plane: ControlPlane): Environment {
     FAIRLEAD_MASTER_KEY_FILE: plane.state.file('secrets', 'master.key'),
     FAIRLEAD_TRUST_DOMAIN: TRUST_DOMAIN,
     FAIRLEAD_SERVING_NAMES: servingNames(plane),
+    FAIRLEAD_CERTIFICATE_TTL_SECONDS: String(plane.certificateTtlSeconds),
   };
 }
 
