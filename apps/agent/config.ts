@@ -22,6 +22,8 @@ const Environment = z.object({
     .pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/, 'expected SHA-256 in hexadecimal')))
     .default([]),
   FAIRLEAD_LINKS: z.coerce.number().int().min(1).max(4).default(2),
+  /** Without a token, ask to be adopted and wait for an administrator; needs root pins. */
+  FAIRLEAD_ADOPTION: z.stringbool().default(false),
   /** May name a file that does not exist: an enrolled agent needs no token. */
   FAIRLEAD_BOOTSTRAP_TOKEN_FILE: z.string().optional(),
   /** `secret:<namespace>/<name>` in a cluster, `file:<path>` elsewhere. */

@@ -4,7 +4,7 @@ import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import { FairleadError } from '@fairlead/errors';
-import { startScriptedApi, type ScriptedApi } from '@fairlead/api/testing';
+import { startScriptedApi, waitingAgent, type ScriptedApi } from '@fairlead/api/testing';
 import { splitPem } from '@fairlead/pki';
 import { scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -309,6 +309,41 @@ describe('cluster', () => {
     expect((await fairlead(['cluster', 'list'], { terminal: true })).out).toContain('\u001b[33mnot imported');
     const plain = await fairlead(['cluster', 'list'], { terminal: true, env: { NO_COLOR: '1' } });
     expect(plain.out).not.toContain('\u001b');
+  });
+});
+
+describe('request and policy', () => {
+  beforeEach(async () => {
+    api.script.requests.clear();
+    api.script.policies.clear();
+    await logIn();
+  });
+
+  it('list who waits, let in and turn away', async () => {
+    expect((await fairlead(['request', 'list'], { terminal: true })).err).toContain('no agent is pending');
+    const [first, second] = [waitingAgent(), waitingAgent({ fingerprint: 'cd'.repeat(32), cluster: 'shop' })];
+    for (const each of [first, second]) api.script.requests.set(each.id, each);
+    const { out } = await fairlead(['request', 'list']);
+    expect(out).toMatch(/^ID +STATE +CLUSTER +FINGERPRINT +FROM +KUBERNETES +AGE\n/);
+    expect(out).toMatch(new RegExp(`${first.id} +pending +- +${'ab'.repeat(32)} +192.0.2.1 +v1.34.4 linux/amd64 `));
+    expect((await fairlead(['request', 'ls', '-o', 'name'])).out).toBe(`${first.id}\n${second.id}\n`);
+    const approve = await fairlead(['request', 'approve', first.id, '--cluster', 'shop-eu']);
+    expect(approve).toMatchObject({ status: 0, out: `approved as shop-eu: ${'ab'.repeat(32)}\n` });
+    const reject = await fairlead(['request', 'reject', second.id, '--reason', 'not ours']);
+    expect(reject).toMatchObject({ status: 0, out: `rejected: ${'cd'.repeat(32)}\n` });
+    expect((await fairlead(['request', 'list', '--state', 'all'])).out).toContain('rejected: not ours');
+    expect(await fairlead(['request', 'approve', crypto.randomUUID()])).toMatchObject({ status: 1 });
+    expect((await fairlead(['request', 'manifest'])).out).toContain('kind: Namespace');
+  });
+
+  it('show and choose who decides', async () => {
+    expect((await fairlead(['policy', 'show'])).out).toBe('token (inherited)\n');
+    expect((await fairlead(['policy', 'set', 'queue'])).out).toBe('queue\n');
+    expect((await fairlead(['policy', 'set', 'token', '--cluster', 'demo'])).out).toBe('token\n');
+    expect((await fairlead(['policy', 'set', 'inherit', '--cluster', 'demo'])).out).toBe('queue (inherited)\n');
+    const insecure = await fairlead(['policy', 'set', 'insecure-always-approve']);
+    expect(insecure).toMatchObject({ status: 1, err: expect.stringContaining('it needs a flag') as string });
+    expect(await fairlead(['policy', 'set', 'everybody'])).toMatchObject({ status: 2 });
   });
 });
 

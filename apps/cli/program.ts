@@ -3,6 +3,8 @@ import { addClientCommands } from './commands/client.js';
 import { addClusterCommands } from './commands/cluster.js';
 import { addCompletionCommand } from './commands/completion.js';
 import { addKubeCommands } from './commands/kubeconfig.js';
+import { addPolicyCommands } from './commands/policy.js';
+import { addRequestCommands } from './commands/request.js';
 import { addCertificateCommands } from './commands/revocation.js';
 import { addSessionCommands } from './commands/login.js';
 import { describeFailure } from './failure.js';
@@ -47,6 +49,8 @@ function buildProgram(io: Io): Command {
   addSessionCommands(program, io);
   addClusterCommands(program, io);
   addClientCommands(program, io);
+  addRequestCommands(program, io);
+  addPolicyCommands(program, io);
   addCertificateCommands(program, io);
   addKubeCommands(program, io);
   addCompletionCommand(program, io);

@@ -1,11 +1,17 @@
 import { commaList, hostPort, loadConfig, secretFile } from '@fairlead/config';
-import { CredentialName } from '@fairlead/contracts';
+import { ApprovalPolicy, CredentialName } from '@fairlead/contracts';
 import { z } from 'zod';
 
 const seconds = z.coerce.number().int().min(1).max(604_800);
 
 function areEndpoints(items: readonly string[]): boolean {
   return items.length >= 1 && items.length <= 16 && items.every((item) => hostPort.safeParse(item).success);
+}
+
+function isPrivateEnough(text: string): boolean {
+  const url = URL.parse(text);
+  if (!url || url.username !== '' || url.password !== '') return false;
+  return url.protocol === 'https:' || ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
 }
 
 const Config = z.object({
@@ -25,6 +31,19 @@ const Config = z.object({
     .refine((url) => URL.parse(url)?.password === '', 'a manifest is no place for a password')
     .optional(),
   FAIRLEAD_ADMIN_TOKEN_FILE: secretFile,
+  /** Who decides about enrolments where neither the cluster nor its tenant has chosen. */
+  FAIRLEAD_APPROVAL_POLICY: ApprovalPolicy.default('token'),
+  /** Asked about each agent that waits, under the policy "webhook". */
+  FAIRLEAD_APPROVAL_WEBHOOK_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine(isPrivateEnough, 'expected https, or http to loopback, without user and password')
+    .optional(),
+  /** At least 32 characters; signs each question. */
+  FAIRLEAD_APPROVAL_WEBHOOK_SECRET_FILE: secretFile
+    .refine((secret) => secret.reveal().length >= 32, 'expected at least 32 characters')
+    .optional(),
+  /** Without it, insecure-always-approve cannot be chosen, and counts as always-reject. */
+  FAIRLEAD_INSECURE_ALLOW_ALWAYS_APPROVE: z.stringbool().default(false),
   FAIRLEAD_IMPORT_LINK_TTL_SECONDS: seconds.default(600),
   FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS: seconds.default(3_600),
 });

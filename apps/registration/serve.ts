@@ -1,13 +1,17 @@
 import { splitHostPort, untilAborted } from '@fairlead/config';
 import { NO_TENANT, keysRpc, type Caller } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
 import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
 import { connectNats, connectionState, createRpcClient, serveRpc } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
 import { DatabaseMonitor, connectDatabase, createDatabase, retryWhileAway, runMigrations } from '@fairlead/persistence';
 import {
   ApiTokens,
+  ApprovalPolicies,
+  ApprovalWebhook,
   Clients,
   Clusters,
+  EnrolmentRequests,
   Enrolments,
   ImportLinks,
   REGISTRATION_BUCKETS,
@@ -19,6 +23,7 @@ import {
   type PresenceOf,
   type RegistrationParts,
   type Runtime,
+  type WebhookOptions,
 } from '@fairlead/registration';
 import type { Config } from './config.js';
 
@@ -79,6 +84,14 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
 
 function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: PresenceOf): RegistrationParts {
   const client = createRpcClient(nats, runtime.source);
+  const requests = new EnrolmentRequests(runtime);
+  const webhookOptions = webhookOf(config);
+  const policies = new ApprovalPolicies(runtime, {
+    policy: config.FAIRLEAD_APPROVAL_POLICY,
+    webhookConfigured: webhookOptions !== null,
+    insecureAllowed: config.FAIRLEAD_INSECURE_ALLOW_ALWAYS_APPROVE,
+  });
+  const webhook = new ApprovalWebhook(runtime, policies, requests, webhookOptions);
   return {
     clusters: new Clusters(runtime, presenceOf, (tenantId, request) =>
       client.call(keysRpc.revokeGenerations, tenantId, request),
@@ -91,10 +104,25 @@ function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: Presenc
       tokenTtlSeconds: config.FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS,
       trustBundle: () => client.call(keysRpc.trustBundle, NO_TENANT, {}),
     }),
-    enrolments: new Enrolments(runtime, (tenantId, request) => client.call(keysRpc.signAgent, tenantId, request)),
+    requests,
+    policies,
+    enrolments: new Enrolments(runtime, { policies, requests, webhook }, (tenantId, request) =>
+      client.call(keysRpc.signAgent, tenantId, request),
+    ),
     apiTokens: new ApiTokens(runtime),
     clients: new Clients(runtime, (tenantId, request) => client.call(keysRpc.signClient, tenantId, request)),
   };
+}
+
+/** INVALID_ARGUMENT for one half of it without the other. */
+function webhookOf(config: Config): WebhookOptions | null {
+  const { FAIRLEAD_APPROVAL_WEBHOOK_URL: url, FAIRLEAD_APPROVAL_WEBHOOK_SECRET_FILE: secret } = config;
+  if (url && secret) return { url, secret: secret.reveal() };
+  if (!url && !secret && config.FAIRLEAD_APPROVAL_POLICY !== 'webhook') return null;
+  throw new FairleadError(
+    'INVALID_ARGUMENT',
+    'the policy webhook needs FAIRLEAD_APPROVAL_WEBHOOK_URL and FAIRLEAD_APPROVAL_WEBHOOK_SECRET_FILE together',
+  );
 }
 
 function openDatabase(config: Config, logger: Logger): Database {

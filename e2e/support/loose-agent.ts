@@ -52,6 +52,13 @@ export async function invite(stack: Stack, cluster: string): Promise<Invitation>
 }
 
 export function readInvitation(manifest: string): Invitation {
+  const invitation = readAdoption(manifest);
+  if (invitation.token === '') throw new Error('the manifest holds no bootstrap token');
+  return invitation;
+}
+
+/** The same of a manifest without a token, which is empty then. */
+export function readAdoption(manifest: string): Invitation {
   const documents = parseAllDocuments(manifest).map((document) => document.toJS() as ManifestDocument);
   const env = new Map(
     documents
@@ -60,13 +67,12 @@ export function readInvitation(manifest: string): Invitation {
   );
   const secrets = documents.filter(({ kind }) => kind === 'Secret').flatMap(({ data }) => Object.values(data ?? {}));
   const token = secrets.map((value) => Buffer.from(value, 'base64').toString()).find((text) => text.startsWith('fl1.'));
-  if (token === undefined) throw new Error('the manifest holds no bootstrap token');
   const value = (name: string): string => env.get(name) ?? '';
   return {
     endpoints: value('FAIRLEAD_ENDPOINTS'),
     pins: value('FAIRLEAD_ROOT_PINS'),
     trustDomain: value('FAIRLEAD_TRUST_DOMAIN'),
-    token,
+    token: token ?? '',
   };
 }
 

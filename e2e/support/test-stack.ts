@@ -65,6 +65,12 @@ export async function sessionsOf(healthUrl: string): Promise<number> {
   return view?.sessions.length ?? 0;
 }
 
+/** Of the links that a gateway holds. */
+export async function sessionIdsOf(healthUrl: string): Promise<string[]> {
+  const view = (await fetchJson(`${healthUrl}/debug/sessions`)) as { sessions: { sessionId: string }[] } | null;
+  return view?.sessions.map(({ sessionId }) => sessionId) ?? [];
+}
+
 /** A Prometheus counter of a gateway; 0 before it was first counted. */
 export async function counterOf(stack: Stack, gateway: string, metric: string, label: string): Promise<number> {
   const { healthUrl } = stack.gateways.find(({ name }) => name === gateway) ?? {};

@@ -7,6 +7,8 @@ export interface Watch extends AsyncDisposable {
   readonly lines: readonly string[];
   /** Resolves with the first line, past or future, that matches. */
   line(pattern: RegExp, timeoutMs: number): Promise<string>;
+  /** Has the process ended by itself? */
+  endedYet(): boolean;
   /** Resolves when the process has ended by itself. */
   ended(timeoutMs: number): Promise<void>;
 }
@@ -46,6 +48,7 @@ export function watchProcess(child: ChildProcess): Watch {
         listeners.add(look);
         for (const line of lines) look(line);
       }),
+    endedYet: () => child.exitCode !== null || child.signalCode !== null,
     ended: async (timeoutMs) => {
       const late = AbortSignal.timeout(timeoutMs);
       await Promise.race([

@@ -27,8 +27,11 @@ const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'UNTRUSTED_PEER',
   'CSR_INVALID',
   'CERTIFICATE_REVOKED',
+  'ENROLMENT_REJECTED',
 ]);
 const PERMANENT_RETRY_MS = 120_000;
+/** How often an agent asks that an administrator has to decide about. */
+const PENDING_RETRY_MS = 30_000;
 
 /**
  * Enrols if need be, then keeps its links. An identity that no gateway accepts any more (its cluster was deleted, or it is
@@ -76,8 +79,13 @@ async function obtainIdentity(
       return await enrolWithToken(options, attempt, signal);
     } catch (error) {
       const failure = toFairleadError(error);
-      const permanent = PERMANENT.has(failure.code);
       waitFor(`${failure.code}: ${failure.message}`);
+      if (failure.code === 'ENROLMENT_PENDING') {
+        logger.info('agent.enrolment.waiting', { attempt, reason: failure.message });
+        await systemClock.sleep(PENDING_RETRY_MS * (0.5 + Math.random()), signal).catch(() => undefined);
+        continue;
+      }
+      const permanent = PERMANENT.has(failure.code);
       logger.log(permanent ? 'error' : 'warn', 'agent.enrolment.failed', {
         attempt,
         code: failure.code,

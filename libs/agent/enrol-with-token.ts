@@ -12,6 +12,8 @@ export interface AgentOptions {
   readonly pins: readonly string[];
   readonly links: number;
   readonly store: IdentityStore;
+  /** Without a token, ask to be adopted, and wait for an administrator. Needs pins. */
+  readonly adoption?: boolean;
   /** The bootstrap token, or null if none was given. Read only while there is no identity that works. */
   token(): Promise<string | null>;
   readonly kubeApi: KubeApiTarget;
@@ -28,14 +30,14 @@ export interface AgentOptions {
   readonly logger: Logger;
 }
 
-/** Spends the token that the agent was given. UNAUTHENTICATED if it was given none; otherwise as `enrol`. */
+/** Spends the token that the agent was given, or asks to be adopted. UNAUTHENTICATED if it may do neither; otherwise as `enrol`. */
 export async function enrolWithToken(
   options: AgentOptions,
   attempt: number,
   signal: AbortSignal,
 ): Promise<AgentIdentity> {
   const token = await options.token();
-  if (token === null) {
+  if (token === null && !options.adoption) {
     throw new FairleadError(
       'UNAUTHENTICATED',
       'there is neither an identity nor a bootstrap token; import the cluster again: fairlead cluster import <name>',

@@ -42,7 +42,7 @@ function script(certificate: TestCertificate, rootsPem: readonly string[], chang
   };
 }
 
-const enrolAt = ({ endpoint }: ScriptedGateway, change: { pins?: string[] } = {}) =>
+const enrolAt = ({ endpoint }: ScriptedGateway, change: { pins?: string[]; token?: null } = {}) =>
   enrol({
     endpoint,
     proxy: { noProxy: [] },
@@ -61,6 +61,67 @@ function secretWasSeen({ calls, received }: ScriptedGateway): boolean {
   const forms = [secret, Buffer.from(secret.toString('base64url')), Buffer.from(secret.toString('base64'))];
   return calls.includes('Enrol') || forms.some((form) => heard.indexOf(form) !== -1);
 }
+
+describe('an agent without a token', () => {
+  it('asks the gateway that proved a pinned root, with the same key until it is let in', async () => {
+    const keys: string[] = [];
+    const waitTwice: Script['enrol'] = async (request) => {
+      keys.push((await checkCsr(request.csrDer)).spkiSha256);
+      expect([request.tokenId, request.secret.length]).toEqual(['', 0]);
+      if (keys.length <= 2) throw new FairleadError('ENROLMENT_PENDING', 'an administrator has to decide');
+      return issueTo(ours, CLUSTER, request);
+    };
+    const change = { enrol: waitTwice };
+    await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots, change));
+    const asking = { pins: [...ours.pins], token: null };
+    for (const _ of [1, 2]) {
+      await expect(enrolAt(gateway, asking)).rejects.toMatchObject({ code: 'ENROLMENT_PENDING' });
+    }
+    await expect(enrolAt(gateway, asking)).resolves.toMatchObject({ clusterId: CLUSTER, rootsPem: ours.roots });
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it('asks nobody without pins, and nobody who cannot prove a pinned root', async () => {
+    await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots));
+    await expect(enrolAt(gateway, { token: null })).rejects.toMatchObject({ code: 'UNTRUSTED_PEER' });
+    expect(gateway.calls).toEqual([]);
+    const pins = [...theirs.pins];
+    await expect(enrolAt(gateway, { token: null, pins })).rejects.toMatchObject({ code: 'UNTRUSTED_PEER' });
+    expect(gateway.calls).toEqual(['Discover']);
+  });
+
+  it('waits politely, says for what, and is not ready', async () => {
+    const enrolNever: Script['enrol'] = () => {
+      throw new FairleadError('ENROLMENT_PENDING', 'waiting for an administrator to approve the key abc');
+    };
+    const change = { enrol: enrolNever };
+    await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots, change));
+    const stopping = new AbortController();
+    const agent = runAgent(
+      {
+        endpoints: [gateway.endpoint],
+        proxy: { noProxy: [] },
+        pins: [...ours.pins],
+        adoption: true,
+        links: 1,
+        store: identityStore(store),
+        token: () => Promise.resolve(null),
+        kubeApi: { host: '127.0.0.1', port: 1, caPem: '', token: () => Promise.resolve('') },
+        facts,
+        logger: silentLogger,
+      },
+      stopping.signal,
+    );
+    await eventually(() => {
+      expect(agent.readiness()).toMatchObject([
+        { ok: false, detail: expect.stringContaining('the key abc') as string },
+      ]);
+    });
+    stopping.abort();
+    await agent.done;
+    expect(gateway.calls.filter((call) => call === 'Enrol')).toHaveLength(1);
+  });
+});
 
 describe('enrolment', () => {
   it('asks the public document first, then spends the token at the gateway that proved its root', async () => {

@@ -20,8 +20,8 @@ import type { Endpoint, ProxySettings } from './forward-proxy.js';
 export interface EnrolOptions {
   readonly endpoint: Endpoint;
   readonly proxy: ProxySettings;
-  /** The bootstrap token, as text. */
-  readonly token: string;
+  /** The bootstrap token, as text; null: it asks to be adopted. */
+  readonly token: string | null;
   /** Root pins from the import manifest; the token's own must be among them. Empty: the token's own counts alone. */
   readonly pins: readonly string[];
   readonly store: IdentityStore;
@@ -31,6 +31,8 @@ export interface EnrolOptions {
 }
 
 const RPC_TIMEOUT_MS = 15_000;
+/** In the place of a token's id, for an agent that has none. */
+const ADOPTION = 'adoption';
 
 /**
  * Spends a bootstrap token for an identity. The order is what keeps the token safe: fetch the public discovery document,
@@ -39,15 +41,9 @@ const RPC_TIMEOUT_MS = 15_000;
  */
 export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
   const { endpoint, proxy, store, facts, logger, signal } = options;
-  const token = parseToken(options.token);
-  if (options.pins.length > 0 && !options.pins.includes(token.pin)) {
-    throw new FairleadError(
-      'UNTRUSTED_PEER',
-      'the token belongs to another installation than the manifest: its pin is not among the root pins',
-    );
-  }
-  const { rootsPem, trustDomain } = await discover(options, token);
-  const keyPem = await keyFor(token, store);
+  const token = options.token === null ? null : parseToken(options.token);
+  const { rootsPem, trustDomain } = await discover(options, pinsToTrust(token, options.pins));
+  const keyPem = await keyFor(token?.id ?? ADOPTION, store);
   using connection = await connectToGateway({
     endpoint,
     proxy,
@@ -55,12 +51,13 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
     trust: { kind: 'roots', rootsPem, trustDomain },
   });
   const csrDer = await createCsr(keyPem);
-  const request = { tokenId: token.id, secret: new Uint8Array(token.secret), csrDer: new Uint8Array(csrDer), facts };
+  const secret = new Uint8Array(token?.secret ?? []);
+  const request = { tokenId: token?.id ?? '', secret, csrDer: new Uint8Array(csrDer), facts };
   const answer = await call(() => connection.rpc.enrol(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
   const { clusterId, generation, chainPem } = answer;
   const identity = await checked({
     clusterId,
-    tokenId: token.id,
+    tokenId: token?.id ?? ADOPTION,
     generation,
     trustDomain,
     keyPem,
@@ -86,19 +83,32 @@ export async function renew(
   return checked({ ...identity, keyPem, chainPem: answer.chainPem, rootsPem: answer.rootsPem });
 }
 
+/** Roots that a gateway's chain may end in before this agent has an identity. UNTRUSTED_PEER if nothing says which. */
+function pinsToTrust(token: BootstrapToken | null, pins: readonly string[]): readonly string[] {
+  if (token && pins.length > 0 && !pins.includes(token.pin)) {
+    throw new FairleadError(
+      'UNTRUSTED_PEER',
+      'the token belongs to another installation than the manifest: its pin is not among the root pins',
+    );
+  }
+  if (token) return [token.pin];
+  if (pins.length > 0) return pins;
+  throw new FairleadError('UNTRUSTED_PEER', 'an agent without a token needs root pins to know whom to ask');
+}
+
 async function discover(
   options: EnrolOptions,
-  token: BootstrapToken,
+  pins: readonly string[],
 ): Promise<{ rootsPem: string[]; trustDomain: string }> {
   const { endpoint, proxy, signal } = options;
   using connection = await connectToGateway({ endpoint, proxy, signal, trust: { kind: 'discovery' } });
   const answer = await call(() => connection.rpc.discover({}, { timeoutMs: RPC_TIMEOUT_MS, signal }));
-  const rootsPem = answer.rootsPem.map(onlyCertificate).filter((root) => root !== null && spkiPin(root) === token.pin);
+  const rootsPem = answer.rootsPem.map(onlyCertificate).filter((root) => root !== null && pins.includes(spkiPin(root)));
   if (rootsPem.length === 0) {
     const where = `${endpoint.host}:${endpoint.port}`;
     throw new FairleadError(
       'UNTRUSTED_PEER',
-      `${where} showed no root that the bootstrap token names; the token was not sent`,
+      `${where} showed no root that the bootstrap token or the root pins name; the token was not sent`,
     );
   }
   return { rootsPem: rootsPem as string[], trustDomain: answer.trustDomain };
@@ -129,11 +139,11 @@ async function checked(identity: AgentIdentity): Promise<AgentIdentity> {
   return data;
 }
 
-async function keyFor(token: BootstrapToken, store: IdentityStore): Promise<string> {
+async function keyFor(tokenId: string, store: IdentityStore): Promise<string> {
   const { pending } = await store.load();
-  if (pending?.tokenId === token.id) return pending.keyPem;
+  if (pending?.tokenId === tokenId) return pending.keyPem;
   const keyPem = await generatePrivateKey();
-  await store.savePending({ tokenId: token.id, keyPem });
+  await store.savePending({ tokenId, keyPem });
   return keyPem;
 }
 

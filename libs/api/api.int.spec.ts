@@ -9,6 +9,7 @@ import addFormats from 'ajv-formats';
 import { Agent, request as undiciRequest } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALL_OPERATIONS, type Problem } from './index.js';
+import { waitingAgent } from './testing/enrolment-request.js';
 import { TEST_CONNECT_DOORS, startScriptedApi, type ScriptedApi } from './testing/scripted-api.js';
 
 interface Answer {
@@ -124,6 +125,50 @@ describe('clients', () => {
     expect(problemOf(junk)).toMatchObject({ code: 'CSR_INVALID' });
     const empty = await ask('POST', '/v1/clients', { body: { ...body, clusters: [] } });
     expect(problemOf(empty).problems?.map(({ path }) => path)).toEqual(['body.clusters']);
+  });
+});
+
+describe('agents that wait', () => {
+  it('are listed, approved and rejected', async () => {
+    const [first, second] = [waitingAgent(), waitingAgent({ fingerprint: 'cd'.repeat(32) })];
+    for (const each of [first, second]) api.script.requests.set(each.id, each);
+    expect((await ask('GET', '/v1/enrolment-requests?state=pending')).json).toEqual({ requests: [first, second] });
+    const approval = await ask('POST', `/v1/enrolment-requests/${first.id}/approval`, { body: { cluster: 'shop' } });
+    expect(approval).toMatchObject({ status: 200, json: { state: 'approved', cluster: 'shop' } });
+    const path = `/v1/enrolment-requests/${second.id}/rejection`;
+    expect(problemOf(await ask('POST', path, { body: {} })).problems?.map((each) => each.path)).toEqual([
+      'body.reason',
+    ]);
+    const rejection = await ask('POST', path, { body: { reason: 'not ours' } });
+    expect(rejection).toMatchObject({ status: 200, json: { state: 'rejected', reason: 'not ours' } });
+    expect((await ask('GET', '/v1/enrolment-requests?state=pending')).json).toEqual({ requests: [] });
+    const bad = await ask('GET', '/v1/enrolment-requests?state=lost');
+    expect(problemOf(bad)).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    const unknown = await ask('POST', `/v1/enrolment-requests/${crypto.randomUUID()}/approval`, { body: {} });
+    expect(problemOf(unknown)).toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('are decided about by a policy, of all clusters or of one', async () => {
+    await ask('POST', '/v1/clusters', { body: { name: 'strict' } });
+    const all = '/v1/approval-policy';
+    const one = '/v1/clusters/strict/approval-policy';
+    expect((await ask('GET', all)).json).toEqual({ set: null, effective: 'token' });
+    expect((await ask('PUT', all, { body: { policy: 'queue' } })).json).toEqual({ set: 'queue', effective: 'queue' });
+    expect((await ask('GET', one)).json).toEqual({ set: null, effective: 'queue' });
+    const chosen = await ask('PUT', one, { body: { policy: 'always-reject' } });
+    expect(chosen.json).toEqual({ set: 'always-reject', effective: 'always-reject' });
+    expect((await ask('PUT', one, { body: { policy: null } })).json).toEqual({ set: null, effective: 'queue' });
+    const insecure = await ask('PUT', all, { body: { policy: 'insecure-always-approve' } });
+    expect(problemOf(insecure)).toMatchObject({ code: 'FORBIDDEN' });
+    expect((await ask('PUT', all, { body: { policy: 'everybody' } })).status).toBe(400);
+    await ask('PUT', all, { body: { policy: null } });
+    await ask('DELETE', '/v1/clusters/strict');
+  });
+
+  it('come with a manifest that is the same for all', async () => {
+    const manifest = await ask('GET', '/v1/adoption-manifest');
+    expect([manifest.status, manifest.headers['content-type']]).toEqual([200, 'text/yaml; charset=utf-8']);
+    expect(manifest.text).toContain('kind: Namespace');
   });
 });
 

@@ -6,6 +6,7 @@ import { AddressLimiter } from './auth/address-limiter.js';
 import { AuthGuard } from './auth/auth-guard.js';
 import { Authenticator } from './auth/authenticator.js';
 import { Backend } from './feature/backend.js';
+import { ApprovalController } from './feature/approval.controller.js';
 import { CertificatesController } from './feature/certificates.controller.js';
 import { ClientsController } from './feature/clients.controller.js';
 import { ClustersController } from './feature/clusters.controller.js';
@@ -37,6 +38,7 @@ export class ApiModule {
         SessionController,
         ClustersController,
         CertificatesController,
+        ApprovalController,
         ClientsController,
         ImportController,
         MetaController,

@@ -13,6 +13,7 @@ import {
   TargetRules,
   TenantId,
 } from './primitives.js';
+import { ApprovalPolicy, EnrolmentRequest, Facts } from './approval.js';
 import type { Rpc } from './rpc.js';
 
 /** One process that is linked as a cluster's agent. */
@@ -59,13 +60,6 @@ export const CreateCluster = z.object({
   targets: TargetRules.default([]),
 });
 export type CreateCluster = z.infer<typeof CreateCluster>;
-
-export const Facts = z.object({
-  agentVersion: z.string().max(64),
-  kubernetesVersion: z.string().max(64),
-  platform: z.string().max(64),
-});
-export type Facts = z.infer<typeof Facts>;
 
 export const Principal = KubeIdentity.extend({ tenantId: TenantId, tokenId: z.uuid() });
 export type Principal = z.infer<typeof Principal>;
@@ -159,12 +153,54 @@ export const registrationRpc = {
   ),
   /** Its certificates are worth nothing from then on. */
   deleteClient: rpc('delete-client', ['api'], z.object({ name: ClientName }), z.object({})),
+  /** Newest first, at most 500; of one state, if it is given. */
+  listEnrolmentRequests: rpc(
+    'list-enrolment-requests',
+    ['api'],
+    z.object({ state: EnrolmentRequest.shape.state.optional() }),
+    z.object({ requests: z.array(EnrolmentRequest).max(500) }),
+  ),
+  /**
+   * Lets the agent have an identity, which it fetches when it asks next: of the cluster whose token it showed, or of the named
+   * one, which is created if there is none. NOT_FOUND; CONFLICT if it was decided before, or is of another cluster;
+   * INVALID_ARGUMENT if no cluster is named for an agent without a token.
+   */
+  approveEnrolment: rpc(
+    'approve-enrolment',
+    ['api'],
+    z.object({ id: z.uuid(), cluster: ClusterName.optional() }),
+    EnrolmentRequest,
+  ),
+  /** The agent is told the reason, and asks rarely from then on. NOT_FOUND; CONFLICT if it was approved. */
+  rejectEnrolment: rpc(
+    'reject-enrolment',
+    ['api'],
+    z.object({ id: z.uuid(), reason: z.string().min(1).max(256) }),
+    EnrolmentRequest,
+  ),
+  /** The policy of a cluster, or of the tenant; `effective` is what counts, `set` what was chosen here. */
+  getApprovalPolicy: rpc(
+    'get-approval-policy',
+    ['api'],
+    z.object({ cluster: ClusterName.optional() }),
+    z.object({ set: ApprovalPolicy.nullable(), effective: ApprovalPolicy }),
+  ),
+  /** Null: as above it decides (cluster, then tenant, then configuration). FORBIDDEN for a policy that needs a flag. */
+  setApprovalPolicy: rpc(
+    'set-approval-policy',
+    ['api'],
+    z.object({ cluster: ClusterName.optional(), policy: ApprovalPolicy.nullable() }),
+    z.object({ set: ApprovalPolicy.nullable(), effective: ApprovalPolicy }),
+  ),
+  /** The manifest of an agent that has no token and waits to be adopted. */
+  adoptionManifest: rpc('adoption-manifest', ['api'], z.object({}), z.object({ manifest: z.string().max(65_536) })),
   /** Spends a bootstrap token for a certificate. Subject tenant: NO_TENANT, because only the token tells it. */
   enrol: rpc(
     'enrol',
     ['gateway'],
     z.object({
-      tokenId: z.string().max(64),
+      /** Null: it has no token, and asks to be adopted. */
+      tokenId: z.string().max(64).nullable(),
       secret: Base64,
       csr: Base64,
       facts: Facts,

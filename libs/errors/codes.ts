@@ -42,6 +42,8 @@ export const ERROR_KINDS = {
   TOKEN_EXPIRED: row(401, 16, false, 'info', 'the bootstrap token has expired'),
   TOKEN_USED: row(401, 16, false, 'warn', 'the bootstrap token was used by another key'),
   TOKEN_REVOKED: row(401, 16, false, 'warn', 'the bootstrap token was revoked'),
+  ENROLMENT_PENDING: row(503, 14, true, 'info', 'an administrator has not decided about this enrolment yet'),
+  ENROLMENT_REJECTED: row(403, 7, false, 'warn', 'an administrator, or the policy, rejected this enrolment'),
   CSR_INVALID: row(400, 3, false, 'warn', 'the certificate request is not acceptable'),
   CERTIFICATE_REFUSED: row(403, 7, false, 'warn', 'the certificate is not acceptable here'),
   CERTIFICATE_REVOKED: row(403, 7, false, 'warn', 'the certificate was revoked'),

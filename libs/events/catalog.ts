@@ -1,4 +1,4 @@
-import { ClientName, ClusterId, ClusterName, Generation, IsoTime, TenantId } from '@fairlead/contracts';
+import { ApprovalPolicy, ClientName, ClusterId, ClusterName, Generation, IsoTime, TenantId } from '@fairlead/contracts';
 import { z } from 'zod';
 
 /** Who did it, as far as it is known. */
@@ -33,6 +33,7 @@ const session = {
   sessionId: z.uuid(),
   gateway: z.string().max(63),
 };
+const enrolmentRequest = { requestId: z.uuid(), fingerprint: z.string().length(64) };
 const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
 
 /**
@@ -61,6 +62,7 @@ export const EVENTS = {
   'dev.fairlead.api-token.revoked.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
   'dev.fairlead.enrolment.succeeded.v1': event({
     ...cluster,
+    /** Of the bootstrap token; `adoption` for an agent that had none. */
     tokenId: z.string().max(64),
     generation: Generation,
     spkiSha256: z.string().max(64),
@@ -68,6 +70,12 @@ export const EVENTS = {
     kubernetesVersion: z.string().max(64),
   }),
   'dev.fairlead.enrolment.refused.v1': event({ ...maybeCluster, tokenId: z.string().max(64) }),
+  /** An agent waits for an administrator. */
+  'dev.fairlead.enrolment.requested.v1': event({ ...maybeCluster, ...enrolmentRequest }),
+  /** `insecure`: nobody looked at it. */
+  'dev.fairlead.enrolment.approved.v1': event({ ...cluster, ...enrolmentRequest, insecure: z.boolean() }),
+  'dev.fairlead.enrolment.rejected.v1': event({ ...maybeCluster, ...enrolmentRequest, why: z.string().max(256) }),
+  'dev.fairlead.approval-policy.changed.v1': event({ ...maybeCluster, policy: ApprovalPolicy.nullable() }),
   'dev.fairlead.ca.created.v1': event({ pins: z.array(z.string().length(64)), trustDomain: z.string().max(255) }),
   'dev.fairlead.certificate.issued.v1': event({
     ...maybeCluster,

@@ -64,9 +64,11 @@ function tunnel(replica: Replica, { name }: ClusterEntry): Promise<ConnectAnswer
 }
 
 /** Resolves when the connection is over, whatever ended it. */
-async function over({ plain }: ConnectAnswer): Promise<boolean> {
-  if (!plain.closed) await once(plain, 'close');
-  return true;
+function over({ plain }: ConnectAnswer): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (plain.closed) resolve(true);
+    else plain.once('close', () => resolve(true));
+  });
 }
 
 describe('a cluster whose enrolment is revoked', () => {

@@ -1,16 +1,36 @@
 import { OutboxRow } from '@fairlead/events';
-import { ApiTokenRow, BootstrapTokenRow, ClientRow, ClusterRow, ImportLinkRow } from './store/entities.js';
+import {
+  ApiTokenRow,
+  BootstrapTokenRow,
+  ClientRow,
+  ClusterRow,
+  EnrolmentRequestRow,
+  ImportLinkRow,
+  TenantRow,
+} from './store/entities.js';
 
 export { renderImportManifest, type ImportManifestInput } from './domain/import-manifest.js';
 export { REGISTRATION_MIGRATIONS } from './store/migrations.js';
 export { ApiTokens, checkAdminToken } from './feature/api-tokens.js';
+export { ApprovalPolicies, type ApprovalOptions } from './feature/approval-policies.js';
+export { ApprovalWebhook, signatureOf, type WebhookOptions } from './feature/approval-webhook.js';
 export { Clients, type SignClient } from './feature/clients.js';
 export { Clusters, type PresenceOf } from './feature/clusters.js';
-export { Enrolments, type SignAgent } from './feature/enrolments.js';
+export { EnrolmentRequests } from './feature/enrolment-requests.js';
+export { Enrolments, type Approval, type SignAgent } from './feature/enrolments.js';
 export { ImportLinks, type ImportLinksOptions } from './feature/import-links.js';
 export { REGISTRATION_BUCKETS } from './feature/projected-buckets.js';
 export { RegistrationModule, type RegistrationParts } from './feature/registration.module.js';
 export type { Runtime } from './feature/runtime.js';
 export { watchPresence, type WatchedPresence } from './feature/watch-presence.js';
 
-export const REGISTRATION_ENTITIES = [ApiTokenRow, BootstrapTokenRow, ClientRow, ClusterRow, ImportLinkRow, OutboxRow];
+export const REGISTRATION_ENTITIES = [
+  ApiTokenRow,
+  BootstrapTokenRow,
+  ClientRow,
+  ClusterRow,
+  EnrolmentRequestRow,
+  ImportLinkRow,
+  OutboxRow,
+  TenantRow,
+];

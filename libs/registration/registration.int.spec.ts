@@ -16,7 +16,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import {
   ApiTokens,
+  ApprovalPolicies,
+  ApprovalWebhook,
   Clusters,
+  EnrolmentRequests,
   Enrolments,
   ImportLinks,
   REGISTRATION_BUCKETS,
@@ -111,7 +114,10 @@ function build(): void {
       return { trustDomain: 'fairlead.local', roots, pins: roots.map(spkiPin), servingRoot: roots[0]! };
     },
   });
-  enrolments = new Enrolments(runtime, async (_tenant, { clusterId, generation }) => {
+  const requests = new EnrolmentRequests(runtime);
+  const policies = new ApprovalPolicies(runtime, { policy: 'token', webhookConfigured: false, insecureAllowed: false });
+  const webhook = new ApprovalWebhook(runtime, policies, requests, null);
+  enrolments = new Enrolments(runtime, { policies, requests, webhook }, async (_tenant, { clusterId, generation }) => {
     away();
     const { chain, serial } = await authority.agent(clusterId, { generation });
     return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };

@@ -40,6 +40,8 @@ const LISTERS: Readonly<Record<string, string>> = {
   'cluster import': CLUSTERS,
   'cluster revoke': CLUSTERS,
   'certificate list': CLUSTERS,
+  'request approve': 'fairlead request list -o name',
+  'request reject': 'fairlead request list -o name',
   kubeconfig: CLUSTERS,
   'client delete': 'fairlead client list -o name',
 };

@@ -34,6 +34,20 @@ export const ClusterAccess = z.looseObject({
 });
 export type ClusterAccess = z.infer<typeof ClusterAccess>;
 
+export const EnrolmentRequest = z.looseObject({
+  id: z.string(),
+  state: z.string(),
+  fingerprint: z.string(),
+  cluster: z.string().nullable(),
+  facts: z.looseObject({ agentVersion: z.string(), kubernetesVersion: z.string(), platform: z.string() }),
+  remoteAddress: z.string(),
+  createdAt: z.string(),
+  reason: z.string().nullable(),
+});
+export type EnrolmentRequest = z.infer<typeof EnrolmentRequest>;
+export const EnrolmentRequestList = z.looseObject({ requests: z.array(EnrolmentRequest) });
+export const ShownPolicy = z.looseObject({ set: z.string().nullable(), effective: z.string() });
+
 export const CertificateRecord = z.looseObject({
   serial: z.string(),
   purpose: z.string(),

@@ -20,7 +20,7 @@ export interface Target {
 }
 
 interface Ask {
-  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly body?: unknown;
   /** False where the path itself is the secret. */
   readonly authenticated?: boolean;

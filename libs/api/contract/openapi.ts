@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ALL_OPERATIONS } from './operations.js';
 import type { Operation, OperationAnswer } from './operation.js';
 import {
+  Approval,
   CertificateList,
   CertificateRecord,
   CertifiedClient,
@@ -20,6 +21,11 @@ import {
   Readiness,
   Revocation,
   Whoami,
+  ChosenPolicy,
+  EnrolmentRequest,
+  EnrolmentRequestList,
+  Rejection,
+  ShownPolicy,
 } from './schemas.js';
 
 type Json = Record<string, unknown>;
@@ -34,13 +40,16 @@ const OUTPUTS = {
   ClusterAccess,
   ClusterList,
   Door,
+  EnrolmentRequest,
+  EnrolmentRequestList,
   FieldProblem,
   ImportLink,
   Problem,
   Readiness,
+  ShownPolicy,
   Whoami,
 };
-const INPUTS = { NewClient, NewCluster, Revocation };
+const INPUTS = { Approval, ChosenPolicy, NewClient, NewCluster, Rejection, Revocation };
 /** What any operation may answer. */
 const EVERYWHERE: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'RATE_LIMITED', 'INTERNAL', 'UNAVAILABLE'];
 const WITH_TOKEN: readonly ErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN'];

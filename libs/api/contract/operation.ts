@@ -5,7 +5,7 @@ import type { z } from 'zod';
 export interface Operation {
   /** `operationId` in OpenAPI; unique. */
   readonly id: string;
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With `{name}` for a parameter, as OpenAPI writes it. */
   readonly path: string;
   readonly tag: string;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { approvalOperations } from './approval-operations.js';
 import type { Operation } from './operation.js';
 import {
   CertificateBySerial,
@@ -192,6 +193,7 @@ export const operations = {
     answers: [{ kind: 'empty', status: 204, description: 'Deleted.' }],
     errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
   },
+  ...approvalOperations,
   openapi: {
     id: 'openapi',
     method: 'GET',

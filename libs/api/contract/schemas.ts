@@ -1,10 +1,12 @@
 import {
-  Client,
+  ApprovalPolicy,
   CertificateRecord,
+  Client,
   ClientName,
   Cluster,
   ClusterName,
   CreateCluster,
+  EnrolmentRequest,
   IsoTime,
   Pem,
   PemChain,
@@ -15,7 +17,7 @@ import {
 } from '@fairlead/contracts';
 import { z } from 'zod';
 
-export { CertificateRecord, Client, Cluster };
+export { CertificateRecord, Client, Cluster, EnrolmentRequest };
 
 /** An unknown field is a mistake that should not pass in silence. */
 export const NewCluster = CreateCluster.strict().describe('A cluster to register.');
@@ -33,6 +35,26 @@ export const CertificateList = z.object({
   certificates: z.array(CertificateRecord).max(200).describe('Newest first, at most 200.'),
 });
 export type CertificateList = z.infer<typeof CertificateList>;
+export const EnrolmentRequestPage = z.strictObject({ state: EnrolmentRequest.shape.state.optional() });
+export const EnrolmentRequestById = z.strictObject({ id: z.uuid() });
+export const EnrolmentRequestList = z.object({
+  requests: z.array(EnrolmentRequest).max(500).describe('Newest first, at most 500.'),
+});
+export type EnrolmentRequestList = z.infer<typeof EnrolmentRequestList>;
+export const Approval = z
+  .strictObject({
+    cluster: ClusterName.optional().describe('Which cluster it is; needed for an agent without a token.'),
+  })
+  .describe('Compare the fingerprint with the one in the agent’s log first.');
+export const Rejection = z.strictObject({ reason: RevocationReason.describe('The agent shows it in its log.') });
+export const ChosenPolicy = z
+  .strictObject({ policy: ApprovalPolicy.nullable().describe('Null: no choice here.') })
+  .describe('Who decides about enrolments.');
+export const ShownPolicy = z.object({
+  set: ApprovalPolicy.nullable().describe('What was chosen here.'),
+  effective: ApprovalPolicy.describe('What counts: the cluster’s, else the tenant’s, else the configuration’s.'),
+});
+export type ShownPolicy = z.infer<typeof ShownPolicy>;
 export const Whoami = Principal.describe('Who the token belongs to, and what it may be in a cluster.');
 
 export const ImportLink = z

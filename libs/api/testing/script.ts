@@ -1,5 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { CertificateRecord, Client, Cluster, Principal } from '@fairlead/contracts';
+import type {
+  ApprovalPolicy,
+  CertificateRecord,
+  Client,
+  Cluster,
+  EnrolmentRequest,
+  Principal,
+} from '@fairlead/contracts';
 import type { TestAuthority } from '@fairlead/testing';
 
 /**
@@ -17,6 +24,9 @@ export class Script {
   readonly clusters = new Map<string, Cluster>();
   readonly clients = new Map<string, Client>();
   readonly certificates = new Map<string, CertificateRecord>();
+  readonly requests = new Map<string, EnrolmentRequest>();
+  /** By cluster; of the tenant, by the empty name. */
+  readonly policies = new Map<string, ApprovalPolicy | null>();
   readonly links = new Map<string, string>();
   /** How often registration was asked whose a token is. */
   authentications = 0;

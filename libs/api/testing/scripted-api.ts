@@ -6,6 +6,8 @@ import { scratchDir, testAuthority } from '@fairlead/testing';
 import { ApiSettings, issuedCertificate, startApi, type Door } from '../index.js';
 import { Script, serveScript, type ScriptedServices } from './scripted-services.js';
 
+export { waitingAgent } from './enrolment-request.js';
+
 export { Script, serveScript, type ScriptedServices };
 
 /** The API as it is in production, on a real NATS, before scripted services. For tests of the API and of its clients. */

@@ -8,6 +8,7 @@ import { checkCsr, issueIdentity } from '@fairlead/pki';
 import { Controller, Module, type DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { SecuredNats } from '@fairlead/messaging/testing';
+import { ApprovalScript } from './scripted-approval.js';
 import { KeysScript } from './scripted-keys.js';
 import { Script } from './script.js';
 
@@ -165,7 +166,7 @@ async function serve(
   const connection = await nats.connect({ role, credential: role });
   const module: DynamicModule = {
     module: ScriptModule,
-    controllers: [role === 'keys' ? KeysScript : RegistrationScript],
+    controllers: role === 'keys' ? [KeysScript] : [RegistrationScript, ApprovalScript],
     providers: [{ provide: Script, useValue: script }],
   };
   const strategy = new RpcServer({ connection, queue: role, logger: silentLogger });

@@ -42,8 +42,10 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
   const { rpc, limiter, metrics, logger, events } = options;
   try {
     limiter.admit(peer.address);
+    // Whoever has a token has been invited; anybody may ask to be adopted, so that costs them time.
+    if (request.tokenId === '') limiter.admitUninvited(peer.address);
     const issued = await rpc.call(registrationRpc.enrol, NO_TENANT, {
-      tokenId: request.tokenId,
+      tokenId: request.tokenId === '' ? null : request.tokenId,
       secret: Buffer.from(request.secret).toString('base64'),
       csr: Buffer.from(request.csrDer).toString('base64'),
       facts: {
@@ -66,7 +68,7 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
     // What is away, or is asked too much already, is not the agent's failure.
     if (!kind.retryable) limiter.failed(peer.address);
     metrics.enrolments.inc({ outcome: code });
-    logger.warn('agent.enrolment.refused', { code, reason: message, address: peer.address });
+    logger.log(kind.logLevel, 'agent.enrolment.refused', { code, reason: message, address: peer.address });
     // What registration refuses it records itself; these never reach it.
     if (code === 'INVALID_ARGUMENT' || code === 'RATE_LIMITED')
       events.accessRefused({ code, reason: message, address: peer.address, door: 'link' });

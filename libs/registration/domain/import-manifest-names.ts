@@ -1,7 +1,7 @@
 /** What a cluster needs to know to join. */
 export interface ImportManifestInput {
-  readonly clusterName: string;
-  readonly clusterId: string;
+  /** Null: whoever applies it asks to be adopted, as whatever cluster an administrator says. */
+  readonly cluster: { readonly name: string; readonly id: string } | null;
   /** `host:port` of the agent links of all gateways. */
   readonly endpoints: readonly string[];
   /** Hex SHA-256 of the root SPKIs that a gateway's chain may end in. */
@@ -15,8 +15,8 @@ export interface ImportManifestInput {
   readonly image: string;
   /** Where the agent sends its spans, by OTLP over HTTP; absent: nowhere. */
   readonly tracingEndpoint?: string | undefined;
-  /** `fl1.…`: spent by the first enrolment. The only secret in the manifest. */
-  readonly bootstrapToken: string;
+  /** `fl1.…`: spent by the first enrolment. The only secret in the manifest; null for an adoption, which has none. */
+  readonly bootstrapToken: string | null;
 }
 
 /** One document of the manifest, as plain data. */

@@ -23,22 +23,28 @@ function deployment(input: ImportManifestInput): KubernetesDocument {
     kind: 'Deployment',
     metadata: {
       ...metadata(AGENT.name, AGENT.namespace),
-      annotations: { 'fairlead.dev/cluster-name': input.clusterName, 'fairlead.dev/cluster-id': input.clusterId },
+      ...clusterAnnotations(input),
     },
     spec: {
       replicas: 1,
       // Two agents with one identity would fence each other: the old one goes first.
       strategy: { type: 'Recreate' },
       selector: { matchLabels: SELECTOR },
-      template: { metadata: { labels: LABELS, annotations: restartOnNewToken(input) }, spec: podSpec(input) },
+      template: { metadata: { labels: LABELS, ...restartOnNewToken(input) }, spec: podSpec(input) },
     },
   };
 }
 
 /** A new token makes new pods: the mounted file alone would change up to two minutes later. The hash tells nothing. */
-function restartOnNewToken(input: ImportManifestInput): Record<string, string> {
-  const digest = createHash('sha256').update(input.bootstrapToken).digest('hex');
-  return { 'fairlead.dev/bootstrap-token-sha256': digest.slice(0, 16) };
+function restartOnNewToken({ bootstrapToken }: ImportManifestInput): Record<string, unknown> {
+  if (bootstrapToken === null) return {};
+  const digest = createHash('sha256').update(bootstrapToken).digest('hex');
+  return { annotations: { 'fairlead.dev/bootstrap-token-sha256': digest.slice(0, 16) } };
+}
+
+function clusterAnnotations({ cluster }: ImportManifestInput): Record<string, unknown> {
+  if (cluster === null) return {};
+  return { annotations: { 'fairlead.dev/cluster-name': cluster.name, 'fairlead.dev/cluster-id': cluster.id } };
 }
 
 function podSpec(input: ImportManifestInput): Record<string, unknown> {
@@ -89,6 +95,7 @@ function environment(input: ImportManifestInput): Record<string, string> {
     ...(input.targets.length > 0 ? { FAIRLEAD_ALLOW_TARGETS: input.targets.join(',') } : {}),
     ...(input.tracingEndpoint === undefined ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: input.tracingEndpoint }),
     FAIRLEAD_BOOTSTRAP_TOKEN_FILE: `${TOKEN_DIR}/token`,
+    ...(input.bootstrapToken === null ? { FAIRLEAD_ADOPTION: 'true' } : {}),
     FAIRLEAD_IDENTITY: `secret:${AGENT.namespace}/${SECRETS.identity}`,
     FAIRLEAD_HEALTH_LISTEN: `0.0.0.0:${AGENT.healthPort}`,
   };

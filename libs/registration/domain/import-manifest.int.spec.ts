@@ -8,8 +8,7 @@ import { parseAllDocuments } from 'yaml';
 import { renderImportManifest } from './import-manifest.js';
 
 const manifest = renderImportManifest({
-  clusterName: 'demo',
-  clusterId: '0d0d7f0e-6d0e-4b5c-9a0c-3d9f6d1f0001',
+  cluster: { name: 'demo', id: '0d0d7f0e-6d0e-4b5c-9a0c-3d9f6d1f0001' },
   endpoints: ['127.0.0.1:7444'],
   pins: ['ab'.repeat(32)],
   trustDomain: 'fairlead.local',

@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { renderImportManifest, type ImportManifestInput } from './import-manifest.js';
 
+const bootstrapToken = 'fl1.aa.id.secret-part';
 const input: ImportManifestInput = {
-  clusterName: 'demo',
-  clusterId: '0d0d7f0e-6d0e-4b5c-9a0c-3d9f6d1f0001',
+  cluster: { name: 'demo', id: '0d0d7f0e-6d0e-4b5c-9a0c-3d9f6d1f0001' },
   endpoints: ['gw-a.example.test:7444', '[::1]:7544'],
   pins: ['ab'.repeat(32), 'cd'.repeat(32)],
   trustDomain: 'fairlead.local',
   links: 1,
   targets: [],
   image: 'registry.example.test/fairlead/agent:0.1.0',
-  bootstrapToken: 'fl1.aa.id.secret-part',
+  bootstrapToken,
 };
 
 // oxlint-disable-next-line typescript/no-explicit-any -- Kubernetes objects are walked as plain data here
@@ -60,12 +60,31 @@ describe('renderImportManifest', () => {
     expect(Object.keys(find('Secret', 'fairlead-agent-identity'))).toEqual(['apiVersion', 'kind', 'metadata', 'type']);
   });
 
+  it('of an adoption holds no token, names no cluster, and tells the agent to ask', () => {
+    const text = renderImportManifest({ ...input, cluster: null, bootstrapToken: null });
+    const adoption = parseAllDocuments(text).map((document): Doc => document.toJS());
+    expect(adoption.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name)).toEqual([
+      'fairlead-agent-identity',
+    ]);
+    const deployment = adoption.find(({ kind }) => kind === 'Deployment');
+    expect(deployment.spec.template.spec.containers[0].env).toContainEqual({
+      name: 'FAIRLEAD_ADOPTION',
+      value: 'true',
+    });
+    expect([deployment.metadata.annotations, deployment.spec.template.metadata.annotations]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(text).not.toMatch(/demo|fl1\./);
+    expect(renderImportManifest(input)).not.toContain('FAIRLEAD_ADOPTION');
+  });
+
   it('holds the token once, in its Secret', () => {
-    const encoded = Buffer.from(input.bootstrapToken).toString('base64');
+    const encoded = Buffer.from(bootstrapToken).toString('base64');
     expect(find('Secret', 'fairlead-agent-bootstrap').data).toEqual({ token: encoded });
     const text = renderImportManifest(input);
     expect(text.split(encoded)).toHaveLength(2);
-    expect(text).not.toContain(input.bootstrapToken);
+    expect(text).not.toContain(bootstrapToken);
   });
 
   it('tells the agent where to go and what to trust', () => {

@@ -18,25 +18,39 @@ export type { ImportManifestInput } from './import-manifest-names.js';
  */
 export function renderImportManifest(input: ImportManifestInput): string {
   const documents = [...rightsDocuments(), ...secretDocuments(input), ...workloadDocuments(input)];
-  const header = [
-    `# Fairlead: joins this cluster as "${input.clusterName}" (${input.clusterId}).`,
-    '# It holds a bootstrap token that works once and soon expires: apply it, do not keep it in Git.',
-  ].join('\n');
+  const header = headerLines(input).join('\n');
   const body = documents.map((document) => stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }));
   return `${header}\n---\n${body.join('---\n')}`;
 }
 
+function headerLines({ cluster }: ImportManifestInput): string[] {
+  if (cluster === null) {
+    return [
+      '# Fairlead: asks for this cluster to be adopted. It holds no secret, and may be kept in Git.',
+      '# The agent waits until an administrator approves the key that its log shows: fairlead request list',
+    ];
+  }
+  return [
+    `# Fairlead: joins this cluster as "${cluster.name}" (${cluster.id}).`,
+    '# It holds a bootstrap token that works once and soon expires: apply it, do not keep it in Git.',
+  ];
+}
+
 function secretDocuments(input: ImportManifestInput): KubernetesDocument[] {
   return [
-    {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: metadata(SECRETS.bootstrap, AGENT.namespace),
-      type: 'Opaque',
-      // `data`, not `stringData`: the latter is write-only, so a later server-side apply could not see that it changed.
-      data: { token: Buffer.from(input.bootstrapToken).toString('base64') },
-    },
+    ...(input.bootstrapToken === null ? [] : [bootstrapSecret(input.bootstrapToken)]),
     // Without `data`: the agent writes it, and neither kind of apply touches a field that it does not list.
     { apiVersion: 'v1', kind: 'Secret', metadata: metadata(SECRETS.identity, AGENT.namespace), type: 'Opaque' },
   ];
+}
+
+function bootstrapSecret(token: string): KubernetesDocument {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: metadata(SECRETS.bootstrap, AGENT.namespace),
+    type: 'Opaque',
+    // `data`, not `stringData`: the latter is write-only, so a later server-side apply could not see that it changed.
+    data: { token: Buffer.from(token).toString('base64') },
+  };
 }

@@ -1,28 +1,22 @@
-import { NO_TENANT, type Caller, type Facts, type Issued } from '@fairlead/contracts';
+import { DEFAULT_TENANT, type Caller, type Issued } from '@fairlead/contracts';
 import { FairleadError, assertNever, toFairleadError } from '@fairlead/errors';
-import type { EventInput } from '@fairlead/events';
 import { checkCsr } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { decideEnrolment } from '../domain/decide-enrolment.js';
 import { hashSecret, sameHash } from '../domain/secret-hash.js';
-import { lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
+import { insertCluster, lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
+import type { StoredEnrolmentRequest } from '../store/enrolment-request-store.js';
 import {
   bindBootstrapToken,
   findBootstrapToken,
   lockBootstrapToken,
   type StoredBootstrapToken,
 } from '../store/token-store.js';
+import type { ApprovalPolicies } from './approval-policies.js';
+import type { ApprovalWebhook } from './approval-webhook.js';
+import type { EnrolmentRequests } from './enrolment-requests.js';
+import { refusal, rejected, unknownToken, type EnrolInput } from './enrolment-refusals.js';
 import { commit, read, refuse, tell, type Runtime } from './runtime.js';
-
-export interface EnrolInput {
-  readonly tokenId: string;
-  /** Base64. */
-  readonly secret: string;
-  /** PKCS#10, base64. */
-  readonly csr: string;
-  readonly facts: Facts;
-  readonly remoteAddress: string;
-}
 
 export interface Enrolled {
   readonly tenantId: string;
@@ -38,32 +32,50 @@ export type SignAgent = (
   request: { clusterId: string; generation: number; csr: string },
 ) => Promise<Issued>;
 
+/** Who decides, and what was decided. */
+export interface Approval {
+  readonly policies: ApprovalPolicies;
+  readonly requests: EnrolmentRequests;
+  readonly webhook: ApprovalWebhook;
+}
+
 interface Decided {
   readonly cluster: StoredCluster;
   readonly generation: number;
 }
 
+type WithToken = EnrolInput & { readonly tokenId: string };
+
 /** So that an unknown id takes as long to refuse as a wrong secret. */
 const NOBODYS_HASH = hashSecret('');
 
-/** Bootstrap tokens for certificates. */
+/** Certificates for agents, by a bootstrap token or an administrator's word: as the policy of the cluster has it. */
 export class Enrolments {
   readonly #runtime: Runtime;
+  readonly #policies: ApprovalPolicies;
+  readonly #requests: EnrolmentRequests;
+  readonly #webhook: ApprovalWebhook;
   readonly #signAgent: SignAgent;
 
-  constructor(runtime: Runtime, signAgent: SignAgent) {
+  constructor(runtime: Runtime, { policies, requests, webhook }: Approval, signAgent: SignAgent) {
     this.#runtime = runtime;
+    this.#policies = policies;
+    this.#requests = requests;
+    this.#webhook = webhook;
     this.#signAgent = signAgent;
   }
 
   /**
    * Spends the token on the request's key, then fetches the certificate: when that fails, the same key may ask again.
-   * TOKEN_UNKNOWN (also for a wrong secret), TOKEN_EXPIRED, TOKEN_REVOKED, TOKEN_USED, CSR_INVALID.
+   * TOKEN_UNKNOWN (also for a wrong secret), TOKEN_EXPIRED, TOKEN_REVOKED, TOKEN_USED, CSR_INVALID; ENROLMENT_PENDING while
+   * an administrator has to decide, ENROLMENT_REJECTED; UNAUTHENTICATED without a token where nobody is adopted.
    */
   async enrol(caller: Caller, input: EnrolInput): Promise<Enrolled> {
-    const token = await read(this.#runtime, (manager) => findBootstrapToken(manager, input.tokenId));
-    const { cluster, generation } = await this.#decide(input, token).catch((error: unknown) => {
+    const token = await this.#tokenOf(input);
+    const { cluster, generation } = await this.#decide(caller, input, token).catch((error: unknown) => {
       const known = toFairleadError(error);
+      // A full queue must not fill the event log instead.
+      if (known.code === 'RATE_LIMITED') throw known;
       return refuse(this.#runtime, known, 'dev.fairlead.enrolment.refused.v1', refusal(caller, input, token, known));
     });
     const { id: clusterId, tenantId } = cluster;
@@ -71,8 +83,69 @@ export class Enrolments {
     return { tenantId, clusterId, generation, chain, roots };
   }
 
-  async #decide(input: EnrolInput, found: StoredBootstrapToken | null): Promise<Decided> {
+  async #tokenOf({ tokenId }: EnrolInput): Promise<StoredBootstrapToken | null> {
+    return tokenId === null ? null : read(this.#runtime, (manager) => findBootstrapToken(manager, tokenId));
+  }
+
+  async #decide(caller: Caller, input: EnrolInput, found: StoredBootstrapToken | null): Promise<Decided> {
     const { spkiSha256 } = await checkCsr(Buffer.from(input.csr, 'base64'));
+    // Somebody who has this key asked before: whatever it shows now, the answer stands.
+    const known = await this.#requests.ofKey(spkiSha256);
+    const outcome = known ?? (await this.#firstQuestion(caller, input, found, spkiSha256));
+    if (!('state' in outcome)) return outcome;
+    return this.#requests.enrolmentOf(await this.#webhook.consult(outcome));
+  }
+
+  /** An enrolment, or a request that somebody has to decide about. */
+  async #firstQuestion(
+    caller: Caller,
+    input: EnrolInput,
+    found: StoredBootstrapToken | null,
+    spkiSha256: string,
+  ): Promise<Decided | StoredEnrolmentRequest> {
+    if (input.tokenId === null) return this.#adopt(caller, input, spkiSha256);
+    return this.#byToken(input, found, spkiSha256);
+  }
+
+  /** An agent without a token: it belongs to no cluster yet. */
+  async #adopt(caller: Caller, input: EnrolInput, spkiSha256: string): Promise<Decided | StoredEnrolmentRequest> {
+    const { facts, remoteAddress } = input;
+    const asking = { tenantId: DEFAULT_TENANT, spkiSha256, clusterId: null, facts, remoteAddress };
+    return commit(this.#runtime, async (manager) => {
+      const policy = await this.#policies.effective(manager, DEFAULT_TENANT, null);
+      switch (policy) {
+        case 'token':
+          throw new FairleadError('UNAUTHENTICATED', 'this installation adopts no agent without a bootstrap token');
+        case 'always-reject':
+          throw rejected();
+        case 'queue':
+        case 'webhook':
+          return this.#requests.add(manager, asking);
+        case 'insecure-always-approve': {
+          const name = `adopted-${spkiSha256.slice(0, 12)}`;
+          const request = await this.#requests.add(manager, asking);
+          const made = await insertCluster(manager, {
+            tenantId: DEFAULT_TENANT,
+            name,
+            labels: {},
+            links: 2,
+            targets: [],
+          });
+          const { generation } = await this.#requests.approveIn(manager, caller, request, made, true);
+          this.#runtime.logger.warn('enrolment.approved_insecurely', { name, fingerprint: spkiSha256, remoteAddress });
+          return { cluster: made, generation: generation ?? 1 };
+        }
+        default:
+          return assertNever(policy);
+      }
+    });
+  }
+
+  async #byToken(
+    input: EnrolInput,
+    found: StoredBootstrapToken | null,
+    spkiSha256: string,
+  ): Promise<Decided | StoredEnrolmentRequest> {
     // Before anything else is told: only who has the secret learns in which state the token is.
     const matches = sameHash(hashSecret(Buffer.from(input.secret, 'base64')), found?.secretHash ?? NOBODYS_HASH);
     if (!found || !matches) throw unknownToken();
@@ -90,7 +163,7 @@ export class Enrolments {
     spkiSha256: string,
     cluster: StoredCluster,
     token: StoredBootstrapToken,
-  ): Promise<Decided> {
+  ): Promise<Decided | StoredEnrolmentRequest> {
     const { boundSpkiSha256, boundGeneration, expiresAt, revokedAt } = token;
     const bound =
       boundSpkiSha256 !== null && boundGeneration !== null
@@ -101,8 +174,7 @@ export class Enrolments {
       case 'refuse':
         throw new FairleadError(decision.code, decision.reason);
       case 'bind':
-        await this.#bind(manager, input, spkiSha256, cluster, decision.generation);
-        return { cluster, generation: decision.generation };
+        return this.#approve(manager, { ...input, tokenId: token.id }, spkiSha256, cluster, decision.generation);
       case 'repeat':
         return { cluster, generation: decision.generation };
       default:
@@ -110,9 +182,36 @@ export class Enrolments {
     }
   }
 
+  /** The token is good: what does the cluster's policy make of it? */
+  async #approve(
+    manager: EntityManager,
+    input: WithToken,
+    spkiSha256: string,
+    cluster: StoredCluster,
+    generation: number,
+  ): Promise<Decided | StoredEnrolmentRequest> {
+    const { id: clusterId, tenantId } = cluster;
+    const policy = await this.#policies.effective(manager, tenantId, cluster);
+    switch (policy) {
+      case 'always-reject':
+        throw rejected();
+      case 'queue':
+      case 'webhook': {
+        const { facts, remoteAddress } = input;
+        return this.#requests.add(manager, { tenantId, spkiSha256, clusterId, facts, remoteAddress });
+      }
+      case 'token':
+      case 'insecure-always-approve':
+        await this.#bind(manager, input, spkiSha256, cluster, generation);
+        return { cluster, generation };
+      default:
+        return assertNever(policy);
+    }
+  }
+
   async #bind(
     manager: EntityManager,
-    { tokenId, facts, remoteAddress }: EnrolInput,
+    { tokenId, facts, remoteAddress }: WithToken,
     spkiSha256: string,
     { id: clusterId, name, tenantId }: StoredCluster,
     generation: number,
@@ -133,25 +232,4 @@ export class Enrolments {
       reason: 'OK',
     });
   }
-}
-
-function unknownToken(): FairleadError {
-  return new FairleadError('TOKEN_UNKNOWN', 'the bootstrap token is not known; fetch a new import manifest');
-}
-
-function refusal(
-  caller: Caller,
-  { tokenId, remoteAddress }: EnrolInput,
-  token: StoredBootstrapToken | null,
-  error: FairleadError,
-): EventInput<'dev.fairlead.enrolment.refused.v1'> {
-  return {
-    tenantId: token?.tenantId ?? NO_TENANT,
-    clusterId: token?.clusterId ?? null,
-    tokenId,
-    subject: `token/${tokenId}`,
-    // Nobody has proven to be anybody yet; the gateway that carried it is all that is known.
-    actor: { kind: 'unknown', id: caller.credential, address: remoteAddress },
-    reason: error.code,
-  };
 }

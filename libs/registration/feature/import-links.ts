@@ -103,17 +103,29 @@ export class ImportLinks {
     const redeemed = { ...about(caller, cluster), tokenId: token.id };
     await tell(this.#runtime, manager, 'dev.fairlead.import-link.redeemed.v1', redeemed);
     return renderImportManifest({
-      clusterName: cluster.name,
-      clusterId,
-      endpoints: [...this.#options.endpoints],
-      pins: bundle.pins,
-      trustDomain: bundle.trustDomain,
+      ...this.#installation(bundle),
+      cluster: { name: cluster.name, id: clusterId },
       links: cluster.links,
       targets: cluster.targets,
-      image: this.#options.image,
-      tracingEndpoint: this.#options.tracingEndpoint,
       bootstrapToken: token.text,
     });
+  }
+
+  /** The manifest of an agent that waits to be adopted: it is the same for all of them, and no secret. */
+  async adoptionManifest(): Promise<string> {
+    const bundle = await this.#options.trustBundle();
+    return renderImportManifest({
+      ...this.#installation(bundle),
+      cluster: null,
+      links: 2,
+      targets: [],
+      bootstrapToken: null,
+    });
+  }
+
+  #installation({ pins, trustDomain }: TrustBundle) {
+    const { endpoints, image, tracingEndpoint } = this.#options;
+    return { endpoints, image, tracingEndpoint, pins, trustDomain };
   }
 
   async #mintToken(

@@ -1,9 +1,12 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ApiTokens } from './api-tokens.js';
+import { ApprovalPolicies } from './approval-policies.js';
 import { Clients } from './clients.js';
 import { Clusters } from './clusters.js';
+import { EnrolmentRequests } from './enrolment-requests.js';
 import { Enrolments } from './enrolments.js';
 import { ImportLinks } from './import-links.js';
+import { ApprovalController } from './approval.controller.js';
 import { RegistrationController } from './registration.controller.js';
 
 export interface RegistrationParts {
@@ -12,20 +15,24 @@ export interface RegistrationParts {
   readonly importLinks: ImportLinks;
   readonly enrolments: Enrolments;
   readonly apiTokens: ApiTokens;
+  readonly requests: EnrolmentRequests;
+  readonly policies: ApprovalPolicies;
 }
 
 @Module({})
 export class RegistrationModule {
-  static around({ clients, clusters, importLinks, enrolments, apiTokens }: RegistrationParts): DynamicModule {
+  static around(parts: RegistrationParts): DynamicModule {
     return {
       module: RegistrationModule,
-      controllers: [RegistrationController],
+      controllers: [RegistrationController, ApprovalController],
       providers: [
-        { provide: Clients, useValue: clients },
-        { provide: Clusters, useValue: clusters },
-        { provide: ImportLinks, useValue: importLinks },
-        { provide: Enrolments, useValue: enrolments },
-        { provide: ApiTokens, useValue: apiTokens },
+        { provide: Clients, useValue: parts.clients },
+        { provide: Clusters, useValue: parts.clusters },
+        { provide: ImportLinks, useValue: parts.importLinks },
+        { provide: Enrolments, useValue: parts.enrolments },
+        { provide: ApiTokens, useValue: parts.apiTokens },
+        { provide: EnrolmentRequests, useValue: parts.requests },
+        { provide: ApprovalPolicies, useValue: parts.policies },
       ],
     };
   }

@@ -40,6 +40,10 @@ export async function findClusterByName(
   return row;
 }
 
+export function findCluster(manager: EntityManager, id: string): Promise<StoredCluster | null> {
+  return manager.findOneBy(ClusterRow, { id });
+}
+
 /** Those of the given names, kept from being deleted until the transaction ends. */
 export function shareClustersByName(
   manager: EntityManager,

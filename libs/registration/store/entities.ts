@@ -1,3 +1,4 @@
+import type { ApprovalPolicy } from '@fairlead/contracts';
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('clusters')
@@ -33,6 +34,66 @@ export class ClusterRow {
 
   @Column({ type: 'timestamptz', name: 'enrolled_at', nullable: true })
   enrolledAt!: Date | null;
+
+  /** Null: the tenant's. */
+  @Column({ type: 'text', name: 'approval_policy', nullable: true })
+  approvalPolicy!: ApprovalPolicy | null;
+}
+
+@Entity('tenants')
+export class TenantRow {
+  @PrimaryColumn({ type: 'text' })
+  id!: string;
+
+  /** Null: the configuration's. */
+  @Column({ type: 'text', name: 'approval_policy', nullable: true })
+  approvalPolicy!: ApprovalPolicy | null;
+}
+
+/** An agent that asked for an identity which somebody has to approve. One for each key. */
+@Entity('enrolment_requests')
+export class EnrolmentRequestRow {
+  @PrimaryColumn({ type: 'uuid' })
+  id!: string;
+
+  @Column({ type: 'text', name: 'tenant_id' })
+  tenantId!: string;
+
+  @Column({ type: 'text' })
+  state!: 'pending' | 'approved' | 'rejected';
+
+  /** SHA-256 of the SubjectPublicKeyInfo, hex. */
+  @Column({ type: 'text', name: 'spki_sha256' })
+  spkiSha256!: string;
+
+  /** Whose token it showed, or what it was approved as. */
+  @Column({ type: 'uuid', name: 'cluster_id', nullable: true })
+  clusterId!: string | null;
+
+  /** The enrolment that its approval made. */
+  @Column({ type: 'int', nullable: true })
+  generation!: number | null;
+
+  @Column({ type: 'jsonb' })
+  facts!: { agentVersion: string; kubernetesVersion: string; platform: string };
+
+  @Column({ type: 'text', name: 'remote_address' })
+  remoteAddress!: string;
+
+  @Column({ type: 'text', nullable: true })
+  reason!: string | null;
+
+  @Column({ type: 'timestamptz', name: 'created_at' })
+  createdAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'last_asked_at' })
+  lastAskedAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'expires_at' })
+  expiresAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'decided_at', nullable: true })
+  decidedAt!: Date | null;
 }
 
 @Entity('bootstrap_tokens')

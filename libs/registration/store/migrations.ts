@@ -92,4 +92,42 @@ const TABLES_V2 = [
   'create index clients_of_cluster on clients using gin (cluster_ids)',
 ];
 
-export const REGISTRATION_MIGRATIONS = [ClustersAndTokens1795200000000, TargetsAndClients1795294800000];
+class ApprovalPolicies1795305600000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of TABLES_V3) await runner.query(statement);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+const TABLES_V3 = [
+  'alter table tenants add column approval_policy text',
+  'alter table clusters add column approval_policy text',
+  `create table enrolment_requests (
+    id uuid primary key,
+    tenant_id text not null references tenants (id),
+    state text not null,
+    spki_sha256 text not null unique,
+    cluster_id uuid references clusters (id) on delete cascade,
+    generation int,
+    facts jsonb not null,
+    remote_address text not null,
+    reason text,
+    created_at timestamptz not null,
+    last_asked_at timestamptz not null,
+    expires_at timestamptz not null,
+    decided_at timestamptz,
+    check ((state = 'pending') = (decided_at is null)),
+    check (state <> 'approved' or (cluster_id is not null and generation is not null))
+  )`,
+  'create index enrolment_requests_of_tenant on enrolment_requests (tenant_id, state, created_at desc)',
+  'create index enrolment_requests_of_address on enrolment_requests (remote_address) where state = $$pending$$',
+];
+
+export const REGISTRATION_MIGRATIONS = [
+  ClustersAndTokens1795200000000,
+  TargetsAndClients1795294800000,
+  ApprovalPolicies1795305600000,
+];

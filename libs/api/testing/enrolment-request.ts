@@ -1,0 +1,22 @@
+import { randomUUID } from 'node:crypto';
+import type { EnrolmentRequest } from '@fairlead/contracts';
+
+/** An agent without a token that waits. */
+export function waitingAgent(changes: Partial<EnrolmentRequest> = {}): EnrolmentRequest {
+  const at = '2026-11-01T00:00:00.000Z';
+  return {
+    id: randomUUID(),
+    tenantId: 'default',
+    state: 'pending',
+    fingerprint: 'ab'.repeat(32),
+    cluster: null,
+    facts: { agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' },
+    remoteAddress: '192.0.2.1',
+    createdAt: at,
+    lastAskedAt: at,
+    expiresAt: at,
+    decidedAt: null,
+    reason: null,
+    ...changes,
+  };
+}

@@ -1,0 +1,388 @@
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { ApprovalPolicy } from '@fairlead/contracts';
+import { Envelope } from '@fairlead/events';
+import { silentLogger } from '@fairlead/observability';
+import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { checkCsr, createCsr, generatePrivateKey, parseToken, spkiPin } from '@fairlead/pki';
+import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { scratchDir, testAuthority, type ScratchDir, type TestAuthority } from '@fairlead/testing';
+import type { DataSource } from 'typeorm';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { QUEUE } from './domain/adoption-queue.js';
+import {
+  ApprovalPolicies,
+  ApprovalWebhook,
+  Clusters,
+  EnrolmentRequests,
+  Enrolments,
+  ImportLinks,
+  REGISTRATION_ENTITIES,
+  REGISTRATION_MIGRATIONS,
+  signatureOf,
+  type Runtime,
+  type WebhookOptions,
+} from './index.js';
+
+const source = { role: 'registration', credential: 'registration' } as const;
+const api = { role: 'api', credential: 'api' } as const;
+const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
+const account = { service: 'registration', password: randomBytes(16).toString('hex') };
+const facts = { agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' };
+const waiting = expect.objectContaining({ code: 'ENROLMENT_PENDING' }) as Error;
+
+let scratch: ScratchDir;
+let postgres: Running<PostgresInfo>;
+let database: DataSource;
+let authority: TestAuthority;
+let runtime: Runtime;
+let requests: EnrolmentRequests;
+let policies: ApprovalPolicies;
+let clusters: Clusters;
+let links: ImportLinks;
+let enrolments: Enrolments;
+let aheadMs = 0;
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  authority = await testAuthority();
+  postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
+  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
+  database = createDatabase({
+    url: databaseUrl(postgres.info.adminUrl, account),
+    service: account.service,
+    entities: REGISTRATION_ENTITIES,
+    migrations: REGISTRATION_MIGRATIONS,
+    logger: silentLogger,
+  });
+  await connectDatabase(database, silentLogger);
+  await runMigrations(database, silentLogger);
+  const now = (): Date => new Date(Date.now() + aheadMs);
+  runtime = { database, source, logger: silentLogger, onCommitted: () => undefined, now };
+  clusters = new Clusters(
+    runtime,
+    () => ({ state: 'never', replicas: [], since: null, agents: [] }),
+    async () => undefined,
+  );
+  const roots = [...authority.roots];
+  links = new ImportLinks(runtime, {
+    endpoints: ['127.0.0.1:7443'],
+    image: 'fairlead/agent:test',
+    linkTtlSeconds: 600,
+    tokenTtlSeconds: 3_600,
+    trustBundle: async () => ({
+      trustDomain: 'fairlead.local',
+      roots,
+      pins: roots.map(spkiPin),
+      servingRoot: roots[0] as string,
+    }),
+  });
+  configure('token', false);
+});
+afterAll(async () => {
+  await database?.destroy();
+  await postgres?.stop();
+  await scratch?.[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  aheadMs = 0;
+  configure('token', false);
+  await database.query('delete from enrolment_requests');
+  await policies.set(api, 'default', undefined, null);
+});
+
+function configure(policy: ApprovalPolicy, insecureAllowed: boolean, hook: WebhookOptions | null = null): void {
+  requests = new EnrolmentRequests(runtime);
+  policies = new ApprovalPolicies(runtime, { policy, webhookConfigured: hook !== null, insecureAllowed });
+  const webhook = new ApprovalWebhook(runtime, policies, requests, hook);
+  enrolments = new Enrolments(runtime, { policies, requests, webhook }, async (_tenant, { clusterId, generation }) => {
+    const { chain, serial } = await authority.agent(clusterId, { generation });
+    return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+  });
+}
+
+let count = 0;
+const newCluster = (): ReturnType<Clusters['create']> =>
+  clusters.create(api, 'default', { name: `a${(count += 1)}`, labels: {}, links: 1, targets: [] });
+
+const newCsr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
+const fingerprintOf = async (csr: string): Promise<string> => (await checkCsr(Buffer.from(csr, 'base64'))).spkiSha256;
+
+async function mint(name: string): Promise<{ tokenId: string; secret: string }> {
+  const { code } = await links.create(api, 'default', name);
+  const encoded = /token: (\S+)/.exec(await links.redeem(api, code))?.[1] ?? '';
+  const { id, secret } = parseToken(Buffer.from(encoded, 'base64').toString());
+  return { tokenId: id, secret: Buffer.from(secret).toString('base64') };
+}
+
+const ask = (
+  csr: string,
+  token: { tokenId: string; secret: string } | null = null,
+  remoteAddress = '192.0.2.1',
+): ReturnType<Enrolments['enrol']> =>
+  enrolments.enrol(gateway, { tokenId: null, secret: '', ...token, csr, facts, remoteAddress });
+
+async function lastEvents(limit: number): Promise<string[]> {
+  const rows = (await database.query('select body from outbox order by id desc limit $1', [limit])) as {
+    body: string;
+  }[];
+  return rows.map(({ body }) => Envelope.parse(JSON.parse(body)).type.slice('dev.fairlead.'.length));
+}
+
+describe('an agent without a token', () => {
+  it('is refused unless a policy hears it', async () => {
+    await expect(ask(await newCsr())).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    await policies.set(api, 'default', undefined, 'always-reject');
+    await expect(ask(await newCsr())).rejects.toMatchObject({ code: 'ENROLMENT_REJECTED' });
+    expect(await requests.list('default')).toEqual([]);
+    expect((await lastEvents(1))[0]).toBe('enrolment.refused.v1');
+  });
+
+  it('waits, learns nothing but that, and has its identity once it is approved as a new cluster', async () => {
+    await policies.set(api, 'default', undefined, 'queue');
+    const csr = await newCsr();
+    await expect(ask(csr)).rejects.toMatchObject({
+      code: 'ENROLMENT_PENDING',
+      message: `waiting for an administrator to approve the key ${await fingerprintOf(csr)}`,
+    });
+    await expect(ask(csr)).rejects.toEqual(waiting);
+    const [request, ...others] = await requests.list('default', 'pending');
+    expect(others).toEqual([]);
+    expect(request).toMatchObject({
+      fingerprint: await fingerprintOf(csr),
+      cluster: null,
+      facts,
+      remoteAddress: '192.0.2.1',
+      decidedAt: null,
+    });
+    const unnamed = requests.approve(api, 'default', request!.id);
+    await expect(unnamed).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    const approved = await requests.approve(api, 'default', request!.id, 'shop-eu');
+    expect(approved).toMatchObject({ state: 'approved', cluster: 'shop-eu' });
+    expect(await lastEvents(2)).toEqual(['enrolment.succeeded.v1', 'enrolment.approved.v1']);
+    const enrolled = await ask(csr);
+    expect(enrolled).toMatchObject({ clusterId: (await clusters.get('default', 'shop-eu')).id, generation: 1 });
+    // The answer may have been lost.
+    expect(await ask(csr)).toMatchObject({ clusterId: enrolled.clusterId, generation: 1 });
+    await expect(requests.reject(api, 'default', request!.id, 'late')).rejects.toMatchObject({ code: 'CONFLICT' });
+  });
+
+  it('approved as a cluster that exists, fences the agent that it had', async () => {
+    const { name, id } = await newCluster();
+    expect(await ask(await newCsr(), await mint(name))).toMatchObject({ generation: 1 });
+    const unused = await mint(name);
+    await policies.set(api, 'default', undefined, 'queue');
+    const csr = await newCsr();
+    await expect(ask(csr)).rejects.toEqual(waiting);
+    const [request] = await requests.list('default', 'pending');
+    await requests.approve(api, 'default', request!.id, name);
+    expect(await ask(csr)).toMatchObject({ clusterId: id, generation: 2 });
+    await policies.set(api, 'default', undefined, 'token');
+    await expect(ask(await newCsr(), unused)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+    await ask(await newCsr(), await mint(name));
+    await expect(ask(csr)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+  });
+
+  it('that is rejected is told why, each time', async () => {
+    await policies.set(api, 'default', undefined, 'queue');
+    const csr = await newCsr();
+    await expect(ask(csr)).rejects.toEqual(waiting);
+    const [request] = await requests.list('default', 'pending');
+    await requests.reject(api, 'default', request!.id, 'not one of ours');
+    for (const _ of [1, 2]) await expect(ask(csr)).rejects.toThrow(/rejected this agent: not one of ours/);
+    expect(await requests.list('default', 'rejected')).toMatchObject([{ reason: 'not one of ours' }]);
+    const again = requests.approve(api, 'default', request!.id, 'x');
+    await expect(again).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(requests.approve(api, 'other', request!.id, 'x')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('is forgotten when it asks no more, and in any case after a day', async () => {
+    await policies.set(api, 'default', undefined, 'queue');
+    const [silent, patient] = [await newCsr(), await newCsr()];
+    await expect(ask(silent)).rejects.toEqual(waiting);
+    await expect(ask(patient)).rejects.toEqual(waiting);
+    aheadMs = QUEUE.silenceMs - 60_000;
+    await expect(ask(patient)).rejects.toEqual(waiting);
+    aheadMs = QUEUE.silenceMs + 60_000;
+    await expect(ask(await newCsr())).rejects.toEqual(waiting);
+    const left = (await requests.list('default')).map(({ fingerprint }) => fingerprint);
+    expect(left).toContain(await fingerprintOf(patient));
+    expect(left).not.toContain(await fingerprintOf(silent));
+    aheadMs = 2 * QUEUE.lifeMs;
+    expect(await requests.list('default')).toEqual([]);
+  });
+});
+
+describe('the queue', () => {
+  it('takes a bounded number from one address, leaves room for others, and tells nobody of those it did not take', async () => {
+    await policies.set(api, 'default', undefined, 'queue');
+    await database.query(
+      `insert into enrolment_requests
+         (id, tenant_id, state, spki_sha256, facts, remote_address, created_at, last_asked_at, expires_at)
+       select gen_random_uuid(), 'default', 'pending', 'flood' || n, '{}', '198.51.100.9', now(), now(), now() + '1 day'
+       from generate_series(1, $1) n`,
+      [QUEUE.perAddress],
+    );
+    const before = await lastEvents(1_000);
+    const full = ask(await newCsr(), null, '198.51.100.9');
+    await expect(full).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    expect(await lastEvents(1_000)).toHaveLength(before.length);
+    await expect(ask(await newCsr(), null, '192.0.2.7')).rejects.toEqual(waiting);
+  });
+
+  it('takes one request of a key, whichever replicas it asked at once', async () => {
+    await policies.set(api, 'default', undefined, 'queue');
+    const csr = await newCsr();
+    const answers = await Promise.allSettled(Array.from({ length: 8 }, () => ask(csr)));
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 'rejected'));
+    expect(await requests.list('default')).toHaveLength(1);
+  });
+});
+
+describe('a token under another policy', () => {
+  it('of the cluster: says which cluster it is, and an administrator decides', async () => {
+    const { name, id } = await newCluster();
+    await policies.set(api, 'default', name, 'queue');
+    expect(await policies.get('default', name)).toEqual({ set: 'queue', effective: 'queue' });
+    expect(await policies.get('default', undefined)).toEqual({ set: null, effective: 'token' });
+    const token = await mint(name);
+    const csr = await newCsr();
+    await expect(ask(csr, token)).rejects.toEqual(waiting);
+    const [request] = await requests.list('default', 'pending');
+    expect(request).toMatchObject({ cluster: name });
+    const other = requests.approve(api, 'default', request!.id, 'another');
+    await expect(other).rejects.toMatchObject({ code: 'CONFLICT' });
+    await requests.approve(api, 'default', request!.id);
+    expect(await ask(csr, token)).toMatchObject({ clusterId: id, generation: 1 });
+    await expect(ask(await newCsr(), token)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+  });
+
+  it('is worth nothing where everybody is rejected', async () => {
+    const { name } = await newCluster();
+    await policies.set(api, 'default', name, 'always-reject');
+    await expect(ask(await newCsr(), await mint(name))).rejects.toMatchObject({ code: 'ENROLMENT_REJECTED' });
+  });
+
+  it('with a wrong secret is refused as ever, and never waits', async () => {
+    const { name } = await newCluster();
+    await policies.set(api, 'default', name, 'queue');
+    const wrong = { ...(await mint(name)), secret: randomBytes(32).toString('base64') };
+    await expect(ask(await newCsr(), wrong)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    expect(await requests.list('default')).toEqual([]);
+  });
+});
+
+describe('insecure-always-approve', () => {
+  it('cannot be chosen without the flag, and counts as always-reject where it was chosen with it', async () => {
+    const refused = policies.set(api, 'default', undefined, 'insecure-always-approve');
+    await expect(refused).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    configure('token', true);
+    await policies.set(api, 'default', undefined, 'insecure-always-approve');
+    configure('token', false);
+    expect(await policies.get('default', undefined)).toEqual({
+      set: 'insecure-always-approve',
+      effective: 'always-reject',
+    });
+    await expect(ask(await newCsr())).rejects.toMatchObject({ code: 'ENROLMENT_REJECTED' });
+  });
+
+  it('lets in whoever asks, as a cluster of its own, and leaves an event that says so', async () => {
+    configure('insecure-always-approve', true);
+    const csr = await newCsr();
+    const { clusterId } = await ask(csr);
+    const name = `adopted-${(await fingerprintOf(csr)).slice(0, 12)}`;
+    expect(await clusters.get('default', name)).toMatchObject({ id: clusterId, generation: 1 });
+    expect(await ask(csr)).toMatchObject({ clusterId });
+    expect((await lastEvents(3)).sort()).toEqual([
+      'enrolment.approved.v1',
+      'enrolment.requested.v1',
+      'enrolment.succeeded.v1',
+    ]);
+  });
+});
+
+interface Hook extends AsyncDisposable {
+  readonly options: WebhookOptions;
+  /** Bodies whose signature was right. */
+  readonly asked: Record<string, unknown>[];
+}
+
+/** A program that decides. It looks at signatures as the documentation says. */
+async function startHook(answer: (response: ServerResponse) => void): Promise<Hook> {
+  const secret = randomBytes(32).toString('hex');
+  const asked: Record<string, unknown>[] = [];
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await text(request);
+    const signature = String(request.headers['fairlead-signature']);
+    const at = new Date(Number(/^t=(\d+),/.exec(signature)?.[1]) * 1_000);
+    if (signature === signatureOf(secret, body, at)) asked.push(JSON.parse(body) as Record<string, unknown>);
+    answer(response);
+  };
+  const server = createServer((request, response) => void serve(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/decide`;
+  return {
+    options: { url, secret, timeoutMs: 500 },
+    asked,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const says = (verdict: unknown) => (response: ServerResponse) => void response.end(JSON.stringify(verdict));
+
+describe('a webhook', () => {
+  it('cannot be chosen before there is one', async () => {
+    await expect(policies.set(api, 'default', undefined, 'webhook')).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+  });
+
+  it('lets an agent in, which is answered at once', async () => {
+    await using hook = await startHook(says({ decision: 'approve', cluster: 'in-inventory' }));
+    configure('webhook', false, hook.options);
+    const csr = await newCsr();
+    const { clusterId } = await ask(csr);
+    expect(clusterId).toBe((await clusters.get('default', 'in-inventory')).id);
+    expect(hook.asked).toMatchObject([
+      { tenantId: 'default', cluster: null, fingerprint: await fingerprintOf(csr), facts, remoteAddress: '192.0.2.1' },
+    ]);
+    await ask(csr);
+    expect(hook.asked).toHaveLength(1);
+  });
+
+  it('is told whose token an agent showed, and turns it away with a reason', async () => {
+    await using hook = await startHook(says({ decision: 'reject', reason: 'not in the inventory' }));
+    configure('webhook', false, hook.options);
+    const { name } = await newCluster();
+    const refused = ask(await newCsr(), await mint(name));
+    await expect(refused).rejects.toThrow(/not in the inventory/);
+    expect(hook.asked).toMatchObject([{ cluster: name }]);
+  });
+
+  it.each<[string, (response: ServerResponse) => void]>([
+    ['never answers', () => undefined],
+    ['answers with an error', (response) => void response.writeHead(500).end('{"decision":"approve","cluster":"x"}')],
+    ['answers something else', says({ decision: 'perhaps' })],
+    ['answers no JSON', (response) => void response.end('yes')],
+    ['answers without end', (response) => void response.write('x'.repeat(100_000))],
+    ['sends us elsewhere', (response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+    ['approves an agent without a token as nobody', says({ decision: 'approve' })],
+    ['hangs up', (response) => void response.destroy()],
+  ])('that %s leaves the agent waiting, for the next question or an administrator', async (_, answer) => {
+    await using hook = await startHook(answer);
+    configure('webhook', false, hook.options);
+    const csr = await newCsr();
+    await expect(ask(csr)).rejects.toEqual(waiting);
+    await expect(ask(csr)).rejects.toEqual(waiting);
+    expect(hook.asked.length).toBe(2);
+    const [request] = await requests.list('default', 'pending');
+    await requests.approve(api, 'default', request!.id, `by-hand-${(count += 1)}`);
+    expect(await ask(csr)).toMatchObject({ generation: 1 });
+  });
+});

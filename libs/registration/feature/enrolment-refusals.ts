@@ -1,0 +1,42 @@
+import { NO_TENANT, type Caller, type Facts } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import type { EventInput } from '@fairlead/events';
+import type { StoredBootstrapToken } from '../store/token-store.js';
+import { ADOPTION } from './enrolment-requests.js';
+
+export interface EnrolInput {
+  /** Null: it has none. */
+  readonly tokenId: string | null;
+  /** Base64. */
+  readonly secret: string;
+  /** PKCS#10, base64. */
+  readonly csr: string;
+  readonly facts: Facts;
+  readonly remoteAddress: string;
+}
+
+export function rejected(): FairleadError {
+  return new FairleadError('ENROLMENT_REJECTED', 'the approval policy here rejects every enrolment');
+}
+
+export function unknownToken(): FairleadError {
+  return new FairleadError('TOKEN_UNKNOWN', 'the bootstrap token is not known; fetch a new import manifest');
+}
+
+/** What an event about a refusal says. */
+export function refusal(
+  caller: Caller,
+  { tokenId, remoteAddress }: EnrolInput,
+  token: StoredBootstrapToken | null,
+  error: FairleadError,
+): EventInput<'dev.fairlead.enrolment.refused.v1'> {
+  return {
+    tenantId: token?.tenantId ?? NO_TENANT,
+    clusterId: token?.clusterId ?? null,
+    tokenId: tokenId ?? ADOPTION,
+    subject: tokenId === null ? 'enrolment-request/unknown' : `token/${tokenId}`,
+    // Nobody has proven to be anybody yet; the gateway that carried it is all that is known.
+    actor: { kind: 'unknown', id: caller.credential, address: remoteAddress },
+    reason: error.code,
+  };
+}

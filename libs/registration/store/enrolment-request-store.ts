@@ -1,0 +1,58 @@
+import { LessThan, type EntityManager } from 'typeorm';
+import { EnrolmentRequestRow } from './entities.js';
+
+export type StoredEnrolmentRequest = Readonly<EnrolmentRequestRow>;
+
+export function findRequestByKey(manager: EntityManager, spkiSha256: string): Promise<StoredEnrolmentRequest | null> {
+  return manager.findOneBy(EnrolmentRequestRow, { spkiSha256 });
+}
+
+/** Reads a request and keeps it from changing until the transaction ends. */
+export function lockRequest(manager: EntityManager, id: string): Promise<StoredEnrolmentRequest | null> {
+  return manager.findOne(EnrolmentRequestRow, { where: { id }, lock: { mode: 'pessimistic_write' } });
+}
+
+/** False if there is one of this key already. */
+export async function insertRequest(manager: EntityManager, request: StoredEnrolmentRequest): Promise<boolean> {
+  const query = manager.createQueryBuilder().insert().into(EnrolmentRequestRow).values(request);
+  const { raw } = await query.orIgnore().returning('id').execute();
+  return (raw as unknown[]).length > 0;
+}
+
+export async function changeRequest(
+  manager: EntityManager,
+  id: string,
+  change: Partial<Omit<StoredEnrolmentRequest, 'id' | 'facts'>>,
+): Promise<void> {
+  await manager.update(EnrolmentRequestRow, { id }, change);
+}
+
+/** How many wait, of a tenant and of one source address. */
+export async function countPending(
+  manager: EntityManager,
+  tenantId: string,
+  remoteAddress: string,
+): Promise<{ ofTenant: number; ofAddress: number }> {
+  const state = 'pending';
+  return {
+    ofTenant: await manager.countBy(EnrolmentRequestRow, { tenantId, state }),
+    ofAddress: await manager.countBy(EnrolmentRequestRow, { remoteAddress, state }),
+  };
+}
+
+/** Drops what is over, and pending ones that nobody has asked about since. */
+export async function dropOldRequests(manager: EntityManager, now: Date, askedAfter: Date): Promise<void> {
+  await manager.delete(EnrolmentRequestRow, { expiresAt: LessThan(now) });
+  await manager.delete(EnrolmentRequestRow, { state: 'pending', lastAskedAt: LessThan(askedAfter) });
+}
+
+/** Newest first. */
+export function listRequests(
+  manager: EntityManager,
+  tenantId: string,
+  state: StoredEnrolmentRequest['state'] | undefined,
+  limit: number,
+): Promise<StoredEnrolmentRequest[]> {
+  const where = { tenantId, ...(state === undefined ? {} : { state }) };
+  return manager.find(EnrolmentRequestRow, { where, order: { createdAt: 'DESC' }, take: limit });
+}
