@@ -5,6 +5,7 @@ import { toKubeStatus } from './kube-status.js';
 const CODES = Object.keys(ERROR_KINDS) as ErrorCode[];
 /** Codes that say the request provably never reached a kube-apiserver. */
 const NOT_DELIVERED = new Set([
+  'ENROLMENT_PENDING',
   'RATE_LIMITED',
   'UNAVAILABLE',
   'NO_SESSION',
