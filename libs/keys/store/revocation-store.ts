@@ -20,23 +20,22 @@ export async function insertCertificateRevocation(
   return (raw as unknown[]).length > 0;
 }
 
-/** False if these generations were revoked before. To be called under the cluster's lock. */
+/** An older request that comes late takes nothing back. To be called under the cluster's lock. */
 export async function raiseGenerationRevocation(
   manager: EntityManager,
   revocation: Pick<StoredRevocation, 'tenantId' | 'reason' | 'revokedAt'> & {
     readonly clusterId: string;
     readonly throughGeneration: number;
   },
-): Promise<boolean> {
+): Promise<void> {
   const { clusterId, throughGeneration, reason, revokedAt } = revocation;
   const before = await manager.findOneBy(RevocationRow, { clusterId });
   if (!before) {
     await manager.insert(RevocationRow, { ...revocation, id: crypto.randomUUID(), serial: null });
-    return true;
+    return;
   }
-  if ((before.throughGeneration ?? 0) >= throughGeneration) return false;
+  if ((before.throughGeneration ?? 0) >= throughGeneration) return;
   await manager.update(RevocationRow, { clusterId }, { throughGeneration, reason, revokedAt });
-  return true;
 }
 
 /** What makes a certificate worth nothing; null if nothing does. */

@@ -187,7 +187,9 @@ export class EnrolmentRequests {
     }
     const known = await findClusterByName(manager, tenantId, name).catch(ifMissing);
     if (!known) return insertCluster(manager, { tenantId, name, labels: {}, links: 2, targets: [] });
-    return (await lockCluster(manager, known.id)) ?? known;
+    const cluster = await lockCluster(manager, known.id);
+    if (!cluster) throw new FairleadError('NOT_FOUND', `the cluster ${name} was deleted meanwhile`);
+    return cluster;
   }
 
   async #approved({
@@ -208,7 +210,7 @@ export class EnrolmentRequests {
 }
 
 /** What an agent that waits is told. */
-export function pending(spkiSha256: string): FairleadError {
+function pending(spkiSha256: string): FairleadError {
   return new FairleadError('ENROLMENT_PENDING', `waiting for an administrator to approve the key ${spkiSha256}`);
 }
 
