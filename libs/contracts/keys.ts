@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { Base64, ClusterId, Generation, IsoTime, Pem, PemChain, RevocationReason, Serial } from './primitives.js';
+import { CaStatus, RotateCa, TrustBundle, TrustHeldBatch } from './ca.js';
+import { Base64, ClusterId, Generation, IsoTime, PemChain, RevocationReason, Serial } from './primitives.js';
 import type { Rpc } from './rpc.js';
 
 export const Issued = z.object({
-  /** Leaf first, the issuing CA next, the root last. */
+  /** Leaf first, the issuing CA next, the root last; before it, during a rotation, the root's certificate by the old one. */
   chain: PemChain,
   /** Roots to trust, current and next. */
   roots: PemChain,
@@ -25,17 +26,6 @@ export const CertificateRecord = z.object({
   revokedFor: RevocationReason.nullable(),
 });
 export type CertificateRecord = z.infer<typeof CertificateRecord>;
-
-export const TrustBundle = z.object({
-  trustDomain: z.string().max(255),
-  /** Roots of agents, gateways and services. */
-  roots: PemChain,
-  /** SHA-256 of each root's SubjectPublicKeyInfo, hex, in the order of `roots`. */
-  pins: z.array(z.string().length(64)),
-  /** Root of the certificates that people's tools see: it outlives a rotation of `roots`. */
-  servingRoot: Pem,
-});
-export type TrustBundle = z.infer<typeof TrustBundle>;
 
 function rpc<In extends z.ZodType, Out extends z.ZodType>(
   method: string,
@@ -91,4 +81,10 @@ export const keysRpc = {
     z.object({ clusterId: ClusterId }),
     z.object({ certificates: z.array(CertificateRecord).max(200) }),
   ),
+  /** The CA and, while a root is rotated, who is waited for. */
+  caStatus: rpc('ca-status', ['api'], z.object({}), CaStatus, 15_000),
+  /** One step of a rotation of the identity tree's root. CONFLICT: not the step that is due, or somebody would be cut off. */
+  rotateCa: rpc('rotate-ca', ['api'], RotateCa, CaStatus, 15_000),
+  /** Agents hold a version of the trust bundle, and will after a restart. */
+  acknowledgeTrust: rpc('acknowledge-trust', ['gateway'], TrustHeldBatch, z.object({})),
 } as const;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SignedTrust } from './ca.js';
 import { ClientName, ClusterId, ClusterName, Generation, IsoTime, KubeIdentity, TenantId } from './primitives.js';
 
 /** NATS KV buckets. Each has one kind of writer; history is 1. */
@@ -13,6 +14,8 @@ export const BUCKETS = {
   clients: 'fairlead-clients',
   /** Which certificates are worth nothing any more. Written by keys. */
   revocations: 'fairlead-revocations',
+  /** Which roots count. Written by keys. */
+  trust: 'fairlead-trust',
 } as const;
 export type Bucket = keyof typeof BUCKETS;
 
@@ -26,6 +29,8 @@ export const GatewayHeartbeat = z.object({
   /** Tunnels in use, all clusters. */
   inFlight: z.int().min(0),
   draining: z.boolean(),
+  /** Version of the trust bundle that it verifies agents, clients and replicas by; 0: none yet. */
+  trustVersion: z.int().min(0).default(0),
   /** Goes up by one each time; a watcher tells liveness by change, never by comparing clocks. */
   beat: z.int().min(0),
 });
@@ -99,6 +104,11 @@ export const revocationKeys = {
   cluster: (clusterId: string): string => `cluster.${clusterId}`,
   state: 'state',
 } as const;
+
+/** `identity`: the roots of agents, gateways, clients and services, and the version they go by. */
+export const TrustEntry = SignedTrust.extend({ version: z.int().min(1) });
+export type TrustEntry = z.infer<typeof TrustEntry>;
+export const TRUST_KEY = 'identity';
 
 export const routeKeys = {
   gateway: (credential: string, instance: string): string => `gateway.${credential}.${instance}`,

@@ -30,7 +30,7 @@ export interface Validity {
   readonly notAfter: Date;
 }
 
-/** A self-signed root that may certify issuing CAs and nothing deeper. */
+/** A self-signed root that may certify issuing CAs, its successor (see `crossSign`), and nothing deeper. */
 export async function createRoot(options: AuthorityOptions): Promise<Authority> {
   const privateKeyPem = await generatePrivateKey();
   const keys = await importKeyPair(privateKeyPem);
@@ -40,7 +40,7 @@ export async function createRoot(options: AuthorityOptions): Promise<Authority> 
     ...wholeSeconds(options),
     keys,
     signingAlgorithm: SIGNING_ALGORITHM,
-    extensions: [...caExtensions(1), await SubjectKeyIdentifierExtension.create(keys.publicKey)],
+    extensions: [...caExtensions(2), await SubjectKeyIdentifierExtension.create(keys.publicKey)],
   });
   return { certificatePem: toPem(certificate), privateKeyPem };
 }
@@ -57,6 +57,23 @@ export async function createIssuing(root: Authority, options: AuthorityOptions):
     extensions: caExtensions(0),
   });
   return { certificatePem, privateKeyPem };
+}
+
+/**
+ * The certificate of another root's key by this root: whoever trusts only this one can still verify what the other issues
+ * (RFC 5280, 3.2, "cross-certificates"). It ends with this root's own life at the latest.
+ */
+export async function crossSign(root: Authority, otherRootPem: string, validity: Validity): Promise<string> {
+  const other = new X509Certificate(otherRootPem);
+  const rootEnd = new X509Certificate(root.certificatePem).notAfter;
+  return signCertificate(root, {
+    notBefore: validity.notBefore,
+    notAfter: rootEnd < validity.notAfter ? rootEnd : validity.notAfter,
+    publicKey: new Uint8Array(other.publicKey.rawData),
+    serial: newSerial(),
+    subject: other.subjectName.toJSON() as Record<string, string[]>[],
+    extensions: caExtensions(1),
+  });
 }
 
 /** What is signed: the caller has checked all of it. */

@@ -4,7 +4,7 @@ export { formatToken, parseToken, type BootstrapToken } from './bootstrap-token.
 export { splitPem, spkiPin, withoutRoot } from './pem.js';
 export { generatePrivateKey, signProof, verifyProof } from './private-key.js';
 export { MAX_CSR_BYTES, checkCsr, createCsr, type CheckedCsr } from './csr.js';
-export { createIssuing, createRoot, type Authority, type AuthorityOptions } from './authority.js';
+export { createIssuing, createRoot, crossSign, type Authority, type AuthorityOptions } from './authority.js';
 export {
   issueIdentity,
   issueServing,
@@ -14,3 +14,4 @@ export {
 } from './issue-certificate.js';
 export { isOutOfDate, readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
 export { verifyChain, type VerifyOptions } from './verify-chain.js';
+export { openTrust, signTrust, type SignedTrust, type TrustSigner, type TrustedRoots } from './signed-trust.js';

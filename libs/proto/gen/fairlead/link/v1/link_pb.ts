@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file fairlead/link/v1/link.proto.
  */
 export const file_fairlead_link_v1_link: GenFile = /*@__PURE__*/
-  fileDesc("ChtmYWlybGVhZC9saW5rL3YxL2xpbmsucHJvdG8SEGZhaXJsZWFkLmxpbmsudjEi8QEKBUZyYW1lEg4KBGRhdGEYASABKAxIABImCgRvcGVuGAIgASgLMhYuZmFpcmxlYWQubGluay52MS5PcGVuSAASKgoGb3BlbmVkGAMgASgLMhguZmFpcmxlYWQubGluay52MS5PcGVuZWRIABIsCgdyZWZ1c2VkGAQgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASJAoDZW9mGAUgASgLMhUuZmFpcmxlYWQubGluay52MS5Fb2ZIABIoCgVyZXNldBgGIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuUmVzZXRIAEIGCgRraW5kIsgBCgRPcGVuEhEKCXR1bm5lbF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKY2x1c3Rlcl9pZBgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgNEi0KCGt1YmVfYXBpGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5LdWJlQXBpSAASJAoDdGNwGAYgASgLMhUuZmFpcmxlYWQubGluay52MS5UY3BIABITCgt0cmFjZXBhcmVudBgHIAEoCUIICgZ0YXJnZXQiTwoHS3ViZUFwaRIMCgR1c2VyGAEgASgJEg4KBmdyb3VwcxgCIAMoCRImCgVleHRyYRgDIAMoCzIXLmZhaXJsZWFkLmxpbmsudjEuRXh0cmEiJAoFRXh0cmESCwoDa2V5GAEgASgJEg4KBnZhbHVlcxgCIAMoCSIhCgNUY3ASDAoEaG9zdBgBIAEoCRIMCgRwb3J0GAIgASgNIggKBk9wZW5lZCIoCgdSZWZ1c2VkEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSIFCgNFb2YiJgoFUmVzZXQSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIhEKD0Rpc2NvdmVyUmVxdWVzdCJOChBEaXNjb3ZlclJlc3BvbnNlEhEKCWVuZHBvaW50cxgBIAMoCRIRCglyb290c19wZW0YAiADKAkSFAoMdHJ1c3RfZG9tYWluGAMgASgJImkKDEVucm9sUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCRIOCgZzZWNyZXQYAiABKAwSDwoHY3NyX2RlchgDIAEoDBImCgVmYWN0cxgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRmFjdHMicAoNRW5yb2xSZXNwb25zZRISCgpjbHVzdGVyX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRISCgpnZW5lcmF0aW9uGAMgASgNEhEKCWNoYWluX3BlbRgEIAMoCRIRCglyb290c19wZW0YBSADKAkiSQoMUmVuZXdSZXF1ZXN0Eg8KB2Nzcl9kZXIYASABKAwSGQoRY3VycmVudF9jaGFpbl9wZW0YAiADKAkSDQoFcHJvb2YYAyABKAwiNQoNUmVuZXdSZXNwb25zZRIRCgljaGFpbl9wZW0YASADKAkSEQoJcm9vdHNfcGVtGAIgAygJIkwKBUZhY3RzEhUKDWFnZW50X3ZlcnNpb24YASABKAkSGgoSa3ViZXJuZXRlc192ZXJzaW9uGAIgASgJEhAKCHBsYXRmb3JtGAMgASgJIm8KDkNvbnRyb2xSZXF1ZXN0EigKBWhlbGxvGAEgASgLMhcuZmFpcmxlYWQubGluay52MS5IZWxsb0gAEigKBWZhY3RzGAIgASgLMhcuZmFpcmxlYWQubGluay52MS5GYWN0c0gAQgkKB21lc3NhZ2UiuQEKBUhlbGxvEhYKDmFnZW50X2luc3RhbmNlGAEgASgJEhgKEHByb3RvY29sX3ZlcnNpb24YAiABKA0SJgoFZmFjdHMYAyABKAsyFy5mYWlybGVhZC5saW5rLnYxLkZhY3RzEhMKC21heF90dW5uZWxzGAQgASgNEhIKCmNsdXN0ZXJfaWQYBSABKAkSDAoEbGluaxgGIAEoDRIfChdvbGRlc3RfcHJvdG9jb2xfdmVyc2lvbhgHIAEoDSLVAQoPQ29udHJvbFJlc3BvbnNlEiwKB3dlbGNvbWUYASABKAsyGS5mYWlybGVhZC5saW5rLnYxLldlbGNvbWVIABI1CgxvcGVuX3R1bm5lbHMYAiABKAsyHS5mYWlybGVhZC5saW5rLnYxLk9wZW5UdW5uZWxzSAASKAoFZHJhaW4YAyABKAsyFy5mYWlybGVhZC5saW5rLnYxLkRyYWluSAASKAoFY3Jvd2QYBCABKAsyFy5mYWlybGVhZC5saW5rLnYxLkNyb3dkSABCCQoHbWVzc2FnZSJ0CgdXZWxjb21lEhgKEGdhdGV3YXlfaW5zdGFuY2UYASABKAkSEgoKZ2F0ZXdheV9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhgKEHByb3RvY29sX3ZlcnNpb24YBCABKA0SDQoFbGlua3MYBSABKA0iFgoFQ3Jvd2QSDQoFbGlua3MYASABKA0iHAoLT3BlblR1bm5lbHMSDQoFY291bnQYASABKA0iHAoFRHJhaW4SEwoLZGVhZGxpbmVfbXMYASABKA0yjQMKEEFnZW50TGlua1NlcnZpY2USUQoIRGlzY292ZXISIS5mYWlybGVhZC5saW5rLnYxLkRpc2NvdmVyUmVxdWVzdBoiLmZhaXJsZWFkLmxpbmsudjEuRGlzY292ZXJSZXNwb25zZRJICgVFbnJvbBIeLmZhaXJsZWFkLmxpbmsudjEuRW5yb2xSZXF1ZXN0Gh8uZmFpcmxlYWQubGluay52MS5FbnJvbFJlc3BvbnNlEkgKBVJlbmV3Eh4uZmFpcmxlYWQubGluay52MS5SZW5ld1JlcXVlc3QaHy5mYWlybGVhZC5saW5rLnYxLlJlbmV3UmVzcG9uc2USUgoHQ29udHJvbBIgLmZhaXJsZWFkLmxpbmsudjEuQ29udHJvbFJlcXVlc3QaIS5mYWlybGVhZC5saW5rLnYxLkNvbnRyb2xSZXNwb25zZSgBMAESPgoGVHVubmVsEhcuZmFpcmxlYWQubGluay52MS5GcmFtZRoXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUoATABMk4KDFJlbGF5U2VydmljZRI+CgZUdW5uZWwSFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lGhcuZmFpcmxlYWQubGluay52MS5GcmFtZSgBMAFiBnByb3RvMw");
+  fileDesc("ChtmYWlybGVhZC9saW5rL3YxL2xpbmsucHJvdG8SEGZhaXJsZWFkLmxpbmsudjEi8QEKBUZyYW1lEg4KBGRhdGEYASABKAxIABImCgRvcGVuGAIgASgLMhYuZmFpcmxlYWQubGluay52MS5PcGVuSAASKgoGb3BlbmVkGAMgASgLMhguZmFpcmxlYWQubGluay52MS5PcGVuZWRIABIsCgdyZWZ1c2VkGAQgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASJAoDZW9mGAUgASgLMhUuZmFpcmxlYWQubGluay52MS5Fb2ZIABIoCgVyZXNldBgGIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuUmVzZXRIAEIGCgRraW5kIsgBCgRPcGVuEhEKCXR1bm5lbF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKY2x1c3Rlcl9pZBgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgNEi0KCGt1YmVfYXBpGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5LdWJlQXBpSAASJAoDdGNwGAYgASgLMhUuZmFpcmxlYWQubGluay52MS5UY3BIABITCgt0cmFjZXBhcmVudBgHIAEoCUIICgZ0YXJnZXQiTwoHS3ViZUFwaRIMCgR1c2VyGAEgASgJEg4KBmdyb3VwcxgCIAMoCRImCgVleHRyYRgDIAMoCzIXLmZhaXJsZWFkLmxpbmsudjEuRXh0cmEiJAoFRXh0cmESCwoDa2V5GAEgASgJEg4KBnZhbHVlcxgCIAMoCSIhCgNUY3ASDAoEaG9zdBgBIAEoCRIMCgRwb3J0GAIgASgNIggKBk9wZW5lZCIoCgdSZWZ1c2VkEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSIFCgNFb2YiJgoFUmVzZXQSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIhEKD0Rpc2NvdmVyUmVxdWVzdCJOChBEaXNjb3ZlclJlc3BvbnNlEhEKCWVuZHBvaW50cxgBIAMoCRIRCglyb290c19wZW0YAiADKAkSFAoMdHJ1c3RfZG9tYWluGAMgASgJImkKDEVucm9sUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCRIOCgZzZWNyZXQYAiABKAwSDwoHY3NyX2RlchgDIAEoDBImCgVmYWN0cxgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRmFjdHMikQEKDUVucm9sUmVzcG9uc2USEgoKY2x1c3Rlcl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKZ2VuZXJhdGlvbhgDIAEoDRIRCgljaGFpbl9wZW0YBCADKAkSLAoFdHJ1c3QYBiABKAsyHS5mYWlybGVhZC5saW5rLnYxLlNpZ25lZFRydXN0SgQIBRAGIkkKDFJlbmV3UmVxdWVzdBIPCgdjc3JfZGVyGAEgASgMEhkKEWN1cnJlbnRfY2hhaW5fcGVtGAIgAygJEg0KBXByb29mGAMgASgMIlYKDVJlbmV3UmVzcG9uc2USEQoJY2hhaW5fcGVtGAEgAygJEiwKBXRydXN0GAMgASgLMh0uZmFpcmxlYWQubGluay52MS5TaWduZWRUcnVzdEoECAIQAyJKCgtTaWduZWRUcnVzdBIOCgZidW5kbGUYASABKAwSGAoQc2lnbmVyX2NoYWluX3BlbRgCIAMoCRIRCglzaWduYXR1cmUYAyABKAwiHAoJVHJ1c3RIZWxkEg8KB3ZlcnNpb24YASABKA0iTAoFRmFjdHMSFQoNYWdlbnRfdmVyc2lvbhgBIAEoCRIaChJrdWJlcm5ldGVzX3ZlcnNpb24YAiABKAkSEAoIcGxhdGZvcm0YAyABKAkiogEKDkNvbnRyb2xSZXF1ZXN0EigKBWhlbGxvGAEgASgLMhcuZmFpcmxlYWQubGluay52MS5IZWxsb0gAEigKBWZhY3RzGAIgASgLMhcuZmFpcmxlYWQubGluay52MS5GYWN0c0gAEjEKCnRydXN0X2hlbGQYAyABKAsyGy5mYWlybGVhZC5saW5rLnYxLlRydXN0SGVsZEgAQgkKB21lc3NhZ2Ui0AEKBUhlbGxvEhYKDmFnZW50X2luc3RhbmNlGAEgASgJEhgKEHByb3RvY29sX3ZlcnNpb24YAiABKA0SJgoFZmFjdHMYAyABKAsyFy5mYWlybGVhZC5saW5rLnYxLkZhY3RzEhMKC21heF90dW5uZWxzGAQgASgNEhIKCmNsdXN0ZXJfaWQYBSABKAkSDAoEbGluaxgGIAEoDRIfChdvbGRlc3RfcHJvdG9jb2xfdmVyc2lvbhgHIAEoDRIVCg10cnVzdF92ZXJzaW9uGAggASgNIoUCCg9Db250cm9sUmVzcG9uc2USLAoHd2VsY29tZRgBIAEoCzIZLmZhaXJsZWFkLmxpbmsudjEuV2VsY29tZUgAEjUKDG9wZW5fdHVubmVscxgCIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuT3BlblR1bm5lbHNIABIoCgVkcmFpbhgDIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRHJhaW5IABIoCgVjcm93ZBgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuQ3Jvd2RIABIuCgV0cnVzdBgFIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuU2lnbmVkVHJ1c3RIAEIJCgdtZXNzYWdlInQKB1dlbGNvbWUSGAoQZ2F0ZXdheV9pbnN0YW5jZRgBIAEoCRISCgpnYXRld2F5X2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgEIAEoDRINCgVsaW5rcxgFIAEoDSIWCgVDcm93ZBINCgVsaW5rcxgBIAEoDSIcCgtPcGVuVHVubmVscxINCgVjb3VudBgBIAEoDSIcCgVEcmFpbhITCgtkZWFkbGluZV9tcxgBIAEoDTKNAwoQQWdlbnRMaW5rU2VydmljZRJRCghEaXNjb3ZlchIhLmZhaXJsZWFkLmxpbmsudjEuRGlzY292ZXJSZXF1ZXN0GiIuZmFpcmxlYWQubGluay52MS5EaXNjb3ZlclJlc3BvbnNlEkgKBUVucm9sEh4uZmFpcmxlYWQubGluay52MS5FbnJvbFJlcXVlc3QaHy5mYWlybGVhZC5saW5rLnYxLkVucm9sUmVzcG9uc2USSAoFUmVuZXcSHi5mYWlybGVhZC5saW5rLnYxLlJlbmV3UmVxdWVzdBofLmZhaXJsZWFkLmxpbmsudjEuUmVuZXdSZXNwb25zZRJSCgdDb250cm9sEiAuZmFpcmxlYWQubGluay52MS5Db250cm9sUmVxdWVzdBohLmZhaXJsZWFkLmxpbmsudjEuQ29udHJvbFJlc3BvbnNlKAEwARI+CgZUdW5uZWwSFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lGhcuZmFpcmxlYWQubGluay52MS5GcmFtZSgBMAEyTgoMUmVsYXlTZXJ2aWNlEj4KBlR1bm5lbBIXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUaFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lKAEwAWIGcHJvdG8z");
 
 /**
  * Every message of a tunnel, in both directions and on both hops, so that a relay can copy bytes unread.
@@ -380,9 +380,11 @@ export type EnrolResponse = Message<"fairlead.link.v1.EnrolResponse"> & {
   chainPem: string[];
 
   /**
-   * @generated from field: repeated string roots_pem = 5;
+   * The roots to trust from now on; verified against the pinned root.
+   *
+   * @generated from field: fairlead.link.v1.SignedTrust trust = 6;
    */
-  rootsPem: string[];
+  trust?: SignedTrust | undefined;
 };
 
 /**
@@ -433,9 +435,11 @@ export type RenewResponse = Message<"fairlead.link.v1.RenewResponse"> & {
   chainPem: string[];
 
   /**
-   * @generated from field: repeated string roots_pem = 2;
+   * The roots to trust from now on; verified against those trusted so far.
+   *
+   * @generated from field: fairlead.link.v1.SignedTrust trust = 3;
    */
-  rootsPem: string[];
+  trust?: SignedTrust | undefined;
 };
 
 /**
@@ -444,6 +448,57 @@ export type RenewResponse = Message<"fairlead.link.v1.RenewResponse"> & {
  */
 export const RenewResponseSchema: GenMessage<RenewResponse> = /*@__PURE__*/
   messageDesc(file_fairlead_link_v1_link, 14);
+
+/**
+ * Which roots count, signed by the CA: a gateway carries it and can change nothing in it. Contents and signature are
+ * libs/pki/signed-trust.ts.
+ *
+ * @generated from message fairlead.link.v1.SignedTrust
+ */
+export type SignedTrust = Message<"fairlead.link.v1.SignedTrust"> & {
+  /**
+   * @generated from field: bytes bundle = 1;
+   */
+  bundle: Uint8Array;
+
+  /**
+   * Leaf first, without the root.
+   *
+   * @generated from field: repeated string signer_chain_pem = 2;
+   */
+  signerChainPem: string[];
+
+  /**
+   * @generated from field: bytes signature = 3;
+   */
+  signature: Uint8Array;
+};
+
+/**
+ * Describes the message fairlead.link.v1.SignedTrust.
+ * Use `create(SignedTrustSchema)` to create a new message.
+ */
+export const SignedTrustSchema: GenMessage<SignedTrust> = /*@__PURE__*/
+  messageDesc(file_fairlead_link_v1_link, 15);
+
+/**
+ * The agent trusts these roots now, and will after a restart.
+ *
+ * @generated from message fairlead.link.v1.TrustHeld
+ */
+export type TrustHeld = Message<"fairlead.link.v1.TrustHeld"> & {
+  /**
+   * @generated from field: uint32 version = 1;
+   */
+  version: number;
+};
+
+/**
+ * Describes the message fairlead.link.v1.TrustHeld.
+ * Use `create(TrustHeldSchema)` to create a new message.
+ */
+export const TrustHeldSchema: GenMessage<TrustHeld> = /*@__PURE__*/
+  messageDesc(file_fairlead_link_v1_link, 16);
 
 /**
  * @generated from message fairlead.link.v1.Facts
@@ -470,7 +525,7 @@ export type Facts = Message<"fairlead.link.v1.Facts"> & {
  * Use `create(FactsSchema)` to create a new message.
  */
 export const FactsSchema: GenMessage<Facts> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 15);
+  messageDesc(file_fairlead_link_v1_link, 17);
 
 /**
  * @generated from message fairlead.link.v1.ControlRequest
@@ -491,6 +546,12 @@ export type ControlRequest = Message<"fairlead.link.v1.ControlRequest"> & {
      */
     value: Facts;
     case: "facts";
+  } | {
+    /**
+     * @generated from field: fairlead.link.v1.TrustHeld trust_held = 3;
+     */
+    value: TrustHeld;
+    case: "trustHeld";
   } | { case: undefined; value?: undefined };
 };
 
@@ -499,7 +560,7 @@ export type ControlRequest = Message<"fairlead.link.v1.ControlRequest"> & {
  * Use `create(ControlRequestSchema)` to create a new message.
  */
 export const ControlRequestSchema: GenMessage<ControlRequest> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 16);
+  messageDesc(file_fairlead_link_v1_link, 18);
 
 /**
  * @generated from message fairlead.link.v1.Hello
@@ -549,6 +610,13 @@ export type Hello = Message<"fairlead.link.v1.Hello"> & {
    * @generated from field: uint32 oldest_protocol_version = 7;
    */
   oldestProtocolVersion: number;
+
+  /**
+   * Version of the trust bundle that it holds; 0: none. The replica sends a newer one.
+   *
+   * @generated from field: uint32 trust_version = 8;
+   */
+  trustVersion: number;
 };
 
 /**
@@ -556,7 +624,7 @@ export type Hello = Message<"fairlead.link.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 17);
+  messageDesc(file_fairlead_link_v1_link, 19);
 
 /**
  * @generated from message fairlead.link.v1.ControlResponse
@@ -589,6 +657,14 @@ export type ControlResponse = Message<"fairlead.link.v1.ControlResponse"> & {
      */
     value: Crowd;
     case: "crowd";
+  } | {
+    /**
+     * After Welcome to an agent that holds an older one, and whenever it changes.
+     *
+     * @generated from field: fairlead.link.v1.SignedTrust trust = 5;
+     */
+    value: SignedTrust;
+    case: "trust";
   } | { case: undefined; value?: undefined };
 };
 
@@ -597,7 +673,7 @@ export type ControlResponse = Message<"fairlead.link.v1.ControlResponse"> & {
  * Use `create(ControlResponseSchema)` to create a new message.
  */
 export const ControlResponseSchema: GenMessage<ControlResponse> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 18);
+  messageDesc(file_fairlead_link_v1_link, 20);
 
 /**
  * @generated from message fairlead.link.v1.Welcome
@@ -640,7 +716,7 @@ export type Welcome = Message<"fairlead.link.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 19);
+  messageDesc(file_fairlead_link_v1_link, 21);
 
 /**
  * How many links this replica holds now, when that is another order than it said last. Those that hold them lose them in
@@ -660,7 +736,7 @@ export type Crowd = Message<"fairlead.link.v1.Crowd"> & {
  * Use `create(CrowdSchema)` to create a new message.
  */
 export const CrowdSchema: GenMessage<Crowd> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 20);
+  messageDesc(file_fairlead_link_v1_link, 22);
 
 /**
  * The gateway has no parked tunnel left and wants this many more.
@@ -679,7 +755,7 @@ export type OpenTunnels = Message<"fairlead.link.v1.OpenTunnels"> & {
  * Use `create(OpenTunnelsSchema)` to create a new message.
  */
 export const OpenTunnelsSchema: GenMessage<OpenTunnels> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 21);
+  messageDesc(file_fairlead_link_v1_link, 23);
 
 /**
  * Open a link elsewhere, then close this one.
@@ -698,7 +774,7 @@ export type Drain = Message<"fairlead.link.v1.Drain"> & {
  * Use `create(DrainSchema)` to create a new message.
  */
 export const DrainSchema: GenMessage<Drain> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 22);
+  messageDesc(file_fairlead_link_v1_link, 24);
 
 /**
  * @generated from service fairlead.link.v1.AgentLinkService

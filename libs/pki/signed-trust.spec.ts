@@ -1,0 +1,114 @@
+import { beforeAll, expect, it } from 'vitest';
+import {
+  checkCsr,
+  createCsr,
+  createIssuing,
+  createRoot,
+  crossSign,
+  generatePrivateKey,
+  issueIdentity,
+  openTrust,
+  signTrust,
+  type Authority,
+  type SignedTrust,
+  type SpiffeId,
+  type TrustSigner,
+} from './index.js';
+
+const trustDomain = 'fairlead.test';
+const now = new Date();
+const validity = { notBefore: new Date(now.getTime() - 1_000), notAfter: new Date(now.getTime() + 3_600_000) };
+const keys: SpiffeId = { kind: 'service', name: 'keys', trustDomain };
+
+let root: Authority;
+let other: Authority;
+let signer: TrustSigner;
+
+beforeAll(async () => {
+  root = await createRoot({ commonName: 'one', ...validity });
+  other = await createRoot({ commonName: 'two', ...validity });
+  signer = await signerOf(root, keys);
+});
+
+it('is opened by whoever trusts the root of its signer, and gives the roots in their order', async () => {
+  const signed = await sign({ version: 7 });
+  const roots = await openTrust(signed, held(root));
+  expect(roots).toMatchObject({ version: 7, trustDomain });
+  expect(roots.rootsPem.map((pem) => pem.trim())).toEqual([other, root].map((each) => each.certificatePem.trim()));
+});
+
+it('is opened through a certificate for the new root by the old one', async () => {
+  const fresh = await createRoot({ commonName: 'three', ...validity });
+  const cross = await crossSign(root, fresh.certificatePem, validity);
+  const chained = await signerOf(fresh, keys);
+  const signed = await signTrust(
+    { version: 8, trustDomain, rootsPem: [fresh.certificatePem, root.certificatePem] },
+    { ...chained, chainPem: [...chained.chainPem, cross] },
+  );
+  await expect(openTrust(signed, held(root))).resolves.toMatchObject({ version: 8 });
+  await expect(openTrust(signed, held(fresh))).resolves.toMatchObject({ version: 8 });
+});
+
+it('is refused by whoever does not trust its signer', async () => {
+  await expect(openTrust(await sign(), held(other))).rejects.toThrow(/does not lead to a trusted root/);
+});
+
+it.each<[string, SpiffeId]>([
+  ['a gateway', { kind: 'gateway', name: 'keys', trustDomain }],
+  ['another service', { kind: 'service', name: 'api', trustDomain }],
+])('is refused when %s signed it', async (_who, id) => {
+  const signed = await signTrust(contents(), await signerOf(root, id));
+  await expect(openTrust(signed, held(root))).rejects.toMatchObject({
+    code: 'CERTIFICATE_REFUSED',
+    message: expect.stringContaining('not the keys service'),
+  });
+});
+
+it('is refused when any byte of it changed', async () => {
+  const signed = await sign();
+  for (const at of [0, 12, signed.bundle.length - 1]) {
+    const bundle = new Uint8Array(signed.bundle);
+    bundle[at] = (bundle[at] ?? 0) ^ 1;
+    await expect(openTrust({ ...signed, bundle }, held(root))).rejects.toThrow(/signature does not match/);
+  }
+  const signature = new Uint8Array(4);
+  await expect(openTrust({ ...signed, signature }, held(root))).rejects.toThrow(/signature does not match/);
+});
+
+it('is refused for another trust domain, and after its signer has ended', async () => {
+  const signed = await sign();
+  await expect(openTrust(signed, { ...held(root), trustDomain: 'else.test' })).rejects.toThrow(/trust domain/);
+  await expect(openTrust(signed, { ...held(root), at: new Date(now.getTime() + 7_200_000) })).rejects.toThrow(
+    /expired/,
+  );
+});
+
+it.each([
+  ['no root', { rootsPem: [] }],
+  ['version 0', { version: 0 }],
+  ['two certificates as one root', () => ({ rootsPem: [root.certificatePem + other.certificatePem] })],
+  ['a root that is no CA', () => ({ rootsPem: [signer.chainPem[0] ?? ''] })],
+])('is not even signed with %s', async (_what, change) => {
+  const wrong = typeof change === 'function' ? change() : change;
+  await expect(signTrust({ ...contents(), ...wrong }, signer)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+});
+
+function contents() {
+  return { version: 2, trustDomain, rootsPem: [other.certificatePem, root.certificatePem] };
+}
+
+function sign(change: { version?: number } = {}): Promise<SignedTrust> {
+  return signTrust({ ...contents(), ...change }, signer);
+}
+
+function held({ certificatePem }: Authority) {
+  return { rootsPem: [certificatePem], trustDomain, at: now };
+}
+
+async function signerOf(authority: Authority, id: SpiffeId): Promise<TrustSigner> {
+  const issuing = await createIssuing(authority, { commonName: 'issuing', ...validity });
+  const keyPem = await generatePrivateKey();
+  const csr = await checkCsr(await createCsr(keyPem));
+  const leaf = await issueIdentity(issuing, { csr, id, ...validity });
+  return { keyPem, chainPem: [leaf.certificatePem, issuing.certificatePem] };
+}

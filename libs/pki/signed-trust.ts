@@ -1,0 +1,103 @@
+import { FairleadError } from '@fairlead/errors';
+import { parseCertificate, splitPem } from './pem.js';
+import { signProof, verifyProof } from './private-key.js';
+import { isTrustDomain } from './spiffe-id.js';
+import { verifyChain } from './verify-chain.js';
+
+/** Which roots count, from some version on. */
+export interface TrustedRoots {
+  /** Goes up by one with each change; a lower one never replaces a higher one. */
+  readonly version: number;
+  readonly trustDomain: string;
+  /** The root of what is issued now first; then the one that comes next, or the one that goes. 1 to 4. */
+  readonly rootsPem: readonly string[];
+}
+
+/** As it travels: whoever carries it can neither add a root nor take one away. */
+export interface SignedTrust {
+  /** What was signed: JSON of `TrustedRoots`. */
+  readonly bundle: Uint8Array;
+  /** Leaf first, without the root; the leaf is the identity `service/keys`. */
+  readonly signerChainPem: readonly string[];
+  /** ECDSA-SHA256 by the leaf's key over a context and the bundle. */
+  readonly signature: Uint8Array;
+}
+
+export interface TrustSigner {
+  readonly keyPem: string;
+  readonly chainPem: readonly string[];
+}
+
+const SIGNER = 'keys';
+const MAX_BUNDLE_BYTES = 32_768;
+const MAX_ROOTS = 4;
+/** What else a key of the CA may ever sign does not begin so. */
+const CONTEXT = Buffer.from('fairlead trust bundle v1\n');
+
+/** Signs roots with a key whose certificate says `service/keys`. */
+export async function signTrust(roots: TrustedRoots, signer: TrustSigner): Promise<SignedTrust> {
+  const { version, trustDomain, rootsPem } = roots;
+  const bundle = new Uint8Array(Buffer.from(JSON.stringify({ version, trustDomain, rootsPem })));
+  parseRoots(bundle);
+  const signature = await signProof(signer.keyPem, signedBytes(bundle));
+  return { bundle, signerChainPem: [...signer.chainPem], signature };
+}
+
+/**
+ * The roots in a bundle that the keys service signed, by a chain that ends in a root that is trusted already. Throws
+ * CERTIFICATE_REFUSED for another signer, signature, trust domain or contents. Versions are the caller's to compare.
+ */
+export async function openTrust(
+  signed: SignedTrust,
+  held: { readonly rootsPem: readonly string[]; readonly trustDomain: string; readonly at: Date },
+): Promise<TrustedRoots> {
+  const { rootsPem, trustDomain, at } = held;
+  const { id } = await verifyChain(signed.signerChainPem, rootsPem, { at, usage: 'clientAuth', trustDomain });
+  if (id.kind !== 'service' || id.name !== SIGNER) throw refused('its signer is not the keys service');
+  const [leaf = ''] = signed.signerChainPem;
+  if (!(await verifyProof(leaf, signedBytes(signed.bundle), signed.signature))) {
+    throw refused('its signature does not match');
+  }
+  const roots = parseRoots(signed.bundle);
+  if (roots.trustDomain !== trustDomain) throw refused('it is of another trust domain');
+  return roots;
+}
+
+function signedBytes(bundle: Uint8Array): Uint8Array {
+  return Buffer.concat([CONTEXT, bundle]);
+}
+
+function parseRoots(bundle: Uint8Array): TrustedRoots {
+  if (bundle.length > MAX_BUNDLE_BYTES) throw refused(`it is larger than ${MAX_BUNDLE_BYTES} bytes`);
+  const { version, trustDomain, rootsPem } = readJson(bundle);
+  if (typeof version !== 'number' || !Number.isInteger(version) || version < 1 || version > 0xff_ff_ff_ff) {
+    throw refused('its version is no number from 1');
+  }
+  if (typeof trustDomain !== 'string' || !isTrustDomain(trustDomain)) throw refused('its trust domain cannot be read');
+  if (!Array.isArray(rootsPem) || rootsPem.length === 0 || rootsPem.length > MAX_ROOTS) {
+    throw refused(`it does not have 1 to ${MAX_ROOTS} roots`);
+  }
+  return { version, trustDomain, rootsPem: rootsPem.map(readRoot) };
+}
+
+function readJson(bundle: Uint8Array): { version?: unknown; trustDomain?: unknown; rootsPem?: unknown } {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bundle).toString('utf8'));
+    if (typeof value === 'object' && value !== null) return value;
+  } catch (cause) {
+    throw refused('it is not JSON', cause);
+  }
+  throw refused('it is not a JSON object');
+}
+
+/** Exactly one certificate, of a CA: a second one behind the first would be trusted with it. */
+function readRoot(pem: unknown): string {
+  if (typeof pem !== 'string' || splitPem(pem).length !== 1) throw refused('a root is not one PEM certificate');
+  const certificate = parseCertificate(pem);
+  if (!certificate.ca) throw refused('a root is no CA');
+  return `${certificate.toString().trim()}\n`;
+}
+
+function refused(why: string, cause?: unknown): FairleadError {
+  return new FairleadError('CERTIFICATE_REFUSED', `the trust bundle is refused: ${why}`, { cause });
+}
