@@ -509,6 +509,53 @@ describe('client', () => {
   });
 });
 
+describe('ca', () => {
+  it('shows the roots, and leads through a rotation', async () => {
+    await logIn();
+    const authority = {
+      id: crypto.randomUUID(),
+      tree: 'identity' as const,
+      role: 'root' as const,
+      state: 'active' as const,
+      subject: 'CN=Fairlead identity root',
+      pin: 'ab'.repeat(32),
+      notBefore: '2026-11-01T00:00:00.000Z',
+      notAfter: '2036-11-01T00:00:00.000Z',
+      key: 'sealed' as const,
+    };
+    api.script.ca = { ...api.script.ca, authorities: [authority] };
+    expect((await fairlead(['ca', 'status'])).out).toMatch(
+      /^TREE .*\nidentity +root +active +2036\S+ +sealed +abababababababab +CN=Fairlead identity root\n$/,
+    );
+    expect(await fairlead(['ca', 'prepare'], { terminal: true })).toMatchObject({
+      status: 0,
+      out: 'the next root is made, and is being made known\n',
+      err: expect.stringContaining('fairlead ca activate') as string,
+    });
+    const { rotation } = api.script.ca;
+    if (!rotation) throw new Error('there is no rotation');
+    const waited = {
+      tenantId: 'default',
+      clusterId: crypto.randomUUID(),
+      heldVersion: 0,
+      why: 'unacknowledged',
+    } as const;
+    const waitingFor = [{ ...waited, waitedUntil: '2026-12-01T00:00:00.000Z' }];
+    api.script.ca = { ...api.script.ca, rotation: { ...rotation, clusters: 3, clustersDone: 1, waitingFor } };
+    expect((await fairlead(['ca', 'status'])).out).toMatch(
+      /clusters: 1 of 3 trust it\n {2}\S+: nothing acknowledged; could come back until 2026\S+\n {2}and 1 more\nnext: wait.*fairlead ca activate\n$/,
+    );
+    expect(await fairlead(['ca', 'activate'])).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('2 clusters do not trust it yet') as string,
+    });
+    expect(await fairlead(['ca', 'activate', '--force'])).toMatchObject({ status: 2 });
+    expect((await fairlead(['ca', 'activate', '--force', '--yes'])).out).toBe('the next root is active\n');
+    expect((await fairlead(['ca', 'retire'])).out).toBe('the old root is retired\n');
+    expect(JSON.parse((await fairlead(['ca', 'status', '-o', 'json'])).out)).toMatchObject({ rotation: null });
+  });
+});
+
 describe('wrong usage', () => {
   it.each([
     [['clutser', 'list'], 'fairlead --help'],

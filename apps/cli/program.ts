@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { addCaCommands } from './commands/ca.js';
 import { addClientCommands } from './commands/client.js';
 import { addClusterCommands } from './commands/cluster.js';
 import { addCompletionCommand } from './commands/completion.js';
@@ -52,6 +53,7 @@ function buildProgram(io: Io): Command {
   addRequestCommands(program, io);
   addPolicyCommands(program, io);
   addCertificateCommands(program, io);
+  addCaCommands(program, io);
   addKubeCommands(program, io);
   addCompletionCommand(program, io);
   program

@@ -217,6 +217,36 @@ describe('clusters', () => {
     await ask('DELETE', '/v1/clusters/certified');
   });
 
+  it('are named where the rotation of a root waits for them', async () => {
+    const { json } = await ask('POST', '/v1/clusters', { body: { name: 'away' } });
+    const prepared = await ask('POST', '/v1/ca/rotation');
+    expect(prepared).toMatchObject({ status: 200, json: { trustVersion: 2, rotation: { step: 'prepared' } } });
+    const waitedFor = {
+      tenantId: 'default',
+      heldVersion: 1,
+      why: 'unacknowledged',
+      waitedUntil: '2026-12-01T00:00:00.000Z',
+    } as const;
+    const { rotation } = api.script.ca;
+    if (!rotation) throw new Error('there is no rotation');
+    const waitingFor = [
+      { ...waitedFor, clusterId: json['id'] as string },
+      { ...waitedFor, clusterId: crypto.randomUUID(), tenantId: 'another' },
+    ];
+    api.script.ca = { ...api.script.ca, rotation: { ...rotation, clusters: 5, clustersDone: 3, waitingFor } };
+    const shown = (await ask('GET', '/v1/ca')).json as { rotation: { waitingFor: { name: string | null }[] } };
+    expect(shown.rotation.waitingFor.map(({ name }) => name)).toEqual(['away', null]);
+    const refused = await ask('POST', '/v1/ca/rotation/activation', { body: {} });
+    expect(problemOf(refused)).toMatchObject({ code: 'CONFLICT', detail: '2 clusters do not trust it yet' });
+    const forced = await ask('POST', '/v1/ca/rotation/activation', { body: { force: true } });
+    expect(forced.json).toMatchObject({ rotation: { step: 'activated' } });
+    expect((await ask('POST', '/v1/ca/rotation/retirement', { body: {} })).json).toMatchObject({ rotation: null });
+    expect((await ask('DELETE', '/v1/ca/rotation')).json).toMatchObject({ rotation: null });
+    const bad = await ask('POST', '/v1/ca/rotation/retirement', { body: { force: 'yes' } });
+    expect(problemOf(bad).problems?.map(({ path }) => path)).toEqual(['body.force']);
+    await ask('DELETE', '/v1/clusters/away');
+  });
+
   it('are listed in pages', async () => {
     for (const name of ['page-c', 'page-a', 'page-b']) await ask('POST', '/v1/clusters', { body: { name } });
     api.script.pageSize = 2;

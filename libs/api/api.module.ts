@@ -7,6 +7,7 @@ import { AuthGuard } from './auth/auth-guard.js';
 import { Authenticator } from './auth/authenticator.js';
 import { Backend } from './feature/backend.js';
 import { ApprovalController } from './feature/approval.controller.js';
+import { CaController } from './feature/ca.controller.js';
 import { CertificatesController } from './feature/certificates.controller.js';
 import { ClientsController } from './feature/clients.controller.js';
 import { ClustersController } from './feature/clusters.controller.js';
@@ -38,6 +39,7 @@ export class ApiModule {
         SessionController,
         ClustersController,
         CertificatesController,
+        CaController,
         ApprovalController,
         ClientsController,
         ImportController,

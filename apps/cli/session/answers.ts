@@ -60,6 +60,41 @@ export const CertificateRecord = z.looseObject({
 export type CertificateRecord = z.infer<typeof CertificateRecord>;
 export const CertificateList = z.looseObject({ certificates: z.array(CertificateRecord) });
 
+export const CertificateAuthority = z.looseObject({
+  trustVersion: z.number(),
+  authorities: z.array(
+    z.looseObject({
+      tree: z.string(),
+      role: z.string(),
+      state: z.string(),
+      notAfter: z.string(),
+      key: z.string(),
+      pin: z.string(),
+      subject: z.string(),
+    }),
+  ),
+  rotation: z
+    .looseObject({
+      step: z.string(),
+      since: z.string(),
+      clusters: z.number(),
+      clustersDone: z.number(),
+      waitingFor: z.array(
+        z.looseObject({
+          clusterId: z.string(),
+          name: z.string().nullable(),
+          heldVersion: z.number(),
+          waitedUntil: z.string(),
+        }),
+      ),
+      gateways: z.array(z.looseObject({ credential: z.string(), heldVersion: z.number() })),
+      otherCertificates: z.number(),
+      otherCertificatesUntil: z.string().nullable(),
+    })
+    .nullable(),
+});
+export type CertificateAuthority = z.infer<typeof CertificateAuthority>;
+
 const pem = z.string().startsWith('-----BEGIN CERTIFICATE-----');
 
 export const Client = z.looseObject({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { approvalOperations } from './approval-operations.js';
+import { caOperations } from './ca-operations.js';
 import type { Operation } from './operation.js';
 import {
   CertificateBySerial,
@@ -194,6 +195,7 @@ export const operations = {
     errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
   },
   ...approvalOperations,
+  ...caOperations,
   openapi: {
     id: 'openapi',
     method: 'GET',
