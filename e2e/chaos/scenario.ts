@@ -2,12 +2,18 @@ import type { Findings } from './findings.js';
 import type { Sizes } from './sizes.js';
 import type { World } from './world.js';
 
-/** Disturbs a world that is whole and says what it found. Whoever runs it makes the world whole again. */
-export type Run = (world: World, sizes: Sizes, findings: Findings) => Promise<void>;
+/** What every world of scenarios has. */
+export interface AnyWorld extends AsyncDisposable {
+  /** Resolves when nothing is disturbed any more. */
+  whole(): Promise<void>;
+}
 
-export interface Scenario {
+/** Disturbs a world that is whole and says what it found. Whoever runs it makes the world whole again. */
+export type Run<W = World, S = Sizes> = (world: W, sizes: S, findings: Findings) => Promise<void>;
+
+export interface Scenario<W = World, S = Sizes> {
   /** For `--only`. */
   readonly letter: string;
   readonly title: string;
-  readonly run: Run;
+  readonly run: Run<W, S>;
 }

@@ -1,4 +1,5 @@
 import type { Figure } from '../chaos/findings.js';
+import type { Area } from './areas.js';
 
 /** How one scenario went. */
 export interface Result {
@@ -14,6 +15,7 @@ export interface Circumstances {
   readonly date: string;
   readonly commit: string;
   readonly scale: number;
+  readonly area: Pick<Area, 'name' | 'title' | 'readme'>;
   readonly cores: number;
   readonly memoryGb: number;
   readonly platform: string;
@@ -25,12 +27,12 @@ export interface Circumstances {
 
 /** The report as Markdown: what did not hold first, then every figure. */
 export function formatReport(circumstances: Circumstances, results: readonly Result[]): string {
-  const { date, commit, scale, cores, memoryGb, platform, node, load, left } = circumstances;
+  const { date, commit, scale, area, cores, memoryGb, platform, node, load, left } = circumstances;
   const faulty = results.filter(({ faults }) => faults.length > 0);
   const verdict = faulty.length === 0 && left.length === 0 ? 'Everything held.' : `Not everything held: see below.`;
   return [
-    `# Soak of the tunnel, ${date}`,
-    `Commit ${commit}, sizes × ${scale}. ${cores} cores shared by everything, ${memoryGb.toFixed(0)} GB, ${platform}, Node ${node}, load average ${load.toFixed(1)} when it began. Repeat it with \`npm run soak -- tunnel\`; \`e2e/chaos/README.md\` says what each scenario is.`,
+    `# Soak of ${area.title}, ${date}`,
+    `Commit ${commit}, sizes × ${scale}. ${cores} cores shared by everything, ${memoryGb.toFixed(0)} GB, ${platform}, Node ${node}, load average ${load.toFixed(1)} when it began. Repeat it with \`npm run soak -- ${area.name}\`; \`${area.readme}\` says what each scenario is.`,
     verdict,
     table(
       ['', 'scenario', 'result', 'time'],
