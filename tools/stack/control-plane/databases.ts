@@ -1,9 +1,15 @@
-import { databaseUrl, provisionDatabase } from '@fairlead/persistence';
+import { databaseAccess, databaseUrl, provisionDatabase } from '@fairlead/persistence';
 import { putSecret, secretOnce } from '../state/secret-file.js';
 import type { StateDir } from '../state/state-dir.js';
+import { trustOf } from './infrastructure-tls.js';
 import { databaseUrlFile } from './service-environments.js';
 
 const SERVICES = ['keys', 'registration'] as const;
+
+/** The server's `pg_hba.conf`: each service in its database only. */
+export function databaseAccessConfig(): string {
+  return databaseAccess({ services: SERVICES });
+}
 
 /** A role and a schema for each service, and a 0600 file with its URL. Passwords are made once; ports may change. */
 export async function prepareDatabases(state: StateDir, adminUrl: string): Promise<void> {
@@ -11,6 +17,6 @@ export async function prepareDatabases(state: StateDir, adminUrl: string): Promi
     service,
     password: secretOnce(state.file('secrets', `database-${service}.password`)),
   }));
-  await provisionDatabase(adminUrl, { services });
+  await provisionDatabase(adminUrl, { services, ...trustOf(state, adminUrl) });
   for (const account of services) putSecret(databaseUrlFile(state, account.service), databaseUrl(adminUrl, account));
 }
