@@ -11,12 +11,19 @@ export function databaseAccessConfig(): string {
   return databaseAccess({ services: SERVICES });
 }
 
-/** A role and a schema for each service, and a 0600 file with its URL. Passwords are made once; ports may change. */
-export async function prepareDatabases(state: StateDir, adminUrl: string): Promise<void> {
+/**
+ * A role and a schema for each service, and a 0600 file with its URL. Passwords are made once; ports may change. `address`
+ * is the `host:port` that services reach the server by, if it is not the administrator's.
+ */
+export async function prepareDatabases(state: StateDir, adminUrl: string, address?: string): Promise<void> {
   const services = SERVICES.map((service) => ({
     service,
     password: secretOnce(state.file('secrets', `database-${service}.password`)),
   }));
   await provisionDatabase(adminUrl, { services, ...trustOf(state, adminUrl) });
-  for (const account of services) putSecret(databaseUrlFile(state, account.service), databaseUrl(adminUrl, account));
+  const reached = new URL(adminUrl);
+  if (address !== undefined) reached.host = address;
+  for (const account of services) {
+    putSecret(databaseUrlFile(state, account.service), databaseUrl(reached.href, account));
+  }
 }
