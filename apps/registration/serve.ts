@@ -2,7 +2,7 @@ import { splitHostPort, untilAborted } from '@fairlead/config';
 import { NO_TENANT, keysRpc, type Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
-import { connectNats, connectionState, createRpcClient, serveRpc } from '@fairlead/messaging';
+import { connectNats, connectionState, createRpcClient, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
 import { DatabaseMonitor, connectDatabase, createDatabase, retryWhileAway, runMigrations } from '@fairlead/persistence';
 import {
@@ -54,8 +54,7 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   checks.push(() => [{ name: 'projection', ok: projection?.synced === true }]);
 
   const source: Caller = { role: ROLE, credential: config.FAIRLEAD_CREDENTIAL };
-  const seed = { url: config.FAIRLEAD_NATS_URL, seedFile: config.FAIRLEAD_NATS_SEED_FILE };
-  const nats = stack.adopt(await connectNats({ ...seed, ...source, logger, signal }), (nc) => nc.close());
+  const nats = stack.adopt(await connectNats({ ...natsOf(config), ...source, logger, signal }), (nc) => nc.close());
   checks.push(() => [{ name: 'nats', ok: connectionState(nats).connected }]);
   const database = openDatabase(config, logger);
   await connectDatabase(database, logger, signal);
@@ -125,10 +124,20 @@ function webhookOf(config: Config): WebhookOptions | null {
   );
 }
 
+function natsOf(config: Config): Omit<ConnectNatsOptions, 'role' | 'credential' | 'logger'> {
+  return {
+    url: config.FAIRLEAD_NATS_URL,
+    seedFile: config.FAIRLEAD_NATS_SEED_FILE,
+    caFile: config.FAIRLEAD_NATS_CA_FILE,
+    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
+  };
+}
+
 function openDatabase(config: Config, logger: Logger): Database {
-  const url = config.FAIRLEAD_DATABASE_URL_FILE.reveal();
   return createDatabase({
-    url,
+    url: config.FAIRLEAD_DATABASE_URL_FILE.reveal(),
+    caFile: config.FAIRLEAD_DATABASE_CA_FILE,
+    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
     service: ROLE,
     entities: REGISTRATION_ENTITIES,
     migrations: REGISTRATION_MIGRATIONS,

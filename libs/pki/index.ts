@@ -14,3 +14,4 @@ export {
 } from './issue-certificate.js';
 export { isOutOfDate, readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
 export { verifyChain, type VerifyOptions } from './verify-chain.js';
+export { explainTlsFailure, isLoopback, readCaFile, requireLoopback } from './server-trust.js';

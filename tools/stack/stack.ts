@@ -87,6 +87,8 @@ export interface Stack extends AsyncDisposable {
   /** The process of that name. Throws StackError if there is none. */
   process(name: string): StackProcess;
   readonly api: { readonly url: string; readonly caFile: string; readonly adminTokenFile: string };
+  /** Where nats-server is, and the CA of its certificate if it speaks TLS. */
+  readonly nats: { readonly url: string; readonly caFile?: string };
   readonly gateways: readonly GatewayAddresses[];
   /** The demo cluster, or why there is none. */
   readonly demo: Demo | { readonly unavailable: string };
