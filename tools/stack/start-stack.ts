@@ -52,6 +52,7 @@ function withDefaults(options: StackOptions): Resolved {
     certificateTtlSeconds: options.certificateTtlSeconds ?? 86_400,
     gateways: options.gateways ?? DEFAULT_GATEWAYS,
     gatewayEnv: options.gatewayEnv ?? {},
+    registrationEnv: options.registrationEnv ?? {},
     restart: options.restart ?? true,
     logLevel: options.logLevel ?? 'info',
     agentMain: options.agentMain ?? entryOf('agent'),
@@ -95,7 +96,8 @@ async function startInfrastructure(
   ports: PortPlan,
   group: ProcessGroup,
 ): Promise<ControlPlane> {
-  const { log, gateways, gatewayEnv, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage } = options;
+  const { log, gateways, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage } = options;
+  const { gatewayEnv, registrationEnv } = options;
   log({ kind: 'progress', text: 'starting Postgres and nats-server' });
   secretOnce(adminTokenFile(state));
   const nats = natsUnit(state, ports.nats, prepareNatsCredentials(state, gateways), log);
@@ -104,7 +106,7 @@ async function startInfrastructure(
   const natsUrl = nats.info.url;
   await Promise.all([provisionNats(state, natsUrl, group.signal), prepareDatabases(state, postgres.info.adminUrl)]);
   const lives = { leaseSeconds, certificateTtlSeconds };
-  return { state, ports, gateways, gatewayEnv, natsUrl, logLevel, ...lives, advertise, agentImage };
+  return { state, ports, gateways, gatewayEnv, registrationEnv, natsUrl, logLevel, ...lives, advertise, agentImage };
 }
 
 interface Access {
