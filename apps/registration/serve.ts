@@ -19,6 +19,7 @@ import {
   REGISTRATION_MIGRATIONS,
   RegistrationModule,
   checkAdminToken,
+  reportDuplicate,
   watchPresence,
   type PresenceOf,
   type RegistrationParts,
@@ -69,8 +70,9 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
     relay.poke();
     projection?.poke();
   };
-  const { presenceOf } = stack.use(watchPresence(nats, logger));
-  const parts = build(config, nats, { database, source, logger, onCommitted, now: () => new Date() }, presenceOf);
+  const runtime: Runtime = { database, source, logger, onCommitted, now: () => new Date() };
+  const { presenceOf } = stack.use(watchPresence(nats, logger, (crowd) => reportDuplicate(runtime, crowd)));
+  const parts = build(config, nats, runtime, presenceOf);
   await retryWhileAway(() => parts.apiTokens.setAdminToken(config.FAIRLEAD_ADMIN_TOKEN_FILE.reveal()), logger, signal);
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
   stack.use(

@@ -23,7 +23,7 @@ export interface LooseAgentOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A real agent process outside any cluster: its identity in a file, its API server the demo's. */
+/** A real agent process outside any cluster: its identity in a file, its API server the demo's, if there is a demo. */
 export interface LooseAgent extends AsyncDisposable {
   readonly watch: Watch;
   /** The next log line with this event name, parsed; past lines count. */
@@ -77,18 +77,18 @@ export function readAdoption(manifest: string): Invitation {
 }
 
 export async function startLooseAgent(stack: Stack, options: LooseAgentOptions): Promise<LooseAgent> {
-  if ('unavailable' in stack.demo) throw new Error(stack.demo.unavailable);
+  const kube = await apiServerOf(stack);
   const { invitation, identity, env = {} } = options;
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-agent-'));
   const identityFile = join(dir, 'identity.json');
   await mkdir(join(dir, 'sa'));
   await Promise.all([
-    writeFile(join(dir, 'sa', 'ca.crt'), stack.demo.kubeInfo.caPem),
+    writeFile(join(dir, 'sa', 'ca.crt'), kube.caPem),
     writeFile(join(dir, 'sa', 'token'), 'not-a-service-account-token'),
     writeFile(join(dir, 'token'), invitation.token, { mode: 0o600 }),
     ...(identity === undefined ? [] : [writeFile(identityFile, identity, { mode: 0o600 })]),
   ]);
-  const { hostname, port } = new URL(stack.demo.kubeInfo.url);
+  const { hostname, port } = new URL(kube.url);
   const child = spawn(process.execPath, ['--enable-source-maps', AGENT], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -116,4 +116,10 @@ export async function startLooseAgent(stack: Stack, options: LooseAgentOptions):
       await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** Without a demo, nothing is asked of it; but an agent wants to know whom it would trust there. */
+async function apiServerOf({ demo, api }: Stack): Promise<{ url: string; caPem: string }> {
+  if ('kubeInfo' in demo) return demo.kubeInfo;
+  return { url: 'https://127.0.0.1:1', caPem: await readFile(api.caFile, 'utf8') };
 }

@@ -21,6 +21,7 @@ export { Enrolments, type Approval, type SignAgent } from './feature/enrolments.
 export { ImportLinks, type ImportLinksOptions } from './feature/import-links.js';
 export { REGISTRATION_BUCKETS } from './feature/projected-buckets.js';
 export { RegistrationModule, type RegistrationParts } from './feature/registration.module.js';
+export { reportDuplicate } from './feature/report-duplicate.js';
 export type { Runtime } from './feature/runtime.js';
 export { watchPresence, type WatchedPresence } from './feature/watch-presence.js';
 

@@ -53,6 +53,7 @@ function withDefaults(options: StackOptions): Resolved {
     certificateTtlSeconds: options.certificateTtlSeconds ?? 86_400,
     gateways: options.gateways ?? DEFAULT_GATEWAYS,
     gatewayEnv: options.gatewayEnv ?? {},
+    registrationEnv: options.registrationEnv ?? {},
     restart: options.restart ?? true,
     logLevel: options.logLevel ?? 'info',
     agentMain: options.agentMain ?? entryOf('agent'),
@@ -96,7 +97,8 @@ async function startInfrastructure(
   ports: PortPlan,
   group: ProcessGroup,
 ): Promise<ControlPlane> {
-  const { log, gateways, gatewayEnv, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage } = options;
+  const { log, gateways, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage } = options;
+  const { gatewayEnv, registrationEnv } = options;
   log({ kind: 'progress', text: 'starting Postgres and nats-server' });
   secretOnce(adminTokenFile(state));
   const tls = await prepareInfrastructureTls(state);
@@ -109,7 +111,19 @@ async function startInfrastructure(
   const databaseUrl = postgres.info.adminUrl;
   await Promise.all([provisionNats(state, natsUrl, group.signal), prepareDatabases(state, databaseUrl)]);
   const lives = { leaseSeconds, certificateTtlSeconds };
-  return { state, ports, gateways, gatewayEnv, natsUrl, databaseUrl, logLevel, ...lives, advertise, agentImage };
+  const ofGateways = { gateways, gatewayEnv };
+  return {
+    state,
+    ports,
+    ...ofGateways,
+    registrationEnv,
+    natsUrl,
+    databaseUrl,
+    logLevel,
+    ...lives,
+    advertise,
+    agentImage,
+  };
 }
 
 interface Access {

@@ -16,6 +16,8 @@ export interface ControlPlane {
   readonly gateways: readonly string[];
   /** On top of what every gateway gets. */
   readonly gatewayEnv: Environment;
+  /** On top of what registration gets. */
+  readonly registrationEnv: Environment;
   readonly natsUrl: string;
   /** The superuser's. */
   readonly databaseUrl: string;
@@ -37,6 +39,7 @@ export function registrationEnvironment(plane: ControlPlane): Environment {
     FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane).join(','),
     FAIRLEAD_AGENT_IMAGE: plane.agentImage,
     FAIRLEAD_ADMIN_TOKEN_FILE: adminTokenFile(plane.state),
+    ...plane.registrationEnv,
   };
 }
 
