@@ -4,7 +4,7 @@ import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import { FairleadError } from '@fairlead/errors';
-import { startScriptedApi, waitingAgent, type ScriptedApi } from '@fairlead/api/testing';
+import { bootstrapToken, startScriptedApi, waitingAgent, type ScriptedApi } from '@fairlead/api/testing';
 import { splitPem } from '@fairlead/pki';
 import { scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -225,6 +225,24 @@ describe('cluster', () => {
       err: expect.stringContaining('no certificate with the serial') as string,
     });
     api.script.certificates.clear();
+  });
+
+  it('has bootstrap tokens, which token list shows and token revoke ends', async () => {
+    expect((await fairlead(['token', 'list', 'demo'], { terminal: true })).err).toContain('was never imported');
+    const usedBy = { fingerprint: 'ab'.repeat(32), generation: 3 };
+    const [unused, used] = [bootstrapToken('demo'), bootstrapToken('demo', { state: 'used', usedBy })];
+    for (const token of [unused, used]) api.script.tokens.set(token.id, token);
+    const shown = await fairlead(['token', 'list', 'demo']);
+    expect(shown.out).toMatch(
+      new RegExp(`\n${unused.id} +unused .*\n${used.id} +used .* (ab){32} \\(enrolment 3\\)\n$`),
+    );
+    expect(await fairlead(['token', 'ls', 'demo', '-o', 'name'])).toMatchObject({ out: `${unused.id}\n${used.id}\n` });
+    expect(await fairlead(['token', 'revoke', 'demo', unused.id])).toMatchObject({ status: 2 });
+    const revoked = await fairlead(['token', 'revoke', 'demo', unused.id, '--yes']);
+    expect(revoked).toMatchObject({ status: 0, out: `token ${unused.id} revoked\n` });
+    const late = await fairlead(['token', 'revoke', 'demo', used.id], { terminal: true, stdin: 'y\n' });
+    expect(late.err).toContain('fairlead cluster revoke demo');
+    api.script.tokens.clear();
   });
 
   it('show tells of a second process with the same identity, and what to do', async () => {

@@ -7,6 +7,7 @@ import { addPolicyCommands } from './commands/policy.js';
 import { addRequestCommands } from './commands/request.js';
 import { addCertificateCommands } from './commands/revocation.js';
 import { addSessionCommands } from './commands/login.js';
+import { addTokenCommands } from './commands/token.js';
 import { describeFailure } from './failure.js';
 import type { Io } from './io.js';
 import { outputOption, printJson, printLines, type Format } from './output/print.js';
@@ -52,6 +53,7 @@ function buildProgram(io: Io): Command {
   addRequestCommands(program, io);
   addPolicyCommands(program, io);
   addCertificateCommands(program, io);
+  addTokenCommands(program, io);
   addKubeCommands(program, io);
   addCompletionCommand(program, io);
   program

@@ -9,6 +9,7 @@ import {
   ApiTokens,
   ApprovalPolicies,
   ApprovalWebhook,
+  BootstrapTokens,
   Clients,
   Clusters,
   EnrolmentRequests,
@@ -110,6 +111,7 @@ function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: Presenc
       client.call(keysRpc.signAgent, tenantId, request),
     ),
     apiTokens: new ApiTokens(runtime),
+    bootstrapTokens: new BootstrapTokens(runtime),
     clients: new Clients(runtime, (tenantId, request) => client.call(keysRpc.signClient, tenantId, request)),
   };
 }

@@ -12,8 +12,10 @@ import {
   RevocationReason,
   TargetRules,
   TenantId,
+  UserName,
 } from './primitives.js';
 import { ApprovalPolicy, EnrolmentRequest, Facts } from './approval.js';
+import { BootstrapToken } from './bootstrap-token.js';
 import type { Rpc } from './rpc.js';
 
 /** One process that is linked as a cluster's agent. */
@@ -132,6 +134,20 @@ export const registrationRpc = {
     ['api'],
     z.object({ code: z.string().min(1).max(128) }),
     z.object({ manifest: z.string().max(65_536) }),
+  ),
+  /** Of one cluster, newest first, at most 200. */
+  listBootstrapTokens: rpc(
+    'list-bootstrap-tokens',
+    ['api'],
+    ByName,
+    z.object({ tokens: z.array(BootstrapToken).max(200) }),
+  ),
+  /** Nobody gets an identity by it from then on; what it enrolled keeps its own. Again: no change. NOT_FOUND. */
+  revokeBootstrapToken: rpc(
+    'revoke-bootstrap-token',
+    ['api'],
+    z.object({ name: ClusterName, id: z.string().min(1).max(64), by: UserName }),
+    BootstrapToken,
   ),
   /**
    * Registers a client and certifies its key; for a known name, with the same clusters, it certifies another key.

@@ -40,6 +40,8 @@ const LISTERS: Readonly<Record<string, string>> = {
   'cluster import': CLUSTERS,
   'cluster revoke': CLUSTERS,
   'certificate list': CLUSTERS,
+  'token list': CLUSTERS,
+  'token revoke': CLUSTERS,
   'request approve': 'fairlead request list -o name',
   'request reject': 'fairlead request list -o name',
   kubeconfig: CLUSTERS,

@@ -60,6 +60,17 @@ export const CertificateRecord = z.looseObject({
 export type CertificateRecord = z.infer<typeof CertificateRecord>;
 export const CertificateList = z.looseObject({ certificates: z.array(CertificateRecord) });
 
+export const BootstrapToken = z.looseObject({
+  id: z.string(),
+  state: z.string(),
+  createdAt: z.string(),
+  expiresAt: z.string(),
+  revokedAt: z.string().nullable(),
+  usedBy: z.looseObject({ fingerprint: z.string(), generation: z.number() }).nullable(),
+});
+export type BootstrapToken = z.infer<typeof BootstrapToken>;
+export const BootstrapTokenList = z.looseObject({ tokens: z.array(BootstrapToken) });
+
 const pem = z.string().startsWith('-----BEGIN CERTIFICATE-----');
 
 export const Client = z.looseObject({
