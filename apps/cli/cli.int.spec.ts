@@ -245,6 +245,41 @@ describe('cluster', () => {
     api.script.tokens.clear();
   });
 
+  it('is given an identity by hand: a bundle for its agent, or a manifest with it', async () => {
+    await fairlead(['cluster', 'create', 'static']);
+    const file = scratch.file('static.json');
+    const issued = await fairlead(['identity', 'issue', 'static', '--out', file]);
+    expect(issued).toMatchObject({ status: 0, out: expect.stringContaining('enrolment 1') as string });
+    expect(issued.out).not.toContain('PRIVATE KEY');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const bundle = JSON.parse(await readFile(file, 'utf8')) as {
+      identity: Record<'keyPem', string> & { chainPem: string[] };
+    };
+    expect(bundle).toMatchObject({ kind: 'fairlead-identity-bundle', version: 1, identity: { generation: 1 } });
+    const leaf = new X509Certificate(bundle.identity.chainPem[0] ?? '');
+    expect(leaf.checkPrivateKey(createPrivateKey(bundle.identity.keyPem))).toBe(true);
+    const again = await fairlead(['identity', 'issue', 'static', '--out', file]);
+    expect(again).toMatchObject({ status: 1, err: expect.stringContaining('--force') as string });
+    const known = api.script.clusters.get('static')!;
+    api.script.clusters.set('static', { ...known, enrolledAt: '2026-11-01T00:00:00.000Z' });
+    const yaml = scratch.file('static.yaml');
+    const args = ['identity', 'issue', 'static', '--out', yaml, '--manifest', '-o', 'json'];
+    expect(await fairlead(args)).toMatchObject({ status: 2 });
+    expect(await fairlead(args, { terminal: true, stdin: 'n\n' })).toMatchObject({ out: 'nothing issued\n' });
+    const made = await fairlead([...args, '--yes']);
+    expect(JSON.parse(made.out)).toMatchObject({ cluster: 'static', generation: 2, file: yaml });
+    expect((await stat(yaml)).mode & 0o777).toBe(0o600);
+    const [namespace, secret] = (await readFile(yaml, 'utf8'))
+      .split('---\n')
+      .slice(1)
+      .map((each) => parse(each) as unknown);
+    expect(namespace).toMatchObject({ kind: 'Namespace' });
+    expect(secret).toMatchObject({ kind: 'Secret', metadata: { name: 'fairlead-agent-bootstrap' } });
+    const data = (secret as { data: Record<string, string> }).data['identity-bundle.json'] ?? '';
+    expect(JSON.parse(Buffer.from(data, 'base64').toString())).toMatchObject({ identity: { generation: 2 } });
+    await fairlead(['cluster', 'delete', 'static', '--yes']);
+  });
+
   it('show tells of a second process with the same identity, and what to do', async () => {
     await fairlead(['cluster', 'create', 'twice']);
     const since = '2026-11-01T00:00:00.000Z';

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { addClientCommands } from './commands/client.js';
 import { addClusterCommands } from './commands/cluster.js';
 import { addCompletionCommand } from './commands/completion.js';
+import { addIdentityCommands } from './commands/identity.js';
 import { addKubeCommands } from './commands/kubeconfig.js';
 import { addPolicyCommands } from './commands/policy.js';
 import { addRequestCommands } from './commands/request.js';
@@ -54,6 +55,7 @@ function buildProgram(io: Io): Command {
   addPolicyCommands(program, io);
   addCertificateCommands(program, io);
   addTokenCommands(program, io);
+  addIdentityCommands(program, io);
   addKubeCommands(program, io);
   addCompletionCommand(program, io);
   program

@@ -230,6 +230,21 @@ describe('clusters', () => {
     api.script.tokens.clear();
   });
 
+  it('are given identities for keys that stay where they are', async () => {
+    await ask('POST', '/v1/clusters', { body: { name: 'static' } });
+    const csr = Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
+    const path = '/v1/clusters/static/identities';
+    const issued = await ask('POST', path, { body: { csr } });
+    expect(issued).toMatchObject({ status: 201, json: { cluster: 'static', generation: 1 } });
+    expect(issued.text).not.toContain('PRIVATE KEY');
+    for (const body of [{}, { csr, by: 'somebody-else' }]) {
+      expect(problemOf(await ask('POST', path, { body }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    }
+    const unknown = await ask('POST', '/v1/clusters/nowhere/identities', { body: { csr } });
+    expect(problemOf(unknown)).toMatchObject({ code: 'NOT_FOUND' });
+    await ask('DELETE', '/v1/clusters/static');
+  });
+
   it('are listed in pages', async () => {
     for (const name of ['page-c', 'page-a', 'page-b']) await ask('POST', '/v1/clusters', { body: { name } });
     api.script.pageSize = 2;

@@ -17,6 +17,7 @@ import {
 import { ApprovalPolicy, EnrolmentRequest, Facts } from './approval.js';
 import { BootstrapToken } from './bootstrap-token.js';
 import type { Rpc } from './rpc.js';
+import { IssuedIdentity, NewIdentity } from './static-identity.js';
 
 /** One process that is linked as a cluster's agent. */
 export const LinkedAgent = z.object({
@@ -169,6 +170,11 @@ export const registrationRpc = {
   ),
   /** Its certificates are worth nothing from then on. */
   deleteClient: rpc('delete-client', ['api'], z.object({ name: ClientName }), z.object({})),
+  /**
+   * An identity that an administrator takes to an agent: a new enrolment, which fences the one before. NOT_FOUND,
+   * CSR_INVALID; UNAVAILABLE, DEADLINE_EXCEEDED: the cluster goes on as before.
+   */
+  issueIdentity: rpc('issue-identity', ['api'], NewIdentity, IssuedIdentity, 12_000),
   /** Newest first, at most 500; of one state, if it is given. */
   listEnrolmentRequests: rpc(
     'list-enrolment-requests',

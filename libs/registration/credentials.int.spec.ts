@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { Envelope } from '@fairlead/events';
+import { FairleadError } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { checkCsr, createCsr, generatePrivateKey, parseToken, spkiPin } from '@fairlead/pki';
@@ -16,6 +17,7 @@ import {
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
+  StaticIdentities,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
   type Runtime,
@@ -37,9 +39,12 @@ let clusters: Clusters;
 let links: ImportLinks;
 let enrolments: Enrolments;
 let tokens: BootstrapTokens;
+let identities: StaticIdentities;
 let policies: ApprovalPolicies;
 let runtime: Runtime;
 let aheadMs = 0;
+/** Stands for the keys service being away. */
+let keysAway = false;
 
 beforeAll(async () => {
   scratch = await scratchDir();
@@ -64,10 +69,12 @@ afterAll(async () => {
 });
 beforeEach(() => {
   aheadMs = 0;
+  keysAway = false;
 });
 
 /** Stands for the keys service. */
 const sign: SignAgent = async (_tenant, { clusterId, generation }) => {
+  if (keysAway) throw new FairleadError('UNAVAILABLE', 'no keys service is running');
   const { chain, serial } = await authority.agent(clusterId, { generation });
   return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
 };
@@ -95,6 +102,12 @@ function build(): void {
   const webhook = new ApprovalWebhook(runtime, policies, requests, null);
   enrolments = new Enrolments(runtime, { policies, requests, webhook }, sign);
   tokens = new BootstrapTokens(runtime);
+  identities = new StaticIdentities(runtime, {
+    endpoints: ['127.0.0.1:7443'],
+    signAgent: sign,
+    trustBundle: async () => trust,
+    manifestFor: (cluster, bundle) => links.manifestWithoutToken(cluster, bundle),
+  });
 }
 
 let count = 0;
@@ -200,5 +213,72 @@ describe('bootstrap tokens', () => {
     ]);
     const [listed] = await tokens.list('default', name);
     expect([listed?.state, listed?.usedBy === null]).toEqual(['revoked', enrolled.status === 'rejected']);
+  });
+});
+
+describe('identities that are handed out', () => {
+  const issue = async (name: string, csr?: string): ReturnType<StaticIdentities['issue']> =>
+    identities.issue(api, 'default', { name, csr: csr ?? (await newCsr()).csr, by });
+
+  it('are a new enrolment, by whoever asked; unused tokens die with it', async () => {
+    const { id: clusterId, name } = await newCluster();
+    const unused = await mint(name);
+    const { csr, fingerprint } = await newCsr();
+    const issued = await issue(name, csr);
+    expect(issued).toMatchObject({ cluster: name, clusterId, generation: 1, trustDomain: 'fairlead.local' });
+    expect(issued).toMatchObject({ endpoints: ['127.0.0.1:7443'], roots: authority.roots });
+    expect(issued.chain).toHaveLength(3);
+    expect(issued.manifest).toContain('FAIRLEAD_IDENTITY_BUNDLE_FILE');
+    for (const secret of ['fl1.', 'FAIRLEAD_ADOPTION', unused.secret]) expect(issued.manifest).not.toContain(secret);
+    expect(await clusters.get('default', name)).toMatchObject({
+      generation: 1,
+      enrolledAt: expect.any(String) as string,
+    });
+    const actor = { kind: 'user', id: by };
+    expect(await lastEvents(2)).toMatchObject([
+      {
+        type: 'dev.fairlead.enrolment.succeeded.v1',
+        data: { clusterId, tokenId: 'static', generation: 1, spkiSha256: fingerprint, actor },
+      },
+      { type: 'dev.fairlead.token.revoked.v1', data: { tokenId: unused.tokenId, actor } },
+    ]);
+    await expect(enrol(unused, (await newCsr()).csr)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+  });
+
+  it('fence the enrolment before them, and each other', async () => {
+    const { name } = await newCluster();
+    await enrol(await mint(name), (await newCsr()).csr);
+    expect(await issue(name)).toMatchObject({ generation: 2 });
+    const both = await Promise.all([issue(name), issue(name)]);
+    expect(new Set(both.map(({ generation }) => generation))).toEqual(new Set([3, 4]));
+  });
+
+  it('leave the agent of a cluster alone while they cannot be certified', async () => {
+    const { name } = await newCluster();
+    const token = await mint(name);
+    keysAway = true;
+    await expect(issue(name)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    keysAway = false;
+    expect(await clusters.get('default', name)).toMatchObject({ generation: 0, enrolledAt: null });
+    expect(await enrol(token, (await newCsr()).csr)).toMatchObject({ generation: 1 });
+  });
+
+  it('are the way in where the policy rejects every agent that asks', async () => {
+    const { name } = await newCluster();
+    await policies.set(api, 'default', name, 'always-reject');
+    await expect(enrol(await mint(name), (await newCsr()).csr)).rejects.toMatchObject({ code: 'ENROLMENT_REJECTED' });
+    expect(await issue(name)).toMatchObject({ generation: 1 });
+  });
+
+  it('need a cluster of the tenant that asks, and a request with an acceptable key', async () => {
+    const { name } = await newCluster();
+    const { csr } = await newCsr();
+    const elsewhere = identities.issue(api, 'elsewhere', { name, csr, by });
+    await expect(elsewhere).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(issue('no-such')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(issue(name, Buffer.from('nonsense').toString('base64'))).rejects.toMatchObject({
+      code: 'CSR_INVALID',
+    });
+    expect(await clusters.get('default', name)).toMatchObject({ generation: 0 });
   });
 });

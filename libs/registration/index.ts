@@ -23,6 +23,7 @@ export { ImportLinks, type ImportLinksOptions } from './feature/import-links.js'
 export { REGISTRATION_BUCKETS } from './feature/projected-buckets.js';
 export { RegistrationModule, type RegistrationParts } from './feature/registration.module.js';
 export type { Runtime } from './feature/runtime.js';
+export { StaticIdentities, type StaticIdentitiesOptions } from './feature/static-identities.js';
 export { watchPresence, type WatchedPresence } from './feature/watch-presence.js';
 
 export const REGISTRATION_ENTITIES = [

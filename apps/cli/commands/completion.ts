@@ -42,6 +42,7 @@ const LISTERS: Readonly<Record<string, string>> = {
   'certificate list': CLUSTERS,
   'token list': CLUSTERS,
   'token revoke': CLUSTERS,
+  'identity issue': CLUSTERS,
   'request approve': 'fairlead request list -o name',
   'request reject': 'fairlead request list -o name',
   kubeconfig: CLUSTERS,

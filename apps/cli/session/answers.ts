@@ -91,3 +91,16 @@ export const CertifiedClient = z.looseObject({
   certificateAuthority: pem,
 });
 export type CertifiedClient = z.infer<typeof CertifiedClient>;
+
+export const IssuedIdentity = z.looseObject({
+  cluster: z.string(),
+  clusterId: z.string(),
+  generation: z.number(),
+  trustDomain: z.string(),
+  endpoints: z.array(z.string()),
+  chain: z.array(pem).min(1),
+  roots: z.array(pem).min(1),
+  notAfter: z.string(),
+  manifest: z.string(),
+});
+export type IssuedIdentity = z.infer<typeof IssuedIdentity>;

@@ -1,5 +1,12 @@
 import type { Operation } from './operation.js';
-import { BootstrapToken, BootstrapTokenById, BootstrapTokenList, ClusterByName } from './schemas.js';
+import {
+  BootstrapToken,
+  BootstrapTokenById,
+  BootstrapTokenList,
+  ClusterByName,
+  IdentityToIssue,
+  IssuedIdentity,
+} from './schemas.js';
 
 /** What the admin API can do about what is handed out to agents. */
 export const credentialOperations = {
@@ -27,5 +34,19 @@ export const credentialOperations = {
     params: BootstrapTokenById,
     answers: [{ kind: 'json', status: 200, description: 'Revoked.', schema: BootstrapToken }],
     errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
+  },
+  issueIdentity: {
+    id: 'issueIdentity',
+    method: 'POST',
+    path: '/v1/clusters/{name}/identities',
+    tag: 'clusters',
+    summary: 'Certify a key that is taken to an agent by hand',
+    description:
+      'A new enrolment of the cluster, without any token: it fences the agent that the cluster had, and unused tokens die. The approval policy is not asked; who may do this is the approval.',
+    auth: 'bearer',
+    params: ClusterByName,
+    body: IdentityToIssue,
+    answers: [{ kind: 'json', status: 201, description: 'Certified.', schema: IssuedIdentity }],
+    errors: ['NOT_FOUND', 'CSR_INVALID', 'DEADLINE_EXCEEDED'],
   },
 } as const satisfies Record<string, Operation>;

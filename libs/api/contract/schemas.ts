@@ -8,6 +8,7 @@ import {
   ClusterName,
   CreateCluster,
   EnrolmentRequest,
+  IssuedIdentity,
   IsoTime,
   Pem,
   PemChain,
@@ -18,7 +19,7 @@ import {
 } from '@fairlead/contracts';
 import { z } from 'zod';
 
-export { BootstrapToken, CertificateRecord, Client, Cluster, EnrolmentRequest };
+export { BootstrapToken, CertificateRecord, Client, Cluster, EnrolmentRequest, IssuedIdentity };
 
 /** An unknown field is a mistake that should not pass in silence. */
 export const NewCluster = CreateCluster.strict().describe('A cluster to register.');
@@ -41,6 +42,10 @@ export const BootstrapTokenList = z.object({
   tokens: z.array(BootstrapToken).max(200).describe('Newest first, at most 200.'),
 });
 export type BootstrapTokenList = z.infer<typeof BootstrapTokenList>;
+export const IdentityToIssue = registrationRpc.issueIdentity.input
+  .pick({ csr: true })
+  .strict()
+  .describe('A PKCS#10 request (DER, base64) of a P-256 key that stays where it is.');
 export const EnrolmentRequestPage = z.strictObject({ state: EnrolmentRequest.shape.state.optional() });
 export const EnrolmentRequestById = z.strictObject({ id: z.uuid() });
 export const EnrolmentRequestList = z.object({

@@ -1,8 +1,8 @@
-import { registrationRpc, type BootstrapToken, type Principal } from '@fairlead/contracts';
+import { registrationRpc, type BootstrapToken, type IssuedIdentity, type Principal } from '@fairlead/contracts';
 import { Controller } from '@nestjs/common';
 import { credentialOperations } from '../contract/credential-operations.js';
 import type { BootstrapTokenList } from '../contract/schemas.js';
-import { CurrentPrincipal, Params, Serve } from '../http/serve.js';
+import { CurrentPrincipal, JsonBody, Params, Serve } from '../http/serve.js';
 import { Backend } from './backend.js';
 
 interface ByName {
@@ -27,5 +27,14 @@ export class CredentialsController {
     @Params(credentialOperations.revokeBootstrapToken) { name, id }: ByName & { readonly id: string },
   ): Promise<BootstrapToken> {
     return this.backend.write(registrationRpc.revokeBootstrapToken, tenantId, { name, id, by });
+  }
+
+  @Serve(credentialOperations.issueIdentity)
+  issueIdentity(
+    @CurrentPrincipal() { tenantId, user: by }: Principal,
+    @Params(credentialOperations.issueIdentity) { name }: ByName,
+    @JsonBody(credentialOperations.issueIdentity) { csr }: { readonly csr: string },
+  ): Promise<IssuedIdentity> {
+    return this.backend.write(registrationRpc.issueIdentity, tenantId, { name, csr, by });
   }
 }

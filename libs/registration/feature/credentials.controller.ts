@@ -2,6 +2,7 @@ import { registrationRpc } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
 import { BootstrapTokens } from './bootstrap-tokens.js';
+import { StaticIdentities } from './static-identities.js';
 
 type Rpcs = typeof registrationRpc;
 
@@ -9,9 +10,11 @@ type Rpcs = typeof registrationRpc;
 @Controller()
 export class CredentialsController {
   readonly #tokens: BootstrapTokens;
+  readonly #identities: StaticIdentities;
 
-  constructor(tokens: BootstrapTokens) {
+  constructor(tokens: BootstrapTokens, identities: StaticIdentities) {
     this.#tokens = tokens;
+    this.#identities = identities;
   }
 
   @RpcHandler(registrationRpc.listBootstrapTokens)
@@ -29,5 +32,14 @@ export class CredentialsController {
     input,
   }: RpcRequest<Rpcs['revokeBootstrapToken']>): RpcResult<Rpcs['revokeBootstrapToken']> {
     return this.#tokens.revoke(caller, tenantId, input);
+  }
+
+  @RpcHandler(registrationRpc.issueIdentity)
+  async issueIdentity({
+    caller,
+    tenantId,
+    input,
+  }: RpcRequest<Rpcs['issueIdentity']>): RpcResult<Rpcs['issueIdentity']> {
+    return this.#identities.issue(caller, tenantId, input);
   }
 }

@@ -10,6 +10,7 @@ import { ImportLinks } from './import-links.js';
 import { ApprovalController } from './approval.controller.js';
 import { CredentialsController } from './credentials.controller.js';
 import { RegistrationController } from './registration.controller.js';
+import { StaticIdentities } from './static-identities.js';
 
 export interface RegistrationParts {
   readonly clients: Clients;
@@ -20,6 +21,7 @@ export interface RegistrationParts {
   readonly requests: EnrolmentRequests;
   readonly policies: ApprovalPolicies;
   readonly bootstrapTokens: BootstrapTokens;
+  readonly staticIdentities: StaticIdentities;
 }
 
 @Module({})
@@ -37,6 +39,7 @@ export class RegistrationModule {
         { provide: EnrolmentRequests, useValue: parts.requests },
         { provide: ApprovalPolicies, useValue: parts.policies },
         { provide: BootstrapTokens, useValue: parts.bootstrapTokens },
+        { provide: StaticIdentities, useValue: parts.staticIdentities },
       ],
     };
   }
