@@ -2,11 +2,13 @@ import { Command, CommanderError } from 'commander';
 import { addClientCommands } from './commands/client.js';
 import { addClusterCommands } from './commands/cluster.js';
 import { addCompletionCommand } from './commands/completion.js';
+import { addIdentityCommands } from './commands/identity.js';
 import { addKubeCommands } from './commands/kubeconfig.js';
 import { addPolicyCommands } from './commands/policy.js';
 import { addRequestCommands } from './commands/request.js';
 import { addCertificateCommands } from './commands/revocation.js';
 import { addSessionCommands } from './commands/login.js';
+import { addTokenCommands } from './commands/token.js';
 import { describeFailure } from './failure.js';
 import type { Io } from './io.js';
 import { outputOption, printJson, printLines, type Format } from './output/print.js';
@@ -52,6 +54,8 @@ function buildProgram(io: Io): Command {
   addRequestCommands(program, io);
   addPolicyCommands(program, io);
   addCertificateCommands(program, io);
+  addTokenCommands(program, io);
+  addIdentityCommands(program, io);
   addKubeCommands(program, io);
   addCompletionCommand(program, io);
   program

@@ -1,5 +1,5 @@
 import { splitHostPort, untilAborted } from '@fairlead/config';
-import { NO_TENANT, keysRpc, type Caller } from '@fairlead/contracts';
+import { NO_TENANT, keysRpc, type Caller, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
 import { connectNats, connectionState, createRpcClient, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
@@ -9,6 +9,7 @@ import {
   ApiTokens,
   ApprovalPolicies,
   ApprovalWebhook,
+  BootstrapTokens,
   Clients,
   Clusters,
   EnrolmentRequests,
@@ -18,12 +19,15 @@ import {
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
   RegistrationModule,
+  StaticIdentities,
   checkAdminToken,
   reportDuplicate,
   watchPresence,
   type PresenceOf,
   type RegistrationParts,
   type Runtime,
+  type SignAgent,
+  type StaticIdentitiesOptions,
   type WebhookOptions,
 } from '@fairlead/registration';
 import type { Config } from './config.js';
@@ -93,24 +97,29 @@ function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: Presenc
     insecureAllowed: config.FAIRLEAD_INSECURE_ALLOW_ALWAYS_APPROVE,
   });
   const webhook = new ApprovalWebhook(runtime, policies, requests, webhookOptions);
+  const trustBundle = (): Promise<TrustBundle> => client.call(keysRpc.trustBundle, NO_TENANT, {});
+  const signAgent: SignAgent = (tenantId, request) => client.call(keysRpc.signAgent, tenantId, request);
+  const endpoints = config.FAIRLEAD_LINK_ENDPOINTS;
+  const importLinks = new ImportLinks(runtime, {
+    endpoints,
+    image: config.FAIRLEAD_AGENT_IMAGE,
+    tracingEndpoint: config.FAIRLEAD_AGENT_TRACING_ENDPOINT,
+    linkTtlSeconds: config.FAIRLEAD_IMPORT_LINK_TTL_SECONDS,
+    tokenTtlSeconds: config.FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS,
+    trustBundle,
+  });
+  const manifestFor: StaticIdentitiesOptions['manifestFor'] = (...of) => importLinks.manifestWithoutToken(...of);
   return {
     clusters: new Clusters(runtime, presenceOf, (tenantId, request) =>
       client.call(keysRpc.revokeGenerations, tenantId, request),
     ),
-    importLinks: new ImportLinks(runtime, {
-      endpoints: config.FAIRLEAD_LINK_ENDPOINTS,
-      image: config.FAIRLEAD_AGENT_IMAGE,
-      tracingEndpoint: config.FAIRLEAD_AGENT_TRACING_ENDPOINT,
-      linkTtlSeconds: config.FAIRLEAD_IMPORT_LINK_TTL_SECONDS,
-      tokenTtlSeconds: config.FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS,
-      trustBundle: () => client.call(keysRpc.trustBundle, NO_TENANT, {}),
-    }),
+    importLinks,
     requests,
     policies,
-    enrolments: new Enrolments(runtime, { policies, requests, webhook }, (tenantId, request) =>
-      client.call(keysRpc.signAgent, tenantId, request),
-    ),
+    enrolments: new Enrolments(runtime, { policies, requests, webhook }, signAgent),
     apiTokens: new ApiTokens(runtime),
+    bootstrapTokens: new BootstrapTokens(runtime),
+    staticIdentities: new StaticIdentities(runtime, { endpoints, signAgent, trustBundle, manifestFor }),
     clients: new Clients(runtime, (tenantId, request) => client.call(keysRpc.signClient, tenantId, request)),
   };
 }

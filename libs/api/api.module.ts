@@ -10,6 +10,7 @@ import { ApprovalController } from './feature/approval.controller.js';
 import { CertificatesController } from './feature/certificates.controller.js';
 import { ClientsController } from './feature/clients.controller.js';
 import { ClustersController } from './feature/clusters.controller.js';
+import { CredentialsController } from './feature/credentials.controller.js';
 import { ImportController } from './feature/import.controller.js';
 import { MetaController } from './feature/meta.controller.js';
 import { ServingRoot } from './feature/serving-root.js';
@@ -38,6 +39,7 @@ export class ApiModule {
         SessionController,
         ClustersController,
         CertificatesController,
+        CredentialsController,
         ApprovalController,
         ClientsController,
         ImportController,

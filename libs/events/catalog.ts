@@ -71,7 +71,7 @@ export const EVENTS = {
   'dev.fairlead.api-token.revoked.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
   'dev.fairlead.enrolment.succeeded.v1': event({
     ...cluster,
-    /** Of the bootstrap token; `adoption` for an agent that had none. */
+    /** Of the bootstrap token; `adoption` for an agent that had none, `static` for an identity that was handed out. */
     tokenId: z.string().max(64),
     generation: Generation,
     spkiSha256: z.string().max(64),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { approvalOperations } from './approval-operations.js';
+import { credentialOperations } from './credential-operations.js';
 import type { Operation } from './operation.js';
 import {
   CertificateBySerial,
@@ -194,6 +195,7 @@ export const operations = {
     errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
   },
   ...approvalOperations,
+  ...credentialOperations,
   openapi: {
     id: 'openapi',
     method: 'GET',
