@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { identityStore, parseEndpoint } from '@fairlead/agent';
+import { identityStore, parseEndpoint, withBundle } from '@fairlead/agent';
 import { checkCredentials, checkEndpoint, checkKubernetes, type Finding, type Right } from '@fairlead/agent/preflight';
 import { messageOf } from '@fairlead/errors';
+import { silentLogger } from '@fairlead/observability';
 import { parseToken } from '@fairlead/pki';
 import { readConfig, type AgentConfig } from './config.js';
-import { readToken, storeFor } from './stores.js';
+import { readBundleFile, readToken, storeFor } from './stores.js';
 
 const USAGE = `Usage: fairlead-agent check [-o table|json]
 
@@ -57,7 +58,11 @@ async function* look(config: AgentConfig): AsyncGenerator<Finding> {
   const pins = [...config.FAIRLEAD_ROOT_PINS, ...pinOf(token)];
   const server = { host: config.KUBERNETES_SERVICE_HOST, port: config.KUBERNETES_SERVICE_PORT };
   yield* await checkCredentials({
-    store: identityStore(storeFor(config, server)),
+    store: withBundle(identityStore(storeFor(config, server)), {
+      read: () => readBundleFile(config.FAIRLEAD_IDENTITY_BUNDLE_FILE),
+      logger: silentLogger,
+      readOnly: true,
+    }),
     token,
     adoption: config.FAIRLEAD_ADOPTION,
     pins: config.FAIRLEAD_ROOT_PINS,

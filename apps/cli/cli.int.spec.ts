@@ -4,7 +4,7 @@ import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import { FairleadError } from '@fairlead/errors';
-import { startScriptedApi, waitingAgent, type ScriptedApi } from '@fairlead/api/testing';
+import { bootstrapToken, startScriptedApi, waitingAgent, type ScriptedApi } from '@fairlead/api/testing';
 import { splitPem } from '@fairlead/pki';
 import { scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -225,6 +225,59 @@ describe('cluster', () => {
       err: expect.stringContaining('no certificate with the serial') as string,
     });
     api.script.certificates.clear();
+  });
+
+  it('has bootstrap tokens, which token list shows and token revoke ends', async () => {
+    expect((await fairlead(['token', 'list', 'demo'], { terminal: true })).err).toContain('was never imported');
+    const usedBy = { fingerprint: 'ab'.repeat(32), generation: 3 };
+    const [unused, used] = [bootstrapToken('demo'), bootstrapToken('demo', { state: 'used', usedBy })];
+    for (const token of [unused, used]) api.script.tokens.set(token.id, token);
+    const shown = await fairlead(['token', 'list', 'demo']);
+    expect(shown.out).toMatch(
+      new RegExp(`\n${unused.id} +unused .*\n${used.id} +used .* (ab){32} \\(enrolment 3\\)\n$`),
+    );
+    expect(await fairlead(['token', 'ls', 'demo', '-o', 'name'])).toMatchObject({ out: `${unused.id}\n${used.id}\n` });
+    expect(await fairlead(['token', 'revoke', 'demo', unused.id])).toMatchObject({ status: 2 });
+    const revoked = await fairlead(['token', 'revoke', 'demo', unused.id, '--yes']);
+    expect(revoked).toMatchObject({ status: 0, out: `token ${unused.id} revoked\n` });
+    const late = await fairlead(['token', 'revoke', 'demo', used.id], { terminal: true, stdin: 'y\n' });
+    expect(late.err).toContain('fairlead cluster revoke demo');
+    api.script.tokens.clear();
+  });
+
+  it('is given an identity by hand: a bundle for its agent, or a manifest with it', async () => {
+    await fairlead(['cluster', 'create', 'static']);
+    const file = scratch.file('static.json');
+    const issued = await fairlead(['identity', 'issue', 'static', '--out', file]);
+    expect(issued).toMatchObject({ status: 0, out: expect.stringContaining('enrolment 1') as string });
+    expect(issued.out).not.toContain('PRIVATE KEY');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const bundle = JSON.parse(await readFile(file, 'utf8')) as {
+      identity: Record<'keyPem', string> & { chainPem: string[] };
+    };
+    expect(bundle).toMatchObject({ kind: 'fairlead-identity-bundle', version: 1, identity: { generation: 1 } });
+    const leaf = new X509Certificate(bundle.identity.chainPem[0] ?? '');
+    expect(leaf.checkPrivateKey(createPrivateKey(bundle.identity.keyPem))).toBe(true);
+    const again = await fairlead(['identity', 'issue', 'static', '--out', file]);
+    expect(again).toMatchObject({ status: 1, err: expect.stringContaining('--force') as string });
+    const known = api.script.clusters.get('static')!;
+    api.script.clusters.set('static', { ...known, enrolledAt: '2026-11-01T00:00:00.000Z' });
+    const yaml = scratch.file('static.yaml');
+    const args = ['identity', 'issue', 'static', '--out', yaml, '--manifest', '-o', 'json'];
+    expect(await fairlead(args)).toMatchObject({ status: 2 });
+    expect(await fairlead(args, { terminal: true, stdin: 'n\n' })).toMatchObject({ out: 'nothing issued\n' });
+    const made = await fairlead([...args, '--yes']);
+    expect(JSON.parse(made.out)).toMatchObject({ cluster: 'static', generation: 2, file: yaml });
+    expect((await stat(yaml)).mode & 0o777).toBe(0o600);
+    const [namespace, secret] = (await readFile(yaml, 'utf8'))
+      .split('---\n')
+      .slice(1)
+      .map((each) => parse(each) as unknown);
+    expect(namespace).toMatchObject({ kind: 'Namespace' });
+    expect(secret).toMatchObject({ kind: 'Secret', metadata: { name: 'fairlead-agent-bootstrap' } });
+    const data = (secret as { data: Record<string, string> }).data['identity-bundle.json'] ?? '';
+    expect(JSON.parse(Buffer.from(data, 'base64').toString())).toMatchObject({ identity: { generation: 2 } });
+    await fairlead(['cluster', 'delete', 'static', '--yes']);
   });
 
   it('show tells of a second process with the same identity, and what to do', async () => {

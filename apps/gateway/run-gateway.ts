@@ -34,7 +34,13 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       views: config.FAIRLEAD_DEBUG_VIEW ? { '/debug/sessions': () => gateway?.debugView() ?? null } : {},
     }),
   );
-  const nats = { ...caller, url: config.FAIRLEAD_NATS_URL, seedFile: config.FAIRLEAD_NATS_SEED_FILE };
+  const nats = {
+    ...caller,
+    url: config.FAIRLEAD_NATS_URL,
+    seedFile: config.FAIRLEAD_NATS_SEED_FILE,
+    caFile: config.FAIRLEAD_NATS_CA_FILE,
+    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
+  };
   const nc = stack.adopt(await connectNats({ ...nats, logger, signal }), (open) => open.close());
   const events = stack.adopt(createEventPublisher(nc, caller, { logger }), (publisher) => publisher.close());
   gateway = await startGateway(

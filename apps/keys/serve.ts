@@ -11,7 +11,7 @@ import {
   Revocations,
   openAuthorities,
 } from '@fairlead/keys';
-import { connectNats, connectionState, serveRpc } from '@fairlead/messaging';
+import { connectNats, connectionState, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
 import { DatabaseMonitor, connectDatabase, createDatabase, retryWhileAway, runMigrations } from '@fairlead/persistence';
 import type { Config } from './config.js';
@@ -41,8 +41,7 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   checks.push(() => [{ name: 'ca', ok: serving, ...(serving ? {} : { detail: 'the CA is not loaded yet' }) }]);
 
   const source: Caller = { role: ROLE, credential: config.FAIRLEAD_CREDENTIAL };
-  const seed = { url: config.FAIRLEAD_NATS_URL, seedFile: config.FAIRLEAD_NATS_SEED_FILE };
-  const nats = stack.adopt(await connectNats({ ...seed, ...source, logger, signal }), (nc) => nc.close());
+  const nats = stack.adopt(await connectNats({ ...natsOf(config), ...source, logger, signal }), (nc) => nc.close());
   checks.push(() => [{ name: 'nats', ok: connectionState(nats).connected }]);
   const database = openDatabase(config, logger);
   await connectDatabase(database, logger, signal);
@@ -76,9 +75,25 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   logger.info('process.stopping');
 }
 
+function natsOf(config: Config): Omit<ConnectNatsOptions, 'role' | 'credential' | 'logger'> {
+  return {
+    url: config.FAIRLEAD_NATS_URL,
+    seedFile: config.FAIRLEAD_NATS_SEED_FILE,
+    caFile: config.FAIRLEAD_NATS_CA_FILE,
+    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
+  };
+}
+
 function openDatabase(config: Config, logger: Logger): Database {
-  const url = config.FAIRLEAD_DATABASE_URL_FILE.reveal();
-  return createDatabase({ url, service: ROLE, entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS, logger });
+  return createDatabase({
+    url: config.FAIRLEAD_DATABASE_URL_FILE.reveal(),
+    caFile: config.FAIRLEAD_DATABASE_CA_FILE,
+    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
+    service: ROLE,
+    entities: KEYS_ENTITIES,
+    migrations: KEYS_MIGRATIONS,
+    logger,
+  });
 }
 
 async function loadAuthority(

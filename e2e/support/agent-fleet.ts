@@ -8,7 +8,6 @@ import { silentLogger } from '@fairlead/observability';
 import { NODE_FLAGS, REPOSITORY, type Stack } from '@fairlead/stack';
 import { runAll } from './pool.js';
 import { readInvitation } from './loose-agent.js';
-import { natsPort } from './events.js';
 
 /** One agent of a fleet, as its process is told of it. */
 export interface FleetMember {
@@ -133,7 +132,7 @@ interface Inviter extends AsyncDisposable {
 async function inviter(stack: Stack): Promise<Inviter> {
   const caller = { role: 'api', credential: 'api' } as const;
   const nc = await connectNats({
-    url: `nats://127.0.0.1:${await natsPort(stack)}`,
+    ...stack.nats,
     seedFile: join(stack.stateDir, 'secrets', 'nats-api.seed'),
     ...caller,
     logger: silentLogger,

@@ -11,6 +11,7 @@ import { CaController } from './feature/ca.controller.js';
 import { CertificatesController } from './feature/certificates.controller.js';
 import { ClientsController } from './feature/clients.controller.js';
 import { ClustersController } from './feature/clusters.controller.js';
+import { CredentialsController } from './feature/credentials.controller.js';
 import { ImportController } from './feature/import.controller.js';
 import { MetaController } from './feature/meta.controller.js';
 import { ServingRoot } from './feature/serving-root.js';
@@ -40,6 +41,7 @@ export class ApiModule {
         ClustersController,
         CertificatesController,
         CaController,
+        CredentialsController,
         ApprovalController,
         ClientsController,
         ImportController,

@@ -12,9 +12,12 @@ import {
   RevocationReason,
   TargetRules,
   TenantId,
+  UserName,
 } from './primitives.js';
 import { ApprovalPolicy, EnrolmentRequest, Facts } from './approval.js';
+import { BootstrapToken } from './bootstrap-token.js';
 import type { Rpc } from './rpc.js';
+import { IssuedIdentity, NewIdentity } from './static-identity.js';
 
 /** One process that is linked as a cluster's agent. */
 export const LinkedAgent = z.object({
@@ -133,6 +136,20 @@ export const registrationRpc = {
     z.object({ code: z.string().min(1).max(128) }),
     z.object({ manifest: z.string().max(65_536) }),
   ),
+  /** Of one cluster, newest first, at most 200. */
+  listBootstrapTokens: rpc(
+    'list-bootstrap-tokens',
+    ['api'],
+    ByName,
+    z.object({ tokens: z.array(BootstrapToken).max(200) }),
+  ),
+  /** Nobody gets an identity by it from then on; what it enrolled keeps its own. Again: no change. NOT_FOUND. */
+  revokeBootstrapToken: rpc(
+    'revoke-bootstrap-token',
+    ['api'],
+    z.object({ name: ClusterName, id: z.string().min(1).max(64), by: UserName }),
+    BootstrapToken,
+  ),
   /**
    * Registers a client and certifies its key; for a known name, with the same clusters, it certifies another key.
    * ALREADY_EXISTS if the name is known with other clusters; NOT_FOUND for an unknown cluster; CSR_INVALID.
@@ -153,6 +170,11 @@ export const registrationRpc = {
   ),
   /** Its certificates are worth nothing from then on. */
   deleteClient: rpc('delete-client', ['api'], z.object({ name: ClientName }), z.object({})),
+  /**
+   * An identity that an administrator takes to an agent: a new enrolment, which fences the one before. NOT_FOUND,
+   * CSR_INVALID; UNAVAILABLE, DEADLINE_EXCEEDED: the cluster goes on as before.
+   */
+  issueIdentity: rpc('issue-identity', ['api'], NewIdentity, IssuedIdentity, 12_000),
   /** Newest first, at most 500; of one state, if it is given. */
   listEnrolmentRequests: rpc(
     'list-enrolment-requests',

@@ -1,4 +1,13 @@
-import { ApprovalPolicy, ClientName, ClusterId, ClusterName, Generation, IsoTime, TenantId } from '@fairlead/contracts';
+import {
+  ApprovalPolicy,
+  ClientName,
+  ClusterId,
+  ClusterName,
+  Generation,
+  IsoTime,
+  LinkedAgent,
+  TenantId,
+} from '@fairlead/contracts';
 import { z } from 'zod';
 
 /** Who did it, as far as it is known. */
@@ -62,7 +71,7 @@ export const EVENTS = {
   'dev.fairlead.api-token.revoked.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
   'dev.fairlead.enrolment.succeeded.v1': event({
     ...cluster,
-    /** Of the bootstrap token; `adoption` for an agent that had none. */
+    /** Of the bootstrap token; `adoption` for an agent that had none, `static` for an identity that was handed out. */
     tokenId: z.string().max(64),
     generation: Generation,
     spkiSha256: z.string().max(64),
@@ -95,6 +104,8 @@ export const EVENTS = {
   }),
   'dev.fairlead.agent.connected.v1': event(session),
   'dev.fairlead.agent.disconnected.v1': event({ ...session, durationMs: z.int().min(0) }),
+  /** Several processes are linked with the identity of one cluster, for longer than one takes the other's place. */
+  'dev.fairlead.agent.duplicated.v1': event({ ...cluster, agents: z.array(LinkedAgent).min(2).max(16) }),
   'dev.fairlead.agent.refused.v1': event({ ...maybeCluster, gateway: z.string().max(63) }),
   /** A user at a door, or a target that the agent's policy refuses. */
   'dev.fairlead.access.refused.v1': event({

@@ -15,3 +15,4 @@ export {
 export { isOutOfDate, readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
 export { verifyChain, type VerifyOptions } from './verify-chain.js';
 export { openTrust, signTrust, type SignedTrust, type TrustSigner, type TrustedRoots } from './signed-trust.js';
+export { explainTlsFailure, isLoopback, readCaFile, requireLoopback } from './server-trust.js';

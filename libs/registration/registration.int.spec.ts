@@ -25,6 +25,7 @@ import {
   REGISTRATION_BUCKETS,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
+  reportDuplicate,
   watchPresence,
   type Runtime,
   type WatchedPresence,
@@ -49,6 +50,7 @@ let clusters: Clusters;
 let links: ImportLinks;
 let enrolments: Enrolments;
 let apiTokens: ApiTokens;
+let runtime: Runtime;
 let aheadMs = 0;
 /** Stands for the keys service being away. */
 let keysAway = false;
@@ -89,7 +91,7 @@ beforeEach(() => {
 });
 
 function build(): void {
-  const runtime: Runtime = {
+  runtime = {
     database,
     source,
     logger: silentLogger,
@@ -434,6 +436,22 @@ describe('presence', () => {
       }),
     );
   });
+});
+
+it('tells once of two agents with one identity, however many instances of the service see them', async () => {
+  const { id, name } = await newCluster();
+  const since = new Date().toISOString();
+  const agents = ['one', 'two'].map((instance) => ({ instance, addresses: ['192.0.2.1'], since }));
+  const crowd = { tenantId: 'default', clusterId: id, agents };
+  await Promise.all([
+    reportDuplicate(runtime, crowd),
+    reportDuplicate(runtime, { ...crowd, agents: agents.toReversed() }),
+  ]);
+  const told = (await database.query('select body from outbox where body like $1', ['%agent.duplicated.v1%'])) as {
+    body: string;
+  }[];
+  const events = told.map(({ body }) => Envelope.parse(JSON.parse(body)));
+  expect(events.map(({ data }) => [data['clusterId'], data['name']])).toEqual([[id, name]]);
 });
 
 it('comes back by itself after Postgres was killed', async () => {

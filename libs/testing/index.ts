@@ -9,3 +9,4 @@ export {
 } from './test-authority.js';
 export { startOtlpCollector, type OtlpCollector } from './otlp-collector.js';
 export type { ReceivedSpan } from './decode-otlp.js';
+export { writeServerFiles, type ServerFiles } from './server-files.js';

@@ -94,6 +94,16 @@ export const CertificateAuthority = z.looseObject({
     .nullable(),
 });
 export type CertificateAuthority = z.infer<typeof CertificateAuthority>;
+export const BootstrapToken = z.looseObject({
+  id: z.string(),
+  state: z.string(),
+  createdAt: z.string(),
+  expiresAt: z.string(),
+  revokedAt: z.string().nullable(),
+  usedBy: z.looseObject({ fingerprint: z.string(), generation: z.number() }).nullable(),
+});
+export type BootstrapToken = z.infer<typeof BootstrapToken>;
+export const BootstrapTokenList = z.looseObject({ tokens: z.array(BootstrapToken) });
 
 const pem = z.string().startsWith('-----BEGIN CERTIFICATE-----');
 
@@ -115,3 +125,16 @@ export const CertifiedClient = z.looseObject({
   certificateAuthority: pem,
 });
 export type CertifiedClient = z.infer<typeof CertifiedClient>;
+
+export const IssuedIdentity = z.looseObject({
+  cluster: z.string(),
+  clusterId: z.string(),
+  generation: z.number(),
+  trustDomain: z.string(),
+  endpoints: z.array(z.string()),
+  chain: z.array(pem).min(1),
+  roots: z.array(pem).min(1),
+  notAfter: z.string(),
+  manifest: z.string(),
+});
+export type IssuedIdentity = z.infer<typeof IssuedIdentity>;

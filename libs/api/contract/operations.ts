@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
+import { credentialOperations } from './credential-operations.js';
 import type { Operation } from './operation.js';
 import {
   CertificateBySerial,
@@ -196,6 +197,7 @@ export const operations = {
   },
   ...approvalOperations,
   ...caOperations,
+  ...credentialOperations,
   openapi: {
     id: 'openapi',
     method: 'GET',

@@ -10,6 +10,7 @@ import { NestFactory } from '@nestjs/core';
 import type { SecuredNats } from '@fairlead/messaging/testing';
 import { ApprovalScript } from './scripted-approval.js';
 import { CaScript } from './scripted-ca.js';
+import { CredentialsScript } from './scripted-credentials.js';
 import { KeysScript } from './scripted-keys.js';
 import { Script } from './script.js';
 
@@ -167,7 +168,7 @@ async function serve(
   const connection = await nats.connect({ role, credential: role });
   const module: DynamicModule = {
     module: ScriptModule,
-    controllers: role === 'keys' ? [KeysScript, CaScript] : [RegistrationScript, ApprovalScript],
+    controllers: role === 'keys' ? [KeysScript, CaScript] : [RegistrationScript, ApprovalScript, CredentialsScript],
     providers: [{ provide: Script, useValue: script }],
   };
   const strategy = new RpcServer({ connection, queue: role, logger: silentLogger });

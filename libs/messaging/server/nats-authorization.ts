@@ -11,6 +11,7 @@ import {
 } from '@fairlead/contracts';
 import { assertNever } from '@fairlead/errors';
 import { inboxPrefix, type Holder } from '../connection/inbox.js';
+import { EVENT_STREAM } from './provision-jetstream.js';
 
 export interface NatsUser extends Holder {
   /** nkey, public half. */
@@ -21,6 +22,9 @@ interface Permissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
 }
+
+/** Who has events to tell. The API asks others, and they tell. */
+const EVENT_SOURCES: ReadonlySet<Role> = new Set(['gateway', 'keys', 'registration']);
 
 const ALL_RPCS: readonly Rpc[] = [...Object.values(registrationRpc), ...Object.values(keysRpc)];
 
@@ -48,9 +52,7 @@ function renderUser(user: NatsUser): string {
 
 function permissionsOf(user: NatsUser): Permissions {
   const inbox = `${inboxPrefix(user)}.>`;
-  if (user.role === 'operator') {
-    return { publish: ['$JS.API.>', '$JS.ACK.>', '$JS.FC.>'], subscribe: [inbox] };
-  }
+  if (user.role === 'operator') return { publish: OPERATOR_REQUESTS, subscribe: [inbox] };
   const caller: Caller = { role: user.role, credential: user.credential };
   const called = ALL_RPCS.filter((rpc) => rpc.callers.includes(caller.role));
   const answered = ALL_RPCS.filter((rpc) => rpc.service === caller.role);
@@ -58,7 +60,7 @@ function permissionsOf(user: NatsUser): Permissions {
   return {
     publish: [
       ...called.map((rpc) => rpcPublishPermission(rpc, caller)),
-      `fairlead.events.*.${caller.role}.>`,
+      ...(EVENT_SOURCES.has(caller.role) ? [`fairlead.events.*.${caller.role}.>`] : []),
       ...writes,
       ...reads.flatMap(watchPermissions),
     ],
@@ -66,6 +68,18 @@ function permissionsOf(user: NatsUser): Permissions {
     subscribe: [inbox, ...answered.map((rpc) => `${rpcPattern(rpc)} ${rpc.service}`)],
   };
 }
+
+/** To lay out our streams, and to read the events. Not to see what a bucket holds, nor to write into any. */
+const OPERATOR_REQUESTS: readonly string[] = [
+  '$JS.API.INFO',
+  ...[EVENT_STREAM, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)].flatMap((stream) =>
+    ['CREATE', 'UPDATE', 'DELETE', 'INFO'].map((request) => `$JS.API.STREAM.${request}.${stream}`),
+  ),
+  `$JS.API.STREAM.MSG.GET.${EVENT_STREAM}`,
+  `$JS.API.CONSUMER.CREATE.${EVENT_STREAM}`,
+  ...['CREATE', 'INFO', 'DELETE', 'MSG.NEXT'].map((request) => `$JS.API.CONSUMER.${request}.${EVENT_STREAM}.>`),
+  `$JS.ACK.${EVENT_STREAM}.>`,
+];
 
 function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: Bucket[] } {
   switch (role) {

@@ -78,7 +78,10 @@ it('tells a second process with the same identity, and where it is', () => {
   const second: SessionLease = { ...lease, sessionId, connectedAt, agentInstance: 'b', address: '198.51.100.7' };
   index.change(gatewayKey, beat);
   index.change(routeKeys.session('gateway-a', second), second);
+  expect(index.crowded()).toEqual([]);
   index.change(sessionKey, lease);
+  const crowd = { tenantId: 'default', clusterId, agents: [{ instance: 'a' }, { instance: 'b' }] };
+  expect(index.crowded()).toMatchObject([crowd]);
   expect(index.presence(clusterId, enrolledAt)).toMatchObject({
     state: 'online',
     since: lease.connectedAt,
@@ -87,4 +90,6 @@ it('tells a second process with the same identity, and where it is', () => {
       { instance: 'b', addresses: ['198.51.100.7'], since: connectedAt },
     ],
   });
+  index.change(sessionKey, undefined);
+  expect(index.crowded()).toEqual([]);
 });

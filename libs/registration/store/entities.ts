@@ -110,6 +110,9 @@ export class BootstrapTokenRow {
   @Column({ type: 'text', name: 'secret_hash' })
   secretHash!: string;
 
+  @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
+  createdAt!: Date;
+
   @Column({ type: 'timestamptz', name: 'expires_at' })
   expiresAt!: Date;
 
