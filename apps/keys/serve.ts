@@ -2,14 +2,15 @@ import { splitHostPort, untilAborted } from '@fairlead/config';
 import type { Caller } from '@fairlead/contracts';
 import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
 import {
-  CertificateAuthority,
   CertificateIssuer,
+  CurrentCa,
+  type CurrentCaOptions,
   KEYS_BUCKETS,
   KEYS_ENTITIES,
   KEYS_MIGRATIONS,
   KeysModule,
   Revocations,
-  openAuthorities,
+  keepUp,
 } from '@fairlead/keys';
 import { connectNats, connectionState, serveRpc } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
@@ -51,27 +52,29 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   checks.push(() => monitor.checks());
   await monitor.untilMigrated(signal);
 
-  const authority = await loadAuthority(config, database, source, logger, signal);
   const relay = stack.use(new OutboxRelay({ database, nats, logger }));
+  let projection: Projection | undefined;
+  const onCommitted = (): void => {
+    relay.poke();
+    projection?.poke();
+  };
+  const ca = await openCa(config, { database, source, logger, onCommitted }, signal);
+  stack.use(keepUp(ca, logger));
   const issuer = new CertificateIssuer({
     database,
-    authority,
+    ca,
     servingNames: config.FAIRLEAD_SERVING_NAMES,
     recoveryWindowSeconds: config.FAIRLEAD_RECOVERY_WINDOW_SECONDS,
     source,
     logger,
     onCommitted: () => relay.poke(),
   });
-  const projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
-  const onCommitted = (): void => {
-    relay.poke();
-    projection.poke();
-  };
+  projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
   const module = KeysModule.around(issuer, new Revocations({ database, source, onCommitted }));
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
   stack.use(await serveRpc(module, { connection: nats, queue: ROLE, logger, registry, onForged }));
   serving = true;
-  logger.info('process.ready', { pins: authority.trustBundle().pins });
+  logger.info('process.ready', { pins: (await ca.trustBundle()).pins });
   await untilAborted(signal);
   logger.info('process.stopping');
 }
@@ -81,17 +84,18 @@ function openDatabase(config: Config, logger: Logger): Database {
   return createDatabase({ url, service: ROLE, entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS, logger });
 }
 
-async function loadAuthority(
+function openCa(
   config: Config,
-  database: Database,
-  source: Caller,
-  logger: Logger,
+  runtime: Pick<CurrentCaOptions, 'database' | 'source' | 'logger' | 'onCommitted'>,
   signal: AbortSignal,
-): Promise<CertificateAuthority> {
-  const trustDomain = config.FAIRLEAD_TRUST_DOMAIN;
-  const options = { database, masterKeyFile: config.FAIRLEAD_MASTER_KEY_FILE, trustDomain, source };
-  const authorities = await retryWhileAway(() => openAuthorities(options), logger, signal);
-  return new CertificateAuthority(authorities, trustDomain, config.FAIRLEAD_CERTIFICATE_TTL_SECONDS);
+): Promise<CurrentCa> {
+  const options = {
+    ...runtime,
+    masterKeyFile: config.FAIRLEAD_MASTER_KEY_FILE,
+    trustDomain: config.FAIRLEAD_TRUST_DOMAIN,
+    leafLifeSeconds: config.FAIRLEAD_CERTIFICATE_TTL_SECONDS,
+  };
+  return retryWhileAway(() => CurrentCa.open(options), runtime.logger, signal);
 }
 
 function startHealth(

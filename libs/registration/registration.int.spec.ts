@@ -9,7 +9,14 @@ import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { createCsr, generatePrivateKey, parseToken, spkiPin } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { eventually, scratchDir, testAuthority, type ScratchDir, type TestAuthority } from '@fairlead/testing';
+import {
+  eventually,
+  scratchDir,
+  testAuthority,
+  testTrustBundle,
+  type ScratchDir,
+  type TestAuthority,
+} from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -110,8 +117,7 @@ function build(): void {
     tokenTtlSeconds: 3_600,
     trustBundle: async (): Promise<TrustBundle> => {
       away();
-      const roots = [...authority.roots];
-      return { trustDomain: 'fairlead.local', roots, pins: roots.map(spkiPin), servingRoot: roots[0]! };
+      return testTrustBundle(authority);
     },
   });
   const requests = new EnrolmentRequests(runtime);

@@ -1,5 +1,6 @@
-import { BUCKETS, RevocationEntry, revocationKeys } from '@fairlead/contracts';
+import { BUCKETS, RevocationEntry, TRUST_KEY, TrustEntry, revocationKeys } from '@fairlead/contracts';
 import type { ProjectedBucket } from '@fairlead/events';
+import { newestBundle } from '../store/authority-store.js';
 import { revokedCertificates, revokedGenerations } from '../store/revocation-store.js';
 
 /** What gateways know of this service's tables. */
@@ -15,6 +16,14 @@ export const KEYS_BUCKETS: readonly ProjectedBucket[] = [
         ...generations.map(toGeneration),
         [revocationKeys.state, { kind: 'state', count: certificates.length + generations.length }],
       ]);
+    },
+  },
+  {
+    bucket: BUCKETS.trust,
+    schema: TrustEntry,
+    rows: async (manager) => {
+      const bundle = await newestBundle(manager);
+      return new Map<string, TrustEntry>(bundle ? [[TRUST_KEY, bundle]] : []);
     },
   },
 ];

@@ -1,9 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AccessEntry, BUCKETS, keysRpc, registrationRpc, rpcSubject, type Caller, type Rpc } from '@fairlead/contracts';
+import {
+  AccessEntry,
+  BUCKETS,
+  TRUST_KEY,
+  keysRpc,
+  registrationRpc,
+  rpcSubject,
+  type Caller,
+  type Rpc,
+} from '@fairlead/contracts';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import {
   createRpcClient,
   deleteKv,
@@ -132,6 +142,11 @@ describe('buckets', () => {
     [gatewayA, BUCKETS.clusters],
     [gatewayA, BUCKETS.access],
     [gatewayA, BUCKETS.clients],
+    [gatewayA, BUCKETS.trust],
+    [registration, BUCKETS.trust],
+    [api, BUCKETS.trust],
+    [operator, BUCKETS.trust],
+    [keys, BUCKETS.routes],
     [registration, BUCKETS.routes],
     [api, BUCKETS.access],
     [api, BUCKETS.clients],
@@ -146,6 +161,36 @@ describe('buckets', () => {
     expect(await refusesPublish(gatewayA, create)).toBe(false);
     expect(await refusesPublish(api, create)).toBe(true);
     expect(await refusesPublish(keys, create)).toBe(true);
+  });
+
+  it('lets keys write the trust bundle, and gateways read it', async () => {
+    await putKv(as(keys), BUCKETS.trust, TRUST_KEY, {});
+    const watch = watchBucket(as(gatewayA), BUCKETS.trust, z.object({}));
+    await watch.loaded;
+    expect([...watch.entries()]).toEqual([[TRUST_KEY, {}]]);
+    await watch.close();
+    const create = `$JS.API.CONSUMER.CREATE.KV_${BUCKETS.trust}.x.$KV.${BUCKETS.trust}.>`;
+    for (const holder of [registration, api]) expect(await refusesPublish(holder, create)).toBe(true);
+  });
+
+  it('shows keys the heartbeats among the routes, and no session', async () => {
+    await putKv(as(gatewayA), BUCKETS.routes, key('gateway', 'gateway-a'), {});
+    await putKv(as(gatewayA), BUCKETS.routes, key('session', 'gateway-a'), {});
+    const watch = watchBucket(as(keys), BUCKETS.routes, z.object({}), { keys: 'gateway.>' });
+    await watch.loaded;
+    expect([...watch.entries()]).toEqual([[key('gateway', 'gateway-a'), {}]]);
+    await watch.close();
+    for (const keysRead of ['>', 'session.>', '*.gateway-a.>']) {
+      const create = `$JS.API.CONSUMER.CREATE.KV_${BUCKETS.routes}.x.$KV.${BUCKETS.routes}.${keysRead}`;
+      expect({ keysRead, refused: await refusesPublish(keys, create) }).toEqual({ keysRead, refused: true });
+    }
+    // A filter in the body that is not the subject's is the server's to refuse.
+    const filter = `$KV.${BUCKETS.routes}.gateway.>`;
+    const config = { name: 'x', filter_subject: `$KV.${BUCKETS.routes}.>`, deliver_subject: 'x', ack_policy: 'none' };
+    const body = JSON.stringify({ stream_name: `KV_${BUCKETS.routes}`, config, action: 'create' });
+    const subject = `$JS.API.CONSUMER.CREATE.KV_${BUCKETS.routes}.x.${filter}`;
+    const answer = await as(keys).request(subject, body, { timeout: 2_000 });
+    expect(answer.json<{ error?: unknown }>().error).toBeDefined();
   });
 
   it.each([gatewayA, api, registration, keys])('refuses $credential every other JetStream request', async (holder) => {
