@@ -9,7 +9,9 @@ import {
   KEYS_ENTITIES,
   KEYS_MIGRATIONS,
   KeysModule,
+  ReplicaWatch,
   Revocations,
+  Rotation,
   keepUp,
 } from '@fairlead/keys';
 import { connectNats, connectionState, serveRpc } from '@fairlead/messaging';
@@ -60,17 +62,9 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   };
   const ca = await openCa(config, { database, source, logger, onCommitted }, signal);
   stack.use(keepUp(ca, logger));
-  const issuer = new CertificateIssuer({
-    database,
-    ca,
-    servingNames: config.FAIRLEAD_SERVING_NAMES,
-    recoveryWindowSeconds: config.FAIRLEAD_RECOVERY_WINDOW_SECONDS,
-    source,
-    logger,
-    onCommitted: () => relay.poke(),
-  });
+  const replicas = stack.use(new ReplicaWatch(nats, logger));
+  const module = build(config, { database, source, logger, onCommitted }, ca, replicas);
   projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
-  const module = KeysModule.around(issuer, new Revocations({ database, source, onCommitted }));
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
   stack.use(await serveRpc(module, { connection: nats, queue: ROLE, logger, registry, onForged }));
   serving = true;
@@ -84,11 +78,25 @@ function openDatabase(config: Config, logger: Logger): Database {
   return createDatabase({ url, service: ROLE, entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS, logger });
 }
 
-function openCa(
+type Runtime = Pick<CurrentCaOptions, 'database' | 'source' | 'logger' | 'onCommitted'>;
+
+function build(
   config: Config,
-  runtime: Pick<CurrentCaOptions, 'database' | 'source' | 'logger' | 'onCommitted'>,
-  signal: AbortSignal,
-): Promise<CurrentCa> {
+  runtime: Runtime,
+  ca: CurrentCa,
+  replicas: ReplicaWatch,
+): ReturnType<typeof KeysModule.around> {
+  const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
+  const servingNames = config.FAIRLEAD_SERVING_NAMES;
+  const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
+  return KeysModule.around(
+    new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds }),
+    new Revocations(runtime),
+    new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
+  );
+}
+
+function openCa(config: Config, runtime: Runtime, signal: AbortSignal): Promise<CurrentCa> {
   const options = {
     ...runtime,
     masterKeyFile: config.FAIRLEAD_MASTER_KEY_FILE,

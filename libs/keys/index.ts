@@ -12,6 +12,8 @@ export { CertificateIssuer, type CertificateIssuerOptions } from './feature/cert
 export { CurrentCa, type CurrentCaOptions } from './feature/current-ca.js';
 export { keepUp } from './feature/keep-up.js';
 export { Revocations, type RevocationsOptions } from './feature/revocations.js';
+export { ReplicaWatch } from './feature/replica-watch.js';
+export { Rotation, type RotationOptions } from './feature/rotation.js';
 export { KEYS_BUCKETS } from './feature/projected-buckets.js';
 export { KeysModule } from './feature/keys.module.js';
 

@@ -145,3 +145,16 @@ it('drops single certificates from the bucket once they have expired, and keeps 
   await eventually(() => expect(bucket.get(key)).toBeUndefined());
   expect(await known(agent.serial)).toBe(true);
 });
+
+it('drops the enrolments of a cluster that is gone from the bucket once its last certificate has expired', async () => {
+  const { clusterId } = await enrolled();
+  await revocations.revokeGenerations('default', { clusterId, throughGeneration: 1, reason: 'deleted' });
+  const key = revocationKeys.cluster(clusterId);
+  await eventually(() => expect(bucket.get(key)).toBeDefined());
+  await database.query(`update certificates set not_after = now() - interval '2 hours' where cluster_id = $1`, [
+    clusterId,
+  ]);
+  projection.poke();
+  await eventually(() => expect(bucket.get(key)).toBeUndefined());
+  expect(await database.manager.existsBy(RevocationRow, { clusterId })).toBe(true);
+});

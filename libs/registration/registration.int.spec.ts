@@ -58,6 +58,7 @@ let enrolments: Enrolments;
 let apiTokens: ApiTokens;
 let aheadMs = 0;
 /** Stands for the keys service being away. */
+let whileRevoking: (() => Promise<void>) | undefined;
 let keysAway = false;
 /** What the keys service was asked to revoke: cluster to generation. */
 const revoked = new Map<string, number>();
@@ -109,6 +110,9 @@ function build(): void {
   clusters = new Clusters(runtime, presence.presenceOf, async (_tenant, { clusterId, throughGeneration }) => {
     away();
     revoked.set(clusterId, throughGeneration);
+    const once = whileRevoking;
+    whileRevoking = undefined;
+    await once?.();
   });
   links = new ImportLinks(runtime, {
     endpoints: ['127.0.0.1:7443'],
@@ -241,6 +245,31 @@ describe('clusters', () => {
     }
     expect([names.length, new Set(names).size]).toEqual([1_500, 1_500]);
     await database.query(`delete from clusters where tenant_id = 'big'`);
+  });
+
+  it('take their certificates with them, or stay while the keys service is away', async () => {
+    const { id, name } = await newCluster();
+    await enrol(await mint(name), await csr());
+    keysAway = true;
+    await expect(clusters.delete(api, 'default', name)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(clusters.get('default', name)).resolves.toMatchObject({ id, generation: 1 });
+    const never = await newCluster();
+    await clusters.delete(api, 'default', never.name);
+    keysAway = false;
+    await clusters.delete(api, 'default', name);
+    expect([revoked.get(id), revoked.has(never.id)]).toEqual([1, false]);
+    await expect(clusters.delete(api, 'default', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(await lastEvents(1)).toEqual(['cluster.deleted.v1 OK']);
+  });
+
+  it('take the certificates of an enrolment in between as well', async () => {
+    const { id, name } = await newCluster();
+    await enrol(await mint(name), await csr());
+    const token = await mint(name);
+    whileRevoking = async () => void (await enrol(token, await csr()));
+    await clusters.delete(api, 'default', name);
+    expect(revoked.get(id)).toBe(2);
+    await expect(clusters.get('default', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it('take their tokens and links with them', async () => {

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { createIssuing, createRoot, crossSign, type Authority } from '@fairlead/pki';
+import { createIssuing, createRoot, crossSign, readCaCertificate, type Authority } from '@fairlead/pki';
 
 const DAY_MS = 86_400_000;
 const ROOT_LIFE_MS = 10 * 365 * DAY_MS;
@@ -63,8 +63,12 @@ export async function createIssuingBelow(root: HeldAuthority, tree: Tree, now: D
   return holdAuthority(issuing, { kind: `${tree}-issuing`, state: root.state, rootId: root.id });
 }
 
-/** The next root's certificate by this one. Its key must be at hand. */
-export function certifyNextRoot(root: HeldAuthority, nextPem: string, now: Date): Promise<string> {
+/**
+ * The next root's certificate by this one, whose key must be at hand. Null if this root allows no chain so long: the next one, its
+ * issuing CA, a leaf.
+ */
+export async function certifyNextRoot(root: HeldAuthority, nextPem: string, now: Date): Promise<string | null> {
+  if (readCaCertificate(root.certificatePem).pathLength < 2) return null;
   const notBefore = new Date(now.getTime() - SKEW_MS);
   return crossSign(withKey(root), nextPem, { notBefore, notAfter: root.notAfter });
 }

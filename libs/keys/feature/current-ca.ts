@@ -170,9 +170,9 @@ export class CurrentCa {
   }
 }
 
-type Parameters = Pick<CurrentCaOptions, 'trustDomain' | 'leafLifeSeconds' | 'source'>;
+type CaParameters = Pick<CurrentCaOptions, 'trustDomain' | 'leafLifeSeconds' | 'source'>;
 
-async function load(manager: EntityManager, sealer: Sealer, options: Parameters): Promise<{ stamp: string; ca: Ca }> {
+async function load(manager: EntityManager, sealer: Sealer, options: CaParameters): Promise<{ stamp: string; ca: Ca }> {
   // Read first: what changes after it is seen by the next comparison.
   const stamp = await authoritiesStamp(manager);
   const bundle = await newestBundle(manager);
@@ -183,7 +183,7 @@ async function load(manager: EntityManager, sealer: Sealer, options: Parameters)
 async function assemble(
   manager: EntityManager,
   sealer: Sealer,
-  { trustDomain, leafLifeSeconds }: Parameters,
+  { trustDomain, leafLifeSeconds }: CaParameters,
 ): Promise<CertificateAuthority> {
   return new CertificateAuthority(await findAuthorities(manager, sealer), trustDomain, leafLifeSeconds);
 }
@@ -191,7 +191,7 @@ async function assemble(
 async function signVersion(
   manager: EntityManager,
   sealer: Sealer,
-  options: Parameters,
+  options: CaParameters,
   version: number,
   now: Date,
 ): Promise<void> {
@@ -199,7 +199,7 @@ async function signVersion(
   await saveBundle(manager, { ...(await authority.signBundle(version, now)), version }, now);
 }
 
-async function createFirst(manager: EntityManager, sealer: Sealer, options: Parameters, now: Date): Promise<void> {
+async function createFirst(manager: EntityManager, sealer: Sealer, options: CaParameters, now: Date): Promise<void> {
   const { source, trustDomain } = options;
   const pins: string[] = [];
   for (const tree of TREES) {

@@ -9,8 +9,9 @@ export const KEYS_BUCKETS: readonly ProjectedBucket[] = [
     bucket: BUCKETS.revocations,
     schema: RevocationEntry,
     rows: async (manager) => {
-      const certificates = await revokedCertificates(manager, new Date());
-      const generations = await revokedGenerations(manager);
+      const now = new Date();
+      const certificates = await revokedCertificates(manager, now);
+      const generations = await revokedGenerations(manager, now);
       return new Map<string, RevocationEntry>([
         ...certificates.map(toCertificate),
         ...generations.map(toGeneration),
