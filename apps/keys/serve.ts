@@ -2,14 +2,17 @@ import { splitHostPort, untilAborted } from '@fairlead/config';
 import type { Caller } from '@fairlead/contracts';
 import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
 import {
-  CertificateAuthority,
   CertificateIssuer,
+  CurrentCa,
+  type CurrentCaOptions,
   KEYS_BUCKETS,
   KEYS_ENTITIES,
   KEYS_MIGRATIONS,
   KeysModule,
+  ReplicaWatch,
   Revocations,
-  openAuthorities,
+  Rotation,
+  keepUp,
 } from '@fairlead/keys';
 import { connectNats, connectionState, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
@@ -50,27 +53,21 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   checks.push(() => monitor.checks());
   await monitor.untilMigrated(signal);
 
-  const authority = await loadAuthority(config, database, source, logger, signal);
   const relay = stack.use(new OutboxRelay({ database, nats, logger }));
-  const issuer = new CertificateIssuer({
-    database,
-    authority,
-    servingNames: config.FAIRLEAD_SERVING_NAMES,
-    recoveryWindowSeconds: config.FAIRLEAD_RECOVERY_WINDOW_SECONDS,
-    source,
-    logger,
-    onCommitted: () => relay.poke(),
-  });
-  const projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
+  let projection: Projection | undefined;
   const onCommitted = (): void => {
     relay.poke();
-    projection.poke();
+    projection?.poke();
   };
-  const module = KeysModule.around(issuer, new Revocations({ database, source, onCommitted }));
+  const ca = await openCa(config, { database, source, logger, onCommitted }, signal);
+  stack.use(keepUp(ca, logger));
+  const replicas = stack.use(new ReplicaWatch(nats, logger));
+  const module = build(config, { database, source, logger, onCommitted }, ca, replicas);
+  projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
   stack.use(await serveRpc(module, { connection: nats, queue: ROLE, logger, registry, onForged }));
   serving = true;
-  logger.info('process.ready', { pins: authority.trustBundle().pins });
+  logger.info('process.ready', { pins: (await ca.trustBundle()).pins });
   await untilAborted(signal);
   logger.info('process.stopping');
 }
@@ -96,17 +93,32 @@ function openDatabase(config: Config, logger: Logger): Database {
   });
 }
 
-async function loadAuthority(
+type Runtime = Pick<CurrentCaOptions, 'database' | 'source' | 'logger' | 'onCommitted'>;
+
+function build(
   config: Config,
-  database: Database,
-  source: Caller,
-  logger: Logger,
-  signal: AbortSignal,
-): Promise<CertificateAuthority> {
-  const trustDomain = config.FAIRLEAD_TRUST_DOMAIN;
-  const options = { database, masterKeyFile: config.FAIRLEAD_MASTER_KEY_FILE, trustDomain, source };
-  const authorities = await retryWhileAway(() => openAuthorities(options), logger, signal);
-  return new CertificateAuthority(authorities, trustDomain, config.FAIRLEAD_CERTIFICATE_TTL_SECONDS);
+  runtime: Runtime,
+  ca: CurrentCa,
+  replicas: ReplicaWatch,
+): ReturnType<typeof KeysModule.around> {
+  const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
+  const servingNames = config.FAIRLEAD_SERVING_NAMES;
+  const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
+  return KeysModule.around(
+    new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds }),
+    new Revocations(runtime),
+    new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
+  );
+}
+
+function openCa(config: Config, runtime: Runtime, signal: AbortSignal): Promise<CurrentCa> {
+  const options = {
+    ...runtime,
+    masterKeyFile: config.FAIRLEAD_MASTER_KEY_FILE,
+    trustDomain: config.FAIRLEAD_TRUST_DOMAIN,
+    leafLifeSeconds: config.FAIRLEAD_CERTIFICATE_TTL_SECONDS,
+  };
+  return retryWhileAway(() => CurrentCa.open(options), runtime.logger, signal);
 }
 
 function startHealth(

@@ -43,6 +43,15 @@ const session = {
   gateway: z.string().max(63),
 };
 const enrolmentRequest = { requestId: z.uuid(), fingerprint: z.string().length(64) };
+/** Roots after the step, as in the trust bundle of this version. */
+const roots = { pins: z.array(z.string().length(64)).max(4), trustVersion: z.int() };
+/** Who was still waited for when somebody went on in spite of it. */
+const cutOff = {
+  forced: z.boolean(),
+  cutOffClusters: z.int().min(0),
+  cutOffGateways: z.int().min(0),
+  cutOffCertificates: z.int().min(0),
+};
 const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
 
 /**
@@ -86,6 +95,17 @@ export const EVENTS = {
   'dev.fairlead.enrolment.rejected.v1': event({ ...maybeCluster, ...enrolmentRequest, why: z.string().max(256) }),
   'dev.fairlead.approval-policy.changed.v1': event({ ...maybeCluster, policy: ApprovalPolicy.nullable() }),
   'dev.fairlead.ca.created.v1': event({ pins: z.array(z.string().length(64)), trustDomain: z.string().max(255) }),
+  /** A root that will be the next one is made known; `imported`: it was made elsewhere. */
+  'dev.fairlead.ca.prepared.v1': event({ ...roots, imported: z.boolean() }),
+  'dev.fairlead.ca.activated.v1': event({ ...roots, ...cutOff }),
+  'dev.fairlead.ca.retired.v1': event({ ...roots, ...cutOff }),
+  /** A prepared root was taken back. */
+  'dev.fairlead.ca.aborted.v1': event(roots),
+  'dev.fairlead.ca.issuing-replaced.v1': event({
+    tree: z.enum(['identity', 'serving']),
+    pin: z.string().length(64),
+    notAfter: IsoTime,
+  }),
   'dev.fairlead.certificate.issued.v1': event({
     ...maybeCluster,
     purpose: certificatePurpose,

@@ -71,8 +71,10 @@ export async function crossSign(root: Authority, otherRootPem: string, validity:
     notAfter: rootEnd < validity.notAfter ? rootEnd : validity.notAfter,
     publicKey: new Uint8Array(other.publicKey.rawData),
     serial: newSerial(),
-    subject: other.subjectName.toJSON() as Record<string, string[]>[],
+    subject: other.subjectName.toJSON(),
     extensions: caExtensions(1),
+    // What the other root issues names this as its issuer's key, however that root's maker derived it.
+    subjectKeyId: other.getExtension(SubjectKeyIdentifierExtension) ?? undefined,
   });
 }
 
@@ -82,14 +84,18 @@ export interface Certificate extends Validity {
   readonly serial: string;
   readonly subject: Record<string, string[]>[];
   readonly extensions: readonly Extension[];
+  /** SHA-1 of the key unless given (RFC 5280, 4.2.1.2). */
+  readonly subjectKeyId?: SubjectKeyIdentifierExtension | undefined;
 }
 
 /** Signs a certificate as PEM; key identifiers are added. */
 export async function signCertificate(issuer: Authority, content: Certificate): Promise<string> {
   const { privateKey, publicKey: issuerKey } = await importKeyPair(issuer.privateKeyPem);
+  const issuerCertificate = new X509Certificate(issuer.certificatePem);
+  const issuerKeyId = issuerCertificate.getExtension(SubjectKeyIdentifierExtension)?.keyId;
   const certificate = await X509CertificateGenerator.create({
     subject: content.subject,
-    issuer: new X509Certificate(issuer.certificatePem).subjectName,
+    issuer: issuerCertificate.subjectName,
     serialNumber: content.serial,
     ...wholeSeconds(content),
     publicKey: content.publicKey,
@@ -97,8 +103,10 @@ export async function signCertificate(issuer: Authority, content: Certificate): 
     signingAlgorithm: SIGNING_ALGORITHM,
     extensions: [
       ...content.extensions,
-      await SubjectKeyIdentifierExtension.create(content.publicKey),
-      await AuthorityKeyIdentifierExtension.create(issuerKey),
+      content.subjectKeyId ?? (await SubjectKeyIdentifierExtension.create(content.publicKey)),
+      issuerKeyId === undefined
+        ? await AuthorityKeyIdentifierExtension.create(issuerKey)
+        : new AuthorityKeyIdentifierExtension(issuerKeyId),
     ],
   });
   return toPem(certificate);

@@ -5,6 +5,7 @@ export { splitPem, spkiPin, withoutRoot } from './pem.js';
 export { generatePrivateKey, signProof, verifyProof } from './private-key.js';
 export { MAX_CSR_BYTES, checkCsr, createCsr, type CheckedCsr } from './csr.js';
 export { createIssuing, createRoot, crossSign, type Authority, type AuthorityOptions } from './authority.js';
+export { readCaCertificate, type CaCertificate } from './ca-certificate.js';
 export {
   issueIdentity,
   issueServing,

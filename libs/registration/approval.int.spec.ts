@@ -7,9 +7,9 @@ import type { ApprovalPolicy } from '@fairlead/contracts';
 import { Envelope } from '@fairlead/events';
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
-import { checkCsr, createCsr, generatePrivateKey, parseToken, spkiPin } from '@fairlead/pki';
+import { checkCsr, createCsr, generatePrivateKey, parseToken } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { scratchDir, testAuthority, type ScratchDir, type TestAuthority } from '@fairlead/testing';
+import { scratchDir, testAuthority, testTrustBundle, type ScratchDir, type TestAuthority } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { QUEUE } from './domain/adoption-queue.js';
@@ -67,18 +67,12 @@ beforeAll(async () => {
     () => ({ state: 'never', replicas: [], since: null, agents: [] }),
     async () => undefined,
   );
-  const roots = [...authority.roots];
   links = new ImportLinks(runtime, {
     endpoints: ['127.0.0.1:7443'],
     image: 'fairlead/agent:test',
     linkTtlSeconds: 600,
     tokenTtlSeconds: 3_600,
-    trustBundle: async () => ({
-      trustDomain: 'fairlead.local',
-      roots,
-      pins: roots.map(spkiPin),
-      servingRoot: roots[0] as string,
-    }),
+    trustBundle: () => testTrustBundle(authority),
   });
   configure('token', false);
 });

@@ -4,9 +4,9 @@ import { Envelope } from '@fairlead/events';
 import { FairleadError } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
-import { checkCsr, createCsr, generatePrivateKey, parseToken, spkiPin } from '@fairlead/pki';
+import { checkCsr, createCsr, generatePrivateKey, parseToken } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { scratchDir, testAuthority, type ScratchDir, type TestAuthority } from '@fairlead/testing';
+import { scratchDir, testAuthority, testTrustBundle, type ScratchDir, type TestAuthority } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -88,14 +88,12 @@ function build(): void {
     () => ({ ...presence, replicas: [], agents: [] }),
     async () => undefined,
   );
-  const roots = [...authority.roots];
-  const trust = { trustDomain: 'fairlead.local', roots, pins: roots.map(spkiPin), servingRoot: roots[0] as string };
   links = new ImportLinks(runtime, {
     endpoints: ['127.0.0.1:7443'],
     image: 'fairlead/agent:test',
     linkTtlSeconds: 600,
     tokenTtlSeconds: 3_600,
-    trustBundle: async () => trust,
+    trustBundle: () => testTrustBundle(authority),
   });
   const requests = new EnrolmentRequests(runtime);
   policies = new ApprovalPolicies(runtime, { policy: 'token', webhookConfigured: false, insecureAllowed: false });
@@ -105,7 +103,7 @@ function build(): void {
   identities = new StaticIdentities(runtime, {
     endpoints: ['127.0.0.1:7443'],
     signAgent: sign,
-    trustBundle: async () => trust,
+    trustBundle: () => testTrustBundle(authority),
     manifestFor: (cluster, bundle) => links.manifestWithoutToken(cluster, bundle),
   });
 }

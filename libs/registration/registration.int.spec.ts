@@ -9,7 +9,14 @@ import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { createCsr, generatePrivateKey, parseToken, spkiPin } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { eventually, scratchDir, testAuthority, type ScratchDir, type TestAuthority } from '@fairlead/testing';
+import {
+  eventually,
+  scratchDir,
+  testAuthority,
+  testTrustBundle,
+  type ScratchDir,
+  type TestAuthority,
+} from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -53,6 +60,7 @@ let apiTokens: ApiTokens;
 let runtime: Runtime;
 let aheadMs = 0;
 /** Stands for the keys service being away. */
+let whileRevoking: (() => Promise<void>) | undefined;
 let keysAway = false;
 /** What the keys service was asked to revoke: cluster to generation. */
 const revoked = new Map<string, number>();
@@ -104,6 +112,9 @@ function build(): void {
   clusters = new Clusters(runtime, presence.presenceOf, async (_tenant, { clusterId, throughGeneration }) => {
     away();
     revoked.set(clusterId, throughGeneration);
+    const once = whileRevoking;
+    whileRevoking = undefined;
+    await once?.();
   });
   links = new ImportLinks(runtime, {
     endpoints: ['127.0.0.1:7443'],
@@ -112,8 +123,7 @@ function build(): void {
     tokenTtlSeconds: 3_600,
     trustBundle: async (): Promise<TrustBundle> => {
       away();
-      const roots = [...authority.roots];
-      return { trustDomain: 'fairlead.local', roots, pins: roots.map(spkiPin), servingRoot: roots[0]! };
+      return testTrustBundle(authority);
     },
   });
   const requests = new EnrolmentRequests(runtime);
@@ -237,6 +247,31 @@ describe('clusters', () => {
     }
     expect([names.length, new Set(names).size]).toEqual([1_500, 1_500]);
     await database.query(`delete from clusters where tenant_id = 'big'`);
+  });
+
+  it('take their certificates with them, or stay while the keys service is away', async () => {
+    const { id, name } = await newCluster();
+    await enrol(await mint(name), await csr());
+    keysAway = true;
+    await expect(clusters.delete(api, 'default', name)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(clusters.get('default', name)).resolves.toMatchObject({ id, generation: 1 });
+    const never = await newCluster();
+    await clusters.delete(api, 'default', never.name);
+    keysAway = false;
+    await clusters.delete(api, 'default', name);
+    expect([revoked.get(id), revoked.has(never.id)]).toEqual([1, false]);
+    await expect(clusters.delete(api, 'default', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(await lastEvents(1)).toEqual(['cluster.deleted.v1 OK']);
+  });
+
+  it('take the certificates of an enrolment in between as well', async () => {
+    const { id, name } = await newCluster();
+    await enrol(await mint(name), await csr());
+    const token = await mint(name);
+    whileRevoking = async () => void (await enrol(token, await csr()));
+    await clusters.delete(api, 'default', name);
+    expect(revoked.get(id)).toBe(2);
+    await expect(clusters.get('default', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it('take their tokens and links with them', async () => {

@@ -81,12 +81,15 @@ const OPERATOR_REQUESTS: readonly string[] = [
   `$JS.ACK.${EVENT_STREAM}.>`,
 ];
 
-function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: Bucket[] } {
+/** A bucket, and which of its keys if not all. */
+type Read = Bucket | readonly [Bucket, string];
+
+function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: Read[] } {
   switch (role) {
     case 'gateway':
       return {
         writes: ['gateway', 'session'].map((kind) => `$KV.${BUCKETS.routes}.${kind}.${credential}.>`),
-        reads: ['routes', 'clusters', 'access', 'clients', 'revocations'],
+        reads: ['routes', 'clusters', 'access', 'clients', 'revocations', 'trust'],
       };
     case 'registration':
       return {
@@ -94,7 +97,11 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
         reads: ['routes', 'clusters', 'access', 'clients'],
       };
     case 'keys':
-      return { writes: [`$KV.${BUCKETS.revocations}.>`], reads: ['revocations'] };
+      return {
+        writes: [BUCKETS.revocations, BUCKETS.trust].map((bucket) => `$KV.${bucket}.>`),
+        // Heartbeats say which trust bundle a replica holds; who is connected is none of its business.
+        reads: ['revocations', 'trust', ['routes', 'gateway.>']],
+      };
     case 'api':
       return { writes: [], reads: [] };
     default:
@@ -103,9 +110,10 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
 }
 
 /** What `watchBucket` needs: to make a consumer that delivers this bucket, and to answer its flow control. */
-function watchPermissions(bucket: Bucket): string[] {
+function watchPermissions(read: Read): string[] {
+  const [bucket, keys] = typeof read === 'string' ? [read, '>'] : read;
   const stream = `KV_${BUCKETS[bucket]}`;
-  return [`$JS.API.CONSUMER.CREATE.${stream}.*.$KV.${BUCKETS[bucket]}.>`, `$JS.FC.${stream}.>`];
+  return [`$JS.API.CONSUMER.CREATE.${stream}.*.$KV.${BUCKETS[bucket]}.${keys}`, `$JS.FC.${stream}.>`];
 }
 
 function isService(role: Role | 'operator'): boolean {

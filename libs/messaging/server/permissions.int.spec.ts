@@ -1,9 +1,18 @@
-import { BUCKETS, keysRpc, registrationRpc, rpcSubject, type Caller, type Rpc } from '@fairlead/contracts';
+import { BUCKETS, TRUST_KEY, keysRpc, registrationRpc, rpcSubject, type Caller, type Rpc } from '@fairlead/contracts';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRpcClient, deleteKv, inboxPrefix, provisionJetStream, putKv, type Holder } from '../index.js';
+import { z } from 'zod';
+import {
+  createRpcClient,
+  deleteKv,
+  inboxPrefix,
+  provisionJetStream,
+  putKv,
+  watchBucket,
+  type Holder,
+} from '../index.js';
 import { startSecuredNats, type SecuredNats } from '../testing/secured-nats.js';
 
 const gatewayA = { role: 'gateway', credential: 'gateway-a' } as const;
@@ -125,6 +134,7 @@ describe('buckets', () => {
     [BUCKETS.access]: ['registration'],
     [BUCKETS.clients]: ['registration'],
     [BUCKETS.revocations]: ['keys'],
+    [BUCKETS.trust]: ['keys'],
   };
   const READERS = {
     [BUCKETS.routes]: ['gateway-a', 'registration'],
@@ -132,6 +142,7 @@ describe('buckets', () => {
     [BUCKETS.access]: ['gateway-a', 'registration'],
     [BUCKETS.clients]: ['gateway-a', 'registration'],
     [BUCKETS.revocations]: ['gateway-a', 'keys'],
+    [BUCKETS.trust]: ['gateway-a', 'keys'],
   };
   const EVERYBODY: Holder[] = [gatewayA, registration, keys, api, operator];
 
@@ -168,6 +179,36 @@ describe('buckets', () => {
       }
     },
   );
+
+  it('lets keys write the trust bundle, and gateways read it', async () => {
+    await putKv(as(keys), BUCKETS.trust, TRUST_KEY, {});
+    const watch = watchBucket(as(gatewayA), BUCKETS.trust, z.object({}));
+    await watch.loaded;
+    expect(watch.get(TRUST_KEY)).toEqual({});
+    await watch.close();
+    const create = `$JS.API.CONSUMER.CREATE.KV_${BUCKETS.trust}.x.$KV.${BUCKETS.trust}.>`;
+    for (const holder of [registration, api]) expect(await refusesPublish(holder, create)).toBe(true);
+  });
+
+  it('shows keys the heartbeats among the routes, and no session', async () => {
+    await putKv(as(gatewayA), BUCKETS.routes, key('gateway', 'gateway-a'), {});
+    await putKv(as(gatewayA), BUCKETS.routes, key('session', 'gateway-a'), {});
+    const watch = watchBucket(as(keys), BUCKETS.routes, z.object({}), { keys: 'gateway.>' });
+    await watch.loaded;
+    expect([...watch.entries()]).toEqual([[key('gateway', 'gateway-a'), {}]]);
+    await watch.close();
+    for (const keysRead of ['>', 'session.>', '*.gateway-a.>']) {
+      const create = `$JS.API.CONSUMER.CREATE.KV_${BUCKETS.routes}.x.$KV.${BUCKETS.routes}.${keysRead}`;
+      expect({ keysRead, refused: await refusesPublish(keys, create) }).toEqual({ keysRead, refused: true });
+    }
+    // A filter in the body that is not the subject's is the server's to refuse.
+    const filter = `$KV.${BUCKETS.routes}.gateway.>`;
+    const config = { name: 'x', filter_subject: `$KV.${BUCKETS.routes}.>`, deliver_subject: 'x', ack_policy: 'none' };
+    const body = JSON.stringify({ stream_name: `KV_${BUCKETS.routes}`, config, action: 'create' });
+    const subject = `$JS.API.CONSUMER.CREATE.KV_${BUCKETS.routes}.x.${filter}`;
+    const answer = await as(keys).request(subject, body, { timeout: 2_000 });
+    expect(answer.json<{ error?: unknown }>().error).toBeDefined();
+  });
 
   it.each([gatewayA, api, registration, keys])('refuses $credential every other JetStream request', async (holder) => {
     for (const subject of [
