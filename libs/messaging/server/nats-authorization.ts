@@ -72,7 +72,7 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
     case 'gateway':
       return {
         writes: ['gateway', 'session'].map((kind) => `$KV.${BUCKETS.routes}.${kind}.${credential}.>`),
-        reads: ['routes', 'clusters', 'access', 'clients', 'revocations'],
+        reads: ['routes', 'clusters', 'access', 'clients', 'revocations', 'trust'],
       };
     case 'registration':
       return {
@@ -80,7 +80,10 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
         reads: ['routes', 'clusters', 'access', 'clients'],
       };
     case 'keys':
-      return { writes: [`$KV.${BUCKETS.revocations}.>`], reads: ['revocations'] };
+      return {
+        writes: [BUCKETS.revocations, BUCKETS.trust].map((bucket) => `$KV.${bucket}.>`),
+        reads: ['revocations', 'trust'],
+      };
     case 'api':
       return { writes: [], reads: [] };
     default:
