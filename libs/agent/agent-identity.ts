@@ -11,6 +11,8 @@ export const AgentIdentity = z.object({
   keyPem: z.string(),
   chainPem: z.array(z.string()).min(1),
   rootsPem: z.array(z.string()).min(1),
+  /** Version of the signed bundle that the roots are of; 0: they were pinned, or came without one. */
+  trustVersion: z.int().min(0).default(0),
 });
 export type AgentIdentity = z.infer<typeof AgentIdentity>;
 

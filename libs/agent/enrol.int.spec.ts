@@ -2,10 +2,18 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairleadError } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
-import { checkCsr, formatToken } from '@fairlead/pki';
+import { checkCsr, formatToken, type SignedTrust } from '@fairlead/pki';
+import type { EnrolRequest } from '@fairlead/proto';
 import { eventually, testAuthority, type TestAuthority, type TestCertificate } from '@fairlead/testing';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { issueTo, startScriptedGateway, type Script, type ScriptedGateway } from './testing/scripted-gateway.js';
+import {
+  issueTo,
+  onWire,
+  startScriptedGateway,
+  trustOf,
+  type Script,
+  type ScriptedGateway,
+} from './testing/scripted-gateway.js';
 import { identityStore, type TextStore } from './agent-identity.js';
 import { runAgent } from './agent.js';
 import { enrol } from './enrol.js';
@@ -41,6 +49,12 @@ function script(certificate: TestCertificate, rootsPem: readonly string[], chang
     ...change,
   };
 }
+
+/** What our own CA answers, with another bundle. */
+const issued = async (request: EnrolRequest, trust?: Promise<SignedTrust>) => {
+  const answer = await issueTo(ours, CLUSTER, request);
+  return trust ? { ...answer, trust: onWire(await trust) } : answer;
+};
 
 const enrolAt = ({ endpoint }: ScriptedGateway, change: { pins?: string[]; token?: null } = {}) =>
   enrol({
@@ -128,7 +142,7 @@ describe('enrolment', () => {
     await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots));
     const identity = await enrolAt(gateway, { pins: [...ours.pins] });
     expect(gateway.calls).toEqual(['Discover', 'Enrol']);
-    expect(identity).toMatchObject({ clusterId: CLUSTER, generation: 1, rootsPem: ours.roots });
+    expect(identity).toMatchObject({ clusterId: CLUSTER, generation: 1, rootsPem: ours.roots, trustVersion: 1 });
     expect((await identityStore(store).load()).identity).toEqual(identity);
   });
 
@@ -212,9 +226,28 @@ describe('enrolment', () => {
       'CERTIFICATE_REFUSED',
     ],
     [
-      'without roots',
-      async (request) => ({ ...(await issueTo(ours, CLUSTER, request)), rootsPem: [] }),
-      'PROTOCOL_ERROR',
+      'without a trust bundle',
+      async (request) => ({ ...(await issued(request)), trust: undefined }),
+      'CERTIFICATE_REFUSED',
+    ],
+    ['with roots that another CA signed', (request) => issued(request, trustOf(theirs)), 'CERTIFICATE_REFUSED'],
+    [
+      'with roots that another service of ours signed',
+      (request) => issued(request, trustOf(ours, { name: 'registration' })),
+      'CERTIFICATE_REFUSED',
+    ],
+    [
+      'with roots that were changed under way',
+      async (request) => {
+        const [bundle, { signature, signerChainPem }] = [(await trustOf(theirs)).bundle, await trustOf(ours)];
+        return issued(request, Promise.resolve({ bundle, signature, signerChainPem }));
+      },
+      'CERTIFICATE_REFUSED',
+    ],
+    [
+      'of a root that is not among those it is told to trust',
+      (request) => issued(request, trustOf(ours, { rootsPem: theirs.roots })),
+      'CERTIFICATE_REFUSED',
     ],
   ])('stores no identity %s', async (_, issue, code) => {
     await using gateway = await startScriptedGateway(

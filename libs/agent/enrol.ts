@@ -6,6 +6,7 @@ import {
   generatePrivateKey,
   parseToken,
   readPeerCertificate,
+  rootOf,
   sha256Hex,
   signProof,
   spkiPin,
@@ -14,8 +15,10 @@ import {
 import type { AgentFacts, GatewayConnection } from '@fairlead/tunnel/agent';
 import { fromConnectError } from '@fairlead/tunnel/link';
 import { AgentIdentity, type IdentityStore } from './agent-identity.js';
+import { withRoots } from './agent-trust.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
+import { openSignedTrust } from './open-signed-trust.js';
 
 export interface EnrolOptions {
   readonly endpoint: Endpoint;
@@ -37,7 +40,7 @@ const ADOPTION = 'adoption';
 /**
  * Spends a bootstrap token for an identity. The order is what keeps the token safe: fetch the public discovery document,
  * find in it the root whose key hashes to the token's pin, dial again trusting only that root, and only then send the
- * token. TOKEN_MALFORMED, UNTRUSTED_PEER, UNAVAILABLE, or the control plane's refusal.
+ * token. Which roots count from then on is taken from a bundle that the pinned root vouches for. TOKEN_MALFORMED, UNTRUSTED_PEER, UNAVAILABLE, or the control plane's refusal.
  */
 export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
   const { endpoint, proxy, store, facts, logger, signal } = options;
@@ -55,32 +58,49 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
   const request = { tokenId: token?.id ?? '', secret, csrDer: new Uint8Array(csrDer), facts };
   const answer = await call(() => connection.rpc.enrol(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
   const { clusterId, generation, chainPem } = answer;
-  const identity = await checked({
+  const roots = await openSignedTrust(answer.trust, { rootsPem, trustDomain });
+  const identity = checked({
     clusterId,
     tokenId: token?.id ?? ADOPTION,
     generation,
     trustDomain,
     keyPem,
     chainPem,
-    rootsPem: answer.rootsPem,
+    rootsPem: [...roots.rootsPem],
+    trustVersion: roots.version,
   });
   await store.saveIdentity(identity);
   logger.info('agent.enrolled', { clusterId: identity.clusterId, generation: identity.generation });
   return identity;
 }
 
-/** A certificate with a fresh key, asked for over a link that stands; the old key signs for the new one. */
+/**
+ * A certificate with a fresh key, asked for over a connection of its own; the old key signs for the new one. Resolves with what
+ * is to change of the identity, which may be another by then. A trust bundle that cannot be verified is left out.
+ */
 export async function renew(
   connection: GatewayConnection,
   identity: AgentIdentity,
+  logger: Logger,
   signal: AbortSignal,
-): Promise<AgentIdentity> {
+): Promise<(identity: AgentIdentity) => AgentIdentity> {
   const keyPem = await generatePrivateKey();
   const csrDer = new Uint8Array(await createCsr(keyPem));
   const proof = new Uint8Array(await signProof(identity.keyPem, csrDer));
   const request = { csrDer, currentChainPem: [...identity.chainPem], proof };
   const answer = await call(() => connection.rpc.renew(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
-  return checked({ ...identity, keyPem, chainPem: answer.chainPem, rootsPem: answer.rootsPem });
+  const { chainPem } = answer;
+  const roots = await openSignedTrust(answer.trust, identity).catch((error: unknown) => {
+    logger.error('trust.refused', { reason: messageOf(error), held: identity.trustVersion });
+    return null;
+  });
+  const renewed = (now: AgentIdentity): AgentIdentity => ({
+    ...(roots ? withRoots(now, roots) : now),
+    keyPem,
+    chainPem,
+  });
+  checked(renewed(identity));
+  return renewed;
 }
 
 /** Roots that a gateway's chain may end in before this agent has an identity. UNTRUSTED_PEER if nothing says which. */
@@ -127,7 +147,7 @@ function onlyCertificate(pem: string): string | null {
 }
 
 /** What is stored decides whether this agent ever links again, so it must be whole: ours, current, and by that root. */
-async function checked(identity: AgentIdentity): Promise<AgentIdentity> {
+function checked(identity: AgentIdentity): AgentIdentity {
   const { data, error } = AgentIdentity.safeParse(identity);
   if (!data)
     throw new FairleadError('PROTOCOL_ERROR', 'the gateway issued an identity that cannot be read', { cause: error });
@@ -135,6 +155,9 @@ async function checked(identity: AgentIdentity): Promise<AgentIdentity> {
   const key = createPublicKey(data.keyPem).export({ type: 'spki', format: 'der' });
   if (id.kind !== 'agent' || id.clusterId !== data.clusterId || spkiSha256 !== sha256Hex(key)) {
     throw new FairleadError('CERTIFICATE_REFUSED', 'the gateway issued a certificate for another key or cluster');
+  }
+  if (rootOf(data.chainPem, data.rootsPem) === null) {
+    throw new FairleadError('CERTIFICATE_REFUSED', 'the gateway issued a certificate of a root that is not trusted');
   }
   return data;
 }

@@ -37,6 +37,7 @@ async function identity(generation: number, clusterId = CLUSTER, notBefore?: Dat
     keyPem: privateKeyPem,
     chainPem: [...chain],
     rootsPem: [...ours.roots],
+    trustVersion: 0,
   };
 }
 

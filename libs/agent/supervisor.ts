@@ -11,10 +11,14 @@ import {
 } from '@fairlead/tunnel/agent';
 import type { LinkFigures } from './agent-metrics.js';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import { AgentTrust } from './agent-trust.js';
 import { EndpointChoice, nameOf } from './endpoint-choice.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
+import { HeldIdentity } from './held-identity.js';
+import { abortedBy, type LeftLink, type Lived, type SlotContext } from './link-slot.js';
 import { hasEnded, renewInTime } from './renewal.js';
+import { Strangers } from './strangers.js';
 import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type LinkOutcome } from './retry-pace.js';
 
 export interface SupervisorOptions {
@@ -36,29 +40,6 @@ export interface SupervisorOptions {
 /** However long a replica would wait to be left. */
 const MAX_DRAIN_MS = 60_000;
 
-/** One of the links to keep. */
-interface SlotContext {
-  readonly slot: number;
-  readonly signal: AbortSignal;
-  /** Resolves when the signal is aborted; one promise for all waits, so that they leave no listeners behind. */
-  readonly aborted: Promise<null>;
-  /** Called once its next link stands: what a draining one waits for. */
-  onLinked: () => void;
-  /** Links of the replica it was linked to last, as that said; 0 if it never did. */
-  crowd: number;
-}
-
-type Lived =
-  | { readonly kind: 'lived' | 'brief' | 'same-replica' }
-  | { readonly kind: 'drained'; readonly left: LeftLink };
-
-/** A link whose replica wants to be left. */
-interface LeftLink {
-  readonly link: Link;
-  /** How long the replica waits for that. */
-  readonly deadlineMs: number;
-}
-
 /** Keeps an agent linked to as many distinct replicas as asked for, for as long as it lives. */
 export class LinkSupervisor {
   readonly #options: SupervisorOptions;
@@ -66,7 +47,9 @@ export class LinkSupervisor {
   readonly #agentInstance = randomUUID();
   readonly #links = new Map<string, Link>();
   readonly #endpoints: EndpointChoice;
-  #identity: AgentIdentity;
+  readonly #identity: HeldIdentity;
+  readonly #trust: AgentTrust;
+  readonly #strangers: Strangers;
   /** Ends the pauses between dials. */
   #renewed = new AbortController();
   /** Slots whose dials all reach replicas that are linked already. */
@@ -74,8 +57,11 @@ export class LinkSupervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#identity = options.identity;
     this.#clock = options.clock ?? systemClock;
+    this.#identity = new HeldIdentity(options.identity, options.store);
+    this.#identity.onChange(() => this.#tryAnew());
+    this.#trust = new AgentTrust(this.#identity, options.logger, this.#clock);
+    this.#strangers = new Strangers(options.endpoints.length, options.logger);
     this.#endpoints = new EndpointChoice(options.endpoints, this.#clock);
   }
 
@@ -85,23 +71,21 @@ export class LinkSupervisor {
       if (signal.aborted) resolve(null);
       else signal.addEventListener('abort', () => resolve(null), { once: true });
     });
+    void aborted.then(() => this.#identity.release());
     const slots = Array.from({ length: this.#options.links }, (_, slot) =>
       this.#keepOne({ slot, signal, aborted, onLinked: () => undefined, crowd: 0 }),
     );
     const renewal = {
-      store: this.#options.store,
       logger: this.#options.logger,
       clock: this.#clock,
-      identity: () => this.#identity,
-      onRenewed: (identity: AgentIdentity) => this.#takeUp(identity),
+      identity: this.#identity,
       dial: () => this.#dial(this.#endpoints.pick(), signal),
     };
     await Promise.all([...slots, renewInTime(renewal, signal)]);
   }
 
   /** Who was refused for an identity that had ended need not wait any longer. */
-  #takeUp(identity: AgentIdentity): void {
-    this.#identity = identity;
+  #tryAnew(): void {
     if (this.#links.size > 0) return;
     this.#renewed.abort();
     this.#renewed = new AbortController();
@@ -109,7 +93,7 @@ export class LinkSupervisor {
 
   readiness(): readonly Check[] {
     const { links } = this.#options;
-    const detail = `${this.#links.size} of ${links} links${this.#degraded.size > 0 ? '; degraded: every dial reaches the same replica' : ''}`;
+    const detail = `${this.#links.size} of ${links} links${this.#degraded.size > 0 ? '; degraded: every dial reaches the same replica' : ''}${this.#strangers.only ? '; no gateway proves itself to the roots held here' : ''}`;
     return [{ name: 'links', ok: this.#links.size > 0, detail }];
   }
 
@@ -166,6 +150,7 @@ export class LinkSupervisor {
     this.#links.set(gatewayInstance, link);
     link.begin();
     context.onLinked();
+    this.#strangers.linked();
     logger.info('link.established', { gateway: gatewayId, endpoint, links: this.#links.size });
     const beganMs = this.#clock.monotonicMs();
     const cause = await Promise.race([link.ended, drain.promise, context.aborted]);
@@ -199,25 +184,26 @@ export class LinkSupervisor {
     const level = refused ? 'error' : 'warn';
     if (refused && this.#links.size === 0) this.#options.onRefused?.();
     this.#options.logger.log(level, 'link.failed', { endpoint, attempt, code: failure.code, reason: failure.message });
-    return outcome;
+    return this.#strangers.met(failure, this.#links.size, this.#trust.version) ? 'refused' : outcome;
   }
 
   #dial(endpoint: Endpoint, signal: AbortSignal): Promise<GatewayConnection> {
     const { proxy } = this.#options;
-    const { rootsPem, trustDomain } = this.#identity;
+    const identity = this.#identity.current;
+    const { rootsPem, trustDomain } = identity;
     return connectToGateway({
       endpoint,
       proxy,
       signal,
       // Without one, nothing but Renew is served.
-      ...(hasEnded(this.#identity, this.#clock.nowMs()) ? {} : { identity: this.#identity }),
+      ...(hasEnded(identity, this.#clock.nowMs()) ? {} : { identity }),
       trust: { kind: 'roots', rootsPem, trustDomain },
     });
   }
 
   async #establish(connection: GatewayConnection, context: SlotContext, onDrain: (ms: number) => void): Promise<Link> {
     const { slot, signal } = context;
-    const { clusterId, generation } = this.#identity;
+    const { clusterId, generation } = this.#identity.current;
     const { kubeApi, tcp, logger } = this.#options;
     const facts = await this.#options.facts;
     return Link.establish(
@@ -227,6 +213,7 @@ export class LinkSupervisor {
         slot,
         signal,
         facts,
+        trust: this.#trust,
         kubeApi,
         tcp,
         logger,
@@ -236,10 +223,4 @@ export class LinkSupervisor {
       onDrain,
     );
   }
-}
-
-function abortedBy(end: Promise<unknown>): AbortSignal {
-  const ended = new AbortController();
-  void end.then(() => ended.abort());
-  return ended.signal;
 }

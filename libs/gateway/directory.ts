@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Revocations } from './revocations.js';
+import type { TrustStore } from './trust-store.js';
 
 /** Who a bearer token belongs to, and what they are in a cluster. */
 export type Principal = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'tokenHash' | 'user' | 'groups'>;
@@ -13,7 +14,7 @@ export type Principal = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'tokenHash' |
 const MAX_STALENESS_MS = 3_600_000;
 
 /**
- * Clusters, grants and revocations as this replica knows them: a snapshot in memory, so that no request waits for a database, and
+ * Clusters, grants, revocations and roots as this replica knows them: a snapshot in memory, so that no request waits for a database, and
  * what is known keeps working while NATS and Postgres are away.
  */
 export class Directory {
@@ -21,6 +22,7 @@ export class Directory {
   readonly #access: KvSnapshot<AccessEntry>;
   readonly #clients: KvSnapshot<ClientEntry>;
   readonly revocations: Revocations;
+  readonly trust: TrustStore;
   readonly #clusterIdByName = new Map<string, string>();
   readonly #clusterById = new Map<string, ClusterEntry>();
   readonly #accessByHash = new Map<string, AccessEntry>();
@@ -28,7 +30,8 @@ export class Directory {
   readonly #clientById = new Map<string, ClientEntry>();
   readonly #clusterListeners = new Set<(clusterId: string) => void>();
 
-  constructor(nc: NatsConnection, logger: Logger) {
+  constructor(nc: NatsConnection, trust: TrustStore, logger: Logger) {
+    this.trust = trust;
     this.#clusters = watchBucket(nc, BUCKETS.clusters, ClusterEntry, {
       logger,
       onChange: (key, entry) => this.#setCluster(key, entry),
@@ -46,7 +49,7 @@ export class Directory {
 
   /** Was everything loaded at least once? Before that, nothing can be decided. */
   get loaded(): boolean {
-    return this.revocations.loaded && this.#snapshots.every((snapshot) => snapshot.isLoaded);
+    return this.revocations.loaded && this.trust.loaded && this.#snapshots.every((snapshot) => snapshot.isLoaded);
   }
 
   /** When it last equalled the buckets, milliseconds since the epoch; null before it was loaded. */
@@ -56,7 +59,7 @@ export class Directory {
   }
 
   get #snapshots(): readonly KvSnapshot<unknown>[] {
-    return [this.#clusters, this.#access, this.#clients, this.revocations.snapshot];
+    return [this.#clusters, this.#access, this.#clients, this.revocations.snapshot, this.trust.snapshot];
   }
 
   /** Is it young enough to admit new links on? An hour without NATS is the most. */

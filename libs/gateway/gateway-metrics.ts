@@ -81,6 +81,17 @@ export function createGatewayMetrics(registry: Registry) {
       labelNames: ['door', 'reason'],
       registers,
     }),
+    trustVersion: new Gauge({
+      name: 'fairlead_gateway_trust_version',
+      help: 'Version of the trust bundle that this replica verifies agents, clients and replicas by; 0: none yet.',
+      registers,
+    }),
+    trustRefused: new Counter({
+      name: 'fairlead_gateway_trust_refused_total',
+      help: 'Trust bundles that were refused, by reason: invalid, older, conflicting.',
+      labelNames: ['reason'],
+      registers,
+    }),
     enrolments: new Counter({
       name: 'fairlead_gateway_enrolments_total',
       help: 'Enrolments carried to registration, by outcome.',

@@ -3,7 +3,14 @@ import type { Server } from 'node:net';
 import type { Http2Server } from '@fairlead/http2';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger, Registry, Tracer } from '@fairlead/observability';
-import type { RelayClient, RouteTable, RouteWatcher, SessionRegistry, TunnelOpener } from '@fairlead/tunnel/gateway';
+import type {
+  CertificateSource,
+  RelayClient,
+  RouteTable,
+  RouteWatcher,
+  SessionRegistry,
+  TunnelOpener,
+} from '@fairlead/tunnel/gateway';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { ConnectLimits } from './connect/connect-context.js';
 import type { Directory } from './directory.js';
@@ -52,6 +59,8 @@ export interface GatewayOptions {
 export interface GatewayState {
   readonly instance: string;
   readonly certificates: GatewayCertificates;
+  /** Who this replica is, with the roots that count now. */
+  readonly identity: CertificateSource;
   readonly directory: Directory;
   readonly sessions: SessionRegistry;
   readonly table: RouteTable;

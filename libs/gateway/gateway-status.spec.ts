@@ -1,4 +1,3 @@
-import type { TlsIdentity } from '@fairlead/tunnel/gateway';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
 import type { GatewayState } from './gateway-state.js';
@@ -10,10 +9,10 @@ const connected = {
   closed: () => new Promise(() => undefined),
 } as unknown as NatsConnection;
 
-function failing(identity: Partial<TlsIdentity> | null, draining = false): string[] {
+function failing(identity: object | null, trustVersion = 1, draining = false): string[] {
   const state = {
     certificates: { identity: { current: identity }, serving: { current: {} } },
-    directory: { loaded: true, fresh: true },
+    directory: { loaded: true, fresh: true, trust: { loaded: trustVersion > 0, version: trustVersion } },
     routes: { snapshot: { isLoaded: true } },
   } as unknown as GatewayState;
   return readiness(connected, state, draining)
@@ -21,9 +20,9 @@ function failing(identity: Partial<TlsIdentity> | null, draining = false): strin
     .map(({ name }) => name);
 }
 
-it('a replica is unready without its certificates, without roots to trust, and while it drains', () => {
-  expect(failing({ rootsPem: ['root'] })).toEqual([]);
-  expect(failing({ rootsPem: [] })).toEqual(['trust-bundle']);
-  expect(failing(null)).toEqual(['certificates', 'trust-bundle']);
-  expect(failing({ rootsPem: ['root'] }, true)).toEqual(['draining']);
+it('a replica is unready without its certificates, without a trust bundle, and while it drains', () => {
+  expect(failing({})).toEqual([]);
+  expect(failing({}, 0)).toEqual(['trust-bundle']);
+  expect(failing(null)).toEqual(['certificates']);
+  expect(failing({}, 1, true)).toEqual(['draining']);
 });

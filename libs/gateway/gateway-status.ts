@@ -1,5 +1,6 @@
 import { connectionState } from '@fairlead/messaging';
 import type { Check } from '@fairlead/observability';
+import type { AgentSession } from '@fairlead/tunnel/gateway';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { GatewayOptions, GatewayState } from './gateway-state.js';
 import type { LiveConnection } from './live-connections.js';
@@ -10,7 +11,7 @@ export function readiness(nc: NatsConnection, state: GatewayState, draining: boo
   const { identity, serving } = certificates;
   return [
     { name: 'certificates', ok: identity.current !== null && serving.current !== null },
-    { name: 'trust-bundle', ok: (identity.current?.rootsPem.length ?? 0) > 0, detail: 'roots to check agents against' },
+    { name: 'trust-bundle', ok: directory.trust.loaded, detail: `version ${directory.trust.version} of the roots` },
     { name: 'snapshot', ok: directory.loaded && routes.snapshot.isLoaded },
     { name: 'snapshot-age', ok: directory.fresh, detail: 'beyond an hour no new links are taken' },
     // Being away from NATS is no reason to be taken out of service: what is known keeps working.
@@ -29,12 +30,17 @@ export function debugView(options: GatewayOptions, state: GatewayState): unknown
   return {
     instance,
     credential: options.credential,
+    trustVersion: state.directory.trust.version,
     nats: natsState(options.nc),
     totals: { sessions: sessions.all().length, connections: live.size, tunnelsInUse: sessions.inFlight },
-    sessions: shown.map((session) => ({ ...session.facts, parked: session.parked, inFlight: session.inFlight })),
+    sessions: shown.map(describeSession),
     connections: [...live].slice(0, MAX_SHOWN).map(describe),
     routes: [...routes.snapshot.entries()].slice(0, MAX_SHOWN).map(([key, value]) => ({ key, ...value })),
   };
+}
+
+function describeSession({ facts, trustVersion, parked, inFlight }: AgentSession): unknown {
+  return { ...facts, trustVersion, parked, inFlight };
 }
 
 function describe(connection: LiveConnection): unknown {

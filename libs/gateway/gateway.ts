@@ -27,6 +27,10 @@ import { listen, type Listening } from './listen.js';
 import { LiveConnections } from './live-connections.js';
 import { meterConnections } from './live-metrics.js';
 import { tellCrowd } from './tell-crowd.js';
+import { tellTrust, type OnTrustHeld } from './tell-trust.js';
+import { TrustReport } from './trust-report.js';
+import { TrustStore, type FirstTrust } from './trust-store.js';
+import { followActiveRoot, trustedIdentity } from './trusted-identity.js';
 import { watchConnections } from './watch-connections.js';
 
 /** Clusters with a label of their own in metrics, unless told otherwise. */
@@ -50,7 +54,10 @@ export interface Gateway {
 export async function startGateway(options: GatewayOptions, signal: AbortSignal): Promise<Gateway> {
   const { rpc, servingNames, logger } = options;
   const state = buildState(options, await obtainCertificates(rpc, servingNames, logger, signal));
-  const servers = buildServers(options, state);
+  const { trust } = state.directory;
+  const report = new TrustReport(rpc, logger, signal);
+  const servers = buildServers(options, state, tellTrust(trust, state.sessions, report));
+  followActiveRoot(state.certificates.identity, trust);
   reportSessions(options, state);
   tellCrowd(state.sessions);
   endOrphanedSessions(options.nc, state.directory, state.sessions);
@@ -86,7 +93,9 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
   const sessions = new SessionRegistry();
   const table = new RouteTable({ ownInstance: instance, zone, leaseMs });
   const routes = watchRoutes(nc, table, systemClock, logger);
-  const relayClient = new RelayClient(certificates.identity, logger);
+  const trust = new TrustStore(nc, firstTrust(certificates), metrics, logger);
+  const identity = trustedIdentity(certificates.identity, trust);
+  const relayClient = new RelayClient(identity, logger);
   const opener = new TunnelOpener({
     registry: sessions,
     table,
@@ -96,12 +105,13 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
     logger,
     tracer,
   });
-  const directory = new Directory(nc, logger);
+  const directory = new Directory(nc, trust, logger);
   const live = new LiveConnections();
   meterConnections({ registry, live, sessions, directory, namedClusters: options.metricsClusters ?? NAMED_CLUSTERS });
   return {
     instance,
     certificates,
+    identity,
     directory,
     sessions,
     table,
@@ -114,10 +124,14 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
   };
 }
 
-function buildServers(options: GatewayOptions, state: GatewayState): GatewayServers {
+function firstTrust({ identity, trustDomain }: GatewayCertificates): FirstTrust {
+  return { rootsPem: identity.current?.rootsPem ?? [], trustDomain };
+}
+
+function buildServers(options: GatewayOptions, state: GatewayState, onTrustHeld: OnTrustHeld): GatewayServers {
   const { credential, linkEndpoints, rpc, events, logger, tracer = noTracer } = options;
-  const { certificates, directory, sessions, opener, pool, metrics, instance, live } = state;
-  const { identity, serving, trustDomain } = certificates;
+  const { certificates, identity, directory, sessions, opener, pool, metrics, instance, live } = state;
+  const { serving, trustDomain } = certificates;
   const link = createLinkServer({
     gatewayId: credential,
     instance,
@@ -131,6 +145,7 @@ function buildServers(options: GatewayOptions, state: GatewayState): GatewayServ
     events,
     metrics,
     logger,
+    onTrustHeld,
   });
   const relay = createRelayServer({ identity, registry: sessions, events, metrics, logger, tracer });
   const { connectListen, connectLimits, kubeApiLimits } = options;
@@ -153,6 +168,7 @@ function buildPublisher(options: GatewayOptions, state: GatewayState, relayAddre
     logger,
     leaseMs,
     heartbeat: { credential, instance: state.instance, relayAddress, zone },
+    trustVersion: () => state.directory.trust.version,
   });
 }
 

@@ -4,3 +4,4 @@ export { createGatewayMetrics } from './gateway-metrics.js';
 export { EnrolmentLimiter } from './link/enrolment-limiter.js';
 export { createLinkServer } from './link/link-server.js';
 export { RenewingCertificate } from './renewing-certificate.js';
+export { TrustStore } from './trust-store.js';

@@ -7,7 +7,7 @@ const RETRY = { baseMs: 500, capMs: 15_000 };
 
 /**
  * A certificate that is fetched with a fresh key, and again at two thirds of its life. While it cannot be fetched it
- * keeps trying, and the one it has stays in use.
+ * keeps trying, and the one it has stays in use. One is fetched at a time.
  */
 export class RenewingCertificate implements CertificateSource {
   readonly #name: string;
@@ -16,6 +16,10 @@ export class RenewingCertificate implements CertificateSource {
   readonly #clock: Clock;
   readonly #listeners = new Set<(identity: TlsIdentity) => void>();
   #current: TlsIdentity | null = null;
+  #fetchedMs = 0;
+  /** When it was asked to be renewed, sooner than it would be by itself. */
+  #soonMs = Number.POSITIVE_INFINITY;
+  #woken = new AbortController();
 
   constructor(name: string, obtain: () => Promise<TlsIdentity>, logger: Logger, clock: Clock = systemClock) {
     this.#name = name;
@@ -38,6 +42,13 @@ export class RenewingCertificate implements CertificateSource {
     if (this.#current) listener(this.#current);
   }
 
+  /** It is renewed at a random moment within this time, though it would not be due: another root has become the active one. */
+  renewWithin(ms: number): void {
+    this.#soonMs = Math.min(this.#soonMs, this.#clock.nowMs() + Math.random() * ms);
+    this.#woken.abort();
+    this.#woken = new AbortController();
+  }
+
   /** Resolves with the first identity; renewal then goes on in the background until the signal ends it. */
   async start(signal: AbortSignal): Promise<TlsIdentity> {
     const first = await this.#fetch(signal);
@@ -48,7 +59,7 @@ export class RenewingCertificate implements CertificateSource {
   async #renewForever(signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
-        await this.#clock.sleep(this.#untilRenewalMs(), signal);
+        await this.#untilDue(signal);
         await this.#fetch(signal);
       }
     } catch (error) {
@@ -56,12 +67,19 @@ export class RenewingCertificate implements CertificateSource {
     }
   }
 
+  async #untilDue(signal: AbortSignal): Promise<void> {
+    for (let waitMs = this.#untilRenewalMs(); waitMs > 0; waitMs = this.#untilRenewalMs()) {
+      const either = AbortSignal.any([signal, this.#woken.signal]);
+      await this.#clock.sleep(waitMs, either).catch(() => signal.throwIfAborted());
+    }
+  }
+
   #untilRenewalMs(): number {
     const { notBefore, notAfter } = this.#current as TlsIdentity;
     const lifeMs = notAfter.getTime() - notBefore.getTime();
-    const dueMs = notBefore.getTime() + (lifeMs * 2) / 3 - this.#clock.nowMs();
+    const dueMs = Math.min(notBefore.getTime() + (lifeMs * 2) / 3, this.#soonMs);
     // Timers hold 31 bits; a longer life is looked at again in a day.
-    return Math.min(Math.max(dueMs, 1_000), 24 * 3_600_000);
+    return Math.min(Math.max(dueMs, this.#fetchedMs + 1_000) - this.#clock.nowMs(), 24 * 3_600_000);
   }
 
   async #fetch(signal: AbortSignal): Promise<TlsIdentity> {
@@ -69,6 +87,8 @@ export class RenewingCertificate implements CertificateSource {
       try {
         const identity = await this.#obtain();
         this.#current = identity;
+        this.#fetchedMs = this.#clock.nowMs();
+        this.#soonMs = Number.POSITIVE_INFINITY;
         this.#logger.info('certificate.obtained', { notAfter: identity.notAfter.toISOString() });
         for (const listener of this.#listeners) listener(identity);
         return identity;

@@ -1,11 +1,13 @@
 import { identityStore, parseEndpoint, runAgent, type Agent, type Resolve, type TextStore } from '@fairlead/agent';
-import type { ClusterEntry } from '@fairlead/contracts';
+import { BUCKETS, TRUST_KEY, type ClusterEntry, type TrustEntry } from '@fairlead/contracts';
 import { startGateway, type ConnectLimits, type DoorLimits, type Gateway, type Refusal } from '@fairlead/gateway';
+import { putKv } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger, type Logger, type Tracer } from '@fairlead/observability';
 import { parseTargetRule } from '@fairlead/targets';
 import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
 import { signingRpc } from './signing-rpc.js';
+import { TestCa } from './test-ca.js';
 import { testDirectory, type TestDirectory } from './test-directory.js';
 
 export interface Replica {
@@ -17,10 +19,15 @@ export interface Replica {
 }
 
 export interface TestInstallation extends TestDirectory, AsyncDisposable {
+  /** Whose root is the first one; agents begin with certificates of it. */
   readonly authority: TestAuthority;
+  /** What signs by now. */
+  readonly ca: TestCa;
   readonly nats: SecuredNats;
   readonly cluster: ClusterEntry;
   readonly token: string;
+  /** Writes what `keys` would, or anything else, to the bucket that replicas learn from which roots count. */
+  publishTrust(entry?: TrustEntry): Promise<void>;
   startReplica(name: 'gateway-a' | 'gateway-b', options?: ReplicaOptions): Promise<Replica>;
   /** An enrolled agent of the cluster, or of the given one, linked to the given replicas. */
   startAgent(options: StartAgentOptions): Promise<RunningAgent>;
@@ -45,6 +52,10 @@ export interface StartAgentOptions {
   /** `host:port` to dial instead of the replicas' own. */
   readonly endpoints?: readonly string[];
   readonly notAfter?: Date;
+  /** Of the bundle whose roots it holds, which are the authority's; default 1. */
+  readonly trustVersion?: number;
+  /** A bootstrap token to enrol with, in place of an identity. */
+  readonly token?: string;
   readonly logger?: Logger;
   /** Rules for raw TCP targets; default none. */
   readonly allowTargets?: readonly string[];
@@ -74,17 +85,23 @@ export async function startInstallation(): Promise<TestInstallation> {
 
   const keysNats = await nats.connect({ role: 'keys', credential: 'keys' });
   const directory = await testDirectory(registrationNats, keysNats);
+  const ca = new TestCa(authority);
+  const publishTrust = async (entry?: TrustEntry): Promise<void> =>
+    putKv(keysNats, BUCKETS.trust, TRUST_KEY, entry ?? (await ca.bundle()));
+  await publishTrust();
   const cluster = await directory.addCluster('demo');
   const token = await directory.addToken({ user: 'admin', groups: ['fairlead:admins'] });
 
   return {
     authority,
+    ca,
+    publishTrust,
     nats,
     cluster,
     token,
     ...directory,
     startReplica: async (name, options = {}) => {
-      const replica = await startReplica(nats, authority, name, options);
+      const replica = await startReplica(nats, ca, name, options);
       stops.push(() => replica.stop());
       return replica;
     },
@@ -101,12 +118,7 @@ export async function startInstallation(): Promise<TestInstallation> {
   };
 }
 
-async function startReplica(
-  nats: SecuredNats,
-  authority: TestAuthority,
-  name: string,
-  options: ReplicaOptions,
-): Promise<Replica> {
+async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options: ReplicaOptions): Promise<Replica> {
   const nc = await nats.connect({ role: 'gateway', credential: name });
   const stopping = new AbortController();
   const registry = new Registry();
@@ -115,7 +127,7 @@ async function startReplica(
     {
       credential: name,
       nc,
-      rpc: signingRpc(authority, name),
+      rpc: signingRpc(ca, name),
       events: {
         agentConnected: () => undefined,
         agentDisconnected: () => undefined,
@@ -171,16 +183,16 @@ async function startAgent(
     ...(options.notAfter ? { notBefore: beginOf(options.notAfter), notAfter: options.notAfter } : {}),
   });
   const stopping = new AbortController();
-  const values: Record<string, string> = {
-    identity: JSON.stringify({
-      clusterId: cluster.clusterId,
-      generation: cluster.generation,
-      trustDomain: authority.trustDomain,
-      keyPem: certificate.privateKeyPem,
-      chainPem: certificate.chain,
-      rootsPem: authority.roots,
-    }),
-  };
+  const identity = JSON.stringify({
+    clusterId: cluster.clusterId,
+    generation: cluster.generation,
+    trustDomain: authority.trustDomain,
+    keyPem: certificate.privateKeyPem,
+    chainPem: certificate.chain,
+    rootsPem: authority.roots,
+    trustVersion: options.trustVersion ?? 1,
+  });
+  const values: Record<string, string> = options.token === undefined ? { identity } : {};
   const store: TextStore = {
     read: () => Promise.resolve(values),
     write: (changed) => Promise.resolve(void Object.assign(values, changed)),
@@ -193,7 +205,7 @@ async function startAgent(
       pins: [],
       links,
       store: identityStore(store),
-      token: () => Promise.resolve(null),
+      token: () => Promise.resolve(options.token ?? null),
       kubeApi: {
         host: '127.0.0.1',
         port: options.apiPort,

@@ -2,47 +2,91 @@ import { X509Certificate } from 'node:crypto';
 import type { Issued, Rpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
-import { checkCsr, issueIdentity, issueServing, readPeerCertificate } from '@fairlead/pki';
-import type { TestAuthority } from '@fairlead/testing';
+import {
+  checkCsr,
+  issueIdentity,
+  issueServing,
+  readPeerCertificate,
+  type CheckedCsr,
+  type IssuedCertificate,
+} from '@fairlead/pki';
+import type { TestCa } from './test-ca.js';
 
 /** `keys`, as far as a replica needs it here; the real service is exercised by its own tests and by e2e. */
-export function signingRpc(authority: TestAuthority, name: string): RpcClient {
-  const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
-  const sign = async (method: string, input: { csr: string; names?: string[] }): Promise<Issued> => {
-    const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
-    const { trustDomain, issuing, root } = authority;
-    const { certificatePem, serial } =
-      method === 'sign-gateway'
-        ? await issueIdentity(issuing, { csr, id: { kind: 'gateway', trustDomain, name }, ...validity })
-        : await issueServing(issuing, { csr, names: input.names ?? [], ...validity });
-    const chain = [certificatePem, issuing.certificatePem, root.certificatePem];
-    return { chain, roots: [...authority.roots], serial, notAfter: validity.notAfter.toISOString() };
+export function signingRpc(ca: TestCa, replica: string): RpcClient {
+  const answer = (method: string, input: unknown): Promise<unknown> => {
+    const { trustDomain } = ca;
+    switch (method) {
+      case 'sign-gateway':
+        return issue(ca, input as Request, (csr, life) =>
+          issueIdentity(ca.issuing, { csr, id: { kind: 'gateway', trustDomain, name: replica }, ...life }),
+        );
+      case 'sign-serving':
+        return issueDoor(ca, input as Request);
+      case 'renew-agent':
+        return issue(ca, input as Request, (csr, life) => {
+          const { id, generation } = readPeerCertificate(
+            new X509Certificate((input as Request).currentChain?.[0] ?? '').raw,
+          );
+          return issueIdentity(ca.issuing, { csr, id, generation, ...life });
+        });
+      case 'enrol':
+        return enrol(ca, input as Request);
+      case 'acknowledge-trust':
+        for (const held of (input as Held).held) ca.acknowledged.push({ replica, ...held });
+        return Promise.resolve({});
+      default:
+        return Promise.reject(new FairleadError('UNAVAILABLE', `${method} is not part of this test`));
+    }
   };
-  return {
-    call: (rpc: Rpc, _tenant: string, input: unknown) => {
-      if (rpc.method.startsWith('sign-')) return sign(rpc.method, input as { csr: string }) as never;
-      if (rpc.method === 'renew-agent') return renewAgent(authority, input as RenewInput) as never;
-      return Promise.reject(new FairleadError('UNAVAILABLE', `${rpc.method} is not part of this test`));
-    },
-  };
+  return { call: (rpc: Rpc, _tenant: string, input: unknown) => answer(rpc.method, input) as never };
 }
 
-interface RenewInput {
+interface Request {
   readonly csr: string;
-  readonly currentChain: readonly string[];
+  readonly names?: string[];
+  readonly currentChain?: readonly string[];
+  readonly tokenId?: string;
 }
 
-async function renewAgent({ issuing, root, roots }: TestAuthority, input: RenewInput): Promise<Issued> {
-  const { id, generation } = readPeerCertificate(new X509Certificate(input.currentChain[0] ?? '').raw);
-  const notAfter = new Date(Date.now() + 3_600_000);
-  const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
-  const issued = await issueIdentity(issuing, {
-    csr,
-    id,
-    generation,
-    notBefore: new Date(Date.now() - 60_000),
-    notAfter,
-  });
-  const chain = [issued.certificatePem, issuing.certificatePem, root.certificatePem];
-  return { chain, roots: [...roots], serial: issued.serial, notAfter: notAfter.toISOString() };
+interface Held {
+  readonly held: readonly { readonly clusterId: string; readonly version: number }[];
+}
+
+async function issueDoor({ serving: { issuing, root } }: TestCa, { csr, names = [] }: Request): Promise<Issued> {
+  const life = lifeFromNow();
+  const checked = await checkCsr(Buffer.from(csr, 'base64'));
+  const { certificatePem, serial } = await issueServing(issuing, { csr: checked, names, ...life });
+  const chain = [certificatePem, issuing.certificatePem, root.certificatePem];
+  return { chain, roots: [root.certificatePem], serial, notAfter: life.notAfter.toISOString() };
+}
+
+interface Life {
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+async function issue(
+  ca: TestCa,
+  request: Request,
+  sign: (csr: CheckedCsr, life: Life) => Promise<IssuedCertificate>,
+): Promise<Issued> {
+  const life = lifeFromNow();
+  const csr = await checkCsr(Buffer.from(request.csr, 'base64'));
+  const { certificatePem, serial } = await sign(csr, life);
+  return { chain: ca.chainOf(certificatePem), roots: ca.roots, serial, notAfter: life.notAfter.toISOString() };
+}
+
+/** For the cluster whose id the token's is: registration is not part of this. */
+async function enrol(ca: TestCa, request: Request) {
+  const clusterId = request.tokenId ?? '';
+  const id = { kind: 'agent', trustDomain: ca.trustDomain, clusterId } as const;
+  const issued = await issue(ca, request, (csr, life) =>
+    issueIdentity(ca.issuing, { csr, id, generation: 1, ...life }),
+  );
+  return { clusterId, tenantId: 'default', generation: 1, chain: issued.chain, roots: issued.roots };
+}
+
+function lifeFromNow(): Life {
+  return { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
 }

@@ -2,6 +2,7 @@ export { sha256Hex } from './digest.js';
 export { formatSpiffeId, isTrustDomain, parseSpiffeId, type SpiffeId } from './spiffe-id.js';
 export { formatToken, parseToken, type BootstrapToken } from './bootstrap-token.js';
 export { splitPem, spkiPin, withoutRoot } from './pem.js';
+export { rootOf } from './root-of.js';
 export { generatePrivateKey, signProof, verifyProof } from './private-key.js';
 export { MAX_CSR_BYTES, checkCsr, createCsr, type CheckedCsr } from './csr.js';
 export { createIssuing, createRoot, crossSign, type Authority, type AuthorityOptions } from './authority.js';

@@ -17,8 +17,9 @@ import {
   type DiscoverResponse,
   type EnrolRequest,
   type EnrolResponse,
+  type SignedTrust as WireTrust,
 } from '@fairlead/proto';
-import { checkCsr, issueIdentity } from '@fairlead/pki';
+import { checkCsr, issueIdentity, signTrust, type SignedTrust } from '@fairlead/pki';
 import type { TestAuthority } from '@fairlead/testing';
 import { toConnectError } from '@fairlead/tunnel/link';
 import type { Endpoint } from '../forward-proxy.js';
@@ -98,5 +99,23 @@ export async function issueTo(
     notAfter: new Date(Date.now() + 3_600_000),
   });
   const chainPem = [certificatePem, issuing.certificatePem, root.certificatePem];
-  return { clusterId, tenantId: 'default', generation: 1, chainPem, rootsPem: [...authority.roots] };
+  return { clusterId, tenantId: 'default', generation: 1, chainPem, trust: onWire(await trustOf(authority)) };
+}
+
+/** The authority's roots as `keys` signs them, or others. */
+export async function trustOf(
+  authority: TestAuthority,
+  {
+    version = 1,
+    rootsPem = authority.roots,
+    name = 'keys',
+  }: { version?: number; rootsPem?: readonly string[]; name?: string } = {},
+): Promise<SignedTrust> {
+  const { privateKeyPem, chain } = await authority.service(name);
+  const signer = { keyPem: privateKeyPem, chainPem: chain.slice(0, -1) };
+  return signTrust({ version, trustDomain: authority.trustDomain, rootsPem }, signer);
+}
+
+export function onWire({ bundle, signerChainPem, signature }: SignedTrust): WireTrust {
+  return { $typeName: 'fairlead.link.v1.SignedTrust', bundle, signerChainPem: [...signerChainPem], signature };
 }

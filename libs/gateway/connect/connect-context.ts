@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Logger, Tracer } from '@fairlead/observability';
-import type { TunnelOpener } from '@fairlead/tunnel/gateway';
+import type { CertificateSource, TunnelOpener } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../directory.js';
 import { DEFAULT_DOOR_LIMITS, type DoorLimiter, type DoorLimits } from '../door-limiter.js';
 import type { GatewayEvents } from '../gateway-events.js';
@@ -20,7 +20,7 @@ export interface ConnectDoorOptions {
   /** What clients see. */
   readonly serving: RenewingCertificate;
   /** Its roots are those of the clients' certificates. */
-  readonly identity: RenewingCertificate;
+  readonly identity: CertificateSource;
   readonly trustDomain: string;
   readonly directory: Directory;
   readonly opener: TunnelOpener;

@@ -5,15 +5,19 @@ import type { Http2Session } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
 import type { Hello } from '@fairlead/proto';
 import { LIMITS, agreeOnVersion } from '@fairlead/tunnel/core';
-import { AgentSession, type ControlOutbox, type SessionRegistry } from '@fairlead/tunnel/gateway';
+import {
+  AgentSession,
+  type CertificateSource,
+  type ControlOutbox,
+  type SessionRegistry,
+} from '@fairlead/tunnel/gateway';
 import type { Directory } from '../directory.js';
 import { peerOf, requireAgent, type LinkPeer } from './link-peer.js';
-import type { RenewingCertificate } from '../renewing-certificate.js';
 
 export interface AdmitOptions {
   readonly gatewayId: string;
   readonly instance: string;
-  readonly identity: RenewingCertificate;
+  readonly identity: CertificateSource;
   readonly directory: Directory;
   readonly registry: SessionRegistry;
   readonly logger: Logger;
@@ -52,6 +56,7 @@ export function admitLink(
     },
     http2,
     control,
+    hello.trustVersion,
   );
   http2.once('close', () => registry.remove(session));
   registry.add(session);

@@ -1,17 +1,19 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
-import { ControlRequestSchema, ControlResponseSchema, type Hello } from '@fairlead/proto';
+import { ControlRequestSchema, ControlResponseSchema, type Hello, type SignedTrust } from '@fairlead/proto';
 import { GrpcMessageReader, encodeGrpcMessage } from '@fairlead/rpc';
 import { LIMITS } from '@fairlead/tunnel/core';
 import type { AgentSession, ControlMessage, ControlOutbox } from '@fairlead/tunnel/gateway';
 import { acceptGrpcStream, failGrpcStream } from '@fairlead/tunnel/link';
 import { admitLink, welcome, type AdmitOptions } from './admit-link.js';
 import type { GatewayEvents } from '../gateway-events.js';
+import type { OnTrustHeld } from '../tell-trust.js';
 import { peerOf } from './link-peer.js';
 
 export interface ControlOptions extends AdmitOptions {
   readonly events: GatewayEvents;
+  readonly onTrustHeld: OnTrustHeld;
 }
 
 const HELLO_TIMEOUT_MS = 10_000;
@@ -38,7 +40,9 @@ class ControlCall implements ControlOutbox {
   #asking = false;
   /** Links of this replica, not told yet; 0: nothing to tell. */
   #crowd = 0;
-  /** The agent does not read what it was told of them. */
+  /** Which roots count, not told yet. */
+  #trust: SignedTrust | null = null;
+  /** The agent does not read what it was told of these. */
   #telling = false;
 
   constructor(options: ControlOptions, http2: Http2Session, stream: Http2Stream) {
@@ -83,12 +87,19 @@ class ControlCall implements ControlOutbox {
     if (!this.#telling) this.#tell();
   }
 
+  tellTrust(trust: SignedTrust): void {
+    if (!this.#session) return;
+    this.#trust = trust;
+    if (!this.#telling) this.#tell();
+  }
+
   #tell(): void {
-    const links = this.#crowd;
-    this.#crowd = 0;
+    const [links, trust] = [this.#crowd, this.#trust];
+    [this.#crowd, this.#trust] = [0, null];
     this.#telling = false;
-    if (links === 0) return;
-    this.#telling = !this.#write({ case: 'crowd', value: { $typeName: 'fairlead.link.v1.Crowd', links } });
+    if (links > 0)
+      this.#telling = !this.#write({ case: 'crowd', value: { $typeName: 'fairlead.link.v1.Crowd', links } });
+    if (trust) this.#telling = !this.#write({ case: 'trust', value: trust });
   }
 
   #ask(): void {
@@ -121,6 +132,7 @@ class ControlCall implements ControlOutbox {
     if (this.#over) return;
     if (this.#session) {
       if (message.case === 'hello') this.#end();
+      if (message.case === 'trustHeld') this.#options.onTrustHeld(this.#session, message.value.version);
     } else if (message.case === 'hello') {
       this.#admit(message.value);
     } else {

@@ -12,6 +12,8 @@ import type { EnrolmentLimiter } from './enrolment-limiter.js';
 import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { peerOf, type LinkPeer } from './link-peer.js';
+import type { Directory } from '../directory.js';
+import type { OnTrustHeld } from '../tell-trust.js';
 
 export interface LinkServiceOptions extends AdmitOptions {
   readonly endpoints: readonly string[];
@@ -20,6 +22,7 @@ export interface LinkServiceOptions extends AdmitOptions {
   readonly limiter: EnrolmentLimiter;
   readonly events: GatewayEvents;
   readonly metrics: GatewayMetrics;
+  readonly onTrustHeld: OnTrustHeld;
 }
 
 /** The HTTP/2 session a call came on; set by the link server. */
@@ -44,6 +47,8 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
     limiter.admit(peer.address);
     // Whoever has a token has been invited; anybody may ask to be adopted, so that costs them time.
     if (request.tokenId === '') limiter.admitUninvited(peer.address);
+    // Asked before the token is spent: an agent takes no identity without roots that it can verify.
+    trustOf(options.directory);
     const issued = await rpc.call(registrationRpc.enrol, NO_TENANT, {
       tokenId: request.tokenId === '' ? null : request.tokenId,
       secret: Buffer.from(request.secret).toString('base64'),
@@ -61,8 +66,8 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
       generation: issued.generation,
       address: peer.address,
     });
-    const { clusterId, tenantId, generation, chain, roots } = issued;
-    return { clusterId, tenantId, generation, chainPem: chain, rootsPem: roots };
+    const { clusterId, tenantId, generation, chain } = issued;
+    return { clusterId, tenantId, generation, chainPem: chain, trust: trustOf(options.directory) };
   } catch (error) {
     const { code, message, kind } = toFairleadError(error);
     // What is away, or is asked too much already, is not the agent's failure.
@@ -110,13 +115,21 @@ async function renewFor(
 ) {
   // `keys` knows certificates, not clusters: that this one still exists only the directory tells.
   currentEnrolment(directory, agent);
+  trustOf(directory);
   const issued = await rpc.call(keysRpc.renewAgent, NO_TENANT, {
     csr: Buffer.from(request.csrDer).toString('base64'),
     currentChain: request.currentChainPem,
     proof: Buffer.from(request.proof).toString('base64'),
   });
   logger.info('agent.renewed', { clusterId: agent.clusterId, notAfter: issued.notAfter });
-  return { chainPem: issued.chain, rootsPem: issued.roots };
+  return { chainPem: issued.chain, trust: trustOf(directory) };
+}
+
+/** As `keys` signed it. UNAVAILABLE while this replica has none. */
+function trustOf({ trust }: Directory) {
+  if (!trust.held) throw new FairleadError('UNAVAILABLE', 'this replica has no trust bundle yet');
+  const { bundle, signerChainPem, signature } = trust.held.signed;
+  return { bundle, signerChainPem: [...signerChainPem], signature };
 }
 
 async function guarded<T>(action: () => Promise<T>): Promise<T> {

@@ -1,10 +1,11 @@
 import { startDeadline } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
-import type { ControlRequest, ControlResponse, Welcome } from '@fairlead/proto';
+import type { ControlResponse, Hello, Welcome } from '@fairlead/proto';
 import { LIMITS, PROTOCOL_VERSIONS } from '../core/index.js';
 import { fromConnectError } from '../link/index.js';
-import type { AgentFacts, GatewayConnection } from './ports.js';
+import { ControlVoice } from './control-voice.js';
+import type { AgentFacts, GatewayConnection, TrustEnd } from './ports.js';
 import { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';
 
 export interface LinkOptions extends AcceptorOptions {
@@ -13,6 +14,7 @@ export interface LinkOptions extends AcceptorOptions {
   /** Which of this process's links, from 0. */
   readonly slot: number;
   readonly facts: AgentFacts;
+  readonly trust: TrustEnd;
   /** A stop does not wait for a Welcome that does not come. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
@@ -28,6 +30,7 @@ export class Link {
   /** Resolves with the cause when the link is over, whatever ended it. */
   readonly ended: Promise<FairleadError>;
   readonly #options: LinkOptions;
+  readonly #voice: ControlVoice;
   #parked = 0;
   #inUse = 0;
   #crowd: number;
@@ -36,11 +39,13 @@ export class Link {
 
   private constructor(
     options: LinkOptions,
+    voice: ControlVoice,
     welcome: Welcome,
     messages: AsyncIterator<ControlResponse>,
     onDrain: (deadlineMs: number) => void,
   ) {
     this.#options = options;
+    this.#voice = voice;
     this.#onDrain = onDrain;
     this.welcome = welcome;
     this.#crowd = welcome.links;
@@ -49,10 +54,13 @@ export class Link {
 
   /** Says Hello and waits for Welcome. Rejects with the gateway's refusal, or UNAVAILABLE. */
   static async establish(options: LinkOptions, onDrain: (deadlineMs: number) => void): Promise<Link> {
-    const messages = options.connection.rpc.control(hello(options))[Symbol.asyncIterator]();
+    const { http2, rpc } = options.connection;
+    const over = new Promise<void>((resolve) => http2.once('close', () => resolve()));
+    const voice = new ControlVoice(helloOf(options), options.trust, over);
+    const messages = rpc.control(voice.messages())[Symbol.asyncIterator]();
     const late = (): Error => new FairleadError('DEADLINE_EXCEEDED', 'no Welcome came in time');
     const deadline = startDeadline(options.signal, WELCOME_TIMEOUT_MS, late);
-    const onOver = (): void => options.connection.http2.destroy();
+    const onOver = (): void => http2.destroy();
     if (deadline.signal.aborted) onOver();
     else deadline.signal.addEventListener('abort', onOver, { once: true });
     try {
@@ -61,7 +69,7 @@ export class Link {
       if (message?.case !== 'welcome')
         throw new FairleadError('PROTOCOL_ERROR', 'the gateway did not begin with Welcome');
       assertVersion(message.value);
-      return new Link(options, message.value, messages, onDrain);
+      return new Link(options, voice, message.value, messages, onDrain);
     } catch (error) {
       throw fromConnectError(error);
     } finally {
@@ -108,6 +116,7 @@ export class Link {
   #obey({ message }: ControlResponse): void {
     if (message.case === 'openTunnels') this.#refill(this.#parked + Math.min(message.value.count, LIMITS.waitingOpens));
     if (message.case === 'crowd') this.#crowd = message.value.links;
+    if (message.case === 'trust') this.#voice.take(message.value);
     if (message.case === 'drain') {
       this.#draining = true;
       this.#onDrain(message.value.deadlineMs);
@@ -147,24 +156,16 @@ function assertVersion({ protocolVersion }: Welcome): void {
   );
 }
 
-/** Our side of Control: Hello, and then nothing until the link ends. */
-async function* hello({
-  agentInstance,
-  clusterId,
-  slot,
-  facts,
-  connection,
-}: LinkOptions): AsyncGenerator<ControlRequest> {
-  const value = {
-    $typeName: 'fairlead.link.v1.Hello' as const,
+function helloOf({ agentInstance, clusterId, slot, facts, trust }: LinkOptions): Hello {
+  return {
+    $typeName: 'fairlead.link.v1.Hello',
     agentInstance,
     clusterId,
     link: slot,
     protocolVersion: PROTOCOL_VERSIONS.newest,
     oldestProtocolVersion: PROTOCOL_VERSIONS.oldest,
     maxTunnels: LIMITS.tunnelsPerLink,
-    facts: { $typeName: 'fairlead.link.v1.Facts' as const, ...facts },
+    facts: { $typeName: 'fairlead.link.v1.Facts', ...facts },
+    trustVersion: trust.version,
   };
-  yield { $typeName: 'fairlead.link.v1.ControlRequest', message: { case: 'hello', value } };
-  await new Promise<void>((resolve) => connection.http2.once('close', () => resolve()));
 }

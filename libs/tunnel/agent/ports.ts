@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Client } from '@connectrpc/connect';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import type { TunnelIdentity } from '@fairlead/kube-http';
-import type { AgentLinkService, Tcp } from '@fairlead/proto';
+import type { AgentLinkService, SignedTrust, Tcp } from '@fairlead/proto';
 import type { Counted, Followed, Level } from '../core/index.js';
 
 /** One HTTP/2 session to a gateway: ordinary calls through ConnectRPC, tunnels straight on its streams. */
@@ -19,6 +19,14 @@ export interface AgentFacts {
   readonly agentVersion: string;
   readonly kubernetesVersion: string;
   readonly platform: string;
+}
+
+/** Which roots the agent trusts. What a gateway says of them is judged behind it. */
+export interface TrustEnd {
+  /** Version of the bundle that it holds; 0: none. */
+  readonly version: number;
+  /** Resolves, once it is stored, with the version to say that we hold; null: nothing to say. Never rejects. */
+  take(trust: SignedTrust): Promise<number | null>;
 }
 
 /** Where tunnels to the cluster's kube-apiserver end. */

@@ -5,6 +5,7 @@ import {
   Directory,
   EnrolmentLimiter,
   RenewingCertificate,
+  TrustStore,
   createGatewayMetrics,
   createLinkServer,
 } from '@fairlead/gateway/parts';
@@ -23,7 +24,9 @@ export interface OwnSessions extends AsyncDisposable {
 /** The real agents' door with nothing behind it: tunnels of own sessions, without an HTTP door in between. */
 export async function ownSessions({ authority, nats, cluster }: TestInstallation): Promise<OwnSessions> {
   const nc = await nats.connect({ role: 'gateway', credential: 'gateway-b' });
-  const directory = new Directory(nc, silentLogger);
+  const metrics = createGatewayMetrics(new Registry());
+  const first = { rootsPem: authority.roots, trustDomain: authority.trustDomain };
+  const directory = new Directory(nc, new TrustStore(nc, first, metrics, silentLogger), silentLogger);
   const registry = new SessionRegistry();
   const stopping = new AbortController();
   const certificate = await authority.gateway('gateway-b');
@@ -55,7 +58,8 @@ export async function ownSessions({ authority, nats, cluster }: TestInstallation
       agentDisconnected: () => undefined,
       accessRefused: () => undefined,
     },
-    metrics: createGatewayMetrics(new Registry()),
+    metrics,
+    onTrustHeld: () => undefined,
     logger: silentLogger,
   });
   server.tls.listen(0, '127.0.0.1');

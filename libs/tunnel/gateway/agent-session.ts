@@ -1,5 +1,5 @@
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
-import type { ControlResponse } from '@fairlead/proto';
+import type { ControlResponse, SignedTrust } from '@fairlead/proto';
 import { ParkedTunnels } from './parked-tunnels.js';
 
 /** How long a link that may be a leftover has to answer a ping. */
@@ -27,6 +27,8 @@ export interface ControlOutbox {
   askForTunnels(count: number): void;
   /** Says how many links this replica holds. What is not sent yet gives way to what is newer; Welcome says it before that. */
   tellCrowd(links: number): void;
+  /** Says which roots count. What is not sent yet gives way to what is newer. */
+  tellTrust(trust: SignedTrust): void;
 }
 
 /** One agent's link to this replica: its parked tunnels, and what is to be said to it. */
@@ -34,12 +36,15 @@ export class AgentSession {
   readonly facts: SessionFacts;
   /** The connection this link is. */
   readonly http2: Http2Session;
+  /** Version of the trust bundle that the agent said last it holds; 0: none. */
+  trustVersion: number;
   readonly #control: ControlOutbox;
   readonly #parked: ParkedTunnels;
   #closed = false;
 
-  constructor(facts: SessionFacts, http2: Http2Session, control: ControlOutbox) {
+  constructor(facts: SessionFacts, http2: Http2Session, control: ControlOutbox, trustVersion = 0) {
     this.facts = facts;
+    this.trustVersion = trustVersion;
     this.http2 = http2;
     this.#control = control;
     this.#parked = new ParkedTunnels((count) => control.askForTunnels(count));
@@ -77,6 +82,11 @@ export class AgentSession {
   /** Tells the agent how many links this replica holds, unless it was not welcomed yet. */
   tellCrowd(links: number): void {
     this.#control.tellCrowd(links);
+  }
+
+  /** Tells the agent which roots count. */
+  tellTrust(trust: SignedTrust): void {
+    this.#control.tellTrust(trust);
   }
 
   /** Ends the session soon, unless its peer answers a ping. */

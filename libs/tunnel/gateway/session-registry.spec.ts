@@ -23,7 +23,12 @@ class QuietSession extends EventEmitter {
 }
 
 /** Nobody listens to what is said to these agents. */
-const DEAF: ControlOutbox = { say: () => undefined, askForTunnels: () => undefined, tellCrowd: () => undefined };
+const DEAF: ControlOutbox = {
+  say: () => undefined,
+  askForTunnels: () => undefined,
+  tellCrowd: () => undefined,
+  tellTrust: () => undefined,
+};
 
 let registry: SessionRegistry;
 let changes: string[];

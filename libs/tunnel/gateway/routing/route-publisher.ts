@@ -17,7 +17,9 @@ export interface RoutePublisherOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly leaseMs: number;
-  readonly heartbeat: Omit<GatewayHeartbeat, 'beat' | 'inFlight' | 'draining'>;
+  readonly heartbeat: Omit<GatewayHeartbeat, 'beat' | 'inFlight' | 'draining' | 'trustVersion'>;
+  /** Version of the trust bundle that this replica verifies by now; 0: none yet. */
+  readonly trustVersion: () => number;
 }
 
 /**
@@ -79,7 +81,7 @@ export class RoutePublisher {
   }
 
   async #beatAndPass(): Promise<void> {
-    const { nc, heartbeat, registry } = this.#options;
+    const { nc, heartbeat, registry, trustVersion } = this.#options;
     await this.#attempt('heartbeat', async () => {
       this.#beat += 1;
       const value: GatewayHeartbeat = {
@@ -87,6 +89,7 @@ export class RoutePublisher {
         beat: this.#beat,
         inFlight: registry.inFlight,
         draining: this.#draining,
+        trustVersion: trustVersion(),
       };
       await putKv(nc, BUCKETS.routes, routeKeys.gateway(heartbeat.credential, heartbeat.instance), value);
       await this.#removeLeftovers();

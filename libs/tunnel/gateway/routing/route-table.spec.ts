@@ -15,6 +15,7 @@ const beat = (instance: string, count: number, change: Partial<GatewayHeartbeat>
   zone: 'z1',
   inFlight: 0,
   draining: false,
+  trustVersion: 0,
   beat: count,
   ...change,
 });

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { fullJitterMs, type Clock } from '@fairlead/clock';
+import { messageOf, toFairleadError } from '@fairlead/errors';
+import type { Logger } from '@fairlead/observability';
+import type { SignedTrust, TrustedRoots } from '@fairlead/pki';
+import type { TrustEnd } from '@fairlead/tunnel/agent';
+import type { AgentIdentity } from './agent-identity.js';
+import type { HeldIdentity } from './held-identity.js';
+
+/** How long a link waits after a bundle that was refused: who sends many costs no more than this many. */
+const REFUSAL_PAUSE_MS = 1_000;
+/** Refused bundles that are remembered, and in what time one more is complained of. */
+const MAX_REMEMBERED = 16;
+const COMPLAINT_MS = 60_000;
+const STORE_RETRY = { baseMs: 1_000, capMs: 60_000 };
+
+/** The identity with these roots; the very same one, unless they are newer than its own. */
+export function withRoots(identity: AgentIdentity, { version, rootsPem }: TrustedRoots): AgentIdentity {
+  if (version <= identity.trustVersion) return identity;
+  return { ...identity, rootsPem: [...rootsPem], trustVersion: version };
+}
+
+/** Judges what gateways say of roots: only what `keys` signed counts, and never an older version. */
+export class AgentTrust implements TrustEnd {
+  readonly #identity: HeldIdentity;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #refused = new Set<string>();
+  #complainedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(identity: HeldIdentity, logger: Logger, clock: Clock) {
+    this.#identity = identity;
+    this.#logger = logger;
+    this.#clock = clock;
+  }
+
+  get version(): number {
+    return this.#identity.current.trustVersion;
+  }
+
+  async take(signed: SignedTrust): Promise<number | null> {
+    const roots = await this.#open(signed);
+    if (!roots) return null;
+    for (let attempt = 0; !this.#identity.over.aborted; attempt += 1) {
+      try {
+        return await this.#hold(roots);
+      } catch (error) {
+        const { code, message } = toFairleadError(error);
+        this.#logger.warn('trust.not_stored', { attempt, version: roots.version, code, reason: message });
+        await this.#pause(fullJitterMs(attempt, STORE_RETRY));
+      }
+    }
+    return null;
+  }
+
+  async #open(signed: SignedTrust): Promise<TrustedRoots | null> {
+    try {
+      // The library that reads every extension is loaded when it is needed: an agent that starts is waited for.
+      const { openSignedTrust } = await import('./open-signed-trust.js');
+      return await openSignedTrust(signed, this.#identity.current);
+    } catch (error) {
+      this.#complain(signed, error);
+      await this.#pause(REFUSAL_PAUSE_MS);
+      return null;
+    }
+  }
+
+  /** The version, if it is the one that is held now; null for one that is older. */
+  async #hold(roots: TrustedRoots): Promise<number | null> {
+    const before = this.version;
+    const { trustVersion } = await this.#identity.change((identity) => withRoots(identity, roots));
+    if (trustVersion > before) {
+      this.#logger.info('trust.changed', { version: trustVersion, roots: roots.rootsPem.length });
+    }
+    return trustVersion === roots.version ? trustVersion : null;
+  }
+
+  #pause(ms: number): Promise<void> {
+    return this.#clock.sleep(ms, this.#identity.over).catch(() => undefined);
+  }
+
+  /** Says so once of each, and of many that differ once a minute. */
+  #complain({ bundle, signature }: SignedTrust, error: unknown): void {
+    const digest = createHash('sha256').update(bundle).update(signature).digest('base64');
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#refused.has(digest) || nowMs - this.#complainedMs < COMPLAINT_MS) return;
+    if (this.#refused.size >= MAX_REMEMBERED) this.#refused.clear();
+    this.#refused.add(digest);
+    this.#complainedMs = nowMs;
+    const { code } = toFairleadError(error);
+    this.#logger.error('trust.refused', { code, reason: messageOf(error), held: this.version });
+  }
+}

@@ -1,0 +1,52 @@
+import { X509Certificate } from 'node:crypto';
+import { rootOf } from '@fairlead/pki';
+import type { AgentIdentity } from './agent-identity.js';
+
+/** Over which part of a certificate's life, and at most how long, agents spread their renewals after the active root changed. */
+const SPREAD = { partOfLife: 96, mostMs: 15 * 60_000 };
+
+/** When an agent's certificate is to be renewed. */
+export class RenewalPlan {
+  readonly #random: () => number;
+  /** The active root that the certificate is not of, and when to ask for one that is. */
+  #soon: { readonly root: string; atMs: number } | null = null;
+  #notBeforeMs = Number.NEGATIVE_INFINITY;
+
+  constructor(random: () => number = Math.random) {
+    this.#random = random;
+  }
+
+  /**
+   * Milliseconds since the epoch: at two thirds of its life; and within a short time after another root than its own became
+   * the active one, at a moment of this agent's own.
+   */
+  dueAtMs(identity: AgentIdentity, nowMs: number): number {
+    const { beginMs, lifeMs } = lifeOf(identity);
+    const byAgeMs = Math.max(beginMs + (lifeMs * 2) / 3, this.#notBeforeMs);
+    const active = identity.rootsPem[0] ?? '';
+    if (rootOf(identity.chainPem, identity.rootsPem) === active) {
+      this.#soon = null;
+      return byAgeMs;
+    }
+    if (this.#soon?.root !== active) this.#soon = { root: active, atMs: nowMs + this.#random() * spreadMs(lifeMs) };
+    return Math.min(byAgeMs, this.#soon.atMs);
+  }
+
+  /** It was renewed. Even if it is of another root still, or a clock is far ahead, there must be no storm of renewals. */
+  renewed(identity: AgentIdentity, nowMs: number): void {
+    const { lifeMs } = lifeOf(identity);
+    this.#notBeforeMs = nowMs + lifeMs / 12;
+    if (this.#soon) this.#soon.atMs = nowMs + (1 + this.#random()) * spreadMs(lifeMs);
+  }
+}
+
+/** Of its certificate. */
+export function lifeOf({ chainPem }: AgentIdentity): { beginMs: number; endMs: number; lifeMs: number } {
+  const { validFrom, validTo } = new X509Certificate(chainPem[0] ?? '');
+  const [beginMs, endMs] = [Date.parse(validFrom), Date.parse(validTo)];
+  return { beginMs, endMs, lifeMs: endMs - beginMs };
+}
+
+function spreadMs(lifeMs: number): number {
+  return Math.min(SPREAD.mostMs, lifeMs / SPREAD.partOfLife);
+}

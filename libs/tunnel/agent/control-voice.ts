@@ -1,0 +1,57 @@
+import type { ControlRequest, Hello, SignedTrust } from '@fairlead/proto';
+import type { TrustEnd } from './ports.js';
+
+/** Our side of a link's Control call: Hello, and then which trust bundle we hold whenever we were told one. */
+export class ControlVoice {
+  readonly #hello: Hello;
+  readonly #trust: TrustEnd;
+  readonly #over: Promise<void>;
+  /** Told, and not looked at yet: of several the newest. */
+  #told: SignedTrust | null = null;
+  #taking = false;
+  /** To be said. */
+  #held: number | null = null;
+  #woken = Promise.withResolvers<void>();
+
+  /** `over` resolves when the link is. */
+  constructor(hello: Hello, trust: TrustEnd, over: Promise<void>) {
+    this.#hello = hello;
+    this.#trust = trust;
+    this.#over = over;
+  }
+
+  /** The gateway said which roots count. Says so when they are held; one bundle at a time, however fast they come. */
+  take(trust: SignedTrust): void {
+    this.#told = trust;
+    if (!this.#taking) void this.#takeAll();
+  }
+
+  async *messages(): AsyncGenerator<ControlRequest> {
+    yield request({ case: 'hello', value: this.#hello });
+    const over = this.#over.then(() => 'over' as const);
+    for (;;) {
+      if ((await Promise.race([over, this.#woken.promise])) === 'over') return;
+      this.#woken = Promise.withResolvers();
+      const version = this.#held;
+      this.#held = null;
+      if (version === null) continue;
+      yield request({ case: 'trustHeld', value: { $typeName: 'fairlead.link.v1.TrustHeld', version } });
+    }
+  }
+
+  async #takeAll(): Promise<void> {
+    this.#taking = true;
+    for (let next = this.#told; next; next = this.#told) {
+      this.#told = null;
+      const version = await this.#trust.take(next);
+      if (version === null) continue;
+      this.#held = version;
+      this.#woken.resolve();
+    }
+    this.#taking = false;
+  }
+}
+
+function request(message: ControlRequest['message']): ControlRequest {
+  return { $typeName: 'fairlead.link.v1.ControlRequest', message };
+}
