@@ -7,7 +7,7 @@ import { startTcpTarget, type TcpTarget } from '../support/tcp-target.js';
 import { showCluster, startTestStack } from '../support/test-stack.js';
 import { ping, type Way } from '../support/transfers.js';
 import { Journal } from './journal.js';
-import type { AnyWorld } from './scenario.js';
+import type { AnyWorld } from './any-world.js';
 
 export type Replica = GatewayAddresses;
 

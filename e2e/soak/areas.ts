@@ -1,19 +1,15 @@
-import type { AnyWorld, Scenario } from '../chaos/scenario.js';
+import type { AnyWorld } from '../chaos/any-world.js';
+import type { Scenario } from '../chaos/scenario.js';
 import { SCENARIOS } from '../chaos/scenarios/index.js';
 import { scaled as scaledTunnel } from '../chaos/sizes.js';
 import { startWorld } from '../chaos/world.js';
 import { NO_WORLD, TRUST_SCENARIOS } from '../trust/scenarios/index.js';
 import { scaled as scaledTrust } from '../trust/sizes.js';
-import type { Result } from './report.js';
+import type { Result, Soaked } from './report.js';
 import { runSoak, type Watched } from './run-soak.js';
 
 /** What can be soaked. */
-export interface Area {
-  readonly name: string;
-  /** For the report's heading. */
-  readonly title: string;
-  /** What says what each scenario is. */
-  readonly readme: string;
+export interface Area extends Soaked {
   readonly beginning: string;
   readonly scenarios: readonly Titled[];
   /** Makes what the scenarios share. */

@@ -1,5 +1,4 @@
 import type { Figure } from '../chaos/findings.js';
-import type { Area } from './areas.js';
 
 /** How one scenario went. */
 export interface Result {
@@ -10,12 +9,19 @@ export interface Result {
   readonly faults: readonly string[];
 }
 
+/** What was soaked, and where it is said what each scenario is. */
+export interface Soaked {
+  readonly name: string;
+  readonly title: string;
+  readonly readme: string;
+}
+
 /** What the figures depend on. No path and no host name: a report is public. */
 export interface Circumstances {
   readonly date: string;
   readonly commit: string;
   readonly scale: number;
-  readonly area: Pick<Area, 'name' | 'title' | 'readme'>;
+  readonly area: Soaked;
   readonly cores: number;
   readonly memoryGb: number;
   readonly platform: string;

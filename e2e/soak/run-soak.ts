@@ -1,5 +1,6 @@
 import { Findings } from '../chaos/findings.js';
-import type { AnyWorld, Scenario } from '../chaos/scenario.js';
+import type { AnyWorld } from '../chaos/any-world.js';
+import type { Scenario } from '../chaos/scenario.js';
 import type { Result } from './report.js';
 
 const TICK_MS = 30_000;

@@ -6,7 +6,7 @@ import { connectLink } from '../support/link-client.js';
 import { invite, startLooseAgent } from '../support/loose-agent.js';
 import { runAll } from '../support/pool.js';
 import { usageOf } from '../support/proc.js';
-import { queryRegistration } from '../support/registration-database.js';
+import { queryDatabase } from '../support/service-database.js';
 import { showCluster, startTestStack, type TestStack } from '../support/test-stack.js';
 
 /** One address that asks for all it is worth, and many that stay below what is allowed to one. Together 10,000. */
@@ -105,8 +105,9 @@ it(
     expect([...answers.sentences].filter((sentence) => !TOLD.has(sentence))).toEqual([]);
     const after = residentMb();
     for (const [name, mb] of Object.entries(after)) expect(mb - (before[name] ?? 0)).toBeLessThan(GROWTH_MB);
-    const waiting = await queryRegistration<{ address: string; count: string }>(
+    const waiting = await queryDatabase<{ address: string; count: string }>(
       running.stack,
+      'registration',
       'select remote_address as address, count(*) from registration.enrolment_requests group by 1',
     );
     const counts = waiting.map(({ count }) => Number(count));

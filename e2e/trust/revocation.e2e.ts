@@ -6,11 +6,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectThrough, createDoorClient, type DoorClient } from '../support/connect-door.js';
 import { readEvents, type RecordedEvent } from '../support/events.js';
 import { invite, readInvitation, startLooseAgent } from '../support/loose-agent.js';
-import { sessionsOf, startTestStack, type TestStack } from '../support/test-stack.js';
+import { queryDatabase } from '../support/service-database.js';
+import { sessionsOf, showCluster, startTestStack, type TestStack } from '../support/test-stack.js';
 import { watchKubectl } from '../support/watching.js';
 
 /** From the command's end on; the command itself begins and ends a Node process. */
 const CUT_WITHIN_MS = 2_000;
+/** From the moment on when nats-server takes connections again. */
+const CUT_AFTER_OUTAGE_MS = 5_000;
 
 let running: TestStack;
 let echo: Server;
@@ -169,4 +172,26 @@ it('one certificate is revoked by its serial number', async () => {
   await fairlead('certificate', 'revoke', serial, '--reason', 'copied', '--yes');
   expect(await agent.event('link.failed')).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
   expect(await fairlead('certificate', 'list', 'copied')).toMatch(/ revoked \S+: copied\n$/);
+});
+
+it('what was revoked and not told when NATS went is told within 5 s of its return', async () => {
+  const invitation = await invite(running.stack, 'untold');
+  const { id } = await showCluster(running.stack, 'untold');
+  await using agent = await startLooseAgent(running.stack, { invitation });
+  await agent.event('link.established');
+  const nats = running.stack.process('nats');
+  nats.kill('SIGKILL');
+  await nats.exited;
+  // As the keys service leaves it if NATS goes right after its commit.
+  await queryDatabase(
+    running.stack,
+    'keys',
+    `insert into keys.revocations (id, tenant_id, cluster_id, through_generation, reason, revoked_at)
+     values (gen_random_uuid(), 'default', $1, 1, 'test', now())`,
+    [id],
+  );
+  expect(agent.watch.lines.some((line) => line.includes('"event":"link.lost"'))).toBe(false);
+  await nats.restart();
+  await agent.event('link.lost', CUT_AFTER_OUTAGE_MS);
+  expect(await agent.event('link.failed')).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
 });

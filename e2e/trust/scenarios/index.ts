@@ -1,4 +1,5 @@
-import type { AnyWorld, Scenario } from '../../chaos/scenario.js';
+import type { AnyWorld } from '../../chaos/any-world.js';
+import type { Scenario } from '../../chaos/scenario.js';
 import type { TrustSizes } from '../sizes.js';
 import { rotation } from './rotation.js';
 import { shortLives } from './short-lives.js';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Stack } from '@fairlead/stack';
-import type { AnyWorld, Scenario } from '../../chaos/scenario.js';
+import type { AnyWorld } from '../../chaos/any-world.js';
+import type { Scenario } from '../../chaos/scenario.js';
 import { allLinked, sessionIds } from '../../support/links.js';
 import { startTcpAgent } from '../../support/tcp-agent.js';
 import { startTcpTarget } from '../../support/tcp-target.js';
