@@ -7,7 +7,9 @@ import type { Invitation } from './loose-agent.js';
 /** Lets a bootstrap token's time pass, in the database, as no test can wait an hour. Throws if it is not there. */
 export async function expireToken({ stateDir }: Stack, { token }: Invitation): Promise<void> {
   const url = await readFile(join(stateDir, 'secrets', 'database-registration.url'), 'utf8');
-  const client = new Client({ connectionString: url.trim() });
+  const [connectionString] = url.trim().split('?');
+  const ca = await readFile(join(stateDir, 'infrastructure-ca.crt'), 'utf8');
+  const client = new Client({ connectionString, ssl: { ca } });
   await client.connect();
   try {
     const { rowCount } = await client.query(

@@ -78,9 +78,9 @@ describe.each(['single-node', 'production'])('k8s/overlays/%s', (overlay) => {
     const pods = resourcesIn(stdout).flatMap(({ spec }) => spec?.template?.spec ?? []);
     expect(pods).toHaveLength(4);
     for (const { containers, initContainers, volumes } of pods) {
-      for (const { name, volumeMounts } of [...containers, ...initContainers]) {
-        const mounts = volumeMounts.map(({ mountPath }) => mountPath);
-        if (name !== 'own-secrets') expect(mounts).toContain(dirname(CA_FILE));
+      const ours = [...containers, ...initContainers].filter(({ name }) => name !== 'own-secrets');
+      for (const { volumeMounts } of ours) {
+        expect(volumeMounts.map(({ mountPath }) => mountPath)).toContain(dirname(CA_FILE));
       }
       expect(volumes).toContainEqual({ name: 'infrastructure-ca', configMap: { name: 'fairlead-infrastructure-ca' } });
     }
