@@ -20,7 +20,7 @@ Starts all of Fairlead on this machine, with a demo cluster, and stops it on Ctr
   --help             show this
 
 Environment: DATABASE_URL and NATS_URL name a Postgres and a nats-server to use instead of starting them, by TLS with the
-certificates of --prepare if they say tls:// and ?sslmode=verify-full;
+certificates of --prepare if they say tls:// and ?sslmode=verify-full, else on this machine only;
 FAIRLEAD_TESTBED_KUBECONFIG names a cluster to use as the demo; NO_COLOR switches colours off.
 `;
 

@@ -44,9 +44,10 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   checks.push(() => [{ name: 'ca', ok: serving, ...(serving ? {} : { detail: 'the CA is not loaded yet' }) }]);
 
   const source: Caller = { role: ROLE, credential: config.FAIRLEAD_CREDENTIAL };
+  // Refuses a URL that nobody could connect with safely, before anything is waited for.
+  const database = openDatabase(config, logger);
   const nats = stack.adopt(await connectNats({ ...natsOf(config), ...source, logger, signal }), (nc) => nc.close());
   checks.push(() => [{ name: 'nats', ok: connectionState(nats).connected }]);
-  const database = openDatabase(config, logger);
   await connectDatabase(database, logger, signal);
   stack.defer(() => database.destroy());
   const monitor = stack.use(new DatabaseMonitor(database, logger));

@@ -113,6 +113,13 @@ it('says what is wrong with the configuration, once, and exits with 2', async ()
   ];
   await writeFile(scratch.file('short'), 'short', { mode: 0o600 });
   cases.push(['registration', { FAIRLEAD_ADMIN_TOKEN_FILE: scratch.file('short') }, /at least 32 characters/]);
+  await writeFile(scratch.file('elsewhere'), 'postgres://keys:x@192.0.2.1/fairlead', { mode: 0o600 });
+  const elsewhere = { FAIRLEAD_DATABASE_URL_FILE: scratch.file('elsewhere') };
+  cases.push(
+    ['keys', { FAIRLEAD_NATS_URL: 'nats://192.0.2.1' }, /plain text to 192.0.2.1: set FAIRLEAD_NATS_CA_FILE/],
+    ['keys', { FAIRLEAD_NATS_CA_FILE: '/no/such/file' }, /cannot read the CA file/],
+    ['registration', elsewhere, /plain text to 192.0.2.1: set FAIRLEAD_DATABASE_CA_FILE/],
+  );
   for (const [service, overrides, message] of cases) {
     const process = run(service, [], overrides);
     expect(await process.exited).toBe(2);

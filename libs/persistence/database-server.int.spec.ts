@@ -1,6 +1,14 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { silentLogger } from '@fairlead/observability';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { scratchDir, testAuthority, writeServerFiles, type ScratchDir, type ServerFiles } from '@fairlead/testing';
+import {
+  eventually,
+  scratchDir,
+  testAuthority,
+  writeServerFiles,
+  type ScratchDir,
+  type ServerFiles,
+} from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectDatabase, createDatabase, databaseAccess, databaseUrl, provisionDatabase } from './index.js';
 import { databaseConnection, type DatabaseServer } from './database-server.js';
@@ -49,8 +57,19 @@ async function refusal(server: DatabaseServer): Promise<string> {
   };
   const database = open(keys, server);
   const connecting = connectDatabase(database, { ...silentLogger, warn }, giveUp.signal);
-  await expect(connecting).rejects.toThrow('refused, as it should be');
+  try {
+    await expect(connecting).rejects.toThrow('refused, as it should be');
+  } finally {
+    if (database.isInitialized) await database.destroy();
+  }
   return reasons[0] ?? '';
+}
+
+/** Into the same files, which the user that Postgres runs as owns. */
+function reloadWith({ certFile, keyFile }: ServerFiles): void {
+  writeFileSync(scratch.file('secured', 'tls', 'server.crt'), readFileSync(certFile));
+  writeFileSync(scratch.file('secured', 'tls', 'server.key'), readFileSync(keyFile));
+  secured.kill('SIGHUP');
 }
 
 describe('a Postgres with TLS', () => {
@@ -77,6 +96,26 @@ describe('a Postgres with TLS', () => {
     // The system's resolver takes this for 127.0.0.1; in the certificate it is not.
     const reason = await refusal({ url: securedUrl().replace('127.0.0.1', '127.1'), caFile: files.caFile });
     expect(reason).toContain('its certificate is for other names');
+  });
+
+  it('shows a renewed certificate after a reload, to clients that learnt of its new CA meanwhile', async () => {
+    const caFile = scratch.file('trusted.crt');
+    writeFileSync(caFile, readFileSync(files.caFile));
+    const database = open(keys, { url: securedUrl(), caFile });
+    await connectDatabase(database, silentLogger, AbortSignal.timeout(20_000));
+    const next = await writeServerFiles(await testAuthority(), scratch.file('next'));
+    appendFileSync(caFile, readFileSync(next.caFile));
+    reloadWith(next);
+    await eventually(async () =>
+      expect(await refusal({ url: securedUrl(), caFile: files.caFile })).toContain('not trusted'),
+    );
+    const pool = Array.from({ length: 5 }, () => database.query('select pg_sleep(0.1)'));
+    await expect(Promise.all(pool)).resolves.toHaveLength(5);
+    await database.destroy();
+    reloadWith(files);
+    const back = open(keys, { url: securedUrl(), caFile: files.caFile });
+    await connectDatabase(back, silentLogger, AbortSignal.timeout(20_000));
+    await back.destroy();
   });
 
   it('refuses who speaks plain text, whatever the password', async () => {

@@ -15,7 +15,14 @@ export interface DatabaseConnection {
   /** Without anything that the driver would take for settings of TLS or for another address. */
   readonly url: string;
   /** For the driver; false: plain text. Never undefined, or the driver would look at PGSSLMODE. */
-  readonly ssl: { readonly rejectUnauthorized: true; readonly minVersion: 'TLSv1.3'; readonly ca?: string } | false;
+  readonly ssl: Verified | false;
+}
+
+interface Verified {
+  readonly rejectUnauthorized: true;
+  readonly minVersion: 'TLSv1.3';
+  /** Absent: the system's. */
+  readonly ca?: string;
 }
 
 /** Of the URL's query, what the driver puts above the settings that it is given. */
@@ -38,10 +45,8 @@ export function databaseConnection({ url, caFile, insecurePlaintext }: DatabaseS
     requireLoopback(target.hostname, insecurePlaintext, 'FAIRLEAD_DATABASE_CA_FILE');
     return { url: target.href, ssl: false };
   }
-  return {
-    url: target.href,
-    ssl: { rejectUnauthorized: true, minVersion: 'TLSv1.3', ...(caFile === undefined ? {} : caOf(caFile)) },
-  };
+  const verified = { rejectUnauthorized: true, minVersion: 'TLSv1.3' } as const;
+  return { url: target.href, ssl: caFile === undefined ? verified : withCaOf(caFile, verified) };
 }
 
 /** Why the database could not be connected to, for whoever has to put it right. */
@@ -61,10 +66,11 @@ function readUrl(url: string): URL {
   return target;
 }
 
-/** The driver copies these for each connection, so that a renewed file counts without a restart. */
-function caOf(caFile: string): { readonly ca: string } {
+/** The driver asks for it at each connection, so that a renewed file counts without a restart. */
+function withCaOf(caFile: string, verified: Verified): Verified {
   let latest = readCaFile(caFile);
   return {
+    ...verified,
     get ca() {
       try {
         latest = readCaFile(caFile);

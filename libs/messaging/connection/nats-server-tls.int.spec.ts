@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect as connectTls } from 'node:tls';
 import { silentLogger } from '@fairlead/observability';
-import { startNats, type NatsInfo, type Running } from '@fairlead/testbed';
+import { startNats, type NatsInfo, type NatsOptions, type Running } from '@fairlead/testbed';
 import {
   eventually,
   scratchDir,
@@ -20,6 +20,7 @@ let scratch: ScratchDir;
 let files: ServerFiles;
 let otherCaFile: string;
 let seedFile: string;
+let common: Pick<NatsOptions, 'authorizationConfig' | 'log'>;
 let secured: Running<NatsInfo>;
 let plain: Running<NatsInfo>;
 
@@ -30,7 +31,7 @@ beforeAll(async () => {
   const { seed, publicKey } = createNkey();
   seedFile = scratch.file('api.nk');
   writeFileSync(seedFile, seed, { mode: 0o600 });
-  const common = { authorizationConfig: natsAuthorization([{ ...HOLDER, publicKey }]), log: () => undefined };
+  common = { authorizationConfig: natsAuthorization([{ ...HOLDER, publicKey }]), log: () => undefined };
   secured = await startNats({ ...common, dataDir: scratch.file('secured'), tls: files });
   plain = await startNats({ ...common, dataDir: scratch.file('plain') });
 });
@@ -60,6 +61,16 @@ async function refusal(trust: Trust): Promise<string> {
   const connecting = connect(trust, giveUp.signal, { ...silentLogger, warn });
   await expect(connecting).rejects.toThrow('refused, as it should be');
   return reasons[0] ?? '';
+}
+
+function shownSerial(port: number, caFile: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({ port, host: '127.0.0.1', ca: readFileSync(caFile) });
+    socket.once('error', reject).once('secureConnect', () => {
+      resolve(socket.getPeerCertificate().serialNumber);
+      socket.destroy();
+    });
+  });
 }
 
 describe('a nats-server with TLS', () => {
@@ -99,6 +110,20 @@ describe('a nats-server with TLS', () => {
       socket.once('secureConnect', () => reject(new Error('it does')));
     });
     expect(await failed).toMatchObject({ code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' });
+  });
+
+  it('shows a renewed certificate after a reload, and loses no client by it', async () => {
+    const authority = await testAuthority();
+    const current = await writeServerFiles(authority, scratch.file('current'));
+    await using server = await startNats({ ...common, dataDir: scratch.file('reloaded'), tls: current });
+    const nc = await connect({ url: server.info.url, caFile: current.caFile }, AbortSignal.timeout(30_000));
+    const before = await shownSerial(server.info.port, current.caFile);
+    await writeServerFiles(authority, scratch.file('current'));
+    server.kill('SIGHUP');
+    await eventually(async () => expect(await shownSerial(server.info.port, current.caFile)).not.toBe(before));
+    expect(connectionState(nc).connected).toBe(true);
+    await nc.flush();
+    await nc.close();
   });
 
   it('may get a certificate of a new CA while clients are connected', async () => {
