@@ -22,12 +22,12 @@ export function showProcess(pid: number): string {
   return process.platform === 'linux' ? `${read(pid, 'cmdline')}\0${read(pid, 'environ')}` : '';
 }
 
-/** Empty for a process that has ended meanwhile. */
+/** Empty for a process that has ended meanwhile, and for what we may not see either: in a container, the environment of another user. */
 function read(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');
   } catch (error) {
-    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
+    if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
     throw error;
   }
 }
