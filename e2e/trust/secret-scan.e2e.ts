@@ -84,11 +84,13 @@ describe('the search for secrets', () => {
       env: { ...process.env, CARELESS: `x${token.slice(3)}` },
       stdio: 'ignore',
     });
+    const link = (await stack.cli(['cluster', 'import', 'demo', '--link'])).stdout.trim();
     await scan.look(stack);
     careless.kill('SIGKILL');
     await once(careless, 'exit');
     scan.hear('an error', JSON.stringify({ error: `cannot read ${key}` }));
     scan.hear('a URL', `GET /import?code=${encodeURIComponent(`a/b ${token}`)}`);
+    scan.hear('an access log', `GET ${new URL(link).pathname} 200`);
     await stack.stop();
     await appendFile(join(stateDir, 'logs', 'keys.log'), `{"key":"${Buffer.from(master).toString('base64')}"}\n`);
     const found = await findings();
@@ -97,6 +99,7 @@ describe('the search for secrets', () => {
       /^an error: a private key in PEM$/,
       /^a URL: secrets\/admin-token$/,
       new RegExp(`^arguments and environment of process ${careless.pid}: secrets/admin-token$`),
+      /^an access log: the code of an import link$/,
       /^logs\/keys\.log: secrets\/master\.key$/,
       /^nats\/.*\.blk: secrets\/nats-keys\.seed$/,
       /^kubectl get .*: secrets\/database-keys\.password$/,

@@ -1,3 +1,4 @@
+import { findHashed } from './hashes.js';
 import { NEEDLE_CHARS } from './needles.js';
 
 /** Looks like a secret, whether or not this run knows that it issued it. */
@@ -13,12 +14,14 @@ const TABLE_BITS = 16;
 /** Finds needles, and what looks like a secret, in bytes. Names them, and never repeats them. */
 export class Finder {
   readonly #names: ReadonlyMap<string, string>;
+  readonly #hashes: ReadonlyMap<string, string>;
   /** One byte for each hash of a needle's first four characters: most places are passed by after one look. */
   readonly #heads = new Uint8Array(1 << TABLE_BITS);
 
-  /** `names` leads from a needle to what is to be said of it. */
-  constructor(names: ReadonlyMap<string, string>) {
+  /** Both lead to what is to be said of a secret: from a needle, and from the SHA-256 (base64) of what is written as 43 characters. */
+  constructor(names: ReadonlyMap<string, string>, hashes: ReadonlyMap<string, string> = new Map()) {
     this.#names = names;
+    this.#hashes = hashes;
     for (const needle of names.keys()) this.#heads[headOf(Buffer.from(needle, 'latin1'), 0)] = 1;
   }
 
@@ -33,7 +36,7 @@ export class Finder {
     }
     const text = bytes.toString('latin1');
     for (const [name, pattern] of PATTERNS) if (pattern.test(text)) found.add(name);
-    return found;
+    return new Set([...found, ...findHashed(text, this.#hashes)]);
   }
 }
 

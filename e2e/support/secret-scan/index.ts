@@ -4,6 +4,7 @@ import type { Stack } from '@fairlead/stack';
 import { secretsInCluster, shownByKubectl } from './cluster.js';
 import { collectFromState, filesIn } from './collect.js';
 import { Finder } from './finder.js';
+import { storedHashes } from './hashes.js';
 import { showProcess, startedProcesses } from './processes.js';
 import { SecretRegistry } from './registry.js';
 
@@ -22,6 +23,8 @@ interface Heard {
  */
 export class SecretScan {
   readonly issued = new SecretRegistry();
+  /** Of secrets that are not known here, but were issued. */
+  readonly #hashes = new Map<string, string>();
   readonly #heard: Heard[] = [];
 
   /** Output, an error, an answer. A token or link in it counts as issued by it, where it `gives` one. */
@@ -38,6 +41,7 @@ export class SecretScan {
   /** While everything still runs: the secrets that the stack holds, its processes, what its cluster shows. */
   async look(stack: Stack): Promise<void> {
     await this.lookAt(stack.stateDir);
+    for (const [hash, name] of await storedHashes(stack)) this.#hashes.set(hash, name);
     const kubernetes = stack.processes.find(({ name }) => name === 'kubernetes');
     if ('unavailable' in stack.demo || kubernetes?.pid === undefined) return;
     for (const [name, value] of await secretsInCluster(stack)) {
@@ -55,9 +59,13 @@ export class SecretScan {
 
   /** After the end: logs, and all that NATS stored. Throws an Error that names where and what, never the secret. */
   async finish(stateDir: string): Promise<void> {
-    const finder = new Finder(this.issued.names);
+    const finder = new Finder(this.issued.names, this.#hashes);
+    // By its hash, what somebody was given looks like what was shown.
+    const known = new Finder(this.issued.names);
     const findings = this.#heard.flatMap(({ where, text, given }) =>
-      [...finder.find(Buffer.from(text))].filter((name) => !given.has(name)).map((name) => `${where}: ${name}`),
+      [...(given.size > 0 ? known : finder).find(Buffer.from(text))]
+        .filter((name) => !given.has(name))
+        .map((name) => `${where}: ${name}`),
     );
     let bytes = 0;
     const files = await Promise.all(['logs', 'nats'].map((folder) => filesIn(join(stateDir, folder))));
