@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Stack } from '@fairlead/stack';
 import { parseAllDocuments } from 'yaml';
+import { secretScan } from './secret-scan/index.js';
 import { watchProcess, type Watch } from './watching.js';
 
 const AGENT = join(import.meta.dirname, '../../apps/agent/dist/main.js');
@@ -63,6 +65,7 @@ export function readInvitation(manifest: string): Invitation {
 
 /** The same of a manifest without a token, which is empty then. */
 export function readAdoption(manifest: string): Invitation {
+  secretScan.issued.addGiven(manifest);
   const documents = parseAllDocuments(manifest).map((document) => document.toJS() as ManifestDocument);
   const env = new Map(
     documents
@@ -119,7 +122,11 @@ export async function startLooseAgent(stack: Stack, options: LooseAgentOptions):
     identity: () => readFile(identityFile, 'utf8'),
     replaceBundle: (text) => writeFile(join(dir, 'bundle.json'), text, { mode: 0o600 }),
     [Symbol.asyncDispose]: async () => {
+      secretScan.hearProcess('an agent', child.pid);
       await watch[Symbol.asyncDispose]();
+      secretScan.hear('the log of an agent', watch.lines.join('\n'));
+      if (existsSync(identityFile))
+        secretScan.issued.addIdentity('the key of an agent', await readFile(identityFile, 'utf8'));
       await rm(dir, { recursive: true, force: true });
     },
   };

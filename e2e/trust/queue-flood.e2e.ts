@@ -94,7 +94,7 @@ it(
     const answers = new Answers();
     const flooding = flood(answers);
     const meanwhile = (async () => {
-      await eventually(() => expect(answers.count).toBeGreaterThan(MIDDLE), { timeoutMs: 240_000 });
+      await eventually(() => expect(answers.count).toBeGreaterThan(MIDDLE), { timeoutMs: TIMEOUT_MS });
       await using agent = await startLooseAgent(running.stack, { invitation: invited });
       await agent.event('link.established');
       return answers.count;

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectThrough, createDoorClient, type DoorClient } from '../support/connect-door.js';
 import { readEvents, type RecordedEvent } from '../support/events.js';
 import { invite, readInvitation, startLooseAgent } from '../support/loose-agent.js';
+import { startSecondPlace } from '../support/second-place.js';
 import { queryDatabase } from '../support/service-database.js';
 import { sessionsOf, showCluster, startTestStack, type TestStack } from '../support/test-stack.js';
 import { watchKubectl } from '../support/watching.js';
@@ -126,14 +127,15 @@ describe('an identity that is used from a second place', () => {
     await using owner = await startLooseAgent(running.stack, { invitation: invited });
     await owner.event('link.established');
     const identity = await owner.identity();
-    const invitation = { ...invited, token: '' };
+    await using elsewhere = await startSecondPlace(running.stack.gateways[1]?.linkAddress ?? '', '127.0.0.2');
+    const invitation = { ...invited, token: '', endpoints: elsewhere.address };
     const thief = await startLooseAgent(running.stack, { invitation, identity });
     await thief.event('link.established');
     const told = await eventually(() => duplicatesOf('stolen', 1), { timeoutMs: 60_000, intervalMs: 1_000 });
     expect(told[0]?.data).toMatchObject({ subject: expect.stringMatching(/^cluster\//) as string, name: 'stolen' });
-    expect(told[0]?.data['agents']).toMatchObject([{ addresses: ['127.0.0.1'] }, { addresses: ['127.0.0.1'] }]);
+    expect(told[0]?.data['agents']).toMatchObject([{ addresses: ['127.0.0.1'] }, { addresses: ['127.0.0.2'] }]);
     expect(await fairlead('cluster', 'show', 'stolen')).toMatch(
-      /agent +\w{8} from 127\.0\.0\.1 since \S+, \w{8} from[^]*somebody has a copy of its key/,
+      /agent +\w{8} from 127\.0\.0\.1 since \S+, \w{8} from 127\.0\.0\.2 since[^]*somebody has a copy of its key/,
     );
     await thief[Symbol.asyncDispose]();
     await using again = await startLooseAgent(running.stack, { invitation, identity });

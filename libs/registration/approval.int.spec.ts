@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { ApprovalPolicy } from '@fairlead/contracts';
+import type { FairleadError } from '@fairlead/errors';
 import { Envelope } from '@fairlead/events';
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
@@ -211,20 +212,36 @@ describe('an agent without a token', () => {
 });
 
 describe('the queue', () => {
-  it('takes a bounded number from one address, leaves room for others, and tells nobody of those it did not take', async () => {
-    await policies.set(api, 'default', undefined, 'queue');
-    await database.query(
+  /** So many wait already, from one address. */
+  const fill = (count: number): Promise<unknown> =>
+    database.query(
       `insert into enrolment_requests
          (id, tenant_id, state, spki_sha256, facts, remote_address, created_at, last_asked_at, expires_at)
        select gen_random_uuid(), 'default', 'pending', 'flood' || n, '{}', '198.51.100.9', now(), now(), now() + '1 day'
        from generate_series(1, $1) n`,
-      [QUEUE.perAddress],
+      [count],
     );
+
+  it('takes a bounded number from one address, leaves room for others, and tells nobody of those it did not take', async () => {
+    await policies.set(api, 'default', undefined, 'queue');
+    await fill(QUEUE.perAddress);
     const before = await lastEvents(1_000);
     const full = ask(await newCsr(), null, '198.51.100.9');
     await expect(full).rejects.toMatchObject({ code: 'RATE_LIMITED' });
     expect(await lastEvents(1_000)).toHaveLength(before.length);
     await expect(ask(await newCsr(), null, '192.0.2.7')).rejects.toEqual(waiting);
+  });
+
+  it('takes no more than that when many ask at once for the last places', async () => {
+    await policies.set(api, 'default', undefined, 'queue');
+    await fill(QUEUE.perAddress - 2);
+    const csrs = await Promise.all(Array.from({ length: 40 }, newCsr));
+    const answers = await Promise.allSettled(csrs.map((csr) => ask(csr, null, '198.51.100.9')));
+    const codes = answers.map((answer) =>
+      answer.status === 'rejected' ? (answer.reason as FairleadError).code : 'OK',
+    );
+    expect(codes.filter((code) => code === 'ENROLMENT_PENDING')).toHaveLength(2);
+    expect(codes.filter((code) => code === 'RATE_LIMITED')).toHaveLength(38);
   });
 
   it('takes one request of a key, whichever replicas it asked at once', async () => {
