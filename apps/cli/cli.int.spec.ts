@@ -287,12 +287,21 @@ describe('cluster', () => {
       instance: `${index}aaaaaaa-0000`,
       addresses: [address],
       since,
+      version: '0.1.0',
     }));
     const cluster = api.script.clusters.get('twice')!;
-    cluster.presence = { state: 'online', replicas: ['gateway-a'], since, agents };
+    const lastError = {
+      at: since,
+      code: 'UNAVAILABLE',
+      reason: 'it broke',
+      address: '192.0.2.1',
+      replica: 'gateway-b',
+    };
+    cluster.presence = { state: 'online', replicas: ['gateway-a'], since, agents, lastError };
     const { out } = await fairlead(['cluster', 'show', 'twice']);
     expect(out).toContain(`0aaaaaaa from 192.0.2.1 since ${since}, 1aaaaaaa from 198.51.100.7 since ${since}`);
     expect(out).toContain('fairlead cluster revoke twice --reason TEXT');
+    expect(out).toMatch(/last error +UNAVAILABLE: it broke \(192\.0\.2\.1 at gateway-b, 2026\S+\)\n/);
     cluster.presence = { ...cluster.presence, agents: agents.slice(1) };
     expect((await fairlead(['cluster', 'show', 'twice'])).out).not.toContain('revoke');
   });

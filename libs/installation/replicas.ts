@@ -1,5 +1,5 @@
 import { identityStore, parseEndpoint, runAgent, type Agent, type Resolve, type TextStore } from '@fairlead/agent';
-import type { ClusterEntry } from '@fairlead/contracts';
+import type { ClusterEntry, LinkTrouble } from '@fairlead/contracts';
 import { startGateway, type ConnectLimits, type DoorLimits, type Gateway, type Refusal } from '@fairlead/gateway';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger, type Logger, type Tracer } from '@fairlead/observability';
@@ -13,6 +13,8 @@ export interface Replica {
   readonly gateway: Gateway;
   readonly registry: Registry;
   readonly refusals: Refusal[];
+  /** What it reported to registration. */
+  readonly troubles: LinkTrouble[];
   stop(): Promise<void>;
 }
 
@@ -111,11 +113,12 @@ async function startReplica(
   const stopping = new AbortController();
   const registry = new Registry();
   const refusals: Refusal[] = [];
+  const troubles: LinkTrouble[] = [];
   const gateway = await startGateway(
     {
       credential: name,
       nc,
-      rpc: signingRpc(authority, name),
+      rpc: signingRpc(authority, name, troubles),
       events: {
         agentConnected: () => undefined,
         agentDisconnected: () => undefined,
@@ -150,7 +153,7 @@ async function startReplica(
     stopping.abort();
     await gateway.stop();
   };
-  return { name, gateway, registry, refusals, stop };
+  return { name, gateway, registry, refusals, troubles, stop };
 }
 
 /** Of a certificate that ends then: now, or a minute before an end that is over. */

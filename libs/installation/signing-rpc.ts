@@ -1,12 +1,12 @@
 import { X509Certificate } from 'node:crypto';
-import type { Issued, Rpc } from '@fairlead/contracts';
+import type { Issued, LinkTrouble, Rpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
 import { checkCsr, issueIdentity, issueServing, readPeerCertificate } from '@fairlead/pki';
 import type { TestAuthority } from '@fairlead/testing';
 
-/** `keys`, as far as a replica needs it here; the real service is exercised by its own tests and by e2e. */
-export function signingRpc(authority: TestAuthority, name: string): RpcClient {
+/** `keys`, and registration's ear for troubles, as far as a replica needs them here; the real service is exercised by its own tests and by e2e. */
+export function signingRpc(authority: TestAuthority, name: string, troubles: LinkTrouble[] = []): RpcClient {
   const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
   const sign = async (method: string, input: { csr: string; names?: string[] }): Promise<Issued> => {
     const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
@@ -22,6 +22,10 @@ export function signingRpc(authority: TestAuthority, name: string): RpcClient {
     call: (rpc: Rpc, _tenant: string, input: unknown) => {
       if (rpc.method.startsWith('sign-')) return sign(rpc.method, input as { csr: string }) as never;
       if (rpc.method === 'renew-agent') return renewAgent(authority, input as RenewInput) as never;
+      if (rpc.method === 'report-troubles') {
+        troubles.push(...(input as { troubles: LinkTrouble[] }).troubles);
+        return Promise.resolve({}) as never;
+      }
       return Promise.reject(new FairleadError('UNAVAILABLE', `${rpc.method} is not part of this test`));
     },
   };

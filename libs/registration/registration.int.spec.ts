@@ -22,6 +22,7 @@ import {
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
+  LinkTroubles,
   REGISTRATION_BUCKETS,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
@@ -117,11 +118,15 @@ function build(): void {
   const requests = new EnrolmentRequests(runtime);
   const policies = new ApprovalPolicies(runtime, { policy: 'token', webhookConfigured: false, insecureAllowed: false });
   const webhook = new ApprovalWebhook(runtime, policies, requests, null);
-  enrolments = new Enrolments(runtime, { policies, requests, webhook }, async (_tenant, { clusterId, generation }) => {
-    away();
-    const { chain, serial } = await authority.agent(clusterId, { generation });
-    return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
-  });
+  enrolments = new Enrolments(
+    runtime,
+    { policies, requests, webhook, troubles: new LinkTroubles(runtime) },
+    async (_tenant, { clusterId, generation }) => {
+      away();
+      const { chain, serial } = await authority.agent(clusterId, { generation });
+      return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+    },
+  );
   apiTokens = new ApiTokens(runtime);
 }
 
@@ -414,6 +419,7 @@ describe('presence', () => {
       agentInstance: 'agent-1',
       address: '192.0.2.1',
       connectedAt: new Date().toISOString(),
+      agentVersion: '0.1.0',
     };
     const beat = {
       credential: 'gateway-a',
@@ -430,7 +436,8 @@ describe('presence', () => {
         state: 'online',
         replicas: ['gateway-a'],
         since: lease.connectedAt,
-        agents: [{ instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt }],
+        agents: [{ instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt, version: '0.1.0' }],
+        lastError: null,
       }),
     );
   });

@@ -18,8 +18,25 @@ export const Cluster = z.looseObject({
     replicas: z.array(z.string()),
     since: z.string().nullable(),
     agents: z
-      .array(z.looseObject({ instance: z.string(), addresses: z.array(z.string()), since: z.string() }))
+      .array(
+        z.looseObject({
+          instance: z.string(),
+          addresses: z.array(z.string()),
+          since: z.string(),
+          version: z.string().default(''),
+        }),
+      )
       .default([]),
+    lastError: z
+      .looseObject({
+        at: z.string(),
+        code: z.string(),
+        reason: z.string(),
+        address: z.string(),
+        replica: z.string(),
+      })
+      .nullable()
+      .default(null),
   }),
 });
 export type Cluster = z.infer<typeof Cluster>;

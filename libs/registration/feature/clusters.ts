@@ -15,7 +15,8 @@ import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
 const PAGE_ROWS = 1_000;
 
-export type PresenceOf = (clusterId: string, enrolledAt: string | null) => Presence;
+/** What is known of its links at this moment. */
+export type PresenceOf = (clusterId: string, enrolledAt: string | null) => Omit<Presence, 'lastError'>;
 
 /** Asks the keys service to make a cluster's certificates worth nothing. */
 export type RevokeGenerations = (
@@ -95,7 +96,7 @@ export class Clusters {
     const { id, tenantId, name, labels, links, targets, generation } = row;
     const enrolledAt = row.enrolledAt?.toISOString() ?? null;
     const createdAt = row.createdAt.toISOString();
-    const presence = this.#presenceOf(id, enrolledAt);
+    const presence = { ...this.#presenceOf(id, enrolledAt), lastError: row.lastError };
     return { id, tenantId, name, labels, links, targets, generation, createdAt, enrolledAt, presence };
   }
 }
