@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { addClientCommands } from './commands/client.js';
 import { addClusterCommands } from './commands/cluster.js';
 import { addCompletionCommand } from './commands/completion.js';
+import { addDoctorCommand } from './commands/doctor.js';
 import { addIdentityCommands } from './commands/identity.js';
 import { addKubeCommands } from './commands/kubeconfig.js';
 import { addPolicyCommands } from './commands/policy.js';
@@ -57,6 +58,7 @@ function buildProgram(io: Io): Command {
   addTokenCommands(program, io);
   addIdentityCommands(program, io);
   addKubeCommands(program, io);
+  addDoctorCommand(program, io);
   addCompletionCommand(program, io);
   program
     .command('version')

@@ -31,6 +31,7 @@ describe('what people see', () => {
       targets: [],
       createdAt: '',
       enrolledAt,
+      generation: 1,
       presence: { state, replicas: [], since: null, agents: [], lastError: null },
     });
     expect(statusCell(cluster('never', null))).toMatchObject({ text: 'not imported' });

@@ -13,6 +13,7 @@ export const Cluster = z.looseObject({
   targets: z.array(z.string()).default([]),
   createdAt: z.string(),
   enrolledAt: z.string().nullable(),
+  generation: z.number().default(0),
   presence: z.looseObject({
     state: z.string(),
     replicas: z.array(z.string()),
