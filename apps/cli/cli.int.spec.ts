@@ -280,6 +280,32 @@ describe('cluster', () => {
     await fairlead(['cluster', 'delete', 'static', '--yes']);
   });
 
+  it('is looked at by doctor, which says what to do and ends with 1 if something failed', async () => {
+    await fairlead(['cluster', 'create', 'sick']);
+    const { status, out, err } = await fairlead(['doctor', 'sick']);
+    expect([status, err]).toEqual([1, '']);
+    expect(out).toMatch(/^ok {4}api +https:\S+: it answers admin\nok {4}cluster +sick: /);
+    expect(out).toMatch(/\nFAIL {2}enrolment .*\n {6}what to do +fairlead cluster import sick \| kubectl apply -f -\n/);
+    expect(out).toMatch(/ of \d+ failed\n$/);
+    const json = await fairlead(['doctor', 'sick', '-o', 'json']);
+    expect(json.status).toBe(1);
+    const { ok, findings } = JSON.parse(json.out) as { ok: boolean; findings: { check: string; ok: boolean }[] };
+    expect(ok).toBe(false);
+    // Nobody serves the doors that this API names.
+    const failing = findings.filter((each) => !each.ok).map(({ check }) => check);
+    expect(failing).toEqual(['enrolment', 'door', 'door']);
+    const missing = await fairlead(['doctor', 'no-such', '-o', 'json']);
+    expect([missing.status, JSON.parse(missing.out)]).toMatchObject([
+      1,
+      { findings: [{ ok: true }, { check: 'cluster' }] },
+    ]);
+    await fairlead(['logout']);
+    const strangers = await fairlead(['doctor', 'sick']);
+    expect([strangers.status, strangers.out]).toEqual([1, expect.stringContaining('you are not logged in') as string]);
+    await logIn();
+    await fairlead(['cluster', 'delete', 'sick', '--yes']);
+  });
+
   it('show tells of a second process with the same identity, and what to do', async () => {
     await fairlead(['cluster', 'create', 'twice']);
     const since = '2026-11-01T00:00:00.000Z';
@@ -287,12 +313,21 @@ describe('cluster', () => {
       instance: `${index}aaaaaaa-0000`,
       addresses: [address],
       since,
+      version: '0.1.0',
     }));
     const cluster = api.script.clusters.get('twice')!;
-    cluster.presence = { state: 'online', replicas: ['gateway-a'], since, agents };
+    const lastError = {
+      at: since,
+      code: 'UNAVAILABLE',
+      reason: 'it broke',
+      address: '192.0.2.1',
+      replica: 'gateway-b',
+    };
+    cluster.presence = { state: 'online', replicas: ['gateway-a'], since, agents, lastError };
     const { out } = await fairlead(['cluster', 'show', 'twice']);
     expect(out).toContain(`0aaaaaaa from 192.0.2.1 since ${since}, 1aaaaaaa from 198.51.100.7 since ${since}`);
     expect(out).toContain('fairlead cluster revoke twice --reason TEXT');
+    expect(out).toMatch(/last error +UNAVAILABLE: it broke \(192\.0\.2\.1 at gateway-b, 2026\S+\)\n/);
     cluster.presence = { ...cluster.presence, agents: agents.slice(1) };
     expect((await fairlead(['cluster', 'show', 'twice'])).out).not.toContain('revoke');
   });

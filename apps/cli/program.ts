@@ -3,6 +3,7 @@ import { addCaCommands } from './commands/ca.js';
 import { addClientCommands } from './commands/client.js';
 import { addClusterCommands } from './commands/cluster.js';
 import { addCompletionCommand } from './commands/completion.js';
+import { addDoctorCommand } from './commands/doctor.js';
 import { addIdentityCommands } from './commands/identity.js';
 import { addKubeCommands } from './commands/kubeconfig.js';
 import { addPolicyCommands } from './commands/policy.js';
@@ -59,6 +60,7 @@ function buildProgram(io: Io): Command {
   addTokenCommands(program, io);
   addIdentityCommands(program, io);
   addKubeCommands(program, io);
+  addDoctorCommand(program, io);
   addCompletionCommand(program, io);
   program
     .command('version')

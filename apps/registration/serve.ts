@@ -15,6 +15,7 @@ import {
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
+  LinkTroubles,
   REGISTRATION_BUCKETS,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
@@ -91,6 +92,7 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
 function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: PresenceOf): RegistrationParts {
   const client = createRpcClient(nats, runtime.source);
   const requests = new EnrolmentRequests(runtime);
+  const troubles = new LinkTroubles(runtime);
   const webhookOptions = webhookOf(config);
   const policies = new ApprovalPolicies(runtime, {
     policy: config.FAIRLEAD_APPROVAL_POLICY,
@@ -117,7 +119,8 @@ function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: Presenc
     importLinks,
     requests,
     policies,
-    enrolments: new Enrolments(runtime, { policies, requests, webhook }, signAgent),
+    enrolments: new Enrolments(runtime, { policies, requests, webhook, troubles }, signAgent),
+    troubles,
     apiTokens: new ApiTokens(runtime),
     bootstrapTokens: new BootstrapTokens(runtime),
     staticIdentities: new StaticIdentities(runtime, { endpoints, signAgent, trustBundle, manifestFor }),

@@ -8,7 +8,6 @@ import { silentLogger } from '@fairlead/observability';
 import { generatePrivateKey } from '@fairlead/pki';
 import { startStack, type Stack } from '@fairlead/stack';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { natsPort } from '../support/events.js';
 import { SecretScan } from '../support/secret-scan/index.js';
 import { scratchStateDir } from '../support/test-stack.js';
 
@@ -38,7 +37,7 @@ async function secretOf(file: string): Promise<string> {
 /** An entry of a bucket, by somebody who may write it. */
 async function putIntoBucket(value: string): Promise<void> {
   const connection = await connectNats({
-    url: `nats://127.0.0.1:${await natsPort(stack)}`,
+    ...stack.nats,
     seedFile: join(stateDir, 'secrets', 'nats-gateway-a.seed'),
     role: 'gateway',
     credential: 'gateway-a',

@@ -1,4 +1,5 @@
 export * from './primitives.js';
+export * from './presence.js';
 export * from './rpc.js';
 export * from './approval.js';
 export * from './bootstrap-token.js';

@@ -16,29 +16,9 @@ import {
 } from './primitives.js';
 import { ApprovalPolicy, EnrolmentRequest, Facts } from './approval.js';
 import { BootstrapToken } from './bootstrap-token.js';
+import { LinkTrouble, MAX_TROUBLES, Presence } from './presence.js';
 import type { Rpc } from './rpc.js';
 import { IssuedIdentity, NewIdentity } from './static-identity.js';
-
-/** One process that is linked as a cluster's agent. */
-export const LinkedAgent = z.object({
-  /** Boot id that it gave itself. */
-  instance: z.string().max(64),
-  /** Where its links come from. */
-  addresses: z.array(z.string().max(64)).max(16),
-  since: IsoTime,
-});
-export type LinkedAgent = z.infer<typeof LinkedAgent>;
-
-export const Presence = z.object({
-  /** Draining: every replica that holds a link is about to leave. */
-  state: z.enum(['never', 'online', 'draining', 'offline']),
-  /** Gateway credentials (replica names) that hold a link of this cluster. */
-  replicas: z.array(z.string()),
-  since: IsoTime.nullable(),
-  /** Oldest first. More than one for longer than a rollout takes: somebody else has the agent's identity. */
-  agents: z.array(LinkedAgent).max(16).default([]),
-});
-export type Presence = z.infer<typeof Presence>;
 
 export const Cluster = z.object({
   id: ClusterId,
@@ -216,6 +196,13 @@ export const registrationRpc = {
   ),
   /** The manifest of an agent that has no token and waits to be adopted. */
   adoptionManifest: rpc('adoption-manifest', ['api'], z.object({}), z.object({ manifest: z.string().max(65_536) })),
+  /** What went wrong with links at the calling gateway. Subject tenant: NO_TENANT, because these are many clusters. */
+  reportTroubles: rpc(
+    'report-troubles',
+    ['gateway'],
+    z.object({ troubles: z.array(LinkTrouble).max(MAX_TROUBLES) }),
+    z.object({}),
+  ),
   /** Spends a bootstrap token for a certificate. Subject tenant: NO_TENANT, because only the token tells it. */
   enrol: rpc(
     'enrol',

@@ -41,6 +41,8 @@ const session = {
   generation: Generation,
   sessionId: z.uuid(),
   gateway: z.string().max(63),
+  /** Comings and goings of this cluster there that were not told, because there were too many, since the last one that was. */
+  suppressed: z.int().min(0).default(0),
 };
 const enrolmentRequest = { requestId: z.uuid(), fingerprint: z.string().length(64) };
 /** Roots after the step, as in the trust bundle of this version. */

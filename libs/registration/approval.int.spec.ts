@@ -21,6 +21,7 @@ import {
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
+  LinkTroubles,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
   signatureOf,
@@ -93,10 +94,14 @@ function configure(policy: ApprovalPolicy, insecureAllowed: boolean, hook: Webho
   requests = new EnrolmentRequests(runtime);
   policies = new ApprovalPolicies(runtime, { policy, webhookConfigured: hook !== null, insecureAllowed });
   const webhook = new ApprovalWebhook(runtime, policies, requests, hook);
-  enrolments = new Enrolments(runtime, { policies, requests, webhook }, async (_tenant, { clusterId, generation }) => {
-    const { chain, serial } = await authority.agent(clusterId, { generation });
-    return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
-  });
+  enrolments = new Enrolments(
+    runtime,
+    { policies, requests, webhook, troubles: new LinkTroubles(runtime) },
+    async (_tenant, { clusterId, generation }) => {
+      const { chain, serial } = await authority.agent(clusterId, { generation });
+      return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+    },
+  );
 }
 
 let count = 0;

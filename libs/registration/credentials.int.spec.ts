@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Envelope } from '@fairlead/events';
 import { FairleadError } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
@@ -17,6 +17,7 @@ import {
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
+  LinkTroubles,
   StaticIdentities,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
@@ -40,6 +41,7 @@ let links: ImportLinks;
 let enrolments: Enrolments;
 let tokens: BootstrapTokens;
 let identities: StaticIdentities;
+let troubles: LinkTroubles;
 let policies: ApprovalPolicies;
 let runtime: Runtime;
 let aheadMs = 0;
@@ -98,8 +100,9 @@ function build(): void {
   const requests = new EnrolmentRequests(runtime);
   policies = new ApprovalPolicies(runtime, { policy: 'token', webhookConfigured: false, insecureAllowed: false });
   const webhook = new ApprovalWebhook(runtime, policies, requests, null);
-  enrolments = new Enrolments(runtime, { policies, requests, webhook }, sign);
+  enrolments = new Enrolments(runtime, { policies, requests, webhook, troubles: new LinkTroubles(runtime) }, sign);
   tokens = new BootstrapTokens(runtime);
+  troubles = new LinkTroubles(runtime);
   identities = new StaticIdentities(runtime, {
     endpoints: ['127.0.0.1:7443'],
     signAgent: sign,
@@ -278,5 +281,34 @@ describe('identities that are handed out', () => {
       code: 'CSR_INVALID',
     });
     expect(await clusters.get('default', name)).toMatchObject({ generation: 0 });
+  });
+});
+
+describe('the last error of a cluster', () => {
+  const at = (seconds: number): string => new Date(1_800_000_000_000 + seconds * 1_000).toISOString();
+  const lastErrorOf = async (name: string): Promise<unknown> =>
+    (await clusters.get('default', name)).presence.lastError;
+
+  it('is the newest that a gateway saw, whichever comes first, and says which gateway', async () => {
+    const { id: clusterId, name } = await newCluster();
+    expect(await lastErrorOf(name)).toBeNull();
+    const trouble = { clusterId, at: at(2), code: 'UNAVAILABLE', reason: 'it broke', address: '192.0.2.1' };
+    await troubles.report(gateway, [trouble, { ...trouble, clusterId: randomUUID() }]);
+    await troubles.report({ ...gateway, credential: 'gateway-b' }, [{ ...trouble, at: at(1), reason: 'older' }]);
+    const seen = { at: at(2), code: 'UNAVAILABLE', reason: 'it broke', address: '192.0.2.1', replica: 'gateway-a' };
+    expect(await lastErrorOf(name)).toEqual(seen);
+    await troubles.report(gateway, [{ ...trouble, at: at(3), code: 'CERTIFICATE_REVOKED' }]);
+    expect(await lastErrorOf(name)).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
+  });
+
+  it('is also a refused enrolment, but only of who has the right token', async () => {
+    const { name } = await newCluster();
+    const token = await mint(name);
+    const guessed = { ...token, secret: randomBytes(32).toString('base64') };
+    await expect(enrol(guessed, (await newCsr()).csr)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    expect(await lastErrorOf(name)).toBeNull();
+    await tokens.revoke(api, 'default', { name, id: token.tokenId, by });
+    await expect(enrol(token, (await newCsr()).csr)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+    expect(await lastErrorOf(name)).toMatchObject({ code: 'TOKEN_REVOKED', address: '127.0.0.1', replica: '' });
   });
 });

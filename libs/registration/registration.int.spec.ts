@@ -29,6 +29,7 @@ import {
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
+  LinkTroubles,
   REGISTRATION_BUCKETS,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
@@ -129,11 +130,15 @@ function build(): void {
   const requests = new EnrolmentRequests(runtime);
   const policies = new ApprovalPolicies(runtime, { policy: 'token', webhookConfigured: false, insecureAllowed: false });
   const webhook = new ApprovalWebhook(runtime, policies, requests, null);
-  enrolments = new Enrolments(runtime, { policies, requests, webhook }, async (_tenant, { clusterId, generation }) => {
-    away();
-    const { chain, serial } = await authority.agent(clusterId, { generation });
-    return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
-  });
+  enrolments = new Enrolments(
+    runtime,
+    { policies, requests, webhook, troubles: new LinkTroubles(runtime) },
+    async (_tenant, { clusterId, generation }) => {
+      away();
+      const { chain, serial } = await authority.agent(clusterId, { generation });
+      return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+    },
+  );
   apiTokens = new ApiTokens(runtime);
 }
 
@@ -451,6 +456,7 @@ describe('presence', () => {
       agentInstance: 'agent-1',
       address: '192.0.2.1',
       connectedAt: new Date().toISOString(),
+      agentVersion: '0.1.0',
     };
     const beat = {
       credential: 'gateway-a',
@@ -467,7 +473,8 @@ describe('presence', () => {
         state: 'online',
         replicas: ['gateway-a'],
         since: lease.connectedAt,
-        agents: [{ instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt }],
+        agents: [{ instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt, version: '0.1.0' }],
+        lastError: null,
       }),
     );
   });
@@ -476,7 +483,7 @@ describe('presence', () => {
 it('tells once of two agents with one identity, however many instances of the service see them', async () => {
   const { id, name } = await newCluster();
   const since = new Date().toISOString();
-  const agents = ['one', 'two'].map((instance) => ({ instance, addresses: ['192.0.2.1'], since }));
+  const agents = ['one', 'two'].map((instance) => ({ instance, addresses: ['192.0.2.1'], since, version: '' }));
   const crowd = { tenantId: 'default', clusterId: id, agents };
   await Promise.all([
     reportDuplicate(runtime, crowd),

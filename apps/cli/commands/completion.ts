@@ -46,6 +46,7 @@ const LISTERS: Readonly<Record<string, string>> = {
   'request approve': 'fairlead request list -o name',
   'request reject': 'fairlead request list -o name',
   kubeconfig: CLUSTERS,
+  doctor: CLUSTERS,
   'client delete': 'fairlead client list -o name',
 };
 

@@ -13,13 +13,31 @@ export const Cluster = z.looseObject({
   targets: z.array(z.string()).default([]),
   createdAt: z.string(),
   enrolledAt: z.string().nullable(),
+  generation: z.number().default(0),
   presence: z.looseObject({
     state: z.string(),
     replicas: z.array(z.string()),
     since: z.string().nullable(),
     agents: z
-      .array(z.looseObject({ instance: z.string(), addresses: z.array(z.string()), since: z.string() }))
+      .array(
+        z.looseObject({
+          instance: z.string(),
+          addresses: z.array(z.string()),
+          since: z.string(),
+          version: z.string().default(''),
+        }),
+      )
       .default([]),
+    lastError: z
+      .looseObject({
+        at: z.string(),
+        code: z.string(),
+        reason: z.string(),
+        address: z.string(),
+        replica: z.string(),
+      })
+      .nullable()
+      .default(null),
   }),
 });
 export type Cluster = z.infer<typeof Cluster>;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Stack } from '@fairlead/stack';
-import { queryRegistration } from '../registration-database.js';
+import { queryDatabase } from '../service-database.js';
 
 const STATEMENT = `
   select code_hash as hash, 'the code of an import link' as name from registration.import_links
@@ -12,7 +12,7 @@ const WRITTEN = /(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])/g;
 /** What is kept of secrets that nobody has any more, such as the links that the command makes and fetches by itself: hash to name. */
 export async function storedHashes(stack: Stack): Promise<Map<string, string>> {
   if (stack.process('postgres').pid === undefined) return new Map();
-  const rows = await queryRegistration<{ hash: string; name: string }>(stack, STATEMENT);
+  const rows = await queryDatabase<{ hash: string; name: string }>(stack, 'registration', STATEMENT);
   return new Map(rows.map(({ hash, name }) => [hash, name]));
 }
 

@@ -189,6 +189,6 @@ function newCluster(tenantId: string, { name, labels, links, targets }: Required
     generation: 0,
     createdAt: new Date().toISOString(),
     enrolledAt: null,
-    presence: { state: 'never', replicas: [], since: null, agents: [] },
+    presence: { state: 'never', replicas: [], since: null, agents: [], lastError: null },
   };
 }

@@ -13,6 +13,7 @@ const lease: SessionLease = {
   agentInstance: 'a',
   address: '192.0.2.1',
   connectedAt: '2026-01-01T00:00:00.000Z',
+  agentVersion: '0.1.0',
 };
 const beat = { credential: 'gateway-a', instance, beat: 1 } as GatewayHeartbeat;
 const sessionKey = routeKeys.session('gateway-a', lease);
@@ -32,7 +33,7 @@ it('is online while a session and its gateway are there', () => {
     state: 'online',
     replicas: ['gateway-a'],
     since: lease.connectedAt,
-    agents: [{ instance: 'a', addresses: ['192.0.2.1'], since: lease.connectedAt }],
+    agents: [{ instance: 'a', addresses: ['192.0.2.1'], since: lease.connectedAt, version: '0.1.0' }],
   });
   index.change(sessionKey, undefined);
   const since = new Date(clock.nowMs()).toISOString();

@@ -11,6 +11,7 @@ interface Session {
   readonly agentInstance: string;
   readonly address: string;
   readonly connectedAt: string;
+  readonly agentVersion: string;
 }
 
 /** Several processes with the identity of one cluster. */
@@ -63,12 +64,13 @@ export class PresenceIndex {
         agentInstance: lease.agentInstance,
         address: lease.address,
         connectedAt: lease.connectedAt,
+        agentVersion: lease.agentVersion,
       };
       this.#changeSession(clusterId, key, session);
     }
   }
 
-  presence(clusterId: string, enrolledAt: string | null): Presence {
+  presence(clusterId: string, enrolledAt: string | null): Omit<Presence, 'lastError'> {
     const sessions = this.#liveSessions(clusterId);
     if (sessions.length > 0) {
       const agents = agentsOf(sessions);
@@ -129,6 +131,7 @@ function agentsOf(sessions: readonly Session[]): LinkedAgent[] {
     instance,
     addresses: [...new Set(links.map(({ address }) => address))].sort().slice(0, MAX_AGENTS),
     since: links.map(({ connectedAt }) => connectedAt).sort()[0] as string,
+    version: links[0]?.agentVersion ?? '',
   }));
   return agents.sort((a, b) => (a.since < b.since ? -1 : 1)).slice(0, MAX_AGENTS);
 }

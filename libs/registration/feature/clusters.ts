@@ -17,7 +17,8 @@ const PAGE_ROWS = 1_000;
 /** Each one finds that the cluster has enrolled again since the one before. */
 const DELETE_ATTEMPTS = 3;
 
-export type PresenceOf = (clusterId: string, enrolledAt: string | null) => Presence;
+/** What is known of its links at this moment. */
+export type PresenceOf = (clusterId: string, enrolledAt: string | null) => Omit<Presence, 'lastError'>;
 
 /** Asks the keys service to make a cluster's certificates worth nothing. */
 export type RevokeGenerations = (
@@ -121,7 +122,7 @@ export class Clusters {
     const { id, tenantId, name, labels, links, targets, generation } = row;
     const enrolledAt = row.enrolledAt?.toISOString() ?? null;
     const createdAt = row.createdAt.toISOString();
-    const presence = this.#presenceOf(id, enrolledAt);
+    const presence = { ...this.#presenceOf(id, enrolledAt), lastError: row.lastError };
     return { id, tenantId, name, labels, links, targets, generation, createdAt, enrolledAt, presence };
   }
 }
