@@ -2,9 +2,16 @@ export { sha256Hex } from './digest.js';
 export { formatSpiffeId, isTrustDomain, parseSpiffeId, type SpiffeId } from './spiffe-id.js';
 export { formatToken, parseToken, type BootstrapToken } from './bootstrap-token.js';
 export { splitPem, spkiPin, withoutRoot } from './pem.js';
-export { generatePrivateKey, signProof, verifyProof } from './private-key.js';
+export { generatePrivateKey, isPairOf, signProof, spkiPinOfKey, verifyProof } from './private-key.js';
 export { MAX_CSR_BYTES, checkCsr, createCsr, type CheckedCsr } from './csr.js';
-export { createIssuing, createRoot, crossSign, type Authority, type AuthorityOptions } from './authority.js';
+export {
+  createIssuing,
+  createIssuingCsr,
+  createRoot,
+  crossSign,
+  type Authority,
+  type AuthorityOptions,
+} from './authority.js';
 export { readCaCertificate, type CaCertificate } from './ca-certificate.js';
 export {
   issueIdentity,
