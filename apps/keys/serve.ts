@@ -6,8 +6,6 @@ import {
   CurrentCa,
   type CurrentCaOptions,
   KEYS_BUCKETS,
-  KEYS_ENTITIES,
-  KEYS_MIGRATIONS,
   KeysModule,
   ReplicaWatch,
   Revocations,
@@ -16,23 +14,9 @@ import {
 } from '@fairlead/keys';
 import { connectNats, connectionState, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
-import { DatabaseMonitor, connectDatabase, createDatabase, retryWhileAway, runMigrations } from '@fairlead/persistence';
+import { DatabaseMonitor, connectDatabase, retryWhileAway } from '@fairlead/persistence';
 import type { Config } from './config.js';
-
-const ROLE = 'keys';
-
-type Database = ReturnType<typeof createDatabase>;
-
-/** Runs what is missing of the schema. */
-export async function migrate(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
-  const database = openDatabase(config, logger);
-  await connectDatabase(database, logger, signal);
-  try {
-    await runMigrations(database, logger, signal);
-  } finally {
-    await database.destroy();
-  }
-}
+import { ROLE, caOptions, openDatabase } from './database.js';
 
 /** Serves until the signal; waits, visibly, for whatever is away at first. */
 export async function serve(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
@@ -60,7 +44,8 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
     relay.poke();
     projection?.poke();
   };
-  const ca = await openCa(config, { database, source, logger, onCommitted }, signal);
+  const open = (): Promise<CurrentCa> => CurrentCa.open(caOptions(config, { database, logger, onCommitted }));
+  const ca = await retryWhileAway(open, logger, signal);
   stack.use(keepUp(ca, logger));
   const replicas = stack.use(new ReplicaWatch(nats, logger));
   const module = build(config, { database, source, logger, onCommitted }, ca, replicas);
@@ -82,18 +67,6 @@ function natsOf(config: Config): Omit<ConnectNatsOptions, 'role' | 'credential' 
   };
 }
 
-function openDatabase(config: Config, logger: Logger): Database {
-  return createDatabase({
-    url: config.FAIRLEAD_DATABASE_URL_FILE.reveal(),
-    caFile: config.FAIRLEAD_DATABASE_CA_FILE,
-    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
-    service: ROLE,
-    entities: KEYS_ENTITIES,
-    migrations: KEYS_MIGRATIONS,
-    logger,
-  });
-}
-
 type Runtime = Pick<CurrentCaOptions, 'database' | 'source' | 'logger' | 'onCommitted'>;
 
 function build(
@@ -110,16 +83,6 @@ function build(
     new Revocations(runtime),
     new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
   );
-}
-
-function openCa(config: Config, runtime: Runtime, signal: AbortSignal): Promise<CurrentCa> {
-  const options = {
-    ...runtime,
-    masterKeyFile: config.FAIRLEAD_MASTER_KEY_FILE,
-    trustDomain: config.FAIRLEAD_TRUST_DOMAIN,
-    leafLifeSeconds: config.FAIRLEAD_CERTIFICATE_TTL_SECONDS,
-  };
-  return retryWhileAway(() => CurrentCa.open(options), runtime.logger, signal);
 }
 
 function startHealth(

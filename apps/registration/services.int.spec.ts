@@ -224,6 +224,30 @@ it('stops on SIGTERM, and finds everything again after a restart', async () => {
   expect(await asGateway.call(keysRpc.trustBundle, NO_TENANT, {})).toEqual(before);
 });
 
+it('rotates the root for those who may ask', async () => {
+  const before = await asGateway.call(keysRpc.trustBundle, NO_TENANT, {});
+  const { id } = await asApi.call(registrationRpc.getCluster, DEFAULT_TENANT, { name: 'demo' });
+  const prepared = await asApi.call(keysRpc.rotateCa, NO_TENANT, { step: 'prepare' });
+  expect(prepared).toMatchObject({ trustVersion: before.version + 1, rotation: { waitingFor: [{ clusterId: id }] } });
+  const activate = (): Promise<unknown> => asApi.call(keysRpc.rotateCa, NO_TENANT, { step: 'activate' });
+  await expect(activate()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining(id) });
+  const held = [{ clusterId: id, version: prepared.trustVersion }];
+  await asGateway.call(keysRpc.acknowledgeTrust, NO_TENANT, { held });
+  await activate();
+  const { chain } = await asGateway.call(keysRpc.signGateway, NO_TENANT, { csr: await newCsr() });
+  const options = { at: new Date(), usage: 'serverAuth' } as const;
+  await expect(verifyChain(chain, before.roots, options)).resolves.toBeDefined();
+  await asApi.call(registrationRpc.deleteCluster, DEFAULT_TENANT, { name: 'demo' });
+  const { rotation } = await asApi.call(keysRpc.caStatus, NO_TENANT, {});
+  expect(rotation).toMatchObject({ step: 'activated', clusters: 0, gateways: [] });
+  expect(rotation?.otherCertificates).toBeGreaterThan(0);
+  await asApi.call(keysRpc.rotateCa, NO_TENANT, { step: 'retire', force: true });
+  await expect(asGateway.call(keysRpc.trustBundle, NO_TENANT, {})).resolves.toMatchObject({
+    version: before.version + 3,
+    roots: [chain[3]],
+  });
+});
+
 it('never wrote a secret', async () => {
   const written = [...running.values()].map((process) => process.output()).join('\n');
   const seed = await readFile(nats.seedFile({ role: 'keys', credential: 'keys' }), 'utf8');

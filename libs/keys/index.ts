@@ -2,6 +2,7 @@ import { OutboxRow } from '@fairlead/events';
 import {
   AuthorityRow,
   CertificateRow,
+  IssuingRequestRow,
   RevocationRow,
   TrustAcknowledgementRow,
   TrustBundleRow,
@@ -10,6 +11,7 @@ import {
 export { KEYS_MIGRATIONS } from './store/migrations.js';
 export { CertificateIssuer, type CertificateIssuerOptions } from './feature/certificate-issuer.js';
 export { CurrentCa, type CurrentCaOptions } from './feature/current-ca.js';
+export { importCa, requestIssuing, type Imported, type ImportedFiles } from './feature/import-ca.js';
 export { keepUp } from './feature/keep-up.js';
 export { Revocations, type RevocationsOptions } from './feature/revocations.js';
 export { ReplicaWatch } from './feature/replica-watch.js';
@@ -20,6 +22,7 @@ export { KeysModule } from './feature/keys.module.js';
 export const KEYS_ENTITIES = [
   AuthorityRow,
   CertificateRow,
+  IssuingRequestRow,
   RevocationRow,
   TrustBundleRow,
   TrustAcknowledgementRow,

@@ -1,11 +1,12 @@
 import { randomBytes, type webcrypto } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
-import { SIGNING_ALGORITHM, generatePrivateKey, importKeyPair } from './private-key.js';
+import { SIGNING_ALGORITHM, generatePrivateKey, importCaKeyPair, importKeyPair } from './private-key.js';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
+  Pkcs10CertificateRequestGenerator,
   SubjectKeyIdentifierExtension,
   X509Certificate,
   X509CertificateGenerator,
@@ -90,7 +91,7 @@ export interface Certificate extends Validity {
 
 /** Signs a certificate as PEM; key identifiers are added. */
 export async function signCertificate(issuer: Authority, content: Certificate): Promise<string> {
-  const { privateKey, publicKey: issuerKey } = await importKeyPair(issuer.privateKeyPem);
+  const { keys, signingAlgorithm } = await importCaKeyPair(issuer.privateKeyPem);
   const issuerCertificate = new X509Certificate(issuer.certificatePem);
   const issuerKeyId = issuerCertificate.getExtension(SubjectKeyIdentifierExtension)?.keyId;
   const certificate = await X509CertificateGenerator.create({
@@ -99,13 +100,13 @@ export async function signCertificate(issuer: Authority, content: Certificate): 
     serialNumber: content.serial,
     ...wholeSeconds(content),
     publicKey: content.publicKey,
-    signingKey: privateKey,
-    signingAlgorithm: SIGNING_ALGORITHM,
+    signingKey: keys.privateKey,
+    signingAlgorithm,
     extensions: [
       ...content.extensions,
       content.subjectKeyId ?? (await SubjectKeyIdentifierExtension.create(content.publicKey)),
       issuerKeyId === undefined
-        ? await AuthorityKeyIdentifierExtension.create(issuerKey)
+        ? await AuthorityKeyIdentifierExtension.create(keys.publicKey)
         : new AuthorityKeyIdentifierExtension(issuerKeyId),
     ],
   });
@@ -117,6 +118,17 @@ export function newSerial(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
   return bytes.toString('hex');
+}
+
+/** A PKCS#10 request (PEM) for an issuing CA below a root that is kept elsewhere. */
+export async function createIssuingCsr(privateKeyPem: string, commonName: string): Promise<string> {
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    name: [{ CN: [commonName] }],
+    keys: await importKeyPair(privateKeyPem),
+    signingAlgorithm: SIGNING_ALGORITHM,
+    extensions: caExtensions(0),
+  });
+  return `${request.toString('pem').trim()}\n`;
 }
 
 function caExtensions(pathLength: number): Extension[] {

@@ -3,9 +3,16 @@ export { formatSpiffeId, isTrustDomain, parseSpiffeId, type SpiffeId } from './s
 export { formatToken, parseToken, type BootstrapToken } from './bootstrap-token.js';
 export { splitPem, spkiPin, withoutRoot } from './pem.js';
 export { rootOf } from './root-of.js';
-export { generatePrivateKey, signProof, verifyProof } from './private-key.js';
+export { generatePrivateKey, isPairOf, signProof, spkiPinOfKey, verifyProof } from './private-key.js';
 export { MAX_CSR_BYTES, checkCsr, createCsr, type CheckedCsr } from './csr.js';
-export { createIssuing, createRoot, crossSign, type Authority, type AuthorityOptions } from './authority.js';
+export {
+  createIssuing,
+  createIssuingCsr,
+  createRoot,
+  crossSign,
+  type Authority,
+  type AuthorityOptions,
+} from './authority.js';
 export { readCaCertificate, type CaCertificate } from './ca-certificate.js';
 export {
   issueIdentity,

@@ -4,7 +4,7 @@ import type { EntityManager } from 'typeorm';
 import type { HeldAuthority } from '../domain/authority.js';
 import { stateSince } from '../store/authority-store.js';
 import { otherCertificates, waitedClusters, type RotationStep } from '../store/waiting-store.js';
-import type { Ca } from './current-ca.js';
+import type { Ca } from './load-ca.js';
 
 /** What it takes to tell who is waited for. */
 export interface WaitingView {

@@ -1,47 +1,30 @@
-import { NO_TENANT, type Caller, type TrustBundle } from '@fairlead/contracts';
+import type { TrustBundle } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent } from '@fairlead/events';
 import type { Logger } from '@fairlead/observability';
 import { inTransaction, readFrom } from '@fairlead/persistence';
 import { spkiPin } from '@fairlead/pki';
 import type { DataSource, EntityManager } from 'typeorm';
-import { createIssuingBelow, createPair, isDue, type AuthorityPair, type Tree } from '../domain/authority.js';
-import { CertificateAuthority } from '../domain/certificate-authority.js';
+import { createIssuingBelow, isDue, type AuthorityPair, type HeldAuthority } from '../domain/authority.js';
 import {
   authoritiesStamp,
-  findAuthorities,
   insertAuthority,
   lockAuthorities,
   moveAuthorities,
   newestBundle,
-  saveBundle,
   shareAuthorities,
-  type StoredBundle,
 } from '../store/authority-store.js';
 import { openSealer, type Sealer } from '../store/sealer.js';
+import { TREES, aboutCa, createFirst, loadCa, signVersion, type Ca, type CaParameters } from './load-ca.js';
 
-export interface CurrentCaOptions {
+export interface CurrentCaOptions extends CaParameters {
   readonly database: DataSource;
   readonly masterKeyFile: string;
-  readonly trustDomain: string;
-  /** How long what is signed lives. */
-  readonly leafLifeSeconds: number;
-  /** This process, as the source of events. */
-  readonly source: Caller;
   readonly logger: Logger;
   /** Events and the projection may go out. */
   readonly onCommitted: () => void;
   readonly now?: () => Date;
 }
-
-/** The CA as a transaction sees it. */
-export interface Ca {
-  readonly authority: CertificateAuthority;
-  /** The signed roots, newest version. */
-  readonly bundle: StoredBundle;
-}
-
-const TREES: readonly Tree[] = ['identity', 'serving'];
 
 /**
  * The CA of this installation, kept in memory and read again whenever any process changed it. Issuing CAs are replaced when a third of
@@ -60,17 +43,18 @@ export class CurrentCa {
 
   /**
    * Makes the CA the first time, once, however many processes ask; the master key is made with it, and only then. Throws
-   * INVALID_ARGUMENT when the master key is missing or another; UNAVAILABLE while the database is away.
+   * INVALID_ARGUMENT when the master key is missing or another; UNAVAILABLE while the database is away. `imported`: the identity tree
+   * that it is to begin with.
    */
-  static async open(options: CurrentCaOptions): Promise<CurrentCa> {
+  static async open(options: CurrentCaOptions, imported?: AuthorityPair): Promise<CurrentCa> {
     const now = options.now?.() ?? new Date();
     const opened = await inTransaction(options.database, async (manager) => {
       await lockAuthorities(manager);
       const stamp = await authoritiesStamp(manager);
       const sealer = await openSealer(options.masterKeyFile, stamp === '');
-      if (stamp === '') await createFirst(manager, sealer, options, now);
+      if (stamp === '') await createFirst(manager, sealer, options, now, imported);
       if (!(await newestBundle(manager))) await signVersion(manager, sealer, options, 1, now);
-      return new CurrentCa(options, sealer, await load(manager, sealer, options));
+      return new CurrentCa(options, sealer, await loadCa(manager, sealer, options));
     });
     options.onCommitted();
     return opened;
@@ -113,7 +97,7 @@ export class CurrentCa {
     const newest = await newestBundle(manager);
     await signVersion(manager, this.sealer, this.#options, (newest?.version ?? 0) + 1, this.now());
     // Not kept: what is not committed may never be.
-    return (await load(manager, this.sealer, this.#options)).ca;
+    return (await loadCa(manager, this.sealer, this.#options)).ca;
   }
 
   /** Replaces issuing CAs whose time has come and whose root's key is here. To be called before signing; it costs nothing mostly. */
@@ -124,7 +108,9 @@ export class CurrentCa {
       const ca = await this.locked(manager);
       for (const tree of TREES) {
         const pair = ca.authority.pair(tree);
-        if (this.#canReplace(pair)) await this.#replace(manager, pair, tree, ca.bundle.version);
+        if (!this.#canReplace(pair)) continue;
+        const issuing = await createIssuingBelow(pair.root, tree, this.now());
+        await this.replaceIssuing(manager, issuing, ca.bundle.version);
       }
     });
     this.#options.onCommitted();
@@ -144,22 +130,23 @@ export class CurrentCa {
     return pair.root.privateKeyPem !== null && isDue(pair, this.now());
   }
 
-  async #replace(manager: EntityManager, { root }: AuthorityPair, tree: Tree, version: number): Promise<void> {
-    const issuing = await createIssuingBelow(root, tree, this.now());
+  /** Another issuing CA below the active root signs from now on; the bundle's signer would have ended with the one before. */
+  async replaceIssuing(manager: EntityManager, issuing: HeldAuthority, version: number): Promise<void> {
+    const { source, logger } = this.#options;
+    const tree = issuing.kind === 'identity-issuing' ? 'identity' : 'serving';
     await moveAuthorities(manager, [issuing.kind], 'active', 'retired', this.now());
     await insertAuthority(manager, this.sealer, issuing, this.now());
-    // The signer of the bundle would have ended with the old one.
     if (tree === 'identity') await signVersion(manager, this.sealer, this.#options, version, this.now());
     const pin = spkiPin(issuing.certificatePem);
-    const event = { ...about(this.#options.source, pin), tree, pin, notAfter: issuing.notAfter.toISOString() };
-    await appendEvent(manager, createEvent(this.#options.source, 'dev.fairlead.ca.issuing-replaced.v1', event));
-    this.#options.logger.info('ca.issuing_replaced', { tree, pin });
+    const event = { ...aboutCa(source, pin), tree, pin, notAfter: issuing.notAfter.toISOString() } as const;
+    await appendEvent(manager, createEvent(source, 'dev.fairlead.ca.issuing-replaced.v1', event));
+    logger.info('ca.issuing_replaced', { tree, pin });
   }
 
   async #read(manager: EntityManager): Promise<Ca> {
     const stamp = await authoritiesStamp(manager);
     if (stamp === this.#known.stamp) return this.#known.ca;
-    this.#known = await load(manager, this.sealer, this.#options);
+    this.#known = await loadCa(manager, this.sealer, this.#options);
     this.#options.logger.info('ca.loaded', { version: this.#known.ca.bundle.version });
     return this.#known.ca;
   }
@@ -168,59 +155,6 @@ export class CurrentCa {
     if (error instanceof FairleadError && error.code === 'UNAVAILABLE') return this.#known.ca;
     throw error;
   }
-}
-
-type CaParameters = Pick<CurrentCaOptions, 'trustDomain' | 'leafLifeSeconds' | 'source'>;
-
-async function load(manager: EntityManager, sealer: Sealer, options: CaParameters): Promise<{ stamp: string; ca: Ca }> {
-  // Read first: what changes after it is seen by the next comparison.
-  const stamp = await authoritiesStamp(manager);
-  const bundle = await newestBundle(manager);
-  if (!bundle) throw new FairleadError('INTERNAL', 'the database has a CA and no trust bundle');
-  return { stamp, ca: { authority: await assemble(manager, sealer, options), bundle } };
-}
-
-async function assemble(
-  manager: EntityManager,
-  sealer: Sealer,
-  { trustDomain, leafLifeSeconds }: CaParameters,
-): Promise<CertificateAuthority> {
-  return new CertificateAuthority(await findAuthorities(manager, sealer), trustDomain, leafLifeSeconds);
-}
-
-async function signVersion(
-  manager: EntityManager,
-  sealer: Sealer,
-  options: CaParameters,
-  version: number,
-  now: Date,
-): Promise<void> {
-  const authority = await assemble(manager, sealer, options);
-  await saveBundle(manager, { ...(await authority.signBundle(version, now)), version }, now);
-}
-
-async function createFirst(manager: EntityManager, sealer: Sealer, options: CaParameters, now: Date): Promise<void> {
-  const { source, trustDomain } = options;
-  const pins: string[] = [];
-  for (const tree of TREES) {
-    const { root, issuing } = await createPair(tree, 'active', now);
-    for (const authority of [root, issuing]) await insertAuthority(manager, sealer, authority, now);
-    pins.push(spkiPin(root.certificatePem));
-  }
-  const event = { ...about(source, pins[0] ?? ''), pins, trustDomain };
-  await appendEvent(manager, createEvent(source, 'dev.fairlead.ca.created.v1', event));
-}
-
-function about(
-  source: Caller,
-  pin: string,
-): { tenantId: string; subject: string; actor: { kind: 'service'; id: string }; reason: string } {
-  return {
-    tenantId: NO_TENANT,
-    subject: `ca/${pin}`,
-    actor: { kind: 'service', id: source.credential },
-    reason: 'OK',
-  };
 }
 
 function toTrustBundle({ authority, bundle }: Ca): TrustBundle {

@@ -10,7 +10,8 @@ import { isDone, refuseStep } from '../domain/rotation-refusal.js';
 import { insertAuthority, moveAuthorities } from '../store/authority-store.js';
 import { raiseAcknowledgements } from '../store/waiting-store.js';
 import { caStatus, rotationOf, type WaitingView } from './ca-status.js';
-import type { Ca, CurrentCa } from './current-ca.js';
+import type { CurrentCa } from './current-ca.js';
+import type { Ca } from './load-ca.js';
 
 export interface RotationOptions {
   readonly database: DataSource;

@@ -67,6 +67,17 @@ export class TrustAcknowledgementRow {
   version!: number;
 }
 
+/** A key that was made for an issuing CA, while its certificate is asked for where the root is. */
+@Entity('issuing_requests')
+export class IssuingRequestRow {
+  @PrimaryColumn({ type: 'text', name: 'spki_sha256' })
+  spkiSha256!: string;
+
+  /** As in `authorities`. */
+  @Column({ type: 'bytea', name: 'sealed_key' })
+  sealedKey!: Buffer;
+}
+
 export type CertificatePurpose = 'agent' | 'gateway' | 'client' | 'serving';
 
 /** Every certificate ever signed. */

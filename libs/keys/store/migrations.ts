@@ -79,6 +79,11 @@ class Rotation1795400000000 implements MigrationInterface {
       cluster_id uuid primary key,
       version int not null
     )`);
+    await runner.query(`create table issuing_requests (
+      spki_sha256 text primary key,
+      sealed_key bytea not null,
+      created_at timestamptz not null default now()
+    )`);
     await runner.query('alter table certificates add column authority_id uuid references authorities (id)');
     await runner.query(`update certificates set authority_id = authority.id from authorities authority
       where authority.kind = case certificates.purpose when 'serving' then 'serving-issuing' else 'identity-issuing' end`);
