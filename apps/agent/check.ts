@@ -2,7 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { identityStore, parseEndpoint } from '@fairlead/agent';
-import { checkCredentials, checkEndpoint, checkKubernetes, type Finding, type Right } from '@fairlead/agent/preflight';
+import {
+  checkCredentials,
+  checkEndpoint,
+  checkKubernetes,
+  heldPins,
+  type Finding,
+  type Right,
+} from '@fairlead/agent/preflight';
 import { messageOf } from '@fairlead/errors';
 import { parseToken } from '@fairlead/pki';
 import { readConfig, type AgentConfig } from './config.js';
@@ -54,10 +61,11 @@ function line({ ok, check: what, subject, detail, remedy }: Finding): string {
 async function* look(config: AgentConfig): AsyncGenerator<Finding> {
   const nowMs = Date.now();
   const token = await readToken(config.FAIRLEAD_BOOTSTRAP_TOKEN_FILE).catch(() => null);
-  const pins = [...config.FAIRLEAD_ROOT_PINS, ...pinOf(token)];
   const server = { host: config.KUBERNETES_SERVICE_HOST, port: config.KUBERNETES_SERVICE_PORT };
+  const store = identityStore(storeFor(config, server));
+  const pins = [...config.FAIRLEAD_ROOT_PINS, ...pinOf(token), ...(await heldPins(store))];
   yield* await checkCredentials({
-    store: identityStore(storeFor(config, server)),
+    store,
     token,
     adoption: config.FAIRLEAD_ADOPTION,
     pins: config.FAIRLEAD_ROOT_PINS,
