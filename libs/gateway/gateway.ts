@@ -52,8 +52,8 @@ export interface Gateway {
 
 /** One gateway replica. Resolves once it has its certificates and listens; waits for `keys` and NATS if they are away. */
 export async function startGateway(options: GatewayOptions, signal: AbortSignal): Promise<Gateway> {
-  const { rpc, servingNames, logger } = options;
-  const state = buildState(options, await obtainCertificates(rpc, servingNames, logger, signal));
+  const { rpc, doorCertificate, logger } = options;
+  const state = buildState(options, await obtainCertificates(rpc, doorCertificate, logger, signal));
   const { trust } = state.directory;
   const report = new TrustReport(rpc, logger, signal);
   const servers = buildServers(options, state, tellTrust(trust, state.sessions, report));

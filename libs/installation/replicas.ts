@@ -39,6 +39,8 @@ export interface ReplicaOptions {
   readonly metricsClusters?: number;
   readonly logger?: Logger;
   readonly tracer?: Tracer;
+  /** The doors' certificate; default one by the CA for 127.0.0.1. */
+  readonly doorFiles?: { readonly certFile: string; readonly keyFile: string };
   /** Default 0: no balancer is in front of it. */
   readonly doorGraceMs?: number;
 }
@@ -143,7 +145,7 @@ async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options
       connectLimits: options.connectLimits,
       kubeApiLimits: options.kubeApiLimits,
       ...(options.metricsClusters === undefined ? {} : { metricsClusters: options.metricsClusters }),
-      servingNames: ['127.0.0.1'],
+      doorCertificate: options.doorFiles ?? { names: ['127.0.0.1'] },
       linkEndpoints: ['127.0.0.1:1'],
       zone: 'z1',
       leaseMs: LEASE_MS,
