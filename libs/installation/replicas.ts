@@ -1,7 +1,7 @@
 import { identityStore, parseEndpoint, runAgent, type Agent, type Resolve, type TextStore } from '@fairlead/agent';
 import { BUCKETS, TRUST_KEY, type ClusterEntry, type TrustEntry } from '@fairlead/contracts';
 import { startGateway, type ConnectLimits, type DoorLimits, type Gateway, type Refusal } from '@fairlead/gateway';
-import { putKv } from '@fairlead/messaging';
+import { deleteKv, putKv } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger, type Logger, type Tracer } from '@fairlead/observability';
 import { parseTargetRule } from '@fairlead/targets';
@@ -28,6 +28,8 @@ export interface TestInstallation extends TestDirectory, AsyncDisposable {
   readonly token: string;
   /** Writes what `keys` would, or anything else, to the bucket that replicas learn from which roots count. */
   publishTrust(entry?: TrustEntry): Promise<void>;
+  /** The bucket holds no bundle any more. */
+  loseTrust(): Promise<void>;
   startReplica(name: 'gateway-a' | 'gateway-b', options?: ReplicaOptions): Promise<Replica>;
   /** An enrolled agent of the cluster, or of the given one, linked to the given replicas. */
   startAgent(options: StartAgentOptions): Promise<RunningAgent>;
@@ -98,6 +100,7 @@ export async function startInstallation(): Promise<TestInstallation> {
     authority,
     ca,
     publishTrust,
+    loseTrust: () => deleteKv(keysNats, BUCKETS.trust, TRUST_KEY),
     nats,
     cluster,
     token,
