@@ -109,6 +109,7 @@ describe('the agent, told which roots count', () => {
       'was changed after it was signed',
       async () => ({ ...(await signed({ version: 9 })), bundle: (await signed({ version: 9, roots: both() })).bundle }),
     ],
+    ['has the version it holds and other roots', () => signed({ version: 1, roots: both() })],
     ['is not JSON', async () => ({ ...(await signed({ version: 9 })), bundle: 'AAAA' })],
     [
       'is larger than 32 KiB',
