@@ -2,7 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { identityStore, parseEndpoint, withBundle } from '@fairlead/agent';
-import { checkCredentials, checkEndpoint, checkKubernetes, type Finding, type Right } from '@fairlead/agent/preflight';
+import {
+  checkCredentials,
+  checkEndpoint,
+  checkKubernetes,
+  heldPins,
+  type Finding,
+  type Right,
+} from '@fairlead/agent/preflight';
 import { messageOf } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
 import { parseToken } from '@fairlead/pki';
@@ -55,14 +62,15 @@ function line({ ok, check: what, subject, detail, remedy }: Finding): string {
 async function* look(config: AgentConfig): AsyncGenerator<Finding> {
   const nowMs = Date.now();
   const token = await readToken(config.FAIRLEAD_BOOTSTRAP_TOKEN_FILE).catch(() => null);
-  const pins = [...config.FAIRLEAD_ROOT_PINS, ...pinOf(token)];
   const server = { host: config.KUBERNETES_SERVICE_HOST, port: config.KUBERNETES_SERVICE_PORT };
+  const store = withBundle(identityStore(storeFor(config, server)), {
+    read: () => readBundleFile(config.FAIRLEAD_IDENTITY_BUNDLE_FILE),
+    logger: silentLogger,
+    readOnly: true,
+  });
+  const pins = [...config.FAIRLEAD_ROOT_PINS, ...pinOf(token), ...(await heldPins(store))];
   yield* await checkCredentials({
-    store: withBundle(identityStore(storeFor(config, server)), {
-      read: () => readBundleFile(config.FAIRLEAD_IDENTITY_BUNDLE_FILE),
-      logger: silentLogger,
-      readOnly: true,
-    }),
+    store,
     token,
     adoption: config.FAIRLEAD_ADOPTION,
     pins: config.FAIRLEAD_ROOT_PINS,

@@ -1,6 +1,6 @@
 import { DEFAULT_CONNECT_LIMITS, DEFAULT_KUBE_API_LIMITS } from '@fairlead/gateway';
 import { expect, it } from 'vitest';
-import { readConfig } from './config.js';
+import { doorCertificate, readConfig } from './config.js';
 import { doorLimits } from './limits.js';
 
 const env = {
@@ -47,4 +47,16 @@ it('the doors of a replica that stops stay open for a few seconds, as many as it
 it('the debug view is off unless it is asked for', () => {
   expect(readConfig(env).FAIRLEAD_DEBUG_VIEW).toBe(false);
   expect(readConfig({ ...env, FAIRLEAD_DEBUG_VIEW: 'true' }).FAIRLEAD_DEBUG_VIEW).toBe(true);
+});
+
+it('the doors have a certificate by keys for their names, or files of one’s own, both of them', () => {
+  expect(doorCertificate(readConfig(env))).toEqual({ names: ['door'] });
+  const files = { FAIRLEAD_DOOR_TLS_CERT_FILE: '/tls.crt', FAIRLEAD_DOOR_TLS_KEY_FILE: '/tls.key' };
+  const { FAIRLEAD_SERVING_NAMES: _names, ...nameless } = env;
+  expect(doorCertificate(readConfig({ ...nameless, ...files }))).toEqual({ certFile: '/tls.crt', keyFile: '/tls.key' });
+  expect(() => readConfig(nameless)).toThrow('FAIRLEAD_SERVING_NAMES');
+  for (const one of Object.keys(files)) {
+    const other = Object.keys(files).find((name) => name !== one) ?? '';
+    expect(() => readConfig({ ...env, [one]: '/x' })).toThrow(`${other}: is not set`);
+  }
 });

@@ -1,5 +1,6 @@
 import { commaList, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
 import { CredentialName } from '@fairlead/contracts';
+import type { GatewayOptions } from '@fairlead/gateway';
 import { z } from 'zod';
 
 const countUpTo = (most: number, otherwise: number) => z.coerce.number().int().min(1).max(most).default(otherwise);
@@ -26,45 +27,65 @@ const Limits = z.object({
   FAIRLEAD_HELD_MIB_PER_CLUSTER: mebibytes(384),
 });
 
-const Environment = z.object({
-  ...Limits.shape,
-  ...tracingVariables,
-  FAIRLEAD_NATS_URL: z.string(),
-  FAIRLEAD_NATS_SEED_FILE: z.string(),
-  /** PEM of the CA of nats-server's certificate. */
-  FAIRLEAD_NATS_CA_FILE: z.string().optional(),
-  /** Allows plain text to NATS on other machines, where there is no CA file. */
-  FAIRLEAD_INSECURE_PLAINTEXT: z.stringbool().default(false),
-  FAIRLEAD_CREDENTIAL: CredentialName.default('gateway'),
-  FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
-  FAIRLEAD_HEALTH_LISTEN: hostPort,
-  /** Agents dial this. */
-  FAIRLEAD_LINK_LISTEN: hostPort,
-  /** Other replicas dial this, at FAIRLEAD_RELAY_ADDRESS. */
-  FAIRLEAD_RELAY_LISTEN: hostPort,
-  FAIRLEAD_RELAY_ADDRESS: hostPort.optional(),
-  /** kubectl dials this. */
-  FAIRLEAD_DOOR_LISTEN: hostPort,
-  /** Programs with a client certificate dial this; absent: no such door. */
-  FAIRLEAD_CONNECT_LISTEN: hostPort.optional(),
-  /** A client of the CONNECT door that ended its direction and takes nothing for this long is gone. */
-  FAIRLEAD_CONNECT_STALL_SECONDS: z.coerce.number().min(1).max(3_600).default(120),
-  /** A replica that stops goes on accepting at its doors for so long: until a load balancer saw that it is not ready. */
-  FAIRLEAD_DOOR_GRACE_SECONDS: z.coerce.number().min(0).max(300).default(3),
-  FAIRLEAD_SERVING_NAMES: commaList,
-  FAIRLEAD_LINK_ENDPOINTS: commaList,
-  FAIRLEAD_ZONE: z.string().max(63).default(''),
-  /** Clusters with a label of their own in metrics; the others are "other". */
-  FAIRLEAD_METRICS_CLUSTERS: z.coerce.number().int().min(0).max(10_000).default(50),
-  /** Shows live sessions and connections on the health listener, to everybody who reaches it. */
-  FAIRLEAD_DEBUG_VIEW: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((text) => text === 'true'),
-  FAIRLEAD_LEASE_SECONDS: z.coerce.number().min(1).max(300).default(15),
-});
+const Environment = z
+  .object({
+    ...Limits.shape,
+    ...tracingVariables,
+    FAIRLEAD_NATS_URL: z.string(),
+    FAIRLEAD_NATS_SEED_FILE: z.string(),
+    /** PEM of the CA of nats-server's certificate. */
+    FAIRLEAD_NATS_CA_FILE: z.string().optional(),
+    /** Allows plain text to NATS on other machines, where there is no CA file. */
+    FAIRLEAD_INSECURE_PLAINTEXT: z.stringbool().default(false),
+    FAIRLEAD_CREDENTIAL: CredentialName.default('gateway'),
+    FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+    FAIRLEAD_HEALTH_LISTEN: hostPort,
+    /** Agents dial this. */
+    FAIRLEAD_LINK_LISTEN: hostPort,
+    /** Other replicas dial this, at FAIRLEAD_RELAY_ADDRESS. */
+    FAIRLEAD_RELAY_LISTEN: hostPort,
+    FAIRLEAD_RELAY_ADDRESS: hostPort.optional(),
+    /** kubectl dials this. */
+    FAIRLEAD_DOOR_LISTEN: hostPort,
+    /** Programs with a client certificate dial this; absent: no such door. */
+    FAIRLEAD_CONNECT_LISTEN: hostPort.optional(),
+    /** A client of the CONNECT door that ended its direction and takes nothing for this long is gone. */
+    FAIRLEAD_CONNECT_STALL_SECONDS: z.coerce.number().min(1).max(3_600).default(120),
+    /** A replica that stops goes on accepting at its doors for so long: until a load balancer saw that it is not ready. */
+    FAIRLEAD_DOOR_GRACE_SECONDS: z.coerce.number().min(0).max(300).default(3),
+    /** Names in the certificate of both doors, which `keys` signs; not needed with files of one's own. */
+    FAIRLEAD_SERVING_NAMES: commaList.default([]),
+    /** A certificate of one's own for both doors, PEM, leaf first; read again when the files change. */
+    FAIRLEAD_DOOR_TLS_CERT_FILE: z.string().optional(),
+    FAIRLEAD_DOOR_TLS_KEY_FILE: z.string().optional(),
+    FAIRLEAD_LINK_ENDPOINTS: commaList,
+    FAIRLEAD_ZONE: z.string().max(63).default(''),
+    /** Clusters with a label of their own in metrics; the others are "other". */
+    FAIRLEAD_METRICS_CLUSTERS: z.coerce.number().int().min(0).max(10_000).default(50),
+    /** Shows live sessions and connections on the health listener, to everybody who reaches it. */
+    FAIRLEAD_DEBUG_VIEW: z
+      .enum(['true', 'false'])
+      .default('false')
+      .transform((text) => text === 'true'),
+    FAIRLEAD_LEASE_SECONDS: z.coerce.number().min(1).max(300).default(15),
+  })
+  .refine((env) => !env.FAIRLEAD_DOOR_TLS_CERT_FILE || env.FAIRLEAD_DOOR_TLS_KEY_FILE, {
+    path: ['FAIRLEAD_DOOR_TLS_KEY_FILE'],
+  })
+  .refine((env) => !env.FAIRLEAD_DOOR_TLS_KEY_FILE || env.FAIRLEAD_DOOR_TLS_CERT_FILE, {
+    path: ['FAIRLEAD_DOOR_TLS_CERT_FILE'],
+  })
+  .refine((env) => env.FAIRLEAD_DOOR_TLS_CERT_FILE || env.FAIRLEAD_SERVING_NAMES.length > 0, {
+    path: ['FAIRLEAD_SERVING_NAMES'],
+  });
 
 export type GatewayConfig = z.output<typeof Environment>;
+
+/** What people see at the doors. */
+export function doorCertificate(config: GatewayConfig): GatewayOptions['doorCertificate'] {
+  const { FAIRLEAD_DOOR_TLS_CERT_FILE: certFile, FAIRLEAD_DOOR_TLS_KEY_FILE: keyFile } = config;
+  return certFile && keyFile ? { certFile, keyFile } : { names: config.FAIRLEAD_SERVING_NAMES };
+}
 
 /** Reads the environment; throws one error that lists everything wrong with it. */
 export function readConfig(env: NodeJS.ProcessEnv): GatewayConfig {

@@ -4,7 +4,7 @@ import { createEventPublisher } from '@fairlead/events/publisher';
 import { dampFlaps, startGateway, type Gateway } from '@fairlead/gateway';
 import { connectNats, createRpcClient } from '@fairlead/messaging';
 import { Registry, startHealthServer, startTracing, type Check, type Logger } from '@fairlead/observability';
-import type { GatewayConfig } from './config.js';
+import { doorCertificate, type GatewayConfig } from './config.js';
 import { gatewayEvents } from './gateway-events.js';
 import { doorLimits } from './limits.js';
 
@@ -60,7 +60,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       ...doorLimits(config),
       metricsClusters: config.FAIRLEAD_METRICS_CLUSTERS,
       ...(config.FAIRLEAD_RELAY_ADDRESS ? { relayAddress: config.FAIRLEAD_RELAY_ADDRESS } : {}),
-      servingNames: config.FAIRLEAD_SERVING_NAMES,
+      doorCertificate: doorCertificate(config),
       linkEndpoints: config.FAIRLEAD_LINK_ENDPOINTS,
       zone: config.FAIRLEAD_ZONE,
       leaseMs: config.FAIRLEAD_LEASE_SECONDS * 1_000,

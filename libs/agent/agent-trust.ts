@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { fullJitterMs, type Clock } from '@fairlead/clock';
-import { messageOf, toFairleadError } from '@fairlead/errors';
+import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import type { SignedTrust, TrustedRoots } from '@fairlead/pki';
 import type { TrustEnd } from '@fairlead/tunnel/agent';
@@ -57,7 +58,9 @@ export class AgentTrust implements TrustEnd {
     try {
       // The library that reads every extension is loaded when it is needed: an agent that starts is waited for.
       const { openSignedTrust } = await import('./open-signed-trust.js');
-      return await openSignedTrust(signed, this.#identity.current);
+      const roots = await openSignedTrust(signed, this.#identity.current);
+      assertSame(roots, this.#identity.current);
+      return roots;
     } catch (error) {
       this.#complain(signed, error);
       await this.#pause(REFUSAL_PAUSE_MS);
@@ -90,4 +93,13 @@ export class AgentTrust implements TrustEnd {
     const { code } = toFairleadError(error);
     this.#logger.error('trust.refused', { code, reason: messageOf(error), held: this.version });
   }
+}
+
+/** Two bundles of one version: whoever says that it holds the one must not be taken for holding the other. */
+function assertSame({ version, rootsPem }: TrustedRoots, held: AgentIdentity): void {
+  if (version !== held.trustVersion || isDeepStrictEqual(rootsPem, held.rootsPem)) return;
+  throw new FairleadError(
+    'CERTIFICATE_REFUSED',
+    `the trust bundle is refused: version ${version} has other roots here`,
+  );
 }

@@ -3,22 +3,26 @@ import { NO_TENANT, keysRpc, type Issued } from '@fairlead/contracts';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import { createCsr, generatePrivateKey, readPeerCertificate } from '@fairlead/pki';
-import type { TlsIdentity } from '@fairlead/tunnel/gateway';
+import type { CertificateSource, TlsIdentity } from '@fairlead/tunnel/gateway';
+import { FileCertificate, type CertificateFiles } from './file-certificate.js';
 import { RenewingCertificate } from './renewing-certificate.js';
 
 export interface GatewayCertificates {
   /** Who this replica is, to agents and to other replicas. */
   readonly identity: RenewingCertificate;
   /** What kubectl sees; of another root, so that a kubeconfig outlives a rotation of the identities'. */
-  readonly serving: RenewingCertificate;
+  readonly serving: CertificateSource;
   /** Trust domain of the identity. */
   readonly trustDomain: string;
 }
 
-/** Resolves once both certificates are there; waits for `keys` as long as the signal lets it. */
+/** What people see: a certificate of one's own, or one by `keys` for these names. */
+export type DoorCertificate = CertificateFiles | { readonly names: readonly string[] };
+
+/** Resolves once both certificates are there; waits for `keys` as long as the signal lets it. INVALID_ARGUMENT for files that cannot be used. */
 export async function obtainCertificates(
   rpc: RpcClient,
-  servingNames: readonly string[],
+  door: DoorCertificate,
   logger: Logger,
   signal: AbortSignal,
 ): Promise<GatewayCertificates> {
@@ -27,11 +31,14 @@ export async function obtainCertificates(
     () => certify((csr) => rpc.call(keysRpc.signGateway, NO_TENANT, { csr })),
     logger,
   );
-  const serving = new RenewingCertificate(
-    'serving',
-    () => certify((csr) => rpc.call(keysRpc.signServing, NO_TENANT, { csr, names: [...servingNames] })),
-    logger,
-  );
+  const serving =
+    'certFile' in door
+      ? new FileCertificate(door, logger)
+      : new RenewingCertificate(
+          'serving',
+          () => certify((csr) => rpc.call(keysRpc.signServing, NO_TENANT, { csr, names: [...door.names] })),
+          logger,
+        );
   const [first] = await Promise.all([identity.start(signal), serving.start(signal)]);
   const { id } = readPeerCertificate(new X509Certificate(first.chainPem[0] ?? '').raw);
   return { identity, serving, trustDomain: id.trustDomain };

@@ -15,7 +15,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { ConnectLimits } from './connect/connect-context.js';
 import type { Directory } from './directory.js';
 import type { DoorLimits } from './door-limiter.js';
-import type { GatewayCertificates } from './gateway-certificates.js';
+import type { DoorCertificate, GatewayCertificates } from './gateway-certificates.js';
 import type { GatewayEvents } from './gateway-events.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import type { TunnelPool } from './kube-api/tunnel-pool.js';
@@ -45,8 +45,8 @@ export interface GatewayOptions {
   readonly metricsClusters?: number;
   /** Where other replicas reach relayListen; its own address if absent. */
   readonly relayAddress?: string;
-  /** DNS names and addresses in the door's certificate. */
-  readonly servingNames: readonly string[];
+  /** What people see at the doors: files, or DNS names and addresses for one by `keys`. */
+  readonly doorCertificate: DoorCertificate;
   /** What Discover tells agents to dial. */
   readonly linkEndpoints: readonly string[];
   readonly zone: string;

@@ -53,10 +53,10 @@ export interface Gateway {
 
 /** One gateway replica. Resolves once it has its certificates and listens; waits for `keys` and NATS if they are away. */
 export async function startGateway(given: GatewayOptions, signal: AbortSignal): Promise<Gateway> {
-  const { rpc, servingNames, logger } = given;
+  const { rpc, doorCertificate, logger } = given;
   const troubles = new TroubleReporter(rpc, logger);
   const options = { ...given, events: reportRefusals(given.events, troubles) };
-  const state = buildState(options, await obtainCertificates(rpc, servingNames, logger, signal));
+  const state = buildState(options, await obtainCertificates(rpc, doorCertificate, logger, signal));
   const { trust } = state.directory;
   const report = new TrustReport(rpc, logger, signal);
   const servers = buildServers(options, state, tellTrust(trust, state.sessions, report));

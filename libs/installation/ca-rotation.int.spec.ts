@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:tls';
 import type { ClientEntry } from '@fairlead/contracts';
 import { formatToken, rootOf } from '@fairlead/pki';
-import { eventually } from '@fairlead/testing';
+import { eventually, testAuthority } from '@fairlead/testing';
 import {
   startRecordingApiServer,
   startTcpTarget,
@@ -14,6 +14,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clientCertificate, connectThrough } from './connect-client.js';
 import { callDoor, openDoor } from './kube-client.js';
 import { startInstallation, type Replica, type RunningAgent, type TestInstallation } from './replicas.js';
+import { TestCa } from './test-ca.js';
 
 /** The certificate of the agent that stays: so short that it replaces it within seconds of another root's becoming active. */
 const LIFE_MS = 10 * 60_000;
@@ -128,6 +129,15 @@ async function settled(version: number, roots: readonly string[]): Promise<void>
   for (const replica of [a, b]) expect(await callDoor(installation, replica)).toMatchObject({ status: 200 });
 }
 
+/** Trust bundles that a replica refused. */
+async function refused(registry: Replica['registry']): Promise<number> {
+  const text = await registry.getSingleMetricAsString('fairlead_gateway_trust_refused_total');
+  return [...text.matchAll(/^fairlead_gateway_trust_refused_total\{.*\} (\d+)$/gm)].reduce(
+    (sum, [, n]) => sum + Number(n),
+    0,
+  );
+}
+
 /** As a manifest from before the rotation has it. */
 const tokenOf = (clusterId: string): string =>
   formatToken({ pin: installation.authority.pins[0] as string, id: clusterId, secret: Buffer.alloc(32, 7) });
@@ -203,6 +213,35 @@ it('meanwhile: an agent that was away for all of it, whose certificate has ended
   });
   await away.stop();
 }, 60_000);
+
+it('meanwhile: bundles that are forged or old, and a bucket that lost its data, change nothing at replicas and agents', async () => {
+  const { ca } = installation;
+  const theirs = await testAuthority();
+  const gateway = await installation.authority.gateway('keys');
+  const signer = { keyPem: gateway.privateKeyPem, chainPem: gateway.chain.slice(0, -1) };
+  const genuine = await ca.bundle();
+  const forged = await Promise.all([
+    ca.bundle({ version: 9, roots: theirs.roots, signer }),
+    new TestCa(theirs).bundle({ version: 9 }),
+    ca.bundle({ version: 2, roots: [oldRoot, nextRoot] }),
+    ca.bundle({ roots: [oldRoot] }),
+    ca.bundle({ version: 9, roots: theirs.roots }).then(({ bundle }) => ({ ...genuine, bundle })),
+  ]);
+  for (const [count, entry] of forged.entries()) {
+    await installation.publishTrust(entry);
+    await eventually(async () => {
+      for (const { registry } of [a, b]) expect(await refused(registry)).toBe(count + 1);
+    });
+  }
+  await installation.loseTrust();
+  const late = await installation.startAgent({ replicas: [a, b], links: 2, apiPort: api.port, trustVersion: 0 });
+  await eventually(() => expect(stored(late)).toMatchObject({ trustVersion: 3, rootsPem: [nextRoot, oldRoot] }));
+  await late.stop();
+  await eventually(() => expect(linksOf(installation.cluster.clusterId)).toEqual(links));
+  for (const { gateway: replica } of [a, b]) expect(replica.readiness().filter(({ ok }) => !ok)).toEqual([]);
+  await settled(3, [nextRoot, oldRoot]);
+  await installation.publishTrust();
+});
 
 it('retire: what is of the old root alone counts for nothing, and no link is dropped', async () => {
   installation.ca.retire();

@@ -1,7 +1,7 @@
 import { identityStore, parseEndpoint, runAgent, type Agent, type Resolve, type TextStore } from '@fairlead/agent';
 import { BUCKETS, TRUST_KEY, type ClusterEntry, type LinkTrouble, type TrustEntry } from '@fairlead/contracts';
 import { startGateway, type ConnectLimits, type DoorLimits, type Gateway, type Refusal } from '@fairlead/gateway';
-import { putKv } from '@fairlead/messaging';
+import { deleteKv, putKv } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger, type Logger, type Tracer } from '@fairlead/observability';
 import { parseTargetRule } from '@fairlead/targets';
@@ -30,6 +30,8 @@ export interface TestInstallation extends TestDirectory, AsyncDisposable {
   readonly token: string;
   /** Writes what `keys` would, or anything else, to the bucket that replicas learn from which roots count. */
   publishTrust(entry?: TrustEntry): Promise<void>;
+  /** The bucket holds no bundle any more. */
+  loseTrust(): Promise<void>;
   startReplica(name: 'gateway-a' | 'gateway-b', options?: ReplicaOptions): Promise<Replica>;
   /** An enrolled agent of the cluster, or of the given one, linked to the given replicas. */
   startAgent(options: StartAgentOptions): Promise<RunningAgent>;
@@ -41,6 +43,8 @@ export interface ReplicaOptions {
   readonly metricsClusters?: number;
   readonly logger?: Logger;
   readonly tracer?: Tracer;
+  /** The doors' certificate; default one by the CA for 127.0.0.1. */
+  readonly doorFiles?: { readonly certFile: string; readonly keyFile: string };
   /** Default 0: no balancer is in front of it. */
   readonly doorGraceMs?: number;
 }
@@ -98,6 +102,7 @@ export async function startInstallation(): Promise<TestInstallation> {
     authority,
     ca,
     publishTrust,
+    loseTrust: () => deleteKv(keysNats, BUCKETS.trust, TRUST_KEY),
     nats,
     cluster,
     token,
@@ -146,7 +151,7 @@ async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options
       connectLimits: options.connectLimits,
       kubeApiLimits: options.kubeApiLimits,
       ...(options.metricsClusters === undefined ? {} : { metricsClusters: options.metricsClusters }),
-      servingNames: ['127.0.0.1'],
+      doorCertificate: options.doorFiles ?? { names: ['127.0.0.1'] },
       linkEndpoints: ['127.0.0.1:1'],
       zone: 'z1',
       leaseMs: LEASE_MS,

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import type { Issued, LinkTrouble, Rpc } from '@fairlead/contracts';
+import { ClusterId, type Issued, type LinkTrouble, type Rpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
 import {
@@ -83,6 +83,7 @@ async function issue(
 /** For the cluster whose id the token's is: registration is not part of this. */
 async function enrol(ca: TestCa, request: Request) {
   const clusterId = request.tokenId ?? '';
+  if (!ClusterId.safeParse(clusterId).success) throw new FairleadError('UNAVAILABLE', 'there is no registration here');
   const id = { kind: 'agent', trustDomain: ca.trustDomain, clusterId } as const;
   const issued = await issue(ca, request, (csr, life) =>
     issueIdentity(ca.issuing, { csr, id, generation: 1, ...life }),

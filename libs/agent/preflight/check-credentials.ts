@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { parseToken } from '@fairlead/pki';
+import { parseToken, spkiPin } from '@fairlead/pki';
 import type { IdentityStore } from '../agent-identity.js';
 import { found, missed, type Finding } from './finding.js';
 
@@ -32,6 +32,13 @@ export async function checkCredentials(options: CredentialCheckOptions): Promise
   const ended = `ended on ${new Date(endMs).toISOString()}`;
   if (days < RECOVERY_DAYS) return [found('identity', what, `${ended}; the agent renews it when it starts`)];
   return [missed('identity', what, `${ended}, ${days} days ago: too long to be renewed`, NEW_MANIFEST)];
+}
+
+/** Pins of the roots that a stored identity trusts by now, whatever its manifest said; none without one. */
+export async function heldPins(store: IdentityStore): Promise<string[]> {
+  // One that cannot be read is a finding of `checkCredentials`.
+  const stored = await store.load().catch(() => null);
+  return stored?.identity?.rootsPem.map(spkiPin) ?? [];
 }
 
 function checkToken({ token, adoption, pins }: CredentialCheckOptions): Finding {

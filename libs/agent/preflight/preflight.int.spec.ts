@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { identityStore, type TextStore } from '../agent-identity.js';
 import type { Endpoint } from '../forward-proxy.js';
 import { startScriptedGateway } from '../testing/scripted-gateway.js';
-import { checkCredentials, checkEndpoint, type Finding } from './index.js';
+import { checkCredentials, checkEndpoint, heldPins, type Finding } from './index.js';
 
 let ours: TestAuthority;
 let theirs: TestAuthority;
@@ -154,6 +154,17 @@ describe('credentials', () => {
     expect(await at(-day)).toMatchObject([{ ok: true, detail: expect.stringContaining('renews it') as string }]);
     const lost = await at(-31 * day);
     expect(lost).toMatchObject([{ ok: false, remedy: expect.stringContaining('fairlead cluster import') as string }]);
+  });
+
+  it('bring roots of their own, which count whatever the manifest says', async () => {
+    const store = await storeWith(new Date(nowMs + 86_400_000));
+    expect(await heldPins(identityStore(store))).toEqual(ours.pins);
+    expect(await heldPins(identityStore(empty))).toEqual([]);
+    await using later = await gateway(ours, ours.roots);
+    const findings = await lookAt(later.endpoint, {
+      pins: [...theirs.pins, ...(await heldPins(identityStore(store)))],
+    });
+    expect(findings.at(-1)).toMatchObject({ check: 'pin', ok: true });
   });
 
   it('are never repeated', async () => {

@@ -7,7 +7,6 @@ import { DEFAULT_DOOR_LIMITS, type DoorLimiter, type DoorLimits } from '../door-
 import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import type { LiveConnections } from '../live-connections.js';
-import type { RenewingCertificate } from '../renewing-certificate.js';
 
 export interface ConnectLimits extends DoorLimits {
   /** How long a client that ended its direction may take nothing before it is held to be gone. */
@@ -18,7 +17,7 @@ export const DEFAULT_CONNECT_LIMITS: ConnectLimits = { ...DEFAULT_DOOR_LIMITS, h
 
 export interface ConnectDoorOptions {
   /** What clients see. */
-  readonly serving: RenewingCertificate;
+  readonly serving: CertificateSource;
   /** Its roots are those of the clients' certificates. */
   readonly identity: CertificateSource;
   readonly trustDomain: string;

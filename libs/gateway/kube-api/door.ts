@@ -4,14 +4,13 @@ import type { Socket } from 'node:net';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import { toKubeStatus, type Hop } from '@fairlead/kube-http';
 import type { Logger, Tracer } from '@fairlead/observability';
-import { reportTlsErrors, useCertificate } from '@fairlead/tunnel/gateway';
+import { reportTlsErrors, useCertificate, type CertificateSource } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../directory.js';
 import { DEFAULT_DOOR_LIMITS, DoorLimiter, type DoorLimits, type Place } from '../door-limiter.js';
 import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { DOOR_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
 import type { LiveConnections } from '../live-connections.js';
-import type { RenewingCertificate } from '../renewing-certificate.js';
 import { admit } from './authorize.js';
 import { clientAddress, tendConnections } from './door-connections.js';
 import { breakOff, forward, type DoorRequest, type DoorResponse } from './forward.js';
@@ -20,7 +19,7 @@ import { beginRequestSpan, describeAdmission, endRequestSpan } from './request-s
 import type { TunnelPool } from './tunnel-pool.js';
 
 export interface KubeApiDoorOptions {
-  readonly certificate: RenewingCertificate;
+  readonly certificate: CertificateSource;
   readonly directory: Directory;
   readonly pool: TunnelPool;
   readonly events: GatewayEvents;

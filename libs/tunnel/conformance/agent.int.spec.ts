@@ -264,6 +264,7 @@ describe('the agent, on Control', () => {
     ['another version', (first) => first.say({ case: 'welcome', value: { gatewayInstance: 'i', protocolVersion: 2 } })],
     ['bytes that are not protobuf', (first) => first.sayRaw(grpcMessage(Buffer.from([0x0a, 0x7f])))],
     ['a message beyond 256 KiB', (first) => first.sayRaw(grpcMessage(Buffer.alloc(0), { announced: 0x7fff_ffff }))],
+    ['a trust bundle', (first) => first.say({ case: 'trust', value: {} })],
     ['its end', (first) => first.endControl()],
   ])('that begins with %s instead of Welcome, ends the link unused and tries again', async (_, begin) => {
     replica.greet = (next) => {

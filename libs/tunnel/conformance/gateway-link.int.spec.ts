@@ -30,6 +30,7 @@ describe('Control', () => {
     ['no protocol version', (c) => c.say(hello(subject.clusterId, { protocolVersion: 0 })), 9, 'VERSION_UNSUPPORTED'],
     ['another cluster than its certificate', (c) => c.say(hello('elsewhere')), 7, 'WRONG_CLUSTER'],
     ['Facts before Hello', (c) => c.say({ case: 'facts', value: {} }), 13, 'PROTOCOL_ERROR'],
+    ['TrustHeld before Hello', (c) => c.say({ case: 'trustHeld', value: { version: 1 } }), 13, 'PROTOCOL_ERROR'],
     ['a message without a kind', (c) => void c.stream.write(grpcMessage(Buffer.alloc(0))), 13, 'PROTOCOL_ERROR'],
     ['its end before Hello', (c) => void c.stream.end(), 13, 'PROTOCOL_ERROR'],
     ['no Hello in time', () => undefined, 4, 'DEADLINE_EXCEEDED'],

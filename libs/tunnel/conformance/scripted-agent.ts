@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { connect, type ClientHttp2Session, type ClientHttp2Stream, type SessionOptions } from 'node:http2';
 import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
-import { ControlRequestSchema, ControlResponseSchema, type ControlResponse } from '@fairlead/proto';
+import { ControlRequestSchema, ControlResponseSchema, HelloSchema, type ControlResponse } from '@fairlead/proto';
 import { eventually } from '@fairlead/testing';
 import type { GatewaySubject, KeyAndChain } from './gateway-subject.js';
 import { TunnelScript } from './tunnel-script.js';
 import { MessageReader, grpcMessage } from './wire.js';
 
 type ControlInit = NonNullable<MessageInitShape<typeof ControlRequestSchema>['message']>;
+type HelloInit = MessageInitShape<typeof HelloSchema>;
 type ControlKind = ControlResponse['message'];
 
 const SERVICE = '/fairlead.link.v1.AgentLinkService';
@@ -40,10 +41,10 @@ export class ScriptedAgent implements AsyncDisposable {
   }
 
   /** Dials, says Hello, and has been welcomed. */
-  static async linked(subject: GatewaySubject, identity: KeyAndChain | null = subject.agent): Promise<LinkedAgent> {
-    const agent = await ScriptedAgent.dial(subject, identity);
+  static async linked(subject: GatewaySubject, changes: HelloInit = {}): Promise<LinkedAgent> {
+    const agent = await ScriptedAgent.dial(subject);
     const control = agent.control();
-    control.say(hello(subject.clusterId));
+    control.say(hello(subject.clusterId, changes));
     await control.welcome();
     return { agent, control, [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose]() };
   }
@@ -75,10 +76,7 @@ export interface LinkedAgent extends AsyncDisposable {
 }
 
 /** A Hello as this version of the protocol has it. */
-export function hello(
-  clusterId: string,
-  changes: { protocolVersion?: number; oldestProtocolVersion?: number; link?: number; agentInstance?: string } = {},
-): ControlInit {
+export function hello(clusterId: string, changes: HelloInit = {}): ControlInit {
   const agentInstance = `scripted-${Math.random()}`;
   return { case: 'hello', value: { agentInstance, protocolVersion: 1, clusterId, maxTunnels: 64, ...changes } };
 }

@@ -23,6 +23,8 @@ export interface AgentLink {
   readonly hello: Hello;
   /** Tunnel calls in the order they came, used ones too. */
   readonly tunnels: TunnelScript[];
+  /** Versions of the trust bundle that the agent said it holds, as they came. */
+  readonly held: number[];
   say(message: ControlInit): void;
   /** Bytes on the Control call that no library would write. */
   sayRaw(bytes: Buffer): void;
@@ -83,15 +85,18 @@ export function welcome(link: AgentLink, links = 0): void {
 
 function serveControl(stream: ServerHttp2Stream, onHello: (link: AgentLink) => void): void {
   const reader = new MessageReader();
+  const held: number[] = [];
   const sayRaw = (bytes: Buffer): void => void stream.write(bytes);
   stream.on('data', (chunk: Buffer) => {
     for (const message of reader.push(chunk)) {
       const { message: kind } = fromBinary(ControlRequestSchema, message);
+      if (kind.case === 'trustHeld') held.push(kind.value.version);
       if (kind.case !== 'hello') continue;
       onHello({
         session: stream.session as ServerHttp2Session,
         hello: kind.value,
         tunnels: [],
+        held,
         sayRaw,
         say: (answer) =>
           sayRaw(grpcMessage(toBinary(ControlResponseSchema, create(ControlResponseSchema, { message: answer })))),

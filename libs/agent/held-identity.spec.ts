@@ -1,0 +1,75 @@
+import { FairleadError } from '@fairlead/errors';
+import { beforeEach, expect, it } from 'vitest';
+import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import { withRoots } from './agent-trust.js';
+import { HeldIdentity } from './held-identity.js';
+
+const identity: AgentIdentity = {
+  clusterId: '5bd1f0f0-35c6-4a6c-9f58-6d7f6f1c2a11',
+  generation: 1,
+  trustDomain: 'fairlead.local',
+  keyPem: 'key 1',
+  chainPem: ['chain 1'],
+  rootsPem: ['root 1'],
+  trustVersion: 1,
+};
+const renewed = (now: AgentIdentity): AgentIdentity => ({ ...now, keyPem: 'key 2', chainPem: ['chain 2'] });
+const told = (version: number) => (now: AgentIdentity) =>
+  withRoots(now, { version, trustDomain: 'fairlead.local', rootsPem: [`root ${version}`] });
+
+let saved: AgentIdentity[];
+let store: IdentityStore;
+let failing: boolean;
+
+beforeEach(() => {
+  saved = [];
+  failing = false;
+  store = {
+    load: () => Promise.resolve({ identity: saved.at(-1) ?? null, pending: null }),
+    saveIdentity: async (next) => {
+      await Promise.resolve();
+      if (failing) throw new FairleadError('UNAVAILABLE', 'the store is away');
+      saved.push(next);
+    },
+    savePending: () => Promise.resolve(),
+  };
+});
+
+it('a renewal and a trust bundle at once lose nothing of each other, in either order', async () => {
+  const both = { keyPem: 'key 2', chainPem: ['chain 2'], rootsPem: ['root 2'], trustVersion: 2 };
+  for (const changes of [
+    [renewed, told(2)],
+    [told(2), renewed],
+  ]) {
+    const held = new HeldIdentity(identity, store);
+    await Promise.all(changes.map((change) => held.change(change)));
+    expect(held.current).toMatchObject(both);
+    expect(saved.at(-1)).toEqual(held.current);
+  }
+});
+
+it('an older bundle, and the same one again, are not stored', async () => {
+  const held = new HeldIdentity(identity, store);
+  let told_ = 0;
+  held.onChange(() => (told_ += 1));
+  await held.change(told(3));
+  for (const version of [3, 2, 0]) await held.change(told(version));
+  expect([held.current.rootsPem, saved.length, told_]).toEqual([['root 3'], 1, 1]);
+});
+
+it('what cannot be stored does not count, and the next change can', async () => {
+  const held = new HeldIdentity(identity, store);
+  failing = true;
+  await expect(held.change(told(2))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(held.current).toEqual(identity);
+  failing = false;
+  await held.change(told(2));
+  expect(held.current.trustVersion).toBe(2);
+});
+
+it('once released stores nothing more', async () => {
+  const held = new HeldIdentity(identity, store);
+  held.release();
+  expect(await held.change(renewed)).toEqual(identity);
+  expect([saved, held.over.aborted]).toEqual([[], true]);
+});
