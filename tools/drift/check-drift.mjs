@@ -1,8 +1,9 @@
-// Fails when something generated is not what its source would generate now.
+// Fails when something generated is not what its source would generate now, or a document points to what is not there.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deadLinks } from './dead-links.mjs';
 
 const problems = [];
 
@@ -47,5 +48,6 @@ try {
 } catch {
   problems.push('tsconfig references are out of date: run node tools/drift/sync-references.mjs');
 }
+problems.push(...deadLinks());
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
