@@ -11,6 +11,7 @@ import {
 } from '@fairlead/tunnel/agent';
 import type { LinkFigures } from './agent-metrics.js';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import { ClockSkew } from './clock-skew.js';
 import { EndpointChoice, nameOf } from './endpoint-choice.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
@@ -66,6 +67,7 @@ export class LinkSupervisor {
   readonly #agentInstance = randomUUID();
   readonly #links = new Map<string, Link>();
   readonly #endpoints: EndpointChoice;
+  readonly #clockSkew: ClockSkew;
   #identity: AgentIdentity;
   /** Ends the pauses between dials. */
   #renewed = new AbortController();
@@ -77,6 +79,7 @@ export class LinkSupervisor {
     this.#identity = options.identity;
     this.#clock = options.clock ?? systemClock;
     this.#endpoints = new EndpointChoice(options.endpoints, this.#clock);
+    this.#clockSkew = new ClockSkew(options.logger, this.#clock);
   }
 
   /** Runs until the signal; never rejects. */
@@ -232,6 +235,7 @@ export class LinkSupervisor {
         logger,
         clusterId,
         generation,
+        onGatewayTime: (gatewayMs) => this.#clockSkew.saw(gatewayMs),
       },
       onDrain,
     );

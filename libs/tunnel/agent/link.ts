@@ -16,6 +16,8 @@ export interface LinkOptions extends AcceptorOptions {
   /** A stop does not wait for a Welcome that does not come. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
+  /** Called when the gateway said what time it is there, in milliseconds since the epoch. */
+  readonly onGatewayTime?: (gatewayMs: number) => void;
 }
 
 const WELCOME_TIMEOUT_MS = 15_000;
@@ -49,7 +51,8 @@ export class Link {
 
   /** Says Hello and waits for Welcome. Rejects with the gateway's refusal, or UNAVAILABLE. */
   static async establish(options: LinkOptions, onDrain: (deadlineMs: number) => void): Promise<Link> {
-    const messages = options.connection.rpc.control(hello(options))[Symbol.asyncIterator]();
+    const onHeader = (headers: Headers): void => readDate(headers, options);
+    const messages = options.connection.rpc.control(hello(options), { onHeader })[Symbol.asyncIterator]();
     const late = (): Error => new FairleadError('DEADLINE_EXCEEDED', 'no Welcome came in time');
     const deadline = startDeadline(options.signal, WELCOME_TIMEOUT_MS, late);
     const onOver = (): void => options.connection.http2.destroy();
@@ -135,6 +138,12 @@ export class Link {
       this.#refill(SPARE_TUNNELS);
     });
   }
+}
+
+/** Older gateways do not say it. */
+function readDate(headers: Headers, { onGatewayTime }: LinkOptions): void {
+  const gatewayMs = Date.parse(headers.get('date') ?? '');
+  if (!Number.isNaN(gatewayMs)) onGatewayTime?.(gatewayMs);
 }
 
 /** A gateway that chose a version which Hello did not offer would misread what comes next. */
