@@ -88,6 +88,22 @@ it('says who was refused and why, and how a cluster that was cut off comes back'
   expect(await fairlead('cluster', 'show', 'cut')).toMatch(/last error +CERTIFICATE_REVOKED: /);
 });
 
+it.each([
+  ['ahead', 280],
+  ['behind', -280],
+])('an agent whose clock is almost five minutes %s enrols, links and says so', async (direction, seconds) => {
+  const invited = await invite(running.stack, `clock-${direction}`);
+  // What the process takes for the time. OpenSSL asks the machine, so certificates are still looked at by its clock.
+  const shift = `const R=Date,off=${seconds * 1_000};globalThis.Date=class extends R{constructor(...a){a.length?super(...a):super(R.now()+off)}static now(){return R.now()+off}};`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(shift)}` };
+  await using agent = await startLooseAgent(running.stack, { invitation: invited, env });
+  const warning = await agent.event('agent.clock.skewed');
+  expect(warning).toMatchObject({ level: 'warn', reason: expect.stringContaining(direction) as string });
+  expect(Math.abs(Number(warning['skewSeconds']) - seconds)).toBeLessThan(10);
+  await agent.event('link.established');
+  expect(failures(await examine(`clock-${direction}`))).toEqual(['door', 'door']);
+});
+
 it('tells a cluster that is offline from a replica that is down', async () => {
   const agent = running.stack.process('agent-demo');
   agent.kill('SIGKILL');

@@ -12,6 +12,7 @@ import {
 import type { LinkFigures } from './agent-metrics.js';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
 import { AgentTrust } from './agent-trust.js';
+import { ClockSkew } from './clock-skew.js';
 import { EndpointChoice, nameOf } from './endpoint-choice.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
@@ -50,6 +51,7 @@ export class LinkSupervisor {
   readonly #identity: HeldIdentity;
   readonly #trust: AgentTrust;
   readonly #strangers: Strangers;
+  readonly #clockSkew: ClockSkew;
   /** Ends the pauses between dials. */
   #renewed = new AbortController();
   /** Slots whose dials all reach replicas that are linked already. */
@@ -63,6 +65,7 @@ export class LinkSupervisor {
     this.#trust = new AgentTrust(this.#identity, options.logger, this.#clock);
     this.#strangers = new Strangers(options.endpoints.length, options.logger);
     this.#endpoints = new EndpointChoice(options.endpoints, this.#clock);
+    this.#clockSkew = new ClockSkew(options.logger, this.#clock);
   }
 
   /** Runs until the signal; never rejects. */
@@ -219,6 +222,7 @@ export class LinkSupervisor {
         logger,
         clusterId,
         generation,
+        onGatewayTime: (gatewayMs) => this.#clockSkew.saw(gatewayMs),
       },
       onDrain,
     );

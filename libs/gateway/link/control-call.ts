@@ -55,7 +55,8 @@ class ControlCall implements ControlOutbox {
 
   begin(): void {
     const stream = this.#stream;
-    acceptGrpcStream(stream);
+    // RFC 9110, section 6.6.1: by it an agent notices that its clock is off, before certificates tell it.
+    acceptGrpcStream(stream, [['date', new Date().toUTCString()]]);
     stream.attach({
       onData: (chunk) => this.#onData(chunk),
       onDrain: () => {

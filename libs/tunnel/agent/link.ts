@@ -18,6 +18,8 @@ export interface LinkOptions extends AcceptorOptions {
   /** A stop does not wait for a Welcome that does not come. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
+  /** Called when the gateway said what time it is there, in milliseconds since the epoch. */
+  readonly onGatewayTime?: (gatewayMs: number) => void;
 }
 
 const WELCOME_TIMEOUT_MS = 15_000;
@@ -57,7 +59,8 @@ export class Link {
     const { http2, rpc } = options.connection;
     const over = new Promise<void>((resolve) => http2.once('close', () => resolve()));
     const voice = new ControlVoice(helloOf(options), options.trust, over);
-    const messages = rpc.control(voice.messages())[Symbol.asyncIterator]();
+    const onHeader = (headers: Headers): void => readDate(headers, options);
+    const messages = rpc.control(voice.messages(), { onHeader })[Symbol.asyncIterator]();
     const late = (): Error => new FairleadError('DEADLINE_EXCEEDED', 'no Welcome came in time');
     const deadline = startDeadline(options.signal, WELCOME_TIMEOUT_MS, late);
     const onOver = (): void => http2.destroy();
@@ -144,6 +147,12 @@ export class Link {
       this.#refill(SPARE_TUNNELS);
     });
   }
+}
+
+/** Older gateways do not say it. */
+function readDate(headers: Headers, { onGatewayTime }: LinkOptions): void {
+  const gatewayMs = Date.parse(headers.get('date') ?? '');
+  if (!Number.isNaN(gatewayMs)) onGatewayTime?.(gatewayMs);
 }
 
 /** A gateway that chose a version which Hello did not offer would misread what comes next. */

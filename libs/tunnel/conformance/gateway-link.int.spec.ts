@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@fairlead/testing';
 import { dialRelay, stillWorks } from './gateway-peers.js';
@@ -40,6 +41,13 @@ describe('Control', () => {
     act(control);
     expect(await control.refusal()).toEqual({ status, code });
     await stillWorks(subject, link);
+  });
+
+  it('is answered with the time at the gateway', async () => {
+    await using stranger = await ScriptedAgent.dial(subject);
+    const { stream } = stranger.control();
+    const [head] = (await once(stream, 'response')) as [{ date?: string }];
+    expect(Math.abs(Date.parse(head.date ?? '') - Date.now())).toBeLessThan(5_000);
   });
 
   it('by an agent one version newer, which still speaks ours, is welcomed in ours', async () => {

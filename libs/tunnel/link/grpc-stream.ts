@@ -33,8 +33,8 @@ export function requestGrpcStream(session: Http2Session, path: string): Http2Str
 }
 
 /** Answers a gRPC call as the server: headers at once, trailers with the status when the stream is ended. */
-export function acceptGrpcStream(stream: Http2Stream): Http2Stream {
-  stream.respond([[':status', '200'], CONTENT_TYPE]);
+export function acceptGrpcStream(stream: Http2Stream, fields: readonly HeaderField[] = []): Http2Stream {
+  stream.respond([[':status', '200'], CONTENT_TYPE, ...fields]);
   return stream;
 }
 
