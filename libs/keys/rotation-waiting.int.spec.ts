@@ -84,4 +84,14 @@ describe('activate', () => {
     await one.rotation.rotate(api, step('prepare'));
     await expect(one.rotation.rotate(api, step('activate'))).rejects.toMatchObject({ code: 'CONFLICT' });
   });
+
+  it('knows of every certificate that was signed while it happened', async () => {
+    await one.rotation.rotate(api, step('prepare'));
+    const signed = Array.from({ length: 24 }, (_, index) => enrol(index % 2 === 0 ? one : two));
+    const [agents] = await Promise.all([Promise.all(signed), two.rotation.rotate(api, step('activate', true))]);
+    const old = agents.filter(({ chain }) => chain.length === 3).map(({ clusterId }) => clusterId);
+    const { rotation } = await one.rotation.status();
+    expect(rotation).toMatchObject({ clusters: 24, clustersDone: 24 - old.length });
+    expect(rotation?.waitingFor.map(({ clusterId }) => clusterId).sort()).toEqual(old.sort());
+  });
 });
