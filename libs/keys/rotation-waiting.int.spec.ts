@@ -1,4 +1,6 @@
 import 'reflect-metadata';
+import { inTransaction } from '@fairlead/persistence';
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { api, caEvents, enrol, keysFixture, type KeysFixture, type KeysProcess } from './testing/keys-fixture.js';
 
@@ -85,13 +87,21 @@ describe('activate', () => {
     await expect(one.rotation.rotate(api, step('activate'))).rejects.toMatchObject({ code: 'CONFLICT' });
   });
 
-  it('knows of every certificate that was signed while it happened', async () => {
+  it('is not taken while a certificate is being signed, so that each one is on record before anything is counted', async () => {
     await one.rotation.rotate(api, step('prepare'));
-    const signed = Array.from({ length: 24 }, (_, index) => enrol(index % 2 === 0 ? one : two));
-    const [agents] = await Promise.all([Promise.all(signed), two.rotation.rotate(api, step('activate', true))]);
-    const old = agents.filter(({ chain }) => chain.length === 3).map(({ clusterId }) => clusterId);
-    const { rotation } = await one.rotation.status();
-    expect(rotation).toMatchObject({ clusters: 24, clustersDone: 24 - old.length });
-    expect(rotation?.waitingFor.map(({ clusterId }) => clusterId).sort()).toEqual(old.sort());
+    let activated = false;
+    const activating = await inTransaction(one.database, async (manager) => {
+      await one.ca.shared(manager);
+      // What another process signs meanwhile waits for nobody.
+      await enrol(two);
+      const rotating = two.rotation.rotate(api, step('activate', true)).finally(() => (activated = true));
+      await eventually(async () => {
+        const waiting: unknown = await one.database.query('select from pg_locks where not granted');
+        expect(waiting).toHaveLength(1);
+      });
+      expect(activated).toBe(false);
+      return { rotating };
+    });
+    await expect(activating.rotating).resolves.toMatchObject({ rotation: { clusters: 1, clustersDone: 0 } });
   });
 });
