@@ -1,5 +1,7 @@
-import { commaList, hostPort, loadConfig, secretFile } from '@fairlead/config';
+import { Secret, commaList, hostPort, loadConfig, secretFile } from '@fairlead/config';
 import { CredentialName } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import { masterKeyGiven, masterKeyInFile, type MasterKey } from '@fairlead/keys';
 import { z } from 'zod';
 
 const Config = z.object({
@@ -17,7 +19,13 @@ const Config = z.object({
   /** PEM of the CA of Postgres' certificate. */
   FAIRLEAD_DATABASE_CA_FILE: z.string().optional(),
   /** Seals the CA's keys; made with the CA, 0600, and to be backed up apart from the database. */
-  FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
+  FAIRLEAD_MASTER_KEY_FILE: z.string().min(1).optional(),
+  /** The key itself, base64, instead of the file. What injects it there can read it, and so can whoever reads /proc. */
+  FAIRLEAD_MASTER_KEY: z
+    .string()
+    .min(1)
+    .transform((text) => new Secret(text))
+    .optional(),
   FAIRLEAD_TRUST_DOMAIN: z
     .string()
     .regex(/^[a-z0-9]([a-z0-9.-]{0,253}[a-z0-9])?$/, 'expected lower-case letters, digits, dots and dashes')
@@ -30,7 +38,16 @@ const Config = z.object({
 });
 export type Config = z.output<typeof Config>;
 
-/** Throws INVALID_ARGUMENT that lists every problem. */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  return loadConfig(Config, env);
+/** Throws INVALID_ARGUMENT that lists every problem. The master key is in `env` no more after it: no child process inherits it. */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const config = loadConfig(Config, env);
+  delete env['FAIRLEAD_MASTER_KEY'];
+  if ((config.FAIRLEAD_MASTER_KEY_FILE === undefined) === (config.FAIRLEAD_MASTER_KEY === undefined)) {
+    throw new FairleadError('INVALID_ARGUMENT', 'set one of FAIRLEAD_MASTER_KEY_FILE and FAIRLEAD_MASTER_KEY');
+  }
+  return config;
+}
+
+export function masterKeyOf({ FAIRLEAD_MASTER_KEY: given, FAIRLEAD_MASTER_KEY_FILE: path = '' }: Config): MasterKey {
+  return given ? masterKeyGiven(given.reveal()) : masterKeyInFile(path);
 }

@@ -2,7 +2,7 @@ import { FairleadError } from '@fairlead/errors';
 import { KEYS_ENTITIES, KEYS_MIGRATIONS, type CurrentCaOptions } from '@fairlead/keys';
 import type { Logger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, migrationsPending, runMigrations } from '@fairlead/persistence';
-import type { Config } from './config.js';
+import { masterKeyOf, type Config } from './config.js';
 
 export const ROLE = 'keys';
 
@@ -53,7 +53,7 @@ export function caOptions(
   return {
     ...runtime,
     source: { role: ROLE, credential: config.FAIRLEAD_CREDENTIAL },
-    masterKeyFile: config.FAIRLEAD_MASTER_KEY_FILE,
+    masterKey: masterKeyOf(config),
     trustDomain: config.FAIRLEAD_TRUST_DOMAIN,
     leafLifeSeconds: config.FAIRLEAD_CERTIFICATE_TTL_SECONDS,
   };

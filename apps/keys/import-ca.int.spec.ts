@@ -26,6 +26,11 @@ let postgres: Running<PostgresInfo>;
 let url: string;
 const outputs: string[] = [];
 
+interface Outcome {
+  readonly code: number;
+  readonly output: string;
+}
+
 beforeAll(async () => {
   scratch = await scratchDir();
   foreign = new ForeignCa(scratch);
@@ -45,13 +50,16 @@ afterAll(async () => {
   await scratch?.[Symbol.asyncDispose]();
 });
 
-async function keys(...args: string[]): Promise<{ code: number; output: string }> {
+const keys = (...args: string[]): Promise<Outcome> => keysWith({}, ...args);
+
+async function keysWith(overrides: NodeJS.ProcessEnv, ...args: string[]): Promise<Outcome> {
   const env = {
     PATH: process.env['PATH'],
     FAIRLEAD_NATS_URL: 'nats://127.0.0.1:1',
     FAIRLEAD_NATS_SEED_FILE: scratch.file('seed'),
     FAIRLEAD_DATABASE_URL_FILE: scratch.file('url'),
     FAIRLEAD_MASTER_KEY_FILE: scratch.file('master.key'),
+    ...overrides,
   };
   const result = await run(process.execPath, [main, ...args], { env, timeout: 120_000 }).then(
     ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
@@ -144,6 +152,14 @@ it('takes the next root from PKCS#12, with the certificate of its key by the off
     code: 2,
     output: expect.stringContaining('the password is another one'),
   });
+});
+
+it('takes the master key from a file or from the environment, not from both', async () => {
+  const FAIRLEAD_MASTER_KEY = (await readFile(file('master.key'), 'utf8')).trim();
+  const both = await keysWith({ FAIRLEAD_MASTER_KEY }, 'issuing-csr', '--out', file('given.csr'));
+  expect(both).toMatchObject({ code: 2, output: expect.stringContaining('set one of FAIRLEAD_MASTER_KEY_FILE and') });
+  const given = { FAIRLEAD_MASTER_KEY, FAIRLEAD_MASTER_KEY_FILE: undefined };
+  expect(await keysWith(given, 'issuing-csr', '--out', file('given.csr'))).toMatchObject({ code: 0 });
 });
 
 it('never wrote a secret', async () => {

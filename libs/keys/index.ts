@@ -8,6 +8,8 @@ import {
   TrustBundleRow,
 } from './store/entities.js';
 
+export { masterKeyGiven, masterKeyInFile, type MasterKey } from './store/master-key.js';
+export { envelopeSealer, type KeyEncryption, type Sealer } from './store/sealer.js';
 export { KEYS_MIGRATIONS } from './store/migrations.js';
 export { CertificateIssuer, type CertificateIssuerOptions } from './feature/certificate-issuer.js';
 export { CurrentCa, type CurrentCaOptions } from './feature/current-ca.js';

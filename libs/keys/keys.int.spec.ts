@@ -3,52 +3,32 @@ import { X509Certificate, randomBytes } from 'node:crypto';
 import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { Envelope } from '@fairlead/events';
 import { silentLogger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { createCsr, generatePrivateKey, readPeerCertificate, signProof, spkiPin, verifyChain } from '@fairlead/pki';
-import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
+import { testAuthority } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CertificateIssuer, CurrentCa, KEYS_ENTITIES, KEYS_MIGRATIONS } from './index.js';
+import { CertificateIssuer, CurrentCa, masterKeyGiven, masterKeyInFile } from './index.js';
+import { gatewayA, keysFixture, registration, source, trustDomain, type KeysFixture } from './testing/keys-fixture.js';
 
-const source = { role: 'keys', credential: 'keys' } as const;
-const registration = { role: 'registration', credential: 'registration' } as const;
-const gatewayA = { role: 'gateway', credential: 'gateway-a' } as const;
-const trustDomain = 'fairlead.local';
-const account = { service: 'keys', password: randomBytes(16).toString('hex') };
-
-let scratch: ScratchDir;
-let postgres: Running<PostgresInfo>;
+let fixture: KeysFixture;
 let database: DataSource;
 let issuer: CertificateIssuer;
 let now = new Date();
 let masterKeyFile: string;
 
 beforeAll(async () => {
-  scratch = await scratchDir();
-  masterKeyFile = scratch.file('master.key');
-  postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  database = createDatabase({
-    url: databaseUrl(postgres.info.adminUrl, account),
-    service: 'keys',
-    entities: KEYS_ENTITIES,
-    migrations: KEYS_MIGRATIONS,
-    logger: silentLogger,
-  });
-  await connectDatabase(database, silentLogger);
-  await runMigrations(database, silentLogger);
+  fixture = await keysFixture();
+  masterKeyFile = fixture.masterKeyFile;
+  database = await fixture.connect();
 });
 afterAll(async () => {
-  await database?.destroy();
-  await postgres?.stop();
-  await scratch?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
 });
 
-const open = (): Promise<CurrentCa> =>
+const open = (masterKey = masterKeyInFile(masterKeyFile)): Promise<CurrentCa> =>
   CurrentCa.open({
     database,
-    masterKeyFile,
+    masterKey,
     trustDomain,
     leafLifeSeconds: 86_400,
     source,
@@ -117,6 +97,9 @@ describe('the CA', () => {
     await expect(open()).rejects.toThrow(/does not hold 32 bytes/);
     await writeFile(masterKeyFile, saved);
     await expect(open()).resolves.toBeDefined();
+    await expect(open(masterKeyGiven(saved))).resolves.toBeDefined();
+    await expect(open(masterKeyGiven(randomBytes(32).toString('base64')))).rejects.toThrow(/another master key/);
+    await expect(open(masterKeyGiven('short'))).rejects.toThrow(/FAIRLEAD_MASTER_KEY: it is not 32 bytes/);
   });
 });
 

@@ -11,7 +11,15 @@ import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbe
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { CertificateIssuer, CurrentCa, KEYS_BUCKETS, KEYS_ENTITIES, KEYS_MIGRATIONS, Revocations } from './index.js';
+import {
+  CertificateIssuer,
+  CurrentCa,
+  KEYS_BUCKETS,
+  KEYS_ENTITIES,
+  KEYS_MIGRATIONS,
+  Revocations,
+  masterKeyInFile,
+} from './index.js';
 import { RevocationRow } from './store/entities.js';
 
 const source = { role: 'keys', credential: 'keys' } as const;
@@ -48,9 +56,9 @@ beforeAll(async () => {
   await runMigrations(database, silentLogger);
   const trustDomain = 'fairlead.local';
   const onCommitted = (): void => projection?.poke();
-  const masterKeyFile = scratch.file('master.key');
+  const masterKey = masterKeyInFile(scratch.file('master.key'));
   const runtime = { database, source, logger: silentLogger, onCommitted };
-  const ca = await CurrentCa.open({ ...runtime, masterKeyFile, trustDomain, leafLifeSeconds: 86_400 });
+  const ca = await CurrentCa.open({ ...runtime, masterKey, trustDomain, leafLifeSeconds: 86_400 });
   issuer = new CertificateIssuer({ ...runtime, ca, servingNames: [] });
   revocations = new Revocations({ database, source, onCommitted });
   const connection = await nats.connect(source);

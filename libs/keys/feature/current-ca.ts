@@ -14,12 +14,13 @@ import {
   newestBundle,
   shareAuthorities,
 } from '../store/authority-store.js';
-import { openSealer, type Sealer } from '../store/sealer.js';
+import type { MasterKey } from '../store/master-key.js';
+import type { Sealer } from '../store/sealer.js';
 import { TREES, aboutCa, createFirst, loadCa, signVersion, type Ca, type CaParameters } from './load-ca.js';
 
 export interface CurrentCaOptions extends CaParameters {
   readonly database: DataSource;
-  readonly masterKeyFile: string;
+  readonly masterKey: MasterKey;
   readonly logger: Logger;
   /** Events and the projection may go out. */
   readonly onCommitted: () => void;
@@ -51,7 +52,7 @@ export class CurrentCa {
     const opened = await inTransaction(options.database, async (manager) => {
       await lockAuthorities(manager);
       const stamp = await authoritiesStamp(manager);
-      const sealer = await openSealer(options.masterKeyFile, stamp === '');
+      const sealer = await options.masterKey.open(stamp === '');
       if (stamp === '') await createFirst(manager, sealer, options, now, imported);
       if (!(await newestBundle(manager))) await signVersion(manager, sealer, options, 1, now);
       return new CurrentCa(options, sealer, await loadCa(manager, sealer, options));

@@ -5,7 +5,6 @@ import { certifyNextRoot, type AuthorityPair } from '../domain/authority.js';
 import { checkCross, importedPair, type CaMaterial } from '../domain/imported-pair.js';
 import { lockAuthorities, authoritiesStamp } from '../store/authority-store.js';
 import { forgetRequestedKey, keepRequestedKey, requestedKey } from '../store/request-store.js';
-import { openSealer } from '../store/sealer.js';
 import { CurrentCa, type CurrentCaOptions } from './current-ca.js';
 import { Rotation } from './rotation.js';
 
@@ -47,7 +46,7 @@ export async function importCa(options: CurrentCaOptions, files: ImportedFiles):
 export async function requestIssuing(options: CurrentCaOptions): Promise<string> {
   return inTransaction(options.database, async (manager) => {
     await lockAuthorities(manager);
-    const sealer = await openSealer(options.masterKeyFile, (await authoritiesStamp(manager)) === '');
+    const sealer = await options.masterKey.open((await authoritiesStamp(manager)) === '');
     const privateKeyPem = await generatePrivateKey();
     await keepRequestedKey(manager, sealer, spkiPinOfKey(privateKeyPem), privateKeyPem);
     return createIssuingCsr(privateKeyPem, `Fairlead identity issuing ${crypto.randomUUID().slice(0, 8)}`);
@@ -56,7 +55,7 @@ export async function requestIssuing(options: CurrentCaOptions): Promise<string>
 
 async function keyOfRequest(options: CurrentCaOptions, issuingPem: string): Promise<string> {
   const key = await inTransaction(options.database, async (manager) => {
-    const sealer = await openSealer(options.masterKeyFile, (await authoritiesStamp(manager)) === '');
+    const sealer = await options.masterKey.open((await authoritiesStamp(manager)) === '');
     return requestedKey(manager, sealer, spkiPin(issuingPem));
   });
   if (key !== null) return key;

@@ -8,13 +8,13 @@ import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbe
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { seal } from '../domain/sealing.js';
-import { CertificateIssuer, CurrentCa, KEYS_ENTITIES, KEYS_MIGRATIONS, Rotation } from '../index.js';
+import { sealBytes } from '../domain/sealing.js';
+import { CertificateIssuer, CurrentCa, KEYS_ENTITIES, KEYS_MIGRATIONS, Rotation, masterKeyInFile } from '../index.js';
 import { gatewayA, newCsr, source, trustDomain } from '../testing/keys-fixture.js';
 
 const account = { service: 'keys', password: randomBytes(16).toString('hex') };
 const year = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 365 * 86_400_000) };
-const masterKey = randomBytes(32);
+const secretKey = randomBytes(32);
 
 let scratch: ScratchDir;
 let postgres: Running<PostgresInfo>;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   scratch = await scratchDir();
   postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
   await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  await writeFile(scratch.file('master.key'), masterKey.toString('base64'), { mode: 0o600 });
+  await writeFile(scratch.file('master.key'), secretKey.toString('base64'), { mode: 0o600 });
 });
 afterAll(async () => {
   await postgres?.stop();
@@ -41,7 +41,7 @@ async function migrated(count: number): Promise<DataSource> {
 
 async function insert(database: DataSource, kind: string, { certificatePem, privateKeyPem }: Authority): Promise<void> {
   const id = crypto.randomUUID();
-  const sealed = seal(masterKey, privateKeyPem, `${id}:${kind}`);
+  const sealed = sealBytes(secretKey, Buffer.from(privateKeyPem), `${id}:${kind}`);
   await database.query(
     `insert into authorities (id, tenant_id, kind, certificate_pem, sealed_key, not_after) values ($1, '_', $2, $3, $4, $5)`,
     [id, kind, certificatePem, sealed, year.notAfter],
@@ -68,8 +68,8 @@ it('takes over a CA from before there were rotations, with what it signed', asyn
 
   const database = await migrated(3);
   const runtime = { database, source, logger: silentLogger, onCommitted: () => undefined };
-  const masterKeyFile = scratch.file('master.key');
-  const ca = await CurrentCa.open({ ...runtime, masterKeyFile, trustDomain, leafLifeSeconds: 86_400 });
+  const masterKey = masterKeyInFile(scratch.file('master.key'));
+  const ca = await CurrentCa.open({ ...runtime, masterKey, trustDomain, leafLifeSeconds: 86_400 });
   const bundle = await ca.trustBundle();
   expect([bundle.version, bundle.roots, bundle.servingRoot]).toEqual([
     1,

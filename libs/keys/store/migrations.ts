@@ -89,6 +89,10 @@ class Rotation1795400000000 implements MigrationInterface {
       where authority.kind = case certificates.purpose when 'serving' then 'serving-issuing' else 'identity-issuing' end`);
     await runner.query('alter table certificates alter column authority_id set not null');
     await runner.query('create index certificates_end on certificates (not_after)');
+    await runner.query('drop index certificates_cluster');
+    await runner.query(
+      'create index certificates_cluster on certificates (cluster_id, generation desc, not_before desc, created_at desc)',
+    );
   }
 
   async down(): Promise<void> {

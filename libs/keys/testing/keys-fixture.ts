@@ -7,7 +7,15 @@ import { createCsr, generatePrivateKey, signProof } from '@fairlead/pki';
 import { startPostgres } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
-import { CertificateIssuer, CurrentCa, KEYS_ENTITIES, KEYS_MIGRATIONS, Revocations, Rotation } from '../index.js';
+import {
+  CertificateIssuer,
+  CurrentCa,
+  KEYS_ENTITIES,
+  KEYS_MIGRATIONS,
+  Revocations,
+  Rotation,
+  masterKeyInFile,
+} from '../index.js';
 
 export const source = { role: 'keys', credential: 'keys' } as const;
 export const registration = { role: 'registration', credential: 'registration' } as const;
@@ -82,8 +90,8 @@ export async function keysFixture(): Promise<KeysFixture> {
 async function startProcess(fixture: KeysFixture, database: DataSource): Promise<KeysProcess> {
   const now = (): Date => new Date(fixture.nowMs);
   const runtime = { database, source, logger: silentLogger, onCommitted: () => fixture.onCommitted(), now };
-  const { masterKeyFile } = fixture;
-  const ca = await CurrentCa.open({ ...runtime, masterKeyFile, trustDomain, leafLifeSeconds: 86_400 });
+  const masterKey = masterKeyInFile(fixture.masterKeyFile);
+  const ca = await CurrentCa.open({ ...runtime, masterKey, trustDomain, leafLifeSeconds: 86_400 });
   return {
     database,
     ca,

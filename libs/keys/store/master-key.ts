@@ -3,12 +3,42 @@ import { link, open, readFile, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { MASTER_KEY_BYTES } from '../domain/sealing.js';
+import { localSealer, type Sealer } from './sealer.js';
 
-/**
- * Reads the master key: 32 bytes, base64. Null if there is no such file. Throws INVALID_ARGUMENT if anybody but the owner
- * may read it, or it is not a key.
- */
-export async function readMasterKey(path: string): Promise<Buffer | null> {
+/** Where the key is that everything is sealed with. One in a KMS opens an `envelopeSealer`. */
+export interface MasterKey {
+  /**
+   * Makes the key where there is nothing yet that another one sealed, if it can. INVALID_ARGUMENT when it is missing, cannot be read, or
+   * others can read it.
+   */
+  open(nothingSealed: boolean): Promise<Sealer>;
+}
+
+/** 32 bytes, base64, in a file that only its owner may read. */
+export function masterKeyInFile(path: string): MasterKey {
+  return {
+    open: async (nothingSealed) => {
+      const found = await readMasterKey(path);
+      if (found) return localSealer(found);
+      if (nothingSealed) return localSealer(await createMasterKey(path));
+      throw refused(path, 'it is missing, and the CA in the database cannot be used without it');
+    },
+  };
+}
+
+/** The same 32 bytes as text, from wherever they were injected. */
+export function masterKeyGiven(text: string): MasterKey {
+  return {
+    open: async () => {
+      const key = parseKey(text);
+      if (key) return localSealer(key);
+      throw new FairleadError('INVALID_ARGUMENT', `FAIRLEAD_MASTER_KEY: it is not ${MASTER_KEY_BYTES} bytes in base64`);
+    },
+  };
+}
+
+/** Null if there is no such file. */
+async function readMasterKey(path: string): Promise<Buffer | null> {
   let text: string;
   try {
     const { mode } = await stat(path);
@@ -19,13 +49,18 @@ export async function readMasterKey(path: string): Promise<Buffer | null> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw refused(path, messageOf(error));
   }
-  const key = Buffer.from(text.trim(), 'base64');
-  if (key.length !== MASTER_KEY_BYTES) throw refused(path, `it does not hold ${MASTER_KEY_BYTES} bytes in base64`);
+  const key = parseKey(text);
+  if (!key) throw refused(path, `it does not hold ${MASTER_KEY_BYTES} bytes in base64`);
   return key;
 }
 
+function parseKey(text: string): Buffer | null {
+  const key = Buffer.from(text.trim(), 'base64');
+  return key.length === MASTER_KEY_BYTES ? key : null;
+}
+
 /** Makes a new key. Never touches a file that is there; a process that dies half-way leaves none. */
-export async function createMasterKey(path: string): Promise<Buffer> {
+async function createMasterKey(path: string): Promise<Buffer> {
   const key = randomBytes(MASTER_KEY_BYTES);
   const draft = `${path}.${process.pid}.new`;
   try {
