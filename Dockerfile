@@ -29,6 +29,10 @@ COPY --from=build /out/gateway /app
 CMD ["apps/gateway/dist/bundle/main.js"]
 
 FROM runtime AS keys
+# Reads PKCS#12 when a CA is imported (docs/adr/0024).
+USER root
+RUN apt-get update && apt-get install -y --no-install-recommends openssl && rm -rf /var/lib/apt/lists/*
+USER 65532:65532
 COPY --from=build /out/keys /app
 CMD ["apps/keys/dist/main.js"]
 

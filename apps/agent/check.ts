@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { identityStore, parseEndpoint } from '@fairlead/agent';
+import { identityStore, parseEndpoint, withBundle } from '@fairlead/agent';
 import {
   checkCredentials,
   checkEndpoint,
@@ -11,9 +11,10 @@ import {
   type Right,
 } from '@fairlead/agent/preflight';
 import { messageOf } from '@fairlead/errors';
+import { silentLogger } from '@fairlead/observability';
 import { parseToken } from '@fairlead/pki';
 import { readConfig, type AgentConfig } from './config.js';
-import { readToken, storeFor } from './stores.js';
+import { readBundleFile, readToken, storeFor } from './stores.js';
 
 const USAGE = `Usage: fairlead-agent check [-o table|json]
 
@@ -62,7 +63,11 @@ async function* look(config: AgentConfig): AsyncGenerator<Finding> {
   const nowMs = Date.now();
   const token = await readToken(config.FAIRLEAD_BOOTSTRAP_TOKEN_FILE).catch(() => null);
   const server = { host: config.KUBERNETES_SERVICE_HOST, port: config.KUBERNETES_SERVICE_PORT };
-  const store = identityStore(storeFor(config, server));
+  const store = withBundle(identityStore(storeFor(config, server)), {
+    read: () => readBundleFile(config.FAIRLEAD_IDENTITY_BUNDLE_FILE),
+    logger: silentLogger,
+    readOnly: true,
+  });
   const pins = [...config.FAIRLEAD_ROOT_PINS, ...pinOf(token), ...(await heldPins(store))];
   yield* await checkCredentials({
     store,

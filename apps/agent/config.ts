@@ -26,6 +26,8 @@ const Environment = z.object({
   FAIRLEAD_ADOPTION: z.stringbool().default(false),
   /** May name a file that does not exist: an enrolled agent needs no token. */
   FAIRLEAD_BOOTSTRAP_TOKEN_FILE: z.string().optional(),
+  /** An identity that was handed out, as `fairlead identity issue` writes it. May name a file that does not exist. */
+  FAIRLEAD_IDENTITY_BUNDLE_FILE: z.string().optional(),
   /** `secret:<namespace>/<name>` in a cluster, `file:<path>` elsewhere. */
   FAIRLEAD_IDENTITY: z
     .string()

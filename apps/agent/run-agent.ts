@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { identityStore, parseEndpoint, runAgent, type Agent } from '@fairlead/agent';
+import { identityStore, parseEndpoint, runAgent, withBundle, type Agent } from '@fairlead/agent';
 import { splitHostPort } from '@fairlead/config';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
 import type { AgentConfig } from './config.js';
 import { agentFacts } from './facts.js';
-import { readToken, storeFor } from './stores.js';
+import { readBundleFile, readToken, storeFor } from './stores.js';
 import { startAgentTracing } from './tracing.js';
 
 /** Runs the agent until the signal is aborted. */
@@ -32,7 +32,10 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       pins: config.FAIRLEAD_ROOT_PINS,
       adoption: config.FAIRLEAD_ADOPTION,
       links: config.FAIRLEAD_LINKS,
-      store: identityStore(storeFor(config, { host, port })),
+      store: withBundle(identityStore(storeFor(config, { host, port })), {
+        read: () => readBundleFile(config.FAIRLEAD_IDENTITY_BUNDLE_FILE),
+        logger,
+      }),
       token: () => readToken(config.FAIRLEAD_BOOTSTRAP_TOKEN_FILE),
       kubeApi: { host, port, caPem, token },
       tcp: { rules: config.FAIRLEAD_ALLOW_TARGETS },

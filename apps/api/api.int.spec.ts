@@ -114,7 +114,7 @@ describe('with the real registration and keys', () => {
     const connection = await connectNats({
       role: 'api',
       credential: 'api',
-      url: (await logOf('api')).match(/nats:\/\/[\d.]+:\d+/)?.[0] ?? '',
+      ...stack.nats,
       seedFile: `${state}/secrets/nats-api.seed`,
       logger: silentLogger,
       signal: AbortSignal.timeout(60_000),

@@ -17,7 +17,13 @@ export async function runApi(config: ApiConfig, logger: Logger, signal: AbortSig
   if (config.FAIRLEAD_HEALTH_LISTEN) {
     stack.use(await startHealthServer({ ...config.FAIRLEAD_HEALTH_LISTEN, readiness, registry }));
   }
-  const nats = { ...caller, url: config.FAIRLEAD_NATS_URL, seedFile: config.FAIRLEAD_NATS_SEED_FILE };
+  const nats = {
+    ...caller,
+    url: config.FAIRLEAD_NATS_URL,
+    seedFile: config.FAIRLEAD_NATS_SEED_FILE,
+    caFile: config.FAIRLEAD_NATS_CA_FILE,
+    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
+  };
   const connection = stack.adopt(await connectNats({ ...nats, logger, signal }), (open) => open.close());
   checks.push(() => ({ name: 'nats', ok: connectionState(connection).connected }));
   const client = createRpcClient(connection, caller);

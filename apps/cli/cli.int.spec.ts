@@ -4,7 +4,7 @@ import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import { FairleadError } from '@fairlead/errors';
-import { startScriptedApi, waitingAgent, type ScriptedApi } from '@fairlead/api/testing';
+import { bootstrapToken, startScriptedApi, waitingAgent, type ScriptedApi } from '@fairlead/api/testing';
 import { splitPem } from '@fairlead/pki';
 import { scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -227,6 +227,85 @@ describe('cluster', () => {
     api.script.certificates.clear();
   });
 
+  it('has bootstrap tokens, which token list shows and token revoke ends', async () => {
+    expect((await fairlead(['token', 'list', 'demo'], { terminal: true })).err).toContain('was never imported');
+    const usedBy = { fingerprint: 'ab'.repeat(32), generation: 3 };
+    const [unused, used] = [bootstrapToken('demo'), bootstrapToken('demo', { state: 'used', usedBy })];
+    for (const token of [unused, used]) api.script.tokens.set(token.id, token);
+    const shown = await fairlead(['token', 'list', 'demo']);
+    expect(shown.out).toMatch(
+      new RegExp(`\n${unused.id} +unused .*\n${used.id} +used .* (ab){32} \\(enrolment 3\\)\n$`),
+    );
+    expect(await fairlead(['token', 'ls', 'demo', '-o', 'name'])).toMatchObject({ out: `${unused.id}\n${used.id}\n` });
+    expect(await fairlead(['token', 'revoke', 'demo', unused.id])).toMatchObject({ status: 2 });
+    const revoked = await fairlead(['token', 'revoke', 'demo', unused.id, '--yes']);
+    expect(revoked).toMatchObject({ status: 0, out: `token ${unused.id} revoked\n` });
+    const late = await fairlead(['token', 'revoke', 'demo', used.id], { terminal: true, stdin: 'y\n' });
+    expect(late.err).toContain('fairlead cluster revoke demo');
+    api.script.tokens.clear();
+  });
+
+  it('is given an identity by hand: a bundle for its agent, or a manifest with it', async () => {
+    await fairlead(['cluster', 'create', 'static']);
+    const file = scratch.file('static.json');
+    const issued = await fairlead(['identity', 'issue', 'static', '--out', file]);
+    expect(issued).toMatchObject({ status: 0, out: expect.stringContaining('enrolment 1') as string });
+    expect(issued.out).not.toContain('PRIVATE KEY');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const bundle = JSON.parse(await readFile(file, 'utf8')) as {
+      identity: Record<'keyPem', string> & { chainPem: string[] };
+    };
+    expect(bundle).toMatchObject({ kind: 'fairlead-identity-bundle', version: 1, identity: { generation: 1 } });
+    const leaf = new X509Certificate(bundle.identity.chainPem[0] ?? '');
+    expect(leaf.checkPrivateKey(createPrivateKey(bundle.identity.keyPem))).toBe(true);
+    const again = await fairlead(['identity', 'issue', 'static', '--out', file]);
+    expect(again).toMatchObject({ status: 1, err: expect.stringContaining('--force') as string });
+    const known = api.script.clusters.get('static')!;
+    api.script.clusters.set('static', { ...known, enrolledAt: '2026-11-01T00:00:00.000Z' });
+    const yaml = scratch.file('static.yaml');
+    const args = ['identity', 'issue', 'static', '--out', yaml, '--manifest', '-o', 'json'];
+    expect(await fairlead(args)).toMatchObject({ status: 2 });
+    expect(await fairlead(args, { terminal: true, stdin: 'n\n' })).toMatchObject({ out: 'nothing issued\n' });
+    const made = await fairlead([...args, '--yes']);
+    expect(JSON.parse(made.out)).toMatchObject({ cluster: 'static', generation: 2, file: yaml });
+    expect((await stat(yaml)).mode & 0o777).toBe(0o600);
+    const [namespace, secret] = (await readFile(yaml, 'utf8'))
+      .split('---\n')
+      .slice(1)
+      .map((each) => parse(each) as unknown);
+    expect(namespace).toMatchObject({ kind: 'Namespace' });
+    expect(secret).toMatchObject({ kind: 'Secret', metadata: { name: 'fairlead-agent-bootstrap' } });
+    const data = (secret as { data: Record<string, string> }).data['identity-bundle.json'] ?? '';
+    expect(JSON.parse(Buffer.from(data, 'base64').toString())).toMatchObject({ identity: { generation: 2 } });
+    await fairlead(['cluster', 'delete', 'static', '--yes']);
+  });
+
+  it('is looked at by doctor, which says what to do and ends with 1 if something failed', async () => {
+    await fairlead(['cluster', 'create', 'sick']);
+    const { status, out, err } = await fairlead(['doctor', 'sick']);
+    expect([status, err]).toEqual([1, '']);
+    expect(out).toMatch(/^ok {4}api +https:\S+: it answers admin\nok {4}cluster +sick: /);
+    expect(out).toMatch(/\nFAIL {2}enrolment .*\n {6}what to do +fairlead cluster import sick \| kubectl apply -f -\n/);
+    expect(out).toMatch(/ of \d+ failed\n$/);
+    const json = await fairlead(['doctor', 'sick', '-o', 'json']);
+    expect(json.status).toBe(1);
+    const { ok, findings } = JSON.parse(json.out) as { ok: boolean; findings: { check: string; ok: boolean }[] };
+    expect(ok).toBe(false);
+    // Nobody serves the doors that this API names.
+    const failing = findings.filter((each) => !each.ok).map(({ check }) => check);
+    expect(failing).toEqual(['enrolment', 'door', 'door']);
+    const missing = await fairlead(['doctor', 'no-such', '-o', 'json']);
+    expect([missing.status, JSON.parse(missing.out)]).toMatchObject([
+      1,
+      { findings: [{ ok: true }, { check: 'cluster' }] },
+    ]);
+    await fairlead(['logout']);
+    const strangers = await fairlead(['doctor', 'sick']);
+    expect([strangers.status, strangers.out]).toEqual([1, expect.stringContaining('you are not logged in') as string]);
+    await logIn();
+    await fairlead(['cluster', 'delete', 'sick', '--yes']);
+  });
+
   it('show tells of a second process with the same identity, and what to do', async () => {
     await fairlead(['cluster', 'create', 'twice']);
     const since = '2026-11-01T00:00:00.000Z';
@@ -234,12 +313,21 @@ describe('cluster', () => {
       instance: `${index}aaaaaaa-0000`,
       addresses: [address],
       since,
+      version: '0.1.0',
     }));
     const cluster = api.script.clusters.get('twice')!;
-    cluster.presence = { state: 'online', replicas: ['gateway-a'], since, agents };
+    const lastError = {
+      at: since,
+      code: 'UNAVAILABLE',
+      reason: 'it broke',
+      address: '192.0.2.1',
+      replica: 'gateway-b',
+    };
+    cluster.presence = { state: 'online', replicas: ['gateway-a'], since, agents, lastError };
     const { out } = await fairlead(['cluster', 'show', 'twice']);
     expect(out).toContain(`0aaaaaaa from 192.0.2.1 since ${since}, 1aaaaaaa from 198.51.100.7 since ${since}`);
     expect(out).toContain('fairlead cluster revoke twice --reason TEXT');
+    expect(out).toMatch(/last error +UNAVAILABLE: it broke \(192\.0\.2\.1 at gateway-b, 2026\S+\)\n/);
     cluster.presence = { ...cluster.presence, agents: agents.slice(1) };
     expect((await fairlead(['cluster', 'show', 'twice'])).out).not.toContain('revoke');
   });
@@ -506,6 +594,53 @@ describe('client', () => {
     expect(await fairlead(['client', 'delete', 'a'])).toMatchObject({ status: 2 });
     expect(await fairlead(['client', 'delete', 'a', '--yes'])).toMatchObject({ out: 'client a deleted\n' });
     expect((await fairlead(['client', 'delete', 'a', '--yes'])).err).toContain('fairlead client list');
+  });
+});
+
+describe('ca', () => {
+  it('shows the roots, and leads through a rotation', async () => {
+    await logIn();
+    const authority = {
+      id: crypto.randomUUID(),
+      tree: 'identity' as const,
+      role: 'root' as const,
+      state: 'active' as const,
+      subject: 'CN=Fairlead identity root',
+      pin: 'ab'.repeat(32),
+      notBefore: '2026-11-01T00:00:00.000Z',
+      notAfter: '2036-11-01T00:00:00.000Z',
+      key: 'sealed' as const,
+    };
+    api.script.ca = { ...api.script.ca, authorities: [authority] };
+    expect((await fairlead(['ca', 'status'])).out).toMatch(
+      /^TREE .*\nidentity +root +active +2036\S+ +sealed +abababababababab +CN=Fairlead identity root\n$/,
+    );
+    expect(await fairlead(['ca', 'prepare'], { terminal: true })).toMatchObject({
+      status: 0,
+      out: 'the next root is made, and is being made known\n',
+      err: expect.stringContaining('fairlead ca activate') as string,
+    });
+    const { rotation } = api.script.ca;
+    if (!rotation) throw new Error('there is no rotation');
+    const waited = {
+      tenantId: 'default',
+      clusterId: crypto.randomUUID(),
+      heldVersion: 0,
+      why: 'unacknowledged',
+    } as const;
+    const waitingFor = [{ ...waited, waitedUntil: '2026-12-01T00:00:00.000Z' }];
+    api.script.ca = { ...api.script.ca, rotation: { ...rotation, clusters: 3, clustersDone: 1, waitingFor } };
+    expect((await fairlead(['ca', 'status'])).out).toMatch(
+      /clusters: 1 of 3 trust it\n {2}\S+: nothing acknowledged; could come back until 2026\S+\n {2}and 1 more\nnext: wait.*fairlead ca activate\n$/,
+    );
+    expect(await fairlead(['ca', 'activate'])).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('2 clusters do not trust it yet') as string,
+    });
+    expect(await fairlead(['ca', 'activate', '--force'])).toMatchObject({ status: 2 });
+    expect((await fairlead(['ca', 'activate', '--force', '--yes'])).out).toBe('the next root is active\n');
+    expect((await fairlead(['ca', 'retire'])).out).toBe('the old root is retired\n');
+    expect(JSON.parse((await fairlead(['ca', 'status', '-o', 'json'])).out)).toMatchObject({ rotation: null });
   });
 });
 

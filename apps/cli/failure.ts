@@ -10,9 +10,15 @@ export function usage(message: string, next: string): FairleadError {
   return new FairleadError('INVALID_ARGUMENT', message, { details: { next, usage: true } });
 }
 
+/** Something failed, and all there is to say was said: exit status 1, and no text. */
+export function alreadySaid(): FairleadError {
+  return new FairleadError('UNAVAILABLE', 'something failed', { details: { said: true } });
+}
+
 /** `error: …` and `next: …`, and the exit status that belongs to them. */
 export function describeFailure(error: unknown): { text: string; exitCode: number } {
   const known = error instanceof FairleadError ? error : undefined;
+  if (known?.details?.said === true) return { text: '', exitCode: 1 };
   const message = known?.message ?? (error instanceof Error ? error.message : String(error));
   const next = known?.details?.next;
   const lines = [`error: ${oneLine(message)}`, ...(typeof next === 'string' ? [`next: ${oneLine(next)}`] : [])];

@@ -1,12 +1,16 @@
 import { Command, CommanderError } from 'commander';
+import { addCaCommands } from './commands/ca.js';
 import { addClientCommands } from './commands/client.js';
 import { addClusterCommands } from './commands/cluster.js';
 import { addCompletionCommand } from './commands/completion.js';
+import { addDoctorCommand } from './commands/doctor.js';
+import { addIdentityCommands } from './commands/identity.js';
 import { addKubeCommands } from './commands/kubeconfig.js';
 import { addPolicyCommands } from './commands/policy.js';
 import { addRequestCommands } from './commands/request.js';
 import { addCertificateCommands } from './commands/revocation.js';
 import { addSessionCommands } from './commands/login.js';
+import { addTokenCommands } from './commands/token.js';
 import { describeFailure } from './failure.js';
 import type { Io } from './io.js';
 import { outputOption, printJson, printLines, type Format } from './output/print.js';
@@ -52,7 +56,11 @@ function buildProgram(io: Io): Command {
   addRequestCommands(program, io);
   addPolicyCommands(program, io);
   addCertificateCommands(program, io);
+  addCaCommands(program, io);
+  addTokenCommands(program, io);
+  addIdentityCommands(program, io);
   addKubeCommands(program, io);
+  addDoctorCommand(program, io);
   addCompletionCommand(program, io);
   program
     .command('version')

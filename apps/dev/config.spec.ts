@@ -11,6 +11,8 @@ describe('loadConfig', () => {
       portBase: undefined,
       stateDir: undefined,
       gateways: undefined,
+      natsNames: undefined,
+      postgresNames: undefined,
       colours: false,
       terminal: false,
     });
@@ -30,6 +32,12 @@ describe('loadConfig', () => {
     expect(loadConfig(['--prepare', '--gateways', 'gw-0,gw-1'], {}, false).gateways).toEqual(['gw-0', 'gw-1']);
   });
 
+  it('takes names of servers to make certificates for', () => {
+    const args = ['--prepare', '--nats-names', 'nats.fairlead.svc,127.0.0.1', '--postgres-names', 'db.example.com'];
+    const names = { natsNames: ['nats.fairlead.svc', '127.0.0.1'], postgresNames: ['db.example.com'] };
+    expect(loadConfig(args, {}, false)).toMatchObject(names);
+  });
+
   it('uses colours only on a terminal, and not against the wish of a person', () => {
     expect(loadConfig([], {}, true).colours).toBe(true);
     expect(loadConfig([], { NO_COLOR: '1' }, true).colours).toBe(false);
@@ -42,6 +50,8 @@ describe('loadConfig', () => {
     [['--colour']],
     [['extra']],
     [['--gateways', 'a']],
+    [['--nats-names', 'a']],
+    [['--prepare', '--postgres-names', 'a b']],
     [['--prepare', '--gateways', 'A b']],
   ])('refuses %j', (args) => {
     expect(() => loadConfig(args, {}, false)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);

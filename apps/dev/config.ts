@@ -15,9 +15,12 @@ Starts all of Fairlead on this machine, with a demo cluster, and stops it on Ctr
   --verbose          show every line of every log, not only warnings and what starts or ends
   --prepare          only make credentials, for nats-server and Postgres of your own (see docker-compose.yml)
   --gateways A,B     with --prepare: the names of the gateways that get a credential (gateway-a,gateway-b)
+  --nats-names A,B   with --prepare: names and addresses for nats-server's certificate (127.0.0.1,localhost)
+  --postgres-names A,B   the same for Postgres
   --help             show this
 
-Environment: DATABASE_URL and NATS_URL name a Postgres and a nats-server to use instead of starting them;
+Environment: DATABASE_URL and NATS_URL name a Postgres and a nats-server to use instead of starting them, by TLS with the
+certificates of --prepare if they say tls:// and ?sslmode=verify-full, else on this machine only;
 FAIRLEAD_TESTBED_KUBECONFIG names a cluster to use as the demo; NO_COLOR switches colours off.
 `;
 
@@ -26,6 +29,9 @@ export interface Config {
   readonly prepare: boolean;
   /** Undefined: the stack's default. */
   readonly gateways: readonly string[] | undefined;
+  /** Undefined: those of this machine. */
+  readonly natsNames: readonly string[] | undefined;
+  readonly postgresNames: readonly string[] | undefined;
   readonly demo: boolean;
   /** Undefined: this machine alone. */
   readonly advertise: string | undefined;
@@ -60,6 +66,8 @@ export function loadConfig(args: readonly string[], env: NodeJS.ProcessEnv, term
     advertise: advertised(values.advertise),
     agentImage: values['agent-image'],
     gateways: gatewayNames(values.gateways, values.prepare ?? false),
+    natsNames: serverNames('nats-names', values['nats-names'], values.prepare ?? false),
+    postgresNames: serverNames('postgres-names', values['postgres-names'], values.prepare ?? false),
     // https://no-color.org: present and not empty.
     colours: terminal && !env['NO_COLOR'],
     terminal,
@@ -82,6 +90,14 @@ function gatewayNames(text: string | undefined, prepare: boolean): readonly stri
   );
 }
 
+function serverNames(option: string, text: string | undefined, prepare: boolean): readonly string[] | undefined {
+  if (text === undefined) return undefined;
+  if (!prepare) throw new FairleadError('INVALID_ARGUMENT', `--${option} goes with --prepare`);
+  const names = text.split(',');
+  if (names.every((name) => /^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/.test(name))) return names;
+  throw new FairleadError('INVALID_ARGUMENT', `--${option} takes DNS names and IPv4 addresses, separated by commas`);
+}
+
 function parse(args: readonly string[]) {
   try {
     const flag = { type: 'boolean' } as const;
@@ -94,6 +110,8 @@ function parse(args: readonly string[]) {
       'port-base': text,
       'state-dir': text,
       gateways: text,
+      'nats-names': text,
+      'postgres-names': text,
       advertise: text,
       'agent-image': text,
     };

@@ -33,7 +33,7 @@ async function main(): Promise<number> {
   }
   const stateDir = config.stateDir === undefined ? join(REPOSITORY, '.fairlead') : resolve(config.stateDir);
   try {
-    if (config.prepare) return prepare(stateDir, config.gateways);
+    if (config.prepare) return await prepare(stateDir, config);
     return await run(config, stateDir);
   } catch (error) {
     if (error instanceof Interrupted) return INTERRUPTED;
@@ -98,9 +98,11 @@ async function stop(stack: Stack): Promise<number> {
   return 0;
 }
 
-function prepare(stateDir: string, gateways: readonly string[] | undefined): number {
-  const { natsConfigPath, postgresPasswordPath } = prepareCredentials(stateDir, gateways);
-  process.stdout.write(`${natsConfigPath}\n${postgresPasswordPath}\n`);
+async function prepare(stateDir: string, config: Config): Promise<number> {
+  const prepared = await prepareCredentials(stateDir, config);
+  const { natsConfigPath, postgresPasswordPath, postgresAccessPath, caPath, certificatePaths } = prepared;
+  const paths = [natsConfigPath, postgresPasswordPath, postgresAccessPath, caPath, ...certificatePaths];
+  process.stdout.write(paths.map((path) => `${path}\n`).join(''));
   return 0;
 }
 

@@ -33,6 +33,10 @@ const Environment = z
     ...tracingVariables,
     FAIRLEAD_NATS_URL: z.string(),
     FAIRLEAD_NATS_SEED_FILE: z.string(),
+    /** PEM of the CA of nats-server's certificate. */
+    FAIRLEAD_NATS_CA_FILE: z.string().optional(),
+    /** Allows plain text to NATS on other machines, where there is no CA file. */
+    FAIRLEAD_INSECURE_PLAINTEXT: z.stringbool().default(false),
     FAIRLEAD_CREDENTIAL: CredentialName.default('gateway'),
     FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
     FAIRLEAD_HEALTH_LISTEN: hostPort,

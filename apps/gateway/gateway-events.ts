@@ -5,20 +5,22 @@ import type { GatewayEvents } from '@fairlead/gateway';
 /** What a replica reports, as events of the catalog. */
 export function gatewayEvents(publisher: EventPublisher, gateway: string): GatewayEvents {
   return {
-    agentConnected: ({ tenantId, clusterId, generation, sessionId }) => {
+    agentConnected: ({ tenantId, clusterId, generation, sessionId, suppressed = 0 }) => {
       publisher.publish('dev.fairlead.agent.connected.v1', {
         ...aboutAgent(tenantId, clusterId),
         generation,
         sessionId,
         gateway,
+        suppressed,
       });
     },
-    agentDisconnected: ({ tenantId, clusterId, generation, sessionId, durationMs }) => {
+    agentDisconnected: ({ tenantId, clusterId, generation, sessionId, durationMs, suppressed = 0 }) => {
       publisher.publish('dev.fairlead.agent.disconnected.v1', {
         ...aboutAgent(tenantId, clusterId),
         generation,
         sessionId,
         gateway,
+        suppressed,
         durationMs,
       });
     },

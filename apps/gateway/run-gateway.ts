@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { splitHostPort, tracingSettings, untilAborted } from '@fairlead/config';
 import { createEventPublisher } from '@fairlead/events/publisher';
-import { startGateway, type Gateway } from '@fairlead/gateway';
+import { dampFlaps, startGateway, type Gateway } from '@fairlead/gateway';
 import { connectNats, createRpcClient } from '@fairlead/messaging';
 import { Registry, startHealthServer, startTracing, type Check, type Logger } from '@fairlead/observability';
 import { doorCertificate, type GatewayConfig } from './config.js';
@@ -34,7 +34,13 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       views: config.FAIRLEAD_DEBUG_VIEW ? { '/debug/sessions': () => gateway?.debugView() ?? null } : {},
     }),
   );
-  const nats = { ...caller, url: config.FAIRLEAD_NATS_URL, seedFile: config.FAIRLEAD_NATS_SEED_FILE };
+  const nats = {
+    ...caller,
+    url: config.FAIRLEAD_NATS_URL,
+    seedFile: config.FAIRLEAD_NATS_SEED_FILE,
+    caFile: config.FAIRLEAD_NATS_CA_FILE,
+    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
+  };
   const nc = stack.adopt(await connectNats({ ...nats, logger, signal }), (open) => open.close());
   const events = stack.adopt(createEventPublisher(nc, caller, { logger }), (publisher) => publisher.close());
   gateway = await startGateway(
@@ -43,7 +49,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       instance,
       nc,
       rpc: createRpcClient(nc, caller),
-      events: gatewayEvents(events, caller.credential),
+      events: dampFlaps(gatewayEvents(events, caller.credential)),
       logger,
       registry,
       tracer: tracing.tracer,

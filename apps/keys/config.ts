@@ -6,10 +6,16 @@ const Config = z.object({
   FAIRLEAD_NATS_URL: z.string().min(1),
   /** nkey seed, 0600. */
   FAIRLEAD_NATS_SEED_FILE: z.string().min(1),
+  /** PEM of the CA of nats-server's certificate. */
+  FAIRLEAD_NATS_CA_FILE: z.string().optional(),
+  /** Allows plain text to NATS and Postgres on other machines, where there is no CA file. */
+  FAIRLEAD_INSECURE_PLAINTEXT: z.stringbool().default(false),
   FAIRLEAD_CREDENTIAL: CredentialName.default('keys'),
   FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   FAIRLEAD_HEALTH_LISTEN: hostPort.default('127.0.0.1:0'),
   FAIRLEAD_DATABASE_URL_FILE: secretFile,
+  /** PEM of the CA of Postgres' certificate. */
+  FAIRLEAD_DATABASE_CA_FILE: z.string().optional(),
   /** Seals the CA's keys; made with the CA, 0600, and to be backed up apart from the database. */
   FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
   FAIRLEAD_TRUST_DOMAIN: z

@@ -1,6 +1,9 @@
 import 'reflect-metadata';
 import { runProcess } from '@fairlead/config';
 import { readConfig } from './config.js';
-import { migrate, serve } from './serve.js';
+import { migrate } from './database.js';
+import { importCommand, issuingCsrCommand } from './import-ca.js';
+import { serve } from './serve.js';
 
-await runProcess({ name: 'keys', readConfig, run: serve, commands: { migrate } });
+const commands = { migrate, 'import-ca': importCommand, 'issuing-csr': issuingCsrCommand };
+await runProcess({ name: 'keys', readConfig, run: serve, commands });

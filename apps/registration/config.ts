@@ -18,10 +18,16 @@ const Config = z.object({
   FAIRLEAD_NATS_URL: z.string().min(1),
   /** nkey seed, 0600. */
   FAIRLEAD_NATS_SEED_FILE: z.string().min(1),
+  /** PEM of the CA of nats-server's certificate. */
+  FAIRLEAD_NATS_CA_FILE: z.string().optional(),
+  /** Allows plain text to NATS and Postgres on other machines, where there is no CA file. */
+  FAIRLEAD_INSECURE_PLAINTEXT: z.stringbool().default(false),
   FAIRLEAD_CREDENTIAL: CredentialName.default('registration'),
   FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   FAIRLEAD_HEALTH_LISTEN: hostPort.default('127.0.0.1:0'),
   FAIRLEAD_DATABASE_URL_FILE: secretFile,
+  /** PEM of the CA of Postgres' certificate. */
+  FAIRLEAD_DATABASE_CA_FILE: z.string().optional(),
   /** `host:port` that agents dial, written into import manifests. */
   FAIRLEAD_LINK_ENDPOINTS: commaList.refine(areEndpoints, 'expected 1 to 16 of host:port, separated by commas'),
   FAIRLEAD_AGENT_IMAGE: z.string().min(1).max(512),

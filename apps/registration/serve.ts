@@ -1,28 +1,34 @@
 import { splitHostPort, untilAborted } from '@fairlead/config';
-import { NO_TENANT, keysRpc, type Caller } from '@fairlead/contracts';
+import { NO_TENANT, keysRpc, type Caller, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
-import { connectNats, connectionState, createRpcClient, serveRpc } from '@fairlead/messaging';
+import { connectNats, connectionState, createRpcClient, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
 import { DatabaseMonitor, connectDatabase, createDatabase, retryWhileAway, runMigrations } from '@fairlead/persistence';
 import {
   ApiTokens,
   ApprovalPolicies,
   ApprovalWebhook,
+  BootstrapTokens,
   Clients,
   Clusters,
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
+  LinkTroubles,
   REGISTRATION_BUCKETS,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
   RegistrationModule,
+  StaticIdentities,
   checkAdminToken,
+  reportDuplicate,
   watchPresence,
   type PresenceOf,
   type RegistrationParts,
   type Runtime,
+  type SignAgent,
+  type StaticIdentitiesOptions,
   type WebhookOptions,
 } from '@fairlead/registration';
 import type { Config } from './config.js';
@@ -54,10 +60,10 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   checks.push(() => [{ name: 'projection', ok: projection?.synced === true }]);
 
   const source: Caller = { role: ROLE, credential: config.FAIRLEAD_CREDENTIAL };
-  const seed = { url: config.FAIRLEAD_NATS_URL, seedFile: config.FAIRLEAD_NATS_SEED_FILE };
-  const nats = stack.adopt(await connectNats({ ...seed, ...source, logger, signal }), (nc) => nc.close());
-  checks.push(() => [{ name: 'nats', ok: connectionState(nats).connected }]);
+  // Refuses a URL that nobody could connect with safely, before anything is waited for.
   const database = openDatabase(config, logger);
+  const nats = stack.adopt(await connectNats({ ...natsOf(config), ...source, logger, signal }), (nc) => nc.close());
+  checks.push(() => [{ name: 'nats', ok: connectionState(nats).connected }]);
   await connectDatabase(database, logger, signal);
   stack.defer(() => database.destroy());
   const monitor = stack.use(new DatabaseMonitor(database, logger));
@@ -70,8 +76,9 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
     relay.poke();
     projection?.poke();
   };
-  const { presenceOf } = stack.use(watchPresence(nats, logger));
-  const parts = build(config, nats, { database, source, logger, onCommitted, now: () => new Date() }, presenceOf);
+  const runtime: Runtime = { database, source, logger, onCommitted, now: () => new Date() };
+  const { presenceOf } = stack.use(watchPresence(nats, logger, (crowd) => reportDuplicate(runtime, crowd)));
+  const parts = build(config, nats, runtime, presenceOf);
   await retryWhileAway(() => parts.apiTokens.setAdminToken(config.FAIRLEAD_ADMIN_TOKEN_FILE.reveal()), logger, signal);
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
   stack.use(
@@ -85,6 +92,7 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
 function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: PresenceOf): RegistrationParts {
   const client = createRpcClient(nats, runtime.source);
   const requests = new EnrolmentRequests(runtime);
+  const troubles = new LinkTroubles(runtime);
   const webhookOptions = webhookOf(config);
   const policies = new ApprovalPolicies(runtime, {
     policy: config.FAIRLEAD_APPROVAL_POLICY,
@@ -92,24 +100,30 @@ function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: Presenc
     insecureAllowed: config.FAIRLEAD_INSECURE_ALLOW_ALWAYS_APPROVE,
   });
   const webhook = new ApprovalWebhook(runtime, policies, requests, webhookOptions);
+  const trustBundle = (): Promise<TrustBundle> => client.call(keysRpc.trustBundle, NO_TENANT, {});
+  const signAgent: SignAgent = (tenantId, request) => client.call(keysRpc.signAgent, tenantId, request);
+  const endpoints = config.FAIRLEAD_LINK_ENDPOINTS;
+  const importLinks = new ImportLinks(runtime, {
+    endpoints,
+    image: config.FAIRLEAD_AGENT_IMAGE,
+    tracingEndpoint: config.FAIRLEAD_AGENT_TRACING_ENDPOINT,
+    linkTtlSeconds: config.FAIRLEAD_IMPORT_LINK_TTL_SECONDS,
+    tokenTtlSeconds: config.FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS,
+    trustBundle,
+  });
+  const manifestFor: StaticIdentitiesOptions['manifestFor'] = (...of) => importLinks.manifestWithoutToken(...of);
   return {
     clusters: new Clusters(runtime, presenceOf, (tenantId, request) =>
       client.call(keysRpc.revokeGenerations, tenantId, request),
     ),
-    importLinks: new ImportLinks(runtime, {
-      endpoints: config.FAIRLEAD_LINK_ENDPOINTS,
-      image: config.FAIRLEAD_AGENT_IMAGE,
-      tracingEndpoint: config.FAIRLEAD_AGENT_TRACING_ENDPOINT,
-      linkTtlSeconds: config.FAIRLEAD_IMPORT_LINK_TTL_SECONDS,
-      tokenTtlSeconds: config.FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS,
-      trustBundle: () => client.call(keysRpc.trustBundle, NO_TENANT, {}),
-    }),
+    importLinks,
     requests,
     policies,
-    enrolments: new Enrolments(runtime, { policies, requests, webhook }, (tenantId, request) =>
-      client.call(keysRpc.signAgent, tenantId, request),
-    ),
+    enrolments: new Enrolments(runtime, { policies, requests, webhook, troubles }, signAgent),
+    troubles,
     apiTokens: new ApiTokens(runtime),
+    bootstrapTokens: new BootstrapTokens(runtime),
+    staticIdentities: new StaticIdentities(runtime, { endpoints, signAgent, trustBundle, manifestFor }),
     clients: new Clients(runtime, (tenantId, request) => client.call(keysRpc.signClient, tenantId, request)),
   };
 }
@@ -125,10 +139,20 @@ function webhookOf(config: Config): WebhookOptions | null {
   );
 }
 
+function natsOf(config: Config): Omit<ConnectNatsOptions, 'role' | 'credential' | 'logger'> {
+  return {
+    url: config.FAIRLEAD_NATS_URL,
+    seedFile: config.FAIRLEAD_NATS_SEED_FILE,
+    caFile: config.FAIRLEAD_NATS_CA_FILE,
+    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
+  };
+}
+
 function openDatabase(config: Config, logger: Logger): Database {
-  const url = config.FAIRLEAD_DATABASE_URL_FILE.reveal();
   return createDatabase({
-    url,
+    url: config.FAIRLEAD_DATABASE_URL_FILE.reveal(),
+    caFile: config.FAIRLEAD_DATABASE_CA_FILE,
+    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
     service: ROLE,
     entities: REGISTRATION_ENTITIES,
     migrations: REGISTRATION_MIGRATIONS,

@@ -113,6 +113,13 @@ it('says what is wrong with the configuration, once, and exits with 2', async ()
   ];
   await writeFile(scratch.file('short'), 'short', { mode: 0o600 });
   cases.push(['registration', { FAIRLEAD_ADMIN_TOKEN_FILE: scratch.file('short') }, /at least 32 characters/]);
+  await writeFile(scratch.file('elsewhere'), 'postgres://keys:x@192.0.2.1/fairlead', { mode: 0o600 });
+  const elsewhere = { FAIRLEAD_DATABASE_URL_FILE: scratch.file('elsewhere') };
+  cases.push(
+    ['keys', { FAIRLEAD_NATS_URL: 'nats://192.0.2.1' }, /plain text to 192.0.2.1: set FAIRLEAD_NATS_CA_FILE/],
+    ['keys', { FAIRLEAD_NATS_CA_FILE: '/no/such/file' }, /cannot read the CA file/],
+    ['registration', elsewhere, /plain text to 192.0.2.1: set FAIRLEAD_DATABASE_CA_FILE/],
+  );
   for (const [service, overrides, message] of cases) {
     const process = run(service, [], overrides);
     expect(await process.exited).toBe(2);
@@ -215,6 +222,30 @@ it('stops on SIGTERM, and finds everything again after a restart', async () => {
   }
   await Promise.all(SERVICES.map(untilReady));
   expect(await asGateway.call(keysRpc.trustBundle, NO_TENANT, {})).toEqual(before);
+});
+
+it('rotates the root for those who may ask', async () => {
+  const before = await asGateway.call(keysRpc.trustBundle, NO_TENANT, {});
+  const { id } = await asApi.call(registrationRpc.getCluster, DEFAULT_TENANT, { name: 'demo' });
+  const prepared = await asApi.call(keysRpc.rotateCa, NO_TENANT, { step: 'prepare' });
+  expect(prepared).toMatchObject({ trustVersion: before.version + 1, rotation: { waitingFor: [{ clusterId: id }] } });
+  const activate = (): Promise<unknown> => asApi.call(keysRpc.rotateCa, NO_TENANT, { step: 'activate' });
+  await expect(activate()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining(id) });
+  const held = [{ clusterId: id, version: prepared.trustVersion }];
+  await asGateway.call(keysRpc.acknowledgeTrust, NO_TENANT, { held });
+  await activate();
+  const { chain } = await asGateway.call(keysRpc.signGateway, NO_TENANT, { csr: await newCsr() });
+  const options = { at: new Date(), usage: 'serverAuth' } as const;
+  await expect(verifyChain(chain, before.roots, options)).resolves.toBeDefined();
+  await asApi.call(registrationRpc.deleteCluster, DEFAULT_TENANT, { name: 'demo' });
+  const { rotation } = await asApi.call(keysRpc.caStatus, NO_TENANT, {});
+  expect(rotation).toMatchObject({ step: 'activated', clusters: 0, gateways: [] });
+  expect(rotation?.otherCertificates).toBeGreaterThan(0);
+  await asApi.call(keysRpc.rotateCa, NO_TENANT, { step: 'retire', force: true });
+  await expect(asGateway.call(keysRpc.trustBundle, NO_TENANT, {})).resolves.toMatchObject({
+    version: before.version + 3,
+    roots: [chain[3]],
+  });
 });
 
 it('never wrote a secret', async () => {

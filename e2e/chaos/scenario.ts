@@ -3,11 +3,11 @@ import type { Sizes } from './sizes.js';
 import type { World } from './world.js';
 
 /** Disturbs a world that is whole and says what it found. Whoever runs it makes the world whole again. */
-export type Run = (world: World, sizes: Sizes, findings: Findings) => Promise<void>;
+export type Run<W = World, S = Sizes> = (world: W, sizes: S, findings: Findings) => Promise<void>;
 
-export interface Scenario {
+export interface Scenario<W = World, S = Sizes> {
   /** For `--only`. */
   readonly letter: string;
   readonly title: string;
-  readonly run: Run;
+  readonly run: Run<W, S>;
 }

@@ -7,6 +7,7 @@ import { startTcpTarget, type TcpTarget } from '../support/tcp-target.js';
 import { showCluster, startTestStack } from '../support/test-stack.js';
 import { ping, type Way } from '../support/transfers.js';
 import { Journal } from './journal.js';
+import type { AnyWorld } from './any-world.js';
 
 export type Replica = GatewayAddresses;
 
@@ -25,7 +26,7 @@ const WHOLE_TIMEOUT_MS = 90_000;
  * Three replicas, two clusters whose agents keep links to two of them each, a TCP target that both reach, and a client
  * that may reach both. So every replica is a door, two of them have a link, and the third relays.
  */
-export interface World extends AsyncDisposable {
+export interface World extends AnyWorld {
   readonly stack: Stack;
   readonly replicas: readonly Replica[];
   readonly client: DoorClient;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { secretScan } from '../support/secret-scan/index.js';
 import { scratchStateDir } from '../support/test-stack.js';
 import { watchProcess, type Watch } from '../support/watching.js';
 
@@ -22,6 +23,8 @@ interface Run {
 
 const runs: Run[] = [];
 const folders: string[] = [];
+/** State directories that a whole run has lived in. */
+const searched = new Set<string>();
 
 /** What `npm start` runs once everything is compiled. In a process group of its own, as a shell would start it. */
 function start(stateDir: string, base: number, ...args: string[]): Run {
@@ -38,13 +41,17 @@ async function folder(): Promise<string> {
   return dir;
 }
 
-function ready(run: Run): Promise<string> {
-  return Promise.race([
+/** Resolves with the last line of the ready screen. What its processes show then is searched for secrets at the end. */
+async function ready(run: Run): Promise<string> {
+  const line = await Promise.race([
     run.watch.line(/Stop\s+Ctrl-C/, BOOT_MS),
     exitOf(run).then((code) => {
       throw new Error(`it ended with ${code} before it was ready:\n${run.watch.lines.join('\n')}`);
     }),
   ]);
+  await secretScan.lookAt(run.stateDir);
+  searched.add(run.stateDir);
+  return line;
 }
 
 async function exitOf({ child }: Run): Promise<number | null> {
@@ -71,17 +78,23 @@ function printedCommands(run: Run): string[] {
 }
 
 async function paste(command: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('sh', ['-c', command], { cwd: ROOT, timeout: 60_000 });
+  const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], { cwd: ROOT, timeout: 60_000 });
+  secretScan.hear(`the output of ${command}`, `${stdout}\n${stderr}`);
   return stdout;
 }
 
 afterEach(async () => {
   for (const run of runs.splice(0)) {
     if (run.child.exitCode === null) await interrupt(run);
+    secretScan.hear('the screen of npm start', run.watch.lines.join('\n'));
   }
 });
 afterAll(async () => {
-  for (const dir of folders) await rm(dir, { recursive: true, force: true });
+  try {
+    for (const dir of searched) await secretScan.finish(dir);
+  } finally {
+    for (const dir of folders) await rm(dir, { recursive: true, force: true });
+  }
 });
 
 describe('npm start', () => {

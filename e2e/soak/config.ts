@@ -1,25 +1,25 @@
 import { parseArgs } from 'node:util';
-import { SCENARIOS } from '../chaos/scenarios/index.js';
-import type { Scenario } from '../chaos/scenario.js';
+import { AREAS, type Area, type Titled } from './areas.js';
 
-const list = SCENARIOS.map(({ letter, title }) => `  ${letter.padEnd(3)} ${title}`).join('\n');
+const listOf = ({ name, scenarios }: Area): string =>
+  [`${name}:`, ...scenarios.map(({ letter, title }) => `  ${letter.padEnd(3)} ${title}`)].join('\n');
+const names = AREAS.map(({ name }) => name).join(', ');
 const DEFAULT_MINUTES = 45;
 const MAX_MINUTES = 600;
 
-export const USAGE = `Usage: npm run soak -- tunnel [options]
+export const USAGE = `Usage: npm run soak -- AREA [options]
 
-Runs the scenarios of e2e/chaos at full size against real processes on this machine's loopback, says what it measured, and
-writes a report. It takes about twenty minutes on two cores and stops by itself.
+Runs the scenarios of an area at full size against real processes on this machine's loopback, says what it measured, and
+writes a report. It takes about twenty minutes on two cores and stops by itself. Areas: ${names}.
 
   --only a,e       only these scenarios; c means c1 to c4
   --scale N        sizes times N, 0.01 to 1 (default 1)
   --minutes N      the longest the whole run may take, 1 to ${MAX_MINUTES} (default ${DEFAULT_MINUTES})
-  --report FILE    where the report goes (default docs/reports/<date>-tunnel.md; of less than a full run: nowhere)
+  --report FILE    where the report goes (default docs/reports/<date>-AREA.md; of less than a full run: nowhere)
   --logs FILE      if something does not hold, the last lines that the processes logged
   --help           show this
 
-Scenarios:
-${list}
+Scenarios of ${AREAS.map(listOf).join('\n')}
 `;
 
 /** What is wrong with the command line, for a person. */
@@ -27,7 +27,8 @@ export class UsageError extends Error {}
 
 export interface Config {
   readonly help: boolean;
-  readonly scenarios: readonly Scenario[];
+  readonly area: Area;
+  readonly scenarios: readonly Titled[];
   readonly scale: number;
   readonly minutes: number;
   /** Undefined: the default place, or none. */
@@ -40,29 +41,31 @@ export interface Config {
 /** Reads the command line. Throws UsageError for what it does not know. */
 export function loadConfig(args: readonly string[]): Config {
   const { values, positionals } = parse(args);
-  if (!values.help && (positionals.length !== 1 || positionals[0] !== 'tunnel')) {
-    throw new UsageError(`say what to soak: tunnel\n\n${USAGE}`);
+  const area = AREAS.find(({ name }) => name === positionals[0]) ?? AREAS[0];
+  if (!area || (!values.help && (positionals.length !== 1 || positionals[0] !== area.name))) {
+    throw new UsageError(`say what to soak: ${names}\n\n${USAGE}`);
   }
   const scale = numberIn('--scale', values.scale ?? '1', 0.01, 1);
-  const scenarios = values.only === undefined ? SCENARIOS : chosen(values.only);
+  const scenarios = values.only === undefined ? area.scenarios : chosen(area, values.only);
   return {
     help: values.help ?? false,
+    area,
     scenarios,
     scale,
     minutes: numberIn('--minutes', values.minutes ?? String(DEFAULT_MINUTES), 1, MAX_MINUTES),
     report: values.report,
     logs: values.logs,
-    full: scale === 1 && scenarios.length === SCENARIOS.length,
+    full: scale === 1 && scenarios.length === area.scenarios.length,
   };
 }
 
-function chosen(only: string): readonly Scenario[] {
+function chosen(area: Area, only: string): readonly Titled[] {
   const letters = only.split(',').map((letter) => letter.trim());
-  const matches = (letter: string, scenario: Scenario): boolean =>
+  const matches = (letter: string, scenario: Titled): boolean =>
     scenario.letter === letter || scenario.letter.replace(/\d$/, '') === letter;
-  const unknown = letters.filter((letter) => !SCENARIOS.some((scenario) => matches(letter, scenario)));
-  if (unknown.length > 0) throw new UsageError(`there is no scenario ${unknown.join(', ')}:\n${list}`);
-  return SCENARIOS.filter((scenario) => letters.some((letter) => matches(letter, scenario)));
+  const unknown = letters.filter((letter) => !area.scenarios.some((scenario) => matches(letter, scenario)));
+  if (unknown.length > 0) throw new UsageError(`there is no scenario ${unknown.join(', ')}:\n${listOf(area)}`);
+  return area.scenarios.filter((scenario) => letters.some((letter) => matches(letter, scenario)));
 }
 
 function numberIn(option: string, text: string, least: number, most: number): number {

@@ -3,11 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { REPOSITORY } from '@fairlead/stack';
-import { scaled } from '../chaos/sizes.js';
-import { startWorld } from '../chaos/world.js';
 import { USAGE, UsageError, loadConfig, type Config } from './config.js';
 import { formatReport, type Circumstances, type Result } from './report.js';
-import { runSoak } from './run-soak.js';
 
 const INTERRUPTED = 130;
 
@@ -39,14 +36,15 @@ async function soak(config: Config): Promise<number> {
     );
   };
   const signal = limits(config.minutes);
-  say('starting three replicas and two agents');
-  await using world = await startWorld();
-  const results = await runSoak(world, { ...config, sizes: scaled(config.scale), signal, say });
+  say(config.area.beginning);
+  await using area = await config.area.open();
+  const letters = config.scenarios.map(({ letter }) => letter);
+  const results = await area.run(letters, config.scale, { signal, say });
   if (signal.reason instanceof Interrupted) throw signal.reason;
   const left = config.scenarios.slice(results.length).map(({ letter }) => letter);
   const held = left.length === 0 && results.every(({ faults }) => faults.length === 0);
   keep(config, { ...before, left }, results, say);
-  if (!held && config.logs !== undefined) writeFileSync(config.logs, `${world.journal.lines.join('\n')}\n`);
+  if (!held && config.logs !== undefined) writeFileSync(config.logs, `${area.log.join('\n')}\n`);
   say(held ? 'everything held' : 'not everything held');
   return held ? 0 : 1;
 }
@@ -63,7 +61,7 @@ function limits(minutes: number): AbortSignal {
 }
 
 function keep(config: Config, facts: Circumstances, results: readonly Result[], say: (text: string) => void): void {
-  const ordinary = join(REPOSITORY, 'docs', 'reports', `${facts.date}-tunnel.md`);
+  const ordinary = join(REPOSITORY, 'docs', 'reports', `${facts.date}-${config.area.name}.md`);
   const path = config.report ?? (config.full ? ordinary : undefined);
   if (path === undefined) return;
   mkdirSync(dirname(path), { recursive: true });
@@ -71,11 +69,12 @@ function keep(config: Config, facts: Circumstances, results: readonly Result[], 
   say(`the report is ${path}`);
 }
 
-function circumstances({ scale }: Config): Circumstances {
+function circumstances({ scale, area }: Config): Circumstances {
   return {
     date: new Date().toISOString().slice(0, 10),
     commit: commitOf(),
     scale,
+    area,
     cores: availableParallelism(),
     memoryGb: totalmem() / 2 ** 30,
     platform: `${process.platform} ${process.arch}`,

@@ -9,11 +9,19 @@ export interface Result {
   readonly faults: readonly string[];
 }
 
+/** What was soaked, and where it is said what each scenario is. */
+export interface Soaked {
+  readonly name: string;
+  readonly title: string;
+  readonly readme: string;
+}
+
 /** What the figures depend on. No path and no host name: a report is public. */
 export interface Circumstances {
   readonly date: string;
   readonly commit: string;
   readonly scale: number;
+  readonly area: Soaked;
   readonly cores: number;
   readonly memoryGb: number;
   readonly platform: string;
@@ -25,12 +33,12 @@ export interface Circumstances {
 
 /** The report as Markdown: what did not hold first, then every figure. */
 export function formatReport(circumstances: Circumstances, results: readonly Result[]): string {
-  const { date, commit, scale, cores, memoryGb, platform, node, load, left } = circumstances;
+  const { date, commit, scale, area, cores, memoryGb, platform, node, load, left } = circumstances;
   const faulty = results.filter(({ faults }) => faults.length > 0);
   const verdict = faulty.length === 0 && left.length === 0 ? 'Everything held.' : `Not everything held: see below.`;
   return [
-    `# Soak of the tunnel, ${date}`,
-    `Commit ${commit}, sizes × ${scale}. ${cores} cores shared by everything, ${memoryGb.toFixed(0)} GB, ${platform}, Node ${node}, load average ${load.toFixed(1)} when it began. Repeat it with \`npm run soak -- tunnel\`; \`e2e/chaos/README.md\` says what each scenario is.`,
+    `# Soak of ${area.title}, ${date}`,
+    `Commit ${commit}, sizes × ${scale}. ${cores} cores shared by everything, ${memoryGb.toFixed(0)} GB, ${platform}, Node ${node}, load average ${load.toFixed(1)} when it began. Repeat it with \`npm run soak -- ${area.name}\`; \`${area.readme}\` says what each scenario is.`,
     verdict,
     table(
       ['', 'scenario', 'result', 'time'],

@@ -1,21 +1,27 @@
 import { Findings } from '../chaos/findings.js';
+import type { AnyWorld } from '../chaos/any-world.js';
 import type { Scenario } from '../chaos/scenario.js';
-import type { Sizes } from '../chaos/sizes.js';
-import type { World } from '../chaos/world.js';
 import type { Result } from './report.js';
 
 const TICK_MS = 30_000;
 
-export interface SoakOptions {
-  readonly scenarios: readonly Scenario[];
-  readonly sizes: Sizes;
+/** Who waits for a soak, and how long. */
+export interface Watched {
   /** Ends the run: what a scenario found by then counts, and the time being up is a fault of it. */
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
 }
 
+export interface SoakOptions<W, S> extends Watched {
+  readonly scenarios: readonly Scenario<W, S>[];
+  readonly sizes: S;
+}
+
 /** Runs the scenarios one after the other in one world, each on a whole one. Never rejects for what a scenario does. */
-export async function runSoak(world: World, { scenarios, sizes, signal, say }: SoakOptions): Promise<Result[]> {
+export async function runSoak<W extends AnyWorld, S extends { readonly judgesTimes: boolean }>(
+  world: W,
+  { scenarios, sizes, signal, say }: SoakOptions<W, S>,
+): Promise<Result[]> {
   const results: Result[] = [];
   for (const scenario of scenarios) {
     if (signal.aborted) break;
@@ -28,10 +34,10 @@ export async function runSoak(world: World, { scenarios, sizes, signal, say }: S
   return results;
 }
 
-async function runOne(
-  world: World,
-  { letter, title, run }: Scenario,
-  { sizes, signal, say }: Omit<SoakOptions, 'scenarios'>,
+async function runOne<W extends AnyWorld, S extends { readonly judgesTimes: boolean }>(
+  world: W,
+  { letter, title, run }: Scenario<W, S>,
+  { sizes, signal, say }: Omit<SoakOptions<W, S>, 'scenarios'>,
 ): Promise<Result> {
   const findings = new Findings(sizes);
   const startedMs = performance.now();

@@ -3,6 +3,7 @@
 import { identityStore, parseEndpoint, runAgent, type TextStore } from '@fairlead/agent';
 import { silentLogger, type LogFields, type Logger } from '@fairlead/observability';
 import type { LogLevel } from '@fairlead/errors';
+import { parseTargetRule } from '@fairlead/targets';
 import type { FleetCommand, FleetMember, FleetNews } from './agent-fleet.js';
 
 const stop = new AbortController();
@@ -18,7 +19,7 @@ process.once('SIGTERM', () => {
   void Promise.all(running).then(() => process.exit());
 });
 
-function runMember({ id, endpoints, pins, token, links, caPem }: FleetMember): Promise<void> {
+function runMember({ id, endpoints, pins, token, links, caPem, targets }: FleetMember): Promise<void> {
   const tell = (event: string, fields: LogFields): void => {
     const said = (name: string): string => JSON.stringify(fields[name] ?? '');
     const news: FleetNews = { id, event, atMs: Date.now(), code: said('code'), reason: said('reason') };
@@ -34,6 +35,7 @@ function runMember({ id, endpoints, pins, token, links, caPem }: FleetMember): P
       token: () => Promise.resolve(token),
       kubeApi: { host: '127.0.0.1', port: 1, caPem, token: () => Promise.resolve('none') },
       facts: { agentVersion: 'fleet', kubernetesVersion: 'none', platform: 'test' },
+      tcp: { rules: targets.map((rule) => parseTargetRule(rule)) },
       logger: newsLogger(tell),
     },
     stop.signal,

@@ -8,7 +8,6 @@ import { silentLogger } from '@fairlead/observability';
 import { NODE_FLAGS, REPOSITORY, type Stack } from '@fairlead/stack';
 import { runAll } from './pool.js';
 import { readInvitation } from './loose-agent.js';
-import { natsPort } from './events.js';
 
 /** One agent of a fleet, as its process is told of it. */
 export interface FleetMember {
@@ -18,6 +17,8 @@ export interface FleetMember {
   readonly token: string;
   readonly links: number;
   readonly caPem: string;
+  /** What it opens for raw TCP, as rules. */
+  readonly targets: readonly string[];
 }
 
 export interface FleetCommand {
@@ -43,6 +44,9 @@ export interface AgentFleet extends AsyncDisposable {
   join(count: number, onProgress?: (linked: number) => void): Promise<void>;
 }
 
+/** Name of the cluster of an agent of a fleet. */
+export const fleetCluster = (id: number): string => `fleet-${id}`;
+
 /** Run compiled: the agent's code is meant to run as it is shipped. */
 const MAIN = join(REPOSITORY, 'e2e', 'dist', 'support', 'agent-fleet-main.js');
 const PRELOAD = fileURLToPath(new URL(`./end-with-parent${extname(import.meta.url)}`, import.meta.url));
@@ -55,8 +59,9 @@ const TENANT = 'default';
 /** An empty fleet whose agents dial these endpoints only. */
 export async function startAgentFleet(
   stack: Stack,
-  { links, endpoints }: { readonly links: number; readonly endpoints: readonly string[] },
+  options: { readonly links: number; readonly endpoints: readonly string[]; readonly targets?: readonly string[] },
 ): Promise<AgentFleet> {
+  const { links, endpoints, targets = [] } = options;
   const child = spawn(process.execPath, [...NODE_FLAGS, '--import', PRELOAD, MAIN], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
@@ -73,9 +78,9 @@ export async function startAgentFleet(
   const joinOne = async (): Promise<void> => {
     const id = next;
     next += 1;
-    const { token, pins } = await registry.invite(`fleet-${id}`, links);
+    const { token, pins } = await registry.invite(fleetCluster(id), links);
     const linked = untilLinked(listeners, id, links);
-    const member: FleetMember = { id, endpoints, pins: pins.split(','), token, links, caPem };
+    const member: FleetMember = { id, endpoints, pins: pins.split(','), token, links, caPem, targets };
     child.send({ members: [member] } satisfies FleetCommand);
     await linked;
   };
@@ -127,7 +132,7 @@ interface Inviter extends AsyncDisposable {
 async function inviter(stack: Stack): Promise<Inviter> {
   const caller = { role: 'api', credential: 'api' } as const;
   const nc = await connectNats({
-    url: `nats://127.0.0.1:${await natsPort(stack)}`,
+    ...stack.nats,
     seedFile: join(stack.stateDir, 'secrets', 'nats-api.seed'),
     ...caller,
     logger: silentLogger,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import type { Stack } from '@fairlead/stack';
+import { secretScan } from './secret-scan/index.js';
 
 /** A client that `fairlead client create` made, as the command left it. */
 export interface DoorClient extends AsyncDisposable {
@@ -33,6 +34,7 @@ export async function createDoorClient(stack: Stack, name: string, clusters: rea
   const [key, cert, ca] = await Promise.all(
     (['client.key', 'client.crt', 'ca.crt'] as const).map((file) => readFile(join(folder, file), 'utf8')),
   );
+  secretScan.issued.addKey(`the key of the client ${name}`, key ?? '');
   return {
     name,
     key: key ?? '',

@@ -13,7 +13,7 @@ export interface RecordedEvent {
 export async function readEvents(stack: Stack): Promise<RecordedEvent[]> {
   const signal = AbortSignal.timeout(15_000);
   const nc = await connectNats({
-    url: `nats://127.0.0.1:${await natsPort(stack)}`,
+    ...stack.nats,
     seedFile: join(stack.stateDir, 'secrets', 'nats-operator.seed'),
     role: 'operator',
     credential: 'operator',
@@ -35,10 +35,4 @@ export async function readEvents(stack: Stack): Promise<RecordedEvent[]> {
   } finally {
     await nc.close();
   }
-}
-
-/** Where the nats-server of a stack listens on 127.0.0.1. */
-export async function natsPort(stack: Stack): Promise<number> {
-  const { readFile } = await import('node:fs/promises');
-  return (JSON.parse(await readFile(join(stack.stateDir, 'ports.json'), 'utf8')) as { nats: number }).nats;
 }

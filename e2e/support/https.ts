@@ -2,6 +2,7 @@ import { request, type RequestOptions } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { readFile } from 'node:fs/promises';
 import type { Stack } from '@fairlead/stack';
+import { secretScan } from './secret-scan/index.js';
 
 export interface Answer {
   readonly status: number;
@@ -12,7 +13,7 @@ export interface Answer {
 /** One HTTPS request that trusts only the installation's own serving root. */
 export async function https(stack: Stack, url: string, options: RequestOptions = {}): Promise<Answer> {
   const ca = await readFile(stack.api.caFile, 'utf8');
-  return new Promise((resolve, reject) => {
+  const answered = await new Promise<Answer>((resolve, reject) => {
     const asking = request(url, { ca, agent: false, signal: AbortSignal.timeout(15_000), ...options });
     asking.once('error', reject);
     asking.once('response', (answer) => {
@@ -21,4 +22,7 @@ export async function https(stack: Stack, url: string, options: RequestOptions =
     });
     asking.end();
   });
+  // Import links and manifests are given to whoever asks for them.
+  secretScan.hear(`an answer of ${new URL(url).host}`, answered.body, { gives: answered.status < 300 });
+  return answered;
 }

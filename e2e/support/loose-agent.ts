@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Stack } from '@fairlead/stack';
 import { parseAllDocuments } from 'yaml';
+import { secretScan } from './secret-scan/index.js';
 import { watchProcess, type Watch } from './watching.js';
 
 const AGENT = join(import.meta.dirname, '../../apps/agent/dist/main.js');
@@ -20,15 +22,19 @@ export interface LooseAgentOptions {
   readonly invitation: Invitation;
   /** Contents of its identity file, if it has one already. */
   readonly identity?: string;
+  /** An identity that was handed out. */
+  readonly bundle?: { readonly text: string; readonly mode?: number };
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A real agent process outside any cluster: its identity in a file, its API server the demo's. */
+/** A real agent process outside any cluster: its identity in a file, its API server the demo's, if there is a demo. */
 export interface LooseAgent extends AsyncDisposable {
   readonly watch: Watch;
   /** The next log line with this event name, parsed; past lines count. */
   event(name: string, timeoutMs?: number): Promise<Record<string, unknown>>;
   identity(): Promise<string>;
+  /** Puts another bundle in the place of the one that it was given. */
+  replaceBundle(text: string): Promise<void>;
 }
 
 interface ManifestDocument {
@@ -59,6 +65,7 @@ export function readInvitation(manifest: string): Invitation {
 
 /** The same of a manifest without a token, which is empty then. */
 export function readAdoption(manifest: string): Invitation {
+  secretScan.issued.addGiven(manifest);
   const documents = parseAllDocuments(manifest).map((document) => document.toJS() as ManifestDocument);
   const env = new Map(
     documents
@@ -77,18 +84,19 @@ export function readAdoption(manifest: string): Invitation {
 }
 
 export async function startLooseAgent(stack: Stack, options: LooseAgentOptions): Promise<LooseAgent> {
-  if ('unavailable' in stack.demo) throw new Error(stack.demo.unavailable);
-  const { invitation, identity, env = {} } = options;
+  const kube = await apiServerOf(stack);
+  const { invitation, identity, bundle, env = {} } = options;
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-agent-'));
   const identityFile = join(dir, 'identity.json');
   await mkdir(join(dir, 'sa'));
   await Promise.all([
-    writeFile(join(dir, 'sa', 'ca.crt'), stack.demo.kubeInfo.caPem),
+    writeFile(join(dir, 'sa', 'ca.crt'), kube.caPem),
     writeFile(join(dir, 'sa', 'token'), 'not-a-service-account-token'),
     writeFile(join(dir, 'token'), invitation.token, { mode: 0o600 }),
     ...(identity === undefined ? [] : [writeFile(identityFile, identity, { mode: 0o600 })]),
+    ...(bundle === undefined ? [] : [writeFile(join(dir, 'bundle.json'), bundle.text, { mode: bundle.mode ?? 0o600 })]),
   ]);
-  const { hostname, port } = new URL(stack.demo.kubeInfo.url);
+  const { hostname, port } = new URL(kube.url);
   const child = spawn(process.execPath, ['--enable-source-maps', AGENT], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -97,6 +105,7 @@ export async function startLooseAgent(stack: Stack, options: LooseAgentOptions):
       FAIRLEAD_TRUST_DOMAIN: invitation.trustDomain,
       FAIRLEAD_LINKS: '1',
       FAIRLEAD_BOOTSTRAP_TOKEN_FILE: join(dir, 'token'),
+      ...(bundle === undefined ? {} : { FAIRLEAD_IDENTITY_BUNDLE_FILE: join(dir, 'bundle.json') }),
       FAIRLEAD_IDENTITY: `file:${identityFile}`,
       FAIRLEAD_SERVICE_ACCOUNT_DIR: join(dir, 'sa'),
       KUBERNETES_SERVICE_HOST: hostname,
@@ -111,9 +120,20 @@ export async function startLooseAgent(stack: Stack, options: LooseAgentOptions):
     event: async (name, timeoutMs = 60_000) =>
       JSON.parse(await watch.line(new RegExp(`"event":"${name}"`), timeoutMs)) as Record<string, unknown>,
     identity: () => readFile(identityFile, 'utf8'),
+    replaceBundle: (text) => writeFile(join(dir, 'bundle.json'), text, { mode: 0o600 }),
     [Symbol.asyncDispose]: async () => {
+      secretScan.hearProcess('an agent', child.pid);
       await watch[Symbol.asyncDispose]();
+      secretScan.hear('the log of an agent', watch.lines.join('\n'));
+      if (existsSync(identityFile))
+        secretScan.issued.addIdentity('the key of an agent', await readFile(identityFile, 'utf8'));
       await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** Without a demo, nothing is asked of it; but an agent wants to know whom it would trust there. */
+async function apiServerOf({ demo, api }: Stack): Promise<{ url: string; caPem: string }> {
+  if ('kubeInfo' in demo) return demo.kubeInfo;
+  return { url: 'https://127.0.0.1:1', caPem: await readFile(api.caFile, 'utf8') };
 }

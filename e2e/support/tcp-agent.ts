@@ -8,6 +8,7 @@ import { NODE_FLAGS, entryOf, type Stack } from '@fairlead/stack';
 import { freePort } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { invite, type Invitation } from './loose-agent.js';
+import { secretScan } from './secret-scan/index.js';
 
 const PRELOAD = fileURLToPath(new URL(`./end-with-parent${extname(import.meta.url)}`, import.meta.url));
 const READY_TIMEOUT_MS = 60_000;
@@ -62,7 +63,11 @@ export async function startTcpAgent(
     nextEvent: (name, timeoutMs) => nextLine(listeners, `"event":"${name}"`, timeoutMs),
     tail: () => lines,
     async [Symbol.asyncDispose]() {
+      secretScan.hearProcess(`the agent of ${cluster}`, child.pid);
       await end(child);
+      secretScan.hear(`the log of the agent of ${cluster}`, lines.join('\n'));
+      const identity = await readFile(join(dir, 'identity.json'), 'utf8').catch(() => '');
+      secretScan.issued.addIdentity(`the key of the agent of ${cluster}`, identity);
       await rm(dir, { recursive: true, force: true });
     },
   };

@@ -2,8 +2,10 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@fairlead/testing';
+import { secretScan } from './secret-scan/index.js';
 import { startStack, type Stack, type StackOptions } from '@fairlead/stack';
 
+/** When it ends, everything that it said is searched for every secret that it issued; it rejects if one is found. */
 export interface TestStack extends AsyncDisposable {
   readonly stack: Stack;
 }
@@ -25,12 +27,34 @@ export async function startTestStack(options: Partial<StackOptions> = {}): Promi
     ...options,
   });
   return {
-    stack,
+    stack: heard(stack),
     [Symbol.asyncDispose]: async () => {
+      await using ending = new AsyncDisposableStack();
+      ending.defer(() => rm(stateDir, { recursive: true, force: true }));
+      ending.defer(() => stack.stop());
+      await secretScan.look(stack);
       await stack.stop();
-      await rm(stateDir, { recursive: true, force: true });
+      await secretScan.finish(stateDir);
     },
   };
+}
+
+/** The same stack; what its commands say is searched for secrets at the end. */
+function heard(stack: Stack): Stack {
+  const cli: Stack['cli'] = async (args, options) => {
+    const output = await stack.cli(args, options);
+    const where = `fairlead ${args.join(' ')}`;
+    // The one command that hands out a secret on its standard output.
+    secretScan.hear(`the output of ${where}`, output.stdout, { gives: args[0] === 'cluster' && args[1] === 'import' });
+    secretScan.hear(`what was said by ${where}`, `${where}\n${output.stderr}`);
+    return output;
+  };
+  const kubectl: Stack['kubectl'] = async (args, options) => {
+    const output = await stack.kubectl(args, options);
+    secretScan.hear(`what was said by kubectl ${args.join(' ')}`, output.stderr);
+    return output;
+  };
+  return Object.create(stack, { cli: { value: cli }, kubectl: { value: kubectl } }) as Stack;
 }
 
 /** Other users must be able to pass through: Postgres and the agent run without our rights. */

@@ -4,13 +4,17 @@ import type { TLSSocket } from 'node:tls';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectThrough, createDoorClient, type DoorClient } from '../support/connect-door.js';
-import { readEvents } from '../support/events.js';
+import { readEvents, type RecordedEvent } from '../support/events.js';
 import { invite, readInvitation, startLooseAgent } from '../support/loose-agent.js';
-import { sessionsOf, startTestStack, type TestStack } from '../support/test-stack.js';
+import { startSecondPlace } from '../support/second-place.js';
+import { queryDatabase } from '../support/service-database.js';
+import { sessionsOf, showCluster, startTestStack, type TestStack } from '../support/test-stack.js';
 import { watchKubectl } from '../support/watching.js';
 
 /** From the command's end on; the command itself begins and ends a Node process. */
 const CUT_WITHIN_MS = 2_000;
+/** From the moment on when nats-server takes connections again. */
+const CUT_AFTER_OUTAGE_MS = 5_000;
 
 let running: TestStack;
 let echo: Server;
@@ -106,16 +110,90 @@ describe('a cluster that is cut off', () => {
   });
 });
 
+interface Listed {
+  readonly serial: string;
+  readonly generation: number;
+  readonly revokedAt: string | null;
+}
+
+async function certificatesOf(cluster: string): Promise<Listed[]> {
+  const list = await fairlead('certificate', 'list', cluster, '-o', 'json');
+  return (JSON.parse(list) as { certificates: Listed[] }).certificates;
+}
+
+describe('an identity that is used from a second place', () => {
+  it('is shown and told once, though the thief comes and goes; revoked, it ends for both, and its owner comes back', async () => {
+    const invited = await invite(running.stack, 'stolen');
+    await using owner = await startLooseAgent(running.stack, { invitation: invited });
+    await owner.event('link.established');
+    const identity = await owner.identity();
+    await using elsewhere = await startSecondPlace(running.stack.gateways[1]?.linkAddress ?? '', '127.0.0.2');
+    const invitation = { ...invited, token: '', endpoints: elsewhere.address };
+    const thief = await startLooseAgent(running.stack, { invitation, identity });
+    await thief.event('link.established');
+    const told = await eventually(() => duplicatesOf('stolen', 1), { timeoutMs: 60_000, intervalMs: 1_000 });
+    expect(told[0]?.data).toMatchObject({ subject: expect.stringMatching(/^cluster\//) as string, name: 'stolen' });
+    expect(told[0]?.data['agents']).toMatchObject([{ addresses: ['127.0.0.1'] }, { addresses: ['127.0.0.2'] }]);
+    expect(await fairlead('cluster', 'show', 'stolen')).toMatch(
+      /agent +\w{8} from 127\.0\.0\.1 since \S+, \w{8} from 127\.0\.0\.2 since[^]*somebody has a copy of its key/,
+    );
+    await thief[Symbol.asyncDispose]();
+    await using again = await startLooseAgent(running.stack, { invitation, identity });
+    await again.event('link.established');
+    const [{ serial } = { serial: '' }] = await certificatesOf('stolen');
+    await fairlead('certificate', 'revoke', serial, '--reason', 'used from a second place', '--yes');
+    for (const each of [owner, again]) {
+      expect(await each.event('link.failed')).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
+    }
+    // What the owner has and the thief has not: the way to its cluster, by which a new manifest comes.
+    const fresh = readInvitation(await fairlead('cluster', 'import', 'stolen'));
+    await using back = await startLooseAgent(running.stack, { invitation: fresh });
+    await back.event('link.established');
+    expect((await certificatesOf('stolen')).filter(({ revokedAt }) => revokedAt === null)).toMatchObject([
+      { generation: 2 },
+    ]);
+    expect(await duplicatesOf('stolen', 1)).toHaveLength(1);
+  });
+});
+
+/** Rejects while there are fewer. */
+async function duplicatesOf(name: string, count: number): Promise<RecordedEvent[]> {
+  const events = await readEvents(running.stack);
+  const found = events.filter(({ type, data }) => type === 'dev.fairlead.agent.duplicated.v1' && data['name'] === name);
+  if (found.length < count) throw new Error(`${found.length} events of a duplicate`);
+  return found;
+}
+
 it('one certificate is revoked by its serial number', async () => {
   const invited = await invite(running.stack, 'copied');
   await using agent = await startLooseAgent(running.stack, { invitation: invited });
   await agent.event('link.established');
-  const list = JSON.parse(await fairlead('certificate', 'list', 'copied', '-o', 'json')) as {
-    certificates: { serial: string; revokedAt: string | null }[];
-  };
-  expect(list.certificates).toMatchObject([{ purpose: 'agent', generation: 1, revokedAt: null }]);
-  const serial = list.certificates[0]?.serial ?? '';
+  const certificates = await certificatesOf('copied');
+  expect(certificates).toMatchObject([{ purpose: 'agent', generation: 1, revokedAt: null }]);
+  const serial = certificates[0]?.serial ?? '';
   await fairlead('certificate', 'revoke', serial, '--reason', 'copied', '--yes');
   expect(await agent.event('link.failed')).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
   expect(await fairlead('certificate', 'list', 'copied')).toMatch(/ revoked \S+: copied\n$/);
+});
+
+it('what was revoked and not told when NATS went is told within 5 s of its return', async () => {
+  const invitation = await invite(running.stack, 'untold');
+  const { id } = await showCluster(running.stack, 'untold');
+  await using agent = await startLooseAgent(running.stack, { invitation });
+  await agent.event('link.established');
+  const nats = running.stack.process('nats');
+  nats.kill('SIGKILL');
+  await nats.exited;
+  // As the keys service leaves it if NATS goes right after its commit.
+  await queryDatabase(
+    running.stack,
+    'keys',
+    `insert into keys.revocations (id, tenant_id, cluster_id, through_generation, reason, revoked_at)
+     values (gen_random_uuid(), 'default', $1, 1, 'test', now())`,
+    [id],
+  );
+  expect(agent.watch.lines.some((line) => line.includes('"event":"link.lost"'))).toBe(false);
+  await nats.restart();
+  await agent.event('link.lost', CUT_AFTER_OUTAGE_MS);
+  expect(await agent.event('link.failed')).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
 });

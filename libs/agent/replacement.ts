@@ -3,7 +3,7 @@ import { parseToken } from '@fairlead/pki';
 import type { AgentIdentity } from './agent-identity.js';
 import { enrolWithToken, type AgentOptions } from './enrol-with-token.js';
 
-/** Looks for a successor of an identity that is refused, in a bootstrap token that it did not come from. */
+/** Looks for a successor of an identity that is refused: one that was handed out, or a bootstrap token that it did not come from. */
 export class Replacement {
   readonly #options: AgentOptions;
   readonly #refused: AgentIdentity;
@@ -36,8 +36,14 @@ export class Replacement {
   }
 
   async #tryOnce(): Promise<void> {
-    const { logger } = this.#options;
+    const { logger, store } = this.#options;
     try {
+      const { identity } = await store.load();
+      if (identity && isOther(identity, this.#refused)) {
+        this.#identity = identity;
+        this.#found.abort();
+        return;
+      }
       const text = await this.#options.token();
       if (text === null || parseToken(text).id === this.#refused.tokenId) return;
       logger.warn('agent.identity.refused', {
@@ -52,4 +58,9 @@ export class Replacement {
     }
     this.#attempts += 1;
   }
+}
+
+/** A renewed certificate of the same enrolment is refused as well. */
+function isOther(one: AgentIdentity, other: AgentIdentity): boolean {
+  return one.clusterId !== other.clusterId || one.generation !== other.generation;
 }

@@ -9,7 +9,7 @@ import addFormats from 'ajv-formats';
 import { Agent, request as undiciRequest } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALL_OPERATIONS, type Problem } from './index.js';
-import { waitingAgent } from './testing/enrolment-request.js';
+import { bootstrapToken, waitingAgent } from './testing/enrolment-request.js';
 import { TEST_CONNECT_DOORS, startScriptedApi, type ScriptedApi } from './testing/scripted-api.js';
 
 interface Answer {
@@ -215,6 +215,64 @@ describe('clusters', () => {
     const bad = await ask('POST', '/v1/certificates/XYZ/revocation', { body: { reason: 'x' } });
     expect(problemOf(bad).problems?.map(({ path }) => path)).toEqual(['path.serial']);
     await ask('DELETE', '/v1/clusters/certified');
+  });
+
+  it('are named where the rotation of a root waits for them', async () => {
+    const { json } = await ask('POST', '/v1/clusters', { body: { name: 'away' } });
+    const prepared = await ask('POST', '/v1/ca/rotation');
+    expect(prepared).toMatchObject({ status: 200, json: { trustVersion: 2, rotation: { step: 'prepared' } } });
+    const waitedFor = {
+      tenantId: 'default',
+      heldVersion: 1,
+      why: 'unacknowledged',
+      waitedUntil: '2026-12-01T00:00:00.000Z',
+    } as const;
+    const { rotation } = api.script.ca;
+    if (!rotation) throw new Error('there is no rotation');
+    const waitingFor = [
+      { ...waitedFor, clusterId: json['id'] as string },
+      { ...waitedFor, clusterId: crypto.randomUUID(), tenantId: 'another' },
+    ];
+    api.script.ca = { ...api.script.ca, rotation: { ...rotation, clusters: 5, clustersDone: 3, waitingFor } };
+    const shown = (await ask('GET', '/v1/ca')).json as { rotation: { waitingFor: { name: string | null }[] } };
+    expect(shown.rotation.waitingFor.map(({ name }) => name)).toEqual(['away', null]);
+    const refused = await ask('POST', '/v1/ca/rotation/activation', { body: {} });
+    expect(problemOf(refused)).toMatchObject({ code: 'CONFLICT', detail: '2 clusters do not trust it yet' });
+    const forced = await ask('POST', '/v1/ca/rotation/activation', { body: { force: true } });
+    expect(forced.json).toMatchObject({ rotation: { step: 'activated' } });
+    expect((await ask('POST', '/v1/ca/rotation/retirement', { body: {} })).json).toMatchObject({ rotation: null });
+    expect((await ask('DELETE', '/v1/ca/rotation')).json).toMatchObject({ rotation: null });
+    const bad = await ask('POST', '/v1/ca/rotation/retirement', { body: { force: 'yes' } });
+    expect(problemOf(bad).problems?.map(({ path }) => path)).toEqual(['body.force']);
+    await ask('DELETE', '/v1/clusters/away');
+  });
+
+  it('have bootstrap tokens, which are listed and revoked in the name of whoever asks', async () => {
+    const token = bootstrapToken('tokens');
+    api.script.tokens.set(token.id, token);
+    const path = '/v1/clusters/tokens/bootstrap-tokens';
+    expect((await ask('GET', path)).json).toEqual({ tokens: [token] });
+    const revoked = await ask('POST', `${path}/${token.id}/revocation`);
+    expect(revoked).toMatchObject({ status: 200, json: { id: token.id, state: 'revoked' } });
+    expect(api.script.revokers).toEqual([api.script.principal.user]);
+    const unknown = await ask('POST', `${path}/nothing/revocation`);
+    expect(problemOf(unknown)).toMatchObject({ code: 'NOT_FOUND' });
+    api.script.tokens.clear();
+  });
+
+  it('are given identities for keys that stay where they are', async () => {
+    await ask('POST', '/v1/clusters', { body: { name: 'static' } });
+    const csr = Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
+    const path = '/v1/clusters/static/identities';
+    const issued = await ask('POST', path, { body: { csr } });
+    expect(issued).toMatchObject({ status: 201, json: { cluster: 'static', generation: 1 } });
+    expect(issued.text).not.toContain('PRIVATE KEY');
+    for (const body of [{}, { csr, by: 'somebody-else' }]) {
+      expect(problemOf(await ask('POST', path, { body }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    }
+    const unknown = await ask('POST', '/v1/clusters/nowhere/identities', { body: { csr } });
+    expect(problemOf(unknown)).toMatchObject({ code: 'NOT_FOUND' });
+    await ask('DELETE', '/v1/clusters/static');
   });
 
   it('are listed in pages', async () => {

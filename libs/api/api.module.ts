@@ -7,9 +7,11 @@ import { AuthGuard } from './auth/auth-guard.js';
 import { Authenticator } from './auth/authenticator.js';
 import { Backend } from './feature/backend.js';
 import { ApprovalController } from './feature/approval.controller.js';
+import { CaController } from './feature/ca.controller.js';
 import { CertificatesController } from './feature/certificates.controller.js';
 import { ClientsController } from './feature/clients.controller.js';
 import { ClustersController } from './feature/clusters.controller.js';
+import { CredentialsController } from './feature/credentials.controller.js';
 import { ImportController } from './feature/import.controller.js';
 import { MetaController } from './feature/meta.controller.js';
 import { ServingRoot } from './feature/serving-root.js';
@@ -38,6 +40,8 @@ export class ApiModule {
         SessionController,
         ClustersController,
         CertificatesController,
+        CaController,
+        CredentialsController,
         ApprovalController,
         ClientsController,
         ImportController,

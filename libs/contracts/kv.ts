@@ -47,6 +47,8 @@ export const SessionLease = z.object({
   /** Where the link comes from, as this replica sees it. */
   address: z.string().max(64).default(''),
   connectedAt: IsoTime,
+  /** Of the agent, as it says. */
+  agentVersion: z.string().max(64).default(''),
 });
 export type SessionLease = z.infer<typeof SessionLease>;
 

@@ -33,9 +33,12 @@ export const IsoTime = z.iso.datetime();
 /** A name that a NATS credential carries: one subject token. */
 export const CredentialName = z.string().regex(label);
 
+/** Who somebody is in a cluster; also how the API names a person to other services. */
+export const UserName = z.string().min(1).max(256);
+
 /** Kubernetes user, groups: what a grant gives. */
 export const KubeIdentity = z.object({
-  user: z.string().min(1).max(256),
+  user: UserName,
   groups: z.array(z.string().min(1).max(256)).max(64),
 });
 export type KubeIdentity = z.infer<typeof KubeIdentity>;

@@ -12,30 +12,13 @@ import {
   RevocationReason,
   TargetRules,
   TenantId,
+  UserName,
 } from './primitives.js';
 import { ApprovalPolicy, EnrolmentRequest, Facts } from './approval.js';
+import { BootstrapToken } from './bootstrap-token.js';
+import { LinkTrouble, MAX_TROUBLES, Presence } from './presence.js';
 import type { Rpc } from './rpc.js';
-
-/** One process that is linked as a cluster's agent. */
-export const LinkedAgent = z.object({
-  /** Boot id that it gave itself. */
-  instance: z.string().max(64),
-  /** Where its links come from. */
-  addresses: z.array(z.string().max(64)).max(16),
-  since: IsoTime,
-});
-export type LinkedAgent = z.infer<typeof LinkedAgent>;
-
-export const Presence = z.object({
-  /** Draining: every replica that holds a link is about to leave. */
-  state: z.enum(['never', 'online', 'draining', 'offline']),
-  /** Gateway credentials (replica names) that hold a link of this cluster. */
-  replicas: z.array(z.string()),
-  since: IsoTime.nullable(),
-  /** Oldest first. More than one for longer than a rollout takes: somebody else has the agent's identity. */
-  agents: z.array(LinkedAgent).max(16).default([]),
-});
-export type Presence = z.infer<typeof Presence>;
+import { IssuedIdentity, NewIdentity } from './static-identity.js';
 
 export const Cluster = z.object({
   id: ClusterId,
@@ -133,6 +116,20 @@ export const registrationRpc = {
     z.object({ code: z.string().min(1).max(128) }),
     z.object({ manifest: z.string().max(65_536) }),
   ),
+  /** Of one cluster, newest first, at most 200. */
+  listBootstrapTokens: rpc(
+    'list-bootstrap-tokens',
+    ['api'],
+    ByName,
+    z.object({ tokens: z.array(BootstrapToken).max(200) }),
+  ),
+  /** Nobody gets an identity by it from then on; what it enrolled keeps its own. Again: no change. NOT_FOUND. */
+  revokeBootstrapToken: rpc(
+    'revoke-bootstrap-token',
+    ['api'],
+    z.object({ name: ClusterName, id: z.string().min(1).max(64), by: UserName }),
+    BootstrapToken,
+  ),
   /**
    * Registers a client and certifies its key; for a known name, with the same clusters, it certifies another key.
    * ALREADY_EXISTS if the name is known with other clusters; NOT_FOUND for an unknown cluster; CSR_INVALID.
@@ -153,6 +150,11 @@ export const registrationRpc = {
   ),
   /** Its certificates are worth nothing from then on. */
   deleteClient: rpc('delete-client', ['api'], z.object({ name: ClientName }), z.object({})),
+  /**
+   * An identity that an administrator takes to an agent: a new enrolment, which fences the one before. NOT_FOUND,
+   * CSR_INVALID; UNAVAILABLE, DEADLINE_EXCEEDED: the cluster goes on as before.
+   */
+  issueIdentity: rpc('issue-identity', ['api'], NewIdentity, IssuedIdentity, 12_000),
   /** Newest first, at most 500; of one state, if it is given. */
   listEnrolmentRequests: rpc(
     'list-enrolment-requests',
@@ -194,6 +196,13 @@ export const registrationRpc = {
   ),
   /** The manifest of an agent that has no token and waits to be adopted. */
   adoptionManifest: rpc('adoption-manifest', ['api'], z.object({}), z.object({ manifest: z.string().max(65_536) })),
+  /** What went wrong with links at the calling gateway. Subject tenant: NO_TENANT, because these are many clusters. */
+  reportTroubles: rpc(
+    'report-troubles',
+    ['gateway'],
+    z.object({ troubles: z.array(LinkTrouble).max(MAX_TROUBLES) }),
+    z.object({}),
+  ),
   /** Spends a bootstrap token for a certificate. Subject tenant: NO_TENANT, because only the token tells it. */
   enrol: rpc(
     'enrol',

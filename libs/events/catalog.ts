@@ -1,4 +1,13 @@
-import { ApprovalPolicy, ClientName, ClusterId, ClusterName, Generation, IsoTime, TenantId } from '@fairlead/contracts';
+import {
+  ApprovalPolicy,
+  ClientName,
+  ClusterId,
+  ClusterName,
+  Generation,
+  IsoTime,
+  LinkedAgent,
+  TenantId,
+} from '@fairlead/contracts';
 import { z } from 'zod';
 
 /** Who did it, as far as it is known. */
@@ -32,8 +41,19 @@ const session = {
   generation: Generation,
   sessionId: z.uuid(),
   gateway: z.string().max(63),
+  /** Comings and goings of this cluster there that were not told, because there were too many, since the last one that was. */
+  suppressed: z.int().min(0).default(0),
 };
 const enrolmentRequest = { requestId: z.uuid(), fingerprint: z.string().length(64) };
+/** Roots after the step, as in the trust bundle of this version. */
+const roots = { pins: z.array(z.string().length(64)).max(4), trustVersion: z.int() };
+/** Who was still waited for when somebody went on in spite of it. */
+const cutOff = {
+  forced: z.boolean(),
+  cutOffClusters: z.int().min(0),
+  cutOffGateways: z.int().min(0),
+  cutOffCertificates: z.int().min(0),
+};
 const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
 
 /**
@@ -62,7 +82,7 @@ export const EVENTS = {
   'dev.fairlead.api-token.revoked.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
   'dev.fairlead.enrolment.succeeded.v1': event({
     ...cluster,
-    /** Of the bootstrap token; `adoption` for an agent that had none. */
+    /** Of the bootstrap token; `adoption` for an agent that had none, `static` for an identity that was handed out. */
     tokenId: z.string().max(64),
     generation: Generation,
     spkiSha256: z.string().max(64),
@@ -77,6 +97,17 @@ export const EVENTS = {
   'dev.fairlead.enrolment.rejected.v1': event({ ...maybeCluster, ...enrolmentRequest, why: z.string().max(256) }),
   'dev.fairlead.approval-policy.changed.v1': event({ ...maybeCluster, policy: ApprovalPolicy.nullable() }),
   'dev.fairlead.ca.created.v1': event({ pins: z.array(z.string().length(64)), trustDomain: z.string().max(255) }),
+  /** A root that will be the next one is made known; `imported`: it was made elsewhere. */
+  'dev.fairlead.ca.prepared.v1': event({ ...roots, imported: z.boolean() }),
+  'dev.fairlead.ca.activated.v1': event({ ...roots, ...cutOff }),
+  'dev.fairlead.ca.retired.v1': event({ ...roots, ...cutOff }),
+  /** A prepared root was taken back. */
+  'dev.fairlead.ca.aborted.v1': event(roots),
+  'dev.fairlead.ca.issuing-replaced.v1': event({
+    tree: z.enum(['identity', 'serving']),
+    pin: z.string().length(64),
+    notAfter: IsoTime,
+  }),
   'dev.fairlead.certificate.issued.v1': event({
     ...maybeCluster,
     purpose: certificatePurpose,
@@ -95,6 +126,8 @@ export const EVENTS = {
   }),
   'dev.fairlead.agent.connected.v1': event(session),
   'dev.fairlead.agent.disconnected.v1': event({ ...session, durationMs: z.int().min(0) }),
+  /** Several processes are linked with the identity of one cluster, for longer than one takes the other's place. */
+  'dev.fairlead.agent.duplicated.v1': event({ ...cluster, agents: z.array(LinkedAgent).min(2).max(16) }),
   'dev.fairlead.agent.refused.v1': event({ ...maybeCluster, gateway: z.string().max(63) }),
   /** A user at a door, or a target that the agent's policy refuses. */
   'dev.fairlead.access.refused.v1': event({

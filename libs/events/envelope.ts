@@ -37,19 +37,20 @@ export function eventSubject(tenantId: string, role: Role, type: EventType): str
   return `fairlead.events.${tenantId}.${role}.${type.slice(PREFIX.length)}`;
 }
 
-/** Makes an event of the process `source`. Throws INTERNAL if the data does not match the type's schema. */
+/** Makes an event of the process `source`. Its id is a random UUID unless given. Throws INTERNAL if the data does not match the type's schema. */
 export function createEvent<T extends EventType>(
   source: Caller,
   type: T,
   input: EventInput<T>,
   now: Date = new Date(),
+  id: string = crypto.randomUUID(),
 ): OutgoingEvent {
   const data = EVENTS[type].safeParse(input);
   if (!data.success)
     throw new FairleadError('INTERNAL', `the event ${type} is not as its schema says`, { cause: data.error });
   const envelope: Envelope = {
     specversion: '1.0',
-    id: crypto.randomUUID(),
+    id,
     source: `/fairlead/${source.role}/${source.credential}`,
     type,
     subject: data.data.subject,

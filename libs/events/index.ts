@@ -1,6 +1,6 @@
 export { Actor, EVENTS, type EventData, type EventInput, type EventType } from './catalog.js';
 export { Envelope, createEvent, eventSubject, type OutgoingEvent } from './envelope.js';
-export { OUTBOX_TABLE_V1, OutboxRow, appendEvent } from './outbox.js';
+export { OUTBOX_TABLE_V1, OutboxRow, appendEvent, appendEventOnce } from './outbox.js';
 export { OutboxRelay, type OutboxRelayOptions } from './outbox-relay.js';
 export { createEventPublisher, type EventPublisher, type EventPublisherOptions } from './event-publisher.js';
 export { forgedRequestEvent, recordForgedRequest, type RecordForgedOptions } from './forged-request-event.js';

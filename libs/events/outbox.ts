@@ -41,6 +41,16 @@ export class OutboxRow {
 
 /** Writes an event in the caller's transaction: it is published if, and only if, that commits. */
 export async function appendEvent(manager: EntityManager, event: OutgoingEvent): Promise<void> {
-  const { id: eventId, tenantId, subject, body } = event;
-  await manager.insert(OutboxRow, { eventId, tenantId, subject, body });
+  await manager.insert(OutboxRow, rowOf(event));
+}
+
+/** The same, unless an event of this id was written before, as by another instance of the service. False if so. */
+export async function appendEventOnce(manager: EntityManager, event: OutgoingEvent): Promise<boolean> {
+  const query = manager.createQueryBuilder().insert().into(OutboxRow).values(rowOf(event));
+  const { raw } = await query.orIgnore().returning('id').execute();
+  return (raw as unknown[]).length > 0;
+}
+
+function rowOf({ id: eventId, tenantId, subject, body }: OutgoingEvent) {
+  return { eventId, tenantId, subject, body };
 }

@@ -51,6 +51,8 @@ export class Projection implements AsyncDisposable {
   readonly #running: Promise<void>;
   readonly #unwatch: () => void;
   #wake = new AbortController();
+  /** Ends even the pause after a failure: NATS is back, and what it missed may be a revocation. */
+  #reconnected = new AbortController();
   #poked = false;
   /** Did the buckets equal the tables at least once? */
   synced = false;
@@ -64,7 +66,7 @@ export class Projection implements AsyncDisposable {
       const followed: Followed = { ...bucket, snapshot, wanted: new Map() };
       return followed;
     });
-    this.#unwatch = connectionState(nats).onChange((connected) => connected && this.poke());
+    this.#unwatch = connectionState(nats).onChange((connected) => connected && this.#onReconnected());
     this.#running = this.#run();
   }
 
@@ -72,6 +74,11 @@ export class Projection implements AsyncDisposable {
   poke(): void {
     this.#poked = true;
     this.#wake.abort();
+  }
+
+  #onReconnected(): void {
+    this.poke();
+    this.#reconnected.abort();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -93,12 +100,14 @@ export class Projection implements AsyncDisposable {
     for (let failures = 0; !this.#stop.signal.aborted;) {
       try {
         this.#poked = false;
+        this.#reconnected = new AbortController();
         await this.#sync();
         failures = 0;
         if (!this.#poked) await this.#rest(RESYNC_MS, true);
       } catch (error) {
         this.#options.logger.log(failures === 0 ? 'warn' : 'debug', 'projection.delayed', { reason: messageOf(error) });
-        await this.#rest(fullJitterMs(failures, RETRY));
+        // NATS may have come back while this turn failed.
+        if (!this.#reconnected.signal.aborted) await this.#rest(fullJitterMs(failures, RETRY));
         failures += 1;
       }
     }
@@ -107,7 +116,7 @@ export class Projection implements AsyncDisposable {
   /** Sleeps; stopping ends it, and a poke if it may. */
   async #rest(ms: number, wakeable = false): Promise<void> {
     if (wakeable) this.#wake = new AbortController();
-    const signals = wakeable ? [this.#stop.signal, this.#wake.signal] : [this.#stop.signal];
+    const signals = [this.#stop.signal, this.#reconnected.signal, ...(wakeable ? [this.#wake.signal] : [])];
     await systemClock.sleep(ms, AbortSignal.any(signals)).catch(() => undefined);
   }
 

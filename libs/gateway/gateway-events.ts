@@ -3,6 +3,8 @@ export interface SessionEvent {
   readonly clusterId: string;
   readonly sessionId: string;
   readonly generation: number;
+  /** Events of the same cluster that were not told before this one, because there were too many. */
+  readonly suppressed?: number;
 }
 
 /** A request, link or relay that was turned away. */

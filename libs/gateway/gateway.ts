@@ -26,6 +26,7 @@ import { createLinkServer } from './link/link-server.js';
 import { listen, type Listening } from './listen.js';
 import { LiveConnections } from './live-connections.js';
 import { meterConnections } from './live-metrics.js';
+import { TroubleReporter, reportLosses, reportRefusals } from './report-troubles.js';
 import { tellCrowd } from './tell-crowd.js';
 import { tellTrust, type OnTrustHeld } from './tell-trust.js';
 import { TrustReport } from './trust-report.js';
@@ -51,14 +52,17 @@ export interface Gateway {
 }
 
 /** One gateway replica. Resolves once it has its certificates and listens; waits for `keys` and NATS if they are away. */
-export async function startGateway(options: GatewayOptions, signal: AbortSignal): Promise<Gateway> {
-  const { rpc, doorCertificate, logger } = options;
+export async function startGateway(given: GatewayOptions, signal: AbortSignal): Promise<Gateway> {
+  const { rpc, doorCertificate, logger } = given;
+  const troubles = new TroubleReporter(rpc, logger);
+  const options = { ...given, events: reportRefusals(given.events, troubles) };
   const state = buildState(options, await obtainCertificates(rpc, doorCertificate, logger, signal));
   const { trust } = state.directory;
   const report = new TrustReport(rpc, logger, signal);
   const servers = buildServers(options, state, tellTrust(trust, state.sessions, report));
   followActiveRoot(state.certificates.identity, trust);
   reportSessions(options, state);
+  reportLosses(state.sessions, troubles);
   tellCrowd(state.sessions);
   endOrphanedSessions(options.nc, state.directory, state.sessions);
   endRevokedSessions(state.directory, state.sessions, logger);

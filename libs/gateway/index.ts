@@ -4,3 +4,4 @@ export type { DoorLimits } from './door-limiter.js';
 export { DEFAULT_KUBE_API_LIMITS } from './kube-api/door.js';
 export type { GatewayOptions } from './gateway-state.js';
 export type { GatewayEvents, Refusal, SessionEvent } from './gateway-events.js';
+export { dampFlaps } from './damp-flaps.js';

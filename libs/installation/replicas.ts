@@ -1,5 +1,5 @@
 import { identityStore, parseEndpoint, runAgent, type Agent, type Resolve, type TextStore } from '@fairlead/agent';
-import { BUCKETS, TRUST_KEY, type ClusterEntry, type TrustEntry } from '@fairlead/contracts';
+import { BUCKETS, TRUST_KEY, type ClusterEntry, type LinkTrouble, type TrustEntry } from '@fairlead/contracts';
 import { startGateway, type ConnectLimits, type DoorLimits, type Gateway, type Refusal } from '@fairlead/gateway';
 import { deleteKv, putKv } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
@@ -15,6 +15,8 @@ export interface Replica {
   readonly gateway: Gateway;
   readonly registry: Registry;
   readonly refusals: Refusal[];
+  /** What it reported to registration. */
+  readonly troubles: LinkTrouble[];
   stop(): Promise<void>;
 }
 
@@ -128,11 +130,12 @@ async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options
   const stopping = new AbortController();
   const registry = new Registry();
   const refusals: Refusal[] = [];
+  const troubles: LinkTrouble[] = [];
   const gateway = await startGateway(
     {
       credential: name,
       nc,
-      rpc: signingRpc(ca, name),
+      rpc: signingRpc(ca, name, troubles),
       events: {
         agentConnected: () => undefined,
         agentDisconnected: () => undefined,
@@ -167,7 +170,7 @@ async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options
     stopping.abort();
     await gateway.stop();
   };
-  return { name, gateway, registry, refusals, stop };
+  return { name, gateway, registry, refusals, troubles, stop };
 }
 
 /** Of a certificate that ends then: now, or a minute before an end that is over. */

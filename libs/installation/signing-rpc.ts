@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { ClusterId, type Issued, type Rpc } from '@fairlead/contracts';
+import { ClusterId, type Issued, type LinkTrouble, type Rpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
 import {
@@ -12,8 +12,8 @@ import {
 } from '@fairlead/pki';
 import type { TestCa } from './test-ca.js';
 
-/** `keys`, as far as a replica needs it here; the real service is exercised by its own tests and by e2e. */
-export function signingRpc(ca: TestCa, replica: string): RpcClient {
+/** `keys`, and registration's ear for troubles, as far as a replica needs them here; the real service is exercised by its own tests and by e2e. */
+export function signingRpc(ca: TestCa, replica: string, troubles: LinkTrouble[] = []): RpcClient {
   const answer = (method: string, input: unknown): Promise<unknown> => {
     const { trustDomain } = ca;
     switch (method) {
@@ -34,6 +34,9 @@ export function signingRpc(ca: TestCa, replica: string): RpcClient {
         return enrol(ca, input as Request);
       case 'acknowledge-trust':
         for (const held of (input as Held).held) ca.acknowledged.push({ replica, ...held });
+        return Promise.resolve({});
+      case 'report-troubles':
+        troubles.push(...(input as { troubles: LinkTrouble[] }).troubles);
         return Promise.resolve({});
       default:
         return Promise.reject(new FairleadError('UNAVAILABLE', `${method} is not part of this test`));

@@ -1,12 +1,30 @@
 import { OutboxRow } from '@fairlead/events';
-import { AuthorityRow, CertificateRow, RevocationRow } from './store/entities.js';
+import {
+  AuthorityRow,
+  CertificateRow,
+  IssuingRequestRow,
+  RevocationRow,
+  TrustAcknowledgementRow,
+  TrustBundleRow,
+} from './store/entities.js';
 
-export { CertificateAuthority, type Authorities } from './domain/certificate-authority.js';
-export { openAuthorities, type OpenAuthoritiesOptions } from './store/authority-store.js';
 export { KEYS_MIGRATIONS } from './store/migrations.js';
 export { CertificateIssuer, type CertificateIssuerOptions } from './feature/certificate-issuer.js';
+export { CurrentCa, type CurrentCaOptions } from './feature/current-ca.js';
+export { importCa, requestIssuing, type Imported, type ImportedFiles } from './feature/import-ca.js';
+export { keepUp } from './feature/keep-up.js';
 export { Revocations, type RevocationsOptions } from './feature/revocations.js';
+export { ReplicaWatch } from './feature/replica-watch.js';
+export { Rotation, type RotationOptions } from './feature/rotation.js';
 export { KEYS_BUCKETS } from './feature/projected-buckets.js';
 export { KeysModule } from './feature/keys.module.js';
 
-export const KEYS_ENTITIES = [AuthorityRow, CertificateRow, RevocationRow, OutboxRow];
+export const KEYS_ENTITIES = [
+  AuthorityRow,
+  CertificateRow,
+  IssuingRequestRow,
+  RevocationRow,
+  TrustBundleRow,
+  TrustAcknowledgementRow,
+  OutboxRow,
+];

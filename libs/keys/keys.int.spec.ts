@@ -9,7 +9,7 @@ import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbe
 import { scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CertificateAuthority, CertificateIssuer, KEYS_ENTITIES, KEYS_MIGRATIONS, openAuthorities } from './index.js';
+import { CertificateIssuer, CurrentCa, KEYS_ENTITIES, KEYS_MIGRATIONS } from './index.js';
 
 const source = { role: 'keys', credential: 'keys' } as const;
 const registration = { role: 'registration', credential: 'registration' } as const;
@@ -21,7 +21,6 @@ let scratch: ScratchDir;
 let postgres: Running<PostgresInfo>;
 let database: DataSource;
 let issuer: CertificateIssuer;
-let authority: CertificateAuthority;
 let now = new Date();
 let masterKeyFile: string;
 
@@ -46,8 +45,17 @@ afterAll(async () => {
   await scratch?.[Symbol.asyncDispose]();
 });
 
-const open = (): ReturnType<typeof openAuthorities> =>
-  openAuthorities({ database, masterKeyFile, trustDomain, source });
+const open = (): Promise<CurrentCa> =>
+  CurrentCa.open({
+    database,
+    masterKeyFile,
+    trustDomain,
+    leafLifeSeconds: 86_400,
+    source,
+    logger: silentLogger,
+    onCommitted: () => undefined,
+    now: () => now,
+  });
 
 async function freshCsr(): Promise<{ key: string; der: Buffer; csr: string }> {
   const key = await generatePrivateKey();
@@ -85,15 +93,14 @@ async function renewal(from: {
 describe('the CA', () => {
   it('is made once, however many ask, with a 0600 master key and sealed keys', async () => {
     const all = await Promise.all([open(), open(), open()]);
-    const pins = all.map((authorities) => spkiPin(authorities['identity-root'].certificatePem));
-    expect(new Set(pins).size).toBe(1);
+    const pins = await Promise.all(all.map(async (ca) => (await ca.trustBundle()).pins));
+    expect(new Set(pins.flat()).size).toBe(1);
     expect((await stat(masterKeyFile)).mode & 0o777).toBe(0o600);
     const rows = (await database.query('select sealed_key from authorities')) as { sealed_key: Buffer }[];
     expect(rows).toHaveLength(4);
     expect(rows.every((row) => !row.sealed_key.toString('latin1').includes('PRIVATE KEY'))).toBe(true);
     expect(await lastEvents(10)).toEqual(['ca.created.v1 OK']);
-    authority = new CertificateAuthority(all[0], trustDomain, 86_400);
-    const options = { database, authority, servingNames: ['localhost', '127.0.0.1'], source, logger: silentLogger };
+    const options = { database, ca: all[0], servingNames: ['localhost', '127.0.0.1'], source, logger: silentLogger };
     issuer = new CertificateIssuer({ ...options, onCommitted: () => undefined, now: () => now });
   });
 
@@ -116,7 +123,7 @@ describe('the CA', () => {
 describe('signing', () => {
   it('gives an agent its identity, as leaf, issuing CA and root', async () => {
     const { clusterId, chain } = await enrolled(3);
-    const bundle = issuer.trustBundle();
+    const bundle = await issuer.trustBundle();
     const peer = await verifyChain(chain, bundle.roots, { at: now, usage: 'clientAuth', trustDomain });
     expect(peer).toMatchObject({ id: { kind: 'agent', clusterId }, generation: 3 });
     expect([chain.length, chain[2], bundle.pins]).toEqual([3, bundle.roots[0], [spkiPin(bundle.roots[0]!)]]);
@@ -155,8 +162,9 @@ describe('signing', () => {
     const { chain, roots } = await issuer.signServing(gatewayA, { csr, names: ['LOCALHOST', '127.0.0.1'] });
     const leaf = new X509Certificate(chain[0]!);
     expect(leaf.subjectAltName).toBe('DNS:localhost, IP Address:127.0.0.1');
-    expect(roots).toEqual([issuer.trustBundle().servingRoot]);
-    expect(roots[0]).not.toBe(issuer.trustBundle().roots[0]);
+    const bundle = await issuer.trustBundle();
+    expect(roots).toEqual([bundle.servingRoot]);
+    expect(roots[0]).not.toBe(bundle.roots[0]);
     const foreign = issuer.signServing(gatewayA, { csr, names: ['localhost', 'example.com'] });
     await expect(foreign).rejects.toMatchObject({ code: 'FORBIDDEN' });
     expect(await lastEvents(1)).toEqual(['certificate.refused.v1 FORBIDDEN']);

@@ -11,15 +11,7 @@ import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbe
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  CertificateAuthority,
-  CertificateIssuer,
-  KEYS_BUCKETS,
-  KEYS_ENTITIES,
-  KEYS_MIGRATIONS,
-  Revocations,
-  openAuthorities,
-} from './index.js';
+import { CertificateIssuer, CurrentCa, KEYS_BUCKETS, KEYS_ENTITIES, KEYS_MIGRATIONS, Revocations } from './index.js';
 import { RevocationRow } from './store/entities.js';
 
 const source = { role: 'keys', credential: 'keys' } as const;
@@ -55,15 +47,11 @@ beforeAll(async () => {
   await connectDatabase(database, silentLogger);
   await runMigrations(database, silentLogger);
   const trustDomain = 'fairlead.local';
-  const authorities = await openAuthorities({
-    database,
-    masterKeyFile: scratch.file('master.key'),
-    trustDomain,
-    source,
-  });
-  const authority = new CertificateAuthority(authorities, trustDomain, 86_400);
-  const onCommitted = (): void => projection.poke();
-  issuer = new CertificateIssuer({ database, authority, servingNames: [], source, logger: silentLogger, onCommitted });
+  const onCommitted = (): void => projection?.poke();
+  const masterKeyFile = scratch.file('master.key');
+  const runtime = { database, source, logger: silentLogger, onCommitted };
+  const ca = await CurrentCa.open({ ...runtime, masterKeyFile, trustDomain, leafLifeSeconds: 86_400 });
+  issuer = new CertificateIssuer({ ...runtime, ca, servingNames: [] });
   revocations = new Revocations({ database, source, onCommitted });
   const connection = await nats.connect(source);
   projection = new Projection({ database, nats: connection, logger: silentLogger, buckets: KEYS_BUCKETS });
@@ -156,4 +144,17 @@ it('drops single certificates from the bucket once they have expired, and keeps 
   projection.poke();
   await eventually(() => expect(bucket.get(key)).toBeUndefined());
   expect(await known(agent.serial)).toBe(true);
+});
+
+it('drops the enrolments of a cluster that is gone from the bucket once its last certificate has expired', async () => {
+  const { clusterId } = await enrolled();
+  await revocations.revokeGenerations('default', { clusterId, throughGeneration: 1, reason: 'deleted' });
+  const key = revocationKeys.cluster(clusterId);
+  await eventually(() => expect(bucket.get(key)).toBeDefined());
+  await database.query(`update certificates set not_after = now() - interval '2 hours' where cluster_id = $1`, [
+    clusterId,
+  ]);
+  projection.poke();
+  await eventually(() => expect(bucket.get(key)).toBeUndefined());
+  expect(await database.manager.existsBy(RevocationRow, { clusterId })).toBe(true);
 });

@@ -3,6 +3,7 @@ import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import { DataSource, type MixedList } from 'typeorm';
+import { databaseConnection, explainDatabaseFailure, type DatabaseServer } from './database-server.js';
 
 const RETRY = { baseMs: 200, capMs: 5_000 };
 const POOL_SIZE = 10;
@@ -14,9 +15,7 @@ const IDLE_TRANSACTION_TIMEOUT_MS = 15_000;
 
 type Class = new (...args: never[]) => object;
 
-export interface DatabaseOptions {
-  /** `postgres://role:password@host:port/database`; read it from a file, never from an argument. */
-  readonly url: string;
+export interface DatabaseOptions extends DatabaseServer {
   /** Names the schema, and the connections in pg_stat_activity. */
   readonly service: string;
   readonly entities: readonly Class[];
@@ -25,11 +24,16 @@ export interface DatabaseOptions {
   readonly logger: Logger;
 }
 
-/** The pool of one service on its own schema; nothing is connected yet. Every statement has a deadline. */
+/**
+ * The pool of one service on its own schema; nothing is connected yet. Every statement has a deadline. Throws
+ * INVALID_ARGUMENT for a URL or a CA file that `databaseConnection` refuses.
+ */
 export function createDatabase(options: DatabaseOptions): DataSource {
+  const { url, ssl } = databaseConnection(options);
   return new DataSource({
     type: 'postgres',
-    url: options.url,
+    url,
+    ssl,
     applicationName: `fairlead-${options.service}`,
     entities: [...options.entities] as unknown as MixedList<() => unknown>,
     migrations: [...options.migrations] as unknown as MixedList<() => unknown>,
@@ -61,7 +65,7 @@ export async function connectDatabase(database: DataSource, logger: Logger, sign
       logger.info('database.connected');
       return;
     } catch (error) {
-      logger.warn('database.unreachable', { attempt, reason: messageOf(error) });
+      logger.warn('database.unreachable', { attempt, reason: explainDatabaseFailure(error) });
       await systemClock.sleep(fullJitterMs(attempt, RETRY), signal);
     }
   }

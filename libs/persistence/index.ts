@@ -1,6 +1,8 @@
 export { connectDatabase, createDatabase, databaseAnswers, retryWhileAway, type DatabaseOptions } from './database.js';
+export { databaseAccess, type DatabaseAccessOptions } from './database-access.js';
+export type { DatabaseServer } from './database-server.js';
 export { DatabaseMonitor } from './database-monitor.js';
-export { inTransaction, readFrom, toDatabaseError, withAdvisoryLock } from './transaction.js';
+export { inTransaction, readFrom, toDatabaseError, withAdvisoryLock, withSharedAdvisoryLock } from './transaction.js';
 export { migrationsPending, runMigrations } from './migrations.js';
 export {
   databaseUrl,

@@ -1,5 +1,6 @@
 import { FairleadError } from '@fairlead/errors';
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
+import { databaseConnection, type DatabaseServer } from './database-server.js';
 import { scramVerifier } from './scram-verifier.js';
 
 const TIMEOUT_MS = 10_000;
@@ -17,11 +18,14 @@ export interface ProvisionDatabaseOptions {
   /** Default `fairlead`. */
   readonly database?: string;
   readonly services: readonly ServiceAccount[];
+  /** As in `DatabaseServer`. */
+  readonly caFile?: string | undefined;
 }
 
 /**
  * Creates the database, and for each service a role and a schema that only this role can use. May be repeated: it sets the
- * passwords to those given. Throws INVALID_ARGUMENT for a name that is not a plain identifier.
+ * passwords to those given. Throws INVALID_ARGUMENT for a name that is not a plain identifier, and for a URL or CA file that
+ * `databaseConnection` refuses.
  */
 export async function provisionDatabase(adminUrl: string, options: ProvisionDatabaseOptions): Promise<void> {
   const database = options.database ?? 'fairlead';
@@ -33,8 +37,10 @@ export async function provisionDatabase(adminUrl: string, options: ProvisionData
       throw new FairleadError('INVALID_ARGUMENT', `the password of ${service} needs 16 or more ASCII characters`);
     }
   }
-  await withClient(adminUrl, (client) => createDatabaseAndRoles(client, database, options.services));
-  await withClient(withDatabase(adminUrl, database), (client) => createSchemas(client, options.services));
+  const { services, caFile } = options;
+  await withClient({ url: adminUrl, caFile }, (client) => createDatabaseAndRoles(client, database, services));
+  const url = withDatabase(adminUrl, database);
+  await withClient({ url, caFile }, (client) => createSchemas(client, services));
 }
 
 /** The URL that a service connects with. */
@@ -78,9 +84,11 @@ async function createSchemas(client: Client, services: readonly ServiceAccount[]
 }
 
 /** Runs under a lock of the server, so that two who provision at once do not trip over each other. */
-async function withClient(url: string, work: (client: Client) => Promise<void>): Promise<void> {
+async function withClient(server: DatabaseServer, work: (client: Client) => Promise<void>): Promise<void> {
+  const { url, ssl } = databaseConnection(server);
   const client = new Client({
     connectionString: url,
+    ssl,
     application_name: 'fairlead-provision',
     connectionTimeoutMillis: TIMEOUT_MS,
     query_timeout: TIMEOUT_MS,

@@ -50,6 +50,11 @@ export async function withAdvisoryLock(manager: EntityManager, name: string): Pr
   await manager.query('select pg_advisory_xact_lock(hashtextextended(current_schema() || $1, 0))', [`:${name}`]);
 }
 
+/** Holds such a lock beside others who share it, and keeps out whoever wants it alone, until the transaction ends. */
+export async function withSharedAdvisoryLock(manager: EntityManager, name: string): Promise<void> {
+  await manager.query('select pg_advisory_xact_lock_shared(hashtextextended(current_schema() || $1, 0))', [`:${name}`]);
+}
+
 /** SQLSTATE classes that mean "not now": connection, resources, shutdown, and a transaction to be tried again. */
 const TRANSIENT = /^(08|53|57P0|40001|40P01|55P03)/;
 const NODE_NETWORK = new Set([

@@ -1,11 +1,12 @@
 import { randomBytes, type webcrypto } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
-import { SIGNING_ALGORITHM, generatePrivateKey, importKeyPair } from './private-key.js';
+import { SIGNING_ALGORITHM, generatePrivateKey, importCaKeyPair, importKeyPair } from './private-key.js';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
+  Pkcs10CertificateRequestGenerator,
   SubjectKeyIdentifierExtension,
   X509Certificate,
   X509CertificateGenerator,
@@ -71,8 +72,10 @@ export async function crossSign(root: Authority, otherRootPem: string, validity:
     notAfter: rootEnd < validity.notAfter ? rootEnd : validity.notAfter,
     publicKey: new Uint8Array(other.publicKey.rawData),
     serial: newSerial(),
-    subject: other.subjectName.toJSON() as Record<string, string[]>[],
+    subject: other.subjectName.toJSON(),
     extensions: caExtensions(1),
+    // What the other root issues names this as its issuer's key, however that root's maker derived it.
+    subjectKeyId: other.getExtension(SubjectKeyIdentifierExtension) ?? undefined,
   });
 }
 
@@ -82,23 +85,29 @@ export interface Certificate extends Validity {
   readonly serial: string;
   readonly subject: Record<string, string[]>[];
   readonly extensions: readonly Extension[];
+  /** SHA-1 of the key unless given (RFC 5280, 4.2.1.2). */
+  readonly subjectKeyId?: SubjectKeyIdentifierExtension | undefined;
 }
 
 /** Signs a certificate as PEM; key identifiers are added. */
 export async function signCertificate(issuer: Authority, content: Certificate): Promise<string> {
-  const { privateKey, publicKey: issuerKey } = await importKeyPair(issuer.privateKeyPem);
+  const { keys, signingAlgorithm } = await importCaKeyPair(issuer.privateKeyPem);
+  const issuerCertificate = new X509Certificate(issuer.certificatePem);
+  const issuerKeyId = issuerCertificate.getExtension(SubjectKeyIdentifierExtension)?.keyId;
   const certificate = await X509CertificateGenerator.create({
     subject: content.subject,
-    issuer: new X509Certificate(issuer.certificatePem).subjectName,
+    issuer: issuerCertificate.subjectName,
     serialNumber: content.serial,
     ...wholeSeconds(content),
     publicKey: content.publicKey,
-    signingKey: privateKey,
-    signingAlgorithm: SIGNING_ALGORITHM,
+    signingKey: keys.privateKey,
+    signingAlgorithm,
     extensions: [
       ...content.extensions,
-      await SubjectKeyIdentifierExtension.create(content.publicKey),
-      await AuthorityKeyIdentifierExtension.create(issuerKey),
+      content.subjectKeyId ?? (await SubjectKeyIdentifierExtension.create(content.publicKey)),
+      issuerKeyId === undefined
+        ? await AuthorityKeyIdentifierExtension.create(keys.publicKey)
+        : new AuthorityKeyIdentifierExtension(issuerKeyId),
     ],
   });
   return toPem(certificate);
@@ -109,6 +118,17 @@ export function newSerial(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
   return bytes.toString('hex');
+}
+
+/** A PKCS#10 request (PEM) for an issuing CA below a root that is kept elsewhere. */
+export async function createIssuingCsr(privateKeyPem: string, commonName: string): Promise<string> {
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    name: [{ CN: [commonName] }],
+    keys: await importKeyPair(privateKeyPem),
+    signingAlgorithm: SIGNING_ALGORITHM,
+    extensions: caExtensions(0),
+  });
+  return `${request.toString('pem').trim()}\n`;
 }
 
 function caExtensions(pathLength: number): Extension[] {

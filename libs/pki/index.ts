@@ -3,9 +3,17 @@ export { formatSpiffeId, isTrustDomain, parseSpiffeId, type SpiffeId } from './s
 export { formatToken, parseToken, type BootstrapToken } from './bootstrap-token.js';
 export { splitPem, spkiPin, withoutRoot } from './pem.js';
 export { rootOf } from './root-of.js';
-export { generatePrivateKey, signProof, verifyProof } from './private-key.js';
+export { generatePrivateKey, isPairOf, signProof, spkiPinOfKey, verifyProof } from './private-key.js';
 export { MAX_CSR_BYTES, checkCsr, createCsr, type CheckedCsr } from './csr.js';
-export { createIssuing, createRoot, crossSign, type Authority, type AuthorityOptions } from './authority.js';
+export {
+  createIssuing,
+  createIssuingCsr,
+  createRoot,
+  crossSign,
+  type Authority,
+  type AuthorityOptions,
+} from './authority.js';
+export { readCaCertificate, type CaCertificate } from './ca-certificate.js';
 export {
   issueIdentity,
   issueServing,
@@ -16,3 +24,4 @@ export {
 export { isOutOfDate, readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
 export { verifyChain, type VerifyOptions } from './verify-chain.js';
 export { openTrust, signTrust, type SignedTrust, type TrustSigner, type TrustedRoots } from './signed-trust.js';
+export { explainTlsFailure, isLoopback, readCaFile, requireLoopback } from './server-trust.js';

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { isIP, type AddressInfo } from 'node:net';
 import { connect, createServer, type PeerCertificate as TlsPeer, type TLSSocket } from 'node:tls';
@@ -7,6 +8,7 @@ import {
   createCsr,
   createIssuing,
   createRoot,
+  crossSign,
   generatePrivateKey,
   issueIdentity,
   issueServing,
@@ -15,6 +17,14 @@ import {
   withoutRoot,
   type SpiffeId,
 } from './index.js';
+import { importCaKeyPair } from './private-key.js';
+import {
+  BasicConstraintsExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+} from './x509.js';
 
 const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
 const agentId: SpiffeId = {
@@ -98,7 +108,40 @@ describe("Node's own TLS", () => {
     expect(readPeerCertificate(peer.raw)).toMatchObject({ id: agentId });
   });
 
+  it('verifies a chain to the old root through one for a next root whose maker names its key in another way', async () => {
+    const next = await createRootWithKeyId('0102030405');
+    const below = await createIssuing(next, { commonName: 'issuing', ...validity });
+    const cross = await crossSign(root, next.certificatePem, validity);
+    const csr = await checkCsr(await createCsr(agent.key));
+    const leaf = await issueIdentity(below, { csr, id: agentId, ...validity });
+    const client = { key: agent.key, cert: leaf.certificatePem + below.certificatePem + cross };
+    expect(readPeerCertificate((await handshake(client, root.certificatePem)).raw)).toMatchObject({ id: agentId });
+    const alone = { key: agent.key, cert: leaf.certificatePem + below.certificatePem };
+    await expect(handshake(alone, root.certificatePem)).rejects.toThrow(/hang up/);
+  });
+
   it('refuses a serving certificate as a client', async () => {
     await expect(handshake(server, root.certificatePem)).rejects.toThrow(/hang up/);
   });
 });
+
+/** As somebody's own tools may make it, on P-384. */
+async function createRootWithKeyId(keyId: string): Promise<Authority> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'secp384r1' });
+  const privateKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const { keys, signingAlgorithm } = await importCaKeyPair(privateKeyPem);
+  const extensions = [
+    new BasicConstraintsExtension(true, undefined, true),
+    new KeyUsagesExtension(KeyUsageFlags.keyCertSign, true),
+    new SubjectKeyIdentifierExtension(keyId),
+  ];
+  const name = 'CN=next, O=Example';
+  const root = await X509CertificateGenerator.createSelfSigned({
+    name,
+    keys,
+    signingAlgorithm,
+    extensions,
+    ...validity,
+  });
+  return { certificatePem: root.toString('pem'), privateKeyPem };
+}

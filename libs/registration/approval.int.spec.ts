@@ -4,12 +4,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { ApprovalPolicy } from '@fairlead/contracts';
+import type { FairleadError } from '@fairlead/errors';
 import { Envelope } from '@fairlead/events';
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
-import { checkCsr, createCsr, generatePrivateKey, parseToken, spkiPin } from '@fairlead/pki';
+import { checkCsr, createCsr, generatePrivateKey, parseToken } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { scratchDir, testAuthority, type ScratchDir, type TestAuthority } from '@fairlead/testing';
+import { scratchDir, testAuthority, testTrustBundle, type ScratchDir, type TestAuthority } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { QUEUE } from './domain/adoption-queue.js';
@@ -20,6 +21,7 @@ import {
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
+  LinkTroubles,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
   signatureOf,
@@ -67,18 +69,12 @@ beforeAll(async () => {
     () => ({ state: 'never', replicas: [], since: null, agents: [] }),
     async () => undefined,
   );
-  const roots = [...authority.roots];
   links = new ImportLinks(runtime, {
     endpoints: ['127.0.0.1:7443'],
     image: 'fairlead/agent:test',
     linkTtlSeconds: 600,
     tokenTtlSeconds: 3_600,
-    trustBundle: async () => ({
-      trustDomain: 'fairlead.local',
-      roots,
-      pins: roots.map(spkiPin),
-      servingRoot: roots[0] as string,
-    }),
+    trustBundle: () => testTrustBundle(authority),
   });
   configure('token', false);
 });
@@ -98,10 +94,14 @@ function configure(policy: ApprovalPolicy, insecureAllowed: boolean, hook: Webho
   requests = new EnrolmentRequests(runtime);
   policies = new ApprovalPolicies(runtime, { policy, webhookConfigured: hook !== null, insecureAllowed });
   const webhook = new ApprovalWebhook(runtime, policies, requests, hook);
-  enrolments = new Enrolments(runtime, { policies, requests, webhook }, async (_tenant, { clusterId, generation }) => {
-    const { chain, serial } = await authority.agent(clusterId, { generation });
-    return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
-  });
+  enrolments = new Enrolments(
+    runtime,
+    { policies, requests, webhook, troubles: new LinkTroubles(runtime) },
+    async (_tenant, { clusterId, generation }) => {
+      const { chain, serial } = await authority.agent(clusterId, { generation });
+      return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+    },
+  );
 }
 
 let count = 0;
@@ -217,20 +217,36 @@ describe('an agent without a token', () => {
 });
 
 describe('the queue', () => {
-  it('takes a bounded number from one address, leaves room for others, and tells nobody of those it did not take', async () => {
-    await policies.set(api, 'default', undefined, 'queue');
-    await database.query(
+  /** So many wait already, from one address. */
+  const fill = (count: number): Promise<unknown> =>
+    database.query(
       `insert into enrolment_requests
          (id, tenant_id, state, spki_sha256, facts, remote_address, created_at, last_asked_at, expires_at)
        select gen_random_uuid(), 'default', 'pending', 'flood' || n, '{}', '198.51.100.9', now(), now(), now() + '1 day'
        from generate_series(1, $1) n`,
-      [QUEUE.perAddress],
+      [count],
     );
+
+  it('takes a bounded number from one address, leaves room for others, and tells nobody of those it did not take', async () => {
+    await policies.set(api, 'default', undefined, 'queue');
+    await fill(QUEUE.perAddress);
     const before = await lastEvents(1_000);
     const full = ask(await newCsr(), null, '198.51.100.9');
     await expect(full).rejects.toMatchObject({ code: 'RATE_LIMITED' });
     expect(await lastEvents(1_000)).toHaveLength(before.length);
     await expect(ask(await newCsr(), null, '192.0.2.7')).rejects.toEqual(waiting);
+  });
+
+  it('takes no more than that when many ask at once for the last places', async () => {
+    await policies.set(api, 'default', undefined, 'queue');
+    await fill(QUEUE.perAddress - 2);
+    const csrs = await Promise.all(Array.from({ length: 40 }, newCsr));
+    const answers = await Promise.allSettled(csrs.map((csr) => ask(csr, null, '198.51.100.9')));
+    const codes = answers.map((answer) =>
+      answer.status === 'rejected' ? (answer.reason as FairleadError).code : 'OK',
+    );
+    expect(codes.filter((code) => code === 'ENROLMENT_PENDING')).toHaveLength(2);
+    expect(codes.filter((code) => code === 'RATE_LIMITED')).toHaveLength(38);
   });
 
   it('takes one request of a key, whichever replicas it asked at once', async () => {

@@ -14,14 +14,18 @@ export { REGISTRATION_MIGRATIONS } from './store/migrations.js';
 export { ApiTokens, checkAdminToken } from './feature/api-tokens.js';
 export { ApprovalPolicies, type ApprovalOptions } from './feature/approval-policies.js';
 export { ApprovalWebhook, signatureOf, type WebhookOptions } from './feature/approval-webhook.js';
+export { BootstrapTokens } from './feature/bootstrap-tokens.js';
 export { Clients, type SignClient } from './feature/clients.js';
 export { Clusters, type PresenceOf } from './feature/clusters.js';
 export { EnrolmentRequests } from './feature/enrolment-requests.js';
 export { Enrolments, type Approval, type SignAgent } from './feature/enrolments.js';
 export { ImportLinks, type ImportLinksOptions } from './feature/import-links.js';
+export { LinkTroubles } from './feature/link-troubles.js';
 export { REGISTRATION_BUCKETS } from './feature/projected-buckets.js';
 export { RegistrationModule, type RegistrationParts } from './feature/registration.module.js';
+export { reportDuplicate } from './feature/report-duplicate.js';
 export type { Runtime } from './feature/runtime.js';
+export { StaticIdentities, type StaticIdentitiesOptions } from './feature/static-identities.js';
 export { watchPresence, type WatchedPresence } from './feature/watch-presence.js';
 
 export const REGISTRATION_ENTITIES = [

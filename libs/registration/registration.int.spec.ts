@@ -9,7 +9,14 @@ import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { createCsr, generatePrivateKey, parseToken, spkiPin } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { eventually, scratchDir, testAuthority, type ScratchDir, type TestAuthority } from '@fairlead/testing';
+import {
+  eventually,
+  scratchDir,
+  testAuthority,
+  testTrustBundle,
+  type ScratchDir,
+  type TestAuthority,
+} from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -22,9 +29,11 @@ import {
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
+  LinkTroubles,
   REGISTRATION_BUCKETS,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
+  reportDuplicate,
   watchPresence,
   type Runtime,
   type WatchedPresence,
@@ -49,8 +58,10 @@ let clusters: Clusters;
 let links: ImportLinks;
 let enrolments: Enrolments;
 let apiTokens: ApiTokens;
+let runtime: Runtime;
 let aheadMs = 0;
 /** Stands for the keys service being away. */
+let whileRevoking: (() => Promise<void>) | undefined;
 let keysAway = false;
 /** What the keys service was asked to revoke: cluster to generation. */
 const revoked = new Map<string, number>();
@@ -89,7 +100,7 @@ beforeEach(() => {
 });
 
 function build(): void {
-  const runtime: Runtime = {
+  runtime = {
     database,
     source,
     logger: silentLogger,
@@ -102,6 +113,9 @@ function build(): void {
   clusters = new Clusters(runtime, presence.presenceOf, async (_tenant, { clusterId, throughGeneration }) => {
     away();
     revoked.set(clusterId, throughGeneration);
+    const once = whileRevoking;
+    whileRevoking = undefined;
+    await once?.();
   });
   links = new ImportLinks(runtime, {
     endpoints: ['127.0.0.1:7443'],
@@ -110,18 +124,21 @@ function build(): void {
     tokenTtlSeconds: 3_600,
     trustBundle: async (): Promise<TrustBundle> => {
       away();
-      const roots = [...authority.roots];
-      return { trustDomain: 'fairlead.local', roots, pins: roots.map(spkiPin), servingRoot: roots[0]! };
+      return testTrustBundle(authority);
     },
   });
   const requests = new EnrolmentRequests(runtime);
   const policies = new ApprovalPolicies(runtime, { policy: 'token', webhookConfigured: false, insecureAllowed: false });
   const webhook = new ApprovalWebhook(runtime, policies, requests, null);
-  enrolments = new Enrolments(runtime, { policies, requests, webhook }, async (_tenant, { clusterId, generation }) => {
-    away();
-    const { chain, serial } = await authority.agent(clusterId, { generation });
-    return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
-  });
+  enrolments = new Enrolments(
+    runtime,
+    { policies, requests, webhook, troubles: new LinkTroubles(runtime) },
+    async (_tenant, { clusterId, generation }) => {
+      away();
+      const { chain, serial } = await authority.agent(clusterId, { generation });
+      return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+    },
+  );
   apiTokens = new ApiTokens(runtime);
 }
 
@@ -235,6 +252,31 @@ describe('clusters', () => {
     }
     expect([names.length, new Set(names).size]).toEqual([1_500, 1_500]);
     await database.query(`delete from clusters where tenant_id = 'big'`);
+  });
+
+  it('take their certificates with them, or stay while the keys service is away', async () => {
+    const { id, name } = await newCluster();
+    await enrol(await mint(name), await csr());
+    keysAway = true;
+    await expect(clusters.delete(api, 'default', name)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(clusters.get('default', name)).resolves.toMatchObject({ id, generation: 1 });
+    const never = await newCluster();
+    await clusters.delete(api, 'default', never.name);
+    keysAway = false;
+    await clusters.delete(api, 'default', name);
+    expect([revoked.get(id), revoked.has(never.id)]).toEqual([1, false]);
+    await expect(clusters.delete(api, 'default', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(await lastEvents(1)).toEqual(['cluster.deleted.v1 OK']);
+  });
+
+  it('take the certificates of an enrolment in between as well', async () => {
+    const { id, name } = await newCluster();
+    await enrol(await mint(name), await csr());
+    const token = await mint(name);
+    whileRevoking = async () => void (await enrol(token, await csr()));
+    await clusters.delete(api, 'default', name);
+    expect(revoked.get(id)).toBe(2);
+    await expect(clusters.get('default', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it('take their tokens and links with them', async () => {
@@ -414,6 +456,7 @@ describe('presence', () => {
       agentInstance: 'agent-1',
       address: '192.0.2.1',
       connectedAt: new Date().toISOString(),
+      agentVersion: '0.1.0',
     };
     const beat = {
       credential: 'gateway-a',
@@ -430,10 +473,27 @@ describe('presence', () => {
         state: 'online',
         replicas: ['gateway-a'],
         since: lease.connectedAt,
-        agents: [{ instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt }],
+        agents: [{ instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt, version: '0.1.0' }],
+        lastError: null,
       }),
     );
   });
+});
+
+it('tells once of two agents with one identity, however many instances of the service see them', async () => {
+  const { id, name } = await newCluster();
+  const since = new Date().toISOString();
+  const agents = ['one', 'two'].map((instance) => ({ instance, addresses: ['192.0.2.1'], since, version: '' }));
+  const crowd = { tenantId: 'default', clusterId: id, agents };
+  await Promise.all([
+    reportDuplicate(runtime, crowd),
+    reportDuplicate(runtime, { ...crowd, agents: agents.toReversed() }),
+  ]);
+  const told = (await database.query('select body from outbox where body like $1', ['%agent.duplicated.v1%'])) as {
+    body: string;
+  }[];
+  const events = told.map(({ body }) => Envelope.parse(JSON.parse(body)));
+  expect(events.map(({ data }) => [data['clusterId'], data['name']])).toEqual([[id, name]]);
 });
 
 it('comes back by itself after Postgres was killed', async () => {

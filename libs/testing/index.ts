@@ -7,5 +7,7 @@ export {
   type TestCertificate,
   type TestCertificateOptions,
 } from './test-authority.js';
+export { testTrustBundle, type TestTrustBundle } from './test-trust-bundle.js';
 export { startOtlpCollector, type OtlpCollector } from './otlp-collector.js';
 export type { ReceivedSpan } from './decode-otlp.js';
+export { writeServerFiles, type ServerFiles } from './server-files.js';

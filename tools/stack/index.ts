@@ -2,7 +2,7 @@
  * The control plane and a demo cluster as real child processes, on this machine alone: for `npm start`, e2e and bench.
  */
 export { startStack } from './start-stack.js';
-export { prepareCredentials, type PreparedCredentials } from './prepare-credentials.js';
+export { prepareCredentials, type PrepareOptions, type PreparedCredentials } from './prepare-credentials.js';
 export type { AgentOptions, CliOptions, Demo, GatewayAddresses, KubectlOptions, Stack, StackOptions } from './stack.js';
 export { PortInUseError, StackError } from './errors.js';
 export { describeExit, type Exit, type StackEvent, type StackLog } from './events.js';

@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,10 +8,24 @@ import { baseEnvironment } from './process/base-environment.js';
 import { runCommand, type CommandOutput } from './process/run-command.js';
 import { REPOSITORY } from './state/repository.js';
 
+const CA_FILE = '/etc/fairlead/infrastructure-ca.crt';
+
+interface Container {
+  readonly name: string;
+  readonly volumeMounts: readonly { readonly mountPath: string }[];
+}
+
+interface PodSpec {
+  readonly containers: readonly Container[];
+  readonly initContainers: readonly Container[];
+  readonly volumes: readonly object[];
+}
+
 interface Resource {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: { readonly template?: { readonly spec: PodSpec } };
 }
 
 let scratch: ScratchDir;
@@ -54,6 +68,22 @@ describe.each(['single-node', 'production'])('k8s/overlays/%s', (overlay) => {
     const resources = resourcesIn(stdout);
     expect(resources.map(({ kind }) => kind)).not.toContain('Secret');
     expect(resources.map(({ kind }) => kind)).toContain('StatefulSet');
+  });
+
+  it('gives every container of ours the CA that its settings name', async () => {
+    const { stdout } = await build(overlay);
+    const settings = settingsIn(stdout);
+    expect(settings['FAIRLEAD_NATS_URL']).toMatch(/^tls:/);
+    expect([settings['FAIRLEAD_NATS_CA_FILE'], settings['FAIRLEAD_DATABASE_CA_FILE']]).toEqual([CA_FILE, CA_FILE]);
+    const pods = resourcesIn(stdout).flatMap(({ spec }) => spec?.template?.spec ?? []);
+    expect(pods).toHaveLength(4);
+    for (const { containers, initContainers, volumes } of pods) {
+      const ours = [...containers, ...initContainers].filter(({ name }) => name !== 'own-secrets');
+      for (const { volumeMounts } of ours) {
+        expect(volumeMounts.map(({ mountPath }) => mountPath)).toContain(dirname(CA_FILE));
+      }
+      expect(volumes).toContainEqual({ name: 'infrastructure-ca', configMap: { name: 'fairlead-infrastructure-ca' } });
+    }
   });
 
   it('exports no spans unless it is told where to', async () => {

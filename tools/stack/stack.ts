@@ -27,6 +27,8 @@ export interface StackOptions {
   readonly gateways?: readonly string[];
   /** Further settings of every replica, such as shorter limits for a test. Default none. */
   readonly gatewayEnv?: Readonly<Record<string, string>>;
+  /** Further settings of registration, such as who approves agents. Default none. */
+  readonly registrationEnv?: Readonly<Record<string, string>>;
   /** Whether processes that die are started again (with backoff). Each has its own switch too. Default true. */
   readonly restart?: boolean;
   /** The agent's entry file. Default: this repository's own; a test of the image passes the one in the image's tree. */
@@ -87,6 +89,8 @@ export interface Stack extends AsyncDisposable {
   /** The process of that name. Throws StackError if there is none. */
   process(name: string): StackProcess;
   readonly api: { readonly url: string; readonly caFile: string; readonly adminTokenFile: string };
+  /** Where nats-server is, and the CA of its certificate if it speaks TLS. */
+  readonly nats: { readonly url: string; readonly caFile?: string };
   readonly gateways: readonly GatewayAddresses[];
   /** The demo cluster, or why there is none. */
   readonly demo: Demo | { readonly unavailable: string };

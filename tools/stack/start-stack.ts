@@ -1,6 +1,7 @@
 import { administrator, type Administrator } from './access/administrator.js';
 import { findKubectl, logInCliScript, runCli, runKubectl, writeCliScript } from './access/programs.js';
-import { prepareDatabases } from './control-plane/databases.js';
+import { databaseAccessConfig, prepareDatabases } from './control-plane/databases.js';
+import { prepareInfrastructureTls, trustOf } from './control-plane/infrastructure-tls.js';
 import { natsUnit, postgresUnit } from './control-plane/infrastructure.js';
 import { prepareNatsCredentials } from './control-plane/nats-credentials.js';
 import { provisionNats } from './control-plane/nats-tasks.js';
@@ -52,6 +53,7 @@ function withDefaults(options: StackOptions): Resolved {
     certificateTtlSeconds: options.certificateTtlSeconds ?? 86_400,
     gateways: options.gateways ?? DEFAULT_GATEWAYS,
     gatewayEnv: options.gatewayEnv ?? {},
+    registrationEnv: options.registrationEnv ?? {},
     restart: options.restart ?? true,
     logLevel: options.logLevel ?? 'info',
     agentMain: options.agentMain ?? entryOf('agent'),
@@ -86,7 +88,7 @@ async function boot(options: Resolved, state: StateDir, group: ProcessGroup): Pr
   });
   const demo = await startDemo(await kubernetes, await kubectl, options, ports, agents, access);
   group.settle();
-  return stackOf({ state, group, ports, options, access, agents, demo, kubectl: await kubectl });
+  return stackOf({ state, group, plane, options, access, agents, demo, kubectl: await kubectl });
 }
 
 async function startInfrastructure(
@@ -95,16 +97,33 @@ async function startInfrastructure(
   ports: PortPlan,
   group: ProcessGroup,
 ): Promise<ControlPlane> {
-  const { log, gateways, gatewayEnv, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage } = options;
+  const { log, gateways, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage } = options;
+  const { gatewayEnv, registrationEnv } = options;
   log({ kind: 'progress', text: 'starting Postgres and nats-server' });
   secretOnce(adminTokenFile(state));
-  const nats = natsUnit(state, ports.nats, prepareNatsCredentials(state, gateways), log);
-  const postgres = postgresUnit(state, ports.postgres, log);
+  const tls = await prepareInfrastructureTls(state);
+  const authorizationConfig = prepareNatsCredentials(state, gateways);
+  const nats = natsUnit(state, { port: ports.nats, tls: tls.nats, authorizationConfig }, log);
+  const accessConfig = databaseAccessConfig();
+  const postgres = postgresUnit(state, { port: ports.postgres, tls: tls.postgres, accessConfig }, log);
   await Promise.all([group.start(nats, 'infrastructure'), group.start(postgres, 'infrastructure')]);
   const natsUrl = nats.info.url;
-  await Promise.all([provisionNats(state, natsUrl, group.signal), prepareDatabases(state, postgres.info.adminUrl)]);
+  const databaseUrl = postgres.info.adminUrl;
+  await Promise.all([provisionNats(state, natsUrl, group.signal), prepareDatabases(state, databaseUrl)]);
   const lives = { leaseSeconds, certificateTtlSeconds };
-  return { state, ports, gateways, gatewayEnv, natsUrl, logLevel, ...lives, advertise, agentImage };
+  const ofGateways = { gateways, gatewayEnv };
+  return {
+    state,
+    ports,
+    ...ofGateways,
+    registrationEnv,
+    natsUrl,
+    databaseUrl,
+    logLevel,
+    ...lives,
+    advertise,
+    agentImage,
+  };
 }
 
 interface Access {
@@ -146,7 +165,7 @@ async function startDemo(
 interface Parts {
   readonly state: StateDir;
   readonly group: ProcessGroup;
-  readonly ports: PortPlan;
+  readonly plane: ControlPlane;
   readonly options: Resolved;
   readonly access: Access;
   readonly agents: Agents;
@@ -154,7 +173,7 @@ interface Parts {
   readonly kubectl: Stack['kubectlBinary'];
 }
 
-function stackOf({ state, group, ports, options, access, agents, demo, kubectl }: Parts): Stack {
+function stackOf({ state, group, plane, options, access, agents, demo, kubectl }: Parts): Stack {
   const stop = async (): Promise<void> => {
     agents[Symbol.dispose]();
     await group.stop();
@@ -171,7 +190,8 @@ function stackOf({ state, group, ports, options, access, agents, demo, kubectl }
       return found;
     },
     api: access.api,
-    gateways: ports.gateways.map((each, index) => gatewayAddresses(options.gateways[index] ?? '', each)),
+    nats: { url: plane.natsUrl, ...trustOf(state, plane.natsUrl) },
+    gateways: plane.ports.gateways.map((each, index) => gatewayAddresses(options.gateways[index] ?? '', each)),
     demo,
     kubeconfigPath: access.kubeconfigPath,
     kubectlBinary: kubectl,

@@ -22,5 +22,6 @@ export type {
   PostgresInfo,
   PostgresOptions,
   Running,
+  ServerTls,
 } from './components/contract.js';
 export { freePort } from './process/ports.js';

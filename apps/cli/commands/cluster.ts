@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
-import { TWO_AGENTS, ageText, agentText, labelsText, statusCell } from '../output/cluster-view.js';
+import { TWO_AGENTS, ageText, agentText, labelsText, lastErrorText, statusCell } from '../output/cluster-view.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
 import { Cluster, ClusterList } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
@@ -136,6 +136,7 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
       ['since', presence.since ?? ''],
       ['replicas', presence.replicas.join(', ')],
       ['agent', presence.agents.map(agentText).join(', ')],
+      ['last error', lastErrorText(presence.lastError)],
       ['links', String(cluster.links)],
       ['labels', labelsText(cluster.labels)],
       ['targets', cluster.targets.join(', ')],

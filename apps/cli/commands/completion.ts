@@ -40,9 +40,13 @@ const LISTERS: Readonly<Record<string, string>> = {
   'cluster import': CLUSTERS,
   'cluster revoke': CLUSTERS,
   'certificate list': CLUSTERS,
+  'token list': CLUSTERS,
+  'token revoke': CLUSTERS,
+  'identity issue': CLUSTERS,
   'request approve': 'fairlead request list -o name',
   'request reject': 'fairlead request list -o name',
   kubeconfig: CLUSTERS,
+  doctor: CLUSTERS,
   'client delete': 'fairlead client list -o name',
 };
 

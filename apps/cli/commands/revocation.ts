@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
 import { CertificateList, CertificateRecord, Cluster } from '../session/answers.js';
-import { confirm } from '../session/prompt.js';
+import { confirmed } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';
 import { withApi } from './with-api.js';
 
@@ -60,7 +59,7 @@ export function addCertificateCommands(program: Command, io: Io): void {
 
 async function revokeCluster(io: Io, name: string, { reason, yes, output }: Revoking): Promise<void> {
   const question = `Cut the cluster ${name} off? It comes back with a new import manifest only.`;
-  if (!(await sure(io, question, yes))) return printLines(io, 'nothing revoked');
+  if (!(await confirmed(io, question, yes))) return printLines(io, 'nothing revoked');
   const path = `${clusterPath(name)}/revocation`;
   const cluster = await withApi(io, (api) => api.ask(Cluster, path, { method: 'POST', body: { reason } }));
   if (output === 'json') return printJson(io, cluster);
@@ -87,19 +86,13 @@ async function list(io: Io, cluster: string, { output }: { output: Format }): Pr
 }
 
 async function revokeCertificate(io: Io, serial: string, { reason, yes, output }: Revoking): Promise<void> {
-  if (!(await sure(io, `Revoke the certificate ${serial}? It cannot be undone.`, yes))) {
+  if (!(await confirmed(io, `Revoke the certificate ${serial}? It cannot be undone.`, yes))) {
     return printLines(io, 'nothing revoked');
   }
   const path = `/v1/certificates/${encodeURIComponent(serial)}/revocation`;
   const record = await withApi(io, (api) => api.ask(CertificateRecord, path, { method: 'POST', body: { reason } }));
   if (output === 'json') return printJson(io, record);
   printLines(io, `certificate ${record.serial} revoked`);
-}
-
-async function sure(io: Io, question: string, yes: true | undefined): Promise<boolean> {
-  if (yes) return true;
-  if (!io.stdin.isTTY) throw usage('there is no terminal to ask on', 'add --yes if you are sure');
-  return confirm(io, question);
 }
 
 function statusOf({ revokedAt, revokedFor, notAfter }: CertificateRecord, now: Date): string {

@@ -17,6 +17,13 @@ export function agentText({ instance, addresses, since }: LinkedAgent): string {
   return `${instance.slice(0, 8)} from ${addresses.join(' and ')} since ${since}`;
 }
 
+/** Why its agent was turned away or lost last, and where; empty if it never was. */
+export function lastErrorText(error: Cluster['presence']['lastError']): string {
+  if (error === null) return '';
+  const { code, reason, address, replica, at } = error;
+  return `${code}: ${reason} (${[address, replica === '' ? 'registration' : replica].filter(Boolean).join(' at ')}, ${at})`;
+}
+
 /** What to make of it when there is more than one. */
 export const TWO_AGENTS = (name: string): string[] => [
   'Several processes are linked with the identity of this cluster. While its agent is being updated that is so for a moment; otherwise',

@@ -31,7 +31,8 @@ describe('what people see', () => {
       targets: [],
       createdAt: '',
       enrolledAt,
-      presence: { state, replicas: [], since: null, agents: [] },
+      generation: 1,
+      presence: { state, replicas: [], since: null, agents: [], lastError: null },
     });
     expect(statusCell(cluster('never', null))).toMatchObject({ text: 'not imported' });
     expect(statusCell(cluster('online', 'x'))).toMatchObject({ text: 'online', colour: 'green' });

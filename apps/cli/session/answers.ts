@@ -13,13 +13,31 @@ export const Cluster = z.looseObject({
   targets: z.array(z.string()).default([]),
   createdAt: z.string(),
   enrolledAt: z.string().nullable(),
+  generation: z.number().default(0),
   presence: z.looseObject({
     state: z.string(),
     replicas: z.array(z.string()),
     since: z.string().nullable(),
     agents: z
-      .array(z.looseObject({ instance: z.string(), addresses: z.array(z.string()), since: z.string() }))
+      .array(
+        z.looseObject({
+          instance: z.string(),
+          addresses: z.array(z.string()),
+          since: z.string(),
+          version: z.string().default(''),
+        }),
+      )
       .default([]),
+    lastError: z
+      .looseObject({
+        at: z.string(),
+        code: z.string(),
+        reason: z.string(),
+        address: z.string(),
+        replica: z.string(),
+      })
+      .nullable()
+      .default(null),
   }),
 });
 export type Cluster = z.infer<typeof Cluster>;
@@ -60,6 +78,51 @@ export const CertificateRecord = z.looseObject({
 export type CertificateRecord = z.infer<typeof CertificateRecord>;
 export const CertificateList = z.looseObject({ certificates: z.array(CertificateRecord) });
 
+export const CertificateAuthority = z.looseObject({
+  trustVersion: z.number(),
+  authorities: z.array(
+    z.looseObject({
+      tree: z.string(),
+      role: z.string(),
+      state: z.string(),
+      notAfter: z.string(),
+      key: z.string(),
+      pin: z.string(),
+      subject: z.string(),
+    }),
+  ),
+  rotation: z
+    .looseObject({
+      step: z.string(),
+      since: z.string(),
+      clusters: z.number(),
+      clustersDone: z.number(),
+      waitingFor: z.array(
+        z.looseObject({
+          clusterId: z.string(),
+          name: z.string().nullable(),
+          heldVersion: z.number(),
+          waitedUntil: z.string(),
+        }),
+      ),
+      gateways: z.array(z.looseObject({ credential: z.string(), heldVersion: z.number() })),
+      otherCertificates: z.number(),
+      otherCertificatesUntil: z.string().nullable(),
+    })
+    .nullable(),
+});
+export type CertificateAuthority = z.infer<typeof CertificateAuthority>;
+export const BootstrapToken = z.looseObject({
+  id: z.string(),
+  state: z.string(),
+  createdAt: z.string(),
+  expiresAt: z.string(),
+  revokedAt: z.string().nullable(),
+  usedBy: z.looseObject({ fingerprint: z.string(), generation: z.number() }).nullable(),
+});
+export type BootstrapToken = z.infer<typeof BootstrapToken>;
+export const BootstrapTokenList = z.looseObject({ tokens: z.array(BootstrapToken) });
+
 const pem = z.string().startsWith('-----BEGIN CERTIFICATE-----');
 
 export const Client = z.looseObject({
@@ -80,3 +143,16 @@ export const CertifiedClient = z.looseObject({
   certificateAuthority: pem,
 });
 export type CertifiedClient = z.infer<typeof CertifiedClient>;
+
+export const IssuedIdentity = z.looseObject({
+  cluster: z.string(),
+  clusterId: z.string(),
+  generation: z.number(),
+  trustDomain: z.string(),
+  endpoints: z.array(z.string()),
+  chain: z.array(pem).min(1),
+  roots: z.array(pem).min(1),
+  notAfter: z.string(),
+  manifest: z.string(),
+});
+export type IssuedIdentity = z.infer<typeof IssuedIdentity>;

@@ -57,7 +57,8 @@ export function apiClient(target: Target): ApiClient {
   };
 }
 
-function dispatcherFor({ certificateAuthority, proxy }: Target): Dispatcher {
+/** Trusts what the target says, and dials as the user's proxy settings say. The caller destroys it. */
+export function dispatcherFor({ certificateAuthority, proxy }: Target): Dispatcher {
   const ca = certificateAuthority ?? [...getCACertificates('default'), ...getCACertificates('system')];
   const connect = { ca, timeout: CONNECT_TIMEOUT_MS, minVersion: 'TLSv1.3' as const };
   const options = { connect, maxResponseSize: MAX_ANSWER_BYTES };

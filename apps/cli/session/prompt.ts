@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { failure } from '../failure.js';
+import { failure, usage } from '../failure.js';
 import type { Io } from '../io.js';
 
 const [CTRL_C, CTRL_D, BACKSPACE, DELETE] = ['\u0003', '\u0004', '\b', '\u007f'];
@@ -41,4 +41,11 @@ export async function confirm(io: Io, question: string): Promise<boolean> {
   } finally {
     lines.close();
   }
+}
+
+/** The same, unless it was said already; usage error where nobody can be asked. */
+export async function confirmed(io: Io, question: string, yes: true | undefined): Promise<boolean> {
+  if (yes) return true;
+  if (!io.stdin.isTTY) throw usage('there is no terminal to ask on', 'add --yes if you are sure');
+  return confirm(io, question);
 }

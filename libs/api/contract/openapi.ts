@@ -1,5 +1,6 @@
 import { ERROR_KINDS, type ErrorCode } from '@fairlead/errors';
 import { z } from 'zod';
+import { CaStep, CertificateAuthority } from './ca-operations.js';
 import { ALL_OPERATIONS } from './operations.js';
 import type { Operation, OperationAnswer } from './operation.js';
 import {
@@ -31,6 +32,7 @@ import {
 type Json = Record<string, unknown>;
 
 const OUTPUTS = {
+  CertificateAuthority,
   CertificateList,
   CertificateRecord,
   CertifiedClient,
@@ -49,7 +51,7 @@ const OUTPUTS = {
   ShownPolicy,
   Whoami,
 };
-const INPUTS = { Approval, ChosenPolicy, NewClient, NewCluster, Rejection, Revocation };
+const INPUTS = { Approval, CaStep, ChosenPolicy, NewClient, NewCluster, Rejection, Revocation };
 /** What any operation may answer. */
 const EVERYWHERE: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'RATE_LIMITED', 'INTERNAL', 'UNAVAILABLE'];
 const WITH_TOKEN: readonly ErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN'];

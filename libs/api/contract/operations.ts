@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { approvalOperations } from './approval-operations.js';
+import { caOperations } from './ca-operations.js';
+import { credentialOperations } from './credential-operations.js';
 import type { Operation } from './operation.js';
 import {
   CertificateBySerial,
@@ -194,6 +196,8 @@ export const operations = {
     errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
   },
   ...approvalOperations,
+  ...caOperations,
+  ...credentialOperations,
   openapi: {
     id: 'openapi',
     method: 'GET',

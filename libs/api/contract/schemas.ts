@@ -1,5 +1,6 @@
 import {
   ApprovalPolicy,
+  BootstrapToken,
   CertificateRecord,
   Client,
   ClientName,
@@ -7,6 +8,7 @@ import {
   ClusterName,
   CreateCluster,
   EnrolmentRequest,
+  IssuedIdentity,
   IsoTime,
   Pem,
   PemChain,
@@ -17,7 +19,7 @@ import {
 } from '@fairlead/contracts';
 import { z } from 'zod';
 
-export { CertificateRecord, Client, Cluster, EnrolmentRequest };
+export { BootstrapToken, CertificateRecord, Client, Cluster, EnrolmentRequest, IssuedIdentity };
 
 /** An unknown field is a mistake that should not pass in silence. */
 export const NewCluster = CreateCluster.strict().describe('A cluster to register.');
@@ -35,6 +37,15 @@ export const CertificateList = z.object({
   certificates: z.array(CertificateRecord).max(200).describe('Newest first, at most 200.'),
 });
 export type CertificateList = z.infer<typeof CertificateList>;
+export const BootstrapTokenById = z.strictObject({ name: ClusterName, id: z.string().min(1).max(64) });
+export const BootstrapTokenList = z.object({
+  tokens: z.array(BootstrapToken).max(200).describe('Newest first, at most 200.'),
+});
+export type BootstrapTokenList = z.infer<typeof BootstrapTokenList>;
+export const IdentityToIssue = registrationRpc.issueIdentity.input
+  .pick({ csr: true })
+  .strict()
+  .describe('A PKCS#10 request (DER, base64) of a P-256 key that stays where it is.');
 export const EnrolmentRequestPage = z.strictObject({ state: EnrolmentRequest.shape.state.optional() });
 export const EnrolmentRequestById = z.strictObject({ id: z.uuid() });
 export const EnrolmentRequestList = z.object({

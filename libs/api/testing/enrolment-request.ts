@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { EnrolmentRequest } from '@fairlead/contracts';
+import type { BootstrapToken, EnrolmentRequest } from '@fairlead/contracts';
 
 /** An agent without a token that waits. */
 export function waitingAgent(changes: Partial<EnrolmentRequest> = {}): EnrolmentRequest {
@@ -19,4 +19,11 @@ export function waitingAgent(changes: Partial<EnrolmentRequest> = {}): Enrolment
     reason: null,
     ...changes,
   };
+}
+
+/** A token that nobody has used. */
+export function bootstrapToken(cluster: string, changes: Partial<BootstrapToken> = {}): BootstrapToken {
+  const [createdAt, expiresAt] = ['2026-11-01T00:00:00.000Z', '2999-11-01T01:00:00.000Z'];
+  const unused = { state: 'unused', createdAt, expiresAt, revokedAt: null, usedBy: null } as const;
+  return { id: randomUUID(), tenantId: 'default', cluster, ...unused, ...changes };
 }

@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type {
   ApprovalPolicy,
+  CaStatus,
+  BootstrapToken,
   CertificateRecord,
   Client,
   Cluster,
@@ -27,6 +29,10 @@ export class Script {
   readonly requests = new Map<string, EnrolmentRequest>();
   /** By cluster; of the tenant, by the empty name. */
   readonly policies = new Map<string, ApprovalPolicy | null>();
+  ca: CaStatus = { trustDomain: 'fairlead.local', trustVersion: 1, authorities: [], rotation: null };
+  readonly tokens = new Map<string, BootstrapToken>();
+  /** Who the API said asks for a revocation of a token. */
+  readonly revokers: string[] = [];
   readonly links = new Map<string, string>();
   /** How often registration was asked whose a token is. */
   authentications = 0;

@@ -6,7 +6,7 @@ import { scratchDir, testAuthority } from '@fairlead/testing';
 import { ApiSettings, issuedCertificate, startApi, type Door } from '../index.js';
 import { Script, serveScript, type ScriptedServices } from './scripted-services.js';
 
-export { waitingAgent } from './enrolment-request.js';
+export { bootstrapToken, waitingAgent } from './enrolment-request.js';
 
 export { Script, serveScript, type ScriptedServices };
 

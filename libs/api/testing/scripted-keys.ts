@@ -2,6 +2,7 @@ import { keysRpc, type CertificateRecord } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { checkCsr, issueServing } from '@fairlead/pki';
+import { testTrustBundle } from '@fairlead/testing';
 import { Controller } from '@nestjs/common';
 import { Script } from './script.js';
 
@@ -13,8 +14,7 @@ export class KeysScript {
 
   @RpcHandler(keysRpc.trustBundle)
   async trustBundle(_request: RpcRequest<K['trustBundle']>): RpcResult<K['trustBundle']> {
-    const { trustDomain, roots, pins, root } = this.script.authority;
-    return { trustDomain, roots: [...roots], pins: [...pins], servingRoot: root.certificatePem };
+    return testTrustBundle(this.script.authority);
   }
 
   @RpcHandler(keysRpc.signServing)

@@ -9,6 +9,8 @@ import { Controller, Module, type DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { SecuredNats } from '@fairlead/messaging/testing';
 import { ApprovalScript } from './scripted-approval.js';
+import { CaScript } from './scripted-ca.js';
+import { CredentialsScript } from './scripted-credentials.js';
 import { KeysScript } from './scripted-keys.js';
 import { Script } from './script.js';
 
@@ -166,7 +168,7 @@ async function serve(
   const connection = await nats.connect({ role, credential: role });
   const module: DynamicModule = {
     module: ScriptModule,
-    controllers: role === 'keys' ? [KeysScript] : [RegistrationScript, ApprovalScript],
+    controllers: role === 'keys' ? [KeysScript, CaScript] : [RegistrationScript, ApprovalScript, CredentialsScript],
     providers: [{ provide: Script, useValue: script }],
   };
   const strategy = new RpcServer({ connection, queue: role, logger: silentLogger });
@@ -187,6 +189,6 @@ function newCluster(tenantId: string, { name, labels, links, targets }: Required
     generation: 0,
     createdAt: new Date().toISOString(),
     enrolledAt: null,
-    presence: { state: 'never', replicas: [], since: null, agents: [] },
+    presence: { state: 'never', replicas: [], since: null, agents: [], lastError: null },
   };
 }

@@ -50,6 +50,7 @@ export function admitLink(
       clusterId: cluster.clusterId,
       generation: agent.certificate.generation,
       agentInstance: hello.agentInstance.slice(0, 64),
+      agentVersion: (hello.facts?.agentVersion ?? '').slice(0, 64),
       link: hello.link,
       remoteAddress: agent.address,
       connectedAtMs: Date.now(),

@@ -74,8 +74,8 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
     if (!kind.retryable) limiter.failed(peer.address);
     metrics.enrolments.inc({ outcome: code });
     logger.log(kind.logLevel, 'agent.enrolment.refused', { code, reason: message, address: peer.address });
-    // What registration refuses it records itself; these never reach it.
-    if (code === 'INVALID_ARGUMENT' || code === 'RATE_LIMITED')
+    // What registration refuses it records itself; this never reaches it. A flood is counted, and fills no log of events.
+    if (code === 'INVALID_ARGUMENT')
       events.accessRefused({ code, reason: message, address: peer.address, door: 'link' });
     throw error;
   }

@@ -1,100 +1,129 @@
-import type { Issued, TrustBundle } from '@fairlead/contracts';
+import type { Issued, SignedTrust } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
 import {
-  createIssuing,
-  createRoot,
+  checkCsr,
+  createCsr,
+  generatePrivateKey,
   issueIdentity,
   issueServing,
-  spkiPin,
+  signTrust,
   verifyChain,
-  type Authority,
   type CheckedCsr,
   type PeerCertificate,
   type SpiffeId,
 } from '@fairlead/pki';
-
-const DAY_MS = 86_400_000;
-const ROOT_LIFE_MS = 10 * 365 * DAY_MS;
-const ISSUING_LIFE_MS = 2 * 365 * DAY_MS;
-/** Clocks of agents may be behind ours by this much; by a twelfth of its life for a certificate that lives less than an hour. */
-const SKEW_MS = 5 * 60_000;
-
-export const AUTHORITY_KINDS = ['identity-root', 'identity-issuing', 'serving-root', 'serving-issuing'] as const;
-export type AuthorityKind = (typeof AUTHORITY_KINDS)[number];
-export type Authorities = Readonly<Record<AuthorityKind, Authority & { readonly notAfter: Date }>>;
+import {
+  SKEW_MS,
+  withKey,
+  type AuthorityKind,
+  type AuthorityPair,
+  type AuthorityState,
+  type HeldAuthority,
+  type Tree,
+} from './authority.js';
 
 /** A certificate and what is to be remembered of it. */
 export interface IssuedLeaf {
   readonly issued: Issued;
+  /** The issuing CA. */
+  readonly authorityId: string;
   readonly notBefore: Date;
   readonly notAfter: Date;
 }
 
 /**
- * Two trees that share nothing: identities (agents, gateways) and what people's tools see, so that rotating the first
- * breaks no kubeconfig.
+ * Signs with the CAs as they are at one moment; knows nothing of who may ask. Two trees that share nothing: identities (agents, gateways,
+ * clients) and what people's tools see, so that rotating the first breaks no kubeconfig.
  */
-export async function createAuthorities(now: Date): Promise<Authorities> {
-  const notBefore = new Date(now.getTime() - SKEW_MS);
-  const rootEnd = new Date(now.getTime() + ROOT_LIFE_MS);
-  const issuingEnd = new Date(now.getTime() + ISSUING_LIFE_MS);
-  const tree = async (name: string): Promise<[Authority, Authority]> => {
-    const root = await createRoot({ commonName: `Fairlead ${name} root`, notBefore, notAfter: rootEnd });
-    return [
-      root,
-      await createIssuing(root, { commonName: `Fairlead ${name} issuing`, notBefore, notAfter: issuingEnd }),
-    ];
-  };
-  const [[identityRoot, identityIssuing], [servingRoot, servingIssuing]] = await Promise.all([
-    tree('identity'),
-    tree('serving'),
-  ]);
-  return {
-    'identity-root': { ...identityRoot, notAfter: rootEnd },
-    'identity-issuing': { ...identityIssuing, notAfter: issuingEnd },
-    'serving-root': { ...servingRoot, notAfter: rootEnd },
-    'serving-issuing': { ...servingIssuing, notAfter: issuingEnd },
-  };
-}
-
-/** Signs; knows nothing of who may ask. */
 export class CertificateAuthority {
   readonly trustDomain: string;
-  readonly #authorities: Authorities;
+  readonly members: readonly HeldAuthority[];
   readonly #leafLifeMs: number;
 
-  constructor(authorities: Authorities, trustDomain: string, leafLifeSeconds: number) {
-    this.#authorities = authorities;
+  /** `members`: all that are not retired. */
+  constructor(members: readonly HeldAuthority[], trustDomain: string, leafLifeSeconds: number) {
+    this.members = members;
     this.trustDomain = trustDomain;
     this.#leafLifeMs = leafLifeSeconds * 1_000;
   }
 
-  trustBundle(): TrustBundle {
-    const root = this.#authorities['identity-root'].certificatePem;
-    return {
-      trustDomain: this.trustDomain,
-      roots: [root],
-      pins: [spkiPin(root)],
-      servingRoot: this.#authorities['serving-root'].certificatePem,
-    };
+  /** PEM: the active one first, then the one that comes or the one that goes. */
+  roots(tree: Tree = 'identity'): string[] {
+    const states: AuthorityState[] = ['active', 'next', 'retiring'];
+    const found = states.map((state) => this.find(`${tree}-root`, state));
+    return found.flatMap((root) => (root ? [root.certificatePem] : []));
   }
 
+  find(kind: AuthorityKind, state: AuthorityState): HeldAuthority | undefined {
+    return this.members.find((member) => member.kind === kind && member.state === state);
+  }
+
+  /** A tree's root and issuing CA of one state. INTERNAL if the database has none. */
+  pair(tree: Tree, state: AuthorityState = 'active'): AuthorityPair {
+    const [root, issuing] = [this.find(`${tree}-root`, state), this.find(`${tree}-issuing`, state)];
+    if (root && issuing) return { root, issuing };
+    throw new FairleadError('INTERNAL', `the database has no ${state} CA of the ${tree} tree`);
+  }
+
+  /** UNAVAILABLE when the issuing CA has ended. */
   async issueIdentity(csr: CheckedCsr, id: SpiffeId, now: Date, generation?: number): Promise<IssuedLeaf> {
-    const issuer = this.#authorities['identity-issuing'];
-    const validity = this.#validity(issuer.notAfter, now);
+    const { issuing } = this.#usable('identity', now);
+    const validity = this.#validity(issuing.notAfter, now);
     const options = { csr, id, ...validity, ...(generation === undefined ? {} : { generation }) };
-    return this.#leaf('identity', await issueIdentity(issuer, options), validity);
+    return this.#leaf('identity', await issueIdentity(withKey(issuing), options), validity);
   }
 
+  /** UNAVAILABLE when the issuing CA has ended. */
   async issueServing(csr: CheckedCsr, names: readonly string[], now: Date): Promise<IssuedLeaf> {
-    const issuer = this.#authorities['serving-issuing'];
-    const validity = this.#validity(issuer.notAfter, now);
-    return this.#leaf('serving', await issueServing(issuer, { csr, names, ...validity }), validity);
+    const { issuing } = this.#usable('serving', now);
+    const validity = this.#validity(issuing.notAfter, now);
+    return this.#leaf('serving', await issueServing(withKey(issuing), { csr, names, ...validity }), validity);
   }
 
   /** Who a chain of ours speaks for, at a time. Throws CERTIFICATE_REFUSED. */
   verify(chain: readonly string[], at: Date): Promise<PeerCertificate> {
-    const roots = [this.#authorities['identity-root'].certificatePem];
-    return verifyChain(chain, roots, { at, usage: 'clientAuth', trustDomain: this.trustDomain });
+    return verifyChain(chain, this.roots(), { at, usage: 'clientAuth', trustDomain: this.trustDomain });
+  }
+
+  /**
+   * The roots as a signed bundle. The key is used this once; its certificate lives as long as the CA that issued it, and it is in no
+   * list of certificates but in the bundle itself.
+   */
+  async signBundle(version: number, now: Date): Promise<SignedTrust> {
+    const { issuing } = this.#signerPair(now);
+    const keyPem = await generatePrivateKey();
+    const csr = await checkCsr(await createCsr(keyPem));
+    const id: SpiffeId = { kind: 'service', trustDomain: this.trustDomain, name: 'keys' };
+    const validity = { notBefore: new Date(now.getTime() - SKEW_MS), notAfter: issuing.notAfter };
+    const { certificatePem } = await issueIdentity(withKey(issuing), { csr, id, ...validity });
+    const contents = { version, trustDomain: this.trustDomain, rootsPem: this.roots() };
+    const chainPem = [certificatePem, issuing.certificatePem, ...this.#crossOf('identity')];
+    const { bundle, signature, signerChainPem } = await signTrust(contents, { keyPem, chainPem });
+    return {
+      bundle: Buffer.from(bundle).toString('base64'),
+      signerChain: [...signerChainPem],
+      signature: Buffer.from(signature).toString('base64'),
+    };
+  }
+
+  /** An installation whose root has ended is brought back by the next one; nobody believes the old one any more. */
+  #signerPair(now: Date): AuthorityPair {
+    const next = this.find('identity-issuing', 'next');
+    return next && !isUsable(this.pair('identity').issuing, now)
+      ? this.pair('identity', 'next')
+      : this.#usable('identity', now);
+  }
+
+  #usable(tree: Tree, now: Date): AuthorityPair {
+    const pair = this.pair(tree);
+    const { issuing, root } = pair;
+    if (isUsable(issuing, now)) return pair;
+    const what = `the issuing CA of the ${tree} tree ended on ${issuing.notAfter.toISOString()}`;
+    const next =
+      root.privateKeyPem === null
+        ? 'its root is offline: run `fairlead-keys issuing-csr`, have the root sign it, and run `fairlead-keys import-ca`'
+        : 'its root has ended as well: rotate the root (`fairlead ca prepare`), and import clusters again';
+    throw new FairleadError('UNAVAILABLE', `nothing is signed: ${what}; ${next}`);
   }
 
   /** No certificate outlives its issuer. */
@@ -106,13 +135,23 @@ export class CertificateAuthority {
   }
 
   #leaf(
-    tree: 'identity' | 'serving',
+    tree: Tree,
     leaf: { certificatePem: string; serial: string },
     validity: { notBefore: Date; notAfter: Date },
   ): IssuedLeaf {
-    const root = this.#authorities[`${tree}-root`].certificatePem;
-    const chain = [leaf.certificatePem, this.#authorities[`${tree}-issuing`].certificatePem, root];
-    const issued = { chain, roots: [root], serial: leaf.serial, notAfter: validity.notAfter.toISOString() };
-    return { issued, ...validity };
+    const { root, issuing } = this.pair(tree);
+    const chain = [leaf.certificatePem, issuing.certificatePem, ...this.#crossOf(tree), root.certificatePem];
+    const issued = { chain, roots: this.roots(tree), serial: leaf.serial, notAfter: validity.notAfter.toISOString() };
+    return { issued, authorityId: issuing.id, ...validity };
   }
+
+  /** While the root before this one is trusted, whoever trusts only that one is shown the way. */
+  #crossOf(tree: Tree): string[] {
+    const cross = this.find(`${tree}-root`, 'retiring') ? this.pair(tree).root.crossPem : null;
+    return cross === null ? [] : [cross];
+  }
+}
+
+function isUsable({ notAfter, privateKeyPem }: HeldAuthority, now: Date): boolean {
+  return now < notAfter && privateKeyPem !== null;
 }

@@ -3,7 +3,14 @@ import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent, type Actor } from '@fairlead/events';
 import { inTransaction } from '@fairlead/persistence';
 import type { Logger } from '@fairlead/observability';
-import { checkCsr, formatSpiffeId, verifyProof, type CheckedCsr, type SpiffeId } from '@fairlead/pki';
+import {
+  checkCsr,
+  formatSpiffeId,
+  verifyProof,
+  type CheckedCsr,
+  type PeerCertificate,
+  type SpiffeId,
+} from '@fairlead/pki';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { CertificateAuthority, IssuedLeaf } from '../domain/certificate-authority.js';
 import { renewableAt } from '../domain/recovery-window.js';
@@ -15,10 +22,11 @@ import {
 } from '../store/certificate-store.js';
 import { generationRevocation } from '../store/revocation-store.js';
 import { checkCurrent, revoked } from './check-current.js';
+import type { CurrentCa } from './current-ca.js';
 
 export interface CertificateIssuerOptions {
   readonly database: DataSource;
-  readonly authority: CertificateAuthority;
+  readonly ca: CurrentCa;
   /** Names that a serving certificate may carry. */
   readonly servingNames: readonly string[];
   /** How long after its end an agent's certificate is still good for a renewal, and for nothing else; default 30 days. */
@@ -47,8 +55,8 @@ export class CertificateIssuer {
     this.#options = options;
   }
 
-  trustBundle(): TrustBundle {
-    return this.#options.authority.trustBundle();
+  trustBundle(): Promise<TrustBundle> {
+    return this.#options.ca.trustBundle();
   }
 
   /** For an enrolment that registration has decided. CSR_INVALID; CONFLICT if the cluster has a newer generation; CERTIFICATE_REVOKED. */
@@ -59,7 +67,7 @@ export class CertificateIssuer {
   ): Promise<Issued> {
     const { clusterId, generation } = input;
     const request: Request = { purpose: 'agent', tenantId, clusterId, actor: serviceActor(caller) };
-    return this.#decide(request, async (manager) => {
+    return this.#decide(request, async (manager, authority) => {
       const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
       await lockCluster(manager, clusterId);
       const newest = await newestGeneration(manager, clusterId);
@@ -67,7 +75,7 @@ export class CertificateIssuer {
         throw new FairleadError('CONFLICT', 'the cluster has enrolled again since');
       }
       if (await generationRevocation(manager, clusterId, generation)) throw revoked('this enrolment');
-      return this.#issueAgent(manager, request, csr, clusterId, generation);
+      return this.#issueAgent(manager, authority, request, csr, { clusterId, generation });
     });
   }
 
@@ -76,23 +84,26 @@ export class CertificateIssuer {
    * without proof that its key is held; CERTIFICATE_REVOKED; CSR_INVALID: also for a key that the cluster had before.
    */
   async renewAgent(input: { csr: string; currentChain: readonly string[]; proof: string }): Promise<Issued> {
-    const { authority } = this.#options;
     const unknown: Request = {
       purpose: 'agent',
       tenantId: NO_TENANT,
       clusterId: null,
       actor: { kind: 'unknown', id: '' },
     };
-    const peer = await this.#orRefuse(unknown, () => {
+    const { authority: seen } = await this.#options.ca.latest();
+    const verify = (by: CertificateAuthority): Promise<PeerCertificate> => {
       const at = renewableAt(input.currentChain, this.#now(), this.#options.recoveryWindowSeconds);
-      return authority.verify(input.currentChain, at);
-    });
+      return by.verify(input.currentChain, at);
+    };
+    const peer = await this.#orRefuse(unknown, () => verify(seen));
     const { id } = peer;
     if (id.kind !== 'agent') {
       return this.#refuse(unknown, new FairleadError('CERTIFICATE_REFUSED', 'only agents renew their certificates'));
     }
     const actor: Actor = { kind: 'agent', id: id.clusterId };
-    return this.#decide({ ...unknown, clusterId: id.clusterId, actor }, async (manager) => {
+    return this.#decide({ ...unknown, clusterId: id.clusterId, actor }, async (manager, authority) => {
+      // A root may have been retired since.
+      if (authority !== seen) await verify(authority);
       const csrDer = Buffer.from(input.csr, 'base64');
       if (!(await verifyProof(input.currentChain[0]!, csrDer, Buffer.from(input.proof, 'base64')))) {
         throw new FairleadError(
@@ -103,29 +114,32 @@ export class CertificateIssuer {
       const csr = await checkCsr(csrDer);
       const { tenantId } = await checkCurrent(manager, id.clusterId, peer, csr);
       const request: Request = { purpose: 'agent', tenantId, clusterId: id.clusterId, actor };
-      return this.#issueAgent(manager, request, csr, id.clusterId, peer.generation);
+      const { generation } = peer;
+      return this.#issueAgent(manager, authority, request, csr, { clusterId: id.clusterId, generation });
     });
   }
 
   /** For a client that registration has decided on. CSR_INVALID. */
   async signClient(caller: Caller, tenantId: string, input: { clientId: string; csr: string }): Promise<Issued> {
     const request: Request = { purpose: 'client', tenantId, clusterId: null, actor: serviceActor(caller) };
-    return this.#decide(request, (manager) => this.#issueNamed(manager, request, input.csr, 'client', input.clientId));
+    return this.#decide(request, (manager, authority) =>
+      this.#issueNamed(manager, authority, request, input.csr, { kind: 'client', name: input.clientId }),
+    );
   }
 
   /** The identity of the calling gateway: its name is its credential's, whatever it asks for. */
   async signGateway(caller: Caller, input: { csr: string }): Promise<Issued> {
     const actor: Actor = { kind: 'gateway', id: caller.credential };
     const request: Request = { purpose: 'gateway', tenantId: NO_TENANT, clusterId: null, actor };
-    return this.#decide(request, (manager) =>
-      this.#issueNamed(manager, request, input.csr, 'gateway', caller.credential),
+    return this.#decide(request, (manager, authority) =>
+      this.#issueNamed(manager, authority, request, input.csr, { kind: 'gateway', name: caller.credential }),
     );
   }
 
   /** FORBIDDEN for a name that the configuration does not list. */
   async signServing(caller: Caller, input: { csr: string; names: readonly string[] }): Promise<Issued> {
     const request: Request = { purpose: 'serving', tenantId: NO_TENANT, clusterId: null, actor: serviceActor(caller) };
-    return this.#decide(request, async (manager) => {
+    return this.#decide(request, async (manager, authority) => {
       const names = input.names.map((name) => name.toLowerCase());
       const foreign = names.filter((name) => !this.#options.servingNames.includes(name));
       if (foreign.length > 0) {
@@ -135,33 +149,33 @@ export class CertificateIssuer {
         );
       }
       const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
-      const leaf = await this.#options.authority.issueServing(csr, names, this.#now());
+      const leaf = await authority.issueServing(csr, names, this.#now());
       return this.#record(manager, request, leaf, csr, names);
     });
   }
 
   async #issueAgent(
     manager: EntityManager,
+    authority: CertificateAuthority,
     request: Request,
     csr: CheckedCsr,
-    clusterId: string,
-    generation: number,
+    { clusterId, generation }: { clusterId: string; generation: number },
   ): Promise<Issued> {
-    const id: SpiffeId = { kind: 'agent', trustDomain: this.#options.authority.trustDomain, clusterId };
-    const leaf = await this.#options.authority.issueIdentity(csr, id, this.#now(), generation);
+    const id: SpiffeId = { kind: 'agent', trustDomain: authority.trustDomain, clusterId };
+    const leaf = await authority.issueIdentity(csr, id, this.#now(), generation);
     return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)], generation);
   }
 
   async #issueNamed(
     manager: EntityManager,
+    authority: CertificateAuthority,
     request: Request,
     csrBase64: string,
-    kind: 'gateway' | 'client',
-    name: string,
+    who: { kind: 'gateway' | 'client'; name: string },
   ): Promise<Issued> {
     const csr = await checkCsr(Buffer.from(csrBase64, 'base64'));
-    const id: SpiffeId = { kind, trustDomain: this.#options.authority.trustDomain, name };
-    const leaf = await this.#options.authority.issueIdentity(csr, id, this.#now());
+    const id: SpiffeId = { ...who, trustDomain: authority.trustDomain };
+    const leaf = await authority.issueIdentity(csr, id, this.#now());
     return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)]);
   }
 
@@ -175,16 +189,24 @@ export class CertificateIssuer {
   ): Promise<Issued> {
     const { purpose, tenantId, clusterId, actor } = request;
     const { serial, notAfter } = leaf.issued;
-    const { notBefore } = leaf;
+    const { notBefore, authorityId } = leaf;
     const what = { tenantId, purpose, names, clusterId, generation, serial };
-    await recordCertificate(manager, { ...what, spkiSha256: csr.spkiSha256, notBefore, notAfter: leaf.notAfter });
+    const record = { ...what, authorityId, spkiSha256: csr.spkiSha256, notBefore, notAfter: leaf.notAfter };
+    await recordCertificate(manager, record);
     const event = { ...what, notAfter, actor, subject: `certificate/${serial}`, reason: 'OK' };
     await appendEvent(manager, createEvent(this.#options.source, 'dev.fairlead.certificate.issued.v1', event));
     return leaf.issued;
   }
 
-  async #decide(request: Request, work: (manager: EntityManager) => Promise<Issued>): Promise<Issued> {
-    const issued = await this.#orRefuse(request, () => inTransaction(this.#options.database, work));
+  async #decide(
+    request: Request,
+    work: (manager: EntityManager, authority: CertificateAuthority) => Promise<Issued>,
+  ): Promise<Issued> {
+    const { ca, database } = this.#options;
+    const issued = await this.#orRefuse(request, async () => {
+      await ca.upkeep();
+      return inTransaction(database, async (manager) => work(manager, (await ca.shared(manager)).authority));
+    });
     this.#options.onCommitted();
     return issued;
   }

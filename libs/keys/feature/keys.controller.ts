@@ -3,6 +3,7 @@ import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging
 import { Controller } from '@nestjs/common';
 import { CertificateIssuer } from './certificate-issuer.js';
 import { Revocations } from './revocations.js';
+import { Rotation } from './rotation.js';
 
 type Rpcs = typeof keysRpc;
 
@@ -11,10 +12,12 @@ type Rpcs = typeof keysRpc;
 export class KeysController {
   readonly #issuer: CertificateIssuer;
   readonly #revocations: Revocations;
+  readonly #rotation: Rotation;
 
-  constructor(issuer: CertificateIssuer, revocations: Revocations) {
+  constructor(issuer: CertificateIssuer, revocations: Revocations, rotation: Rotation) {
     this.#issuer = issuer;
     this.#revocations = revocations;
+    this.#rotation = rotation;
   }
 
   @RpcHandler(keysRpc.trustBundle)
@@ -71,5 +74,21 @@ export class KeysController {
     input,
   }: RpcRequest<Rpcs['listCertificates']>): RpcResult<Rpcs['listCertificates']> {
     return { certificates: await this.#revocations.list(tenantId, input.clusterId) };
+  }
+
+  @RpcHandler(keysRpc.caStatus)
+  async caStatus(_request: RpcRequest<Rpcs['caStatus']>): RpcResult<Rpcs['caStatus']> {
+    return this.#rotation.status();
+  }
+
+  @RpcHandler(keysRpc.rotateCa)
+  async rotateCa({ caller, input }: RpcRequest<Rpcs['rotateCa']>): RpcResult<Rpcs['rotateCa']> {
+    return this.#rotation.rotate(caller, input);
+  }
+
+  @RpcHandler(keysRpc.acknowledgeTrust)
+  async acknowledgeTrust({ input }: RpcRequest<Rpcs['acknowledgeTrust']>): RpcResult<Rpcs['acknowledgeTrust']> {
+    await this.#rotation.acknowledge(input.held);
+    return {};
   }
 }

@@ -1,5 +1,6 @@
-import { BUCKETS, RevocationEntry, revocationKeys } from '@fairlead/contracts';
+import { BUCKETS, RevocationEntry, TRUST_KEY, TrustEntry, revocationKeys } from '@fairlead/contracts';
 import type { ProjectedBucket } from '@fairlead/events';
+import { newestBundle } from '../store/authority-store.js';
 import { revokedCertificates, revokedGenerations } from '../store/revocation-store.js';
 
 /** What gateways know of this service's tables. */
@@ -8,13 +9,22 @@ export const KEYS_BUCKETS: readonly ProjectedBucket[] = [
     bucket: BUCKETS.revocations,
     schema: RevocationEntry,
     rows: async (manager) => {
-      const certificates = await revokedCertificates(manager, new Date());
-      const generations = await revokedGenerations(manager);
+      const now = new Date();
+      const certificates = await revokedCertificates(manager, now);
+      const generations = await revokedGenerations(manager, now);
       return new Map<string, RevocationEntry>([
         ...certificates.map(toCertificate),
         ...generations.map(toGeneration),
         [revocationKeys.state, { kind: 'state', count: certificates.length + generations.length }],
       ]);
+    },
+  },
+  {
+    bucket: BUCKETS.trust,
+    schema: TrustEntry,
+    rows: async (manager) => {
+      const bundle = await newestBundle(manager);
+      return new Map<string, TrustEntry>(bundle ? [[TRUST_KEY, bundle]] : []);
     },
   },
 ];

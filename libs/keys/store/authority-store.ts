@@ -1,91 +1,93 @@
-import { NO_TENANT, type Caller } from '@fairlead/contracts';
-import { FairleadError } from '@fairlead/errors';
-import { appendEvent, createEvent } from '@fairlead/events';
-import { inTransaction, withAdvisoryLock } from '@fairlead/persistence';
-import { spkiPin } from '@fairlead/pki';
-import type { DataSource, EntityManager } from 'typeorm';
-import {
-  AUTHORITY_KINDS,
-  createAuthorities,
-  type Authorities,
-  type AuthorityKind,
-} from '../domain/certificate-authority.js';
-import { seal, unseal } from '../domain/sealing.js';
-import { AuthorityRow } from './entities.js';
-import { createMasterKey, readMasterKey } from './master-key-file.js';
+import type { SignedTrust } from '@fairlead/contracts';
+import { withAdvisoryLock, withSharedAdvisoryLock } from '@fairlead/persistence';
+import { Not, type EntityManager } from 'typeorm';
+import { holdAuthority, type AuthorityKind, type AuthorityState, type HeldAuthority } from '../domain/authority.js';
+import { AuthorityRow, TrustBundleRow } from './entities.js';
+import type { Sealer } from './sealer.js';
+import { NO_TENANT } from '@fairlead/contracts';
 
-export interface OpenAuthoritiesOptions {
-  readonly database: DataSource;
-  readonly masterKeyFile: string;
-  readonly trustDomain: string;
-  readonly source: Caller;
+const LOCK = 'authorities';
+
+/** Until the transaction ends nobody changes a CA: what is signed now is on record before the next step looks. */
+export function shareAuthorities(manager: EntityManager): Promise<void> {
+  return withSharedAdvisoryLock(manager, LOCK);
 }
 
-/**
- * The CA of this installation, made the first time, once, however many processes ask. The master key is made with it, and
- * only then. Throws INVALID_ARGUMENT when the master key is missing or another; UNAVAILABLE while the database is away.
- */
-export async function openAuthorities(options: OpenAuthoritiesOptions): Promise<Authorities> {
-  return inTransaction(options.database, async (manager) => {
-    await withAdvisoryLock(manager, 'authorities');
-    const rows = await manager.find(AuthorityRow);
-    const masterKey = await readMasterKey(options.masterKeyFile);
-    if (rows.length === 0) return create(manager, options, masterKey);
-    if (masterKey) return readAuthorities(rows, masterKey);
-    throw new FairleadError(
-      'INVALID_ARGUMENT',
-      `FAIRLEAD_MASTER_KEY_FILE ${options.masterKeyFile}: it is missing, and the CA in the database cannot be used without it`,
-    );
-  });
+/** Until the transaction ends nobody else changes a CA, or signs. */
+export function lockAuthorities(manager: EntityManager): Promise<void> {
+  return withAdvisoryLock(manager, LOCK);
 }
 
-async function create(
+/** Changes with every change of a CA that counts, and of the trust bundle. Cheap; empty before there is a CA. */
+export async function authoritiesStamp(manager: EntityManager): Promise<string> {
+  const rows = (await manager.query(
+    `select string_agg(id || ' ' || state, ',' order by id) || ',' ||
+       coalesce((select max(version) from trust_bundles), 0) as stamp
+     from authorities where state <> 'retired'`,
+  )) as { stamp: string | null }[];
+  return rows[0]?.stamp ?? '';
+}
+
+/** Those that are not retired, keys opened. INVALID_ARGUMENT for another master key. */
+export async function findAuthorities(manager: EntityManager, sealer: Sealer): Promise<HeldAuthority[]> {
+  const rows = await manager.find(AuthorityRow, { where: { state: Not('retired') }, order: { id: 'ASC' } });
+  return Promise.all(rows.map((row) => toHeld(row, sealer)));
+}
+
+export async function insertAuthority(
   manager: EntityManager,
-  options: OpenAuthoritiesOptions,
-  existingKey: Buffer | null,
-): Promise<Authorities> {
-  const masterKey = existingKey ?? (await createMasterKey(options.masterKeyFile));
-  const authorities = await createAuthorities(new Date());
-  await manager.insert(
-    AuthorityRow,
-    AUTHORITY_KINDS.map((kind) => toRow(kind, authorities, masterKey)),
-  );
-  await appendEvent(manager, created(options, authorities));
-  return authorities;
+  sealer: Sealer,
+  authority: HeldAuthority,
+  now: Date,
+): Promise<void> {
+  const { id, kind, state, certificatePem, privateKeyPem, rootId, crossPem, notAfter } = authority;
+  const sealedKey = privateKeyPem === null ? null : await sealer.seal(privateKeyPem, context(id, kind));
+  const row = { id, tenantId: NO_TENANT, kind, state, certificatePem, sealedKey, rootId, crossPem, notAfter };
+  await manager.insert(AuthorityRow, { ...row, stateSince: now });
 }
 
-function toRow(kind: AuthorityKind, authorities: Authorities, masterKey: Buffer): AuthorityRow {
-  const { certificatePem, privateKeyPem, notAfter } = authorities[kind];
-  const id = crypto.randomUUID();
-  const sealedKey = seal(masterKey, privateKeyPem, context(id, kind));
-  return { id, tenantId: NO_TENANT, kind, certificatePem, sealedKey, notAfter };
+/** All of a tree that are in one state go on to another. What is retired signs nothing ever again: its key is destroyed. */
+export async function moveAuthorities(
+  manager: EntityManager,
+  kinds: readonly AuthorityKind[],
+  from: AuthorityState,
+  to: AuthorityState,
+  now: Date,
+): Promise<void> {
+  const destroyed = to === 'retired' ? { sealedKey: null } : {};
+  for (const kind of kinds) {
+    await manager.update(AuthorityRow, { kind, state: from }, { state: to, stateSince: now, ...destroyed });
+  }
 }
 
-function readAuthorities(rows: readonly AuthorityRow[], masterKey: Buffer): Authorities {
-  const entries = AUTHORITY_KINDS.map((kind) => {
-    const row = rows.find((candidate) => candidate.kind === kind);
-    if (!row) throw new FairleadError('INTERNAL', `the database has no ${kind}`);
-    const privateKeyPem = unseal(masterKey, row.sealedKey, context(row.id, kind));
-    return [kind, { certificatePem: row.certificatePem, privateKeyPem, notAfter: row.notAfter }];
-  });
-  return Object.fromEntries(entries) as Authorities;
+/** Since when an authority is in its state. */
+export async function stateSince(manager: EntityManager, id: string): Promise<Date | null> {
+  return (await manager.findOneBy(AuthorityRow, { id }))?.stateSince ?? null;
+}
+
+export type StoredBundle = SignedTrust & { readonly version: number };
+
+/** Null before the first one was signed. */
+export async function newestBundle(manager: EntityManager): Promise<StoredBundle | null> {
+  const [row] = await manager.find(TrustBundleRow, { order: { version: 'DESC' }, take: 1 });
+  if (!row) return null;
+  const { bundle, signerChain, signature, version } = row;
+  return { bundle, signerChain, signature, version };
+}
+
+/** A new version, or a known one signed anew. */
+export async function saveBundle(manager: EntityManager, bundle: StoredBundle, now: Date): Promise<void> {
+  const { version, signerChain, signature } = bundle;
+  const row = { version, bundle: bundle.bundle, signerChain, signature, signedAt: now };
+  await manager.upsert(TrustBundleRow, row, ['version']);
+}
+
+async function toHeld(row: AuthorityRow, sealer: Sealer): Promise<HeldAuthority> {
+  const { id, kind, state, certificatePem, sealedKey, rootId, crossPem } = row;
+  const privateKeyPem = sealedKey === null ? null : await sealer.unseal(sealedKey, context(id, kind));
+  return { ...holdAuthority({ certificatePem, privateKeyPem }, { kind, state, rootId, crossPem }), id };
 }
 
 function context(id: string, kind: AuthorityKind): string {
   return `${id}:${kind}`;
-}
-
-function created(options: OpenAuthoritiesOptions, authorities: Authorities): ReturnType<typeof createEvent> {
-  const pins = [
-    spkiPin(authorities['identity-root'].certificatePem),
-    spkiPin(authorities['serving-root'].certificatePem),
-  ];
-  return createEvent(options.source, 'dev.fairlead.ca.created.v1', {
-    tenantId: NO_TENANT,
-    subject: `ca/${pins[0]}`,
-    actor: { kind: 'service', id: options.source.credential },
-    reason: 'OK',
-    pins,
-    trustDomain: options.trustDomain,
-  });
 }

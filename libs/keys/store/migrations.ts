@@ -54,4 +54,50 @@ class Revocations1795300000000 implements MigrationInterface {
   }
 }
 
-export const KEYS_MIGRATIONS = [AuthoritiesAndCertificates1795200000000, Revocations1795300000000];
+class Rotation1795400000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`alter table authorities
+      drop constraint authorities_kind_key,
+      alter column sealed_key drop not null,
+      add column state text not null default 'active' check (state in ('next', 'active', 'retiring', 'retired')),
+      add column root_id uuid references authorities (id),
+      add column cross_pem text,
+      add column state_since timestamptz not null default now()`);
+    await runner.query(`update authorities issuing set root_id = root.id from authorities root
+      where issuing.kind like '%-issuing' and root.kind = replace(issuing.kind, '-issuing', '-root')`);
+    await runner.query(`create unique index authorities_one_of_a_state on authorities (kind, state)
+      where state <> 'retired'`);
+    await runner.query(`create table trust_bundles (
+      version int primary key,
+      bundle text not null,
+      signer_chain text[] not null,
+      signature text not null,
+      created_at timestamptz not null default now(),
+      signed_at timestamptz not null
+    )`);
+    await runner.query(`create table trust_acknowledgements (
+      cluster_id uuid primary key,
+      version int not null
+    )`);
+    await runner.query(`create table issuing_requests (
+      spki_sha256 text primary key,
+      sealed_key bytea not null,
+      created_at timestamptz not null default now()
+    )`);
+    await runner.query('alter table certificates add column authority_id uuid references authorities (id)');
+    await runner.query(`update certificates set authority_id = authority.id from authorities authority
+      where authority.kind = case certificates.purpose when 'serving' then 'serving-issuing' else 'identity-issuing' end`);
+    await runner.query('alter table certificates alter column authority_id set not null');
+    await runner.query('create index certificates_end on certificates (not_after)');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+export const KEYS_MIGRATIONS = [
+  AuthoritiesAndCertificates1795200000000,
+  Revocations1795300000000,
+  Rotation1795400000000,
+];

@@ -1,5 +1,8 @@
-import { IsNull, MoreThan, Not, type EntityManager } from 'typeorm';
+import { MoreThan, type EntityManager } from 'typeorm';
 import { CertificateRow, RevocationRow } from './entities.js';
+
+/** A gateway's clock may be behind ours by this much. */
+const CLOCKS_APART_MS = 3_600_000;
 
 export type StoredRevocation = Readonly<RevocationRow>;
 
@@ -88,11 +91,20 @@ export async function revokedCertificates(
     .getMany();
 }
 
-/** Every cluster that had enrolments revoked. */
+/** Clusters that had enrolments revoked, as long as a certificate of one of these could still be shown somewhere. */
 export async function revokedGenerations(
   manager: EntityManager,
+  now: Date,
 ): Promise<{ clusterId: string; throughGeneration: number }[]> {
-  const rows = await manager.findBy(RevocationRow, { clusterId: Not(IsNull()) });
+  const rows = await manager
+    .createQueryBuilder(RevocationRow, 'revocation')
+    .where('revocation.cluster_id is not null')
+    .andWhere(
+      `exists (select from certificates where certificates.cluster_id = revocation.cluster_id
+        and certificates.generation <= revocation.through_generation and certificates.not_after > :ended)`,
+      { ended: new Date(now.getTime() - CLOCKS_APART_MS) },
+    )
+    .getMany();
   return rows.map(({ clusterId, throughGeneration }) => ({
     clusterId: clusterId as string,
     throughGeneration: throughGeneration ?? 0,

@@ -1,9 +1,10 @@
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
-import { connect, nkeyAuthenticator, type NatsConnection } from '@nats-io/transport-node';
+import { connect, nkeyAuthenticator, type NatsConnection, type TlsOptions } from '@nats-io/transport-node';
 import { connectionState } from './connection-state.js';
 import { inboxPrefix, rememberInboxPrefix, type Holder } from './inbox.js';
+import { explainNatsFailure, natsServerTls, type NatsServer } from './nats-server-tls.js';
 import { readSeedFile } from './nkey.js';
 
 const RETRY = { baseMs: 200, capMs: 5_000 };
@@ -12,9 +13,7 @@ const PING_INTERVAL_MS = 5_000;
 const RECONNECT_MIN_MS = 50;
 const RECONNECT_SPREAD_MS = 2_000;
 
-export interface ConnectNatsOptions extends Holder {
-  /** `nats://host:port`, or several separated by commas. */
-  readonly url: string;
+export interface ConnectNatsOptions extends Holder, NatsServer {
   /** nkey seed, readable by its owner only. */
   readonly seedFile: string;
   readonly logger: Logger;
@@ -24,32 +23,36 @@ export interface ConnectNatsOptions extends Holder {
 
 /**
  * Connects, and stays connected: the first attempt is repeated with full jitter until it succeeds, each failure logged;
- * a lost connection is made anew forever. Silence of 10 s counts as lost. Throws INVALID_ARGUMENT for a bad seed file.
+ * a lost connection is made anew forever. Silence of 10 s counts as lost. Throws INVALID_ARGUMENT for a bad seed or CA file,
+ * and for plain text to another machine.
  */
 export async function connectNats(options: ConnectNatsOptions): Promise<NatsConnection> {
   const seed = new TextEncoder().encode(readSeedFile(options.seedFile));
+  const tls = natsServerTls(options);
   for (let attempt = 0; ; attempt += 1) {
     options.signal?.throwIfAborted();
     try {
-      const nc = await connectOnce(options, seed);
+      const nc = await connectOnce(options, seed, tls);
       options.logger.info('nats.connected', { server: nc.getServer() });
       rememberInboxPrefix(nc, options);
       connectionState(nc);
       void logStatus(nc, options.logger);
       return nc;
     } catch (error) {
-      options.logger.warn('nats.unreachable', { url: options.url, attempt, reason: messageOf(error) });
+      const reason = explainNatsFailure(error, options, tls);
+      options.logger.warn('nats.unreachable', { url: options.url, attempt, reason });
       await systemClock.sleep(fullJitterMs(attempt, RETRY), options.signal);
     }
   }
 }
 
-function connectOnce(options: ConnectNatsOptions, seed: Uint8Array): Promise<NatsConnection> {
+function connectOnce(options: ConnectNatsOptions, seed: Uint8Array, tls: TlsOptions | null): Promise<NatsConnection> {
   return connect({
     servers: options.url.split(','),
     name: `fairlead-${options.role}-${options.credential}`,
     authenticator: nkeyAuthenticator(seed),
     inboxPrefix: inboxPrefix(options),
+    tls,
     timeout: CONNECT_TIMEOUT_MS,
     maxReconnectAttempts: -1,
     // A server that restarts may refuse for a moment while it reads its users again.

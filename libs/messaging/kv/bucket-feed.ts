@@ -27,7 +27,7 @@ export async function followBucket(
   nc: NatsConnection,
   bucket: string,
   events: FeedEvents,
-  options: { readonly signal: AbortSignal; readonly inboxPrefix?: string | undefined },
+  options: { readonly signal: AbortSignal; readonly keys: string; readonly inboxPrefix?: string | undefined },
 ): Promise<never> {
   const broken = deferred<never>();
   const feed = new Feed(bucket, events, (reason) => broken.reject(new FairleadError('UNAVAILABLE', reason)));
@@ -43,7 +43,7 @@ export async function followBucket(
   const silence = setInterval(() => feed.checkSilence(), HEARTBEAT_MS);
   try {
     options.signal.throwIfAborted();
-    feed.begun(await Promise.race([broken, createConsumer(nc, bucket, deliverSubject)]));
+    feed.begun(await Promise.race([broken, createConsumer(nc, bucket, options.keys, deliverSubject)]));
     return await broken;
   } finally {
     clearInterval(silence);
@@ -56,11 +56,16 @@ export async function followBucket(
 }
 
 /** Returns the number of entries that will be delivered first. */
-async function createConsumer(nc: NatsConnection, bucket: string, deliverSubject: string): Promise<number> {
+async function createConsumer(
+  nc: NatsConnection,
+  bucket: string,
+  keys: string,
+  deliverSubject: string,
+): Promise<number> {
   const manager = await jetstreamManager(nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
   const info = await manager.consumers.add(`KV_${bucket}`, {
     name: nuid.next(),
-    filter_subject: `$KV.${bucket}.>`,
+    filter_subject: `$KV.${bucket}.${keys}`,
     deliver_subject: deliverSubject,
     deliver_policy: DeliverPolicy.LastPerSubject,
     ack_policy: AckPolicy.None,

@@ -24,8 +24,8 @@ export async function putKv(nc: NatsConnection, bucket: string, key: string, val
 /** Deletes a key. The deletion itself is forgotten after an hour (nats-server 2.11 and newer; older ones keep it). */
 export async function deleteKv(nc: NatsConnection, bucket: string, key: string): Promise<void> {
   const operation = headers();
-  operation.set('KV-Operation', 'PURGE');
-  operation.set('Nats-Rollup', 'sub');
+  // Takes the value's place, as the bucket keeps one message a key: no rollup is needed, which could take other keys as well.
+  operation.set('KV-Operation', 'DEL');
   if (supportsMessageTtl(nc)) operation.set('Nats-TTL', TOMBSTONE_TTL);
   await publish(nc, bucket, key, '', operation);
 }

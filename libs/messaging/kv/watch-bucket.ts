@@ -11,6 +11,8 @@ import type { KvSnapshot } from './kv-snapshot.js';
 const RETRY = { baseMs: 100, capMs: 2_000 };
 
 export interface WatchBucketOptions<T> {
+  /** Only these keys, as a subject's tokens: `gateway.>`. Default: all. */
+  readonly keys?: string;
   /** Called for each change, `undefined` for a key that is gone. It must not throw. */
   readonly onChange?: (key: string, value: T | undefined) => void;
   readonly logger?: Logger;
@@ -122,7 +124,8 @@ class BucketWatch<T> implements KvSnapshot<T> {
       },
       onSynced: (): void => void (this.lastSyncedAtMs = Date.now()),
     };
-    await followBucket(this.#nc, this.#bucket, events, { signal: this.#signal, inboxPrefix: inboxPrefixOf(this.#nc) });
+    const options = { signal: this.#signal, inboxPrefix: inboxPrefixOf(this.#nc), keys: this.#options.keys ?? '>' };
+    await followBucket(this.#nc, this.#bucket, events, options);
   }
 
   #announceLoaded(): void {

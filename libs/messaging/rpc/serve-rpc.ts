@@ -1,6 +1,7 @@
 import type { Logger } from '@fairlead/observability';
 import type { DynamicModule, LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { whileConnected } from '../connection/while-connected.js';
 import { RpcServer, type RpcServerOptions } from './rpc-server.js';
 
 /** Starts the `@RpcHandler` methods of a Nest module. Disposing answers what is in flight, then stops. */
@@ -12,6 +13,8 @@ export async function serveRpc(module: DynamicModule, options: RpcServerOptions)
     abortOnError: false,
   });
   await app.listen();
+  // Whoever is told that this process is ready is answered. After a lost connection the client subscribes anew by itself.
+  await whileConnected(options.connection, options.connection.flush()).catch(() => undefined);
   options.logger.info('rpc.serving', { queue: options.queue });
   return { [Symbol.asyncDispose]: () => app.close() };
 }

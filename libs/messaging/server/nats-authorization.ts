@@ -11,6 +11,7 @@ import {
 } from '@fairlead/contracts';
 import { assertNever } from '@fairlead/errors';
 import { inboxPrefix, type Holder } from '../connection/inbox.js';
+import { EVENT_STREAM } from './provision-jetstream.js';
 
 export interface NatsUser extends Holder {
   /** nkey, public half. */
@@ -21,6 +22,9 @@ interface Permissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
 }
+
+/** Who has events to tell. The API asks others, and they tell. */
+const EVENT_SOURCES: ReadonlySet<Role> = new Set(['gateway', 'keys', 'registration']);
 
 const ALL_RPCS: readonly Rpc[] = [...Object.values(registrationRpc), ...Object.values(keysRpc)];
 
@@ -48,9 +52,7 @@ function renderUser(user: NatsUser): string {
 
 function permissionsOf(user: NatsUser): Permissions {
   const inbox = `${inboxPrefix(user)}.>`;
-  if (user.role === 'operator') {
-    return { publish: ['$JS.API.>', '$JS.ACK.>', '$JS.FC.>'], subscribe: [inbox] };
-  }
+  if (user.role === 'operator') return { publish: OPERATOR_REQUESTS, subscribe: [inbox] };
   const caller: Caller = { role: user.role, credential: user.credential };
   const called = ALL_RPCS.filter((rpc) => rpc.callers.includes(caller.role));
   const answered = ALL_RPCS.filter((rpc) => rpc.service === caller.role);
@@ -58,7 +60,7 @@ function permissionsOf(user: NatsUser): Permissions {
   return {
     publish: [
       ...called.map((rpc) => rpcPublishPermission(rpc, caller)),
-      `fairlead.events.*.${caller.role}.>`,
+      ...(EVENT_SOURCES.has(caller.role) ? [`fairlead.events.*.${caller.role}.>`] : []),
       ...writes,
       ...reads.flatMap(watchPermissions),
     ],
@@ -67,7 +69,22 @@ function permissionsOf(user: NatsUser): Permissions {
   };
 }
 
-function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: Bucket[] } {
+/** To lay out our streams, and to read the events. Not to see what a bucket holds, nor to write into any. */
+const OPERATOR_REQUESTS: readonly string[] = [
+  '$JS.API.INFO',
+  ...[EVENT_STREAM, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)].flatMap((stream) =>
+    ['CREATE', 'UPDATE', 'DELETE', 'INFO'].map((request) => `$JS.API.STREAM.${request}.${stream}`),
+  ),
+  `$JS.API.STREAM.MSG.GET.${EVENT_STREAM}`,
+  `$JS.API.CONSUMER.CREATE.${EVENT_STREAM}`,
+  ...['CREATE', 'INFO', 'DELETE', 'MSG.NEXT'].map((request) => `$JS.API.CONSUMER.${request}.${EVENT_STREAM}.>`),
+  `$JS.ACK.${EVENT_STREAM}.>`,
+];
+
+/** A bucket, and which of its keys if not all. */
+type Read = Bucket | readonly [Bucket, string];
+
+function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: Read[] } {
   switch (role) {
     case 'gateway':
       return {
@@ -82,7 +99,8 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
     case 'keys':
       return {
         writes: [BUCKETS.revocations, BUCKETS.trust].map((bucket) => `$KV.${bucket}.>`),
-        reads: ['revocations', 'trust'],
+        // Heartbeats say which trust bundle a replica holds; who is connected is none of its business.
+        reads: ['revocations', 'trust', ['routes', 'gateway.>']],
       };
     case 'api':
       return { writes: [], reads: [] };
@@ -92,9 +110,10 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
 }
 
 /** What `watchBucket` needs: to make a consumer that delivers this bucket, and to answer its flow control. */
-function watchPermissions(bucket: Bucket): string[] {
+function watchPermissions(read: Read): string[] {
+  const [bucket, keys] = typeof read === 'string' ? [read, '>'] : read;
   const stream = `KV_${BUCKETS[bucket]}`;
-  return [`$JS.API.CONSUMER.CREATE.${stream}.*.$KV.${BUCKETS[bucket]}.>`, `$JS.FC.${stream}.>`];
+  return [`$JS.API.CONSUMER.CREATE.${stream}.*.$KV.${BUCKETS[bucket]}.${keys}`, `$JS.FC.${stream}.>`];
 }
 
 function isService(role: Role | 'operator'): boolean {

@@ -48,7 +48,7 @@ function eventStream(maxBytes: number): Config {
   };
 }
 
-/** As ADR-8 of NATS lays a bucket out, so that `nats kv` shows it. */
+/** As ADR-8 of NATS lays a bucket out, so that `nats kv` shows it; but for rollups. */
 function bucketStream(bucket: string, messageTtl: boolean): Config {
   return {
     name: `KV_${bucket}`,
@@ -59,7 +59,8 @@ function bucketStream(bucket: string, messageTtl: boolean): Config {
     max_msgs_per_subject: 1,
     max_bytes: 64 * MIB,
     max_msg_size: 64 * 1024 + 1024,
-    allow_rollup_hdrs: true,
+    // A rollup may be of the whole stream, whatever subject it is published to: one gateway could wipe the others' routes.
+    allow_rollup_hdrs: false,
     allow_direct: true,
     deny_delete: true,
     // Lets a deletion be forgotten, or each session that ever was would leave one behind.

@@ -35,7 +35,7 @@ export function decideEnrolment(
     return {
       kind: 'refuse',
       code: 'TOKEN_REVOKED',
-      reason: 'a newer import manifest replaced the one with this token',
+      reason: 'this bootstrap token was revoked: a newer import manifest replaced it, or an administrator ended it',
     };
   }
   if (token.expiresAt.getTime() <= now.getTime()) {

@@ -15,7 +15,10 @@ export interface ImportManifestInput {
   readonly image: string;
   /** Where the agent sends its spans, by OTLP over HTTP; absent: nowhere. */
   readonly tracingEndpoint?: string | undefined;
-  /** `fl1.…`: spent by the first enrolment. The only secret in the manifest; null for an adoption, which has none. */
+  /**
+   * `fl1.…`: spent by the first enrolment. The only secret in the manifest; null for an adoption, and for an identity
+   * that was handed out, whose Secret whoever made its key adds.
+   */
   readonly bootstrapToken: string | null;
 }
 
@@ -34,7 +37,7 @@ export const AGENT = {
 } as const;
 
 export const SECRETS = {
-  /** The bootstrap token, under the key `token`. */
+  /** The bootstrap token, under the key `token`, or an identity that was handed out, under `identity-bundle.json`. */
   bootstrap: 'fairlead-agent-bootstrap',
   /** The agent's key and certificate: it alone writes them. */
   identity: 'fairlead-agent-identity',

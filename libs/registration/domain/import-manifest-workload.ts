@@ -95,7 +95,8 @@ function environment(input: ImportManifestInput): Record<string, string> {
     ...(input.targets.length > 0 ? { FAIRLEAD_ALLOW_TARGETS: input.targets.join(',') } : {}),
     ...(input.tracingEndpoint === undefined ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: input.tracingEndpoint }),
     FAIRLEAD_BOOTSTRAP_TOKEN_FILE: `${TOKEN_DIR}/token`,
-    ...(input.bootstrapToken === null ? { FAIRLEAD_ADOPTION: 'true' } : {}),
+    FAIRLEAD_IDENTITY_BUNDLE_FILE: `${TOKEN_DIR}/identity-bundle.json`,
+    ...(input.cluster === null ? { FAIRLEAD_ADOPTION: 'true' } : {}),
     FAIRLEAD_IDENTITY: `secret:${AGENT.namespace}/${SECRETS.identity}`,
     FAIRLEAD_HEALTH_LISTEN: `0.0.0.0:${AGENT.healthPort}`,
   };

@@ -79,6 +79,14 @@ describe('renderImportManifest', () => {
     expect(renderImportManifest(input)).not.toContain('FAIRLEAD_ADOPTION');
   });
 
+  it('that goes with an identity which was handed out names the cluster, and holds no secret and asks for nothing', () => {
+    const text = renderImportManifest({ ...input, bootstrapToken: null });
+    expect(text).toContain('fairlead.dev/cluster-name: demo');
+    expect(text).not.toMatch(/FAIRLEAD_ADOPTION|fl1\./);
+    // Whoever applies it beside the Secret with the identity must not have that emptied.
+    expect(text).not.toContain('name: fairlead-agent-bootstrap\n');
+  });
+
   it('holds the token once, in its Secret', () => {
     const encoded = Buffer.from(bootstrapToken).toString('base64');
     expect(find('Secret', 'fairlead-agent-bootstrap').data).toEqual({ token: encoded });
@@ -95,6 +103,7 @@ describe('renderImportManifest', () => {
       FAIRLEAD_TRUST_DOMAIN: 'fairlead.local',
       FAIRLEAD_LINKS: '1',
       FAIRLEAD_BOOTSTRAP_TOKEN_FILE: '/var/run/secrets/fairlead/token',
+      FAIRLEAD_IDENTITY_BUNDLE_FILE: '/var/run/secrets/fairlead/identity-bundle.json',
       FAIRLEAD_IDENTITY: 'secret:fairlead-system/fairlead-agent-identity',
       FAIRLEAD_HEALTH_LISTEN: '0.0.0.0:8080',
     });

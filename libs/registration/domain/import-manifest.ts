@@ -23,17 +23,16 @@ export function renderImportManifest(input: ImportManifestInput): string {
   return `${header}\n---\n${body.join('---\n')}`;
 }
 
-function headerLines({ cluster }: ImportManifestInput): string[] {
+function headerLines({ cluster, bootstrapToken }: ImportManifestInput): string[] {
   if (cluster === null) {
     return [
       '# Fairlead: asks for this cluster to be adopted. It holds no secret, and may be kept in Git.',
       '# The agent waits until an administrator approves the key that its log shows: fairlead request list',
     ];
   }
-  return [
-    `# Fairlead: joins this cluster as "${cluster.name}" (${cluster.id}).`,
-    '# It holds a bootstrap token that works once and soon expires: apply it, do not keep it in Git.',
-  ];
+  const what = `# Fairlead: joins this cluster as "${cluster.name}" (${cluster.id}).`;
+  if (bootstrapToken === null) return [what, '# It needs a Secret with an identity beside it.'];
+  return [what, '# It holds a bootstrap token that works once and soon expires: apply it, do not keep it in Git.'];
 }
 
 function secretDocuments(input: ImportManifestInput): KubernetesDocument[] {

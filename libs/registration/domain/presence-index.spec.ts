@@ -13,6 +13,7 @@ const lease: SessionLease = {
   agentInstance: 'a',
   address: '192.0.2.1',
   connectedAt: '2026-01-01T00:00:00.000Z',
+  agentVersion: '0.1.0',
 };
 const beat = { credential: 'gateway-a', instance, beat: 1 } as GatewayHeartbeat;
 const sessionKey = routeKeys.session('gateway-a', lease);
@@ -32,7 +33,7 @@ it('is online while a session and its gateway are there', () => {
     state: 'online',
     replicas: ['gateway-a'],
     since: lease.connectedAt,
-    agents: [{ instance: 'a', addresses: ['192.0.2.1'], since: lease.connectedAt }],
+    agents: [{ instance: 'a', addresses: ['192.0.2.1'], since: lease.connectedAt, version: '0.1.0' }],
   });
   index.change(sessionKey, undefined);
   const since = new Date(clock.nowMs()).toISOString();
@@ -78,7 +79,10 @@ it('tells a second process with the same identity, and where it is', () => {
   const second: SessionLease = { ...lease, sessionId, connectedAt, agentInstance: 'b', address: '198.51.100.7' };
   index.change(gatewayKey, beat);
   index.change(routeKeys.session('gateway-a', second), second);
+  expect(index.crowded()).toEqual([]);
   index.change(sessionKey, lease);
+  const crowd = { tenantId: 'default', clusterId, agents: [{ instance: 'a' }, { instance: 'b' }] };
+  expect(index.crowded()).toMatchObject([crowd]);
   expect(index.presence(clusterId, enrolledAt)).toMatchObject({
     state: 'online',
     since: lease.connectedAt,
@@ -87,4 +91,6 @@ it('tells a second process with the same identity, and where it is', () => {
       { instance: 'b', addresses: ['198.51.100.7'], since: connectedAt },
     ],
   });
+  index.change(sessionKey, undefined);
+  expect(index.crowded()).toEqual([]);
 });

@@ -5,11 +5,21 @@ import type { GatewayHeartbeat, LinkedAgent, Presence, SessionLease } from '@fai
 const SILENCE_MS = 45_000;
 
 interface Session {
+  readonly tenantId: string;
   readonly replica: string;
   readonly instance: string;
   readonly agentInstance: string;
   readonly address: string;
   readonly connectedAt: string;
+  readonly agentVersion: string;
+}
+
+/** Several processes with the identity of one cluster. */
+export interface Crowd {
+  readonly tenantId: string;
+  readonly clusterId: string;
+  /** At least two, oldest first. */
+  readonly agents: readonly LinkedAgent[];
 }
 
 const MAX_AGENTS = 16;
@@ -24,6 +34,8 @@ export class PresenceIndex {
   readonly #beats = new Map<string, number>();
   /** Gateways that are about to leave. */
   readonly #draining = new Set<string>();
+  /** Clusters that several processes say they are the agent of. */
+  readonly #crowded = new Set<string>();
   /** When each cluster lost its last session, wall clock, as far as this process saw it. */
   readonly #offlineSince = new Map<string, string>();
   #listeningSinceMs: number;
@@ -40,24 +52,26 @@ export class PresenceIndex {
 
   /** A key of the bucket changed; `undefined` if it is gone. */
   change(key: string, value: GatewayHeartbeat | SessionLease | undefined): void {
-    const [kind, credential, instance, , clusterId] = key.split('.');
+    const [kind, credential, instance, tenantId, clusterId] = key.split('.');
     if (!credential || !instance) return;
     if (kind === 'gateway') this.#changeGateway(`${credential}.${instance}`, value as GatewayHeartbeat | undefined);
-    else if (kind === 'session' && clusterId) {
+    else if (kind === 'session' && tenantId && clusterId) {
       const lease = value && 'sessionId' in value ? value : undefined;
       const session = lease && {
+        tenantId,
         replica: credential,
         instance,
         agentInstance: lease.agentInstance,
         address: lease.address,
         connectedAt: lease.connectedAt,
+        agentVersion: lease.agentVersion,
       };
       this.#changeSession(clusterId, key, session);
     }
   }
 
-  presence(clusterId: string, enrolledAt: string | null): Presence {
-    const sessions = [...(this.#sessions.get(clusterId)?.values() ?? [])].filter((one) => this.#isLive(one));
+  presence(clusterId: string, enrolledAt: string | null): Omit<Presence, 'lastError'> {
+    const sessions = this.#liveSessions(clusterId);
     if (sessions.length > 0) {
       const agents = agentsOf(sessions);
       const replicas = [...new Set(sessions.map((one) => one.replica))].sort();
@@ -66,6 +80,20 @@ export class PresenceIndex {
     }
     if (enrolledAt === null) return { state: 'never', replicas: [], since: null, agents: [] };
     return { state: 'offline', replicas: [], since: this.#offlineSince.get(clusterId) ?? null, agents: [] };
+  }
+
+  /** Clusters that several processes are linked to, with the same identity. */
+  crowded(): Crowd[] {
+    return [...this.#crowded].flatMap((clusterId) => {
+      const sessions = this.#liveSessions(clusterId);
+      const agents = agentsOf(sessions);
+      const tenantId = sessions[0]?.tenantId;
+      return tenantId !== undefined && agents.length > 1 ? [{ tenantId, clusterId, agents }] : [];
+    });
+  }
+
+  #liveSessions(clusterId: string): Session[] {
+    return [...(this.#sessions.get(clusterId)?.values() ?? [])].filter((one) => this.#isLive(one));
   }
 
   #changeGateway(name: string, heartbeat: GatewayHeartbeat | undefined): void {
@@ -79,6 +107,9 @@ export class PresenceIndex {
     const sessions = this.#sessions.get(clusterId) ?? new Map<string, Session>();
     if (session) sessions.set(key, session);
     else sessions.delete(key);
+    const instances = new Set([...sessions.values()].map(({ agentInstance }) => agentInstance));
+    if (instances.size > 1) this.#crowded.add(clusterId);
+    else this.#crowded.delete(clusterId);
     if (sessions.size > 0) {
       this.#sessions.set(clusterId, sessions);
       this.#offlineSince.delete(clusterId);
@@ -100,6 +131,7 @@ function agentsOf(sessions: readonly Session[]): LinkedAgent[] {
     instance,
     addresses: [...new Set(links.map(({ address }) => address))].sort().slice(0, MAX_AGENTS),
     since: links.map(({ connectedAt }) => connectedAt).sort()[0] as string,
+    version: links[0]?.agentVersion ?? '',
   }));
   return agents.sort((a, b) => (a.since < b.since ? -1 : 1)).slice(0, MAX_AGENTS);
 }

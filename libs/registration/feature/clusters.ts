@@ -14,8 +14,11 @@ import { deleteUnspentLinks, revokeUnusedTokens } from '../store/token-store.js'
 import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
 const PAGE_ROWS = 1_000;
+/** Each one finds that the cluster has enrolled again since the one before. */
+const DELETE_ATTEMPTS = 3;
 
-export type PresenceOf = (clusterId: string, enrolledAt: string | null) => Presence;
+/** What is known of its links at this moment. */
+export type PresenceOf = (clusterId: string, enrolledAt: string | null) => Omit<Presence, 'lastError'>;
 
 /** Asks the keys service to make a cluster's certificates worth nothing. */
 export type RevokeGenerations = (
@@ -80,14 +83,38 @@ export class Clusters {
     return this.#show(row);
   }
 
+  /**
+   * Its certificates end first, so that no link outlives it, and no rotation of a root waits for it. UNAVAILABLE if `keys` is away:
+   * the cluster is still there then, and asking again finishes it.
+   */
   async delete(caller: Caller, tenantId: string, name: string): Promise<void> {
-    await commit(this.#runtime, async (manager) => {
-      const cluster = await findClusterByName(manager, tenantId, name);
+    for (let attempt = 0; attempt < DELETE_ATTEMPTS; attempt += 1) {
+      const { id, generation } = await read(this.#runtime, (manager) => findClusterByName(manager, tenantId, name));
+      // Certificates begin with the first enrolment.
+      if (generation > 0) {
+        const request = { clusterId: id, throughGeneration: generation, reason: 'the cluster was deleted' };
+        await this.#revokeGenerations(tenantId, request);
+      }
+      if (await this.#deleteOf(caller, tenantId, { name, id, generation })) return;
+    }
+    throw new FairleadError('CONFLICT', `the cluster ${name} enrols again and again; try again`);
+  }
+
+  /** False if it has enrolled again since, or is another one by now. */
+  #deleteOf(
+    caller: Caller,
+    tenantId: string,
+    seen: Pick<StoredCluster, 'name' | 'id' | 'generation'>,
+  ): Promise<boolean> {
+    return commit(this.#runtime, async (manager) => {
       // Whoever enrols or mints a token at this moment holds the same lock.
-      await lockCluster(manager, cluster.id);
+      const cluster = await lockCluster(manager, seen.id);
+      if (cluster?.generation !== seen.generation) return false;
       await forgetCluster(manager, tenantId, cluster.id);
       await deleteCluster(manager, cluster.id);
-      await tell(this.#runtime, manager, 'dev.fairlead.cluster.deleted.v1', { ...about(caller, cluster), name });
+      const event = { ...about(caller, cluster), name: cluster.name };
+      await tell(this.#runtime, manager, 'dev.fairlead.cluster.deleted.v1', event);
+      return true;
     });
   }
 
@@ -95,7 +122,7 @@ export class Clusters {
     const { id, tenantId, name, labels, links, targets, generation } = row;
     const enrolledAt = row.enrolledAt?.toISOString() ?? null;
     const createdAt = row.createdAt.toISOString();
-    const presence = this.#presenceOf(id, enrolledAt);
+    const presence = { ...this.#presenceOf(id, enrolledAt), lastError: row.lastError };
     return { id, tenantId, name, labels, links, targets, generation, createdAt, enrolledAt, presence };
   }
 }

@@ -1,7 +1,7 @@
 import type { Caller, EnrolmentRequest, Facts } from '@fairlead/contracts';
 import { FairleadError, assertNever } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
-import { QUEUE, whyFull } from '../domain/adoption-queue.js';
+import { QUEUE } from '../domain/adoption-queue.js';
 import {
   clusterNames,
   findCluster,
@@ -13,7 +13,6 @@ import {
 } from '../store/cluster-store.js';
 import {
   changeRequest,
-  countPending,
   dropOldRequests,
   findRequestByKey,
   insertRequest,
@@ -22,6 +21,7 @@ import {
   type StoredEnrolmentRequest,
 } from '../store/enrolment-request-store.js';
 import { revokeUnusedTokens } from '../store/token-store.js';
+import { takeRoom } from './queue-room.js';
 import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
 const LISTED = 500;
@@ -74,8 +74,7 @@ export class EnrolmentRequests {
   async add(manager: EntityManager, asking: Asking): Promise<StoredEnrolmentRequest> {
     const now = this.#runtime.now();
     await dropOldRequests(manager, now, new Date(now.getTime() - QUEUE.silenceMs));
-    const full = whyFull(await countPending(manager, asking.tenantId, asking.remoteAddress));
-    if (full !== null) throw new FairleadError('RATE_LIMITED', full);
+    await takeRoom(manager, asking);
     const request: StoredEnrolmentRequest = {
       ...asking,
       id: crypto.randomUUID(),

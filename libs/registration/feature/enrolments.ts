@@ -15,6 +15,7 @@ import {
 import type { ApprovalPolicies } from './approval-policies.js';
 import type { ApprovalWebhook } from './approval-webhook.js';
 import type { EnrolmentRequests } from './enrolment-requests.js';
+import type { LinkTroubles } from './link-troubles.js';
 import { refusal, rejected, unknownToken, type EnrolInput } from './enrolment-refusals.js';
 import { commit, read, refuse, tell, type Runtime } from './runtime.js';
 
@@ -37,6 +38,8 @@ export interface Approval {
   readonly policies: ApprovalPolicies;
   readonly requests: EnrolmentRequests;
   readonly webhook: ApprovalWebhook;
+  /** Where refusals of known clusters are remembered. */
+  readonly troubles: LinkTroubles;
 }
 
 interface Decided {
@@ -55,13 +58,15 @@ export class Enrolments {
   readonly #policies: ApprovalPolicies;
   readonly #requests: EnrolmentRequests;
   readonly #webhook: ApprovalWebhook;
+  readonly #troubles: LinkTroubles;
   readonly #signAgent: SignAgent;
 
-  constructor(runtime: Runtime, { policies, requests, webhook }: Approval, signAgent: SignAgent) {
+  constructor(runtime: Runtime, { policies, requests, webhook, troubles }: Approval, signAgent: SignAgent) {
     this.#runtime = runtime;
     this.#policies = policies;
     this.#requests = requests;
     this.#webhook = webhook;
+    this.#troubles = troubles;
     this.#signAgent = signAgent;
   }
 
@@ -72,15 +77,23 @@ export class Enrolments {
    */
   async enrol(caller: Caller, input: EnrolInput): Promise<Enrolled> {
     const token = await this.#tokenOf(input);
-    const { cluster, generation } = await this.#decide(caller, input, token).catch((error: unknown) => {
+    const { cluster, generation } = await this.#decide(caller, input, token).catch(async (error: unknown) => {
       const known = toFairleadError(error);
       // A full queue must not fill the event log instead.
       if (known.code === 'RATE_LIMITED') throw known;
+      await this.#remember(input, token, known);
       return refuse(this.#runtime, known, 'dev.fairlead.enrolment.refused.v1', refusal(caller, input, token, known));
     });
     const { id: clusterId, tenantId } = cluster;
     const { chain, roots } = await this.#signAgent(tenantId, { clusterId, generation, csr: input.csr });
     return { tenantId, clusterId, generation, chain, roots };
+  }
+
+  /** Not for who has no right to speak of the cluster: its token has to be the right one. What merely failed is no refusal. */
+  async #remember(input: EnrolInput, token: StoredBootstrapToken | null, refused: FairleadError): Promise<void> {
+    const { code, message: reason, kind } = refused;
+    if (!token || code === 'TOKEN_UNKNOWN' || code === 'CSR_INVALID' || kind.http >= 500) return;
+    await this.#troubles.refused(token.clusterId, { code, reason, address: input.remoteAddress });
   }
 
   async #tokenOf({ tokenId }: EnrolInput): Promise<StoredBootstrapToken | null> {

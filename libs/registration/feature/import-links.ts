@@ -123,6 +123,12 @@ export class ImportLinks {
     });
   }
 
+  /** The manifest that goes with an identity which was handed out: without a token, and no secret. */
+  manifestWithoutToken({ id, name, links, targets }: StoredCluster, bundle: TrustBundle): string {
+    const cluster = { name, id };
+    return renderImportManifest({ ...this.#installation(bundle), cluster, links, targets, bootstrapToken: null });
+  }
+
   #installation({ pins, trustDomain }: TrustBundle) {
     const { endpoints, image, tracingEndpoint } = this.#options;
     return { endpoints, image, tracingEndpoint, pins, trustDomain };

@@ -1,13 +1,17 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ApiTokens } from './api-tokens.js';
 import { ApprovalPolicies } from './approval-policies.js';
+import { BootstrapTokens } from './bootstrap-tokens.js';
 import { Clients } from './clients.js';
 import { Clusters } from './clusters.js';
 import { EnrolmentRequests } from './enrolment-requests.js';
 import { Enrolments } from './enrolments.js';
 import { ImportLinks } from './import-links.js';
+import { LinkTroubles } from './link-troubles.js';
 import { ApprovalController } from './approval.controller.js';
+import { CredentialsController } from './credentials.controller.js';
 import { RegistrationController } from './registration.controller.js';
+import { StaticIdentities } from './static-identities.js';
 
 export interface RegistrationParts {
   readonly clients: Clients;
@@ -17,6 +21,9 @@ export interface RegistrationParts {
   readonly apiTokens: ApiTokens;
   readonly requests: EnrolmentRequests;
   readonly policies: ApprovalPolicies;
+  readonly bootstrapTokens: BootstrapTokens;
+  readonly staticIdentities: StaticIdentities;
+  readonly troubles: LinkTroubles;
 }
 
 @Module({})
@@ -24,7 +31,7 @@ export class RegistrationModule {
   static around(parts: RegistrationParts): DynamicModule {
     return {
       module: RegistrationModule,
-      controllers: [RegistrationController, ApprovalController],
+      controllers: [RegistrationController, ApprovalController, CredentialsController],
       providers: [
         { provide: Clients, useValue: parts.clients },
         { provide: Clusters, useValue: parts.clusters },
@@ -33,6 +40,9 @@ export class RegistrationModule {
         { provide: ApiTokens, useValue: parts.apiTokens },
         { provide: EnrolmentRequests, useValue: parts.requests },
         { provide: ApprovalPolicies, useValue: parts.policies },
+        { provide: BootstrapTokens, useValue: parts.bootstrapTokens },
+        { provide: StaticIdentities, useValue: parts.staticIdentities },
+        { provide: LinkTroubles, useValue: parts.troubles },
       ],
     };
   }

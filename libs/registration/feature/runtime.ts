@@ -61,3 +61,8 @@ export async function refuse<T extends EventType>(
 export function actorOf(caller: Caller): Actor {
   return { kind: caller.role === 'gateway' ? 'gateway' : 'service', id: caller.credential };
 }
+
+/** A person, as the service that authenticated them names them. */
+export function operatorOf(caller: Caller, user: string): Actor {
+  return { ...actorOf(caller), kind: 'user', id: user };
+}

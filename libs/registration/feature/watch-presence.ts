@@ -4,26 +4,52 @@ import { connectionState, watchBucket } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
-import { PresenceIndex } from '../domain/presence-index.js';
+import { DuplicateAgents } from '../domain/duplicate-agents.js';
+import { PresenceIndex, type Crowd } from '../domain/presence-index.js';
 import type { PresenceOf } from './clusters.js';
 
 export interface WatchedPresence extends AsyncDisposable {
   readonly presenceOf: PresenceOf;
 }
 
-/** Follows the routes bucket, to tell which clusters are connected where. */
-export function watchPresence(nats: NatsConnection, logger: Logger): WatchedPresence {
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * Follows the routes bucket, to tell which clusters are connected where. `onCrowd` hears of each cluster that has come to have
+ * several agents; if it rejects, it hears of it again.
+ */
+export function watchPresence(
+  nats: NatsConnection,
+  logger: Logger,
+  onCrowd?: (crowd: Crowd) => Promise<void>,
+): WatchedPresence {
   const index = new PresenceIndex(systemClock);
   const snapshot = watchBucket(nats, BUCKETS.routes, z.union([SessionLease, GatewayHeartbeat]), {
     onChange: (key, value) => index.change(key, value),
     logger,
   });
+  const looking = onCrowd && setInterval(lookOut(index, onCrowd, logger), LOOK_EVERY_MS).unref();
   const unwatch = connectionState(nats).onChange((connected) => connected && index.listening());
   return {
     presenceOf: (clusterId, enrolledAt) => index.presence(clusterId, enrolledAt),
     [Symbol.asyncDispose]: async () => {
       unwatch();
+      clearInterval(looking);
       await snapshot.close();
     },
+  };
+}
+
+function lookOut(index: PresenceIndex, onCrowd: (crowd: Crowd) => Promise<void>, logger: Logger): () => void {
+  const duplicates = new DuplicateAgents();
+  return () => {
+    const crowds = new Map(index.crowded().map((crowd) => [crowd.clusterId, crowd]));
+    const counts = new Map([...crowds].map(([clusterId, { agents }]) => [clusterId, agents.length]));
+    for (const clusterId of duplicates.look(counts, systemClock.monotonicMs())) {
+      onCrowd(crowds.get(clusterId) as Crowd).catch((error: unknown) => {
+        logger.error('event.not_recorded', { subject: `cluster/${clusterId}`, err: error });
+        duplicates.forget(clusterId);
+      });
+    }
   };
 }

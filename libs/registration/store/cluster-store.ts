@@ -1,3 +1,4 @@
+import type { LastError } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Any, MoreThan, type EntityManager } from 'typeorm';
 import { violationOf } from './constraint-violation.js';
@@ -16,6 +17,7 @@ export async function insertCluster(
     generation: 0,
     facts: null,
     enrolledAt: null,
+    lastError: null,
   });
   try {
     await manager.insert(ClusterRow, row);
@@ -91,6 +93,16 @@ export async function markEnrolled(
   enrolment: Pick<StoredCluster, 'generation' | 'facts' | 'enrolledAt'>,
 ): Promise<void> {
   await manager.update(ClusterRow, { id }, enrolment);
+}
+
+/** Unless a newer one is known, or the cluster is gone. */
+export async function recordTrouble(manager: EntityManager, id: string, lastError: LastError): Promise<void> {
+  await manager
+    .createQueryBuilder()
+    .update(ClusterRow)
+    .set({ lastError })
+    .where(`id = :id and (last_error is null or last_error->>'at' <= :at)`, { id, at: lastError.at })
+    .execute();
 }
 
 /** With its tokens and links. */

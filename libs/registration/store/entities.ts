@@ -1,4 +1,4 @@
-import type { ApprovalPolicy } from '@fairlead/contracts';
+import type { ApprovalPolicy, LastError } from '@fairlead/contracts';
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('clusters')
@@ -38,6 +38,10 @@ export class ClusterRow {
   /** Null: the tenant's. */
   @Column({ type: 'text', name: 'approval_policy', nullable: true })
   approvalPolicy!: ApprovalPolicy | null;
+
+  /** The last refusal or loss of its agent. */
+  @Column({ type: 'jsonb', name: 'last_error', nullable: true })
+  lastError!: LastError | null;
 }
 
 @Entity('tenants')
@@ -109,6 +113,9 @@ export class BootstrapTokenRow {
 
   @Column({ type: 'text', name: 'secret_hash' })
   secretHash!: string;
+
+  @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
+  createdAt!: Date;
 
   @Column({ type: 'timestamptz', name: 'expires_at' })
   expiresAt!: Date;

@@ -126,8 +126,19 @@ const TABLES_V3 = [
   'create index enrolment_requests_of_address on enrolment_requests (remote_address) where state = $$pending$$',
 ];
 
+class LastErrors1795309200000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table clusters add column last_error jsonb');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const REGISTRATION_MIGRATIONS = [
   ClustersAndTokens1795200000000,
   TargetsAndClients1795294800000,
   ApprovalPolicies1795305600000,
+  LastErrors1795309200000,
 ];

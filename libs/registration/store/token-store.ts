@@ -30,6 +30,23 @@ export async function bindBootstrapToken(
   await manager.update(BootstrapTokenRow, { id }, { boundSpkiSha256: spkiSha256, boundGeneration: generation });
 }
 
+/** Newest first. */
+export function listBootstrapTokens(
+  manager: EntityManager,
+  clusterId: string,
+  limit: number,
+): Promise<StoredBootstrapToken[]> {
+  return manager.find(BootstrapTokenRow, {
+    where: { clusterId },
+    order: { createdAt: 'DESC', id: 'ASC' },
+    take: limit,
+  });
+}
+
+export async function markTokenRevoked(manager: EntityManager, id: string, now: Date): Promise<void> {
+  await manager.update(BootstrapTokenRow, { id }, { revokedAt: now });
+}
+
 /** Revokes the tokens of a cluster that nobody has used, and returns their ids. */
 export async function revokeUnusedTokens(manager: EntityManager, clusterId: string, now: Date): Promise<string[]> {
   const unused = { clusterId, boundGeneration: IsNull(), revokedAt: IsNull(), expiresAt: MoreThan(now) };

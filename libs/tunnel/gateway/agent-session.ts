@@ -11,6 +11,8 @@ export interface SessionFacts {
   readonly clusterId: string;
   readonly generation: number;
   readonly agentInstance: string;
+  /** As it says; empty if it does not. */
+  readonly agentVersion?: string;
   /** Which of that process's links. */
   readonly link: number;
   readonly remoteAddress: string;

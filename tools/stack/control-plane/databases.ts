@@ -1,16 +1,29 @@
-import { databaseUrl, provisionDatabase } from '@fairlead/persistence';
+import { databaseAccess, databaseUrl, provisionDatabase } from '@fairlead/persistence';
 import { putSecret, secretOnce } from '../state/secret-file.js';
 import type { StateDir } from '../state/state-dir.js';
+import { trustOf } from './infrastructure-tls.js';
 import { databaseUrlFile } from './service-environments.js';
 
 const SERVICES = ['keys', 'registration'] as const;
 
-/** A role and a schema for each service, and a 0600 file with its URL. Passwords are made once; ports may change. */
-export async function prepareDatabases(state: StateDir, adminUrl: string): Promise<void> {
+/** The server's `pg_hba.conf`: each service in its database only. */
+export function databaseAccessConfig(): string {
+  return databaseAccess({ services: SERVICES });
+}
+
+/**
+ * A role and a schema for each service, and a 0600 file with its URL. Passwords are made once; ports may change. `address`
+ * is the `host:port` that services reach the server by, if it is not the administrator's.
+ */
+export async function prepareDatabases(state: StateDir, adminUrl: string, address?: string): Promise<void> {
   const services = SERVICES.map((service) => ({
     service,
     password: secretOnce(state.file('secrets', `database-${service}.password`)),
   }));
-  await provisionDatabase(adminUrl, { services });
-  for (const account of services) putSecret(databaseUrlFile(state, account.service), databaseUrl(adminUrl, account));
+  await provisionDatabase(adminUrl, { services, ...trustOf(state, adminUrl) });
+  const reached = new URL(adminUrl);
+  if (address !== undefined) reached.host = address;
+  for (const account of services) {
+    putSecret(databaseUrlFile(state, account.service), databaseUrl(reached.href, account));
+  }
 }

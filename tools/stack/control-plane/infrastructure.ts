@@ -1,13 +1,17 @@
-import { startNats, startPostgres, type NatsInfo, type PostgresInfo } from '@fairlead/testbed';
+import { startNats, startPostgres, type NatsInfo, type PostgresInfo, type ServerTls } from '@fairlead/testbed';
 import type { StackLog } from '../events.js';
 import { componentUnit, type ComponentUnit } from '../process/component-unit.js';
 import { linkLog, type StateDir } from '../state/state-dir.js';
 
+interface Server {
+  readonly port: number;
+  readonly tls: ServerTls;
+}
+
 /** nats-server with JetStream, and with one user for each of our processes. */
 export function natsUnit(
   state: StateDir,
-  port: number,
-  authorizationConfig: string,
+  { port, tls, authorizationConfig }: Server & { readonly authorizationConfig: string },
   log: StackLog,
 ): ComponentUnit<NatsInfo> {
   const dataDir = state.file('nats');
@@ -16,18 +20,23 @@ export function natsUnit(
   return componentUnit({
     name: 'nats',
     logPaths: [logPath],
-    start: (signal) => startNats({ dataDir, port, authorizationConfig, log: progress(log), signal }),
+    start: (signal) => startNats({ dataDir, port, tls, authorizationConfig, log: progress(log), signal }),
   });
 }
 
-export function postgresUnit(state: StateDir, port: number, log: StackLog): ComponentUnit<PostgresInfo> {
+/** Postgres, which admits each service to its database only. */
+export function postgresUnit(
+  state: StateDir,
+  { port, tls, accessConfig }: Server & { readonly accessConfig: string },
+  log: StackLog,
+): ComponentUnit<PostgresInfo> {
   const dataDir = state.file('postgres');
   const logPath = state.file('postgres', 'postgres.log');
   linkLog(state, 'postgres', logPath);
   return componentUnit({
     name: 'postgres',
     logPaths: [logPath],
-    start: (signal) => startPostgres({ dataDir, port, log: progress(log), signal }),
+    start: (signal) => startPostgres({ dataDir, port, tls, accessConfig, log: progress(log), signal }),
   });
 }
 

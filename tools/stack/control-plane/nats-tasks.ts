@@ -2,6 +2,7 @@ import { NO_TENANT, keysRpc } from '@fairlead/contracts';
 import { connectNats, createRpcClient, provisionJetStream, type Holder } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
 import type { StateDir } from '../state/state-dir.js';
+import { trustOf } from './infrastructure-tls.js';
 import { OPERATOR, seedFile } from './nats-credentials.js';
 
 const CONNECT_DEADLINE_MS = 30_000;
@@ -31,6 +32,7 @@ async function withNats<T>(
 ): Promise<T> {
   const connection = await connectNats({
     url,
+    ...trustOf(state, url),
     seedFile: seedFile(state, holder.credential),
     ...holder,
     logger: silentLogger,

@@ -1,6 +1,7 @@
 import { baseEnvironment } from '../process/base-environment.js';
 import type { PortPlan } from '../state/port-plan.js';
 import type { StateDir } from '../state/state-dir.js';
+import { trustOf } from './infrastructure-tls.js';
 import { seedFile } from './nats-credentials.js';
 
 export const TRUST_DOMAIN = 'fairlead.local';
@@ -15,7 +16,11 @@ export interface ControlPlane {
   readonly gateways: readonly string[];
   /** On top of what every gateway gets. */
   readonly gatewayEnv: Environment;
+  /** On top of what registration gets. */
+  readonly registrationEnv: Environment;
   readonly natsUrl: string;
+  /** The superuser's. */
+  readonly databaseUrl: string;
   readonly logLevel: string;
   readonly leaseSeconds: number;
   readonly certificateTtlSeconds: number;
@@ -30,17 +35,18 @@ export const at = (port: number): string => `127.0.0.1:${port}`;
 export function registrationEnvironment(plane: ControlPlane): Environment {
   return {
     ...serviceEnvironment(plane, 'registration', plane.ports.registrationHealth),
-    FAIRLEAD_DATABASE_URL_FILE: databaseUrlFile(plane.state, 'registration'),
+    ...databaseEnvironment(plane, 'registration'),
     FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane).join(','),
     FAIRLEAD_AGENT_IMAGE: plane.agentImage,
     FAIRLEAD_ADMIN_TOKEN_FILE: adminTokenFile(plane.state),
+    ...plane.registrationEnv,
   };
 }
 
 export function keysEnvironment(plane: ControlPlane): Environment {
   return {
     ...serviceEnvironment(plane, 'keys', plane.ports.keysHealth),
-    FAIRLEAD_DATABASE_URL_FILE: databaseUrlFile(plane.state, 'keys'),
+    ...databaseEnvironment(plane, 'keys'),
     FAIRLEAD_MASTER_KEY_FILE: plane.state.file('secrets', 'master.key'),
     FAIRLEAD_TRUST_DOMAIN: TRUST_DOMAIN,
     FAIRLEAD_SERVING_NAMES: servingNames(plane),
@@ -91,10 +97,18 @@ export function adminTokenFile(state: StateDir): string {
   return state.file('secrets', 'admin-token');
 }
 
+function databaseEnvironment({ state, databaseUrl }: ControlPlane, service: string): Environment {
+  const { caFile } = trustOf(state, databaseUrl);
+  const trust: Environment = caFile === undefined ? {} : { FAIRLEAD_DATABASE_CA_FILE: caFile };
+  return { FAIRLEAD_DATABASE_URL_FILE: databaseUrlFile(state, service), ...trust };
+}
+
 function serviceEnvironment(plane: ControlPlane, credential: string, healthPort: number): Environment {
+  const { caFile } = trustOf(plane.state, plane.natsUrl);
   return {
     ...baseEnvironment(),
     FAIRLEAD_NATS_URL: plane.natsUrl,
+    ...(caFile === undefined ? {} : { FAIRLEAD_NATS_CA_FILE: caFile }),
     FAIRLEAD_NATS_SEED_FILE: seedFile(plane.state, credential),
     FAIRLEAD_CREDENTIAL: credential,
     FAIRLEAD_LOG_LEVEL: plane.logLevel,

@@ -16,7 +16,17 @@ export interface Running<T> extends AsyncDisposable {
   readonly exited: Promise<Exit>;
 }
 
+/** A server's certificate, in PEM files that are read at each start. */
+export interface ServerTls {
+  /** The CA's, for the testbed's own probes. */
+  readonly caFile: string;
+  readonly certFile: string;
+  /** Readable by its owner only. */
+  readonly keyFile: string;
+}
+
 export interface NatsInfo {
+  /** nats://…, or tls://… when it was started with TLS. */
   readonly url: string;
   readonly port: number;
   /** Absent when the address came from the environment. */
@@ -30,6 +40,8 @@ export interface NatsOptions {
   readonly port?: number | undefined;
   /** Text for the server's configuration, for example an `authorization {}` block. */
   readonly authorizationConfig?: string | undefined;
+  /** Given, clients must speak TLS 1.3 from the first byte. */
+  readonly tls?: ServerTls | undefined;
   readonly log?: Log | undefined;
   readonly signal?: AbortSignal | undefined;
   /** JetStream's limit on disk, in bytes. */
@@ -37,7 +49,7 @@ export interface NatsOptions {
 }
 
 export interface PostgresInfo {
-  /** postgres://…, a superuser's, on 127.0.0.1 unless it came from the environment. */
+  /** postgres://…, a superuser's, on 127.0.0.1 unless it came from the environment; with TLS it ends in ?sslmode=verify-full. */
   readonly adminUrl: string;
   readonly port: number;
 }
@@ -49,6 +61,10 @@ export interface PostgresOptions {
   readonly port?: number | undefined;
   readonly log?: Log | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Given, clients must speak TLS 1.3. */
+  readonly tls?: ServerTls | undefined;
+  /** With TLS: the `pg_hba.conf`. Default: everybody, with TLS and a password. */
+  readonly accessConfig?: string | undefined;
   /** False skips fsync: faster, and still safe against a killed server, not against a machine that stops. Default true. */
   readonly durable?: boolean | undefined;
 }

@@ -41,7 +41,7 @@ function startProcess(
   const configPath = join(dataDir, 'nats.conf');
   return runServer<NatsInfo>({
     dataDir,
-    info: { url: `nats://127.0.0.1:${port}`, port, monitorUrl },
+    info: { url: `${options.tls ? 'tls' : 'nats'}://127.0.0.1:${port}`, port, monitorUrl },
     async start(launch) {
       await writeFile(
         configPath,

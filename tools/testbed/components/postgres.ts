@@ -4,9 +4,10 @@ import { Client } from 'pg';
 import { logToStderr } from '../log.js';
 import { onFreePorts } from './auto-port.js';
 import { chooseServer } from './choose-server.js';
-import type { PostgresInfo, PostgresOptions, Running } from './contract.js';
+import type { PostgresInfo, PostgresOptions, Running, ServerTls } from './contract.js';
 import { initialise, readPassword } from './postgres-cluster.js';
 import { usablePrograms, type PostgresPrograms } from './postgres-programs.js';
+import { placeTlsFiles, tlsSettings } from './postgres-tls.js';
 import { pointTo, runServer, untilReady, type Launch } from './running.js';
 
 const READY_TIMEOUT_MS = 30_000;
@@ -38,13 +39,14 @@ async function startProcess(
 ): Promise<Running<PostgresInfo>> {
   const { dataDir } = options;
   const password = await readPassword(dataDir);
-  const adminUrl = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+  const adminUrl = `postgres://postgres:${password}@127.0.0.1:${port}/postgres${options.tls ? '?sslmode=verify-full' : ''}`;
   return runServer<PostgresInfo>({
     dataDir,
     dataDirMode: programs.user ? 0o711 : 0o700,
     info: { adminUrl, port },
     async start(launch) {
       await initialise(programs, dataDir, password, options.signal);
+      await placeTlsFiles(join(dataDir, 'tls'), options, programs.user);
       await startServer(options, programs, port, adminUrl, launch);
     },
   });
@@ -60,7 +62,7 @@ async function startServer(
 ) {
   const { dataDir, signal } = options;
   const deadline = Date.now() + SETTLE_MS;
-  const settings = serverSettings(port, options.durable ?? true);
+  const settings = serverSettings(port, options);
   for (;;) {
     const child = await launch({
       name: 'postgres',
@@ -74,7 +76,12 @@ async function startServer(
       stopSignal: 'SIGINT',
     });
     try {
-      return await untilReady({ child, probe: () => probe(adminUrl), timeoutMs: READY_TIMEOUT_MS, signal });
+      return await untilReady({
+        child,
+        probe: () => probe(adminUrl, options.tls),
+        timeoutMs: READY_TIMEOUT_MS,
+        signal,
+      });
     } catch (error) {
       if (child.exit === undefined || Date.now() >= deadline) throw error;
       if (!(await leftBehind(dataDir))) throw error;
@@ -82,8 +89,9 @@ async function startServer(
   }
 }
 
-function serverSettings(port: number, durable: boolean): string[] {
+function serverSettings(port: number, { dataDir, durable = true, tls }: PostgresOptions): string[] {
   const base = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200'];
+  if (tls) base.push(...tlsSettings(join(dataDir, 'tls')));
   return durable ? base : [...base, 'fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
 }
 
@@ -95,8 +103,10 @@ async function leftBehind(dataDir: string): Promise<boolean> {
   );
 }
 
-async function probe(url: string): Promise<void> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+async function probe(url: string, tls: ServerTls | undefined): Promise<void> {
+  const [connectionString] = url.split('?');
+  const ssl = tls ? { ca: await readFile(tls.caFile, 'utf8') } : false;
+  const client = new Client({ connectionString, ssl, connectionTimeoutMillis: 2_000 });
   // A server killed during the probe reports it here too; the rejected promise below is what counts.
   client.on('error', () => {});
   try {

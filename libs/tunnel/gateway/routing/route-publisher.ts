@@ -145,7 +145,9 @@ export class RoutePublisher {
 
 function leaseOf(session: AgentSession, gatewayInstance: string): SessionLease {
   const { tenantId, clusterId, generation, sessionId, agentInstance, remoteAddress, connectedAtMs } = session.facts;
+  const { agentVersion = '' } = session.facts;
   const connectedAt = new Date(connectedAtMs).toISOString();
   const address = remoteAddress.slice(0, 64);
-  return { tenantId, clusterId, generation, sessionId, agentInstance, address, gatewayInstance, connectedAt };
+  const who = { agentInstance, agentVersion, address };
+  return { tenantId, clusterId, generation, sessionId, ...who, gatewayInstance, connectedAt };
 }

@@ -30,6 +30,7 @@ function announce(gatewayInstance: string, generation = 1, clusterId = CLUSTER):
     address: '192.0.2.1',
     agentInstance: 'agent',
     connectedAt: new Date(0).toISOString(),
+    agentVersion: '0.1.0',
   };
   const key = `session.gateway.${gatewayInstance}.default.${clusterId}.${lease.sessionId}`;
   table.setSession(key, lease);

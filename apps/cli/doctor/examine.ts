@@ -1,0 +1,96 @@
+import { FairleadError, messageOf } from '@fairlead/errors';
+import type { z } from 'zod';
+import type { Io } from '../io.js';
+import {
+  BootstrapTokenList,
+  CertificateList,
+  Cluster,
+  ClusterAccess,
+  EnrolmentRequestList,
+  ShownPolicy,
+  Whoami,
+} from '../session/answers.js';
+import type { ApiClient } from '../session/api-client.js';
+import type { Login } from '../session/login-store.js';
+import { clusterPath } from '../session/paths.js';
+import { VERSION } from '../version.js';
+import { failed, found, warned, type Finding, type KnownFacts } from './finding.js';
+import { judgeCredentials } from './judge-credentials.js';
+import { judgeLinks } from './judge-links.js';
+
+/**
+ * Looks at everything between this command and a cluster's API server, as far as the control plane knows, and then
+ * asks through each door. Stops where the next look would need what is missing. Changes nothing.
+ */
+export async function* examine(io: Io, api: ApiClient, login: Login, name: string): AsyncGenerator<Finding> {
+  const { server } = login;
+  const who = await attempt(() => api.ask(Whoami, '/v1/whoami'));
+  yield 'error' in who ? fromError('api', server, who.error) : found('api', server, `it answers ${who.value.user}`);
+  if ('error' in who) return;
+  const shown = await attempt(() => api.ask(Cluster, clusterPath(name)));
+  if ('error' in shown) {
+    yield fromError('cluster', name, shown.error);
+    return;
+  }
+  const cluster = shown.value;
+  yield found('cluster', name, `registered ${cluster.createdAt}`);
+  const { facts, unknown } = await gather(io, api, cluster);
+  yield* unknown;
+  yield* judgeCredentials(facts);
+  yield* judgeLinks(facts);
+  if (!facts.access) return;
+  // Loaded only here: see `connect`.
+  const { probeDoor } = await import('./probe-door.js');
+  const { doors, certificateAuthority } = facts.access;
+  if (doors.length === 0) yield warned('door', name, 'the API names no door', 'set FAIRLEAD_DOORS for the API');
+  const target = { token: login.token, certificateAuthority, proxy: io.config.proxy };
+  const probes = doors.map((door) => probeDoor(name, door, target, () => performance.now()));
+  for (const probe of probes) yield await probe;
+}
+
+async function gather(
+  io: Io,
+  api: ApiClient,
+  cluster: Cluster,
+): Promise<{ facts: KnownFacts; unknown: readonly Finding[] }> {
+  const unknown: Finding[] = [];
+  const path = clusterPath(cluster.name);
+  const ask = async <Schema extends z.ZodType>(schema: Schema, where: string): Promise<z.output<Schema> | null> => {
+    const answer = await attempt(() => api.ask(schema, where));
+    if ('value' in answer) return answer.value;
+    unknown.push(fromError('api', where, answer.error));
+    return null;
+  };
+  const [tokens, certificates, requests, policy, access] = await Promise.all([
+    ask(BootstrapTokenList, `${path}/bootstrap-tokens`),
+    ask(CertificateList, `${path}/certificates`),
+    ask(EnrolmentRequestList, '/v1/enrolment-requests?state=pending'),
+    ask(ShownPolicy, `${path}/approval-policy`),
+    ask(ClusterAccess, `${path}/access`),
+  ]);
+  const facts: KnownFacts = {
+    cluster,
+    tokens: tokens?.tokens ?? null,
+    certificates: certificates?.certificates ?? null,
+    waiting: requests?.requests ?? null,
+    policy: policy?.effective ?? null,
+    access,
+    ownVersion: VERSION,
+    nowMs: io.now().getTime(),
+  };
+  return { facts, unknown };
+}
+
+async function attempt<T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** A failure to ask, with the next step that it carries. */
+export function fromError(check: string, subject: string, error: unknown): Finding {
+  const next = error instanceof FairleadError ? error.details?.['next'] : undefined;
+  return failed(check, subject, messageOf(error), typeof next === 'string' ? next : 'try again');
+}

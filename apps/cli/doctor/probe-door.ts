@@ -1,0 +1,93 @@
+import { request } from 'undici';
+import { z } from 'zod';
+import { dispatcherFor, type Target } from '../session/api-client.js';
+import { explainConnection } from '../session/explain-connection.js';
+import { REMEDIES, failed, found, type Finding } from './finding.js';
+
+const DEADLINE_MS = 15_000;
+const MAX_BYTES = 65_536;
+
+export interface Door {
+  readonly name: string;
+  readonly url: string;
+}
+
+const Version = z.object({ gitVersion: z.string() });
+/** Kubernetes' `meta/v1.Status`, with the causes that a gateway adds. */
+const Status = z.object({
+  message: z.string(),
+  details: z.object({ causes: z.array(z.object({ reason: z.string(), message: z.string() })) }).optional(),
+});
+
+/** Asks the cluster's API server for its version through one door, as kubectl would. */
+export async function probeDoor(
+  cluster: string,
+  door: Door,
+  target: Omit<Target, 'server'>,
+  nowMs: () => number,
+): Promise<Finding> {
+  const url = `${door.url.replace(/\/+$/, '')}/clusters/${cluster}/version`;
+  const dispatcher = dispatcherFor({ ...target, server: door.url });
+  const beganMs = nowMs();
+  try {
+    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const headers = { authorization: `Bearer ${target.token}`, accept: 'application/json' };
+    const answer = await request(url, { dispatcher, headers, signal });
+    const text = (await answer.body.text()).slice(0, MAX_BYTES);
+    const tookMs = Math.round(nowMs() - beganMs);
+    if (answer.statusCode !== 200) return judgeRefusal(cluster, door, answer.statusCode, text);
+    const version = Version.safeParse(parseJson(text));
+    if (version.success) return found('door', door.name, `Kubernetes ${version.data.gitVersion}, in ${tookMs} ms`);
+    const remedy = `something else answers at ${door.url}: check FAIRLEAD_DOORS of the API`;
+    return failed('door', door.name, 'it answered what no API server says', remedy);
+  } catch (error) {
+    const { message, details } = explainConnection(door.url, error);
+    return failed('door', door.name, message, String(details?.['next'] ?? 'check the address of the door'));
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+function judgeRefusal(cluster: string, { name }: Door, status: number, text: string): Finding {
+  const parsed = Status.safeParse(parseJson(text));
+  if (!parsed.success) {
+    return failed('door', name, `it answered ${status} and no Status`, 'check FAIRLEAD_DOORS of the API');
+  }
+  const { message, details } = parsed.data;
+  const cause = (reason: string): string | undefined => details?.causes.find((each) => each.reason === reason)?.message;
+  return failed('door', name, message, remedyFor(cluster, status, cause('FairleadCode'), cause('FairleadHop')));
+}
+
+function remedyFor(cluster: string, status: number, code: string | undefined, hop: string | undefined): string {
+  switch (code) {
+    case undefined:
+      if (status === 401)
+        return 'the API server does not take the agent’s service account: apply the import manifest whole';
+      return 'RBAC of that cluster does not allow it: look at the ClusterRoleBinding fairlead-admins there';
+    case 'UNAUTHENTICATED':
+      return 'log in again: fairlead login --server URL';
+    case 'NOT_FOUND':
+      return 'this replica does not know the cluster yet: is it connected to NATS? see its /readyz';
+    case 'AGENT_OFFLINE':
+    case 'AGENT_RECONNECTING':
+    case 'NO_SESSION':
+      return `see presence; if the cluster is online, this replica cannot reach the one that is linked: docs/runbooks/cluster-offline.md`;
+    case 'TARGET_UNREACHABLE':
+      return `the agent cannot reach its API server; ${REMEDIES.askAgent}`;
+    case 'DRAINING':
+      return 'this replica is stopping; try again';
+    default:
+      return hop === 'agent'
+        ? REMEDIES.askAgent
+        : `look at the log of this replica, for cluster ${cluster} and the code ${code}`;
+  }
+}
+
+/** Undefined for a text that is none. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,5 @@
+/** What every world of scenarios has. */
+export interface AnyWorld extends AsyncDisposable {
+  /** Resolves when nothing is disturbed any more. */
+  whole(): Promise<void>;
+}

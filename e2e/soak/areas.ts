@@ -1,0 +1,87 @@
+import type { AnyWorld } from '../chaos/any-world.js';
+import type { Scenario } from '../chaos/scenario.js';
+import { SCENARIOS } from '../chaos/scenarios/index.js';
+import { scaled as scaledTunnel } from '../chaos/sizes.js';
+import { startWorld } from '../chaos/world.js';
+import { NO_WORLD, TRUST_SCENARIOS } from '../trust/scenarios/index.js';
+import { scaled as scaledTrust } from '../trust/sizes.js';
+import type { Result, Soaked } from './report.js';
+import { runSoak, type Watched } from './run-soak.js';
+
+/** What can be soaked. */
+export interface Area extends Soaked {
+  readonly beginning: string;
+  readonly scenarios: readonly Titled[];
+  /** Makes what the scenarios share. */
+  open(): Promise<OpenArea>;
+}
+
+export interface Titled {
+  readonly letter: string;
+  readonly title: string;
+}
+
+export interface OpenArea extends AsyncDisposable {
+  /** What its processes said last. */
+  readonly log: readonly string[];
+  run(letters: readonly string[], scale: number, watched: Watched): Promise<Result[]>;
+}
+
+interface Parts<W extends AnyWorld, S extends { readonly judgesTimes: boolean }> {
+  readonly start: () => Promise<{ readonly world: W; readonly log: readonly string[] }>;
+  readonly sizes: (scale: number) => S;
+  readonly scenarios: readonly Scenario<W, S>[];
+}
+
+function area<W extends AnyWorld, S extends { readonly judgesTimes: boolean }>(
+  about: Omit<Area, 'open' | 'scenarios'>,
+  { start, sizes, scenarios }: Parts<W, S>,
+): Area {
+  return {
+    ...about,
+    scenarios,
+    open: async () => {
+      const { world, log } = await start();
+      return {
+        log,
+        run: (letters, scale, watched) => {
+          const chosen = scenarios.filter(({ letter }) => letters.includes(letter));
+          return runSoak(world, { scenarios: chosen, sizes: sizes(scale), ...watched });
+        },
+        [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+      };
+    },
+  };
+}
+
+export const AREAS: readonly Area[] = [
+  area(
+    {
+      name: 'tunnel',
+      title: 'the tunnel',
+      readme: 'e2e/chaos/README.md',
+      beginning: 'starting three replicas and two agents',
+    },
+    {
+      start: async () => {
+        const world = await startWorld();
+        return { world, log: world.journal.lines };
+      },
+      sizes: scaledTunnel,
+      scenarios: SCENARIOS,
+    },
+  ),
+  area(
+    {
+      name: 'trust',
+      title: 'trust',
+      readme: 'e2e/trust/README.md',
+      beginning: 'each scenario starts an installation of its own',
+    },
+    {
+      start: () => Promise.resolve({ world: NO_WORLD, log: [] }),
+      sizes: scaledTrust,
+      scenarios: TRUST_SCENARIOS,
+    },
+  ),
+];

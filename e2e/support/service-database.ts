@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Stack } from '@fairlead/stack';
+import { Client, type QueryResultRow } from 'pg';
+
+/** Rows of a statement, as the service's own role may run it. For what no test can wait for, or see otherwise. */
+export async function queryDatabase<Row extends QueryResultRow>(
+  { stateDir }: Stack,
+  service: 'keys' | 'registration',
+  statement: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const url = await readFile(join(stateDir, 'secrets', `database-${service}.url`), 'utf8');
+  const ca = await readFile(join(stateDir, 'infrastructure-ca.crt'), 'utf8');
+  const [connectionString] = url.trim().split('?');
+  const client = new Client({ connectionString, ssl: { ca } });
+  await client.connect();
+  try {
+    return (await client.query<Row>(statement, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,44 @@
+/** How much of everything. Scenarios of trust take their numbers from here alone. */
+export interface TrustSizes {
+  /** Agents during the rotation of a root: those in processes of their own, and those in one process. */
+  readonly processes: number;
+  readonly inOneProcess: number;
+  /** Life of certificates during the rotation, seconds. */
+  readonly rotationLifeSeconds: number;
+  /** Life of certificates that go round and round, seconds, and for how long. */
+  readonly shortLifeSeconds: number;
+  readonly shortForSeconds: number;
+  readonly judgesTimes: boolean;
+}
+
+export const FULL: TrustSizes = {
+  processes: 12,
+  inOneProcess: 38,
+  rotationLifeSeconds: 60,
+  shortLifeSeconds: 60,
+  shortForSeconds: 600,
+  judgesTimes: true,
+};
+
+/** As in `npm test`. */
+export const SCALED: TrustSizes = {
+  processes: 2,
+  inOneProcess: 4,
+  rotationLifeSeconds: 20,
+  shortLifeSeconds: 20,
+  shortForSeconds: 120,
+  judgesTimes: false,
+};
+
+/** The full sizes times `scale`, at least what makes sense. */
+export function scaled(scale: number): TrustSizes {
+  const times = (full: number, atLeast: number): number => Math.max(atLeast, Math.round(full * scale));
+  return {
+    processes: times(FULL.processes, 2),
+    inOneProcess: times(FULL.inOneProcess, 2),
+    rotationLifeSeconds: times(FULL.rotationLifeSeconds, 20),
+    shortLifeSeconds: times(FULL.shortLifeSeconds, 20),
+    shortForSeconds: times(FULL.shortForSeconds, 60),
+    judgesTimes: scale >= 1,
+  };
+}

@@ -1,0 +1,25 @@
+import { systemClock } from '@fairlead/clock';
+import { messageOf } from '@fairlead/errors';
+import type { Logger } from '@fairlead/observability';
+import type { CurrentCa } from './current-ca.js';
+
+const INTERVAL_MS = 3_600_000;
+
+/** Replaces issuing CAs in time where nothing is signed that would do it, and warns of those that only a person can replace. */
+export function keepUp(ca: CurrentCa, logger: Logger): AsyncDisposable {
+  const stop = new AbortController();
+  const running = (async () => {
+    while (!stop.signal.aborted) {
+      ca.warn();
+      await ca.upkeep().catch((error: unknown) => logger.warn('ca.upkeep_failed', { reason: messageOf(error) }));
+      // Stopping ends a sleep early, and the loop's condition sees that.
+      await systemClock.sleep(INTERVAL_MS, stop.signal).catch(() => undefined);
+    }
+  })();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { silentLogger } from '@fairlead/observability';
+import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { createIssuing, createRoot, verifyChain, type Authority } from '@fairlead/pki';
+import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { scratchDir, type ScratchDir } from '@fairlead/testing';
+import type { DataSource } from 'typeorm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { seal } from '../domain/sealing.js';
+import { CertificateIssuer, CurrentCa, KEYS_ENTITIES, KEYS_MIGRATIONS, Rotation } from '../index.js';
+import { gatewayA, newCsr, source, trustDomain } from '../testing/keys-fixture.js';
+
+const account = { service: 'keys', password: randomBytes(16).toString('hex') };
+const year = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 365 * 86_400_000) };
+const masterKey = randomBytes(32);
+
+let scratch: ScratchDir;
+let postgres: Running<PostgresInfo>;
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
+  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
+  await writeFile(scratch.file('master.key'), masterKey.toString('base64'), { mode: 0o600 });
+});
+afterAll(async () => {
+  await postgres?.stop();
+  await scratch?.[Symbol.asyncDispose]();
+});
+
+async function migrated(count: number): Promise<DataSource> {
+  const url = databaseUrl(postgres.info.adminUrl, account);
+  const migrations = KEYS_MIGRATIONS.slice(0, count);
+  const database = createDatabase({ url, service: 'keys', entities: KEYS_ENTITIES, migrations, logger: silentLogger });
+  await connectDatabase(database, silentLogger);
+  await runMigrations(database, silentLogger);
+  return database;
+}
+
+async function insert(database: DataSource, kind: string, { certificatePem, privateKeyPem }: Authority): Promise<void> {
+  const id = crypto.randomUUID();
+  const sealed = seal(masterKey, privateKeyPem, `${id}:${kind}`);
+  await database.query(
+    `insert into authorities (id, tenant_id, kind, certificate_pem, sealed_key, not_after) values ($1, '_', $2, $3, $4, $5)`,
+    [id, kind, certificatePem, sealed, year.notAfter],
+  );
+}
+
+it('takes over a CA from before there were rotations, with what it signed', async () => {
+  const before = await migrated(2);
+  const roots = new Map<string, string>();
+  for (const tree of ['identity', 'serving']) {
+    const root = await createRoot({ commonName: `${tree} root`, ...year });
+    roots.set(tree, root.certificatePem);
+    await insert(before, `${tree}-root`, root);
+    await insert(before, `${tree}-issuing`, await createIssuing(root, { commonName: `${tree} issuing`, ...year }));
+  }
+  for (const purpose of ['agent', 'serving']) {
+    await before.query(
+      `insert into certificates (serial, tenant_id, purpose, names, spki_sha256, not_before, not_after)
+       values ($1, '_', $2, '{}', '', $3, $4)`,
+      [randomBytes(16).toString('hex'), purpose, year.notBefore, year.notAfter],
+    );
+  }
+  await before.destroy();
+
+  const database = await migrated(3);
+  const runtime = { database, source, logger: silentLogger, onCommitted: () => undefined };
+  const masterKeyFile = scratch.file('master.key');
+  const ca = await CurrentCa.open({ ...runtime, masterKeyFile, trustDomain, leafLifeSeconds: 86_400 });
+  const bundle = await ca.trustBundle();
+  expect([bundle.version, bundle.roots, bundle.servingRoot]).toEqual([
+    1,
+    [roots.get('identity')],
+    roots.get('serving'),
+  ]);
+  const kinds: unknown = await database.query(
+    `select purpose, kind, state from certificates join authorities on authorities.id = authority_id order by purpose`,
+  );
+  expect(kinds).toEqual([
+    { purpose: 'agent', kind: 'identity-issuing', state: 'active' },
+    { purpose: 'serving', kind: 'serving-issuing', state: 'active' },
+  ]);
+  const issuer = new CertificateIssuer({ ...runtime, ca, servingNames: [] });
+  const rotation = new Rotation({ ...runtime, ca, behind: () => [] });
+  for (const step of ['prepare', 'activate'] as const) await rotation.rotate(gatewayA, { step, force: true });
+  const { chain } = await issuer.signGateway(gatewayA, { csr: (await newCsr()).csr });
+  const options = { at: new Date(), usage: 'clientAuth', trustDomain } as const;
+  await expect(verifyChain(chain, bundle.roots, options)).resolves.toMatchObject({ id: { kind: 'gateway' } });
+  await database.destroy();
+});

@@ -1,0 +1,103 @@
+import type { EntityManager } from 'typeorm';
+
+export type RotationStep = 'prepared' | 'activated';
+
+export interface WaitedRow {
+  readonly tenantId: string;
+  readonly clusterId: string;
+  readonly heldVersion: number;
+  readonly notAfter: Date;
+}
+
+export interface Waited {
+  readonly clusters: number;
+  readonly clustersDone: number;
+  /** The first of those that are not done. */
+  readonly waitingFor: readonly WaitedRow[];
+}
+
+const LISTED = 100;
+
+/**
+ * Clusters whose agent can still come back by itself: the newest certificate of the newest enrolment is not revoked, not of a root that
+ * has gone, and could be renewed. `$1`: certificates that ended before it could not. `$2`: the version to be held; null: it is the
+ * certificate that counts.
+ */
+const AGENTS = `with agents as (
+  select certificate.tenant_id, certificate.cluster_id, certificate.not_after,
+    coalesce(acknowledgement.version, 0) as held_version,
+    case when $2::int is null then root.state = 'active' else coalesce(acknowledgement.version, 0) >= $2 end as done
+  from (select distinct cluster_id from certificates where purpose = 'agent' and not_after > $1) live
+  cross join lateral (
+    select max(generation) as generation from certificates where cluster_id = live.cluster_id
+  ) newest
+  cross join lateral (
+    select * from certificates one
+    where one.cluster_id = live.cluster_id and one.generation = newest.generation
+      and not exists (select from revocations where revocations.serial = one.serial)
+    order by one.not_before desc, one.created_at desc limit 1
+  ) certificate
+  join authorities issuing on issuing.id = certificate.authority_id
+  join authorities root on root.id = issuing.root_id
+  left join trust_acknowledgements acknowledgement on acknowledgement.cluster_id = live.cluster_id
+  where certificate.not_after > $1 and root.state <> 'retired' and not exists (
+    select from revocations
+    where revocations.cluster_id = live.cluster_id and revocations.through_generation >= newest.generation
+  )
+)`;
+
+/** Who would be cut off by the next step. `heldVersion`: what agents are to hold, in the first step. */
+export async function waitedClusters(
+  manager: EntityManager,
+  step: RotationStep,
+  { heldVersion, endedBefore }: { readonly heldVersion: number; readonly endedBefore: Date },
+): Promise<Waited> {
+  const parameters = [endedBefore, step === 'prepared' ? heldVersion : null];
+  const [counts] = (await manager.query(
+    `${AGENTS} select count(*)::int as clusters, (count(*) filter (where done))::int as "clustersDone" from agents`,
+    parameters,
+  )) as { clusters: number; clustersDone: number }[];
+  const waitingFor = (await manager.query(
+    `${AGENTS} select tenant_id as "tenantId", cluster_id as "clusterId", held_version as "heldVersion",
+       not_after as "notAfter"
+     from agents where not done order by tenant_id, cluster_id limit ${LISTED}`,
+    parameters,
+  )) as WaitedRow[];
+  return { ...(counts ?? { clusters: 0, clustersDone: 0 }), waitingFor };
+}
+
+/** Certificates of clients and gateways by the root that goes, which have neither ended nor been revoked. */
+export async function otherCertificates(
+  manager: EntityManager,
+  now: Date,
+): Promise<{ count: number; until: Date | null }> {
+  const rows = (await manager.query(
+    `select count(*)::int as count, max(certificate.not_after) as until
+     from certificates certificate
+     join authorities issuing on issuing.id = certificate.authority_id
+     join authorities root on root.id = issuing.root_id and root.state = 'retiring'
+     where certificate.purpose in ('client', 'gateway') and certificate.not_after > $1
+       and not exists (select from revocations where revocations.serial = certificate.serial)`,
+    [now],
+  )) as { count: number; until: Date | null }[];
+  return rows[0] ?? { count: 0, until: null };
+}
+
+/**
+ * Keeps the highest version per cluster. A version that was never made counts as the newest, and a cluster without certificates
+ * is nobody's.
+ */
+export async function raiseAcknowledgements(
+  manager: EntityManager,
+  held: readonly { readonly clusterId: string; readonly version: number }[],
+): Promise<void> {
+  await manager.query(
+    `insert into trust_acknowledgements as known (cluster_id, version)
+     select told.cluster_id, least(max(told.version), (select coalesce(max(version), 0) from trust_bundles))::int
+     from unnest($1::uuid[], $2::bigint[]) as told (cluster_id, version)
+     where exists (select from certificates where certificates.cluster_id = told.cluster_id)
+     group by told.cluster_id order by told.cluster_id
+     on conflict (cluster_id) do update set version = excluded.version where known.version < excluded.version`,
+    [held.map(({ clusterId }) => clusterId), held.map(({ version }) => version)],
+  );
+}

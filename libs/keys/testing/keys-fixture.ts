@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import type { CaRotation, Issued } from '@fairlead/contracts';
+import { Envelope } from '@fairlead/events';
+import { silentLogger } from '@fairlead/observability';
+import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { createCsr, generatePrivateKey, signProof } from '@fairlead/pki';
+import { startPostgres } from '@fairlead/testbed';
+import { scratchDir, type ScratchDir } from '@fairlead/testing';
+import type { DataSource } from 'typeorm';
+import { CertificateIssuer, CurrentCa, KEYS_ENTITIES, KEYS_MIGRATIONS, Revocations, Rotation } from '../index.js';
+
+export const source = { role: 'keys', credential: 'keys' } as const;
+export const registration = { role: 'registration', credential: 'registration' } as const;
+export const api = { role: 'api', credential: 'api' } as const;
+export const gatewayA = { role: 'gateway', credential: 'gateway-a' } as const;
+export const trustDomain = 'fairlead.local';
+
+/** One process of the keys service, without NATS. */
+export interface KeysProcess {
+  readonly database: DataSource;
+  readonly ca: CurrentCa;
+  readonly issuer: CertificateIssuer;
+  readonly revocations: Revocations;
+  readonly rotation: Rotation;
+}
+
+/** What the processes of a test share: a real Postgres, the time, and the replicas that lag behind. */
+export interface KeysFixture extends AsyncDisposable {
+  readonly scratch: ScratchDir;
+  readonly databaseUrl: string;
+  readonly masterKeyFile: string;
+  nowMs: number;
+  behind: CaRotation['gateways'];
+  onCommitted: () => void;
+  /** A further process beside those that run. */
+  start(): Promise<KeysProcess>;
+  /** Nothing was ever made. To be called while no process is used. */
+  reset(): Promise<void>;
+  connect(): Promise<DataSource>;
+}
+
+export async function keysFixture(): Promise<KeysFixture> {
+  const scratch = await scratchDir();
+  const postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
+  const account = { service: 'keys', password: randomBytes(16).toString('hex') };
+  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
+  const url = databaseUrl(postgres.info.adminUrl, account);
+  const databases: DataSource[] = [];
+  const connect = async (): Promise<DataSource> => {
+    const schema = { service: 'keys', entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS };
+    const database = createDatabase({ ...schema, url, logger: silentLogger });
+    await connectDatabase(database, silentLogger);
+    databases.push(database);
+    return database;
+  };
+  const first = await connect();
+  await runMigrations(first, silentLogger);
+  const fixture: KeysFixture = {
+    scratch,
+    databaseUrl: url,
+    masterKeyFile: scratch.file('master.key'),
+    nowMs: Date.now(),
+    behind: [],
+    onCommitted: () => undefined,
+    connect,
+    start: async () => startProcess(fixture, await connect()),
+    reset: async () => {
+      await first.query(
+        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, outbox',
+      );
+      Object.assign(fixture, { nowMs: Date.now(), behind: [] });
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(databases.map((database) => database.destroy()));
+      await postgres.stop();
+      await scratch[Symbol.asyncDispose]();
+    },
+  };
+  return fixture;
+}
+
+async function startProcess(fixture: KeysFixture, database: DataSource): Promise<KeysProcess> {
+  const now = (): Date => new Date(fixture.nowMs);
+  const runtime = { database, source, logger: silentLogger, onCommitted: () => fixture.onCommitted(), now };
+  const { masterKeyFile } = fixture;
+  const ca = await CurrentCa.open({ ...runtime, masterKeyFile, trustDomain, leafLifeSeconds: 86_400 });
+  return {
+    database,
+    ca,
+    issuer: new CertificateIssuer({ ...runtime, ca, servingNames: ['localhost'] }),
+    revocations: new Revocations(runtime),
+    rotation: new Rotation({ ...runtime, ca, behind: () => fixture.behind }),
+  };
+}
+
+export interface EnrolledAgent {
+  readonly clusterId: string;
+  readonly key: string;
+  readonly chain: string[];
+  readonly serial: string;
+}
+
+export async function newCsr(): Promise<{ key: string; csr: string }> {
+  const key = await generatePrivateKey();
+  return { key, csr: Buffer.from(await createCsr(key)).toString('base64') };
+}
+
+export async function enrol({ issuer }: KeysProcess, clusterId: string = crypto.randomUUID()): Promise<EnrolledAgent> {
+  const { key, csr } = await newCsr();
+  const { chain, serial } = await issuer.signAgent(registration, 'default', { clusterId, generation: 1, csr });
+  return { clusterId, key, chain, serial };
+}
+
+/** As an agent does it. */
+export async function renew({ issuer }: KeysProcess, agent: EnrolledAgent): Promise<Issued> {
+  const { csr } = await newCsr();
+  const proof = await signProof(agent.key, Buffer.from(csr, 'base64'));
+  return issuer.renewAgent({ csr, currentChain: agent.chain, proof: Buffer.from(proof).toString('base64') });
+}
+
+/** The newest events of the CA, newest first. */
+export async function caEvents({ database }: KeysProcess): Promise<{ type: string; data: Record<string, unknown> }[]> {
+  const rows = (await database.query('select body from outbox order by id desc')) as { body: string }[];
+  return rows
+    .map(({ body }) => Envelope.parse(JSON.parse(body)))
+    .filter(({ type }) => type.startsWith('dev.fairlead.ca.'))
+    .map(({ type, data }) => ({ type: type.slice('dev.fairlead.'.length), data }));
+}

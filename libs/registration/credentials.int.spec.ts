@@ -1,0 +1,314 @@
+import 'reflect-metadata';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Envelope } from '@fairlead/events';
+import { FairleadError } from '@fairlead/errors';
+import { silentLogger } from '@fairlead/observability';
+import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { checkCsr, createCsr, generatePrivateKey, parseToken } from '@fairlead/pki';
+import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { scratchDir, testAuthority, testTrustBundle, type ScratchDir, type TestAuthority } from '@fairlead/testing';
+import type { DataSource } from 'typeorm';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  ApprovalPolicies,
+  ApprovalWebhook,
+  BootstrapTokens,
+  Clusters,
+  EnrolmentRequests,
+  Enrolments,
+  ImportLinks,
+  LinkTroubles,
+  StaticIdentities,
+  REGISTRATION_ENTITIES,
+  REGISTRATION_MIGRATIONS,
+  type Runtime,
+  type SignAgent,
+} from './index.js';
+
+const source = { role: 'registration', credential: 'registration' } as const;
+const api = { role: 'api', credential: 'api' } as const;
+const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
+const by = 'alice';
+const account = { service: 'registration', password: randomBytes(16).toString('hex') };
+const facts = { agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' };
+
+let scratch: ScratchDir;
+let postgres: Running<PostgresInfo>;
+let database: DataSource;
+let authority: TestAuthority;
+let clusters: Clusters;
+let links: ImportLinks;
+let enrolments: Enrolments;
+let tokens: BootstrapTokens;
+let identities: StaticIdentities;
+let troubles: LinkTroubles;
+let policies: ApprovalPolicies;
+let runtime: Runtime;
+let aheadMs = 0;
+/** Stands for the keys service being away. */
+let keysAway = false;
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  authority = await testAuthority();
+  postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
+  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
+  database = createDatabase({
+    url: databaseUrl(postgres.info.adminUrl, account),
+    service: account.service,
+    entities: REGISTRATION_ENTITIES,
+    migrations: REGISTRATION_MIGRATIONS,
+    logger: silentLogger,
+  });
+  await connectDatabase(database, silentLogger);
+  await runMigrations(database, silentLogger);
+  build();
+});
+afterAll(async () => {
+  await database?.destroy();
+  await postgres?.stop();
+  await scratch?.[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  aheadMs = 0;
+  keysAway = false;
+});
+
+/** Stands for the keys service. */
+const sign: SignAgent = async (_tenant, { clusterId, generation }) => {
+  if (keysAway) throw new FairleadError('UNAVAILABLE', 'no keys service is running');
+  const { chain, serial } = await authority.agent(clusterId, { generation });
+  return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+};
+
+function build(): void {
+  const now = (): Date => new Date(Date.now() + aheadMs);
+  runtime = { database, source, logger: silentLogger, onCommitted: () => undefined, now };
+  const presence = { state: 'never', replicas: [], since: null, agents: [] } as const;
+  clusters = new Clusters(
+    runtime,
+    () => ({ ...presence, replicas: [], agents: [] }),
+    async () => undefined,
+  );
+  links = new ImportLinks(runtime, {
+    endpoints: ['127.0.0.1:7443'],
+    image: 'fairlead/agent:test',
+    linkTtlSeconds: 600,
+    tokenTtlSeconds: 3_600,
+    trustBundle: () => testTrustBundle(authority),
+  });
+  const requests = new EnrolmentRequests(runtime);
+  policies = new ApprovalPolicies(runtime, { policy: 'token', webhookConfigured: false, insecureAllowed: false });
+  const webhook = new ApprovalWebhook(runtime, policies, requests, null);
+  enrolments = new Enrolments(runtime, { policies, requests, webhook, troubles: new LinkTroubles(runtime) }, sign);
+  tokens = new BootstrapTokens(runtime);
+  troubles = new LinkTroubles(runtime);
+  identities = new StaticIdentities(runtime, {
+    endpoints: ['127.0.0.1:7443'],
+    signAgent: sign,
+    trustBundle: () => testTrustBundle(authority),
+    manifestFor: (cluster, bundle) => links.manifestWithoutToken(cluster, bundle),
+  });
+}
+
+let count = 0;
+async function newCluster(): Promise<{ id: string; name: string }> {
+  count += 1;
+  return clusters.create(api, 'default', { name: `c${count}`, labels: {}, links: 2, targets: [] });
+}
+
+async function newCsr(): Promise<{ csr: string; fingerprint: string }> {
+  const der = await createCsr(await generatePrivateKey());
+  return { csr: Buffer.from(der).toString('base64'), fingerprint: (await checkCsr(der)).spkiSha256 };
+}
+
+async function mint(name: string): Promise<{ tokenId: string; secret: string }> {
+  const { code } = await links.create(api, 'default', name);
+  const manifest = await links.redeem(api, code);
+  const encoded = /^ +token: "?([A-Za-z0-9+/=]+)"?$/m.exec(manifest)?.[1] ?? '';
+  const { id, secret } = parseToken(Buffer.from(encoded, 'base64').toString());
+  return { tokenId: id, secret: Buffer.from(secret).toString('base64') };
+}
+
+const enrol = (token: { tokenId: string; secret: string }, csr: string): ReturnType<Enrolments['enrol']> =>
+  enrolments.enrol(gateway, { ...token, csr, facts, remoteAddress: '127.0.0.1' });
+
+async function lastEvents(limit: number): Promise<Envelope[]> {
+  const query = 'select body from outbox order by id desc limit $1';
+  const rows = (await database.query(query, [limit])) as { body: string }[];
+  return rows.map(({ body }) => Envelope.parse(JSON.parse(body)));
+}
+
+describe('bootstrap tokens', () => {
+  it('are listed with their state and who used them, and never with their secret', async () => {
+    const { name } = await newCluster();
+    expect(await tokens.list('default', name)).toEqual([]);
+    const first = await mint(name);
+    const { csr, fingerprint } = await newCsr();
+    await enrol(first, csr);
+    aheadMs = 1_000;
+    const second = await mint(name);
+    const listed = await tokens.list('default', name);
+    const usedBy = { fingerprint, generation: 1 };
+    expect(new Map(listed.map(({ id, state }) => [id, state]))).toEqual(
+      new Map([
+        [second.tokenId, 'unused'],
+        [first.tokenId, 'used'],
+      ]),
+    );
+    expect(listed.find(({ id }) => id === first.tokenId)).toMatchObject({ cluster: name, usedBy, revokedAt: null });
+    expect(JSON.stringify(listed)).not.toContain(second.secret);
+    const stored = (await database.query('select secret_hash from bootstrap_tokens')) as { secret_hash: string }[];
+    for (const { secret_hash: hash } of stored) expect(JSON.stringify(listed)).not.toContain(hash);
+    aheadMs = 2 * 3_600_000;
+    expect((await tokens.list('default', name)).map(({ state }) => state).sort()).toEqual(['expired', 'used']);
+  });
+
+  it('that are revoked let nobody in, and tell who revoked them', async () => {
+    const { id: clusterId, name } = await newCluster();
+    const token = await mint(name);
+    const revoked = await tokens.revoke(api, 'default', { name, id: token.tokenId, by });
+    expect(revoked).toMatchObject({ id: token.tokenId, state: 'revoked', usedBy: null });
+    expect(await lastEvents(1)).toMatchObject([
+      {
+        type: 'dev.fairlead.token.revoked.v1',
+        data: { clusterId, tokenId: token.tokenId, actor: { kind: 'user', id: by } },
+      },
+    ]);
+    await expect(enrol(token, (await newCsr()).csr)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+    // Again: no change, and no second event.
+    expect(await tokens.revoke(api, 'default', { name, id: token.tokenId, by: 'bob' })).toEqual(revoked);
+    const events = (await lastEvents(50)).filter(({ data }) => data['tokenId'] === token.tokenId);
+    expect(events.filter(({ type }) => type === 'dev.fairlead.token.revoked.v1')).toHaveLength(1);
+  });
+
+  it('that are revoked after they were used answer not even the same key, and leave its enrolment alone', async () => {
+    const { name } = await newCluster();
+    const token = await mint(name);
+    const { csr, fingerprint } = await newCsr();
+    await enrol(token, csr);
+    const revoked = await tokens.revoke(api, 'default', { name, id: token.tokenId, by });
+    expect(revoked).toMatchObject({ state: 'revoked', usedBy: { fingerprint, generation: 1 } });
+    await expect(enrol(token, csr)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+    expect(await clusters.get('default', name)).toMatchObject({ generation: 1 });
+  });
+
+  it('are of their own cluster and tenant', async () => {
+    const [one, other] = [await newCluster(), await newCluster()];
+    const { tokenId: id } = await mint(one.name);
+    const missing = { code: 'NOT_FOUND' };
+    await expect(tokens.revoke(api, 'default', { name: other.name, id, by })).rejects.toMatchObject(missing);
+    await expect(tokens.revoke(api, 'elsewhere', { name: one.name, id, by })).rejects.toMatchObject(missing);
+    await expect(tokens.revoke(api, 'default', { name: one.name, id: 'no', by })).rejects.toMatchObject(missing);
+    await expect(tokens.list('elsewhere', one.name)).rejects.toMatchObject(missing);
+    expect(await tokens.list('default', one.name)).toMatchObject([{ id, state: 'unused' }]);
+  });
+
+  it('are spent or revoked, never both at once', async () => {
+    const { name } = await newCluster();
+    const token = await mint(name);
+    const { csr } = await newCsr();
+    const [enrolled] = await Promise.allSettled([
+      enrol(token, csr),
+      tokens.revoke(api, 'default', { name, id: token.tokenId, by }),
+    ]);
+    const [listed] = await tokens.list('default', name);
+    expect([listed?.state, listed?.usedBy === null]).toEqual(['revoked', enrolled.status === 'rejected']);
+  });
+});
+
+describe('identities that are handed out', () => {
+  const issue = async (name: string, csr?: string): ReturnType<StaticIdentities['issue']> =>
+    identities.issue(api, 'default', { name, csr: csr ?? (await newCsr()).csr, by });
+
+  it('are a new enrolment, by whoever asked; unused tokens die with it', async () => {
+    const { id: clusterId, name } = await newCluster();
+    const unused = await mint(name);
+    const { csr, fingerprint } = await newCsr();
+    const issued = await issue(name, csr);
+    expect(issued).toMatchObject({ cluster: name, clusterId, generation: 1, trustDomain: 'fairlead.local' });
+    expect(issued).toMatchObject({ endpoints: ['127.0.0.1:7443'], roots: authority.roots });
+    expect(issued.chain).toHaveLength(3);
+    expect(issued.manifest).toContain('FAIRLEAD_IDENTITY_BUNDLE_FILE');
+    for (const secret of ['fl1.', 'FAIRLEAD_ADOPTION', unused.secret]) expect(issued.manifest).not.toContain(secret);
+    expect(await clusters.get('default', name)).toMatchObject({
+      generation: 1,
+      enrolledAt: expect.any(String) as string,
+    });
+    const actor = { kind: 'user', id: by };
+    expect(await lastEvents(2)).toMatchObject([
+      {
+        type: 'dev.fairlead.enrolment.succeeded.v1',
+        data: { clusterId, tokenId: 'static', generation: 1, spkiSha256: fingerprint, actor },
+      },
+      { type: 'dev.fairlead.token.revoked.v1', data: { tokenId: unused.tokenId, actor } },
+    ]);
+    await expect(enrol(unused, (await newCsr()).csr)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+  });
+
+  it('fence the enrolment before them, and each other', async () => {
+    const { name } = await newCluster();
+    await enrol(await mint(name), (await newCsr()).csr);
+    expect(await issue(name)).toMatchObject({ generation: 2 });
+    const both = await Promise.all([issue(name), issue(name)]);
+    expect(new Set(both.map(({ generation }) => generation))).toEqual(new Set([3, 4]));
+  });
+
+  it('leave the agent of a cluster alone while they cannot be certified', async () => {
+    const { name } = await newCluster();
+    const token = await mint(name);
+    keysAway = true;
+    await expect(issue(name)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    keysAway = false;
+    expect(await clusters.get('default', name)).toMatchObject({ generation: 0, enrolledAt: null });
+    expect(await enrol(token, (await newCsr()).csr)).toMatchObject({ generation: 1 });
+  });
+
+  it('are the way in where the policy rejects every agent that asks', async () => {
+    const { name } = await newCluster();
+    await policies.set(api, 'default', name, 'always-reject');
+    await expect(enrol(await mint(name), (await newCsr()).csr)).rejects.toMatchObject({ code: 'ENROLMENT_REJECTED' });
+    expect(await issue(name)).toMatchObject({ generation: 1 });
+  });
+
+  it('need a cluster of the tenant that asks, and a request with an acceptable key', async () => {
+    const { name } = await newCluster();
+    const { csr } = await newCsr();
+    const elsewhere = identities.issue(api, 'elsewhere', { name, csr, by });
+    await expect(elsewhere).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(issue('no-such')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(issue(name, Buffer.from('nonsense').toString('base64'))).rejects.toMatchObject({
+      code: 'CSR_INVALID',
+    });
+    expect(await clusters.get('default', name)).toMatchObject({ generation: 0 });
+  });
+});
+
+describe('the last error of a cluster', () => {
+  const at = (seconds: number): string => new Date(1_800_000_000_000 + seconds * 1_000).toISOString();
+  const lastErrorOf = async (name: string): Promise<unknown> =>
+    (await clusters.get('default', name)).presence.lastError;
+
+  it('is the newest that a gateway saw, whichever comes first, and says which gateway', async () => {
+    const { id: clusterId, name } = await newCluster();
+    expect(await lastErrorOf(name)).toBeNull();
+    const trouble = { clusterId, at: at(2), code: 'UNAVAILABLE', reason: 'it broke', address: '192.0.2.1' };
+    await troubles.report(gateway, [trouble, { ...trouble, clusterId: randomUUID() }]);
+    await troubles.report({ ...gateway, credential: 'gateway-b' }, [{ ...trouble, at: at(1), reason: 'older' }]);
+    const seen = { at: at(2), code: 'UNAVAILABLE', reason: 'it broke', address: '192.0.2.1', replica: 'gateway-a' };
+    expect(await lastErrorOf(name)).toEqual(seen);
+    await troubles.report(gateway, [{ ...trouble, at: at(3), code: 'CERTIFICATE_REVOKED' }]);
+    expect(await lastErrorOf(name)).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
+  });
+
+  it('is also a refused enrolment, but only of who has the right token', async () => {
+    const { name } = await newCluster();
+    const token = await mint(name);
+    const guessed = { ...token, secret: randomBytes(32).toString('base64') };
+    await expect(enrol(guessed, (await newCsr()).csr)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    expect(await lastErrorOf(name)).toBeNull();
+    await tokens.revoke(api, 'default', { name, id: token.tokenId, by });
+    await expect(enrol(token, (await newCsr()).csr)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+    expect(await lastErrorOf(name)).toMatchObject({ code: 'TOKEN_REVOKED', address: '127.0.0.1', replica: '' });
+  });
+});

@@ -1,0 +1,74 @@
+import type { BootstrapToken, Caller } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import { tokenState } from '../domain/token-state.js';
+import { findClusterByName, type StoredCluster } from '../store/cluster-store.js';
+import {
+  listBootstrapTokens,
+  lockBootstrapToken,
+  markTokenRevoked,
+  type StoredBootstrapToken,
+} from '../store/token-store.js';
+import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
+
+/** As many as the contract's answer holds. */
+const LISTED = 200;
+
+/** The tokens in import manifests, after they were handed out. */
+export class BootstrapTokens {
+  readonly #runtime: Runtime;
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  /** Newest first. NOT_FOUND if there is no such cluster. */
+  async list(tenantId: string, name: string): Promise<BootstrapToken[]> {
+    return read(this.#runtime, async (manager) => {
+      const cluster = await findClusterByName(manager, tenantId, name);
+      const tokens = await listBootstrapTokens(manager, cluster.id, LISTED);
+      return tokens.map((token) => this.#show(token, cluster));
+    });
+  }
+
+  /** Leaves alone what the token enrolled. Again: no change, and no event. NOT_FOUND. */
+  async revoke(
+    caller: Caller,
+    tenantId: string,
+    { name, id, by }: { readonly name: string; readonly id: string; readonly by: string },
+  ): Promise<BootstrapToken> {
+    return commit(this.#runtime, async (manager) => {
+      const cluster = await findClusterByName(manager, tenantId, name);
+      const token = await lockBootstrapToken(manager, id);
+      if (token?.clusterId !== cluster.id) {
+        throw new FairleadError('NOT_FOUND', `the cluster ${name} has no bootstrap token ${id}`);
+      }
+      if (token.revokedAt) return this.#show(token, cluster);
+      const revokedAt = this.#runtime.now();
+      await markTokenRevoked(manager, id, revokedAt);
+      await tell(this.#runtime, manager, 'dev.fairlead.token.revoked.v1', {
+        tenantId,
+        clusterId: cluster.id,
+        name,
+        tokenId: id,
+        subject: `token/${id}`,
+        actor: operatorOf(caller, by),
+        reason: 'OK',
+      });
+      return this.#show({ ...token, revokedAt }, cluster);
+    });
+  }
+
+  #show(token: StoredBootstrapToken, { name }: StoredCluster): BootstrapToken {
+    const { id, tenantId, boundSpkiSha256: fingerprint, boundGeneration: generation } = token;
+    return {
+      id,
+      tenantId,
+      cluster: name,
+      state: tokenState(token, this.#runtime.now()),
+      createdAt: token.createdAt.toISOString(),
+      expiresAt: token.expiresAt.toISOString(),
+      revokedAt: token.revokedAt?.toISOString() ?? null,
+      usedBy: fingerprint === null || generation === null ? null : { fingerprint, generation },
+    };
+  }
+}

@@ -1,0 +1,30 @@
+import type { Caller, LastError, LinkTrouble } from '@fairlead/contracts';
+import { recordTrouble } from '../store/cluster-store.js';
+import { read, type Runtime } from './runtime.js';
+
+/** What went wrong last with each cluster's link: one row's worth of each, however often it happens. */
+export class LinkTroubles {
+  readonly #runtime: Runtime;
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  /** What a gateway saw. An older one than is known is dropped, and so is one of a cluster that is gone. */
+  async report(caller: Caller, troubles: readonly LinkTrouble[]): Promise<void> {
+    await read(this.#runtime, async (manager) => {
+      for (const { clusterId, ...trouble } of troubles) {
+        await recordTrouble(manager, clusterId, { ...trouble, replica: caller.credential });
+      }
+    });
+  }
+
+  /** What this service refused. Never rejects: the refusal stands, whether or not it could be recorded. */
+  async refused(clusterId: string, refusal: Omit<LastError, 'at' | 'replica'>): Promise<void> {
+    const at = this.#runtime.now().toISOString();
+    const trouble = { ...refusal, reason: refusal.reason.slice(0, 256), at, replica: '' };
+    await read(this.#runtime, (manager) => recordTrouble(manager, clusterId, trouble)).catch((err: unknown) => {
+      this.#runtime.logger.warn('trouble.not_recorded', { clusterId, code: refusal.code, err });
+    });
+  }
+}
