@@ -5,11 +5,13 @@ import type { SecretRegistry } from './registry.js';
 /** Secrets that a stack keeps in its state directory: its own, those of the command's logins, those of agents' pods. */
 export async function collectFromState(registry: SecretRegistry, stateDir: string): Promise<void> {
   for (const path of await filesIn(join(stateDir, 'secrets'))) {
-    // The server's configuration names public keys only.
-    if (path.endsWith('.conf')) continue;
+    // The server's configuration names public keys only, and a certificate is shown to everybody.
+    if (path.endsWith('.conf') || path.endsWith('.crt')) continue;
+    const name = path.slice(stateDir.length + 1);
     const text = (await readFile(path, 'utf8')).trim();
-    const secret = path.endsWith('.url') ? decodeURIComponent(new URL(text).password) : text;
-    registry.add(path.slice(stateDir.length + 1), secret);
+    // Other PEM begins, ends and describes its key just so.
+    if (text.includes('-----BEGIN ')) registry.addKey(name, text);
+    else registry.add(name, path.endsWith('.url') ? decodeURIComponent(new URL(text).password) : text);
   }
   for (const home of ['home', 'own-home']) {
     for (const path of await filesIn(join(stateDir, home))) {
