@@ -24,7 +24,7 @@ export const FULL: TrustSizes = {
 export const SCALED: TrustSizes = {
   processes: 2,
   inOneProcess: 4,
-  rotationLifeSeconds: 20,
+  rotationLifeSeconds: 30,
   shortLifeSeconds: 20,
   shortForSeconds: 120,
   judgesTimes: false,
