@@ -152,7 +152,7 @@ export const registrationRpc = {
   deleteClient: rpc('delete-client', ['api'], z.object({ name: ClientName }), z.object({})),
   /**
    * An identity that an administrator takes to an agent: a new enrolment, which fences the one before. NOT_FOUND,
-   * CSR_INVALID; UNAVAILABLE, DEADLINE_EXCEEDED: the cluster goes on as before.
+   * CSR_INVALID; UNAVAILABLE: the cluster goes on as before; DEADLINE_EXCEEDED: it may have happened, ask again.
    */
   issueIdentity: rpc('issue-identity', ['api'], NewIdentity, IssuedIdentity, 12_000),
   /** Newest first, at most 500; of one state, if it is given. */

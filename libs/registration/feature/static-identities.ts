@@ -48,7 +48,8 @@ export class StaticIdentities {
 
   /**
    * A new enrolment of the cluster, for the key of the request: it fences the one before, and its unused tokens die.
-   * NOT_FOUND, CSR_INVALID; UNAVAILABLE, DEADLINE_EXCEEDED: the cluster goes on as before, ask again.
+   * NOT_FOUND, CSR_INVALID. UNAVAILABLE: the cluster goes on as before. DEADLINE_EXCEEDED: so it does, but `keys` may have
+   * counted the enrolment and renew no older one: ask again before the agent's certificate ends.
    */
   async issue(
     caller: Caller,
