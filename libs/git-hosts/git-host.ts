@@ -38,6 +38,8 @@ export interface DeployKey {
   /** `SHA256:…` as ssh-keygen shows it, computed here; null for what is not an SSH public key. */
   readonly fingerprint: string | null;
   readonly readOnly: boolean;
+  /** False: it is there and does not work, since an organisation forbids deploy keys (GitHub) or it expired (GitLab). */
+  readonly enabled: boolean;
   /** Its title says that this installation added it. Not yet enough to remove it: see `removeDeployKey`. */
   readonly ours: boolean;
 }

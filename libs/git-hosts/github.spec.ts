@@ -106,6 +106,18 @@ describe('GitHub, and what is only its own', () => {
     await failsWith('CONFLICT', call.catch(rethrowCause));
   });
 
+  it("tells a key that an organisation's rule has put out of use", async () => {
+    await using host = openUnderTest(github);
+    const key = { id: 9, title: 'a key', key: newPublicKey(), read_only: true };
+    const both = [
+      { ...key, enabled: false },
+      { ...key, id: 10 },
+    ];
+    github.front.inject('GET', github.keysPath, answering(200, {}, both));
+    const listed = await host.listDeployKeys(github.repository);
+    expect(listed.state === 'listed' && listed.keys.map(({ enabled }) => enabled)).toEqual([false, true]);
+  });
+
   it('makes repositories of a user where a user has them', async () => {
     await using host = openUnderTest(github, { token: github.tokens.wide });
     github.front.clear();

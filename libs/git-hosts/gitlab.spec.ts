@@ -41,6 +41,13 @@ describe('GitLab, and what is only its own', () => {
     gitlab.fake.tokens.set(token, { username: 'bot', bot: true, level: 30, scopes: ['api'] });
     expect(lines(await rightsOf(token))).toEqual(['granted api', 'missing Maintainer of the project']);
     expect(lines(await rightsOf(gitlab.tokens.readOnly))).toEqual(['missing api']);
+    const fine = 'glpat-fine-grained_0123456789';
+    gitlab.fake.tokens.set(fine, { username: 'bot', bot: true, level: 40, scopes: ['of_another_kind', 'read_api'] });
+    expect(lines(await rightsOf(fine))).toEqual([
+      'unverified api',
+      'unverified of_another_kind',
+      'granted Maintainer of the project',
+    ]);
   });
 
   it('tells an expired token, and which scope a refusal wants', async () => {
@@ -97,6 +104,18 @@ describe('GitLab, and what is only its own', () => {
     expect(listed.state === 'listed' && listed.keys.map(({ id }) => id)).toEqual(['1', '2']);
     expect(cursor).toBe('abc=');
     expect(new Set(front.seen)).toEqual(new Set([`GET /api/v4${keysPath}`]));
+  });
+
+  it('tells a key that has expired', async () => {
+    await using host = openUnderTest(gitlab);
+    const key = { id: 9, title: 'old', key: newPublicKey(), can_push: false };
+    const both = [
+      { ...key, expires_at: '2020-01-01T00:00:00.000Z' },
+      { ...key, id: 10, expires_at: null },
+    ];
+    gitlab.front.inject('GET', gitlab.keysPath, answering(200, { 'x-next-page': '' }, both));
+    const listed = await host.listDeployKeys(gitlab.repository);
+    expect(listed.state === 'listed' && listed.keys.map(({ enabled }) => enabled)).toEqual([false, true]);
   });
 
   it('says what GitLab found wrong', async () => {

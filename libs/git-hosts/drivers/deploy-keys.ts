@@ -63,6 +63,7 @@ export function toDeployKey(from: HostKey, ownership: Ownership): DeployKey {
     publicKey: parsed?.text ?? '',
     fingerprint: parsed?.fingerprint ?? null,
     readOnly: from.readOnly,
+    enabled: from.enabled,
     ours: ownership.isOurs(from.title),
   };
 }

@@ -102,7 +102,7 @@ async function ownerIsUs(http: GitHttp, owner: string, signal: AbortSignal): Pro
 }
 
 function toKey({ id, title, key, read_only: readOnly }: z.infer<typeof keyShape>): HostKey {
-  return { id: String(id), title, key, readOnly };
+  return { id: String(id), title, key, readOnly, enabled: true };
 }
 
 function toRepository(from: z.infer<typeof repositoryShape>): Repository {

@@ -22,7 +22,13 @@ const repositoryShape = z.object({
 });
 
 // https://docs.github.com/en/rest/deploy-keys/deploy-keys
-const keyShape = z.object({ id: hostId, title: keyTitle, key: keyText, read_only: z.boolean() });
+const keyShape = z.object({
+  id: hostId,
+  title: keyTitle,
+  key: keyText,
+  read_only: z.boolean(),
+  enabled: z.boolean().optional(),
+});
 const keysShape = z.array(keyShape).max(100);
 // https://docs.github.com/en/rest/branches/branches#get-a-branch
 const branchShape = z.object({ name: shortText, commit: z.object({ sha: commitId }) });
@@ -113,8 +119,8 @@ async function ownerIsUser(http: GitHttp, owner: string, signal: AbortSignal): P
   return readAs(ownerShape, answer.body, what).type === 'User';
 }
 
-function toKey({ id, title, key, read_only: readOnly }: z.infer<typeof keyShape>): HostKey {
-  return { id: String(id), title, key, readOnly };
+function toKey({ id, title, key, read_only: readOnly, enabled }: z.infer<typeof keyShape>): HostKey {
+  return { id: String(id), title, key, readOnly, enabled: enabled ?? true };
 }
 
 function toRepository(from: z.infer<typeof repositoryShape>): Repository {

@@ -20,6 +20,12 @@ const projectShape = z.object({ permissions: z.object({ project_access: access, 
 
 // https://docs.gitlab.com/user/profile/personal_access_tokens/#personal-access-token-scopes: parts of `api`, and rotating itself.
 const PARTS = new Set(['api', 'read_api', 'read_user', 'read_repository', 'self_rotate']);
+// Scopes of other things there are; of one that is neither here nor there (a fine-grained token) nothing is concluded.
+const NEEDLESS = new Set(
+  'write_repository read_registry write_registry read_virtual_registry write_virtual_registry sudo admin_mode create_runner manage_runner ai_features k8s_proxy read_service_ping'.split(
+    ' ',
+  ),
+);
 // https://docs.gitlab.com/api/access_requests/#valid-access-levels
 const MAINTAINER = 40;
 
@@ -51,11 +57,15 @@ export async function gitlabRights(
 function scopeFindings(scopes: readonly string[] | undefined, status: number): RightFinding[] {
   const api = 'reads, adds and removes deploy keys: there is no narrower scope for them';
   if (scopes === undefined) return [{ verdict: status === 403 ? 'missing' : 'unverified', right: 'api', why: api }];
+  const other = scopes.filter((scope) => !PARTS.has(scope));
+  const unknown = other.filter((scope) => !NEEDLESS.has(scope));
+  const without = unknown.length > 0 ? 'unverified' : 'missing';
   return [
-    { verdict: scopes.includes('api') ? 'granted' : 'missing', right: 'api', why: api },
-    ...scopes
-      .filter((scope) => !PARTS.has(scope))
-      .map((right): RightFinding => ({ verdict: 'too-wide', right, why: 'nothing here needs it' })),
+    { verdict: scopes.includes('api') ? 'granted' : without, right: 'api', why: api },
+    ...other.map((right): RightFinding => {
+      if (unknown.includes(right)) return { verdict: 'unverified', right, why: 'what it allows is not known here' };
+      return { verdict: 'too-wide', right, why: 'nothing here needs it' };
+    }),
   ];
 }
 

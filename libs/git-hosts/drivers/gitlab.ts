@@ -21,7 +21,13 @@ const projectShape = z.object({
 });
 
 // https://docs.gitlab.com/api/deploy_keys/
-const keyShape = z.object({ id: hostId, title: keyTitle, key: keyText, can_push: z.boolean() });
+const keyShape = z.object({
+  id: hostId,
+  title: keyTitle,
+  key: keyText,
+  can_push: z.boolean(),
+  expires_at: z.iso.datetime({ offset: true }).nullish(),
+});
 const keysShape = z.array(keyShape).max(100);
 // https://docs.gitlab.com/api/branches/#get-single-repository-branch
 const branchShape = z.object({ name: shortText, commit: z.object({ id: commitId }) });
@@ -63,20 +69,22 @@ export function gitlabApi(http: GitHttp, limits: Limits): HostApi {
 
     async keys(path, signal) {
       const ask = { what: 'list the deploy keys', path: keysOf(path), query: 'per_page=100', expect: [200] };
-      return (await readPages(http, { ask, entry: keysShape, next: nextOnGitLab, limits }, signal)).map(toKey);
+      return (await readPages(http, { ask, entry: keysShape, next: nextOnGitLab, limits }, signal)).map((key) =>
+        toKey(key, http.nowMs()),
+      );
     },
 
     async key(path, id, signal) {
       const what = 'find the deploy key';
       const answer = await http.send({ what, path: `${keysOf(path)}/${id}`, expect: [200, 404] }, signal);
-      return answer.status === 404 ? null : toKey(readAs(keyShape, answer.body, what));
+      return answer.status === 404 ? null : toKey(readAs(keyShape, answer.body, what), http.nowMs());
     },
 
     async createKey(path, { title, key }, signal) {
       const what = 'add a deploy key';
       const body = { title, key, can_push: false };
       const answer = await http.send({ what, method: 'POST', path: keysOf(path), body, expect: [200, 201] }, signal);
-      return toKey(readAs(keyShape, answer.body, what));
+      return toKey(readAs(keyShape, answer.body, what), http.nowMs());
     },
 
     async deleteKey(path, id, signal) {
@@ -97,8 +105,10 @@ export function gitlabApi(http: GitHttp, limits: Limits): HostApi {
   };
 }
 
-function toKey({ id, title, key, can_push: canPush }: z.infer<typeof keyShape>): HostKey {
-  return { id: String(id), title, key, readOnly: !canPush };
+function toKey(from: z.infer<typeof keyShape>, nowMs: number): HostKey {
+  const { id, title, key, can_push: canPush, expires_at: expiresAt } = from;
+  const enabled = expiresAt == null || Date.parse(expiresAt) > nowMs;
+  return { id: String(id), title, key, readOnly: !canPush, enabled };
 }
 
 function toRepository(from: z.infer<typeof projectShape>): Repository {

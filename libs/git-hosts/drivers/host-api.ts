@@ -7,6 +7,7 @@ export interface HostKey {
   readonly title: string;
   readonly key: string;
   readonly readOnly: boolean;
+  readonly enabled: boolean;
 }
 
 /** What differs between hosts. All methods throw what `GitHost` says; NOT_FOUND where the repository is not there or not seen. */

@@ -84,6 +84,11 @@ export class GitHttp implements AsyncDisposable {
     }
   }
 
+  /** Wall clock, milliseconds since 1970. */
+  nowMs(): number {
+    return this.#clock.nowMs();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#agent.destroy();
   }

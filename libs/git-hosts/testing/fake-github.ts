@@ -185,7 +185,12 @@ const forbidden = (right: string): FrontAnswer =>
   );
 
 const invalid = (resource: string, field: string, message: string): FrontAnswer =>
-  json(422, { message: 'Validation Failed', errors: [{ resource, code: 'custom', field, message }], status: '422' });
+  json(422, {
+    message: 'Validation Failed',
+    errors: [{ resource, code: 'custom', field, message }],
+    documentation_url: 'https://docs.github.com/rest',
+    status: '422',
+  });
 
 function moved(repo: Repo | undefined, url: string): FrontAnswer {
   if (!repo) return notFound;
@@ -206,7 +211,14 @@ function keysPage(repo: Repo, query: URLSearchParams, url: string): FrontAnswer 
 function branchAnswer(branch: string): FrontAnswer {
   if (branch === '') return json(200, [{ name: 'main', commit: { sha: HEAD }, protected: false }]);
   if (branch !== 'main' && branch !== 'release/1') return json(404, { message: 'Branch not found', status: '404' });
-  return json(200, { name: branch, commit: { sha: HEAD, node_id: 'MDY6' }, protected: false });
+  return json(200, {
+    name: branch,
+    commit: { sha: HEAD, node_id: 'MDY6', url: 'https://api.github.com/repos/octocat/Hello-World/commits/main' },
+    _links: { html: 'https://github.com/octocat/Hello-World/tree/main', self: 'https://api.github.com/' },
+    protected: false,
+    protection: { enabled: false },
+    protection_url: 'https://api.github.com/repos/octocat/Hello-World/branches/main/protection',
+  });
 }
 
 const toKey = (key: Key): object => ({

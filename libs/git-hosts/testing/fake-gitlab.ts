@@ -1,3 +1,4 @@
+import { parseSshPublicKey } from '../ssh-public-key.js';
 import type { FrontAnswer, FrontRequest } from './front.js';
 import { HEAD, bareKey, json, pageOf, routed, type Route } from './fake-answers.js';
 
@@ -190,6 +191,7 @@ const toKey = ({ key, canPush }: Project['keys'][number]): object => ({
   title: key.title,
   key: `${key.key} Administrator (gitlab.example.com)`,
   fingerprint: '4a:9d:64:15:ed:3a:e6:07:6e:89:36:b3:3b:03:05:d9',
+  fingerprint_sha256: parseSshPublicKey(key.key)?.fingerprint,
   created_at: '2026-01-10T12:44:31.550Z',
   expires_at: null,
   can_push: canPush,
