@@ -64,6 +64,13 @@ describe('GitHub, and what is only its own', () => {
     ]);
   });
 
+  it("takes an app's token, whose account GitHub does not tell", async () => {
+    github.front.inject('GET', '/user', answering(403, {}, { message: 'Resource not accessible by integration' }));
+    const report = await rightsOf(github.tokens.enough);
+    expect(report.account).toBeNull();
+    expect(lines(report)).toEqual(['granted administration=write', 'granted contents=read']);
+  });
+
   it('says which permission a refusal wants', async () => {
     await using host = openUnderTest(github, { token: github.tokens.readOnly });
     const call = host.addDeployKey(github.repository, { label: 'demo', publicKey: newPublicKey() });

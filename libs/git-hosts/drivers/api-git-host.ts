@@ -7,7 +7,7 @@ import type { Ownership } from '../ownership.js';
 import { checkBranch, parseRepositoryPath, repositoryText, type RepositoryPath } from '../repository-path.js';
 import { readClusterKey } from '../ssh-public-key.js';
 import { addKey, removeKey, toDeployKey } from './deploy-keys.js';
-import type { HostApi } from './host-api.js';
+import { isUncertain, type HostApi } from './host-api.js';
 
 export interface ApiGitHostParts {
   readonly api: HostApi;
@@ -127,14 +127,16 @@ export class ApiGitHost implements GitHost {
     const exists = (cause?: unknown) =>
       new FairleadError('ALREADY_EXISTS', `there is a repository ${repositoryText(path)}`, { cause });
     if (await api.repository(path, signal)) throw exists();
-    try {
-      const made = await api.createRepository(path, signal);
-      if (made.visibility === 'private') return made;
-    } catch (error) {
-      const refused = error instanceof FairleadError && ['CONFLICT', 'INVALID_ARGUMENT'].includes(error.code);
-      if (refused && (await api.repository(path, signal))) throw exists(error);
+    const made = await api.createRepository(path, signal).catch(async (error: unknown) => {
+      if (!(error instanceof FairleadError)) throw error;
+      const refused = error.code === 'CONFLICT' || error.code === 'INVALID_ARGUMENT';
+      const found = refused || isUncertain(error) ? await api.repository(path, signal) : null;
+      if (found && refused) throw exists(error);
+      // There was none a moment ago: it is the one whose answer was lost.
+      if (found) return found;
       throw error;
-    }
+    });
+    if (made.visibility === 'private') return made;
     throw new FairleadError('CONFLICT', `the Git host made ${repositoryText(path)}, but not private: look into it`);
   }
 }

@@ -3,7 +3,7 @@ import type { DeployKey, RecordedKey } from '../git-host.js';
 import type { Ownership } from '../ownership.js';
 import type { RepositoryPath } from '../repository-path.js';
 import { parseSshPublicKey, type SshPublicKey } from '../ssh-public-key.js';
-import type { HostApi, HostKey } from './host-api.js';
+import { isUncertain, type HostApi, type HostKey } from './host-api.js';
 
 export interface KeyWork {
   readonly api: HostApi;
@@ -81,7 +81,7 @@ function findIn(keys: readonly DeployKey[], wish: Wish): DeployKey | undefined {
 async function afterFailure(work: KeyWork, wish: Wish, error: unknown): Promise<{ state: 'added'; key: DeployKey }> {
   if (!(error instanceof FairleadError)) throw error;
   const refused = error.code === 'INVALID_ARGUMENT' || error.code === 'CONFLICT';
-  if (!refused && error.code !== 'UNAVAILABLE') throw error;
+  if (!refused && !isUncertain(error)) throw error;
   const key = findIn(await work.list(), wish);
   if (key) return { state: 'added', key };
   if (!refused) throw error;

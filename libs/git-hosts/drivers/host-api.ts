@@ -1,3 +1,4 @@
+import type { FairleadError } from '@fairlead/errors';
 import type { Repository, RightsReport, RightsWish } from '../git-host.js';
 import type { RepositoryPath } from '../repository-path.js';
 
@@ -28,4 +29,9 @@ export interface HostApi {
   deleteKey(path: RepositoryPath, id: string, signal: AbortSignal): Promise<boolean>;
   /** The commit, or null: neither the branch, nor possibly the repository. */
   branch(path: RepositoryPath, branch: string, signal: AbortSignal): Promise<string | null>;
+}
+
+/** Nobody knows whether a write that failed so was carried out: the answer was lost, or late. */
+export function isUncertain({ code }: FairleadError): boolean {
+  return code === 'UNAVAILABLE' || code === 'DEADLINE_EXCEEDED';
 }

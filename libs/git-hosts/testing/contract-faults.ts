@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { testAuthority } from '@fairlead/testing';
 import { expect, it } from 'vitest';
@@ -61,10 +62,27 @@ export function faultContract(under: () => HostUnderTest): void {
     });
     const publicKey = newPublicKey();
     expect(await host.addDeployKey(repository, { label: 'lost-1', publicKey })).toMatchObject({ state: 'added' });
+    await using hasty = openUnderTest(under(), { limits: { requestTimeoutMs: 3_000 } });
+    front.inject('POST', keysPath, (_, __, pass) => pass());
+    const late = hasty.addDeployKey(repository, { label: 'lost-0', publicKey: newPublicKey() });
+    expect(await late).toMatchObject({ state: 'added' });
     front.inject('POST', keysPath, answering(502), 100);
     const call = host.addDeployKey(repository, { label: 'lost-2', publicKey: newPublicKey() });
     await failsWith('UNAVAILABLE', call);
-    expect(front.seen.filter((line) => line.startsWith('POST'))).toHaveLength(2);
+    expect(front.seen.filter((line) => line.startsWith('POST'))).toHaveLength(3);
+    front.clear();
+  });
+
+  it('finds the repository that it made when the answer was lost', async () => {
+    const { front, owner, tokens } = under();
+    await using host = openUnderTest(under(), { token: tokens.wide });
+    for (const pathEnd of ['/repos', '/projects'])
+      front.inject('POST', pathEnd, async (response, _, pass) => {
+        await pass();
+        response.destroy();
+      });
+    const path = { owner, name: `lost-${randomBytes(4).toString('hex')}` };
+    expect(await host.createRepository(path)).toMatchObject({ path, visibility: 'private' });
     front.clear();
   });
 
