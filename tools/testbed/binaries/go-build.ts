@@ -17,7 +17,8 @@ const GO_ENV = { GOTOOLCHAIN: 'local', GOFLAGS: '-buildvcs=false', GOWORK: 'off'
 /** Builds the pinned version from Go modules: what works wherever there is Go and a module proxy. */
 export const fromGoModules: BinaryProvider = {
   name: 'go',
-  advice: (component) => `install Go ${component.go.oldestGo} or newer (https://go.dev/dl/), and it is built here`,
+  advice: ({ go: { oldestGo, cgo } }) =>
+    `install Go ${oldestGo} or newer (https://go.dev/dl/)${cgo ? ' and a C compiler' : ''}, and it is built here`,
   async probe(component, context): Promise<Probe> {
     const cached = await lookUp(await cacheKey(component, context));
     if (cached) return { state: 'ready', binary: toBinary(cached) };
