@@ -56,7 +56,7 @@ const issued = async (request: EnrolRequest, trust?: Promise<SignedTrust>) => {
   return trust ? { ...answer, trust: onWire(await trust) } : answer;
 };
 
-const enrolAt = ({ endpoint }: ScriptedGateway, change: { pins?: string[]; token?: null } = {}) =>
+const enrolAt = ({ endpoint }: ScriptedGateway, change: { pins?: string[]; token?: null; trustDomain?: string } = {}) =>
   enrol({
     endpoint,
     proxy: { noProxy: [] },
@@ -186,6 +186,17 @@ describe('enrolment', () => {
     expect(gateway.calls[0]).toBe('Discover');
     expect(secretWasSeen(gateway)).toBe(false);
     expect(values['identity']).toBeUndefined();
+  });
+
+  it('sends no token to a gateway of another trust domain than the manifest names, below the pinned root', async () => {
+    const neighbour = await testAuthority({ trustDomain: 'neighbour.example', below: ours });
+    const honest = script(await neighbour.gateway('gateway-a'), ours.roots);
+    const discover = { ...honest.discover, trustDomain: 'neighbour.example' };
+    await using gateway = await startScriptedGateway({ ...honest, discover });
+    const asking = { trustDomain: 'fairlead.local' };
+    await expect(enrolAt(gateway, asking)).rejects.toMatchObject({ code: 'UNTRUSTED_PEER' });
+    expect(gateway.calls).toEqual(['Discover']);
+    expect(secretWasSeen(gateway)).toBe(false);
   });
 
   it('does not even dial when the manifest pins other roots than the token', async () => {

@@ -27,6 +27,8 @@ export interface EnrolOptions {
   readonly token: string | null;
   /** Root pins from the import manifest; the token's own must be among them. Empty: the token's own counts alone. */
   readonly pins: readonly string[];
+  /** Of the installation, from the import manifest; absent: whatever the gateway that proved its root is of. */
+  readonly trustDomain?: string | undefined;
   readonly store: IdentityStore;
   readonly facts: AgentFacts;
   readonly logger: Logger;
@@ -129,6 +131,12 @@ async function discover(
     throw new FairleadError(
       'UNTRUSTED_PEER',
       `${where} showed no root that the bootstrap token or the root pins name; the token was not sent`,
+    );
+  }
+  if (options.trustDomain !== undefined && answer.trustDomain !== options.trustDomain) {
+    throw new FairleadError(
+      'UNTRUSTED_PEER',
+      `${endpoint.host}:${endpoint.port} is of another trust domain than ${options.trustDomain}, which the manifest names; the token was not sent`,
     );
   }
   return { rootsPem: rootsPem as string[], trustDomain: answer.trustDomain };
