@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { createContextKey, type ServiceImpl } from '@connectrpc/connect';
+import { Buckets, type Rate } from '@fairlead/clock';
 import { NO_TENANT, keysRpc, registrationRpc } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session } from '@fairlead/http2';
@@ -25,15 +26,23 @@ export interface LinkServiceOptions extends AdmitOptions {
   readonly onTrustHeld: OnTrustHeld;
 }
 
+/**
+ * Of one cluster that proved itself, at one replica: each is a signature and a row at `keys`. Certificates that live for ten
+ * seconds, as in a test, still get by.
+ */
+const RENEWALS: Rate = { burst: 5, perSecond: 0.2 };
+
 /** The HTTP/2 session a call came on; set by the link server. */
 export const sessionKey = createContextKey<Http2Session | undefined>(undefined);
 
 /** The calls of AgentLinkService that are one question and one answer. */
 export function createLinkService(options: LinkServiceOptions): Partial<ServiceImpl<typeof AgentLinkService>> {
+  const renewals = new Buckets(RENEWALS);
   return {
     discover: () => discover(options),
     enrol: (request, context) => guarded(() => enrol(options, request, peerOf(context.values.get(sessionKey)))),
-    renew: (request, context) => guarded(() => renew(options, request, peerOf(context.values.get(sessionKey)))),
+    renew: (request, context) =>
+      guarded(() => renew(options, renewals, request, peerOf(context.values.get(sessionKey)))),
   };
 }
 
@@ -81,8 +90,16 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
   }
 }
 
-async function renew(options: LinkServiceOptions, request: RenewRequest, peer: LinkPeer) {
-  if (peer.kind === 'agent') return renewFor(options, request, peer);
+async function renew(options: LinkServiceOptions, renewals: Buckets, request: RenewRequest, peer: LinkPeer) {
+  if (peer.kind === 'agent') {
+    if (claimedAgent(request, peer.address).clusterId !== peer.clusterId) {
+      throw new FairleadError('WRONG_CLUSTER', 'an agent renews its own certificate only');
+    }
+    if (!renewals.take(peer.clusterId, performance.now())) {
+      throw new FairleadError('RATE_LIMITED', 'this cluster’s certificate is renewed too often; wait a moment');
+    }
+    return renewFor(options, request, peer);
+  }
   // An agent that was away for longer than its certificate lived: `keys` decides by its key's proof.
   const { limiter, logger } = options;
   limiter.admit(peer.address);
