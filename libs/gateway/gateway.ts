@@ -128,8 +128,8 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
   };
 }
 
-function firstTrust({ identity, trustDomain }: GatewayCertificates): FirstTrust {
-  return { rootsPem: identity.current?.rootsPem ?? [], trustDomain };
+function firstTrust({ identity, trustDomain, trustVersion }: GatewayCertificates): FirstTrust {
+  return { rootsPem: identity.current?.rootsPem ?? [], trustDomain, version: trustVersion };
 }
 
 function buildServers(options: GatewayOptions, state: GatewayState, onTrustHeld: OnTrustHeld): GatewayServers {
