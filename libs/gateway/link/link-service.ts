@@ -52,8 +52,9 @@ function discover({ endpoints, identity, trustDomain }: LinkServiceOptions) {
 
 async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: LinkPeer) {
   const { rpc, limiter, metrics, logger, events } = options;
+  let giveBack = (): void => undefined;
   try {
-    limiter.admit(peer.address);
+    giveBack = limiter.admit(peer.address);
     // Whoever has a token has been invited; anybody may ask to be adopted, so that costs them time.
     if (request.tokenId === '') limiter.admitUninvited(peer.address);
     // Asked before the token is spent: an agent takes no identity without roots that it can verify.
@@ -69,6 +70,7 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
       },
       remoteAddress: peer.address,
     });
+    giveBack();
     metrics.enrolments.inc({ outcome: 'ok' });
     logger.info('agent.enrolled', {
       clusterId: issued.clusterId,
@@ -80,7 +82,7 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
   } catch (error) {
     const { code, message, kind } = toFairleadError(error);
     // What is away, or is asked too much already, is not the agent's failure.
-    if (!kind.retryable) limiter.failed(peer.address);
+    if (kind.retryable) giveBack();
     metrics.enrolments.inc({ outcome: code });
     logger.log(kind.logLevel, 'agent.enrolment.refused', { code, reason: message, address: peer.address });
     // What registration refuses it records itself; this never reaches it. A flood is counted, and fills no log of events.
@@ -102,12 +104,14 @@ async function renew(options: LinkServiceOptions, renewals: Buckets, request: Re
   }
   // An agent that was away for longer than its certificate lived: `keys` decides by its key's proof.
   const { limiter, logger } = options;
-  limiter.admit(peer.address);
+  const giveBack = limiter.admit(peer.address);
   try {
-    return await renewFor(options, request, claimedAgent(request, peer.address));
+    const renewed = await renewFor(options, request, claimedAgent(request, peer.address));
+    giveBack();
+    return renewed;
   } catch (error) {
     const { code, message, kind } = toFairleadError(error);
-    if (!kind.retryable) limiter.failed(peer.address);
+    if (kind.retryable) giveBack();
     logger.warn('agent.renewal.refused', { code, reason: message, address: peer.address });
     throw error;
   }
