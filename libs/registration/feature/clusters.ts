@@ -12,6 +12,7 @@ import {
 } from '../store/cluster-store.js';
 import { deleteUnspentLinks, revokeUnusedTokens } from '../store/token-store.js';
 import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
+import { turnAway } from './turn-away.js';
 
 const PAGE_ROWS = 1_000;
 /** Each one finds that the cluster has enrolled again since the one before. */
@@ -64,7 +65,7 @@ export class Clusters {
   }
 
   /**
-   * Certificates of all enrolments so far, unused tokens, links that nobody fetched. Its agent comes back with a new import
+   * Certificates of all enrolments so far, unused tokens, agents that wait with one, links that nobody fetched. Its agent comes back with a new import
    * manifest only. Tokens go first, so that nobody enrols in between; if `keys` is away after that, asking again finishes it.
    */
   async revoke(caller: Caller, tenantId: string, name: string, reason: string): Promise<Cluster> {
@@ -75,6 +76,8 @@ export class Clusters {
       if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
       await revokeUnusedTokens(manager, id, this.#runtime.now());
       await deleteUnspentLinks(manager, id);
+      const why = 'the cluster was revoked';
+      await turnAway(this.#runtime, manager, { clusterId: id }, { actor: actorOf(caller), why });
       const event = { ...about(caller, cluster), name, throughGeneration: cluster.generation, why: reason };
       await tell(this.#runtime, manager, 'dev.fairlead.cluster.revoked.v1', event);
       return cluster;
@@ -111,6 +114,8 @@ export class Clusters {
       const cluster = await lockCluster(manager, seen.id);
       if (cluster?.generation !== seen.generation) return false;
       await forgetCluster(manager, tenantId, cluster.id);
+      const why = 'the cluster was deleted';
+      await turnAway(this.#runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
       await deleteCluster(manager, cluster.id);
       const event = { ...about(caller, cluster), name: cluster.name };
       await tell(this.#runtime, manager, 'dev.fairlead.cluster.deleted.v1', event);

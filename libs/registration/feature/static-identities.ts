@@ -6,6 +6,7 @@ import { findClusterByName, lockCluster, markEnrolled, type StoredCluster } from
 import { revokeUnusedTokens } from '../store/token-store.js';
 import type { SignAgent } from './enrolments.js';
 import { commit, operatorOf, tell, type Runtime } from './runtime.js';
+import { turnAway } from './turn-away.js';
 
 /** In events, in the place of a token's id, for an identity that an administrator handed out. */
 const STATIC = 'static';
@@ -86,6 +87,8 @@ export class StaticIdentities {
       const revoked = { ...about, tokenId, subject: `token/${tokenId}` };
       await tell(this.#runtime, manager, 'dev.fairlead.token.revoked.v1', revoked);
     }
+    const why = 'an administrator took an identity to this cluster by hand';
+    await turnAway(this.#runtime, manager, { clusterId }, { actor: about.actor, why });
     await markEnrolled(manager, clusterId, { generation, facts, enrolledAt: now });
     await tell(this.#runtime, manager, 'dev.fairlead.enrolment.succeeded.v1', {
       ...about,

@@ -74,6 +74,10 @@ export class EnrolmentRequestRow {
   @Column({ type: 'uuid', name: 'cluster_id', nullable: true })
   clusterId!: string | null;
 
+  /** The token it showed. */
+  @Column({ type: 'text', name: 'token_id', nullable: true })
+  tokenId!: string | null;
+
   /** The enrolment that its approval made. */
   @Column({ type: 'int', nullable: true })
   generation!: number | null;
@@ -123,10 +127,11 @@ export class BootstrapTokenRow {
   @Column({ type: 'timestamptz', name: 'revoked_at', nullable: true })
   revokedAt!: Date | null;
 
-  /** SHA-256 of the SubjectPublicKeyInfo that spent it, hex. */
+  /** SHA-256 of the SubjectPublicKeyInfo that showed it first, hex. */
   @Column({ type: 'text', name: 'bound_spki_sha256', nullable: true })
   boundSpkiSha256!: string | null;
 
+  /** Null while that key waits for an approval. */
   @Column({ type: 'int', name: 'bound_generation', nullable: true })
   boundGeneration!: number | null;
 }
