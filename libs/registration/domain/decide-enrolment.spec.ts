@@ -21,5 +21,14 @@ it.each<[string, PresentedToken, number, string, object]>([
   ['not when revoked', { ...fresh, ...revoked }, 2, 'mine', { kind: 'refuse', code: 'TOKEN_REVOKED' }],
   ['not after a later enrolment', spent, 4, 'mine', { kind: 'refuse', code: 'TOKEN_REVOKED' }],
 ])('%s', (_, token, generation, spki, expected) => {
-  expect(decideEnrolment(token, { generation }, spki, now)).toMatchObject(expected);
+  expect(decideEnrolment(token, { generation, lastGeneration: generation }, spki, now)).toMatchObject(expected);
+});
+
+it('gives no number again, not even one of an enrolment that was never finished', () => {
+  const cluster = { generation: 2, lastGeneration: 4 };
+  expect(decideEnrolment(fresh, cluster, 'mine', now)).toEqual({ kind: 'bind', generation: 5 });
+  expect(decideEnrolment({ ...spent, bound: { spkiSha256: 'mine', generation: 2 } }, cluster, 'mine', now)).toEqual({
+    kind: 'repeat',
+    generation: 2,
+  });
 });

@@ -21,18 +21,18 @@ export interface TokenRefusal {
 
 /**
  * A token is good for one key, until it expires: a repetition with the same key succeeds, another key never does.
- * `generation` counts the cluster's enrolments so far.
+ * `generation` is the cluster's current enrolment; `lastGeneration` the highest number that was given to one.
  */
 export function decideEnrolment(
   token: PresentedToken,
-  cluster: { readonly generation: number },
+  cluster: { readonly generation: number; readonly lastGeneration: number },
   spkiSha256: string,
   now: Date,
 ): EnrolmentDecision {
   const { bound } = token;
   const refused = refuseToken(token, spkiSha256, now);
   if (refused) return refused;
-  if (!bound || bound.generation === null) return { kind: 'bind', generation: cluster.generation + 1 };
+  if (!bound || bound.generation === null) return { kind: 'bind', generation: cluster.lastGeneration + 1 };
   if (bound.generation !== cluster.generation) {
     return { kind: 'refuse', code: 'TOKEN_REVOKED', reason: 'the cluster has enrolled again since' };
   }

@@ -142,7 +142,7 @@ export class EnrolmentRequests {
     insecure: boolean,
   ): Promise<StoredEnrolmentRequest> {
     const now = this.#runtime.now();
-    const generation = cluster.generation + 1;
+    const generation = cluster.lastGeneration + 1;
     const { facts, spkiSha256, tokenId } = request;
     const expiresAt = new Date(now.getTime() + QUEUE.lifeMs);
     const change = { state: 'approved', clusterId: cluster.id, generation, decidedAt: now, expiresAt } as const;
@@ -151,7 +151,7 @@ export class EnrolmentRequests {
     await changeRequest(manager, request.id, change);
     const why = 'another agent was approved as this cluster';
     await turnAway(this.#runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
-    await markEnrolled(manager, cluster.id, { generation, facts, enrolledAt: now });
+    await markEnrolled(manager, cluster, { generation, facts, enrolledAt: now });
     const event = { ...aboutRequest({ ...request, ...change }), clusterId: cluster.id, name: cluster.name };
     const actor = actorOf(caller);
     await tell(this.#runtime, manager, 'dev.fairlead.enrolment.approved.v1', { ...event, actor, insecure });

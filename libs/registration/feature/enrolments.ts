@@ -228,22 +228,22 @@ export class Enrolments {
     manager: EntityManager,
     { token: { id: tokenId }, facts, remoteAddress }: WithToken,
     spkiSha256: string,
-    { id: clusterId, name, tenantId }: StoredCluster,
+    cluster: StoredCluster,
     generation: number,
   ): Promise<void> {
     await bindBootstrapToken(manager, tokenId, spkiSha256, generation);
-    await markEnrolled(manager, clusterId, { generation, facts, enrolledAt: this.#runtime.now() });
+    await markEnrolled(manager, cluster, { generation, facts, enrolledAt: this.#runtime.now() });
     await tell(this.#runtime, manager, 'dev.fairlead.enrolment.succeeded.v1', {
-      tenantId,
-      clusterId,
-      name,
+      tenantId: cluster.tenantId,
+      clusterId: cluster.id,
+      name: cluster.name,
       tokenId,
       generation,
       spkiSha256,
       agentVersion: facts.agentVersion,
       kubernetesVersion: facts.kubernetesVersion,
-      subject: `cluster/${clusterId}`,
-      actor: { kind: 'agent', id: clusterId, address: remoteAddress },
+      subject: `cluster/${cluster.id}`,
+      actor: { kind: 'agent', id: cluster.id, address: remoteAddress },
       reason: 'OK',
     });
   }

@@ -22,9 +22,13 @@ export class ClusterRow {
   @Column({ type: 'text', array: true })
   targets!: string[];
 
-  /** Counts enrolments. */
+  /** The current enrolment; 0 before the first. */
   @Column({ type: 'int' })
   generation!: number;
+
+  /** The highest number that `keys` may have seen: the current enrolment's, or of one that nobody knows the end of. */
+  @Column({ type: 'int', name: 'last_generation' })
+  lastGeneration!: number;
 
   @Column({ type: 'jsonb', nullable: true })
   facts!: { agentVersion: string; kubernetesVersion: string; platform: string } | null;

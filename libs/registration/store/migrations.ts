@@ -158,10 +158,25 @@ const TABLES_V5 = [
   'delete from enrolment_requests where state = $$pending$$ and cluster_id is not null',
 ];
 
+class LastGenerations1795345200000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table clusters add column last_generation int not null default 0');
+    await runner.query('update clusters set last_generation = generation');
+    await runner.query(
+      'alter table clusters add constraint clusters_last_generation check (last_generation >= generation)',
+    );
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const REGISTRATION_MIGRATIONS = [
   ClustersAndTokens1795200000000,
   TargetsAndClients1795294800000,
   ApprovalPolicies1795305600000,
   LastErrors1795309200000,
   TokensOfRequests1795342200000,
+  LastGenerations1795345200000,
 ];
