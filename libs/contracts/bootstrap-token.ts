@@ -11,7 +11,7 @@ export const BootstrapToken = z.object({
   createdAt: IsoTime,
   expiresAt: IsoTime,
   revokedAt: IsoTime.nullable(),
-  /** SHA-256 of the public key that spent it, hex, and the enrolment that this made; null while nobody did. */
+  /** SHA-256 of the public key that spent it, hex, and the enrolment that this made; null while nobody did, or its key waits for an approval. */
   usedBy: z.object({ fingerprint: z.string().length(64), generation: Generation }).nullable(),
 });
 export type BootstrapToken = z.infer<typeof BootstrapToken>;

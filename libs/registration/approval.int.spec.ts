@@ -17,6 +17,7 @@ import { QUEUE } from './domain/adoption-queue.js';
 import {
   ApprovalPolicies,
   ApprovalWebhook,
+  BootstrapTokens,
   Clusters,
   EnrolmentRequests,
   Enrolments,
@@ -24,8 +25,10 @@ import {
   LinkTroubles,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
+  StaticIdentities,
   signatureOf,
   type Runtime,
+  type SignAgent,
   type WebhookOptions,
 } from './index.js';
 
@@ -94,21 +97,20 @@ function configure(policy: ApprovalPolicy, insecureAllowed: boolean, hook: Webho
   requests = new EnrolmentRequests(runtime);
   policies = new ApprovalPolicies(runtime, { policy, webhookConfigured: hook !== null, insecureAllowed });
   const webhook = new ApprovalWebhook(runtime, policies, requests, hook);
-  enrolments = new Enrolments(
-    runtime,
-    { policies, requests, webhook, troubles: new LinkTroubles(runtime) },
-    async (_tenant, { clusterId, generation }) => {
-      const { chain, serial } = await authority.agent(clusterId, { generation });
-      return {
-        chain: [...chain],
-        roots: [...authority.roots],
-        serial,
-        notAfter: new Date().toISOString(),
-        trustVersion: 0,
-      };
-    },
-  );
+  enrolments = new Enrolments(runtime, { policies, requests, webhook, troubles: new LinkTroubles(runtime) }, signFor);
 }
+
+/** Stands for the keys service. */
+const signFor: SignAgent = async (_tenant, { clusterId, generation }) => {
+  const { chain, serial } = await authority.agent(clusterId, { generation });
+  return {
+    chain: [...chain],
+    roots: [...authority.roots],
+    serial,
+    notAfter: new Date().toISOString(),
+    trustVersion: 0,
+  };
+};
 
 let count = 0;
 const newCluster = (): ReturnType<Clusters['create']> =>
@@ -279,7 +281,7 @@ describe('a token under another policy', () => {
     await expect(other).rejects.toMatchObject({ code: 'CONFLICT' });
     await requests.approve(api, 'default', request!.id);
     expect(await ask(csr, token)).toMatchObject({ clusterId: id, generation: 1 });
-    await expect(ask(await newCsr(), token)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+    await expect(ask(await newCsr(), token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
   });
 
   it('is worth nothing where everybody is rejected', async () => {
@@ -294,6 +296,139 @@ describe('a token under another policy', () => {
     const wrong = { ...(await mint(name)), secret: randomBytes(32).toString('base64') };
     await expect(ask(await newCsr(), wrong)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
     expect(await requests.list('default')).toEqual([]);
+  });
+});
+
+describe('a token with which somebody waits', () => {
+  /** A cluster that has a token, and an agent that waits with it. */
+  async function waitingFor(policy: ApprovalPolicy = 'queue') {
+    const { name, id } = await newCluster();
+    await policies.set(api, 'default', name, policy);
+    const token = await mint(name);
+    const csr = await newCsr();
+    await expect(ask(csr, token)).rejects.toEqual(waiting);
+    const pending = await requests.list('default', 'pending');
+    const request = pending.find(({ cluster }) => cluster === name)!;
+    return { name, id, token, csr, request };
+  }
+
+  /** It is not approved any more, neither now nor by a policy that lets it in later. */
+  async function expectOver({ csr, token, request, name }: Awaited<ReturnType<typeof waitingFor>>, code: string) {
+    const late = await requests.approve(api, 'default', request.id).catch((error: unknown) => error);
+    expect(['CONFLICT', 'NOT_FOUND']).toContain((late as FairleadError).code);
+    await expect(ask(csr, token)).rejects.toMatchObject({ code });
+    await policies.set(api, 'default', name, 'token');
+    await expect(ask(csr, token)).rejects.toMatchObject({ code });
+    await expect(ask(csr)).rejects.not.toEqual(waiting);
+  }
+
+  it('is good for no other key, before the approval and after it', async () => {
+    const { token, csr, request, name } = await waitingFor();
+    const thief = await newCsr();
+    await expect(ask(thief, token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    await requests.approve(api, 'default', request.id);
+    await expect(ask(thief, token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    expect(await ask(csr, token)).toMatchObject({ generation: 1 });
+    await policies.set(api, 'default', name, 'token');
+    await expect(ask(thief, token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+  });
+
+  it('is good for one key, however many ask with it at once', async () => {
+    const { name } = await newCluster();
+    await policies.set(api, 'default', name, 'queue');
+    const token = await mint(name);
+    const csrs = await Promise.all(Array.from({ length: 6 }, newCsr));
+    const answers = await Promise.allSettled(csrs.map((csr) => ask(csr, token)));
+    const codes = answers.map((answer) => (answer as { reason: FairleadError }).reason.code).sort();
+    expect(codes).toEqual(['ENROLMENT_PENDING', ...Array.from({ length: 5 }, () => 'TOKEN_USED')]);
+  });
+
+  it('is the first key’s under a program that approves whoever says the right cluster', async () => {
+    await using hook = await startHook(says({ decision: 'approve' }));
+    configure('webhook', false, hook.options);
+    const { name } = await newCluster();
+    const token = await mint(name);
+    const csr = await newCsr();
+    expect(await ask(csr, token)).toMatchObject({ generation: 1 });
+    await expect(ask(await newCsr(), token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    expect(hook.asked).toHaveLength(1);
+    expect(await ask(csr, token)).toMatchObject({ generation: 1 });
+  });
+
+  it('lets nobody in after it was revoked, and the program is not asked', async () => {
+    let verdict: unknown = { decision: 'perhaps' };
+    await using hook = await startHook((response) => says(verdict)(response));
+    configure('token', false, hook.options);
+    const waits = await waitingFor('webhook');
+    verdict = { decision: 'approve' };
+    await new BootstrapTokens(runtime).revoke(api, 'default', { name: waits.name, id: waits.token.tokenId, by: 'a' });
+    expect((await lastEvents(2)).sort()).toEqual(['enrolment.rejected.v1', 'token.revoked.v1']);
+    await expectOver(waits, 'TOKEN_REVOKED');
+    expect(hook.asked).toHaveLength(1);
+    expect(await clusters.get('default', waits.name)).toMatchObject({ generation: 0 });
+  });
+
+  it('lets nobody in after it has expired; an approval before that holds', async () => {
+    const [late, approved] = [await waitingFor(), await waitingFor()];
+    await requests.approve(api, 'default', approved.request.id);
+    aheadMs = 3_600_000 + 1_000;
+    expect(await requests.list('default', 'pending')).toEqual([]);
+    expect(await ask(approved.csr, approved.token)).toMatchObject({ generation: 1 });
+    await expectOver(late, 'TOKEN_EXPIRED');
+  });
+
+  it('lets nobody in after its cluster was revoked, or an identity was taken there by hand', async () => {
+    const [revoked, byHand] = [await waitingFor(), await waitingFor()];
+    await clusters.revoke(api, 'default', revoked.name, 'stolen');
+    await expectOver(revoked, 'TOKEN_REVOKED');
+    expect(await requests.list('default', 'rejected')).toMatchObject([{ reason: 'the cluster was revoked' }]);
+    const identities = new StaticIdentities(runtime, {
+      endpoints: ['127.0.0.1:7443'],
+      signAgent: signFor,
+      trustBundle: () => testTrustBundle(authority),
+      manifestFor: () => '',
+    });
+    await identities.issue(api, 'default', { name: byHand.name, csr: await newCsr(), by: 'a' });
+    await expectOver(byHand, 'TOKEN_REVOKED');
+    expect(await clusters.get('default', byHand.name)).toMatchObject({ generation: 1 });
+  });
+
+  it('is worth nothing after another agent was approved as its cluster, and each rejection leaves an event', async () => {
+    const waits = await waitingFor();
+    await policies.set(api, 'default', undefined, 'queue');
+    const adopted = await newCsr();
+    await expect(ask(adopted)).rejects.toEqual(waiting);
+    const fingerprint = await fingerprintOf(adopted);
+    const request = (await requests.list('default', 'pending')).find((each) => each.fingerprint === fingerprint);
+    await requests.approve(api, 'default', request!.id, waits.name);
+    expect((await lastEvents(3)).sort()).toEqual([
+      'enrolment.approved.v1',
+      'enrolment.rejected.v1',
+      'enrolment.succeeded.v1',
+    ]);
+    await expectOver(waits, 'TOKEN_REVOKED');
+    expect(await ask(adopted)).toMatchObject({ clusterId: waits.id, generation: 1 });
+  });
+
+  it('is replaced by a newer manifest, with which the same key may ask anew', async () => {
+    const waits = await waitingFor();
+    const newer = await mint(waits.name);
+    await expect(ask(waits.csr, waits.token)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+    const guessed = { ...newer, secret: randomBytes(32).toString('base64') };
+    await expect(ask(waits.csr, guessed)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    await expect(ask(waits.csr, newer)).rejects.toEqual(waiting);
+    await expect(ask(await newCsr(), newer)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    const [request, ...others] = await requests.list('default', 'pending');
+    expect(others).toEqual([]);
+    await requests.approve(api, 'default', request!.id);
+    expect(await ask(waits.csr, newer)).toMatchObject({ clusterId: waits.id, generation: 1 });
+  });
+
+  it('is over with its cluster', async () => {
+    const { name, token, csr } = await waitingFor();
+    await clusters.delete(api, 'default', name);
+    expect(await lastEvents(2)).toEqual(['cluster.deleted.v1', 'enrolment.rejected.v1']);
+    await expect(ask(csr, token)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
   });
 });
 

@@ -47,6 +47,11 @@ let runtime: Runtime;
 let aheadMs = 0;
 /** Stands for the keys service being away. */
 let keysAway = false;
+/** Stands for an answer of the keys service that is lost, after it counted the enrolment. */
+let answersLost = false;
+/** What the keys service was asked to sign and to revoke. */
+const signed: { clusterId: string; generation: number }[] = [];
+const revoked: { clusterId: string; throughGeneration: number }[] = [];
 
 beforeAll(async () => {
   scratch = await scratchDir();
@@ -72,12 +77,15 @@ afterAll(async () => {
 beforeEach(() => {
   aheadMs = 0;
   keysAway = false;
+  answersLost = false;
 });
 
 /** Stands for the keys service. */
 const sign: SignAgent = async (_tenant, { clusterId, generation }) => {
   if (keysAway) throw new FairleadError('UNAVAILABLE', 'no keys service is running');
   const { chain, serial } = await authority.agent(clusterId, { generation });
+  signed.push({ clusterId, generation });
+  if (answersLost) throw new FairleadError('DEADLINE_EXCEEDED', 'no answer came in time');
   return {
     chain: [...chain],
     roots: [...authority.roots],
@@ -94,7 +102,7 @@ function build(): void {
   clusters = new Clusters(
     runtime,
     () => ({ ...presence, replicas: [], agents: [] }),
-    async () => undefined,
+    async (_tenant, request) => void revoked.push(request),
   );
   links = new ImportLinks(runtime, {
     endpoints: ['127.0.0.1:7443'],
@@ -267,7 +275,40 @@ describe('identities that are handed out', () => {
     await expect(issue(name)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     keysAway = false;
     expect(await clusters.get('default', name)).toMatchObject({ generation: 0, enrolledAt: null });
-    expect(await enrol(token, (await newCsr()).csr)).toMatchObject({ generation: 1 });
+    // Its token still counts. The number that the attempt had is not given again.
+    expect(await enrol(token, (await newCsr()).csr)).toMatchObject({ generation: 2 });
+  });
+
+  it('whose answer is lost leave the agent alone, and give their number to nobody else', async () => {
+    const { id: clusterId, name } = await newCluster();
+    const token = await mint(name);
+    const { csr } = await newCsr();
+    await enrol(token, csr);
+    answersLost = true;
+    await expect(issue(name)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    answersLost = false;
+    expect(await clusters.get('default', name)).toMatchObject({ generation: 1 });
+    // The agent's own question is answered as before.
+    expect(await enrol(token, csr)).toMatchObject({ generation: 1 });
+    expect(await issue(name)).toMatchObject({ generation: 3 });
+    answersLost = true;
+    await expect(issue(name)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    answersLost = false;
+    expect(await enrol(await mint(name), (await newCsr()).csr)).toMatchObject({ generation: 5 });
+    const generations = signed.filter((each) => each.clusterId === clusterId).map(({ generation }) => generation);
+    expect(generations).toEqual([1, 2, 1, 3, 4, 5]);
+  });
+
+  it('whose answer is lost are revoked with their cluster', async () => {
+    const { id: clusterId, name } = await newCluster();
+    answersLost = true;
+    await expect(issue(name)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    answersLost = false;
+    await clusters.revoke(api, 'default', name, 'nobody knows where it went');
+    expect(revoked.at(-1)).toMatchObject({ clusterId, throughGeneration: 1 });
+    await expect(issue(name)).resolves.toMatchObject({ generation: 2 });
+    await clusters.delete(api, 'default', name);
+    expect(revoked.at(-1)).toMatchObject({ clusterId, throughGeneration: 2 });
   });
 
   it('are the way in where the policy rejects every agent that asks', async () => {
@@ -287,6 +328,26 @@ describe('identities that are handed out', () => {
       code: 'CSR_INVALID',
     });
     expect(await clusters.get('default', name)).toMatchObject({ generation: 0 });
+  });
+});
+
+describe('an enrolment whose answer is lost', () => {
+  it('is finished when the same key asks again, with its token or with an approval', async () => {
+    const [byToken, approved] = [await newCluster(), await newCluster()];
+    await policies.set(api, 'default', approved.name, 'queue');
+    const waits = await mint(approved.name);
+    const [first, second] = [await newCsr(), await newCsr()];
+    const tokenOfFirst = await mint(byToken.name);
+    await expect(enrol(waits, second.csr)).rejects.toMatchObject({ code: 'ENROLMENT_PENDING' });
+    const requests = new EnrolmentRequests(runtime);
+    const [request] = await requests.list('default', 'pending');
+    await requests.approve(api, 'default', request!.id);
+    answersLost = true;
+    await expect(enrol(tokenOfFirst, first.csr)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    await expect(enrol(waits, second.csr)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    answersLost = false;
+    expect(await enrol(tokenOfFirst, first.csr)).toMatchObject({ clusterId: byToken.id, generation: 1 });
+    expect(await enrol(waits, second.csr)).toMatchObject({ clusterId: approved.id, generation: 1 });
   });
 });
 

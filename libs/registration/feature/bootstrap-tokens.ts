@@ -1,7 +1,7 @@
 import type { BootstrapToken, Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { tokenState } from '../domain/token-state.js';
-import { findClusterByName, type StoredCluster } from '../store/cluster-store.js';
+import { findClusterByName, lockCluster, type StoredCluster } from '../store/cluster-store.js';
 import {
   listBootstrapTokens,
   lockBootstrapToken,
@@ -9,6 +9,7 @@ import {
   type StoredBootstrapToken,
 } from '../store/token-store.js';
 import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
+import { turnAway } from './turn-away.js';
 
 /** As many as the contract's answer holds. */
 const LISTED = 200;
@@ -30,7 +31,7 @@ export class BootstrapTokens {
     });
   }
 
-  /** Leaves alone what the token enrolled. Again: no change, and no event. NOT_FOUND. */
+  /** Leaves alone what the token enrolled; who waits with it is rejected. Again: no change, and no event. NOT_FOUND. */
   async revoke(
     caller: Caller,
     tenantId: string,
@@ -38,6 +39,8 @@ export class BootstrapTokens {
   ): Promise<BootstrapToken> {
     return commit(this.#runtime, async (manager) => {
       const cluster = await findClusterByName(manager, tenantId, name);
+      // Whoever approves an agent with this token holds the same lock.
+      await lockCluster(manager, cluster.id);
       const token = await lockBootstrapToken(manager, id);
       if (token?.clusterId !== cluster.id) {
         throw new FairleadError('NOT_FOUND', `the cluster ${name} has no bootstrap token ${id}`);
@@ -45,6 +48,8 @@ export class BootstrapTokens {
       if (token.revokedAt) return this.#show(token, cluster);
       const revokedAt = this.#runtime.now();
       await markTokenRevoked(manager, id, revokedAt);
+      const why = 'the bootstrap token of this agent was revoked';
+      await turnAway(this.#runtime, manager, { tokenId: id }, { actor: operatorOf(caller, by), why });
       await tell(this.#runtime, manager, 'dev.fairlead.token.revoked.v1', {
         tenantId,
         clusterId: cluster.id,

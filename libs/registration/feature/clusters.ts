@@ -12,6 +12,7 @@ import {
 } from '../store/cluster-store.js';
 import { deleteUnspentLinks, revokeUnusedTokens } from '../store/token-store.js';
 import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
+import { turnAway } from './turn-away.js';
 
 const PAGE_ROWS = 1_000;
 /** Each one finds that the cluster has enrolled again since the one before. */
@@ -64,7 +65,7 @@ export class Clusters {
   }
 
   /**
-   * Certificates of all enrolments so far, unused tokens, links that nobody fetched. Its agent comes back with a new import
+   * Certificates of all enrolments so far, unused tokens, agents that wait with one, links that nobody fetched. Its agent comes back with a new import
    * manifest only. Tokens go first, so that nobody enrols in between; if `keys` is away after that, asking again finishes it.
    */
   async revoke(caller: Caller, tenantId: string, name: string, reason: string): Promise<Cluster> {
@@ -75,11 +76,13 @@ export class Clusters {
       if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
       await revokeUnusedTokens(manager, id, this.#runtime.now());
       await deleteUnspentLinks(manager, id);
-      const event = { ...about(caller, cluster), name, throughGeneration: cluster.generation, why: reason };
+      const why = 'the cluster was revoked';
+      await turnAway(this.#runtime, manager, { clusterId: id }, { actor: actorOf(caller), why });
+      const event = { ...about(caller, cluster), name, throughGeneration: cluster.lastGeneration, why: reason };
       await tell(this.#runtime, manager, 'dev.fairlead.cluster.revoked.v1', event);
       return cluster;
     });
-    await this.#revokeGenerations(tenantId, { clusterId: row.id, throughGeneration: row.generation, reason });
+    await this.#revokeGenerations(tenantId, { clusterId: row.id, throughGeneration: row.lastGeneration, reason });
     return this.#show(row);
   }
 
@@ -89,13 +92,13 @@ export class Clusters {
    */
   async delete(caller: Caller, tenantId: string, name: string): Promise<void> {
     for (let attempt = 0; attempt < DELETE_ATTEMPTS; attempt += 1) {
-      const { id, generation } = await read(this.#runtime, (manager) => findClusterByName(manager, tenantId, name));
+      const { id, lastGeneration } = await read(this.#runtime, (manager) => findClusterByName(manager, tenantId, name));
       // Certificates begin with the first enrolment.
-      if (generation > 0) {
-        const request = { clusterId: id, throughGeneration: generation, reason: 'the cluster was deleted' };
+      if (lastGeneration > 0) {
+        const request = { clusterId: id, throughGeneration: lastGeneration, reason: 'the cluster was deleted' };
         await this.#revokeGenerations(tenantId, request);
       }
-      if (await this.#deleteOf(caller, tenantId, { name, id, generation })) return;
+      if (await this.#deleteOf(caller, tenantId, { name, id, lastGeneration })) return;
     }
     throw new FairleadError('CONFLICT', `the cluster ${name} enrols again and again; try again`);
   }
@@ -104,13 +107,15 @@ export class Clusters {
   #deleteOf(
     caller: Caller,
     tenantId: string,
-    seen: Pick<StoredCluster, 'name' | 'id' | 'generation'>,
+    seen: Pick<StoredCluster, 'name' | 'id' | 'lastGeneration'>,
   ): Promise<boolean> {
     return commit(this.#runtime, async (manager) => {
       // Whoever enrols or mints a token at this moment holds the same lock.
       const cluster = await lockCluster(manager, seen.id);
-      if (cluster?.generation !== seen.generation) return false;
+      if (cluster?.lastGeneration !== seen.lastGeneration) return false;
       await forgetCluster(manager, tenantId, cluster.id);
+      const why = 'the cluster was deleted';
+      await turnAway(this.#runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
       await deleteCluster(manager, cluster.id);
       const event = { ...about(caller, cluster), name: cluster.name };
       await tell(this.#runtime, manager, 'dev.fairlead.cluster.deleted.v1', event);

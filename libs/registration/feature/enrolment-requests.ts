@@ -13,16 +13,21 @@ import {
 } from '../store/cluster-store.js';
 import {
   changeRequest,
+  deleteRequest,
   dropOldRequests,
+  findRequest,
   findRequestByKey,
   insertRequest,
   listRequests,
   lockRequest,
   type StoredEnrolmentRequest,
 } from '../store/enrolment-request-store.js';
-import { revokeUnusedTokens } from '../store/token-store.js';
+import { bindBootstrapToken, revokeUnusedTokens } from '../store/token-store.js';
 import { takeRoom } from './queue-room.js';
 import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
+import { lockToken } from './request-token.js';
+import { showRequest } from './show-request.js';
+import { aboutRequest, rejectIn, turnAway } from './turn-away.js';
 
 const LISTED = 500;
 /** In events, in the place of a token's id, for an agent that an administrator let in. */
@@ -34,8 +39,9 @@ const TOUCH_MS = 60_000;
 export interface Asking {
   readonly tenantId: string;
   readonly spkiSha256: string;
-  /** Whose token it showed; null: it has none. */
+  /** Whose token it showed, and which; null: it has none. */
   readonly clusterId: string | null;
+  readonly tokenId: string | null;
   readonly facts: Facts;
   readonly remoteAddress: string;
 }
@@ -70,11 +76,18 @@ export class EnrolmentRequests {
     }
   }
 
-  /** Puts an agent into the queue, in a transaction of the caller's. RATE_LIMITED if it is full. */
-  async add(manager: EntityManager, asking: Asking): Promise<StoredEnrolmentRequest> {
+  /**
+   * Puts an agent into the queue, at most until the given time, in a transaction of the caller's. A key that shows another token than
+   * before asks anew. RATE_LIMITED if it is full.
+   */
+  async add(manager: EntityManager, asking: Asking, until?: Date): Promise<StoredEnrolmentRequest> {
     const now = this.#runtime.now();
     await dropOldRequests(manager, now, new Date(now.getTime() - QUEUE.silenceMs));
     await takeRoom(manager, asking);
+    const before = await findRequestByKey(manager, asking.spkiSha256);
+    // It asked through another replica at this moment.
+    if (before && (asking.tokenId === null || asking.tokenId === before.tokenId)) return before;
+    if (before) await deleteRequest(manager, before.id);
     const request: StoredEnrolmentRequest = {
       ...asking,
       id: crypto.randomUUID(),
@@ -83,13 +96,13 @@ export class EnrolmentRequests {
       reason: null,
       createdAt: now,
       lastAskedAt: now,
-      expiresAt: new Date(now.getTime() + QUEUE.lifeMs),
+      expiresAt: new Date(Math.min(now.getTime() + QUEUE.lifeMs, until?.getTime() ?? Infinity)),
       decidedAt: null,
     };
     // The same key asked through another replica at this moment: it is in the queue.
     if (!(await insertRequest(manager, request))) return request;
     const actor = { kind: 'unknown', id: '', address: asking.remoteAddress } as const;
-    await tell(this.#runtime, manager, 'dev.fairlead.enrolment.requested.v1', { ...about(request), actor });
+    await tell(this.#runtime, manager, 'dev.fairlead.enrolment.requested.v1', { ...aboutRequest(request), actor });
     return request;
   }
 
@@ -103,21 +116,24 @@ export class EnrolmentRequests {
         manager,
         alive.flatMap(({ clusterId }) => clusterId ?? []),
       );
-      return alive.map((request) => show(request, names.get(request.clusterId ?? '') ?? null));
+      return alive.map((request) => showRequest(request, names.get(request.clusterId ?? '') ?? null));
     });
   }
 
   /** The agent's next question is answered with a certificate. NOT_FOUND, CONFLICT, INVALID_ARGUMENT. */
   async approve(caller: Caller, tenantId: string, id: string, name?: string): Promise<EnrolmentRequest> {
     return commit(this.#runtime, async (manager) => {
-      const request = await this.#undecided(manager, tenantId, id);
-      const cluster = await this.#clusterFor(manager, request, name);
+      const seen = this.#undecided(await findRequest(manager, id), tenantId);
+      // The cluster first, as whoever ends an invitation does; what it looks like after that is what counts.
+      const cluster = await this.#clusterFor(manager, seen, name);
+      await lockToken(this.#runtime, manager, seen);
+      const request = this.#undecided(await lockRequest(manager, id), tenantId);
       const approved = await this.approveIn(manager, caller, request, cluster, false);
-      return show(approved, cluster.name);
+      return showRequest(approved, cluster.name);
     });
   }
 
-  /** A new enrolment of the cluster, for this key. In a transaction of the caller's. */
+  /** A new enrolment of the cluster, for this key; others that wait to be this cluster are rejected. In a transaction of the caller's. */
   async approveIn(
     manager: EntityManager,
     caller: Caller,
@@ -126,13 +142,17 @@ export class EnrolmentRequests {
     insecure: boolean,
   ): Promise<StoredEnrolmentRequest> {
     const now = this.#runtime.now();
-    const generation = cluster.generation + 1;
-    const { facts, spkiSha256 } = request;
-    const change = { state: 'approved', clusterId: cluster.id, generation, decidedAt: now } as const;
+    const generation = cluster.lastGeneration + 1;
+    const { facts, spkiSha256, tokenId } = request;
+    const expiresAt = new Date(now.getTime() + QUEUE.lifeMs);
+    const change = { state: 'approved', clusterId: cluster.id, generation, decidedAt: now, expiresAt } as const;
+    if (tokenId !== null) await bindBootstrapToken(manager, tokenId, spkiSha256, generation);
     await revokeUnusedTokens(manager, cluster.id, now);
     await changeRequest(manager, request.id, change);
-    await markEnrolled(manager, cluster.id, { generation, facts, enrolledAt: now });
-    const event = { ...about({ ...request, ...change }), clusterId: cluster.id, name: cluster.name };
+    const why = 'another agent was approved as this cluster';
+    await turnAway(this.#runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
+    await markEnrolled(manager, cluster, { generation, facts, enrolledAt: now });
+    const event = { ...aboutRequest({ ...request, ...change }), clusterId: cluster.id, name: cluster.name };
     const actor = actorOf(caller);
     await tell(this.#runtime, manager, 'dev.fairlead.enrolment.approved.v1', { ...event, actor, insecure });
     await tell(this.#runtime, manager, 'dev.fairlead.enrolment.succeeded.v1', {
@@ -154,18 +174,14 @@ export class EnrolmentRequests {
   /** NOT_FOUND, CONFLICT. */
   async reject(caller: Caller, tenantId: string, id: string, reason: string): Promise<EnrolmentRequest> {
     return commit(this.#runtime, async (manager) => {
-      const request = await this.#undecided(manager, tenantId, id);
-      const change = { state: 'rejected', reason, decidedAt: this.#runtime.now() } as const;
-      await changeRequest(manager, id, change);
-      const event = { ...about(request), actor: actorOf(caller), why: reason };
-      await tell(this.#runtime, manager, 'dev.fairlead.enrolment.rejected.v1', event);
+      const request = this.#undecided(await lockRequest(manager, id), tenantId);
+      const rejected = await rejectIn(this.#runtime, manager, request, { actor: actorOf(caller), why: reason });
       const names = await clusterNames(manager, request.clusterId === null ? [] : [request.clusterId]);
-      return show({ ...request, ...change }, names.get(request.clusterId ?? '') ?? null);
+      return showRequest(rejected, names.get(request.clusterId ?? '') ?? null);
     });
   }
 
-  async #undecided(manager: EntityManager, tenantId: string, id: string): Promise<StoredEnrolmentRequest> {
-    const request = await lockRequest(manager, id);
+  #undecided(request: StoredEnrolmentRequest | null, tenantId: string): StoredEnrolmentRequest {
     if (request?.tenantId !== tenantId || request.expiresAt <= this.#runtime.now()) {
       throw new FairleadError('NOT_FOUND', 'there is no such enrolment request, or it has expired');
     }
@@ -216,33 +232,4 @@ function pending(spkiSha256: string): FairleadError {
 function ifMissing(error: unknown): null {
   if (error instanceof FairleadError && error.code === 'NOT_FOUND') return null;
   throw error;
-}
-
-function about({ id, tenantId, clusterId, spkiSha256 }: StoredEnrolmentRequest) {
-  return {
-    tenantId,
-    clusterId,
-    requestId: id,
-    fingerprint: spkiSha256,
-    subject: `enrolment-request/${id}`,
-    reason: 'OK',
-  };
-}
-
-function show(request: StoredEnrolmentRequest, cluster: string | null): EnrolmentRequest {
-  const { id, tenantId, state, spkiSha256, facts, remoteAddress, reason } = request;
-  return {
-    id,
-    tenantId,
-    state,
-    fingerprint: spkiSha256,
-    cluster,
-    facts,
-    remoteAddress,
-    createdAt: request.createdAt.toISOString(),
-    lastAskedAt: request.lastAskedAt.toISOString(),
-    expiresAt: request.expiresAt.toISOString(),
-    decidedAt: request.decidedAt?.toISOString() ?? null,
-    reason,
-  };
 }

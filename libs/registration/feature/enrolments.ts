@@ -10,6 +10,7 @@ import {
   bindBootstrapToken,
   findBootstrapToken,
   lockBootstrapToken,
+  presented,
   type StoredBootstrapToken,
 } from '../store/token-store.js';
 import type { ApprovalPolicies } from './approval-policies.js';
@@ -17,6 +18,7 @@ import type { ApprovalWebhook } from './approval-webhook.js';
 import type { EnrolmentRequests } from './enrolment-requests.js';
 import type { LinkTroubles } from './link-troubles.js';
 import { refusal, rejected, unknownToken, type EnrolInput } from './enrolment-refusals.js';
+import { requireToken } from './request-token.js';
 import { commit, read, refuse, tell, type Runtime } from './runtime.js';
 
 export interface Enrolled {
@@ -47,7 +49,7 @@ interface Decided {
   readonly generation: number;
 }
 
-type WithToken = EnrolInput & { readonly tokenId: string };
+type WithToken = EnrolInput & { readonly token: StoredBootstrapToken };
 
 /** So that an unknown id takes as long to refuse as a wrong secret. */
 const NOBODYS_HASH = hashSecret('');
@@ -102,9 +104,11 @@ export class Enrolments {
 
   async #decide(caller: Caller, input: EnrolInput, found: StoredBootstrapToken | null): Promise<Decided> {
     const { spkiSha256 } = await checkCsr(Buffer.from(input.csr, 'base64'));
-    // Somebody who has this key asked before: whatever it shows now, the answer stands.
     const known = await this.#requests.ofKey(spkiSha256);
-    const outcome = known ?? (await this.#firstQuestion(caller, input, found, spkiSha256));
+    // Who has this key asked before: the answer stands while that token is good. Another token is another question.
+    const stands = known !== null && (input.tokenId === null || input.tokenId === known.tokenId);
+    if (stands) await requireToken(this.#runtime, known);
+    const outcome = stands ? known : await this.#firstQuestion(caller, input, found, spkiSha256);
     if (!('state' in outcome)) return outcome;
     return this.#requests.enrolmentOf(await this.#webhook.consult(outcome));
   }
@@ -123,7 +127,7 @@ export class Enrolments {
   /** An agent without a token: it belongs to no cluster yet. */
   async #adopt(caller: Caller, input: EnrolInput, spkiSha256: string): Promise<Decided | StoredEnrolmentRequest> {
     const { facts, remoteAddress } = input;
-    const asking = { tenantId: DEFAULT_TENANT, spkiSha256, clusterId: null, facts, remoteAddress };
+    const asking = { tenantId: DEFAULT_TENANT, spkiSha256, clusterId: null, tokenId: null, facts, remoteAddress };
     return commit(this.#runtime, async (manager) => {
       const policy = await this.#policies.effective(manager, DEFAULT_TENANT, null);
       switch (policy) {
@@ -177,17 +181,12 @@ export class Enrolments {
     cluster: StoredCluster,
     token: StoredBootstrapToken,
   ): Promise<Decided | StoredEnrolmentRequest> {
-    const { boundSpkiSha256, boundGeneration, expiresAt, revokedAt } = token;
-    const bound =
-      boundSpkiSha256 !== null && boundGeneration !== null
-        ? { spkiSha256: boundSpkiSha256, generation: boundGeneration }
-        : null;
-    const decision = decideEnrolment({ expiresAt, revokedAt, bound }, cluster, spkiSha256, this.#runtime.now());
+    const decision = decideEnrolment(presented(token), cluster, spkiSha256, this.#runtime.now());
     switch (decision.kind) {
       case 'refuse':
         throw new FairleadError(decision.code, decision.reason);
       case 'bind':
-        return this.#approve(manager, { ...input, tokenId: token.id }, spkiSha256, cluster, decision.generation);
+        return this.#approve(manager, { ...input, token }, spkiSha256, cluster, decision.generation);
       case 'repeat':
         return { cluster, generation: decision.generation };
       default:
@@ -210,8 +209,11 @@ export class Enrolments {
         throw rejected();
       case 'queue':
       case 'webhook': {
-        const { facts, remoteAddress } = input;
-        return this.#requests.add(manager, { tenantId, spkiSha256, clusterId, facts, remoteAddress });
+        const { facts, remoteAddress, token } = input;
+        // Before anybody decides: another key must not wait with the same token for a later approval.
+        await bindBootstrapToken(manager, token.id, spkiSha256, null);
+        const asking = { tenantId, spkiSha256, clusterId, tokenId: token.id, facts, remoteAddress };
+        return this.#requests.add(manager, asking, token.expiresAt);
       }
       case 'token':
       case 'insecure-always-approve':
@@ -224,24 +226,24 @@ export class Enrolments {
 
   async #bind(
     manager: EntityManager,
-    { tokenId, facts, remoteAddress }: WithToken,
+    { token: { id: tokenId }, facts, remoteAddress }: WithToken,
     spkiSha256: string,
-    { id: clusterId, name, tenantId }: StoredCluster,
+    cluster: StoredCluster,
     generation: number,
   ): Promise<void> {
     await bindBootstrapToken(manager, tokenId, spkiSha256, generation);
-    await markEnrolled(manager, clusterId, { generation, facts, enrolledAt: this.#runtime.now() });
+    await markEnrolled(manager, cluster, { generation, facts, enrolledAt: this.#runtime.now() });
     await tell(this.#runtime, manager, 'dev.fairlead.enrolment.succeeded.v1', {
-      tenantId,
-      clusterId,
-      name,
+      tenantId: cluster.tenantId,
+      clusterId: cluster.id,
+      name: cluster.name,
       tokenId,
       generation,
       spkiSha256,
       agentVersion: facts.agentVersion,
       kubernetesVersion: facts.kubernetesVersion,
-      subject: `cluster/${clusterId}`,
-      actor: { kind: 'agent', id: clusterId, address: remoteAddress },
+      subject: `cluster/${cluster.id}`,
+      actor: { kind: 'agent', id: cluster.id, address: remoteAddress },
       reason: 'OK',
     });
   }

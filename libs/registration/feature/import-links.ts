@@ -16,6 +16,7 @@ import {
   type StoredImportLink,
 } from '../store/token-store.js';
 import { actorOf, commit, read, refuse, tell, type Runtime } from './runtime.js';
+import { turnAway } from './turn-away.js';
 
 /** After this the caller has given up, or soon will: a code must not be spent for nobody. */
 const REDEEM_MS = registrationRpc.redeemImportLink.timeoutMs - 1_000;
@@ -144,6 +145,8 @@ export class ImportLinks {
       const event = { ...about(caller, cluster), tokenId: revoked, subject: `token/${revoked}` };
       await tell(this.#runtime, manager, 'dev.fairlead.token.revoked.v1', event);
     }
+    const why = 'a newer import manifest replaced the bootstrap token of this agent';
+    await turnAway(this.#runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
     const [id, secret] = [crypto.randomUUID(), newSecret()];
     const text = formatToken({ pin, id, secret });
     const expiresAt = this.#inSeconds(this.#options.tokenTtlSeconds);

@@ -2,13 +2,22 @@ import type { Caller, TrustBundle } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { checkCsr } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
-import { findClusterByName, lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
+import {
+  findClusterByName,
+  lockCluster,
+  markEnrolled,
+  reserveGeneration,
+  type StoredCluster,
+} from '../store/cluster-store.js';
 import { revokeUnusedTokens } from '../store/token-store.js';
 import type { SignAgent } from './enrolments.js';
 import { commit, operatorOf, tell, type Runtime } from './runtime.js';
+import { turnAway } from './turn-away.js';
 
 /** In events, in the place of a token's id, for an identity that an administrator handed out. */
 const STATIC = 'static';
+/** Each one finds that the cluster has enrolled again since the one before. */
+const ATTEMPTS = 3;
 
 export interface StaticIdentitiesOptions {
   /** `host:port` that agents dial. */
@@ -49,20 +58,45 @@ export class StaticIdentities {
   /**
    * A new enrolment of the cluster, for the key of the request: it fences the one before, and its unused tokens die.
    * NOT_FOUND, CSR_INVALID. UNAVAILABLE: the cluster goes on as before. DEADLINE_EXCEEDED: so it does, but `keys` may have
-   * counted the enrolment and renew no older one: ask again before the agent's certificate ends.
+   * counted the enrolment and renew no older one: ask again before the agent's certificate ends. The number of an enrolment that
+   * failed is not given again, so that no two keys have the same one.
    */
   async issue(
     caller: Caller,
     tenantId: string,
-    { name, csr, by }: { readonly name: string; readonly csr: string; readonly by: string },
+    input: { readonly name: string; readonly csr: string; readonly by: string },
   ): Promise<IssuedIdentity> {
-    const { spkiSha256 } = await checkCsr(Buffer.from(csr, 'base64'));
+    const { spkiSha256 } = await checkCsr(Buffer.from(input.csr, 'base64'));
     const bundle = await this.#options.trustBundle();
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      // Committed before `keys` hears of it: it stays taken, whatever becomes of the question.
+      const generation = await commit(this.#runtime, async (manager) =>
+        reserveGeneration(manager, await lockByName(manager, tenantId, input.name)),
+      );
+      const issued = await this.#issueAs(caller, tenantId, { ...input, generation, spkiSha256, bundle });
+      if (issued) return issued;
+    }
+    throw new FairleadError('CONFLICT', `the cluster ${input.name} enrols again and again; try again`);
+  }
+
+  /** Null if the cluster has enrolled with a higher number since. */
+  #issueAs(
+    caller: Caller,
+    tenantId: string,
+    asked: {
+      readonly name: string;
+      readonly csr: string;
+      readonly by: string;
+      readonly generation: number;
+      readonly spkiSha256: string;
+      readonly bundle: TrustBundle;
+    },
+  ): Promise<IssuedIdentity | null> {
+    const { name, csr, by, generation, spkiSha256, bundle } = asked;
     return commit(this.#runtime, async (manager) => {
-      const { id: clusterId } = await findClusterByName(manager, tenantId, name);
-      const cluster = await lockCluster(manager, clusterId);
-      if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
-      const generation = cluster.generation + 1;
+      const cluster = await lockByName(manager, tenantId, name);
+      if (cluster.generation >= generation) return null;
+      const { id: clusterId } = cluster;
       await this.#record(manager, caller, { cluster, generation, spkiSha256, by });
       // Within the transaction: an agent that works must not be fenced by an identity that nobody received.
       const { chain, roots, notAfter } = await this.#options.signAgent(tenantId, { clusterId, generation, csr });
@@ -86,7 +120,9 @@ export class StaticIdentities {
       const revoked = { ...about, tokenId, subject: `token/${tokenId}` };
       await tell(this.#runtime, manager, 'dev.fairlead.token.revoked.v1', revoked);
     }
-    await markEnrolled(manager, clusterId, { generation, facts, enrolledAt: now });
+    const why = 'an administrator took an identity to this cluster by hand';
+    await turnAway(this.#runtime, manager, { clusterId }, { actor: about.actor, why });
+    await markEnrolled(manager, cluster, { generation, facts, enrolledAt: now });
     await tell(this.#runtime, manager, 'dev.fairlead.enrolment.succeeded.v1', {
       ...about,
       tokenId: STATIC,
@@ -98,4 +134,11 @@ export class StaticIdentities {
       subject: `cluster/${clusterId}`,
     });
   }
+}
+
+async function lockByName(manager: EntityManager, tenantId: string, name: string): Promise<StoredCluster> {
+  const { id } = await findClusterByName(manager, tenantId, name);
+  const cluster = await lockCluster(manager, id);
+  if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
+  return cluster;
 }

@@ -15,6 +15,7 @@ export async function insertCluster(
     ...cluster,
     id: crypto.randomUUID(),
     generation: 0,
+    lastGeneration: 0,
     facts: null,
     enrolledAt: null,
     lastError: null,
@@ -87,12 +88,23 @@ export function allClusters(
   return manager.find(ClusterRow, { select: { id: true, tenantId: true, name: true, generation: true } });
 }
 
+/** The number of an enrolment of its own, whatever becomes of it: none is given twice. For a cluster that is locked. */
+export async function reserveGeneration(
+  manager: EntityManager,
+  { id, lastGeneration }: Pick<StoredCluster, 'id' | 'lastGeneration'>,
+): Promise<number> {
+  await manager.update(ClusterRow, { id }, { lastGeneration: lastGeneration + 1 });
+  return lastGeneration + 1;
+}
+
+/** For a cluster that is locked, with a generation above its last one or reserved before. */
 export async function markEnrolled(
   manager: EntityManager,
-  id: string,
+  { id, lastGeneration }: Pick<StoredCluster, 'id' | 'lastGeneration'>,
   enrolment: Pick<StoredCluster, 'generation' | 'facts' | 'enrolledAt'>,
 ): Promise<void> {
-  await manager.update(ClusterRow, { id }, enrolment);
+  const last = Math.max(lastGeneration, enrolment.generation);
+  await manager.update(ClusterRow, { id }, { ...enrolment, lastGeneration: last });
 }
 
 /** Unless a newer one is known, or the cluster is gone. */

@@ -7,6 +7,23 @@ export function findRequestByKey(manager: EntityManager, spkiSha256: string): Pr
   return manager.findOneBy(EnrolmentRequestRow, { spkiSha256 });
 }
 
+export function findRequest(manager: EntityManager, id: string): Promise<StoredEnrolmentRequest | null> {
+  return manager.findOneBy(EnrolmentRequestRow, { id });
+}
+
+/** Those that wait with tokens of a cluster, or with one token; kept from changing until the transaction ends. */
+export function lockPending(
+  manager: EntityManager,
+  invited: { readonly clusterId: string } | { readonly tokenId: string },
+): Promise<StoredEnrolmentRequest[]> {
+  const where = { ...invited, state: 'pending' as const };
+  return manager.find(EnrolmentRequestRow, { where, order: { id: 'ASC' }, lock: { mode: 'pessimistic_write' } });
+}
+
+export async function deleteRequest(manager: EntityManager, id: string): Promise<void> {
+  await manager.delete(EnrolmentRequestRow, { id });
+}
+
 /** Reads a request and keeps it from changing until the transaction ends. */
 export function lockRequest(manager: EntityManager, id: string): Promise<StoredEnrolmentRequest | null> {
   return manager.findOne(EnrolmentRequestRow, { where: { id }, lock: { mode: 'pessimistic_write' } });

@@ -22,9 +22,13 @@ export class ClusterRow {
   @Column({ type: 'text', array: true })
   targets!: string[];
 
-  /** Counts enrolments. */
+  /** The current enrolment; 0 before the first. */
   @Column({ type: 'int' })
   generation!: number;
+
+  /** The highest number that `keys` may have seen: the current enrolment's, or of one that nobody knows the end of. */
+  @Column({ type: 'int', name: 'last_generation' })
+  lastGeneration!: number;
 
   @Column({ type: 'jsonb', nullable: true })
   facts!: { agentVersion: string; kubernetesVersion: string; platform: string } | null;
@@ -73,6 +77,10 @@ export class EnrolmentRequestRow {
   /** Whose token it showed, or what it was approved as. */
   @Column({ type: 'uuid', name: 'cluster_id', nullable: true })
   clusterId!: string | null;
+
+  /** The token it showed. */
+  @Column({ type: 'text', name: 'token_id', nullable: true })
+  tokenId!: string | null;
 
   /** The enrolment that its approval made. */
   @Column({ type: 'int', nullable: true })
@@ -123,10 +131,11 @@ export class BootstrapTokenRow {
   @Column({ type: 'timestamptz', name: 'revoked_at', nullable: true })
   revokedAt!: Date | null;
 
-  /** SHA-256 of the SubjectPublicKeyInfo that spent it, hex. */
+  /** SHA-256 of the SubjectPublicKeyInfo that showed it first, hex. */
   @Column({ type: 'text', name: 'bound_spki_sha256', nullable: true })
   boundSpkiSha256!: string | null;
 
+  /** Null while that key waits for an approval. */
   @Column({ type: 'int', name: 'bound_generation', nullable: true })
   boundGeneration!: number | null;
 }

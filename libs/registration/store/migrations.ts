@@ -136,9 +136,47 @@ class LastErrors1795309200000 implements MigrationInterface {
   }
 }
 
+class TokensOfRequests1795342200000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of TABLES_V5) await runner.query(statement);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+const TABLES_V5 = [
+  // A token belongs to a key from the moment it was shown, before there is an enrolment.
+  'alter table bootstrap_tokens drop constraint bootstrap_tokens_check',
+  `alter table bootstrap_tokens add constraint bootstrap_tokens_bound
+     check (bound_generation is null or bound_spki_sha256 is not null)`,
+  'alter table enrolment_requests add column token_id text references bootstrap_tokens (id) on delete cascade',
+  'create index enrolment_requests_of_token on enrolment_requests (token_id)',
+  'create index enrolment_requests_of_cluster on enrolment_requests (cluster_id)',
+  // Nobody knows which token they showed; the agents ask again, with their tokens.
+  'delete from enrolment_requests where state = $$pending$$ and cluster_id is not null',
+];
+
+class LastGenerations1795345200000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table clusters add column last_generation int not null default 0');
+    await runner.query('update clusters set last_generation = generation');
+    await runner.query(
+      'alter table clusters add constraint clusters_last_generation check (last_generation >= generation)',
+    );
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const REGISTRATION_MIGRATIONS = [
   ClustersAndTokens1795200000000,
   TargetsAndClients1795294800000,
   ApprovalPolicies1795305600000,
   LastErrors1795309200000,
+  TokensOfRequests1795342200000,
+  LastGenerations1795345200000,
 ];

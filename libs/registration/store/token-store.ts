@@ -1,4 +1,5 @@
 import { IsNull, LessThan, MoreThan, type EntityManager } from 'typeorm';
+import type { PresentedToken } from '../domain/decide-enrolment.js';
 import { ApiTokenRow, BootstrapTokenRow, ImportLinkRow } from './entities.js';
 
 export type StoredBootstrapToken = Readonly<BootstrapTokenRow>;
@@ -21,13 +22,25 @@ export function lockBootstrapToken(manager: EntityManager, id: string): Promise<
   return manager.findOne(BootstrapTokenRow, { where: { id }, lock: { mode: 'pessimistic_write' } });
 }
 
+/** `generation` is null while the key waits for an approval. */
 export async function bindBootstrapToken(
   manager: EntityManager,
   id: string,
   spkiSha256: string,
-  generation: number,
+  generation: number | null,
 ): Promise<void> {
   await manager.update(BootstrapTokenRow, { id }, { boundSpkiSha256: spkiSha256, boundGeneration: generation });
+}
+
+/** As far as it decides about an enrolment. */
+export function presented({
+  expiresAt,
+  revokedAt,
+  boundSpkiSha256,
+  boundGeneration,
+}: StoredBootstrapToken): PresentedToken {
+  const bound = boundSpkiSha256 === null ? null : { spkiSha256: boundSpkiSha256, generation: boundGeneration };
+  return { expiresAt, revokedAt, bound };
 }
 
 /** Newest first. */
@@ -47,7 +60,7 @@ export async function markTokenRevoked(manager: EntityManager, id: string, now: 
   await manager.update(BootstrapTokenRow, { id }, { revokedAt: now });
 }
 
-/** Revokes the tokens of a cluster that nobody has used, and returns their ids. */
+/** Revokes the tokens of a cluster that made no enrolment, and returns their ids. */
 export async function revokeUnusedTokens(manager: EntityManager, clusterId: string, now: Date): Promise<string[]> {
   const unused = { clusterId, boundGeneration: IsNull(), revokedAt: IsNull(), expiresAt: MoreThan(now) };
   const rows = await manager.find(BootstrapTokenRow, { where: unused, lock: { mode: 'pessimistic_write' } });
