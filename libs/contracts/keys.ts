@@ -71,7 +71,13 @@ export const keysRpc = {
   revokeGenerations: rpc(
     'revoke-generations',
     ['registration'],
-    z.object({ clusterId: ClusterId, throughGeneration: Generation, reason: RevocationReason }),
+    z.object({
+      clusterId: ClusterId,
+      throughGeneration: Generation,
+      reason: RevocationReason,
+      /** Nobody enrols for it again: gateways need not know of it for good. */
+      clusterDeleted: z.boolean().default(false),
+    }),
     z.object({}),
   ),
   /** Of one cluster, newest first; at most 200. */

@@ -64,11 +64,12 @@ export class Revocations {
   /** Registration tells of it in an event of its own, which has the cluster's name. */
   async revokeGenerations(
     tenantId: string,
-    input: { clusterId: string; throughGeneration: number; reason: string },
+    input: { clusterId: string; throughGeneration: number; reason: string; clusterDeleted?: boolean },
   ): Promise<void> {
     await inTransaction(this.#options.database, async (manager) => {
       await lockCluster(manager, input.clusterId);
-      await raiseGenerationRevocation(manager, { ...input, tenantId, revokedAt: this.#now() });
+      const { clusterDeleted = false } = input;
+      await raiseGenerationRevocation(manager, { ...input, clusterDeleted, tenantId, revokedAt: this.#now() });
     });
     this.#options.onCommitted();
   }

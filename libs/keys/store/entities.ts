@@ -134,6 +134,10 @@ export class RevocationRow {
   @Column({ type: 'int', name: 'through_generation', nullable: true })
   throughGeneration!: number | null;
 
+  /** Nobody enrols for it again. */
+  @Column({ type: 'boolean', name: 'cluster_deleted' })
+  clusterDeleted!: boolean;
+
   @Column({ type: 'text' })
   reason!: string;
 

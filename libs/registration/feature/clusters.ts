@@ -23,7 +23,7 @@ export type PresenceOf = (clusterId: string, enrolledAt: string | null) => Omit<
 /** Asks the keys service to make a cluster's certificates worth nothing. */
 export type RevokeGenerations = (
   tenantId: string,
-  request: { clusterId: string; throughGeneration: number; reason: string },
+  request: { clusterId: string; throughGeneration: number; reason: string; clusterDeleted?: boolean },
 ) => Promise<unknown>;
 
 /** Creates, shows, revokes and deletes clusters. */
@@ -92,7 +92,8 @@ export class Clusters {
       const { id, generation } = await read(this.#runtime, (manager) => findClusterByName(manager, tenantId, name));
       // Certificates begin with the first enrolment.
       if (generation > 0) {
-        const request = { clusterId: id, throughGeneration: generation, reason: 'the cluster was deleted' };
+        const reason = 'the cluster was deleted';
+        const request = { clusterId: id, throughGeneration: generation, reason, clusterDeleted: true };
         await this.#revokeGenerations(tenantId, request);
       }
       if (await this.#deleteOf(caller, tenantId, { name, id, generation })) return;
