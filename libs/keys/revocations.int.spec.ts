@@ -111,6 +111,23 @@ it('revokes one certificate: it is not renewed, gateways hear of it, and asking 
   expect(again).toEqual(record);
 });
 
+it('gives a key no certificate again once one that it had was revoked, though its token is shown again', async () => {
+  const { clusterId, key, serial } = await enrolled();
+  const request = { clusterId, generation: 1, csr: Buffer.from(await createCsr(key)).toString('base64') };
+  // An answer that was lost on its way is asked for again.
+  await expect(issuer.signAgent(registration, 'default', request)).resolves.toBeDefined();
+  await revocations.revokeCertificate(api, 'default', { serial, reason });
+  for (const generation of [1, 2]) {
+    const again = issuer.signAgent(registration, 'default', { ...request, generation });
+    await expect(again).rejects.toMatchObject({ code: 'CERTIFICATE_REVOKED' });
+  }
+  const csr = Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
+  await expect(issuer.signAgent(registration, 'default', { ...request, csr })).resolves.toBeDefined();
+  await revocations.revokeGenerations('default', { clusterId, throughGeneration: 1, reason });
+  const next = issuer.signAgent(registration, 'default', { clusterId, generation: 2, csr });
+  await expect(next).rejects.toMatchObject({ code: 'CERTIFICATE_REVOKED' });
+});
+
 it('knows only certificates of the tenant that asks', async () => {
   const agent = await enrolled();
   for (const [tenant, serial] of [

@@ -14,14 +14,8 @@ import {
 import type { DataSource, EntityManager } from 'typeorm';
 import type { CertificateAuthority, IssuedLeaf } from '../domain/certificate-authority.js';
 import { renewableAt } from '../domain/recovery-window.js';
-import {
-  lockCluster,
-  newestGeneration,
-  recordCertificate,
-  type CertificatePurpose,
-} from '../store/certificate-store.js';
-import { generationRevocation } from '../store/revocation-store.js';
-import { checkCurrent, revoked } from './check-current.js';
+import { recordCertificate, type CertificatePurpose } from '../store/certificate-store.js';
+import { checkCurrent, checkEnrolment } from './check-current.js';
 import type { CurrentCa } from './current-ca.js';
 
 export interface CertificateIssuerOptions {
@@ -59,7 +53,7 @@ export class CertificateIssuer {
     return this.#options.ca.trustBundle();
   }
 
-  /** For an enrolment that registration has decided. CSR_INVALID; CONFLICT if the cluster has a newer generation; CERTIFICATE_REVOKED. */
+  /** For an enrolment that registration has decided. CSR_INVALID; CONFLICT if there is a newer one; CERTIFICATE_REVOKED, also for its key. */
   async signAgent(
     caller: Caller,
     tenantId: string,
@@ -69,12 +63,7 @@ export class CertificateIssuer {
     const request: Request = { purpose: 'agent', tenantId, clusterId, actor: serviceActor(caller) };
     return this.#decide(request, async (manager, authority) => {
       const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
-      await lockCluster(manager, clusterId);
-      const newest = await newestGeneration(manager, clusterId);
-      if (newest !== null && newest > generation) {
-        throw new FairleadError('CONFLICT', 'the cluster has enrolled again since');
-      }
-      if (await generationRevocation(manager, clusterId, generation)) throw revoked('this enrolment');
+      await checkEnrolment(manager, { clusterId, generation }, csr);
       return this.#issueAgent(manager, authority, request, csr, { clusterId, generation });
     });
   }

@@ -3,12 +3,13 @@ import type { CheckedCsr, PeerCertificate } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import {
   findCertificate,
+  keyWasRevoked,
   keyWasUsed,
   lockCluster,
   newestGeneration,
   type RecordedCertificate,
 } from '../store/certificate-store.js';
-import { revocationOf } from '../store/revocation-store.js';
+import { generationRevocation, revocationOf } from '../store/revocation-store.js';
 
 /**
  * The certificate as it was recorded, if it is of the cluster's current enrolment, not revoked, and the key is a new one.
@@ -35,8 +36,26 @@ export async function checkCurrent(
   return recorded;
 }
 
+/**
+ * May this enrolment of the cluster have a certificate for the key of `csr`? CONFLICT if the cluster has a newer one;
+ * CERTIFICATE_REVOKED if the enrolment is, or a certificate that this key had before: the token it came with may be shown again.
+ */
+export async function checkEnrolment(
+  manager: EntityManager,
+  { clusterId, generation }: { readonly clusterId: string; readonly generation: number },
+  csr: CheckedCsr,
+): Promise<void> {
+  await lockCluster(manager, clusterId);
+  const newest = await newestGeneration(manager, clusterId);
+  if (newest !== null && newest > generation) {
+    throw new FairleadError('CONFLICT', 'the cluster has enrolled again since');
+  }
+  if (await generationRevocation(manager, clusterId, generation)) throw revoked('this enrolment');
+  if (await keyWasRevoked(manager, clusterId, csr.spkiSha256)) throw revoked('a certificate of this key');
+}
+
 /** What is told to whoever holds it. */
-export function revoked(what: string): FairleadError {
+function revoked(what: string): FairleadError {
   return new FairleadError(
     'CERTIFICATE_REVOKED',
     `${what} was revoked; the cluster comes back with a new import manifest`,

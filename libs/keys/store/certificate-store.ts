@@ -29,6 +29,17 @@ export function keyWasUsed(manager: EntityManager, clusterId: string, spkiSha256
   return manager.existsBy(CertificateRow, { clusterId, spkiSha256 });
 }
 
+/** Does a certificate of the cluster have this key that was revoked, by itself or with its enrolment? */
+export async function keyWasRevoked(manager: EntityManager, clusterId: string, spkiSha256: string): Promise<boolean> {
+  const rows = (await manager.query(
+    `select from certificates join revocations on revocations.serial = certificates.serial
+       or (revocations.cluster_id = certificates.cluster_id and revocations.through_generation >= certificates.generation)
+     where certificates.cluster_id = $1 and certificates.spki_sha256 = $2 limit 1`,
+    [clusterId, spkiSha256],
+  )) as unknown[];
+  return rows.length > 0;
+}
+
 /** Of one cluster, newest first. */
 export function certificatesOfCluster(
   manager: EntityManager,
