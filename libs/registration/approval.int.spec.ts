@@ -99,7 +99,13 @@ function configure(policy: ApprovalPolicy, insecureAllowed: boolean, hook: Webho
     { policies, requests, webhook, troubles: new LinkTroubles(runtime) },
     async (_tenant, { clusterId, generation }) => {
       const { chain, serial } = await authority.agent(clusterId, { generation });
-      return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+      return {
+        chain: [...chain],
+        roots: [...authority.roots],
+        serial,
+        notAfter: new Date().toISOString(),
+        trustVersion: 0,
+      };
     },
   );
 }

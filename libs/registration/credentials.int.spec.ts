@@ -78,7 +78,13 @@ beforeEach(() => {
 const sign: SignAgent = async (_tenant, { clusterId, generation }) => {
   if (keysAway) throw new FairleadError('UNAVAILABLE', 'no keys service is running');
   const { chain, serial } = await authority.agent(clusterId, { generation });
-  return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+  return {
+    chain: [...chain],
+    roots: [...authority.roots],
+    serial,
+    notAfter: new Date().toISOString(),
+    trustVersion: 0,
+  };
 };
 
 function build(): void {
