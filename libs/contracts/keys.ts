@@ -82,7 +82,7 @@ export const keysRpc = {
     }),
     z.object({}),
   ),
-  /** Of one cluster, newest first; at most 200. */
+  /** Of one cluster, newest first, those that have ended last; at most 200. */
   listCertificates: rpc(
     'list-certificates',
     ['api'],

@@ -74,10 +74,10 @@ export class Revocations {
     this.#options.onCommitted();
   }
 
-  /** Newest first. */
+  /** Newest first, those that have ended last. */
   async list(tenantId: string, clusterId: string): Promise<CertificateRecord[]> {
     return readFrom(this.#options.database, async (manager) => {
-      const certificates = await certificatesOfCluster(manager, tenantId, clusterId, LISTED);
+      const certificates = await certificatesOfCluster(manager, { tenantId, clusterId }, this.#now(), LISTED);
       const serials = certificates.map(({ serial }) => serial);
       const { bySerial, ofGenerations } = await revocationsOfCluster(manager, clusterId, serials);
       return certificates.map((certificate) => {

@@ -80,7 +80,7 @@ export class IssuingRequestRow {
 
 export type CertificatePurpose = 'agent' | 'gateway' | 'client' | 'serving';
 
-/** Every certificate ever signed. */
+/** Every certificate that was signed; those that ended long ago are deleted, see feature/forget-ended.ts. */
 @Entity('certificates')
 export class CertificateRow {
   @PrimaryColumn({ type: 'text' })
