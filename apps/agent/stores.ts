@@ -1,5 +1,6 @@
 import { open, readFile } from 'node:fs/promises';
 import type { TextStore } from '@fairlead/agent';
+import { isPrivate, shownMode } from '@fairlead/config';
 import { FairleadError } from '@fairlead/errors';
 import { createSecretStore } from '@fairlead/kube/secret-store';
 import type { AgentConfig } from './config.js';
@@ -30,23 +31,16 @@ export async function readToken(path: string | undefined): Promise<string | null
   }
 }
 
-const [OTHERS, GROUP_BUT_READ] = [0o007, 0o030];
-
-/**
- * The text of an identity bundle; null if there is none. FORBIDDEN for a file that others than its owner can read: only one
- * that belongs to root may be read by a group, which is how a Secret is mounted.
- */
+/** The text of an identity bundle; null if there is none. FORBIDDEN for a file that others than its owner can read (`isPrivate`). */
 export async function readBundleFile(path: string | undefined): Promise<string | null> {
   if (path === undefined) return null;
   try {
     await using file = await open(path, 'r');
-    const { mode, uid } = await file.stat();
-    const forbidden = OTHERS | GROUP_BUT_READ | (uid === 0 ? 0 : 0o040);
-    if ((mode & forbidden) === 0) return await file.readFile('utf8');
-    const shown = (mode & 0o777).toString(8);
+    const access = await file.stat();
+    if (isPrivate(access)) return await file.readFile('utf8');
     throw new FairleadError(
       'FORBIDDEN',
-      `${path} holds a private key and others can read it (mode ${shown}): chmod 600`,
+      `${path} holds a private key and others can read it (mode ${shownMode(access)}): chmod 600`,
     );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;

@@ -1,7 +1,7 @@
 import { Secret, commaList, hostPort, loadConfig, secretFile } from '@fairlead/config';
 import { CredentialName } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { masterKeyGiven, masterKeyInFile, type MasterKey } from '@fairlead/keys';
+import { DEFAULT_TRUST_DOMAIN, masterKeyGiven, masterKeyInFile, type MasterKey } from '@fairlead/keys';
 import { z } from 'zod';
 
 const Config = z.object({
@@ -29,7 +29,7 @@ const Config = z.object({
   FAIRLEAD_TRUST_DOMAIN: z
     .string()
     .regex(/^[a-z0-9]([a-z0-9.-]{0,253}[a-z0-9])?$/, 'expected lower-case letters, digits, dots and dashes')
-    .default('fairlead.local'),
+    .default(DEFAULT_TRUST_DOMAIN),
   /** DNS names and addresses that serving certificates may carry. */
   FAIRLEAD_SERVING_NAMES: commaList.transform((names) => names.map((name) => name.toLowerCase())).default([]),
   /** How long after its certificate's end an agent that was away may still renew it. */

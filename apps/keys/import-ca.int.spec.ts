@@ -59,6 +59,7 @@ async function keysWith(overrides: NodeJS.ProcessEnv, ...args: string[]): Promis
     FAIRLEAD_NATS_SEED_FILE: scratch.file('seed'),
     FAIRLEAD_DATABASE_URL_FILE: scratch.file('url'),
     FAIRLEAD_MASTER_KEY_FILE: scratch.file('master.key'),
+    FAIRLEAD_TRUST_DOMAIN: 'fairlead.corp.example',
     ...overrides,
   };
   const result = await run(process.execPath, [main, ...args], { env, timeout: 120_000 }).then(
@@ -112,6 +113,15 @@ it('says in one line what is missing or wrong', async () => {
   expect(await authorities()).toEqual([]);
 });
 
+it('takes no root of others for the trust domain that everybody has, neither at first nor later', async () => {
+  const given = ['import-ca', '--root', file('corp.pem'), '--issuing', file('first.pem'), '--key', file('first.key')];
+  const refused = { code: 2, output: expect.stringContaining("FAIRLEAD_TRUST_DOMAIN: fairlead.local is everybody's") };
+  for (const FAIRLEAD_TRUST_DOMAIN of [undefined, 'fairlead.local']) {
+    expect(await keysWith({ FAIRLEAD_TRUST_DOMAIN }, ...given)).toMatchObject(refused);
+  }
+  expect(await authorities()).toEqual([]);
+});
+
 it('begins an installation with a root of RSA that stays offline, and an issuing CA on P-384', async () => {
   const given = ['import-ca', '--root', file('corp.pem'), '--issuing', file('first.pem'), '--key', file('first.key')];
   expect(await keys(...given)).toMatchObject({ code: 0, output: expect.stringContaining('"as":"first"') });
@@ -143,6 +153,11 @@ it('takes the next root from PKCS#12, with the certificate of its key by the off
   const given = ['import-ca', '--pkcs12', file('third.p12'), '--password-file', file('password')];
   expect(await keys(...given)).toMatchObject({ code: 2, output: expect.stringContaining('--cross') });
   await foreign.crossSign('corp', 'fresh');
+  const FAIRLEAD_TRUST_DOMAIN = 'fairlead.local';
+  expect(await keysWith({ FAIRLEAD_TRUST_DOMAIN }, ...given, '--cross', file('cross.pem'))).toMatchObject({
+    code: 2,
+    output: expect.stringContaining('FAIRLEAD_TRUST_DOMAIN'),
+  });
   const imported = await keys(...given, '--cross', file('cross.pem'));
   const pin = spkiPin(await readFile(file('fresh.pem'), 'utf8'));
   expect(imported).toMatchObject({ code: 0, output: expect.stringContaining(`"as":"next","pin":"${pin}"`) });

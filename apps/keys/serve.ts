@@ -46,7 +46,8 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   };
   const open = (): Promise<CurrentCa> => CurrentCa.open(caOptions(config, { database, logger, onCommitted }));
   const ca = await retryWhileAway(open, logger, signal);
-  stack.use(keepUp(ca, logger));
+  const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
+  stack.use(keepUp(ca, { database, recoveryWindowSeconds }, logger));
   const replicas = stack.use(new ReplicaWatch(nats, logger));
   const module = build(config, { database, source, logger, onCommitted }, ca, replicas);
   projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));

@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -38,9 +38,21 @@ describe('loadConfig', () => {
     expect(printable(config)).toEqual({ RULES: [{ first: '18446744073709551616', ports: { from: 1, to: 2 } }] });
   });
 
+  it('takes no secret from a file that others can read', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'key');
+    writeFileSync(file, 'hunter2\n', { mode: 0o600 });
+    const load = (): unknown => loadConfig(schema, { PORT: '1', PEER: 'a:1', KEY_FILE: file });
+    for (const mode of [0o644, 0o604, 0o620]) {
+      chmodSync(file, mode);
+      expect(load).toThrow(`KEY_FILE: others can read the file (mode ${mode.toString(8)}): run chmod 600 on it`);
+    }
+    chmodSync(file, 0o400);
+    expect(load).not.toThrow();
+  });
+
   it('never prints a secret', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'key');
-    writeFileSync(file, 'hunter2\n');
+    writeFileSync(file, 'hunter2\n', { mode: 0o600 });
     const config = loadConfig(schema, { PORT: '1', PEER: 'a:1', KEY_FILE: file });
     expect(config.KEY_FILE?.reveal()).toBe('hunter2');
     expect(JSON.stringify(printable(config)) + inspect(config) + String(config.KEY_FILE)).not.toContain('hunter2');

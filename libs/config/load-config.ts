@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { z } from 'zod';
+import { isPrivate, shownMode } from './private-file.js';
 
 /** A string that must never be printed: `String(secret)`, JSON and inspect show only that there is one. */
 export class Secret {
@@ -24,15 +25,35 @@ export class Secret {
   }
 }
 
-/** A schema for a secret read from a file named by the variable, so that it is in no environment and no argument list. */
+/**
+ * A schema for a secret read from a file named by the variable, so that it is in no environment and no argument list. Refuses a file
+ * that others than its owner can read (`isPrivate`).
+ */
 export const secretFile = z.string().transform((path, context) => {
   try {
-    return new Secret(readFileSync(path, 'utf8').trim());
+    return new Secret(readPrivate(path).trim());
   } catch (error) {
-    context.addIssue({ code: 'custom', message: `cannot read the file: ${messageOf(error)}` });
+    const message = error instanceof FairleadError ? error.message : `cannot read the file: ${messageOf(error)}`;
+    context.addIssue({ code: 'custom', message });
     return z.NEVER;
   }
 });
+
+function readPrivate(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const access = fstatSync(file);
+    if (!isPrivate(access)) {
+      throw new FairleadError(
+        'INVALID_ARGUMENT',
+        `others can read the file (mode ${shownMode(access)}): run chmod 600 on it`,
+      );
+    }
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}
 
 export const port = z.coerce.number().int().min(0).max(65_535);
 

@@ -73,10 +73,16 @@ export const keysRpc = {
   revokeGenerations: rpc(
     'revoke-generations',
     ['registration'],
-    z.object({ clusterId: ClusterId, throughGeneration: Generation, reason: RevocationReason }),
+    z.object({
+      clusterId: ClusterId,
+      throughGeneration: Generation,
+      reason: RevocationReason,
+      /** Nobody enrols for it again: gateways need not know of it for good. */
+      clusterDeleted: z.boolean().default(false),
+    }),
     z.object({}),
   ),
-  /** Of one cluster, newest first; at most 200. */
+  /** Of one cluster, newest first, those that have ended last; at most 200. */
   listCertificates: rpc(
     'list-certificates',
     ['api'],

@@ -80,7 +80,10 @@ export const ClientEntry = z.object({
 });
 export type ClientEntry = z.infer<typeof ClientEntry>;
 
-/** `certificate.<serial>`: one certificate. Gone from the bucket once it would have expired anyway. */
+/**
+ * `certificate.<serial>`: one certificate. `notAfter`: until then replicas know it, which is 30 days longer than the certificate's own
+ * end and its revocation, because links and tunnels outlive their certificate. Gone from the bucket after it.
+ */
 export const CertificateRevocation = z.object({
   kind: z.literal('certificate'),
   serial: z.string().max(64),

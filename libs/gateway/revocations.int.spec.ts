@@ -60,6 +60,18 @@ it('knows enrolments up to a generation, of that cluster, and takes nothing back
   expect(revocations.has(certificate('aa', 3))).toBe(true);
 });
 
+it('knows a certificate that has ended, for links that stand on it, as long as its entry says', async () => {
+  let told = 0;
+  revocations.onChange(() => (told += 1));
+  const ended = { ...certificate('cc', 9), notAfter: new Date(Date.now() - 26 * hourMs) };
+  const knownUntil = new Date(Date.now() + 30 * 24 * hourMs).toISOString();
+  await put(revocationKeys.certificate('cc'), { kind: 'certificate', serial: 'cc', notAfter: knownUntil });
+  await eventually(() => expect(told).toBe(1));
+  await put(revocationKeys.certificate('dd'), { kind: 'certificate', serial: 'dd', notAfter: knownUntil });
+  await eventually(() => expect(told).toBe(2));
+  expect(revocations.has(ended)).toBe(true);
+});
+
 it('remembers a certificate though the bucket forgets it, and tells listeners of it once', async () => {
   let told = 0;
   revocations.onChange(() => (told += 1));

@@ -7,11 +7,11 @@ import type { NatsConnection } from '@nats-io/transport-node';
 
 /**
  * Which certificates are worth nothing, as this replica knows it. What it has heard once it does not forget before the
- * certificate would have expired, whatever happens to the bucket: revoking cannot be undone.
+ * entry's end, long after the certificate's own, whatever happens to the bucket: revoking cannot be undone.
  */
 export class Revocations {
   readonly snapshot: KvSnapshot<RevocationEntry>;
-  /** End of each revoked certificate, milliseconds since the epoch, by serial number. */
+  /** Until when each revoked certificate is known, milliseconds since the epoch, by serial number. */
   readonly #certificates = new Map<string, number>();
   /** The last revoked generation, by cluster. */
   readonly #generations = new Map<string, number>();

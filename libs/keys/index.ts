@@ -14,6 +14,7 @@ export { KEYS_MIGRATIONS } from './store/migrations.js';
 export { CertificateIssuer, type CertificateIssuerOptions } from './feature/certificate-issuer.js';
 export { CurrentCa, type CurrentCaOptions } from './feature/current-ca.js';
 export { importCa, requestIssuing, type Imported, type ImportedFiles } from './feature/import-ca.js';
+export { DEFAULT_TRUST_DOMAIN } from './feature/load-ca.js';
 export { keepUp } from './feature/keep-up.js';
 export { Revocations, type RevocationsOptions } from './feature/revocations.js';
 export { ReplicaWatch } from './feature/replica-watch.js';

@@ -28,6 +28,7 @@ const api = { role: 'api', credential: 'api' } as const;
 const gatewayA = { role: 'gateway', credential: 'gateway-a' } as const;
 const account = { service: 'keys', password: randomBytes(16).toString('hex') };
 const reason = 'its key was found in a backup';
+const dayMs = 86_400_000;
 
 let scratch: ScratchDir;
 let postgres: Running<PostgresInfo>;
@@ -110,6 +111,23 @@ it('revokes one certificate: it is not renewed, gateways hear of it, and asking 
   expect(again).toEqual(record);
 });
 
+it('gives a key no certificate again once one that it had was revoked, though its token is shown again', async () => {
+  const { clusterId, key, serial } = await enrolled();
+  const request = { clusterId, generation: 1, csr: Buffer.from(await createCsr(key)).toString('base64') };
+  // An answer that was lost on its way is asked for again.
+  await expect(issuer.signAgent(registration, 'default', request)).resolves.toBeDefined();
+  await revocations.revokeCertificate(api, 'default', { serial, reason });
+  for (const generation of [1, 2]) {
+    const again = issuer.signAgent(registration, 'default', { ...request, generation });
+    await expect(again).rejects.toMatchObject({ code: 'CERTIFICATE_REVOKED' });
+  }
+  const csr = Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
+  await expect(issuer.signAgent(registration, 'default', { ...request, csr })).resolves.toBeDefined();
+  await revocations.revokeGenerations('default', { clusterId, throughGeneration: 1, reason });
+  const next = issuer.signAgent(registration, 'default', { clusterId, generation: 2, csr });
+  await expect(next).rejects.toMatchObject({ code: 'CERTIFICATE_REVOKED' });
+});
+
 it('knows only certificates of the tenant that asks', async () => {
   const agent = await enrolled();
   for (const [tenant, serial] of [
@@ -141,28 +159,74 @@ it('revokes enrolments for good: what they have, and what they would still get, 
   ]);
 });
 
-it('drops single certificates from the bucket once they have expired, and keeps them revoked', async () => {
+/** Everything of the cluster ended, and was revoked if it was, so long ago. */
+async function age(clusterId: string, interval: string): Promise<void> {
+  await database.query(`update certificates set not_after = now() - $2::interval where cluster_id = $1`, [
+    clusterId,
+    interval,
+  ]);
+  await database.query(
+    `update revocations set revoked_at = now() - $2::interval
+     where cluster_id = $1 or serial in (select serial from certificates where cluster_id = $1)`,
+    [clusterId, interval],
+  );
+  projection.poke();
+}
+
+/** What the bucket holds once everything before was written to it. */
+async function settled<T>(read: () => T): Promise<T> {
+  const { serial } = await enrolled();
+  await revocations.revokeCertificate(api, 'default', { serial, reason });
+  await eventually(() => expect(bucket.get(revocationKeys.certificate(serial))).toBeDefined());
+  await eventually(() => {
+    const state = bucket.get(revocationKeys.state);
+    expect(state?.kind === 'state' && state.count).toBe([...bucket.entries()].length - 1);
+  });
+  return read();
+}
+
+it('tells gateways of a certificate that has ended: a link or tunnel that stands on it is cut by that', async () => {
   const agent = await enrolled();
+  await age(agent.clusterId, '26 hours');
   await revocations.revokeCertificate(api, 'default', { serial: agent.serial, reason });
   const key = revocationKeys.certificate(agent.serial);
   await eventually(() => expect(bucket.get(key)).toBeDefined());
-  await database.query(`update certificates set not_after = now() - interval '1 second' where serial = $1`, [
-    agent.serial,
-  ]);
-  projection.poke();
+  const entry = bucket.get(key);
+  const knownForMs = (entry?.kind === 'certificate' ? Date.parse(entry.notAfter) : 0) - Date.now();
+  expect(knownForMs / dayMs).toBeCloseTo(30, 1);
+});
+
+it('tells gateways of the enrolments of a cluster that was issued nothing for days, and goes on doing so', async () => {
+  const { clusterId } = await enrolled();
+  await age(clusterId, '25 hours');
+  await revocations.revokeGenerations('default', { clusterId, throughGeneration: 1, reason });
+  const key = revocationKeys.cluster(clusterId);
+  await eventually(() => expect(bucket.get(key)).toMatchObject({ throughGeneration: 1 }));
+  await age(clusterId, '400 days');
+  expect(await settled(() => bucket.get(key))).toBeDefined();
+});
+
+it('drops a single certificate from the bucket 30 days after it ended, and keeps it revoked', async () => {
+  const agent = await enrolled();
+  await revocations.revokeCertificate(api, 'default', { serial: agent.serial, reason });
+  const key = revocationKeys.certificate(agent.serial);
+  await age(agent.clusterId, '29 days 23 hours');
+  expect(await settled(() => bucket.get(key))).toBeDefined();
+  await age(agent.clusterId, '30 days 1 hour');
   await eventually(() => expect(bucket.get(key)).toBeUndefined());
   expect(await known(agent.serial)).toBe(true);
 });
 
-it('drops the enrolments of a cluster that is gone from the bucket once its last certificate has expired', async () => {
+it('drops the enrolments of a cluster that was deleted 30 days after the last of its certificates ended', async () => {
   const { clusterId } = await enrolled();
-  await revocations.revokeGenerations('default', { clusterId, throughGeneration: 1, reason: 'deleted' });
+  await revocations.revokeGenerations('default', { clusterId, throughGeneration: 1, reason });
+  // Revoked before: deleting it takes nothing further, and is remembered all the same.
+  const deleted = { clusterId, throughGeneration: 1, reason: 'the cluster was deleted', clusterDeleted: true };
+  await revocations.revokeGenerations('default', deleted);
   const key = revocationKeys.cluster(clusterId);
-  await eventually(() => expect(bucket.get(key)).toBeDefined());
-  await database.query(`update certificates set not_after = now() - interval '2 hours' where cluster_id = $1`, [
-    clusterId,
-  ]);
-  projection.poke();
+  await age(clusterId, '29 days 23 hours');
+  expect(await settled(() => bucket.get(key))).toBeDefined();
+  await age(clusterId, '30 days 1 hour');
   await eventually(() => expect(bucket.get(key)).toBeUndefined());
   expect(await database.manager.existsBy(RevocationRow, { clusterId })).toBe(true);
 });

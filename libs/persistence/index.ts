@@ -2,7 +2,14 @@ export { connectDatabase, createDatabase, databaseAnswers, retryWhileAway, type 
 export { databaseAccess, type DatabaseAccessOptions } from './database-access.js';
 export type { DatabaseServer } from './database-server.js';
 export { DatabaseMonitor } from './database-monitor.js';
-export { inTransaction, readFrom, toDatabaseError, withAdvisoryLock, withSharedAdvisoryLock } from './transaction.js';
+export {
+  inTransaction,
+  readFrom,
+  toDatabaseError,
+  tryAdvisoryLock,
+  withAdvisoryLock,
+  withSharedAdvisoryLock,
+} from './transaction.js';
 export { migrationsPending, runMigrations } from './migrations.js';
 export {
   databaseUrl,

@@ -50,6 +50,13 @@ export async function withAdvisoryLock(manager: EntityManager, name: string): Pr
   await manager.query('select pg_advisory_xact_lock(hashtextextended(current_schema() || $1, 0))', [`:${name}`]);
 }
 
+/** The same if nobody holds it now; false, at once, if somebody does. */
+export async function tryAdvisoryLock(manager: EntityManager, name: string): Promise<boolean> {
+  const sql = 'select pg_try_advisory_xact_lock(hashtextextended(current_schema() || $1, 0)) as held';
+  const [row] = (await manager.query(sql, [`:${name}`])) as { held: boolean }[];
+  return row?.held === true;
+}
+
 /** Holds such a lock beside others who share it, and keeps out whoever wants it alone, until the transaction ends. */
 export async function withSharedAdvisoryLock(manager: EntityManager, name: string): Promise<void> {
   await manager.query('select pg_advisory_xact_lock_shared(hashtextextended(current_schema() || $1, 0))', [`:${name}`]);

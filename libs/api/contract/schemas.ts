@@ -34,7 +34,7 @@ export type ClusterList = z.infer<typeof ClusterList>;
 export const Revocation = z.strictObject({ reason: RevocationReason }).describe('Why it is to be worth nothing.');
 export const CertificateBySerial = z.strictObject({ serial: Serial });
 export const CertificateList = z.object({
-  certificates: z.array(CertificateRecord).max(200).describe('Newest first, at most 200.'),
+  certificates: z.array(CertificateRecord).max(200).describe('Newest first, those that have ended last; at most 200.'),
 });
 export type CertificateList = z.infer<typeof CertificateList>;
 export const BootstrapTokenById = z.strictObject({ name: ClusterName, id: z.string().min(1).max(64) });

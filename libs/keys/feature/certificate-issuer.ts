@@ -3,25 +3,13 @@ import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent, type Actor } from '@fairlead/events';
 import { inTransaction } from '@fairlead/persistence';
 import type { Logger } from '@fairlead/observability';
-import {
-  checkCsr,
-  formatSpiffeId,
-  verifyProof,
-  type CheckedCsr,
-  type PeerCertificate,
-  type SpiffeId,
-} from '@fairlead/pki';
+import { checkCsr, formatSpiffeId, type CheckedCsr, type PeerCertificate, type SpiffeId } from '@fairlead/pki';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { CertificateAuthority, IssuedLeaf } from '../domain/certificate-authority.js';
 import { renewableAt } from '../domain/recovery-window.js';
-import {
-  lockCluster,
-  newestGeneration,
-  recordCertificate,
-  type CertificatePurpose,
-} from '../store/certificate-store.js';
-import { generationRevocation } from '../store/revocation-store.js';
-import { checkCurrent, revoked } from './check-current.js';
+import { RenewalLimiter } from '../domain/renewal-limiter.js';
+import { recordCertificate, type CertificatePurpose } from '../store/certificate-store.js';
+import { checkCurrent, checkEnrolment, provenCsr } from './check-current.js';
 import type { CurrentCa } from './current-ca.js';
 
 export interface CertificateIssuerOptions {
@@ -52,6 +40,7 @@ type Leaf = IssuedLeaf['issued'];
 /** Decides who gets a certificate. Each one, and each refusal, is recorded with its event. */
 export class CertificateIssuer {
   readonly #options: CertificateIssuerOptions;
+  readonly #renewals = new RenewalLimiter();
 
   constructor(options: CertificateIssuerOptions) {
     this.#options = options;
@@ -61,7 +50,7 @@ export class CertificateIssuer {
     return this.#options.ca.trustBundle();
   }
 
-  /** For an enrolment that registration has decided. CSR_INVALID; CONFLICT if the cluster has a newer generation; CERTIFICATE_REVOKED. */
+  /** For an enrolment that registration has decided. CSR_INVALID; CONFLICT if there is a newer one; CERTIFICATE_REVOKED, also for its key. */
   async signAgent(
     caller: Caller,
     tenantId: string,
@@ -71,19 +60,14 @@ export class CertificateIssuer {
     const request: Request = { purpose: 'agent', tenantId, clusterId, actor: serviceActor(caller) };
     return this.#decide(request, async (manager, authority) => {
       const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
-      await lockCluster(manager, clusterId);
-      const newest = await newestGeneration(manager, clusterId);
-      if (newest !== null && newest > generation) {
-        throw new FairleadError('CONFLICT', 'the cluster has enrolled again since');
-      }
-      if (await generationRevocation(manager, clusterId, generation)) throw revoked('this enrolment');
+      await checkEnrolment(manager, { clusterId, generation }, csr);
       return this.#issueAgent(manager, authority, request, csr, { clusterId, generation });
     });
   }
 
   /**
    * A fresh key for an agent. CERTIFICATE_REFUSED: not an agent certificate of ours, expired for too long, of an older enrolment, or
-   * without proof that its key is held; CERTIFICATE_REVOKED; CSR_INVALID: also for a key that the cluster had before.
+   * without proof that its key is held; CERTIFICATE_REVOKED; RATE_LIMITED; CSR_INVALID: also for a key that the cluster had before.
    */
   async renewAgent(input: { csr: string; currentChain: readonly string[]; proof: string }): Promise<Issued> {
     const unknown: Request = {
@@ -103,18 +87,14 @@ export class CertificateIssuer {
       return this.#refuse(unknown, new FairleadError('CERTIFICATE_REFUSED', 'only agents renew their certificates'));
     }
     const actor: Actor = { kind: 'agent', id: id.clusterId };
-    return this.#decide({ ...unknown, clusterId: id.clusterId, actor }, async (manager, authority) => {
+    const asked = { ...unknown, clusterId: id.clusterId, actor };
+    const csr = await this.#orRefuse(asked, () => provenCsr(input));
+    this.#renewals.admit(peer.serial);
+    return this.#decide(asked, async (manager, authority) => {
       // A root may have been retired since.
       if (authority !== seen) await verify(authority);
-      const csrDer = Buffer.from(input.csr, 'base64');
-      if (!(await verifyProof(input.currentChain[0]!, csrDer, Buffer.from(input.proof, 'base64')))) {
-        throw new FairleadError(
-          'CERTIFICATE_REFUSED',
-          'the request is not signed by the key of the current certificate',
-        );
-      }
-      const csr = await checkCsr(csrDer);
       const { tenantId } = await checkCurrent(manager, id.clusterId, peer, csr);
+      this.#renewals.issue(id.clusterId);
       const request: Request = { purpose: 'agent', tenantId, clusterId: id.clusterId, actor };
       const { generation } = peer;
       return this.#issueAgent(manager, authority, request, csr, { clusterId: id.clusterId, generation });
@@ -224,9 +204,9 @@ export class CertificateIssuer {
     }
   }
 
-  /** Records a refusal in a transaction of its own, and throws it. What merely failed is no refusal. */
+  /** Records a refusal in a transaction of its own, and throws it. What merely failed is no refusal, and what comes too often is not to fill the log. */
   async #refuse(request: Request, error: FairleadError): Promise<never> {
-    if (error.kind.http >= 500) throw error;
+    if (error.kind.http >= 500 || error.code === 'RATE_LIMITED') throw error;
     const { clusterId, ...rest } = request;
     const subject = clusterId ? `cluster/${clusterId}` : `certificate/${request.purpose}`;
     const event = createEvent(this.#options.source, 'dev.fairlead.certificate.refused.v1', {

@@ -1,18 +1,34 @@
 import { FairleadError } from '@fairlead/errors';
-import type { CheckedCsr, PeerCertificate } from '@fairlead/pki';
+import { checkCsr, verifyProof, type CheckedCsr, type PeerCertificate } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import {
   findCertificate,
+  keyWasRevoked,
   keyWasUsed,
   lockCluster,
   newestGeneration,
+  tryLockCluster,
   type RecordedCertificate,
 } from '../store/certificate-store.js';
-import { revocationOf } from '../store/revocation-store.js';
+import { generationRevocation, revocationOf } from '../store/revocation-store.js';
+
+/** The request, if whoever made it has the key of the certificate it shows. CERTIFICATE_REFUSED, CSR_INVALID. */
+export async function provenCsr(input: {
+  readonly csr: string;
+  readonly currentChain: readonly string[];
+  readonly proof: string;
+}): Promise<CheckedCsr> {
+  const csrDer = Buffer.from(input.csr, 'base64');
+  if (!(await verifyProof(input.currentChain[0]!, csrDer, Buffer.from(input.proof, 'base64')))) {
+    throw new FairleadError('CERTIFICATE_REFUSED', 'the request is not signed by the key of the current certificate');
+  }
+  return checkCsr(csrDer);
+}
 
 /**
  * The certificate as it was recorded, if it is of the cluster's current enrolment, not revoked, and the key is a new one.
- * CERTIFICATE_REFUSED, CERTIFICATE_REVOKED, CSR_INVALID.
+ * CERTIFICATE_REFUSED, CERTIFICATE_REVOKED, CSR_INVALID; RATE_LIMITED while somebody else decides about the cluster's certificates:
+ * renewals that waited would take the database's connections from everybody.
  */
 export async function checkCurrent(
   manager: EntityManager,
@@ -20,7 +36,9 @@ export async function checkCurrent(
   peer: PeerCertificate,
   csr: CheckedCsr,
 ): Promise<RecordedCertificate> {
-  await lockCluster(manager, clusterId);
+  if (!(await tryLockCluster(manager, clusterId))) {
+    throw new FairleadError('RATE_LIMITED', 'another certificate of this cluster is being issued; try again');
+  }
   const recorded = await findCertificate(manager, peer.serial);
   if (!recorded || recorded.clusterId !== clusterId) {
     throw new FairleadError('CERTIFICATE_REFUSED', 'this certificate was never issued');
@@ -35,8 +53,26 @@ export async function checkCurrent(
   return recorded;
 }
 
+/**
+ * May this enrolment of the cluster have a certificate for the key of `csr`? CONFLICT if the cluster has a newer one;
+ * CERTIFICATE_REVOKED if the enrolment is, or a certificate that this key had before: the token it came with may be shown again.
+ */
+export async function checkEnrolment(
+  manager: EntityManager,
+  { clusterId, generation }: { readonly clusterId: string; readonly generation: number },
+  csr: CheckedCsr,
+): Promise<void> {
+  await lockCluster(manager, clusterId);
+  const newest = await newestGeneration(manager, clusterId);
+  if (newest !== null && newest > generation) {
+    throw new FairleadError('CONFLICT', 'the cluster has enrolled again since');
+  }
+  if (await generationRevocation(manager, clusterId, generation)) throw revoked('this enrolment');
+  if (await keyWasRevoked(manager, clusterId, csr.spkiSha256)) throw revoked('a certificate of this key');
+}
+
 /** What is told to whoever holds it. */
-export function revoked(what: string): FairleadError {
+function revoked(what: string): FairleadError {
   return new FairleadError(
     'CERTIFICATE_REVOKED',
     `${what} was revoked; the cluster comes back with a new import manifest`,

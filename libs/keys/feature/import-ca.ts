@@ -6,6 +6,7 @@ import { checkCross, importedPair, type CaMaterial } from '../domain/imported-pa
 import { lockAuthorities, authoritiesStamp } from '../store/authority-store.js';
 import { forgetRequestedKey, keepRequestedKey, requestedKey } from '../store/request-store.js';
 import { CurrentCa, type CurrentCaOptions } from './current-ca.js';
+import { DEFAULT_TRUST_DOMAIN } from './load-ca.js';
 import { Rotation } from './rotation.js';
 
 /** `first`: the installation begins with it; `next`: a rotation does; `issuing`: the active root's issuing CA was replaced. */
@@ -15,7 +16,7 @@ export type Imported = 'first' | 'next' | 'issuing' | 'unchanged';
 export type ImportedFiles = Omit<CaMaterial, 'issuingKeyPem'> & { readonly issuingKeyPem: string | null };
 
 /**
- * Takes in a CA that was made elsewhere. INVALID_ARGUMENT says what is wrong with it; CONFLICT while a root is being rotated. The same
+ * Takes in a CA that was made elsewhere. INVALID_ARGUMENT says what is wrong with it, or with the trust domain; CONFLICT while a root is being rotated. The same
  * again changes nothing.
  */
 export async function importCa(options: CurrentCaOptions, files: ImportedFiles): Promise<Imported> {
@@ -23,6 +24,7 @@ export async function importCa(options: CurrentCaOptions, files: ImportedFiles):
   const material = { ...files, issuingKeyPem: files.issuingKeyPem ?? (await keyOfRequest(options, files.issuingPem)) };
   const pair = await importedPair(material, 'active', now);
   const hadNone = (await inTransaction(options.database, authoritiesStamp)) === '';
+  if (hadNone) assertOwnTrustDomain(options);
   const ca = await CurrentCa.open(options, pair);
   const done = await inTransaction(options.database, async (manager) => {
     const { authority, bundle } = await ca.locked(manager);
@@ -33,6 +35,7 @@ export async function importCa(options: CurrentCaOptions, files: ImportedFiles):
       await ca.replaceIssuing(manager, { ...pair.issuing, rootId: active.root.id }, bundle.version);
       return 'issuing';
     }
+    assertOwnTrustDomain(options);
     const next = await asNext(pair, active.root, material, now);
     const rotation = new Rotation({ ...options, ca, behind: () => [] });
     await rotation.prepareImported(options.source, manager, next);
@@ -62,6 +65,16 @@ async function keyOfRequest(options: CurrentCaOptions, issuingPem: string): Prom
   throw new FairleadError(
     'INVALID_ARGUMENT',
     '--key: it is missing, and the certificate is not for a key that `fairlead-keys issuing-csr` made here',
+  );
+}
+
+/** Whoever else gets certificates below the same root must not be given names of this installation by an accident. */
+function assertOwnTrustDomain({ trustDomain }: CurrentCaOptions): void {
+  if (trustDomain !== DEFAULT_TRUST_DOMAIN) return;
+  throw new FairleadError(
+    'INVALID_ARGUMENT',
+    `FAIRLEAD_TRUST_DOMAIN: ${DEFAULT_TRUST_DOMAIN} is everybody's, so it tells this installation from no other one below a root that ` +
+      'was made elsewhere; begin with a domain of your own, which stays for good',
   );
 }
 

@@ -15,6 +15,9 @@ import {
 } from '../store/authority-store.js';
 import type { Sealer } from '../store/sealer.js';
 
+/** Of an installation that was given none: all of these have the same, so it tells nobody apart below a root that they share. */
+export const DEFAULT_TRUST_DOMAIN = 'fairlead.local';
+
 export interface CaParameters {
   readonly trustDomain: string;
   /** How long what is signed lives. */

@@ -29,8 +29,8 @@ export const KEYS_BUCKETS: readonly ProjectedBucket[] = [
   },
 ];
 
-function toCertificate({ serial, notAfter }: { serial: string; notAfter: Date }): [string, RevocationEntry] {
-  return [revocationKeys.certificate(serial), { kind: 'certificate', serial, notAfter: notAfter.toISOString() }];
+function toCertificate({ serial, knownUntil }: { serial: string; knownUntil: Date }): [string, RevocationEntry] {
+  return [revocationKeys.certificate(serial), { kind: 'certificate', serial, notAfter: knownUntil.toISOString() }];
 }
 
 function toGeneration(row: { clusterId: string; throughGeneration: number }): [string, RevocationEntry] {

@@ -64,19 +64,20 @@ export class Revocations {
   /** Registration tells of it in an event of its own, which has the cluster's name. */
   async revokeGenerations(
     tenantId: string,
-    input: { clusterId: string; throughGeneration: number; reason: string },
+    input: { clusterId: string; throughGeneration: number; reason: string; clusterDeleted?: boolean },
   ): Promise<void> {
     await inTransaction(this.#options.database, async (manager) => {
       await lockCluster(manager, input.clusterId);
-      await raiseGenerationRevocation(manager, { ...input, tenantId, revokedAt: this.#now() });
+      const { clusterDeleted = false } = input;
+      await raiseGenerationRevocation(manager, { ...input, clusterDeleted, tenantId, revokedAt: this.#now() });
     });
     this.#options.onCommitted();
   }
 
-  /** Newest first. */
+  /** Newest first, those that have ended last. */
   async list(tenantId: string, clusterId: string): Promise<CertificateRecord[]> {
     return readFrom(this.#options.database, async (manager) => {
-      const certificates = await certificatesOfCluster(manager, tenantId, clusterId, LISTED);
+      const certificates = await certificatesOfCluster(manager, { tenantId, clusterId }, this.#now(), LISTED);
       const serials = certificates.map(({ serial }) => serial);
       const { bySerial, ofGenerations } = await revocationsOfCluster(manager, clusterId, serials);
       return certificates.map((certificate) => {

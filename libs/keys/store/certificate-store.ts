@@ -1,5 +1,5 @@
-import { withAdvisoryLock } from '@fairlead/persistence';
-import type { EntityManager } from 'typeorm';
+import { tryAdvisoryLock, withAdvisoryLock } from '@fairlead/persistence';
+import { LessThanOrEqual, MoreThan, type EntityManager } from 'typeorm';
 import { CertificateRow } from './entities.js';
 
 export type { CertificatePurpose } from './entities.js';
@@ -8,6 +8,11 @@ export type RecordedCertificate = Readonly<CertificateRow>;
 /** One at a time decides about a cluster's certificates, until the transaction ends. */
 export function lockCluster(manager: EntityManager, clusterId: string): Promise<void> {
   return withAdvisoryLock(manager, `cluster:${clusterId}`);
+}
+
+/** The same, without waiting for whoever does: false then. */
+export function tryLockCluster(manager: EntityManager, clusterId: string): Promise<boolean> {
+  return tryAdvisoryLock(manager, `cluster:${clusterId}`);
 }
 
 export async function recordCertificate(manager: EntityManager, certificate: RecordedCertificate): Promise<void> {
@@ -29,12 +34,55 @@ export function keyWasUsed(manager: EntityManager, clusterId: string, spkiSha256
   return manager.existsBy(CertificateRow, { clusterId, spkiSha256 });
 }
 
-/** Of one cluster, newest first. */
-export function certificatesOfCluster(
+/** Does a certificate of the cluster have this key that was revoked, by itself or with its enrolment? */
+export async function keyWasRevoked(manager: EntityManager, clusterId: string, spkiSha256: string): Promise<boolean> {
+  const rows = (await manager.query(
+    `select from certificates join revocations on revocations.serial = certificates.serial
+       or (revocations.cluster_id = certificates.cluster_id and revocations.through_generation >= certificates.generation)
+     where certificates.cluster_id = $1 and certificates.spki_sha256 = $2 limit 1`,
+    [clusterId, spkiSha256],
+  )) as unknown[];
+  return rows.length > 0;
+}
+
+/** Of one cluster: first those that have not ended, newest first; then the others, likewise. */
+export async function certificatesOfCluster(
   manager: EntityManager,
-  tenantId: string,
-  clusterId: string,
+  { tenantId, clusterId }: { readonly tenantId: string; readonly clusterId: string },
+  now: Date,
   limit: number,
 ): Promise<RecordedCertificate[]> {
-  return manager.find(CertificateRow, { where: { tenantId, clusterId }, order: { notBefore: 'DESC' }, take: limit });
+  const find = (notAfter: RecordedCertificate['notAfter'] | ReturnType<typeof MoreThan<Date>>, take: number) =>
+    manager.find(CertificateRow, { where: { tenantId, clusterId, notAfter }, order: { notBefore: 'DESC' }, take });
+  const current = await find(MoreThan(now), limit);
+  if (current.length === limit) return current;
+  return [...current, ...(await find(LessThanOrEqual(now), limit - current.length))];
+}
+
+/**
+ * At most `limit` of those that ended before, and how many they were. What was revoked by its serial number stays, and so does the
+ * newest of each cluster's newest generation.
+ */
+export async function deleteEndedCertificates(
+  manager: EntityManager,
+  endedBefore: Date,
+  limit: number,
+): Promise<number> {
+  const rows = (await manager.query(
+    `with ended as (
+      select serial from certificates one
+      where one.not_after < $1
+        and not exists (select from revocations where revocations.serial = one.serial)
+        and (one.cluster_id is null or exists (
+          select from certificates newer where newer.cluster_id = one.cluster_id
+            and (newer.generation, newer.not_before, newer.created_at, newer.serial)
+              > (one.generation, one.not_before, one.created_at, one.serial)))
+      order by one.not_after limit $2 for update skip locked
+    ), deleted as (
+      delete from certificates using ended where certificates.serial = ended.serial returning certificates.serial
+    )
+    select count(*)::int as count from deleted`,
+    [endedBefore, limit],
+  )) as { count: number }[];
+  return rows[0]?.count ?? 0;
 }

@@ -80,7 +80,7 @@ export class IssuingRequestRow {
 
 export type CertificatePurpose = 'agent' | 'gateway' | 'client' | 'serving';
 
-/** Every certificate ever signed. */
+/** Every certificate that was signed; those that ended long ago are deleted, see feature/forget-ended.ts. */
 @Entity('certificates')
 export class CertificateRow {
   @PrimaryColumn({ type: 'text' })
@@ -133,6 +133,10 @@ export class RevocationRow {
 
   @Column({ type: 'int', name: 'through_generation', nullable: true })
   throughGeneration!: number | null;
+
+  /** Nobody enrols for it again. */
+  @Column({ type: 'boolean', name: 'cluster_deleted' })
+  clusterDeleted!: boolean;
 
   @Column({ type: 'text' })
   reason!: string;

@@ -66,7 +66,7 @@ it('takes over a CA from before there were rotations, with what it signed', asyn
   }
   await before.destroy();
 
-  const database = await migrated(3);
+  const database = await migrated(KEYS_MIGRATIONS.length);
   const runtime = { database, source, logger: silentLogger, onCommitted: () => undefined };
   const masterKey = masterKeyInFile(scratch.file('master.key'));
   const ca = await CurrentCa.open({ ...runtime, masterKey, trustDomain, leafLifeSeconds: 86_400 });

@@ -100,8 +100,19 @@ class Rotation1795400000000 implements MigrationInterface {
   }
 }
 
+class DeletedClusters1795500000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table revocations add column cluster_deleted boolean not null default false');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const KEYS_MIGRATIONS = [
   AuthoritiesAndCertificates1795200000000,
   Revocations1795300000000,
   Rotation1795400000000,
+  DeletedClusters1795500000000,
 ];

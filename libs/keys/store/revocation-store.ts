@@ -1,8 +1,11 @@
-import { MoreThan, type EntityManager } from 'typeorm';
-import { CertificateRow, RevocationRow } from './entities.js';
+import type { EntityManager } from 'typeorm';
+import { RevocationRow } from './entities.js';
 
-/** A gateway's clock may be behind ours by this much. */
-const CLOCKS_APART_MS = 3_600_000;
+/**
+ * Gateways know a revocation for this long after it was made and the certificate ended, whichever is later. Links and tunnels outlive
+ * the certificate they were opened with, and a replica that was away from NATS is to find it when it is back.
+ */
+const KNOWN_FOR_MS = 30 * 86_400_000;
 
 export type StoredRevocation = Readonly<RevocationRow>;
 
@@ -11,7 +14,8 @@ export async function insertCertificateRevocation(
   manager: EntityManager,
   revocation: Pick<StoredRevocation, 'tenantId' | 'reason' | 'revokedAt'> & { readonly serial: string },
 ): Promise<boolean> {
-  const row = { ...revocation, id: crypto.randomUUID(), clusterId: null, throughGeneration: null };
+  const none = { clusterId: null, throughGeneration: null, clusterDeleted: false };
+  const row = { ...revocation, ...none, id: crypto.randomUUID() };
   const { raw } = await manager
     .createQueryBuilder()
     .insert()
@@ -23,20 +27,21 @@ export async function insertCertificateRevocation(
   return (raw as unknown[]).length > 0;
 }
 
-/** An older request that comes late takes nothing back. To be called under the cluster's lock. */
+/** An older request that comes late takes nothing back, and what was deleted stays so. To be called under the cluster's lock. */
 export async function raiseGenerationRevocation(
   manager: EntityManager,
-  revocation: Pick<StoredRevocation, 'tenantId' | 'reason' | 'revokedAt'> & {
+  revocation: Pick<StoredRevocation, 'tenantId' | 'reason' | 'revokedAt' | 'clusterDeleted'> & {
     readonly clusterId: string;
     readonly throughGeneration: number;
   },
 ): Promise<void> {
-  const { clusterId, throughGeneration, reason, revokedAt } = revocation;
+  const { clusterId, throughGeneration, reason, revokedAt, clusterDeleted } = revocation;
   const before = await manager.findOneBy(RevocationRow, { clusterId });
   if (!before) {
     await manager.insert(RevocationRow, { ...revocation, id: crypto.randomUUID(), serial: null });
     return;
   }
+  if (clusterDeleted) await manager.update(RevocationRow, { clusterId }, { clusterDeleted });
   if ((before.throughGeneration ?? 0) >= throughGeneration) return;
   await manager.update(RevocationRow, { clusterId }, { throughGeneration, reason, revokedAt });
 }
@@ -78,20 +83,21 @@ export async function revocationsOfCluster(
   return { bySerial: new Map(rows.map((row) => [row.serial as string, row])), ofGenerations };
 }
 
-/** Single certificates that were revoked and have not expired. */
+/** Single certificates that were revoked, and until when gateways are to know them. */
 export async function revokedCertificates(
   manager: EntityManager,
   now: Date,
-): Promise<{ serial: string; notAfter: Date }[]> {
-  return manager
-    .createQueryBuilder(CertificateRow, 'certificate')
-    .innerJoin(RevocationRow, 'revocation', 'revocation.serial = certificate.serial')
-    .where({ notAfter: MoreThan(now) })
-    .select(['certificate.serial', 'certificate.notAfter'])
-    .getMany();
+): Promise<{ serial: string; knownUntil: Date }[]> {
+  const rows = (await manager.query(
+    `select serial, greatest(revocations.revoked_at, certificates.not_after) as since
+     from revocations join certificates using (serial)
+     where greatest(revocations.revoked_at, certificates.not_after) > $1`,
+    [new Date(now.getTime() - KNOWN_FOR_MS)],
+  )) as { serial: string; since: Date }[];
+  return rows.map(({ serial, since }) => ({ serial, knownUntil: new Date(since.getTime() + KNOWN_FOR_MS) }));
 }
 
-/** Clusters that had enrolments revoked, as long as a certificate of one of these could still be shown somewhere. */
+/** Clusters that had enrolments revoked: at most one each, for good; of those that were deleted, as long as of a certificate. */
 export async function revokedGenerations(
   manager: EntityManager,
   now: Date,
@@ -100,9 +106,10 @@ export async function revokedGenerations(
     .createQueryBuilder(RevocationRow, 'revocation')
     .where('revocation.cluster_id is not null')
     .andWhere(
-      `exists (select from certificates where certificates.cluster_id = revocation.cluster_id
-        and certificates.generation <= revocation.through_generation and certificates.not_after > :ended)`,
-      { ended: new Date(now.getTime() - CLOCKS_APART_MS) },
+      `(not revocation.cluster_deleted or revocation.revoked_at > :since
+        or exists (select from certificates where certificates.cluster_id = revocation.cluster_id
+          and certificates.not_after > :since))`,
+      { since: new Date(now.getTime() - KNOWN_FOR_MS) },
     )
     .getMany();
   return rows.map(({ clusterId, throughGeneration }) => ({

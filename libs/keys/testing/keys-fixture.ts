@@ -119,9 +119,13 @@ export async function enrol({ issuer }: KeysProcess, clusterId: string = crypto.
   return { clusterId, key, chain, serial };
 }
 
-/** As an agent does it. */
-export async function renew({ issuer }: KeysProcess, agent: EnrolledAgent): Promise<Issued> {
-  const { csr } = await newCsr();
+/** As an agent does it; with the key of `next`, if it is to go on with it. */
+export async function renew(
+  { issuer }: KeysProcess,
+  agent: EnrolledAgent,
+  next?: { readonly csr: string },
+): Promise<Issued> {
+  const { csr } = next ?? (await newCsr());
   const proof = await signProof(agent.key, Buffer.from(csr, 'base64'));
   return issuer.renewAgent({ csr, currentChain: agent.chain, proof: Buffer.from(proof).toString('base64') });
 }

@@ -24,7 +24,7 @@ export type PresenceOf = (clusterId: string, enrolledAt: string | null) => Omit<
 /** Asks the keys service to make a cluster's certificates worth nothing. */
 export type RevokeGenerations = (
   tenantId: string,
-  request: { clusterId: string; throughGeneration: number; reason: string },
+  request: { clusterId: string; throughGeneration: number; reason: string; clusterDeleted?: boolean },
 ) => Promise<unknown>;
 
 /** Creates, shows, revokes and deletes clusters. */
@@ -95,7 +95,8 @@ export class Clusters {
       const { id, lastGeneration } = await read(this.#runtime, (manager) => findClusterByName(manager, tenantId, name));
       // Certificates begin with the first enrolment.
       if (lastGeneration > 0) {
-        const request = { clusterId: id, throughGeneration: lastGeneration, reason: 'the cluster was deleted' };
+        const reason = 'the cluster was deleted';
+        const request = { clusterId: id, throughGeneration: lastGeneration, reason, clusterDeleted: true };
         await this.#revokeGenerations(tenantId, request);
       }
       if (await this.#deleteOf(caller, tenantId, { name, id, lastGeneration })) return;

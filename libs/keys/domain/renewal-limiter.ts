@@ -1,0 +1,39 @@
+import { TokenBucket, type Rate } from '@fairlead/clock';
+import { FairleadError } from '@fairlead/errors';
+
+/** A certificate that lives for 10 s is renewed every 7 s or so; the burst is for agents that run twice, and answers that were lost. */
+const RENEWALS: Rate = { burst: 10, perSecond: 1 / 5 };
+/** Certificates, and clusters, remembered; above it the oldest is forgotten, so that memory is bounded whatever comes. */
+const REMEMBERED = 10_000;
+
+/**
+ * Bounds how often agents renew, in this process. Questions are counted per certificate that is shown, answers per cluster: who holds
+ * a certificate that is worth nothing any more keeps nobody else from renewing.
+ */
+export class RenewalLimiter {
+  readonly #asked = new Map<string, TokenBucket>();
+  readonly #issued = new Map<string, TokenBucket>();
+
+  /** Somebody who has its key shows this certificate. RATE_LIMITED. */
+  admit(serial: string, nowMs: number = performance.now()): void {
+    if (!take(this.#asked, serial, nowMs)) throw limited('this certificate');
+  }
+
+  /** The cluster is about to get another certificate. RATE_LIMITED. */
+  issue(clusterId: string, nowMs: number = performance.now()): void {
+    if (!take(this.#issued, clusterId, nowMs)) throw limited('this cluster');
+  }
+}
+
+function take(buckets: Map<string, TokenBucket>, key: string, nowMs: number): boolean {
+  const bucket = buckets.get(key) ?? new TokenBucket(RENEWALS, nowMs);
+  buckets.delete(key);
+  buckets.set(key, bucket);
+  const oldest = buckets.keys().next();
+  if (buckets.size > REMEMBERED && !oldest.done) buckets.delete(oldest.value);
+  return bucket.take(nowMs);
+}
+
+function limited(what: string): FairleadError {
+  return new FairleadError('RATE_LIMITED', `${what} is renewed too often; wait a moment`);
+}
