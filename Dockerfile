@@ -42,5 +42,7 @@ CMD ["apps/registration/dist/main.js"]
 
 # The last one is what `docker build .` makes: the image that managed clusters run.
 FROM runtime AS agent
+# Four names are resolved at a time: three for raw TCP targets and one that is always left to the agent itself.
+ENV UV_THREADPOOL_SIZE=8
 COPY --from=build /out/agent /app
 CMD ["apps/agent/dist/bundle/main.js"]

@@ -14,6 +14,7 @@ import { messageOf } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
 import { parseToken } from '@fairlead/pki';
 import { readConfig, type AgentConfig } from './config.js';
+import { findingLine } from './finding-line.js';
 import { readBundleFile, readToken, storeFor } from './stores.js';
 
 const USAGE = `Usage: fairlead-agent check [-o table|json]
@@ -45,18 +46,13 @@ export async function check(args: readonly string[]): Promise<number> {
   const findings: Finding[] = [];
   for await (const finding of look(config)) {
     findings.push(finding);
-    if (!json) process.stdout.write(line(finding));
+    if (!json) process.stdout.write(findingLine(finding));
   }
   const failures = findings.filter(({ ok }) => !ok);
   if (json) process.stdout.write(`${JSON.stringify({ ok: failures.length === 0, findings }, null, 2)}\n`);
   else
     process.stdout.write(failures.length === 0 ? 'all is well\n' : `${failures.length} of ${findings.length} failed\n`);
   return failures.length === 0 ? 0 : 1;
-}
-
-function line({ ok, check: what, subject, detail, remedy }: Finding): string {
-  const text = `${ok ? 'ok  ' : 'FAIL'}  ${what.padEnd(10)}  ${subject}: ${detail}\n`;
-  return remedy === undefined ? text : `${text}      ${'what to do'.padEnd(10)}  ${remedy}\n`;
 }
 
 async function* look(config: AgentConfig): AsyncGenerator<Finding> {

@@ -382,7 +382,7 @@ describe('cluster', () => {
     expect(parse(manifest.out)).toMatchObject({ kind: 'Namespace' });
     const link = await fairlead(['cluster', 'import', 'demo', '--link']);
     expect(link.out).toMatch(new RegExp(`^${api.url}/import/[\\w-]{43}\n`));
-    expect(link.out).toContain(`curl -fsS --cacert '${caFile}'`);
+    expect(link.out).toContain(`curl -fsS --cacert ${caFile} ${api.url}/import/`);
     const json = await fairlead(['cluster', 'import', 'demo', '--link', '-o', 'json']);
     expect(JSON.parse(json.out)).toMatchObject({
       url: expect.any(String) as string,

@@ -1,4 +1,4 @@
-import { FairleadError, type ErrorCode } from '@fairlead/errors';
+import { FairleadError, oneLine, type ErrorCode } from '@fairlead/errors';
 
 /** An error with what to do about it. */
 export function failure(code: ErrorCode, message: string, next: string, cause?: unknown): FairleadError {
@@ -23,12 +23,4 @@ export function describeFailure(error: unknown): { text: string; exitCode: numbe
   const next = known?.details?.next;
   const lines = [`error: ${oneLine(message)}`, ...(typeof next === 'string' ? [`next: ${oneLine(next)}`] : [])];
   return { text: `${lines.join('\n')}\n`, exitCode: known?.details?.usage === true ? 2 : 1 };
-}
-
-/** Text from a server as one line that cannot move the cursor of a terminal. */
-export function oneLine(text: string): string {
-  return text
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')
-    .trim();
 }

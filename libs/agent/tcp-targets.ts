@@ -1,13 +1,10 @@
-import { lookup } from 'node:dns/promises';
 import { connect, type Socket } from 'node:net';
 import { startDeadline } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Tcp } from '@fairlead/proto';
 import { TargetPolicy, readTargetHost, type TargetRule } from '@fairlead/targets';
 import { LIMITS } from '@fairlead/tunnel/core';
-
-/** All addresses of a name, in the order to try them. */
-export type Resolve = (name: string) => Promise<readonly string[]>;
+import { NameLookups, type Resolve } from './name-lookups.js';
 
 export interface TcpTargetOptions {
   readonly rules: readonly TargetRule[];
@@ -19,17 +16,14 @@ export interface TcpTargetOptions {
 const MAX_ADDRESSES = 8;
 const TCP_KEEPALIVE_MS = 30_000;
 
-const resolveBySystem: Resolve = async (name) =>
-  (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address);
-
 /** The raw TCP targets an agent opens: those its policy allows, dialled at the very address that was checked. */
 export class TcpTargets {
   readonly #policy: TargetPolicy;
-  readonly #resolve: Resolve;
+  readonly #names: NameLookups;
 
-  constructor({ rules, resolve = resolveBySystem }: TcpTargetOptions) {
+  constructor({ rules, resolve }: TcpTargetOptions) {
     this.#policy = new TargetPolicy(rules);
-    this.#resolve = resolve;
+    this.#names = new NameLookups(resolve ? { resolve } : {});
   }
 
   /**
@@ -48,7 +42,7 @@ export class TcpTargets {
       const addresses =
         target.kind === 'address'
           ? this.#asAddress(target.host, port)
-          : await unlessAborted(this.#resolved(target.host, port), deadline.signal);
+          : await this.#resolved(target.host, port, deadline.signal);
       return await dialFirst(addresses, port, deadlineMs, deadline.signal);
     } finally {
       deadline.clear();
@@ -61,18 +55,20 @@ export class TcpTargets {
   }
 
   /** The addresses that may be dialled for this name; at least one. */
-  async #resolved(name: string, port: number): Promise<readonly string[]> {
+  async #resolved(name: string, port: number, signal: AbortSignal): Promise<readonly string[]> {
     if (!this.#policy.allowsName(name, port)) throw refused(name, port);
-    const found = await this.#resolveName(name);
+    const found = await this.#resolveName(name, signal);
     const allowed = found.filter((address) => this.#policy.allowsAddress(address, port, name));
     if (allowed.length === 0) throw refused(name, port, ', as what it resolves to is not allowed');
     return allowed.slice(0, MAX_ADDRESSES);
   }
 
-  async #resolveName(name: string): Promise<readonly string[]> {
+  async #resolveName(name: string, signal: AbortSignal): Promise<readonly string[]> {
     try {
-      return await this.#resolve(name);
+      return await this.#names.lookup(name, signal);
     } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof FairleadError) throw error;
       const code = (error as NodeJS.ErrnoException).code ?? messageOf(error);
       throw new FairleadError('TARGET_UNREACHABLE', `${name} cannot be resolved in the cluster: ${code}`, {
         cause: error,
@@ -122,16 +118,6 @@ function dial(host: string, port: number, shareMs: number | null, signal: AbortS
       socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
       resolve(socket);
     });
-  });
-}
-
-/** A name that resolves slowly cannot be cancelled: it is left to itself. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }
 

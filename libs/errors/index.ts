@@ -9,3 +9,4 @@ export {
   type FairleadErrorOptions,
   type WireError,
 } from './fairlead-error.js';
+export { oneLine } from './one-line.js';

@@ -4,7 +4,7 @@ import { connect as tlsConnect } from 'node:tls';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { createCsr, generatePrivateKey, signProof } from '@fairlead/pki';
 import { AgentLinkService, ControlRequestSchema, EnrolRequestSchema, RenewRequestSchema } from '@fairlead/proto';
-import type { TestCertificate } from '@fairlead/testing';
+import { testAuthority, type TestCertificate } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
@@ -47,6 +47,10 @@ afterAll(async () => {
 
 /** The gRPC status of one call with one message. */
 async function call(method: string, message: Uint8Array): Promise<string> {
+  return (await answerTo(method, message)).status;
+}
+
+async function answerTo(method: string, message: Uint8Array): Promise<{ status: string; message: string }> {
   const stream = session.request({
     ':method': 'POST',
     ':path': `/${AgentLinkService.typeName}/${method}`,
@@ -62,13 +66,13 @@ async function call(method: string, message: Uint8Array): Promise<string> {
   stream.write(Buffer.concat([prefix, message]));
   if (method !== 'Control' && method !== 'Tunnel') stream.end();
   await once(stream, 'close');
-  return String(said['grpc-status']);
+  return { status: String(said['grpc-status']), message: decodeURIComponent(String(said['grpc-message'])) };
 }
 
-async function renewal(): Promise<Uint8Array> {
+async function renewal(of = ended): Promise<Uint8Array> {
   const csrDer = new Uint8Array(await createCsr(await generatePrivateKey()));
-  const proof = new Uint8Array(await signProof(ended.privateKeyPem, csrDer));
-  return toBinary(RenewRequestSchema, create(RenewRequestSchema, { csrDer, proof, currentChainPem: [...ended.chain] }));
+  const proof = new Uint8Array(await signProof(of.privateKeyPem, csrDer));
+  return toBinary(RenewRequestSchema, create(RenewRequestSchema, { csrDer, proof, currentChainPem: [...of.chain] }));
 }
 
 function hello(): Uint8Array {
@@ -84,7 +88,7 @@ const EXPECTED: Readonly<Record<string, readonly [why: string, status: string, m
     UNAVAILABLE,
     () => toBinary(EnrolRequestSchema, create(EnrolRequestSchema, { tokenId: 'x' })),
   ],
-  Renew: ['the key proves whose it is', OK, renewal],
+  Renew: ['the key proves whose it is', OK, () => renewal()],
   Control: ['it is refused', PERMISSION_DENIED, hello],
   Tunnel: ['there is no Control call', UNAUTHENTICATED, () => new Uint8Array()],
 };
@@ -92,4 +96,23 @@ const EXPECTED: Readonly<Record<string, readonly [why: string, status: string, m
 it.each(AgentLinkService.methods.map(({ name }) => name))('%s, with a certificate that has ended', async (method) => {
   const [why, status, message] = EXPECTED[method] ?? ['nobody said', 'nobody said', () => new Uint8Array()];
   expect([why, await call(method, (await message()) as Uint8Array)]).toEqual([why, status]);
+});
+
+it('Renew tells somebody with a certificate of their own making nothing about the cluster it names', async () => {
+  const stranger = await testAuthority();
+  const { clusterId } = installation.cluster;
+  const claims = [
+    await stranger.agent(clusterId),
+    await stranger.agent(clusterId, { generation: 0 }),
+    await stranger.agent(clusterId, { generation: 99 }),
+    await stranger.agent('00000000-0000-4000-8000-000000000000'),
+  ];
+  const answers = [];
+  for (const claim of claims) answers.push(await answerTo('Renew', await renewal(claim)));
+  const [first] = answers;
+  expect(first).toMatchObject({
+    status: PERMISSION_DENIED,
+    message: expect.stringContaining('is not renewed') as string,
+  });
+  for (const answer of answers) expect(answer).toEqual(first);
 });

@@ -7,8 +7,10 @@ import {
   issueIdentity,
   issueServing,
   readPeerCertificate,
+  verifyChain,
   type CheckedCsr,
   type IssuedCertificate,
+  type PeerCertificate,
 } from '@fairlead/pki';
 import type { TestCa } from './test-ca.js';
 
@@ -24,10 +26,8 @@ export function signingRpc(ca: TestCa, replica: string, troubles: LinkTrouble[] 
       case 'sign-serving':
         return issueDoor(ca, input as Request);
       case 'renew-agent':
-        return issue(ca, input as Request, (csr, life) => {
-          const { id, generation } = readPeerCertificate(
-            new X509Certificate((input as Request).currentChain?.[0] ?? '').raw,
-          );
+        return issue(ca, input as Request, async (csr, life) => {
+          const { id, generation } = await verified(ca, (input as Request).currentChain ?? []);
           return issueIdentity(ca.issuing, { csr, id, generation, ...life });
         });
       case 'enrol':
@@ -54,6 +54,13 @@ interface Request {
 
 interface Held {
   readonly held: readonly { readonly clusterId: string; readonly version: number }[];
+}
+
+/** One that has ended counts, as it does for `keys`. CERTIFICATE_REFUSED. */
+async function verified(ca: TestCa, chain: readonly string[]): Promise<PeerCertificate> {
+  const { notAfter } = readPeerCertificate(new X509Certificate(chain[0] ?? '').raw);
+  const at = new Date(Math.min(Date.now(), notAfter.getTime()));
+  return verifyChain(chain, ca.roots, { at, usage: 'clientAuth' });
 }
 
 async function issueDoor({ serving: { issuing, root } }: TestCa, { csr, names = [] }: Request): Promise<Issued> {

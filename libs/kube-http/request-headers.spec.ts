@@ -19,6 +19,7 @@ describe('what a client sends', () => {
     'X-Remote-Uid',
     'X-Forwarded-For',
     'x-forwarded-proto',
+    'X-Real-Ip',
     'Forwarded',
     'Via',
     'Audit-ID',

@@ -27,7 +27,7 @@ const IDENTITY = new Set(['authorization', 'cookie']);
 const IDENTITY_PREFIXES = ['impersonate-', 'x-remote-'];
 
 /** Written by the gateway itself. */
-const PROVENANCE = new Set(['audit-id', 'forwarded', 'traceparent', 'via', 'expect']);
+const PROVENANCE = new Set(['audit-id', 'forwarded', 'traceparent', 'via', 'x-real-ip', 'expect']);
 const PROVENANCE_PREFIXES = ['x-forwarded-'];
 
 const BEARER_SUBPROTOCOL = 'base64url.bearer.authorization.k8s.io.';

@@ -352,7 +352,7 @@ describe('an enrolment whose answer is lost', () => {
 });
 
 describe('the last error of a cluster', () => {
-  const at = (seconds: number): string => new Date(1_800_000_000_000 + seconds * 1_000).toISOString();
+  const at = (seconds: number): string => new Date(1_700_000_000_000 + seconds * 1_000).toISOString();
   const lastErrorOf = async (name: string): Promise<unknown> =>
     (await clusters.get('default', name)).presence.lastError;
 
@@ -365,6 +365,22 @@ describe('the last error of a cluster', () => {
     const seen = { at: at(2), code: 'UNAVAILABLE', reason: 'it broke', address: '192.0.2.1', replica: 'gateway-a' };
     expect(await lastErrorOf(name)).toEqual(seen);
     await troubles.report(gateway, [{ ...trouble, at: at(3), code: 'CERTIFICATE_REVOKED' }]);
+    expect(await lastErrorOf(name)).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
+  });
+
+  it('is of no time to come, whatever a gateway says: that would hide all that follows', async () => {
+    const { id: clusterId, name } = await newCluster();
+    const future = {
+      clusterId,
+      at: '2999-01-01T00:00:00.000Z',
+      code: 'UNAVAILABLE',
+      reason: 'x',
+      address: '192.0.2.1',
+    };
+    await troubles.report(gateway, [future]);
+    const { at: recordedAt } = (await lastErrorOf(name)) as { at: string };
+    expect(Date.parse(recordedAt) - Date.now()).toBeLessThan(365 * 86_400_000);
+    await troubles.report(gateway, [{ ...future, code: 'CERTIFICATE_REVOKED' }]);
     expect(await lastErrorOf(name)).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
   });
 

@@ -32,9 +32,19 @@ const GUARDED = [
   'ff02::1',
   'fd00:ec2::254',
   'FD00:0EC2:0:0:0:0:0:0254',
+  'fd00:ec2::23',
+  'fd20:ce::254',
+  'fd00:42::42',
+  'fd00:c1::a9fe:a9fe',
+  'fd00:a9fe:a9fe::1',
+  'fd00:100::100:200',
   '64:ff9b::a9fe:a9fe',
   '64:ff9b::169.254.169.254',
+  '64:ff9b:1::169.254.169.254',
   '2002:a9fe:a9fe::1',
+  '2001::a9fe:a9fe',
+  '2001:0:4136:e378:8000:63bf:5601:5601',
+  '::ffff:0:169.254.169.254',
   '::169.254.169.254',
   '::ffff:169.254.169.254',
   '::ffff:a9fe:a9fe',
@@ -90,11 +100,19 @@ describe('a policy', () => {
     ['169.254.169.254:80', '::ffff:169.254.169.254'],
     ['[fd00:ec2::254]:80', 'fd00:ec2::254'],
     ['[fe80::/10]:80', 'fe80::1'],
+    ['[fd00:ec2::/32]:80', 'fd00:ec2::23'],
+    ['[fd20:ce::254]:80', 'fd20:ce::254'],
+    ['[fd00:42::42]:80', 'fd00:42::42'],
     ['[64:ff9b::a9fe:a9fe]:80', '64:ff9b::169.254.169.254'],
   ])('opens a guarded address that a rule names: %s', (rule, address) => {
     expect(policy(rule).allowsAddress(address, 80)).toBe(true);
     expect(policy(rule).allowsAddress(address, 81)).toBe(false);
   });
+
+  it.each(['2001:db8::1', '2001:4860::1', 'fd00:42::41', 'fd00:ec3::1', 'fd20:cf::1', '::ffff:1:0:0'])(
+    'takes %s for an ordinary address',
+    (address) => expect(policy('[::/0]:*').allowsAddress(address, 80)).toBe(true),
+  );
 
   it('takes a name for what it resolved to: any ordinary address by its pattern, else by the blocks', () => {
     const rules = policy('*.shop.svc:443', '10.0.0.0/8:10250');

@@ -17,8 +17,9 @@ const block = (text: string): IpBlock => parseIpBlock(text) as IpBlock;
 
 /**
  * Addresses that no wide rule opens, because they are never meant by one: a rule must name a block inside the range.
- * Link-local and the metadata services of clouds, unspecified, multicast, broadcast, and IPv6 ranges that stand for IPv4
- * addresses (RFC 6052, RFC 8215, RFC 3056, RFC 4291 2.5.5.1), as they would lead around a check of the latter.
+ * Link-local and the metadata services of clouds (of Amazon and Google the whole prefix, as they add to it; then those of
+ * Scaleway, Oracle, Akamai and Alibaba), unspecified, multicast, broadcast, and IPv6 ranges that stand for IPv4 addresses (RFC 6052, RFC 8215,
+ * RFC 3056, RFC 4380, RFC 2765 2.1, RFC 4291 2.5.5.1), as they would lead around a check of the latter.
  */
 const GUARDED: readonly IpBlock[] = [
   block('0.0.0.0/8'),
@@ -28,12 +29,19 @@ const GUARDED: readonly IpBlock[] = [
   block('192.0.0.192'),
   block('224.0.0.0/4'),
   block('255.255.255.255'),
-  block('fd00:ec2::254'),
+  block('fd00:ec2::/32'),
+  block('fd20:ce::/32'),
+  block('fd00:42::42'),
+  block('fd00:c1::a9fe:a9fe'),
+  block('fd00:a9fe:a9fe::1'),
+  block('fd00:100::100:200'),
   block('fe80::/10'),
   block('ff00::/8'),
   block('64:ff9b::/96'),
   block('64:ff9b:1::/48'),
   block('2002::/16'),
+  block('2001::/32'),
+  block('::ffff:0:0:0/96'),
 ];
 const IPV4_COMPATIBLE = block('::/96');
 const LOOPBACK = block('::1');

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import type { CertifiedClient } from '../session/answers.js';
+import { shellWord } from '../output/shell-word.js';
 import type { ClientFiles } from './client-files.js';
 
 /** Lines that show how a client's files are used, to be pasted. */
@@ -27,7 +28,7 @@ function curl(door: string, cluster: string, { key, certificate, authority }: Cl
   const proxy = new URL(door);
   const flags = [
     `--proxy ${proxy.origin} --proxy-user ${cluster}:`,
-    `--proxy-cacert ${word(authority)} --proxy-cert ${word(certificate)} --proxy-key ${word(key)}`,
+    `--proxy-cacert ${shellWord(authority)} --proxy-cert ${shellWord(certificate)} --proxy-key ${shellWord(key)}`,
   ];
   return ['curl --proxytunnel', ...flags, 'http://HOST:PORT/'].join(' \\\n  ');
 }
@@ -41,8 +42,4 @@ function egress(door: string, { key, certificate, authority }: ClientFiles): str
     kind: 'EgressSelectorConfiguration',
     egressSelections: [{ name: 'cluster', connection: { proxyProtocol: 'HTTPConnect', transport } }],
   }).trimEnd();
-}
-
-function word(path: string): string {
-  return /^[\w./@:=-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,6 +1,8 @@
+import { oneLine } from '@fairlead/errors';
 import type { Command } from 'commander';
 import type { Io } from '../io.js';
 import { outputOption, printHint, printJson, printLines, type Format } from '../output/print.js';
+import { shellWord } from '../output/shell-word.js';
 import { ImportLink } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import type { Login } from '../session/login-store.js';
@@ -19,6 +21,8 @@ interface ImportOptions {
   readonly link?: true;
   readonly output: Format;
 }
+
+type LinkLogin = Pick<Login, 'certificateAuthority' | 'certificateAuthorityFile'>;
 
 /** cluster import. */
 export function addImportCommand(cluster: Command, io: Io): void {
@@ -39,7 +43,7 @@ async function importCluster(io: Io, name: string, options: ImportOptions): Prom
     const link = await api.ask(ImportLink, path, { method: 'POST' });
     if (!options.link) return printManifest(io, api, link.url);
     if (options.output === 'json') printJson(io, link);
-    else printLink(io, link.url, link.expiresAt, login);
+    else printLines(io, ...linkLines(link, login));
   });
 }
 
@@ -49,10 +53,11 @@ async function printManifest(io: Io, api: ApiClient, url: string): Promise<void>
   if (io.stdout.isTTY) printHint(io, '# apply it in the cluster: fairlead cluster import NAME | kubectl apply -f -');
 }
 
-function printLink(io: Io, url: string, expiresAt: string, login: Login): void {
-  const root = login.certificateAuthorityFile ?? 'ROOT.pem';
+/** What `--link` prints. The server's words: they go to a terminal, and from there into a shell. */
+export function linkLines(link: { readonly url: string; readonly expiresAt: string }, login: LinkLogin): string[] {
+  const [url, expiresAt] = [oneLine(link.url), oneLine(link.expiresAt)];
   const apply = login.certificateAuthority
-    ? `curl -fsS --cacert '${root.replaceAll("'", `'\\''`)}' '${url}' | kubectl apply -f -`
-    : `kubectl apply -f '${url}'`;
-  printLines(io, url, '', `# works once, until ${expiresAt}; in the cluster to import:`, apply);
+    ? `curl -fsS --cacert ${shellWord(login.certificateAuthorityFile ?? 'ROOT.pem')} ${shellWord(url)} | kubectl apply -f -`
+    : `kubectl apply -f ${shellWord(url)}`;
+  return [url, '', `# works once, until ${expiresAt}; in the cluster to import:`, apply];
 }

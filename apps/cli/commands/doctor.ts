@@ -1,7 +1,8 @@
+import { oneLine } from '@fairlead/errors';
 import type { Command } from 'commander';
 import { examine, fromError } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
-import { alreadySaid, oneLine } from '../failure.js';
+import { alreadySaid } from '../failure.js';
 import type { Io } from '../io.js';
 import { outputOption, printJson, printLines, type Format } from '../output/print.js';
 import { withApi } from './with-api.js';

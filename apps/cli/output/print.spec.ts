@@ -1,10 +1,37 @@
+import { PassThrough } from 'node:stream';
+import { oneLine } from '@fairlead/errors';
 import { describe, expect, it } from 'vitest';
-import { describeFailure, failure, oneLine, usage } from '../failure.js';
+import { linkLines } from '../commands/cluster-import.js';
+import { describeFailure, failure, usage } from '../failure.js';
+import type { Io } from '../io.js';
 import { ageText, statusCell } from './cluster-view.js';
+import { printJson, printLines } from './print.js';
 
 describe('what people see', () => {
   it('is one line that cannot move the cursor', () => {
     expect(oneLine('a\n b\t\u001b[31mred\u0007\u202e ')).toBe('a b ?[31mred??');
+  });
+
+  it('moves no cursor in lines and JSON either, and means the same', () => {
+    const stdout = new PassThrough();
+    const io = { stdout } as unknown as Io;
+    printLines(io, 'a\u001b[2J\u009bb\u202e\r', '  two\n  three');
+    expect(String(stdout.read())).toBe('a?[2J?b??\n  two\n  three\n');
+    const value = { name: 'a\u001b\u007f\u009b\u202e\u{e0001}é' };
+    printJson(io, value);
+    const printed = String(stdout.read());
+    expect(printed).toBe('{\n  "name": "a\\u001b\\u007f\\u009b\\u202e\\udb40\\udc01é"\n}\n');
+    expect(JSON.parse(printed)).toEqual(value);
+  });
+
+  it('is a link that stays on its line and in its word of the shell', () => {
+    const link = { url: "https://x/import/a'; rm -rf $HOME #\u001b[2J", expiresAt: '2026\n rm -rf /\u0007' };
+    const word = String.raw`'https://x/import/a'\''; rm -rf $HOME #?[2J'`;
+    const comment = '# works once, until 2026 rm -rf /?; in the cluster to import:';
+    expect(linkLines(link, {}).slice(1)).toEqual(['', comment, `kubectl apply -f ${word}`]);
+    expect(linkLines(link, {})[0]).not.toContain('\u001b');
+    const byRoot = linkLines(link, { certificateAuthority: 'PEM', certificateAuthorityFile: "it's.pem" });
+    expect(byRoot.at(-1)).toBe(String.raw`curl -fsS --cacert 'it'\''s.pem' ${word} | kubectl apply -f -`);
   });
 
   it('tells what to do next, and the exit status', () => {

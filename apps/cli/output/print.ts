@@ -1,5 +1,5 @@
+import { oneLine } from '@fairlead/errors';
 import { Option } from 'commander';
-import { oneLine } from '../failure.js';
 import type { Io } from '../io.js';
 
 export type Format = 'table' | 'json' | 'name';
@@ -10,11 +10,14 @@ export function outputOption(...formats: Format[]): Option {
 }
 
 export function printJson(io: Io, value: unknown): void {
-  io.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  // JSON escapes what moves a cursor, but for the second block of control characters, and what changes direction.
+  const text = JSON.stringify(value, null, 2).replaceAll(/[\u007f-\u009f\p{Cf}]/gu, escaped);
+  io.stdout.write(`${text}\n`);
 }
 
+/** As they are, but that nothing in them moves the cursor: most hold what a server said. A line may have several lines. */
 export function printLines(io: Io, ...lines: string[]): void {
-  io.stdout.write(lines.map((line) => `${line}\n`).join(''));
+  io.stdout.write(lines.map((line) => `${line.replaceAll(/[^\P{Cc}\n]|\p{Cf}/gu, '?')}\n`).join(''));
 }
 
 /** For people only: on a terminal, beside what standard output carries. */
@@ -31,7 +34,7 @@ export function printTable(io: Io, heading: readonly string[], rows: readonly (r
       const spaces = ' '.repeat(Math.max(0, (widths[column] ?? 0) - text.length));
       return paint(io, index === 0 ? 'bold' : colourOf(rows[index - 1]?.[column]), text) + spaces;
     });
-    printLines(io, padded.join('   ').trimEnd());
+    io.stdout.write(`${padded.join('   ').trimEnd()}\n`);
   }
 }
 
@@ -39,6 +42,11 @@ export type Cell = string | { readonly text: string; readonly colour: Colour };
 export type Colour = keyof typeof CODES;
 
 const CODES = { bold: 1, red: 31, green: 32, yellow: 33 } as const;
+
+function escaped(character: string): string {
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
 
 function paint(io: Io, colour: Colour | undefined, text: string): string {
   if (!colour || !io.stdout.isTTY || io.config.noColor) return text;

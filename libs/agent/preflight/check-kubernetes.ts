@@ -1,5 +1,5 @@
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { KubeApiTarget } from '../kube-api-proxy.js';
 import { found, missed, type Finding } from './finding.js';
@@ -13,6 +13,8 @@ export interface Right {
 }
 
 const TIMEOUT_MS = 10_000;
+/** Far more than what is asked for here: a version and a review. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
 const REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 /** Tokens and certificates stop working beyond some minutes. */
 const MAX_SKEW_MS = 60_000;
@@ -96,8 +98,21 @@ async function ask(api: KubeApiTarget, method: 'GET' | 'POST', path: string, bod
     asking.once('response', (answer) => {
       const { statusCode = 0 } = answer;
       const { date } = answer.headers;
-      text(answer).then((read) => resolve({ status: statusCode, headers: { date }, body: read }), reject);
+      readText(answer).then((read) => resolve({ status: statusCode, headers: { date }, body: read }), reject);
     });
     asking.end(body);
   });
+}
+
+/** Whoever answers at that address may send without end, to a pod with little memory. */
+async function readText(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    // Leaving the loop destroys the answer, and with it the connection.
+    if (bytes > MAX_ANSWER_BYTES) throw new Error('it answered with more than 1 MiB, which no API server does here');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }

@@ -113,9 +113,21 @@ async function renew(options: LinkServiceOptions, renewals: Buckets, request: Re
     const { code, message, kind } = toFairleadError(error);
     if (kind.retryable) giveBack();
     logger.warn('agent.renewal.refused', { code, reason: message, address: peer.address });
-    throw error;
+    // Whether a cluster exists, was enrolled again or revoked is for nobody who has not proved to be its agent.
+    if (!ONE_ANSWER.has(code)) throw error;
+    throw new FairleadError('CERTIFICATE_REFUSED', NOT_RENEWED, { cause: error });
   }
 }
+
+const NOT_RENEWED =
+  'this certificate is not renewed: it is of no enrolment that counts here, or ended too long ago; import the cluster again: fairlead cluster import <name>';
+/** What depends on the claimed certificate, and is one answer to somebody whose certificate nobody has verified. */
+const ONE_ANSWER: ReadonlySet<string> = new Set([
+  'CERTIFICATE_REFUSED',
+  'CERTIFICATE_REVOKED',
+  'CSR_INVALID',
+  'INVALID_ARGUMENT',
+]);
 
 /** Whose the certificate is that is to be renewed. Nobody has checked that it is one of ours, or whose key it is. */
 function claimedAgent({ currentChainPem: [leaf = ''] }: RenewRequest, address: string): LinkPeer & { kind: 'agent' } {

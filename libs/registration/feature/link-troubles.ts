@@ -12,9 +12,12 @@ export class LinkTroubles {
 
   /** What a gateway saw. An older one than is known is dropped, and so is one of a cluster that is gone. */
   async report(caller: Caller, troubles: readonly LinkTrouble[]): Promise<void> {
+    const nowMs = this.#runtime.now().getTime();
     await read(this.#runtime, async (manager) => {
       for (const { clusterId, ...trouble } of troubles) {
-        await recordTrouble(manager, clusterId, { ...trouble, replica: caller.credential });
+        // One of the future would hide all that comes until then.
+        const at = new Date(Math.min(Date.parse(trouble.at), nowMs)).toISOString();
+        await recordTrouble(manager, clusterId, { ...trouble, at, replica: caller.credential });
       }
     });
   }

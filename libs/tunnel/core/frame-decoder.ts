@@ -19,9 +19,12 @@ type Position =
   | { at: 'kind'; messageBytes: number }
   | { at: 'data-length'; messageBytes: number; value: number; shift: number; read: number }
   | { at: 'data'; remaining: number }
-  | { at: 'control'; remaining: number; held: Buffer[] };
+  | { at: 'control'; messageBytes: number; held: Buffer; heldBytes: number };
 
-const START: Position = { at: 'prefix', held: Buffer.alloc(0) };
+const NOTHING = Buffer.alloc(0);
+const START: Position = { at: 'prefix', held: NOTHING };
+/** Room for most control frames; for a larger one it doubles as the bytes come, so that to announce one costs nothing. */
+const FIRST_ROOM_BYTES = 256;
 
 /**
  * Takes a gRPC message stream of Frames apart as its bytes come. Payload is passed on at once, whatever the frame's
@@ -63,7 +66,7 @@ export class FrameDecoder {
     const missing = GRPC_PREFIX_BYTES - held.length;
     if (chunk.length < missing) {
       this.#position = { at: 'prefix', held: Buffer.concat([held, chunk]) };
-      return Buffer.alloc(0);
+      return NOTHING;
     }
     const prefix = held.length === 0 ? chunk : Buffer.concat([held, chunk.subarray(0, missing)]);
     if (prefix[0] !== 0) throw broken('a compressed message');
@@ -79,7 +82,7 @@ export class FrameDecoder {
       return chunk.subarray(1);
     }
     if (messageBytes > LIMITS.controlFrameBytes) throw broken(`a control frame of ${messageBytes} bytes`);
-    this.#position = { at: 'control', remaining: messageBytes, held: [] };
+    this.#position = { at: 'control', messageBytes, held: NOTHING, heldBytes: 0 };
     return chunk;
   }
 
@@ -106,19 +109,34 @@ export class FrameDecoder {
   }
 
   #readControl(chunk: Buffer, position: Extract<Position, { at: 'control' }>, sink: FrameSink): Buffer {
-    const piece = chunk.subarray(0, position.remaining);
-    position.held.push(piece);
-    position.remaining -= piece.length;
-    if (position.remaining === 0) {
-      this.#position = START;
-      sink.onControl(parseControl(position.held));
+    const { messageBytes, heldBytes } = position;
+    const piece = chunk.subarray(0, messageBytes - heldBytes);
+    const nowBytes = heldBytes + piece.length;
+    if (nowBytes < messageBytes) {
+      // A view, or a Buffer for each piece, would cost a multiple of what came.
+      position.held = withRoomFor(position.held, nowBytes, messageBytes);
+      piece.copy(position.held, heldBytes);
+      position.heldBytes = nowBytes;
+      return NOTHING;
     }
+    this.#position = START;
+    sink.onControl(parseControl(Buffer.concat([position.held.subarray(0, heldBytes), piece])));
     return chunk.subarray(piece.length);
   }
 }
 
-function parseControl(pieces: readonly Buffer[]): ControlKind {
-  const kind = parseFrame(Buffer.concat(pieces)).kind;
+/** The same bytes with room for `neededBytes`: at least twice as much as before, and never more than `mostBytes`. */
+function withRoomFor(held: Buffer, neededBytes: number, mostBytes: number): Buffer {
+  if (neededBytes <= held.length) return held;
+  const room = Math.min(Math.max(neededBytes, 2 * held.length, FIRST_ROOM_BYTES), mostBytes);
+  // Not from the pool of small Buffers: a held one would keep a whole slab alive.
+  const larger = Buffer.allocUnsafeSlow(room);
+  held.copy(larger);
+  return larger;
+}
+
+function parseControl(whole: Buffer): ControlKind {
+  const kind = parseFrame(whole).kind;
   if (kind.case === undefined) throw broken('a frame of an unknown kind');
   if (kind.case === 'data') throw broken('a data frame with something before its data');
   return kind;

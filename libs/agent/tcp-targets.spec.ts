@@ -1,0 +1,23 @@
+import { parseTargetRule } from '@fairlead/targets';
+import { expect, it } from 'vitest';
+import { TcpTargets } from './tcp-targets.js';
+
+it('asks the resolver for one name at a time, and says why a name cannot be had', async () => {
+  const waiting: ((error: Error) => void)[] = [];
+  const resolve = (): Promise<readonly string[]> => new Promise((_, reject) => waiting.push(reject));
+  const targets = new TcpTargets({ rules: ['*.shop.svc:443'].map(parseTargetRule), resolve });
+  const gone = new AbortController();
+  const open = (host: string, signal = gone.signal): Promise<unknown> => targets.connect({ host, port: 443 }, signal);
+  const first = open('a.shop.svc');
+  const others = Array.from({ length: 40 }, (_, n) => open(`n${n}.shop.svc`).catch((error: unknown) => error));
+  await expect.poll(() => waiting.length).toBe(1);
+  waiting[0]?.(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
+  await expect(first).rejects.toMatchObject({
+    code: 'TARGET_UNREACHABLE',
+    message: expect.stringContaining('ENOTFOUND') as string,
+  });
+  const reason = new Error('gone');
+  gone.abort(reason);
+  expect(new Set(await Promise.all(others))).toEqual(new Set([reason]));
+  expect(waiting).toHaveLength(2);
+});
