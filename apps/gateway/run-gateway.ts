@@ -49,7 +49,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       instance,
       nc,
       rpc: createRpcClient(nc, caller),
-      events: dampFlaps(gatewayEvents(events, caller.credential)),
+      events: dampFlaps(gatewayEvents(events, caller.credential, logger)),
       logger,
       registry,
       tracer: tracing.tracer,

@@ -45,6 +45,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 64 * 1024;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const MAX_CONNECTIONS = 10_000;
+/** Of a method, what is told in the log and in events: over HTTP/2 a stranger may make up one as long as a head may be. */
+const MAX_TOLD_METHOD = 16;
 /** What Go's server allows, which every client-go is used to. */
 const MAX_STREAMS_PER_CONNECTION = 250;
 
@@ -76,7 +78,13 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   server.setTimeout(0);
   useCertificate(server, options.certificate);
   const limiter = new DoorLimiter('kube-api', { ...DEFAULT_KUBE_API_LIMITS, ...options.limits }, options.live);
-  server.on('request', (incoming, outgoing) => void serve({ ...options, limiter }, incoming, outgoing));
+  server.on('request', (incoming, outgoing) => {
+    serve({ ...options, limiter }, incoming, outgoing).catch((error: unknown) => {
+      // A fault of ours: it costs this request, never the process with everybody else's.
+      options.logger.error('kube.request.broken', { reason: messageOf(error), err: error });
+      breakOff(outgoing);
+    });
+  });
   // Headers and body are separate writes; with Nagle's algorithm the second waits 40 ms for the client's delayed ACK.
   server.on('connection', (socket: Socket) => void socket.setNoDelay(true));
   tendConnections(server);
@@ -92,7 +100,8 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
   const { traceId } = span.context;
   incoming.on('error', () => undefined);
   outgoing.on('error', () => undefined);
-  const facts: RequestFacts = { traceId, requestId, method: incoming.method ?? '', address: clientAddress(incoming) };
+  const method = (incoming.method ?? '').slice(0, MAX_TOLD_METHOD);
+  const facts: RequestFacts = { traceId, requestId, method, address: clientAddress(incoming) };
   const startedMs = performance.now();
   let place: Place | undefined;
   let live: LiveRequest | undefined;
