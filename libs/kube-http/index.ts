@@ -13,3 +13,4 @@ export {
   type BodyFraming,
   type RawHeaders,
 } from './request-headers.js';
+export { onUnanswered } from './on-unanswered.js';
