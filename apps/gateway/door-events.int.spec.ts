@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, type ClientHttp2Session } from 'node:http2';
+import { connect } from 'node:http2';
 import { createEventPublisher, type EventPublisher } from '@fairlead/events/publisher';
 import { startInstallation, type Replica, type TestInstallation } from '@fairlead/installation';
 import type { Logger } from '@fairlead/observability';
@@ -10,7 +10,6 @@ import { gatewayEvents } from './gateway-events.js';
 let installation: TestInstallation;
 let replica: Replica;
 let publisher: EventPublisher;
-let session: ClientHttp2Session;
 const complaints: string[] = [];
 const logger: Logger = { ...silentLogger, error: (event) => void complaints.push(event) };
 const crashes: unknown[] = [];
@@ -28,11 +27,9 @@ beforeAll(async () => {
       return gatewayEvents(publisher, name, logger);
     },
   });
-  session = connect(`https://127.0.0.1:${replica.gateway.door.port}`, { ca: [...installation.authority.roots] });
 });
 
 afterAll(async () => {
-  session?.destroy();
   await publisher?.close();
   await installation?.[Symbol.asyncDispose]();
   process.off('uncaughtException', onCrash);
@@ -40,9 +37,11 @@ afterAll(async () => {
 });
 
 async function ask(method: string, path: string): Promise<number | undefined> {
+  const session = connect(`https://127.0.0.1:${replica.gateway.door.port}`, { ca: [...installation.authority.roots] });
   const stream = session.request({ ':method': method, ':path': path });
   const [headers] = (await once(stream, 'response')) as [{ readonly ':status'?: number }];
   stream.resume();
+  session.close();
   return headers[':status'];
 }
 

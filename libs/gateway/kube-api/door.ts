@@ -14,6 +14,7 @@ import type { LiveConnections } from '../live-connections.js';
 import { admit } from './authorize.js';
 import { clientAddress, tendConnections } from './door-connections.js';
 import { breakOff, forward, type DoorRequest, type DoorResponse } from './forward.js';
+import { endRefused, welcome } from './end-refused.js';
 import { liveRequest, type LiveRequest } from './live-request.js';
 import { beginRequestSpan, describeAdmission, endRequestSpan } from './request-span.js';
 import type { TunnelPool } from './tunnel-pool.js';
@@ -108,6 +109,7 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
   try {
     const admission = admit(directory, incoming.url ?? '/', incoming.rawHeaders, Date.now());
     const { cluster, principal, identity } = admission;
+    welcome(incoming);
     Object.assign(facts, { tenantId: cluster.tenantId, clusterId: cluster.clusterId, user: principal.user });
     describeAdmission(span, incoming, admission);
     place = options.limiter.take(principal.user);
@@ -126,7 +128,7 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
     const failure = live?.endedBy() ?? toFairleadError(error);
     fail(options, failure, facts, incoming);
     endRequestSpan(span, failure, live?.bytes);
-    answerFailure(outgoing, failure, hopOf(failure, facts), facts);
+    answerFailure(incoming, outgoing, failure, facts);
   } finally {
     live?.forget();
     place?.release();
@@ -171,17 +173,24 @@ function hopOf({ code }: FairleadError, { clusterId }: RequestFacts): Hop {
   return clusterId === undefined || NO_AGENT.has(code) ? 'gateway' : 'agent';
 }
 
-function answerFailure(outgoing: DoorResponse, failure: FairleadError, hop: Hop, facts: RequestFacts): void {
+function answerFailure(
+  incoming: DoorRequest,
+  outgoing: DoorResponse,
+  failure: FairleadError,
+  facts: RequestFacts,
+): void {
   if (outgoing.headersSent || outgoing.destroyed) {
     breakOff(outgoing);
     return;
   }
-  const { httpStatus, retryAfterSeconds, body, warning } = toKubeStatus(failure, hop, facts.traceId);
+  const answer = toKubeStatus(failure, hopOf(failure, facts), facts.traceId);
+  const { httpStatus, retryAfterSeconds, body, warning } = answer;
   outgoing.statusCode = httpStatus;
   outgoing.setHeader('content-type', 'application/json');
+  outgoing.setHeader('content-length', String(Buffer.byteLength(body)));
   outgoing.setHeader('audit-id', facts.requestId);
   outgoing.setHeader('warning', warning);
   if (retryAfterSeconds !== null) outgoing.setHeader('retry-after', String(retryAfterSeconds));
   if (httpStatus === 401) outgoing.setHeader('www-authenticate', 'Bearer realm="fairlead"');
-  outgoing.end(body);
+  endRefused(incoming, outgoing, body);
 }
