@@ -1,12 +1,21 @@
-import type { EventPublisher } from '@fairlead/events/publisher';
+import type { EventInput, EventPublisher, EventType } from '@fairlead/events/publisher';
 import { NO_TENANT } from '@fairlead/contracts';
-import type { GatewayEvents } from '@fairlead/gateway';
+import { messageOf } from '@fairlead/errors';
+import type { GatewayEvents, Refusal } from '@fairlead/gateway';
+import type { Logger } from '@fairlead/observability';
 
-/** What a replica reports, as events of the catalog. */
-export function gatewayEvents(publisher: EventPublisher, gateway: string): GatewayEvents {
+/** As long as the catalog lets them be. Strangers choose what is in them before anybody knows who they are. */
+const LONGEST = { subject: 256, actor: 256, address: 64, reason: 64, door: 32, method: 16 };
+
+/**
+ * What a replica reports, as events of the catalog. Never throws: what strangers can make as long as they like is cut,
+ * and an event that does not match its schema all the same is lost, and logged once of each type.
+ */
+export function gatewayEvents(publisher: EventPublisher, gateway: string, logger: Logger): GatewayEvents {
+  const publish = publishing(publisher, logger);
   return {
     agentConnected: ({ tenantId, clusterId, generation, sessionId, suppressed = 0 }) => {
-      publisher.publish('dev.fairlead.agent.connected.v1', {
+      publish('dev.fairlead.agent.connected.v1', {
         ...aboutAgent(tenantId, clusterId),
         generation,
         sessionId,
@@ -15,7 +24,7 @@ export function gatewayEvents(publisher: EventPublisher, gateway: string): Gatew
       });
     },
     agentDisconnected: ({ tenantId, clusterId, generation, sessionId, durationMs, suppressed = 0 }) => {
-      publisher.publish('dev.fairlead.agent.disconnected.v1', {
+      publish('dev.fairlead.agent.disconnected.v1', {
         ...aboutAgent(tenantId, clusterId),
         generation,
         sessionId,
@@ -24,19 +33,41 @@ export function gatewayEvents(publisher: EventPublisher, gateway: string): Gatew
         durationMs,
       });
     },
-    accessRefused: ({ code, address, door, tenantId, clusterId, cluster, user, method, suppressed = 0 }) => {
-      publisher.publish('dev.fairlead.access.refused.v1', {
-        tenantId: tenantId ?? NO_TENANT,
-        subject: cluster ? `cluster/${cluster}` : `door/${door}`,
-        actor: { kind: actorKind(door, user), id: user ?? clusterId ?? '', address },
-        reason: code,
-        clusterId: clusterId ?? null,
-        gateway,
-        door,
-        method: method ?? '',
-        suppressed,
-      });
-    },
+    accessRefused: (refusal) => publish('dev.fairlead.access.refused.v1', aboutRefusal(refusal, gateway)),
+  };
+}
+
+type Publish = <T extends EventType>(type: T, data: EventInput<T>) => void;
+
+/** Whoever reports does so in the midst of something else, which an event that cannot be told must not end. */
+function publishing(publisher: EventPublisher, logger: Logger): Publish {
+  const complained = new Set<EventType>();
+  return (type, data) => {
+    try {
+      publisher.publish(type, data);
+    } catch (error) {
+      if (complained.has(type)) return;
+      complained.add(type);
+      logger.error('events.not_published', { type, reason: messageOf(error), err: error });
+    }
+  };
+}
+
+function aboutRefusal(
+  { code, address, door, tenantId, clusterId, cluster, user, method = '', suppressed = 0 }: Refusal,
+  gateway: string,
+): EventInput<'dev.fairlead.access.refused.v1'> {
+  const id = (user ?? clusterId ?? '').slice(0, LONGEST.actor);
+  return {
+    tenantId: tenantId ?? NO_TENANT,
+    subject: (cluster ? `cluster/${cluster}` : `door/${door}`).slice(0, LONGEST.subject),
+    actor: { kind: actorKind(door, user), id, address: address.slice(0, LONGEST.address) },
+    reason: code.slice(0, LONGEST.reason),
+    clusterId: clusterId ?? null,
+    gateway,
+    door: door.slice(0, LONGEST.door),
+    method: method.slice(0, LONGEST.method),
+    suppressed,
   };
 }
 

@@ -49,7 +49,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       instance,
       nc,
       rpc: createRpcClient(nc, caller),
-      events: dampRefusals(dampFlaps(gatewayEvents(events, caller.credential))),
+      events: dampRefusals(dampFlaps(gatewayEvents(events, caller.credential, logger))),
       logger,
       registry,
       tracer: tracing.tracer,

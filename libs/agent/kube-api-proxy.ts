@@ -11,6 +11,7 @@ import {
   headerPairs,
   impersonationHeaders,
   kubeRoute,
+  onUnanswered,
   toKubeStatus,
   type TunnelIdentity,
 } from '@fairlead/kube-http';
@@ -163,6 +164,12 @@ export class KubeApiProxy {
         const again = repeatable && upstream.reusedSocket && !outgoing.headersSent && !outgoing.destroyed;
         reject(again ? new StaleConnection() : this.#unreachable(error));
       });
+      onUnanswered(upstream, 'the kube-apiserver', reject);
+      upstream.once('close', () => {
+        // What the kube-apiserver did not take of the request nobody does, and the gateway must not wait for that.
+        incoming.unpipe(upstream);
+        incoming.resume();
+      });
       upstream.once('response', (answer) => {
         relayAnswer(answer, outgoing).then(resolve, (error: unknown) => {
           upstream.destroy();
@@ -231,10 +238,7 @@ function end(span: Span, { statusCode, writableEnded }: ServerResponse): void {
   else span.end(statusCode >= 500 ? String(statusCode) : undefined);
 }
 
-interface RequestIds {
-  readonly traceId: string;
-  readonly requestId: string;
-}
+type RequestIds = Readonly<Record<'traceId' | 'requestId', string>>;
 
 function answerFailure(outgoing: ServerResponse, failure: FairleadError, { traceId, requestId }: RequestIds): void {
   if (outgoing.headersSent || outgoing.destroyed) {

@@ -1,2 +1,3 @@
 /** What a process without a database needs of this package; the rest of it loads one. */
 export { createEventPublisher, type EventPublisher, type EventPublisherOptions } from './event-publisher.js';
+export type { EventInput, EventType } from './catalog.js';

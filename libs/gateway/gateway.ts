@@ -26,6 +26,7 @@ import { createLinkServer } from './link/link-server.js';
 import { listen, type Listening } from './listen.js';
 import { LiveConnections } from './live-connections.js';
 import { meterConnections } from './live-metrics.js';
+import { reportSessions } from './report-sessions.js';
 import { TroubleReporter, reportLosses, reportRefusals } from './report-troubles.js';
 import { tellCrowd } from './tell-crowd.js';
 import { tellTrust, type OnTrustHeld } from './tell-trust.js';
@@ -61,7 +62,7 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   const report = new TrustReport(rpc, logger, signal);
   const servers = buildServers(options, state, tellTrust(trust, state.sessions, report));
   followActiveRoot(state.certificates.identity, trust);
-  reportSessions(options, state);
+  reportSessions({ ...state, ...options });
   reportLosses(state.sessions, troubles);
   tellCrowd(state.sessions);
   endOrphanedSessions(options.nc, state.directory, state.sessions);
@@ -173,22 +174,5 @@ function buildPublisher(options: GatewayOptions, state: GatewayState, relayAddre
     leaseMs,
     heartbeat: { credential, instance: state.instance, relayAddress, zone },
     trustVersion: () => state.directory.trust.version,
-  });
-}
-
-function reportSessions({ logger, events }: GatewayOptions, { sessions, metrics }: GatewayState): void {
-  sessions.onChange((change, { facts }) => {
-    const { tenantId, clusterId, sessionId, generation, agentInstance, remoteAddress, connectedAtMs } = facts;
-    metrics.sessions.set(sessions.all().length);
-    const fields = { clusterId, sessionId, generation, agentInstance, address: remoteAddress };
-    if (change === 'opened') {
-      logger.info('agent.connected', fields);
-      events.agentConnected({ tenantId, clusterId, sessionId, generation });
-    } else {
-      metrics.sessionsEnded.inc();
-      logger.info('agent.disconnected', fields);
-      const durationMs = Date.now() - connectedAtMs;
-      events.agentDisconnected({ tenantId, clusterId, sessionId, generation, durationMs });
-    }
   });
 }

@@ -1,11 +1,12 @@
 import { identityStore, parseEndpoint, runAgent, type Agent, type Resolve, type TextStore } from '@fairlead/agent';
 import { BUCKETS, TRUST_KEY, type ClusterEntry, type LinkTrouble, type TrustEntry } from '@fairlead/contracts';
-import { startGateway, type ConnectLimits, type DoorLimits, type Gateway, type Refusal } from '@fairlead/gateway';
+import { startGateway, type Gateway, type Refusal } from '@fairlead/gateway';
 import { deleteKv, putKv } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger, type Logger, type Tracer } from '@fairlead/observability';
 import { parseTargetRule } from '@fairlead/targets';
 import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
+import type { ReplicaOptions } from './replica-options.js';
 import { signingRpc } from './signing-rpc.js';
 import { TestCa } from './test-ca.js';
 import { testDirectory, type TestDirectory } from './test-directory.js';
@@ -35,18 +36,6 @@ export interface TestInstallation extends TestDirectory, AsyncDisposable {
   startReplica(name: 'gateway-a' | 'gateway-b', options?: ReplicaOptions): Promise<Replica>;
   /** An enrolled agent of the cluster, or of the given one, linked to the given replicas. */
   startAgent(options: StartAgentOptions): Promise<RunningAgent>;
-}
-
-export interface ReplicaOptions {
-  readonly connectLimits?: Partial<ConnectLimits>;
-  readonly kubeApiLimits?: Partial<DoorLimits>;
-  readonly metricsClusters?: number;
-  readonly logger?: Logger;
-  readonly tracer?: Tracer;
-  /** The doors' certificate; default one by the CA for 127.0.0.1. */
-  readonly doorFiles?: { readonly certFile: string; readonly keyFile: string };
-  /** Default 0: no balancer is in front of it. */
-  readonly doorGraceMs?: number;
 }
 
 export interface StartAgentOptions {
@@ -131,6 +120,7 @@ async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options
   const nc = await nats.connect({ role: 'gateway', credential: name });
   const stopping = new AbortController();
   const registry = new Registry();
+  const events = options.events?.(nc, name);
   const refusals: Refusal[] = [];
   const troubles: LinkTrouble[] = [];
   const gateway = await startGateway(
@@ -139,9 +129,12 @@ async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options
       nc,
       rpc: signingRpc(ca, name, troubles),
       events: {
-        agentConnected: () => undefined,
-        agentDisconnected: () => undefined,
-        accessRefused: (refusal) => void refusals.push(refusal),
+        agentConnected: (session) => events?.agentConnected(session),
+        agentDisconnected: (session) => events?.agentDisconnected(session),
+        accessRefused: (refusal) => {
+          refusals.push(refusal);
+          events?.accessRefused(refusal);
+        },
       },
       logger: options.logger ?? silentLogger,
       registry,

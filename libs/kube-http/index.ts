@@ -14,3 +14,4 @@ export {
   type BodyFraming,
   type RawHeaders,
 } from './request-headers.js';
+export { onUnanswered } from './on-unanswered.js';

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { FairleadError } from '@fairlead/errors';
+import { FairleadError, messageOf } from '@fairlead/errors';
 import { withoutRoot } from '@fairlead/pki';
 import { refusal } from './answers.js';
 import { DoorLimiter } from '../door-limiter.js';
@@ -53,7 +53,11 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
     },
   };
   server.on('connect', (request: IncomingMessage, socket: TLSSocket, early: Buffer) => {
-    void serveConnect(context, request, socket, early);
+    serveConnect(context, request, socket, early).catch((error: unknown) => {
+      // A fault of ours: it costs this connection, never the process with everybody else's.
+      context.logger.error('connect.broken', { reason: messageOf(error), err: error });
+      context.reset(socket);
+    });
   });
   refuseOthers(server, context);
   return server;

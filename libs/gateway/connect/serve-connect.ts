@@ -35,7 +35,7 @@ const READ_REFUSAL_MS = 2_000;
 
 /**
  * One CONNECT request, from its head to the end of its connection. Nothing is written before the target is there or is
- * refused; what the client sent early goes first. Never rejects.
+ * refused; what the client sent early goes first. Rejects only for a fault of ours.
  */
 export async function serveConnect(
   context: ConnectContext,

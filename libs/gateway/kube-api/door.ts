@@ -14,6 +14,7 @@ import type { LiveConnections } from '../live-connections.js';
 import { admit, authenticate } from './authorize.js';
 import { clientAddress, tendConnections } from './door-connections.js';
 import { breakOff, forward, type DoorRequest, type DoorResponse } from './forward.js';
+import { endRefused, welcome } from './end-refused.js';
 import { liveRequest, type LiveRequest } from './live-request.js';
 import { beginRequestSpan, describeAdmission, endRequestSpan } from './request-span.js';
 import type { TunnelPool } from './tunnel-pool.js';
@@ -45,6 +46,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 64 * 1024;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const MAX_CONNECTIONS = 10_000;
+/** Of a method, what is told in the log and in events: over HTTP/2 a stranger may make up one as long as a head may be. */
+const MAX_TOLD_METHOD = 16;
 /** What Go's server allows, which every client-go is used to. */
 const MAX_STREAMS_PER_CONNECTION = 250;
 
@@ -76,7 +79,13 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   server.setTimeout(0);
   useCertificate(server, options.certificate);
   const limiter = new DoorLimiter('kube-api', { ...DEFAULT_KUBE_API_LIMITS, ...options.limits }, options.live);
-  server.on('request', (incoming, outgoing) => void serve({ ...options, limiter }, incoming, outgoing));
+  server.on('request', (incoming, outgoing) => {
+    serve({ ...options, limiter }, incoming, outgoing).catch((error: unknown) => {
+      // A fault of ours: it costs this request, never the process with everybody else's.
+      options.logger.error('kube.request.broken', { reason: messageOf(error), err: error });
+      breakOff(outgoing);
+    });
+  });
   // Headers and body are separate writes; with Nagle's algorithm the second waits 40 ms for the client's delayed ACK.
   server.on('connection', (socket: Socket) => void socket.setNoDelay(true));
   tendConnections(server);
@@ -92,7 +101,8 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
   const { traceId } = span.context;
   incoming.on('error', () => undefined);
   outgoing.on('error', () => undefined);
-  const facts: RequestFacts = { traceId, requestId, method: incoming.method ?? '', address: clientAddress(incoming) };
+  const method = (incoming.method ?? '').slice(0, MAX_TOLD_METHOD);
+  const facts: RequestFacts = { traceId, requestId, method, address: clientAddress(incoming) };
   const startedMs = performance.now();
   let place: Place | undefined;
   let live: LiveRequest | undefined;
@@ -101,6 +111,7 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
     Object.assign(facts, { tenantId: principal.tenantId, user: principal.user });
     const admission = admit(directory, principal, incoming.url ?? '/', incoming.rawHeaders);
     const { cluster, identity } = admission;
+    welcome(incoming);
     Object.assign(facts, { clusterId: cluster.clusterId });
     describeAdmission(span, incoming, admission);
     place = options.limiter.take(principal.user);
@@ -119,7 +130,7 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
     const failure = live?.endedBy() ?? toFairleadError(error);
     fail(options, failure, facts, incoming);
     endRequestSpan(span, failure, live?.bytes);
-    answerFailure(outgoing, failure, hopOf(failure, facts), facts);
+    answerFailure(incoming, outgoing, failure, facts);
   } finally {
     live?.forget();
     place?.release();
@@ -164,17 +175,24 @@ function hopOf({ code }: FairleadError, { clusterId }: RequestFacts): Hop {
   return clusterId === undefined || NO_AGENT.has(code) ? 'gateway' : 'agent';
 }
 
-function answerFailure(outgoing: DoorResponse, failure: FairleadError, hop: Hop, facts: RequestFacts): void {
+function answerFailure(
+  incoming: DoorRequest,
+  outgoing: DoorResponse,
+  failure: FairleadError,
+  facts: RequestFacts,
+): void {
   if (outgoing.headersSent || outgoing.destroyed) {
     breakOff(outgoing);
     return;
   }
-  const { httpStatus, retryAfterSeconds, body, warning } = toKubeStatus(failure, hop, facts.traceId);
+  const answer = toKubeStatus(failure, hopOf(failure, facts), facts.traceId);
+  const { httpStatus, retryAfterSeconds, body, warning } = answer;
   outgoing.statusCode = httpStatus;
   outgoing.setHeader('content-type', 'application/json');
+  outgoing.setHeader('content-length', String(Buffer.byteLength(body)));
   outgoing.setHeader('audit-id', facts.requestId);
   outgoing.setHeader('warning', warning);
   if (retryAfterSeconds !== null) outgoing.setHeader('retry-after', String(retryAfterSeconds));
   if (httpStatus === 401) outgoing.setHeader('www-authenticate', 'Bearer realm="fairlead"');
-  outgoing.end(body);
+  endRefused(incoming, outgoing, body);
 }

@@ -9,11 +9,13 @@ import {
   headerPairs,
   isLongRunning,
   locatedWithin,
+  onUnanswered,
   type BodyFraming,
 } from '@fairlead/kube-http';
 import type { Span } from '@fairlead/observability';
 import { formatTraceparent } from '@fairlead/tunnel/core';
 import type { Admission } from './authorize.js';
+import { whenSent } from './request-rest.js';
 import type { TunnelAgent, TunnelRequestOptions } from './tunnel-pool.js';
 
 export type DoorRequest = IncomingMessage | Http2ServerRequest;
@@ -94,10 +96,21 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
       outgoing.off('close', onClientGone);
       span.event('answered');
       answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
-      relayAnswer(answer, outgoing, admission.cluster.name).then(resolve, (error: unknown) => {
-        upstream.destroy();
-        reject(error);
-      });
+      const sent = async (status: number): Promise<number> => {
+        await whenSent(incoming, upstream);
+        return status;
+      };
+      relayAnswer(answer, outgoing, admission.cluster.name)
+        .then(sent)
+        .then(resolve, (error: unknown) => {
+          upstream.destroy();
+          reject(error);
+        });
+    });
+    onUnanswered(upstream, 'the far end', (failure) => {
+      clearTimeout(limit);
+      outgoing.off('close', onClientGone);
+      reject(failure);
     });
     if (framing === 'none') {
       upstream.end();

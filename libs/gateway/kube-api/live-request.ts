@@ -41,6 +41,8 @@ export function liveRequest(
       // The client must see that an answer is not whole; one that has not begun can still say why.
       if (outgoing.headersSent) breakOff(outgoing);
       else ending.abort(cause);
+      // One that is complete has left its HTTP/1.1 connection to the rest of the request.
+      if (outgoing.headersSent && incoming.httpVersionMajor < 2) incoming.destroy();
     },
   });
   return { bytes, signal: ending.signal, endedBy: () => endedBy, forget };

@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import { createEventPublisher, type EventPublisher } from '@fairlead/events/publisher';
+import { startInstallation, type Replica, type TestInstallation } from '@fairlead/installation';
+import type { Logger } from '@fairlead/observability';
+import { silentLogger } from '@fairlead/observability';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { gatewayEvents } from './gateway-events.js';
+
+let installation: TestInstallation;
+let replica: Replica;
+let publisher: EventPublisher;
+const complaints: string[] = [];
+const logger: Logger = { ...silentLogger, error: (event) => void complaints.push(event) };
+const crashes: unknown[] = [];
+const onCrash = (error: unknown): void => void crashes.push(error);
+
+// As the process does it: what the doors report goes into events of the catalog.
+beforeAll(async () => {
+  process.on('uncaughtException', onCrash);
+  process.on('unhandledRejection', onCrash);
+  installation = await startInstallation();
+  replica = await installation.startReplica('gateway-a', {
+    logger,
+    events: (nc, name) => {
+      publisher = createEventPublisher(nc, { role: 'gateway', credential: name }, { logger });
+      return gatewayEvents(publisher, name, logger);
+    },
+  });
+});
+
+afterAll(async () => {
+  await publisher?.close();
+  await installation?.[Symbol.asyncDispose]();
+  process.off('uncaughtException', onCrash);
+  process.off('unhandledRejection', onCrash);
+});
+
+async function ask(method: string, path: string): Promise<number | undefined> {
+  const session = connect(`https://127.0.0.1:${replica.gateway.door.port}`, { ca: [...installation.authority.roots] });
+  const stream = session.request({ ':method': method, ':path': path });
+  const [headers] = (await once(stream, 'response')) as [{ readonly ':status'?: number }];
+  stream.resume();
+  session.close();
+  return headers[':status'];
+}
+
+it.each([17, 16_000])('answers a stranger with a method of %d letters, and reports it', async (length) => {
+  const before = replica.refusals.length;
+  expect(await ask('A'.repeat(length), '/')).toBe(401);
+  expect(await ask('GET', '/')).toBe(401);
+  expect(replica.refusals.length - before).toBe(2);
+  expect([complaints, crashes]).toEqual([[], []]);
+});
+
+it('answers a stranger with a path as long as a head may be', async () => {
+  expect(await ask('GET', `/clusters/${'a'.repeat(32_000)}/api`)).toBe(401);
+  expect([complaints, crashes]).toEqual([[], []]);
+});

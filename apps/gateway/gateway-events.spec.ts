@@ -1,0 +1,62 @@
+import type { EventPublisher } from '@fairlead/events/publisher';
+import { EVENTS, type EventType } from '@fairlead/events';
+import type { Refusal } from '@fairlead/gateway';
+import { silentLogger, type Logger } from '@fairlead/observability';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { gatewayEvents } from './gateway-events.js';
+
+const LONG = 'x'.repeat(100_000);
+const complaints: unknown[] = [];
+const logger: Logger = { ...silentLogger, error: (event, fields) => void complaints.push([event, fields?.['type']]) };
+let published: { readonly type: EventType; readonly data: unknown }[];
+
+/** Takes what the catalog's schemas take, as the real one does. */
+const publisher = {
+  publish: (type: EventType, data: unknown) => void published.push({ type, data: EVENTS[type].parse(data) }),
+} as unknown as EventPublisher;
+const session = {
+  tenantId: 'default',
+  clusterId: crypto.randomUUID(),
+  sessionId: crypto.randomUUID(),
+  generation: 1,
+};
+
+beforeEach(() => {
+  published = [];
+  complaints.length = 0;
+});
+
+describe('a refusal', () => {
+  it.each(['address', 'cluster', 'user', 'method', 'code'] as const)(
+    'with a %s longer than the catalog has is told with the beginning of it',
+    (field) => {
+      const refusal: Refusal = {
+        code: 'UNAUTHENTICATED',
+        reason: LONG,
+        address: '::1',
+        door: 'kube-api',
+        [field]: LONG,
+      };
+      gatewayEvents(publisher, 'gateway-a', logger).accessRefused(refusal);
+      expect(published).toHaveLength(1);
+      expect(JSON.stringify(published)).toContain('xxxxxxxxxxxxxxxx');
+      expect(complaints).toEqual([]);
+    },
+  );
+});
+
+describe('an event that is not as its schema says', () => {
+  it('is lost and logged once of its type; whoever reported it goes on', () => {
+    const events = gatewayEvents(publisher, 'gateway-a', logger);
+    for (let i = 0; i < 3; i += 1) {
+      events.agentDisconnected({ ...session, durationMs: -1 });
+      events.agentConnected({ ...session, generation: 0.5 });
+    }
+    events.agentDisconnected({ ...session, durationMs: 1 });
+    expect(complaints).toEqual([
+      ['events.not_published', 'dev.fairlead.agent.disconnected.v1'],
+      ['events.not_published', 'dev.fairlead.agent.connected.v1'],
+    ]);
+    expect(published).toHaveLength(1);
+  });
+});

@@ -1,0 +1,16 @@
+import type { ConnectLimits, DoorLimits, GatewayEvents, GatewayOptions } from '@fairlead/gateway';
+import type { Logger, Tracer } from '@fairlead/observability';
+
+export interface ReplicaOptions {
+  readonly connectLimits?: Partial<ConnectLimits>;
+  readonly kubeApiLimits?: Partial<DoorLimits>;
+  readonly metricsClusters?: number;
+  readonly logger?: Logger;
+  readonly tracer?: Tracer;
+  /** What it reports to, besides `refusals`; default nobody. */
+  readonly events?: (nc: GatewayOptions['nc'], gateway: string) => GatewayEvents;
+  /** The doors' certificate; default one by the CA for 127.0.0.1. */
+  readonly doorFiles?: { readonly certFile: string; readonly keyFile: string };
+  /** Default 0: no balancer is in front of it. */
+  readonly doorGraceMs?: number;
+}

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callDoor, openDoor } from './kube-client.js';
+import { rawDoor } from './raw-client.js';
+import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+
+let installation: TestInstallation;
+let replica: Replica;
+/** Several times what they are given, and far less than an idle connection has. */
+const MAX_MS = 30_000;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  replica = await installation.startReplica('gateway-a');
+  await eventually(async () => {
+    // No agent is there: who is let in is told so.
+    const { status, body } = await callDoor(installation, replica);
+    if (status !== 503) throw new Error(body);
+  });
+});
+
+afterAll(async () => {
+  await installation?.[Symbol.asyncDispose]();
+});
+
+describe('somebody without a token', () => {
+  it('is told so and loses the connection, though nothing more was to be sent', async () => {
+    const socket = await rawDoor(installation, replica);
+    const closed = once(socket, 'close', { signal: AbortSignal.timeout(MAX_MS) });
+    let heard = '';
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
+    socket.write('GET / HTTP/1.1\r\nHost: d\r\n\r\n');
+    await closed;
+    expect(heard).toMatch(/^HTTP\/1\.1 401 [^]*\r\nconnection: close\r\n[^]*"code":401/i);
+  });
+
+  it('does not hold a connection by a body that never ends (HTTP/1.1)', async () => {
+    const socket = await rawDoor(installation, replica);
+    const closed = once(socket, 'close', { signal: AbortSignal.timeout(MAX_MS) });
+    let heard = '';
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
+    socket.write('POST / HTTP/1.1\r\nHost: d\r\nContent-Length: 1000000\r\n\r\n');
+    const drip = setInterval(() => socket.write('x'), 200);
+    await eventually(() => expect(heard).toContain('"code":401'));
+    await closed.finally(() => clearInterval(drip));
+  });
+
+  it('does not hold a session by a body that never ends (HTTP/2)', async () => {
+    const ca = [...installation.authority.roots];
+    const session = connect(`https://127.0.0.1:${replica.gateway.door.port}`, { ca });
+    const closed = once(session, 'close', { signal: AbortSignal.timeout(MAX_MS) });
+    const stream = session.request({ ':path': '/', ':method': 'POST' });
+    stream.on('error', () => undefined);
+    const drip = setInterval(() => {
+      if (!stream.destroyed) stream.write('x');
+    }, 200);
+    const [headers] = (await once(stream, 'response')) as [{ readonly ':status'?: number }];
+    expect(headers[':status']).toBe(401);
+    stream.resume();
+    await closed.finally(() => clearInterval(drip));
+  });
+
+  it('hears why, though a large body is still on its way', async () => {
+    const body = 'x'.repeat(3_000_000);
+    const { status, body: answer } = await callDoor(installation, replica, { token: null, method: 'POST', body });
+    expect([status, answer]).toEqual([401, expect.stringContaining('fairlead login')]);
+  });
+});
+
+describe('somebody who was let in before on a connection', () => {
+  it('keeps it when a token is refused', async () => {
+    const socket = await rawDoor(installation, replica);
+    let heard = '';
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
+    for (const token of [installation.token, 'wrong', installation.token]) {
+      socket.write(`GET /clusters/demo/api HTTP/1.1\r\nHost: d\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    }
+    await eventually(() =>
+      expect(heard.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 503', 'HTTP/1.1 401', 'HTTP/1.1 503']),
+    );
+    expect(socket.destroyed).toBe(false);
+    socket.destroy();
+  });
+
+  it('does not hold it by a body that nobody wants', async () => {
+    const outgoing = openDoor(installation, replica, { method: 'POST', headers: ['Content-Length', '1000000'] });
+    outgoing.on('error', () => undefined);
+    const closed = new Promise((resolve) => outgoing.once('socket', (socket) => socket.once('close', resolve)));
+    outgoing.write('x');
+    const [answer] = (await once(outgoing, 'response')) as [NodeJS.ReadableStream & { statusCode: number }];
+    expect(answer.statusCode).toBe(503);
+    answer.resume();
+    await closed;
+  });
+});
