@@ -46,8 +46,13 @@ it('finds all well where an agent runs: its identity, the gateway, the API serve
 });
 
 it('says what is wrong and what to do, and ends with 1', async () => {
-  const wrongPins = await check({ FAIRLEAD_ROOT_PINS: 'ab'.repeat(32), FAIRLEAD_BOOTSTRAP_TOKEN_FILE: '/nonexistent' });
-  expect([wrongPins.status, failures(wrongPins)]).toEqual([1, ['pin', 'pin']]);
+  // Who has an identity goes by the roots that came with it.
+  const wrongPins = await check({
+    FAIRLEAD_ROOT_PINS: 'ab'.repeat(32),
+    FAIRLEAD_BOOTSTRAP_TOKEN_FILE: '/nonexistent',
+    FAIRLEAD_IDENTITY: 'file:/nonexistent',
+  });
+  expect([wrongPins.status, failures(wrongPins)]).toEqual([1, ['token', 'pin', 'pin']]);
   const nobody = await check({ FAIRLEAD_ENDPOINTS: '127.0.0.1:1' });
   expect(failures(nobody)).toEqual(['route']);
   expect(nobody.findings.find(({ ok }) => !ok)?.remedy).toContain('network policies');

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
+import { createCsr, generatePrivateKey } from '@fairlead/pki';
 import type { Stack } from '@fairlead/stack';
 import { createDoorClient, type DoorClient } from '../../support/connect-door.js';
 import { https } from '../../support/https.js';
@@ -12,7 +13,7 @@ export interface LoadOptions {
   readonly target: TcpTarget;
   /** Clusters whose agents open the target; each is asked in turn through every door. */
   readonly clusters: readonly string[];
-  /** How long certificates live: the client replaces its own twice in that time. */
+  /** How long certificates live: the client replaces its own a few times in that time. */
   readonly lifeSeconds: number;
 }
 
@@ -54,7 +55,7 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
       await note(`the Kubernetes API through ${name}`, () => askKubernetes(stack, doorUrl, token));
       await sleep(PAUSE_MS * 5, undefined, { signal: stop.signal }).catch(() => undefined);
     }),
-    client.keepRenewing((lifeSeconds * 1_000) / 2, (error) => counts.failures.push(`renewing the client: ${error}`)),
+    client.keepRenewing((lifeSeconds * 1_000) / 4, (error) => counts.failures.push(`renewing the client: ${error}`)),
   ];
   return {
     get asked() {
@@ -65,7 +66,6 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
       stop.abort();
       await Promise.all(loops);
       for (const { socket } of kept) socket.destroy();
-      await client[Symbol.asyncDispose]();
     },
   };
 }
@@ -95,26 +95,38 @@ async function askKubernetes(stack: Stack, doorUrl: string, token: string): Prom
 }
 
 async function renewingClient({ stack, clusters }: LoadOptions, signal: AbortSignal) {
-  let client = await createDoorClient(stack, CLIENT, clusters);
-  const old: DoorClient[] = [];
+  await using made = await createDoorClient(stack, CLIENT, clusters);
+  let client: DoorClient = made;
   return {
     current: () => client,
-    /** As its owner would, with the same command. */
     keepRenewing: (everyMs: number, onFailure: (error: string) => void): Promise<void> =>
       forEver(signal, async () => {
         await sleep(everyMs, undefined, { signal }).catch(() => undefined);
         if (signal.aborted) return;
-        try {
-          old.push(client);
-          client = await createDoorClient(stack, CLIENT, clusters);
-        } catch (error) {
+        client = await certifiedAnew(stack, client, clusters).catch((error: unknown) => {
           onFailure(String(error));
-        }
+          return client;
+        });
       }),
-    [Symbol.asyncDispose]: async () => {
-      for (const each of [...old, client]) await each[Symbol.asyncDispose]();
-    },
   };
+}
+
+/** As the command does it, without a process for each time: certificates live for seconds here. */
+async function certifiedAnew(stack: Stack, client: DoorClient, clusters: readonly string[]): Promise<DoorClient> {
+  const key = await generatePrivateKey();
+  const csr = Buffer.from(await createCsr(key)).toString('base64');
+  const { status, body } = await https(
+    stack,
+    `${stack.api.url}/v1/clients`,
+    {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await adminToken(stack)}`, 'content-type': 'application/json' },
+    },
+    JSON.stringify({ name: client.name, clusters, csr }),
+  );
+  if (status !== 201) throw new Error(`${status} ${body.slice(0, 200)}`);
+  const { chain } = JSON.parse(body) as { chain: string[] };
+  return { ...client, key, cert: chain.join('') };
 }
 
 async function forEver(signal: AbortSignal, act: (round: number) => Promise<void>): Promise<void> {

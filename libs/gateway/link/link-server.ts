@@ -14,6 +14,7 @@ import {
   type KeepaliveOptions,
 } from '@fairlead/tunnel/link';
 import { admitInTurn } from './admit-in-turn.js';
+import { boundStrangers } from './bound-strangers.js';
 import { serveControl } from './control-call.js';
 import { createLinkService, sessionKey, type LinkServiceOptions } from './link-service.js';
 import { rememberPeer } from './link-peer.js';
@@ -43,7 +44,8 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
       rejectUnauthorized: false,
     },
     (session) => {
-      rememberPeer(session, options.trustDomain);
+      const peer = rememberPeer(session, options.trustDomain);
+      if (!mayStay(session, peer)) return;
       reportAbuse(session, { ...options, door: 'link', isStranger: () => !registry.byHttp2(session) });
       keepAlive(session, keepalive, fitStreamWindow(session));
       endStrangers(session, options);
@@ -59,6 +61,7 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   );
   server.tls.maxConnections = MAX_CONNECTIONS;
   admitInTurn(server.tls);
+  const mayStay = boundStrangers(server.tls);
   useCertificate(server.tls, identity);
   reportTlsErrors(server.tls, logger);
   return server;

@@ -9,8 +9,10 @@ export function useCertificate(server: Server, certificate: CertificateSource): 
   });
 }
 
+/** Reports handshakes that failed, and ends their connections: Node leaves one open whose handshake took too long. */
 export function reportTlsErrors(server: Server, logger: Logger): void {
   server.on('tlsClientError', (error, socket) => {
     logger.info('tls.handshake.failed', { reason: error.message, address: socket.remoteAddress });
+    socket.destroy();
   });
 }

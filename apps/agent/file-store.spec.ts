@@ -1,0 +1,53 @@
+import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { scratchDir, type ScratchDir } from '@fairlead/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { fileStore } from './file-store.js';
+
+let scratch: ScratchDir;
+let path: string;
+
+beforeEach(async () => {
+  scratch = await scratchDir();
+  path = join(scratch.path, 'state', 'identity.json');
+  await mkdir(join(scratch.path, 'state'));
+});
+afterEach(() => scratch[Symbol.asyncDispose]());
+
+const modeOf = async (file: string): Promise<number> => (await stat(file)).mode & 0o777;
+
+it('keeps what it is given, for its owner only', async () => {
+  const store = fileStore(path);
+  expect(await store.read()).toEqual({});
+  await store.write({ identity: 'one' });
+  await store.write({ pending: 'two' });
+  expect(await store.read()).toEqual({ identity: 'one', pending: 'two' });
+  expect(await modeOf(path)).toBe(0o600);
+});
+
+it('writes through no link that lies where its new file will be', async () => {
+  const elsewhere = join(scratch.path, 'elsewhere');
+  await writeFile(elsewhere, 'untouched', { mode: 0o644 });
+  await symlink(elsewhere, `${path}.new`);
+  await fileStore(path).write({ identity: 'one' });
+  expect(await readFile(elsewhere, 'utf8')).toBe('untouched');
+  expect([await modeOf(elsewhere), await modeOf(path)]).toEqual([0o644, 0o600]);
+});
+
+it('takes over nothing that a crash, or somebody else, left where its new file will be', async () => {
+  await writeFile(`${path}.new`, 'left', { mode: 0o666 });
+  await chmod(`${path}.new`, 0o666);
+  await fileStore(path).write({ identity: 'one' });
+  expect(await modeOf(path)).toBe(0o600);
+});
+
+it.each([0o640, 0o604, 0o620])('refuses a file that others have rights to (%i)', async (mode) => {
+  const store = fileStore(path);
+  await store.write({ identity: 'one' });
+  await chmod(path, mode);
+  await expect(store.read()).rejects.toMatchObject({
+    code: 'FORBIDDEN',
+    message: expect.stringContaining('chmod 600'),
+  });
+  await expect(store.write({ identity: 'two' })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+});

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { connect as netConnect } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
+import { eventually, type TestCertificate } from '@fairlead/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+
+/** Of one address. */
+const PLACES = 256;
+
+let installation: TestInstallation;
+let replica: Replica;
+const sockets: TLSSocket[] = [];
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  replica = await installation.startReplica('gateway-a');
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await installation?.[Symbol.asyncDispose]();
+});
+
+/** True once the gateway has begun to speak HTTP/2, false if it closes the connection without a word. */
+async function isKept(localAddress: string, certificate?: TestCertificate): Promise<boolean> {
+  const { port } = replica.gateway.link;
+  const socket = connect({
+    socket: netConnect({ host: '127.0.0.1', port, localAddress }).on('error', () => undefined),
+    ca: [...installation.authority.roots],
+    ALPNProtocols: ['h2'],
+    checkServerIdentity: () => undefined,
+    ...(certificate ? { key: certificate.privateKeyPem, cert: certificate.chainPem } : {}),
+  });
+  sockets.push(socket.on('error', () => undefined));
+  const closed = once(socket, 'close').then(() => false);
+  const heard = once(socket, 'data').then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([closed, heard]);
+}
+
+it('strangers from one address take their places and no more, and keep out neither agents nor others', async () => {
+  const stranger = () => isKept('127.0.0.1');
+  const kept = await Promise.all(Array.from({ length: PLACES + 20 }, stranger));
+  expect(kept.filter(Boolean)).toHaveLength(PLACES);
+  expect(await stranger()).toBe(false);
+  expect(await isKept('127.0.0.2')).toBe(true);
+  const agent = await installation.authority.agent(installation.cluster.clusterId);
+  const agents = await Promise.all(Array.from({ length: 50 }, () => isKept('127.0.0.1', agent)));
+  expect(agents.every(Boolean)).toBe(true);
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await eventually(async () => expect(await stranger()).toBe(true));
+});
