@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { networkOf } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 
 export interface AddressLimit {
@@ -53,14 +53,4 @@ export class AddressLimiter {
     const regained = ((this.nowMs() - bucket.atMs) / 1_000) * this.limit.perSecond;
     return Math.min(this.limit.burst, bucket.tokens + regained);
   }
-}
-
-/** Whoever has one IPv6 address usually has its whole /64. */
-function networkOf(address: string): string {
-  if (!isIPv6(address) || address.includes('.')) return address;
-  const [head = '', tail] = address.split('::');
-  const front = head === '' ? [] : head.split(':');
-  const back = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = Array.from({ length: Math.max(0, 8 - front.length - back.length) }, () => '0');
-  return [...front, ...zeros, ...back].slice(0, 4).join(':');
 }
