@@ -372,14 +372,19 @@ describe('a token with which somebody waits', () => {
   });
 
   it('is the first key’s under a program that approves whoever says the right cluster', async () => {
-    await using hook = await startHook(says({ decision: 'approve' }));
+    let verdict: unknown = { decision: 'perhaps' };
+    await using hook = await startHook((response) => says(verdict)(response));
     configure('webhook', false, hook.options);
     const { name } = await newCluster();
     const token = await mint(name);
-    const csr = await newCsr();
+    const [csr, thief] = [await newCsr(), await newCsr()];
+    await expect(ask(csr, token)).rejects.toEqual(waiting);
+    await expect(ask(thief, token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    verdict = { decision: 'approve' };
+    await expect(ask(thief, token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
     expect(await ask(csr, token)).toMatchObject({ generation: 1 });
-    await expect(ask(await newCsr(), token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
-    expect(hook.asked).toHaveLength(1);
+    await expect(ask(thief, token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    expect(hook.asked).toHaveLength(2);
     expect(await ask(csr, token)).toMatchObject({ generation: 1 });
   });
 
