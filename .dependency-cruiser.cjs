@@ -52,6 +52,13 @@ module.exports = {
       to: { path: '^libs/[^/]+/store/.*entity' },
     },
     {
+      name: 'git-hosts-know-only-git-hosts',
+      comment: 'Drivers of other systems: no service, no database, no events.',
+      severity: 'error',
+      from: { path: libs('git-hosts'), pathNot: '(\\.spec\\.ts$|/testing/)' },
+      to: { path: '^libs/', pathNot: '^libs/(git-hosts|errors|clock)/' },
+    },
+    {
       name: 'tunnel-core-is-pure',
       comment: 'No socket, timer or framework: framing and states only.',
       severity: 'error',

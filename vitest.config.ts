@@ -6,6 +6,9 @@ const source = {
 };
 const ignored = ['**/node_modules/**', '**/dist/**'];
 
+/** Tests with real components mostly wait, on ports and in folders of their own. With more at once they wait for each other. */
+const FILES_AT_ONCE = 2;
+
 // Three tiers: unit (no process, no socket beyond loopback), integration (real Postgres, NATS, Kubernetes), e2e (real processes).
 export default defineConfig({
   test: {
@@ -29,7 +32,7 @@ export default defineConfig({
           // Several times what a test takes on a busy machine: what a test waits for has a deadline of its own, which says more.
           testTimeout: 180_000,
           hookTimeout: 1_800_000,
-          fileParallelism: false,
+          maxWorkers: FILES_AT_ONCE,
         },
       },
       {
@@ -51,7 +54,7 @@ export default defineConfig({
           exclude: ignored,
           testTimeout: 300_000,
           hookTimeout: 1_800_000,
-          fileParallelism: false,
+          maxWorkers: FILES_AT_ONCE,
         },
       },
     ],

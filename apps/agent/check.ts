@@ -82,7 +82,8 @@ async function* look(config: AgentConfig): AsyncGenerator<Finding> {
   };
   for (const endpoint of config.FAIRLEAD_ENDPOINTS) {
     const signal = AbortSignal.timeout(60_000);
-    yield* checkEndpoint({ endpoint: parseEndpoint(endpoint), proxy, pins, nowMs, signal });
+    const trustDomain = config.FAIRLEAD_TRUST_DOMAIN;
+    yield* checkEndpoint({ endpoint: parseEndpoint(endpoint), proxy, pins, trustDomain, nowMs, signal });
   }
   yield* checkApiServer(config, server);
 }

@@ -24,3 +24,9 @@ it('each bad rule is named, with what to write instead, in one error', () => {
   expect(read).toThrow(/FAIRLEAD_ALLOW_TARGETS: the target rule "10\.0\.0\.1\/8:443" is not valid: .*10\.0\.0\.0\/8/);
   expect(read).toThrow(/FAIRLEAD_ALLOW_TARGETS: the target rule "fd00::\/8:1" is not valid: .*brackets/);
 });
+
+it('the trust domain of the manifest is read, and must be one', () => {
+  const trustDomain = (value: string) => readConfig({ ...env, FAIRLEAD_TRUST_DOMAIN: value }).FAIRLEAD_TRUST_DOMAIN;
+  expect(trustDomain('fairlead.local')).toBe('fairlead.local');
+  expect(() => trustDomain('Not A Domain')).toThrow(/FAIRLEAD_TRUST_DOMAIN/);
+});

@@ -21,6 +21,11 @@ const Environment = z.object({
   FAIRLEAD_ROOT_PINS: commaList
     .pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/, 'expected SHA-256 in hexadecimal')))
     .default([]),
+  /** Whose gateways it enrols with, and nobody else's below the same root. */
+  FAIRLEAD_TRUST_DOMAIN: z
+    .string()
+    .regex(/^[a-z0-9._-]{1,255}$/, 'expected lower-case letters, digits, dots, dashes and underscores')
+    .optional(),
   FAIRLEAD_LINKS: z.coerce.number().int().min(1).max(4).default(2),
   /** Without a token, ask to be adopted and wait for an administrator; needs root pins. */
   FAIRLEAD_ADOPTION: z.stringbool().default(false),

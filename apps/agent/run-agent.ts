@@ -30,6 +30,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       endpoints: config.FAIRLEAD_ENDPOINTS.map((endpoint) => parseEndpoint(endpoint)),
       proxy: { ...(config.HTTPS_PROXY ? { httpsProxy: config.HTTPS_PROXY.reveal() } : {}), noProxy: config.NO_PROXY },
       pins: config.FAIRLEAD_ROOT_PINS,
+      trustDomain: config.FAIRLEAD_TRUST_DOMAIN,
       adoption: config.FAIRLEAD_ADOPTION,
       links: config.FAIRLEAD_LINKS,
       store: withBundle(identityStore(storeFor(config, { host, port })), {

@@ -24,7 +24,7 @@ export function gatewayEvents(publisher: EventPublisher, gateway: string): Gatew
         durationMs,
       });
     },
-    accessRefused: ({ code, address, door, tenantId, clusterId, cluster, user, method }) => {
+    accessRefused: ({ code, address, door, tenantId, clusterId, cluster, user, method, suppressed = 0 }) => {
       publisher.publish('dev.fairlead.access.refused.v1', {
         tenantId: tenantId ?? NO_TENANT,
         subject: cluster ? `cluster/${cluster}` : `door/${door}`,
@@ -34,6 +34,7 @@ export function gatewayEvents(publisher: EventPublisher, gateway: string): Gatew
         gateway,
         door,
         method: method ?? '',
+        suppressed,
       });
     },
   };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { splitHostPort, tracingSettings, untilAborted } from '@fairlead/config';
 import { createEventPublisher } from '@fairlead/events/publisher';
-import { dampFlaps, startGateway, type Gateway } from '@fairlead/gateway';
+import { dampFlaps, dampRefusals, startGateway, type Gateway } from '@fairlead/gateway';
 import { connectNats, createRpcClient } from '@fairlead/messaging';
 import { Registry, startHealthServer, startTracing, type Check, type Logger } from '@fairlead/observability';
 import { doorCertificate, type GatewayConfig } from './config.js';
@@ -49,7 +49,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       instance,
       nc,
       rpc: createRpcClient(nc, caller),
-      events: dampFlaps(gatewayEvents(events, caller.credential)),
+      events: dampRefusals(dampFlaps(gatewayEvents(events, caller.credential))),
       logger,
       registry,
       tracer: tracing.tracer,

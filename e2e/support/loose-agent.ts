@@ -3,12 +3,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Stack } from '@fairlead/stack';
+import { entryOf, type Stack } from '@fairlead/stack';
 import { parseAllDocuments } from 'yaml';
 import { secretScan } from './secret-scan/index.js';
 import { watchProcess, type Watch } from './watching.js';
-
-const AGENT = join(import.meta.dirname, '../../apps/agent/dist/main.js');
 
 /** What an import manifest tells an agent. */
 export interface Invitation {
@@ -97,7 +95,7 @@ export async function startLooseAgent(stack: Stack, options: LooseAgentOptions):
     ...(bundle === undefined ? [] : [writeFile(join(dir, 'bundle.json'), bundle.text, { mode: bundle.mode ?? 0o600 })]),
   ]);
   const { hostname, port } = new URL(kube.url);
-  const child = spawn(process.execPath, ['--enable-source-maps', AGENT], {
+  const child = spawn(process.execPath, ['--enable-source-maps', entryOf('agent')], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       FAIRLEAD_ENDPOINTS: invitation.endpoints,

@@ -10,6 +10,8 @@ export interface AgentOptions {
   readonly endpoints: readonly Endpoint[];
   readonly proxy: ProxySettings;
   readonly pins: readonly string[];
+  /** Of the installation, from the import manifest: the only one it enrols with. Absent: that of whoever proves a pinned root. */
+  readonly trustDomain?: string | undefined;
   readonly links: number;
   readonly store: IdentityStore;
   /** Without a token, ask to be adopted, and wait for an administrator. Needs pins. */

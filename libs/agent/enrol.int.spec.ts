@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairleadError } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
-import { checkCsr, formatToken, type SignedTrust } from '@fairlead/pki';
+import { checkCsr, formatToken, issueIdentity, type SignedTrust } from '@fairlead/pki';
 import type { EnrolRequest } from '@fairlead/proto';
 import { eventually, testAuthority, type TestAuthority, type TestCertificate } from '@fairlead/testing';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -16,7 +16,8 @@ import {
 } from './testing/scripted-gateway.js';
 import { identityStore, type TextStore } from './agent-identity.js';
 import { runAgent } from './agent.js';
-import { enrol } from './enrol.js';
+import { enrol, renew } from './enrol.js';
+import { connectToGateway } from './gateway-connection.js';
 
 const CLUSTER = randomUUID();
 const facts = { agentVersion: 't', kubernetesVersion: 't', platform: 't' };
@@ -56,7 +57,7 @@ const issued = async (request: EnrolRequest, trust?: Promise<SignedTrust>) => {
   return trust ? { ...answer, trust: onWire(await trust) } : answer;
 };
 
-const enrolAt = ({ endpoint }: ScriptedGateway, change: { pins?: string[]; token?: null } = {}) =>
+const enrolAt = ({ endpoint }: ScriptedGateway, change: { pins?: string[]; token?: null; trustDomain?: string } = {}) =>
   enrol({
     endpoint,
     proxy: { noProxy: [] },
@@ -188,6 +189,17 @@ describe('enrolment', () => {
     expect(values['identity']).toBeUndefined();
   });
 
+  it('sends no token to a gateway of another trust domain than the manifest names, below the pinned root', async () => {
+    const neighbour = await testAuthority({ trustDomain: 'neighbour.example', below: ours });
+    const honest = script(await neighbour.gateway('gateway-a'), ours.roots);
+    const discover = { ...honest.discover, trustDomain: 'neighbour.example' };
+    await using gateway = await startScriptedGateway({ ...honest, discover });
+    const asking = { trustDomain: 'fairlead.local' };
+    await expect(enrolAt(gateway, asking)).rejects.toMatchObject({ code: 'UNTRUSTED_PEER' });
+    expect(gateway.calls).toEqual(['Discover']);
+    expect(secretWasSeen(gateway)).toBe(false);
+  });
+
   it('does not even dial when the manifest pins other roots than the token', async () => {
     await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots));
     await expect(enrolAt(gateway, { pins: [...theirs.pins] })).rejects.toMatchObject({ code: 'UNTRUSTED_PEER' });
@@ -244,6 +256,20 @@ describe('enrolment', () => {
       },
       'CERTIFICATE_REFUSED',
     ],
+    ['that it signed itself, beside our issuing CA and root', forgedEnrolment, 'CERTIFICATE_REFUSED'],
+    [
+      'of another enrolment than the answer says',
+      async (request) => ({ ...(await issued(request)), generation: 2 }),
+      'CERTIFICATE_REFUSED',
+    ],
+    [
+      'that has expired',
+      async (request) => ({
+        ...(await issued(request)),
+        chainPem: await chainFor(request.csrDer, ours, { endedMs: 1 }),
+      }),
+      'CERTIFICATE_REFUSED',
+    ],
     [
       'of a root that is not among those it is told to trust',
       (request) => issued(request, trustOf(ours, { rootsPem: theirs.roots })),
@@ -257,6 +283,72 @@ describe('enrolment', () => {
     expect(values['identity']).toBeUndefined();
   });
 });
+
+describe('a renewal', () => {
+  const renewAt = async (answer: NonNullable<Script['renew']>) => {
+    await using gateway = await startScriptedGateway(
+      script(await ours.gateway('gateway-a'), ours.roots, { renew: answer }),
+    );
+    const identity = await enrolAt(gateway);
+    const before = values['identity'];
+    const signal = AbortSignal.timeout(10_000);
+    const { rootsPem, trustDomain } = identity;
+    const trust = { kind: 'roots', rootsPem, trustDomain } as const;
+    using connection = await connectToGateway({ endpoint: gateway.endpoint, proxy: { noProxy: [] }, trust, signal });
+    try {
+      const change = await renew(connection, identity, silentLogger, signal);
+      return change(identity);
+    } finally {
+      // What it makes of the answer, it does not store by itself.
+      expect(values['identity']).toBe(before);
+    }
+  };
+  const trust = async () => onWire(await trustOf(ours));
+
+  it('takes what our CA issued for its new key', async () => {
+    const renewed = await renewAt(async ({ csrDer }) => ({
+      chainPem: await chainFor(csrDer, ours),
+      trust: await trust(),
+    }));
+    expect(renewed).toMatchObject({ clusterId: CLUSTER, generation: 1 });
+  });
+
+  it.each<[string, (csrDer: Uint8Array) => Promise<string[]>]>([
+    ['that the gateway signed itself, beside our issuing CA and root', forgedChain],
+    ['that has expired', (csrDer) => chainFor(csrDer, ours, { endedMs: 1 })],
+    ['of another enrolment', (csrDer) => chainFor(csrDer, ours, { generation: 2 })],
+    ['of another trust domain', async (csrDer) => chainFor(csrDer, { ...ours, trustDomain: 'neighbour.example' })],
+  ])('leaves the identity as it is for a certificate %s', async (_, chain) => {
+    const answer: Script['renew'] = async ({ csrDer }) => ({ chainPem: await chain(csrDer), trust: await trust() });
+    await expect(renewAt(answer)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+  });
+});
+
+/** For this key, by the CA of this authority. */
+async function chainFor(
+  csrDer: Uint8Array,
+  { trustDomain, issuing, root }: TestAuthority,
+  { endedMs = -3_600_000, generation = 1 } = {},
+): Promise<string[]> {
+  const { certificatePem } = await issueIdentity(issuing, {
+    csr: await checkCsr(csrDer),
+    id: { kind: 'agent', trustDomain, clusterId: CLUSTER },
+    generation,
+    notBefore: new Date(Date.now() - 7_200_000),
+    notAfter: new Date(Date.now() - endedMs),
+  });
+  return [certificatePem, issuing.certificatePem, root.certificatePem];
+}
+
+/** What a gateway without a CA key can make: a leaf by anybody, and the certificates that everybody has. */
+async function forgedChain(csrDer: Uint8Array): Promise<string[]> {
+  const [leaf = ''] = await chainFor(csrDer, theirs);
+  return [leaf, ours.issuing.certificatePem, ours.root.certificatePem];
+}
+
+async function forgedEnrolment(request: EnrolRequest) {
+  return { ...(await issued(request)), chainPem: await forgedChain(request.csrDer) };
+}
 
 describe('an agent', () => {
   const start = async (gateway: ScriptedGateway, given: string | null) => {

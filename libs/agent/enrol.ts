@@ -5,11 +5,10 @@ import {
   createCsr,
   generatePrivateKey,
   parseToken,
-  readPeerCertificate,
-  rootOf,
   sha256Hex,
   signProof,
   spkiPin,
+  verifyChain,
   type BootstrapToken,
 } from '@fairlead/pki';
 import type { AgentFacts, GatewayConnection } from '@fairlead/tunnel/agent';
@@ -27,6 +26,8 @@ export interface EnrolOptions {
   readonly token: string | null;
   /** Root pins from the import manifest; the token's own must be among them. Empty: the token's own counts alone. */
   readonly pins: readonly string[];
+  /** Of the installation, from the import manifest; absent: whatever the gateway that proved its root is of. */
+  readonly trustDomain?: string | undefined;
   readonly store: IdentityStore;
   readonly facts: AgentFacts;
   readonly logger: Logger;
@@ -59,7 +60,7 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
   const answer = await call(() => connection.rpc.enrol(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
   const { clusterId, generation, chainPem } = answer;
   const roots = await openSignedTrust(answer.trust, { rootsPem, trustDomain });
-  const identity = checked({
+  const identity = await checked({
     clusterId,
     tokenId: token?.id ?? ADOPTION,
     generation,
@@ -99,7 +100,7 @@ export async function renew(
     keyPem,
     chainPem,
   });
-  checked(renewed(identity));
+  await checked(renewed(identity));
   return renewed;
 }
 
@@ -131,6 +132,12 @@ async function discover(
       `${where} showed no root that the bootstrap token or the root pins name; the token was not sent`,
     );
   }
+  if (options.trustDomain !== undefined && answer.trustDomain !== options.trustDomain) {
+    throw new FairleadError(
+      'UNTRUSTED_PEER',
+      `${endpoint.host}:${endpoint.port} is of another trust domain than ${options.trustDomain}, which the manifest names; the token was not sent`,
+    );
+  }
   return { rootsPem: rootsPem as string[], trustDomain: answer.trustDomain };
 }
 
@@ -146,18 +153,27 @@ function onlyCertificate(pem: string): string | null {
   }
 }
 
-/** What is stored decides whether this agent ever links again, so it must be whole: ours, current, and by that root. */
-function checked(identity: AgentIdentity): AgentIdentity {
+/**
+ * What is stored decides whether this agent ever links again, so it must be whole: its own key and cluster, this enrolment, and
+ * a chain that any gateway will verify. A gateway only carries it, and may have been taken over. PROTOCOL_ERROR, CERTIFICATE_REFUSED.
+ */
+async function checked(identity: AgentIdentity): Promise<AgentIdentity> {
   const { data, error } = AgentIdentity.safeParse(identity);
   if (!data)
     throw new FairleadError('PROTOCOL_ERROR', 'the gateway issued an identity that cannot be read', { cause: error });
-  const { id, spkiSha256 } = readPeerCertificate(new X509Certificate(data.chainPem[0] ?? '').raw);
+  const { trustDomain } = data;
+  const usage = 'clientAuth';
+  const { id, spkiSha256, generation } = await verifyChain(data.chainPem, data.rootsPem, {
+    at: new Date(),
+    usage,
+    trustDomain,
+  });
   const key = createPublicKey(data.keyPem).export({ type: 'spki', format: 'der' });
   if (id.kind !== 'agent' || id.clusterId !== data.clusterId || spkiSha256 !== sha256Hex(key)) {
     throw new FairleadError('CERTIFICATE_REFUSED', 'the gateway issued a certificate for another key or cluster');
   }
-  if (rootOf(data.chainPem, data.rootsPem) === null) {
-    throw new FairleadError('CERTIFICATE_REFUSED', 'the gateway issued a certificate of a root that is not trusted');
+  if (generation !== data.generation) {
+    throw new FairleadError('CERTIFICATE_REFUSED', 'the gateway issued a certificate of another enrolment');
   }
   return data;
 }

@@ -10,6 +10,8 @@ export const Issued = z.object({
   roots: PemChain,
   serial: z.string().max(64),
   notAfter: IsoTime,
+  /** Version of the trust bundle at the time; a lower one is not to be taken later. */
+  trustVersion: z.int().min(0).default(0),
 });
 export type Issued = z.infer<typeof Issued>;
 

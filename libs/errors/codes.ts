@@ -49,6 +49,10 @@ export const ERROR_KINDS = {
   CERTIFICATE_REVOKED: row(403, 7, false, 'warn', 'the certificate was revoked'),
   VERSION_UNSUPPORTED: row(426, 9, false, 'error', 'the two ends have no version of the protocol in common'),
   UNTRUSTED_PEER: row(502, 14, false, 'error', 'the peer could not prove who it is'),
+  // Git hosts.
+  GIT_TOKEN_REFUSED: row(502, 9, false, 'error', 'the Git host does not accept our token: it expired or was revoked'),
+  GIT_RIGHTS_MISSING: row(502, 9, false, 'error', 'our token lacks a right that is needed on the Git host'),
+  GIT_KEY_IN_USE: row(409, 6, false, 'warn', 'the deploy key is in use elsewhere on the Git host'),
   // Tunnels.
   NO_SESSION: row(503, 14, true, 'info', 'no agent of this cluster is connected here'),
   AGENT_OFFLINE: row(503, 14, false, 'info', "the cluster's agent is not connected"),

@@ -135,6 +135,8 @@ export const EVENTS = {
     gateway: z.string().max(63),
     door: z.string().max(32),
     method: z.string().max(16),
+    /** Refusals of the same user, client or cluster, or of strangers, that were not told, because there were too many. */
+    suppressed: z.int().min(0).default(0),
   }),
   'dev.fairlead.rpc.refused.v1': event({ service: z.string().max(32), method: z.string().max(64) }),
 } as const;

@@ -14,6 +14,8 @@ export interface GatewayCertificates {
   readonly serving: CertificateSource;
   /** Trust domain of the identity. */
   readonly trustDomain: string;
+  /** Version of the trust bundle that the identity was issued under; 0: not known. */
+  readonly trustVersion: number;
 }
 
 /** What people see: a certificate of one's own, or one by `keys` for these names. */
@@ -41,17 +43,18 @@ export async function obtainCertificates(
         );
   const [first] = await Promise.all([identity.start(signal), serving.start(signal)]);
   const { id } = readPeerCertificate(new X509Certificate(first.chainPem[0] ?? '').raw);
-  return { identity, serving, trustDomain: id.trustDomain };
+  return { identity, serving, trustDomain: id.trustDomain, trustVersion: first.trustVersion ?? 0 };
 }
 
 async function certify(sign: (csr: string) => Promise<Issued>): Promise<TlsIdentity> {
   const keyPem = await generatePrivateKey();
-  const { chain, roots } = await sign(Buffer.from(await createCsr(keyPem)).toString('base64'));
+  const { chain, roots, trustVersion } = await sign(Buffer.from(await createCsr(keyPem)).toString('base64'));
   const leaf = new X509Certificate(chain[0] ?? '');
   return {
     keyPem,
     chainPem: chain,
     rootsPem: roots,
+    trustVersion,
     notBefore: new Date(leaf.validFrom),
     notAfter: new Date(leaf.validTo),
   };

@@ -19,6 +19,8 @@ export interface Refusal {
   readonly cluster?: string | undefined;
   readonly user?: string | undefined;
   readonly method?: string | undefined;
+  /** Refusals that were not told before this one, because there were too many. */
+  readonly suppressed?: number;
 }
 
 /** What a replica reports as events. It must not block and must not throw. */

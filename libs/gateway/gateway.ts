@@ -99,7 +99,7 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
   const routes = watchRoutes(nc, table, systemClock, logger);
   const trust = new TrustStore(nc, firstTrust(certificates), metrics, logger);
   const identity = trustedIdentity(certificates.identity, trust);
-  const relayClient = new RelayClient(identity, logger);
+  const relayClient = new RelayClient(identity, certificates.trustDomain, logger);
   const opener = new TunnelOpener({
     registry: sessions,
     table,
@@ -128,8 +128,8 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
   };
 }
 
-function firstTrust({ identity, trustDomain }: GatewayCertificates): FirstTrust {
-  return { rootsPem: identity.current?.rootsPem ?? [], trustDomain };
+function firstTrust({ identity, trustDomain, trustVersion }: GatewayCertificates): FirstTrust {
+  return { rootsPem: identity.current?.rootsPem ?? [], trustDomain, version: trustVersion };
 }
 
 function buildServers(options: GatewayOptions, state: GatewayState, onTrustHeld: OnTrustHeld): GatewayServers {
@@ -151,7 +151,7 @@ function buildServers(options: GatewayOptions, state: GatewayState, onTrustHeld:
     logger,
     onTrustHeld,
   });
-  const relay = createRelayServer({ identity, registry: sessions, events, metrics, logger, tracer });
+  const relay = createRelayServer({ identity, trustDomain, registry: sessions, events, metrics, logger, tracer });
   const { connectListen, connectLimits, kubeApiLimits } = options;
   const shared = { directory, events, metrics, logger, tracer, live };
   const door = createKubeApiDoor({ ...shared, certificate: serving, pool, limits: kubeApiLimits });

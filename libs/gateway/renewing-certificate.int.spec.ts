@@ -28,6 +28,7 @@ beforeAll(async () => {
   await identity.start(stopping.signal);
   server = createRelayServer({
     identity,
+    trustDomain: authority.trustDomain,
     registry: new SessionRegistry(),
     metrics: createGatewayMetrics(new Registry()),
     logger: silentLogger,

@@ -112,3 +112,19 @@ it('a bucket that loses it changes nothing, and the next root vouches for itself
   await put(await entry(4, theirs.roots, { by: theirs }));
   await eventually(() => expect([trust.version, trust.rootsPem]).toEqual([4, theirs.roots]));
 });
+
+it('takes no bundle that is older than its own certificate, though it holds none yet', async () => {
+  const metrics = createGatewayMetrics(new Registry());
+  await put(await entry(5, ours.roots));
+  const began = { rootsPem: ours.roots, trustDomain: ours.trustDomain, version: 7 };
+  const replica = new TrustStore(gateway, began, metrics, silentLogger);
+  await replica.snapshot.loaded;
+  await eventually(async () => {
+    const { values } = await metrics.trustRefused.get();
+    expect(values).toContainEqual(expect.objectContaining({ labels: { reason: 'older' }, value: 1 }));
+  });
+  expect([replica.loaded, replica.rootsPem]).toEqual([false, ours.roots]);
+  await put(await entry(7, ours.roots));
+  await eventually(() => expect([replica.loaded, replica.version]).toEqual([true, 7]));
+  await replica.snapshot.close();
+});

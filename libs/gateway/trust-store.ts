@@ -15,6 +15,8 @@ export interface HeldTrust extends TrustedRoots {
 export interface FirstTrust {
   readonly rootsPem: readonly string[];
   readonly trustDomain: string;
+  /** Of the bundle at that time: a lower one was written by somebody who kept it. Absent: not known. */
+  readonly version?: number;
 }
 
 /** How long until a bundle that could not be verified is looked at again: a clock may have been wrong. */
@@ -108,8 +110,13 @@ export class TrustStore {
 
   #take(next: HeldTrust, entry: TrustEntry): void {
     const { version } = this;
-    if (next.version < version) {
-      this.#refuse(entry, 'older', `version ${next.version} is older than ${version}, which this replica holds`);
+    const least = Math.max(version, this.#first.version ?? 0);
+    if (next.version < least) {
+      this.#refuse(
+        entry,
+        'older',
+        `version ${next.version} is older than ${least}, which this replica holds or began with`,
+      );
     } else if (next.version === version && !sameRoots(next.rootsPem, this.rootsPem)) {
       this.#refuse(entry, 'conflicting', `it has other roots than the version ${version} that this replica holds`);
     } else {

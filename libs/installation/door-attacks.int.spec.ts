@@ -202,6 +202,30 @@ describe('an answer', () => {
     ]);
   });
 
+  it('that leads to another cluster or host, where the client would take its token, is not passed on', async () => {
+    for (const location of [
+      'http://thief.example/steal',
+      '//thief.example',
+      '/../other/api/v1/namespaces/kube-system',
+    ]) {
+      api.handle = (_request, response) => void response.writeHead(307, { location }).end();
+      const { status, headers, body } = await callDoor(installation, gateway, { method: 'DELETE' });
+      expect([status, headers['location']]).toEqual([502, undefined]);
+      expect(JSON.parse(body)).toMatchObject({
+        kind: 'Status',
+        message: expect.stringContaining('redirect') as string,
+      });
+    }
+  });
+
+  it('that leads elsewhere in its cluster leads there by way of the door', async () => {
+    api.handle = (_request, response) => void response.writeHead(301, { location: '/api/v1/pods?limit=1' }).end();
+    const { status, headers } = await callDoor(installation, gateway);
+    expect([status, headers['location']]).toEqual([301, '/clusters/demo/api/v1/pods?limit=1']);
+    expect((await callDoor(installation, gateway, { path: headers['location'] as string })).status).toBe(301);
+    expect(reached().at(-1)).toBe('GET /api/v1/pods?limit=1');
+  });
+
   it('with large headers arrives', async () => {
     api.handle = (_request, response) => void response.writeHead(200, { 'x-large': 'x'.repeat(40_000) }).end();
     const { status, headers } = await callDoor(installation, gateway, { maxHeaderSize: 65_536 });

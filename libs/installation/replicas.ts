@@ -55,6 +55,8 @@ export interface StartAgentOptions {
   readonly links?: number;
   readonly cluster?: ClusterEntry;
   readonly certificateOf?: ClusterEntry;
+  /** Who issued its certificate; default the installation's authority. */
+  readonly certificateBy?: TestAuthority;
   /** `host:port` to dial instead of the replicas' own. */
   readonly endpoints?: readonly string[];
   readonly notAfter?: Date;
@@ -186,7 +188,7 @@ async function startAgent(
 ): Promise<RunningAgent> {
   const cluster = options.cluster ?? ownCluster;
   const certified = options.certificateOf ?? cluster;
-  const certificate = await authority.agent(certified.clusterId, {
+  const certificate = await (options.certificateBy ?? authority).agent(certified.clusterId, {
     generation: certified.generation,
     ...(options.notAfter ? { notBefore: beginOf(options.notAfter), notAfter: options.notAfter } : {}),
   });

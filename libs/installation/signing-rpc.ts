@@ -61,7 +61,7 @@ async function issueDoor({ serving: { issuing, root } }: TestCa, { csr, names = 
   const checked = await checkCsr(Buffer.from(csr, 'base64'));
   const { certificatePem, serial } = await issueServing(issuing, { csr: checked, names, ...life });
   const chain = [certificatePem, issuing.certificatePem, root.certificatePem];
-  return { chain, roots: [root.certificatePem], serial, notAfter: life.notAfter.toISOString() };
+  return { chain, roots: [root.certificatePem], serial, notAfter: life.notAfter.toISOString(), trustVersion: 0 };
 }
 
 interface Life {
@@ -77,7 +77,8 @@ async function issue(
   const life = lifeFromNow();
   const csr = await checkCsr(Buffer.from(request.csr, 'base64'));
   const { certificatePem, serial } = await sign(csr, life);
-  return { chain: ca.chainOf(certificatePem), roots: ca.roots, serial, notAfter: life.notAfter.toISOString() };
+  const [chain, notAfter] = [ca.chainOf(certificatePem), life.notAfter.toISOString()];
+  return { chain, roots: ca.roots, serial, notAfter, trustVersion: 0 };
 }
 
 /** For the cluster whose id the token's is: registration is not part of this. */

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import type { SignedTrust as WireTrust } from '@fairlead/contracts';
+import type { Issued, SignedTrust as WireTrust } from '@fairlead/contracts';
 import { openTrust, verifyChain, withoutRoot, type TrustedRoots } from '@fairlead/pki';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -67,10 +67,9 @@ async function handshake(server: { key: string; chain: readonly string[] }, ca: 
   }
 }
 
-async function gateway(process: KeysProcess): Promise<{ key: string; chain: string[]; roots: string[] }> {
+async function gateway(process: KeysProcess): Promise<Issued & { readonly key: string }> {
   const { key, csr } = await newCsr();
-  const { chain, roots } = await process.issuer.signGateway(gatewayA, { csr });
-  return { key, chain, roots };
+  return { ...(await process.issuer.signGateway(gatewayA, { csr })), key };
 }
 
 describe('a root', () => {
@@ -97,8 +96,10 @@ describe('a root', () => {
     const after = await two.ca.trustBundle();
     expect([after.version, after.roots[0], after.roots.length]).toEqual([2, before.roots[0], 2]);
     await expect(open(after.signed, before.roots)).resolves.toMatchObject({ version: 2, rootsPem: after.roots });
-    const { chain, roots } = await gateway(two);
-    expect([chain.length, roots]).toEqual([3, after.roots]);
+    const { chain, roots, trustVersion } = await gateway(two);
+    expect([chain.length, roots, trustVersion]).toEqual([3, after.roots, 2]);
+    const agent = await enrol(one);
+    expect(await renew(two, agent)).toMatchObject({ trustVersion: 2 });
     for (const name of ['prepare', 'retire'] as const) {
       await expect(two.rotation.rotate(api, step(name))).rejects.toThrow(/fairlead ca activate/);
     }

@@ -1,3 +1,4 @@
+export { locatedWithin } from './answer-location.js';
 export { flushUnlessBodyFollows } from './answer-head.js';
 export { assertAcceptable, impersonationHeaders, type TunnelIdentity } from './impersonation.js';
 export { isLongRunning, parseKubePath, type KubePath } from './kube-path.js';

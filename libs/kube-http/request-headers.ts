@@ -56,7 +56,7 @@ export function fromTunnel(raw: RawHeaders): string[] {
 }
 
 /** Of one origin, the gateway's: a cluster must not set state there, where it would hold for other clusters too. */
-const ORIGIN_WIDE = new Set(['set-cookie', 'set-cookie2', 'clear-site-data', 'alt-svc']);
+const ORIGIN_WIDE = new Set(['set-cookie', 'set-cookie2', 'clear-site-data', 'alt-svc', 'refresh']);
 
 /** What of an answer may travel back. */
 export function fromServer(raw: RawHeaders): string[] {

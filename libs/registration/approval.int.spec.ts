@@ -110,7 +110,13 @@ function configure(policy: ApprovalPolicy, insecureAllowed: boolean, hook: Webho
 /** Stands for the keys service. */
 const signFor: SignAgent = async (_tenant, { clusterId, generation }) => {
   const { chain, serial } = await authority.agent(clusterId, { generation });
-  return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+  return {
+    chain: [...chain],
+    roots: [...authority.roots],
+    serial,
+    notAfter: new Date().toISOString(),
+    trustVersion: 0,
+  };
 };
 
 let count = 0;

@@ -80,7 +80,8 @@ function build(): void {
   clients = new Clients(runtime, async (_tenant, { clientId }) => {
     if (keysAway) throw new FairleadError('UNAVAILABLE', 'no keys service is running');
     signed.push(clientId);
-    return { chain: ['leaf', 'issuing', 'root'], roots: ['root'], serial: randomBytes(8).toString('hex'), notAfter };
+    const serial = randomBytes(8).toString('hex');
+    return { chain: ['leaf', 'issuing', 'root'], roots: ['root'], serial, notAfter, trustVersion: 0 };
   });
 }
 

@@ -86,7 +86,13 @@ const sign: SignAgent = async (_tenant, { clusterId, generation }) => {
   const { chain, serial } = await authority.agent(clusterId, { generation });
   signed.push({ clusterId, generation });
   if (answersLost) throw new FairleadError('DEADLINE_EXCEEDED', 'no answer came in time');
-  return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+  return {
+    chain: [...chain],
+    roots: [...authority.roots],
+    serial,
+    notAfter: new Date().toISOString(),
+    trustVersion: 0,
+  };
 };
 
 function build(): void {

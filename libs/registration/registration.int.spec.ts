@@ -136,7 +136,13 @@ function build(): void {
     async (_tenant, { clusterId, generation }) => {
       away();
       const { chain, serial } = await authority.agent(clusterId, { generation });
-      return { chain: [...chain], roots: [...authority.roots], serial, notAfter: new Date().toISOString() };
+      return {
+        chain: [...chain],
+        roots: [...authority.roots],
+        serial,
+        notAfter: new Date().toISOString(),
+        trustVersion: 0,
+      };
     },
   );
   apiTokens = new ApiTokens(runtime);

@@ -16,6 +16,8 @@ import {
 export interface TestAuthorityOptions {
   /** Default `fairlead.local`. */
   readonly trustDomain?: string;
+  /** Whose root and issuing CA it has too, as installations below one corporate root have; default its own. */
+  readonly below?: TestAuthority;
 }
 
 export interface TestCertificateOptions {
@@ -59,13 +61,14 @@ const HOUR_MS = 3_600_000;
 /** Two calls make two authorities that do not trust each other. */
 export async function testAuthority({
   trustDomain = 'fairlead.local',
+  below,
 }: TestAuthorityOptions = {}): Promise<TestAuthority> {
   const years = {
     notBefore: new Date(Date.now() - 24 * 365 * HOUR_MS),
     notAfter: new Date(Date.now() + 24 * 3_650 * HOUR_MS),
   };
-  const root = await createRoot({ commonName: 'test root', ...years });
-  const issuing = await createIssuing(root, { commonName: 'test issuing', ...years });
+  const root = below?.root ?? (await createRoot({ commonName: 'test root', ...years }));
+  const issuing = below?.issuing ?? (await createIssuing(root, { commonName: 'test issuing', ...years }));
   const identity = (id: SpiffeId, options: TestCertificateOptions = {}): Promise<TestCertificate> =>
     certify([issuing, root], (csr) => issueIdentity(issuing, { ...options, csr, id, ...validity(options) }));
   return {

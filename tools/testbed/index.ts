@@ -9,10 +9,13 @@ export { type BinaryName } from './binaries/catalog.js';
 export { startNats } from './components/nats.js';
 export { startPostgres } from './components/postgres.js';
 export { startKubernetes } from './components/kubernetes.js';
+export { startGitea } from './components/gitea.js';
 export { startKubelet } from './components/kubelet.js';
 export { kubectlOf, type Kubectl, type KubectlOptions, type KubectlOutput } from './components/kubectl.js';
 export { podManifest, type PodWish } from './components/pod-manifest.js';
 export type {
+  GiteaInfo,
+  GiteaOptions,
   KubeInfo,
   KubeletInfo,
   KubeletOptions,

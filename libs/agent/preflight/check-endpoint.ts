@@ -12,6 +12,8 @@ export interface EndpointCheckOptions {
   readonly proxy: ProxySettings;
   /** Roots that count: the manifest's, the token's. */
   readonly pins: readonly string[];
+  /** The manifest's; absent: any. */
+  readonly trustDomain?: string | undefined;
   readonly nowMs: number;
   readonly signal: AbortSignal;
 }
@@ -100,7 +102,7 @@ function checkClock({ http2 }: GatewayConnection, where: string, nowMs: number):
 
 async function* checkRoots(
   connection: GatewayConnection,
-  { endpoint, proxy, pins, signal }: EndpointCheckOptions,
+  { endpoint, proxy, pins, trustDomain: own, signal }: EndpointCheckOptions,
   where: string,
 ): AsyncGenerator<Finding> {
   const { rootsPem, trustDomain } = await connection.rpc.discover({}, { timeoutMs: RPC_TIMEOUT_MS, signal });
@@ -110,6 +112,11 @@ async function* checkRoots(
     const remedy =
       'this is another installation, somebody is in between, or its root has changed: fetch a new manifest';
     yield missed('pin', where, `none of its roots (${seen || 'none'}) is one of the pinned`, remedy);
+    return;
+  }
+  if (own !== undefined && trustDomain !== own) {
+    const remedy = 'this is another installation, whose root is the same: look at FAIRLEAD_ENDPOINTS';
+    yield missed('pin', where, `it is of the trust domain ${trustDomain}, and this agent of ${own}`, remedy);
     return;
   }
   try {

@@ -17,6 +17,8 @@ import {
   type DiscoverResponse,
   type EnrolRequest,
   type EnrolResponse,
+  type RenewRequest,
+  type RenewResponse,
   type SignedTrust as WireTrust,
 } from '@fairlead/proto';
 import { checkCsr, issueIdentity, signTrust, type SignedTrust } from '@fairlead/pki';
@@ -31,6 +33,7 @@ export interface Script {
   readonly cert: string;
   readonly discover: Message<DiscoverResponse>;
   enrol?(request: EnrolRequest, session: ServerHttp2Session): Promise<Message<EnrolResponse>>;
+  renew?(request: RenewRequest): Promise<Message<RenewResponse>>;
 }
 
 /** A gateway, real or false, that says what a test tells it to, over real TLS and gRPC. */
@@ -53,6 +56,7 @@ export async function startScriptedGateway(script: Script): Promise<ScriptedGate
           received.push(Buffer.from(toBinary(DiscoverRequestSchema, request)));
           return script.discover;
         },
+        renew: (request) => (script.renew as NonNullable<Script['renew']>)(request),
         enrol: async (request) => {
           received.push(Buffer.from(toBinary(EnrolRequestSchema, request)));
           try {

@@ -19,13 +19,15 @@ export interface Admission {
 }
 
 /**
- * Decides from memory whether a request at the Kubernetes API door may go on. Throws INVALID_ARGUMENT for a path that
- * two parsers could read differently, UNAUTHENTICATED, NOT_FOUND (the same for an unknown cluster and for somebody
- * else's), FORBIDDEN for `kubectl --as`.
+ * Decides from memory whether a request of this principal may go on. Throws INVALID_ARGUMENT for a path that two parsers could
+ * read differently, NOT_FOUND (the same for an unknown cluster and for somebody else's), FORBIDDEN for `kubectl --as`.
  */
-export function admit(directory: Directory, rawTarget: string, rawHeaders: RawHeaders, nowMs: number): Admission {
-  if (!directory.loaded) throw new FairleadError('UNAVAILABLE', 'this replica has not loaded its snapshot yet');
-  const principal = authenticate(directory, rawHeaders, nowMs);
+export function admit(
+  directory: Directory,
+  principal: Principal,
+  rawTarget: string,
+  rawHeaders: RawHeaders,
+): Admission {
   const path = parseKubePath(rawTarget);
   if (path.kind === 'refused') throw new FairleadError('INVALID_ARGUMENT', path.why);
   if (path.kind === 'not-a-cluster') {
@@ -61,7 +63,9 @@ export function whyShutOut(directory: Directory, { principal, cluster }: Admissi
   return new FairleadError('NOT_FOUND', 'the cluster was deleted');
 }
 
-function authenticate(directory: Directory, rawHeaders: RawHeaders, nowMs: number): Principal {
+/** Whose request this is at the Kubernetes API door. UNAUTHENTICATED; UNAVAILABLE while this replica knows nobody. */
+export function authenticate(directory: Directory, rawHeaders: RawHeaders, nowMs: number): Principal {
+  if (!directory.loaded) throw new FairleadError('UNAVAILABLE', 'this replica has not loaded its snapshot yet');
   const values = [...headerPairs(rawHeaders)].filter(([name]) => name.toLowerCase() === 'authorization');
   const token = values.length === 1 ? /^Bearer ([\x21-\x7e]{1,512})$/i.exec(values[0]?.[1] ?? '')?.[1] : undefined;
   const principal = token === undefined ? undefined : directory.principalOf(token, nowMs);

@@ -11,7 +11,7 @@ import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { DOOR_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
 import type { LiveConnections } from '../live-connections.js';
-import { admit } from './authorize.js';
+import { admit, authenticate } from './authorize.js';
 import { clientAddress, tendConnections } from './door-connections.js';
 import { breakOff, forward, type DoorRequest, type DoorResponse } from './forward.js';
 import { liveRequest, type LiveRequest } from './live-request.js';
@@ -97,9 +97,11 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
   let place: Place | undefined;
   let live: LiveRequest | undefined;
   try {
-    const admission = admit(directory, incoming.url ?? '/', incoming.rawHeaders, Date.now());
-    const { cluster, principal, identity } = admission;
-    Object.assign(facts, { tenantId: cluster.tenantId, clusterId: cluster.clusterId, user: principal.user });
+    const principal = authenticate(directory, incoming.rawHeaders, Date.now());
+    Object.assign(facts, { tenantId: principal.tenantId, user: principal.user });
+    const admission = admit(directory, principal, incoming.url ?? '/', incoming.rawHeaders);
+    const { cluster, identity } = admission;
+    Object.assign(facts, { clusterId: cluster.clusterId });
     describeAdmission(span, incoming, admission);
     place = options.limiter.take(principal.user);
     place.useCluster(cluster.clusterId);
@@ -124,7 +126,7 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
   }
 }
 
-/** What is known of a request so far; the cluster and the user only once it was admitted. */
+/** What is known of a request so far; the user once it is authenticated, the cluster once it was admitted. */
 interface RequestFacts {
   readonly traceId: string;
   /** Unique, other than the trace, which is the caller's to choose. */

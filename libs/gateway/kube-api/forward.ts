@@ -8,6 +8,7 @@ import {
   fromServer,
   headerPairs,
   isLongRunning,
+  locatedWithin,
   type BodyFraming,
 } from '@fairlead/kube-http';
 import type { Span } from '@fairlead/observability';
@@ -93,7 +94,7 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
       outgoing.off('close', onClientGone);
       span.event('answered');
       answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
-      relayAnswer(answer, outgoing).then(resolve, (error: unknown) => {
+      relayAnswer(answer, outgoing, admission.cluster.name).then(resolve, (error: unknown) => {
         upstream.destroy();
         reject(error);
       });
@@ -126,10 +127,10 @@ function framingOf(incoming: DoorRequest): BodyFraming {
   return (incoming as Http2ServerRequest).stream.endAfterHeaders ? 'none' : 'chunked';
 }
 
-function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse): Promise<number> {
+function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse, cluster: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const status = answer.statusCode ?? 502;
-    writeHead(outgoing, status, fromServer(answer.rawHeaders));
+    writeHead(outgoing, status, locatedWithin(fromServer(answer.rawHeaders), status, cluster));
     const brokeOff = (): void => {
       breakOff(outgoing);
       reject(new FairleadError('TUNNEL_RESET', 'the answer broke off'));

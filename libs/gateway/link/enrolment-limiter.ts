@@ -1,49 +1,59 @@
-import { TokenBucket, type Rate } from '@fairlead/clock';
+import { Buckets, networkOf, type Rate } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 
-/** Failed tries per address in one window. Those that succeed do not count: a fleet may come from one address. */
+/** Failed tries per network in one window, with those under way. Those that succeed do not count: a fleet may come from one address. */
 const FAILURES = 30;
 const WINDOW_MS = 60_000;
-/** Addresses remembered; above it the oldest is forgotten, so that memory is bounded whatever comes. */
-const MAX_ADDRESSES = 10_000;
+/** Networks remembered; above it the oldest is forgotten, so that memory is bounded whatever comes. */
+const MAX_NETWORKS = 10_000;
 
-/** Questions of agents without a token, per address: a fleet behind one address asks every half minute each. */
+/** Questions of agents without a token, per network: a fleet behind one address asks every half minute each. */
 const UNINVITED: Rate = { burst: 100, perSecond: 10 };
 
-/** Slows down guessing: a fixed window per source address. */
-export class EnrolmentLimiter {
-  readonly #uninvited = new Map<string, TokenBucket>();
-  readonly #windows = new Map<string, { startedMs: number; failures: number }>();
+interface Window {
+  readonly startedMs: number;
+  tries: number;
+}
 
-  /** Throws RATE_LIMITED if this address failed too often. */
-  admit(address: string, nowMs: number = Date.now()): void {
-    const window = this.#windows.get(address);
-    if (window && nowMs - window.startedMs <= WINDOW_MS && window.failures >= FAILURES) {
-      throw new FairleadError('RATE_LIMITED', 'too many failed enrolments from this address; wait a minute');
+/** Slows down guessing: a fixed window per source address, or /64 of IPv6. */
+export class EnrolmentLimiter {
+  readonly #uninvited = new Buckets(UNINVITED, MAX_NETWORKS);
+  readonly #windows = new Map<string, Window>();
+
+  /**
+   * Counts a try as a failure before its outcome is known, so that many at once are no way around; what it returns takes that
+   * back, for one that did not fail. RATE_LIMITED if this network failed too often, or has so many under way.
+   */
+  admit(address: string, nowMs: number = Date.now()): () => void {
+    const network = networkOf(address);
+    const window = this.#windowOf(network, nowMs);
+    if (window.tries >= FAILURES) {
+      throw new FairleadError('RATE_LIMITED', 'too many enrolments from this address failed or wait; wait a minute');
     }
+    window.tries += 1;
+    let counted = true;
+    return () => {
+      if (!counted) return;
+      counted = false;
+      window.tries -= 1;
+      if (window.tries === 0 && this.#windows.get(network) === window) this.#windows.delete(network);
+    };
   }
 
-  /** Throws RATE_LIMITED if too many agents without a token ask from this address. */
+  /** Throws RATE_LIMITED if too many agents without a token ask from this network. */
   admitUninvited(address: string, nowMs: number = Date.now()): void {
-    const bucket = this.#uninvited.get(address) ?? new TokenBucket(UNINVITED, nowMs);
-    this.#uninvited.delete(address);
-    this.#uninvited.set(address, bucket);
-    const oldest = this.#uninvited.keys().next();
-    if (this.#uninvited.size > MAX_ADDRESSES && !oldest.done) this.#uninvited.delete(oldest.value);
-    if (bucket.take(nowMs)) return;
+    if (this.#uninvited.take(networkOf(address), nowMs)) return;
     throw new FairleadError('RATE_LIMITED', 'too many agents without a token ask from this address; wait a moment');
   }
 
-  /** An enrolment from this address was refused. */
-  failed(address: string, nowMs: number = Date.now()): void {
-    let window = this.#windows.get(address);
-    if (!window || nowMs - window.startedMs > WINDOW_MS) {
-      this.#windows.delete(address);
-      window = { startedMs: nowMs, failures: 0 };
-      this.#windows.set(address, window);
-      const oldest = this.#windows.keys().next();
-      if (this.#windows.size > MAX_ADDRESSES && !oldest.done) this.#windows.delete(oldest.value);
-    }
-    window.failures += 1;
+  #windowOf(network: string, nowMs: number): Window {
+    const known = this.#windows.get(network);
+    if (known && nowMs - known.startedMs <= WINDOW_MS) return known;
+    const window = { startedMs: nowMs, tries: 0 };
+    this.#windows.delete(network);
+    this.#windows.set(network, window);
+    const oldest = this.#windows.keys().next();
+    if (this.#windows.size > MAX_NETWORKS && !oldest.done) this.#windows.delete(oldest.value);
+    return window;
   }
 }

@@ -17,9 +17,9 @@ export type LinkPeer =
 
 const peers = new WeakMap<Http2Session, LinkPeer>();
 
-/** Reads the peer once, when its session begins. */
-export function rememberPeer(session: Http2Session): LinkPeer {
-  const peer = identify(session.socket);
+/** Reads the peer once, when its session begins. Only a certificate of this trust domain counts, whatever root it leads to. */
+export function rememberPeer(session: Http2Session, trustDomain: string): LinkPeer {
+  const peer = identify(session.socket, trustDomain);
   peers.set(session, peer);
   return peer;
 }
@@ -28,7 +28,7 @@ export function peerOf(session: Http2Session | undefined): LinkPeer {
   return (session && peers.get(session)) ?? { kind: 'refused', address: '', why: 'the session is gone' };
 }
 
-function identify(socket: TLSSocket): LinkPeer {
+function identify(socket: TLSSocket, trustDomain: string): LinkPeer {
   const address = socket.remoteAddress ?? '';
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return { kind: 'anonymous', address };
@@ -44,6 +44,9 @@ function identify(socket: TLSSocket): LinkPeer {
     // A resumed TLS session was verified when it began, not now.
     if (isOutOfDate(peer)) return { kind: 'refused', address, why: 'the client certificate has expired' };
     if (peer.id.kind !== 'agent') return { kind: 'refused', address, why: 'the certificate is not an agent’s' };
+    if (peer.id.trustDomain !== trustDomain) {
+      return { kind: 'refused', address, why: `the certificate is of another trust domain than ${trustDomain}` };
+    }
     return { kind: 'agent', address, clusterId: peer.id.clusterId, certificate: peer };
   } catch (error) {
     return { kind: 'refused', address, why: messageOf(error) };

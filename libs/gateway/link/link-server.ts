@@ -43,7 +43,7 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
       rejectUnauthorized: false,
     },
     (session) => {
-      rememberPeer(session);
+      rememberPeer(session, options.trustDomain);
       reportAbuse(session, { ...options, door: 'link', isStranger: () => !registry.byHttp2(session) });
       keepAlive(session, keepalive, fitStreamWindow(session));
       endStrangers(session, options);

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { createContextKey, type ServiceImpl } from '@connectrpc/connect';
+import { Buckets, type Rate } from '@fairlead/clock';
 import { NO_TENANT, keysRpc, registrationRpc } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session } from '@fairlead/http2';
@@ -25,15 +26,23 @@ export interface LinkServiceOptions extends AdmitOptions {
   readonly onTrustHeld: OnTrustHeld;
 }
 
+/**
+ * Of one cluster that proved itself, at one replica: each is a signature and a row at `keys`. Certificates that live for ten
+ * seconds, as in a test, still get by.
+ */
+const RENEWALS: Rate = { burst: 5, perSecond: 0.2 };
+
 /** The HTTP/2 session a call came on; set by the link server. */
 export const sessionKey = createContextKey<Http2Session | undefined>(undefined);
 
 /** The calls of AgentLinkService that are one question and one answer. */
 export function createLinkService(options: LinkServiceOptions): Partial<ServiceImpl<typeof AgentLinkService>> {
+  const renewals = new Buckets(RENEWALS);
   return {
     discover: () => discover(options),
     enrol: (request, context) => guarded(() => enrol(options, request, peerOf(context.values.get(sessionKey)))),
-    renew: (request, context) => guarded(() => renew(options, request, peerOf(context.values.get(sessionKey)))),
+    renew: (request, context) =>
+      guarded(() => renew(options, renewals, request, peerOf(context.values.get(sessionKey)))),
   };
 }
 
@@ -43,8 +52,9 @@ function discover({ endpoints, identity, trustDomain }: LinkServiceOptions) {
 
 async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: LinkPeer) {
   const { rpc, limiter, metrics, logger, events } = options;
+  let giveBack = (): void => undefined;
   try {
-    limiter.admit(peer.address);
+    giveBack = limiter.admit(peer.address);
     // Whoever has a token has been invited; anybody may ask to be adopted, so that costs them time.
     if (request.tokenId === '') limiter.admitUninvited(peer.address);
     // Asked before the token is spent: an agent takes no identity without roots that it can verify.
@@ -60,6 +70,7 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
       },
       remoteAddress: peer.address,
     });
+    giveBack();
     metrics.enrolments.inc({ outcome: 'ok' });
     logger.info('agent.enrolled', {
       clusterId: issued.clusterId,
@@ -71,7 +82,7 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
   } catch (error) {
     const { code, message, kind } = toFairleadError(error);
     // What is away, or is asked too much already, is not the agent's failure.
-    if (!kind.retryable) limiter.failed(peer.address);
+    if (kind.retryable) giveBack();
     metrics.enrolments.inc({ outcome: code });
     logger.log(kind.logLevel, 'agent.enrolment.refused', { code, reason: message, address: peer.address });
     // What registration refuses it records itself; this never reaches it. A flood is counted, and fills no log of events.
@@ -81,16 +92,26 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
   }
 }
 
-async function renew(options: LinkServiceOptions, request: RenewRequest, peer: LinkPeer) {
-  if (peer.kind === 'agent') return renewFor(options, request, peer);
+async function renew(options: LinkServiceOptions, renewals: Buckets, request: RenewRequest, peer: LinkPeer) {
+  if (peer.kind === 'agent') {
+    if (claimedAgent(request, peer.address).clusterId !== peer.clusterId) {
+      throw new FairleadError('WRONG_CLUSTER', 'an agent renews its own certificate only');
+    }
+    if (!renewals.take(peer.clusterId, performance.now())) {
+      throw new FairleadError('RATE_LIMITED', 'this cluster’s certificate is renewed too often; wait a moment');
+    }
+    return renewFor(options, request, peer);
+  }
   // An agent that was away for longer than its certificate lived: `keys` decides by its key's proof.
   const { limiter, logger } = options;
-  limiter.admit(peer.address);
+  const giveBack = limiter.admit(peer.address);
   try {
-    return await renewFor(options, request, claimedAgent(request, peer.address));
+    const renewed = await renewFor(options, request, claimedAgent(request, peer.address));
+    giveBack();
+    return renewed;
   } catch (error) {
     const { code, message, kind } = toFairleadError(error);
-    if (!kind.retryable) limiter.failed(peer.address);
+    if (kind.retryable) giveBack();
     logger.warn('agent.renewal.refused', { code, reason: message, address: peer.address });
     throw error;
   }

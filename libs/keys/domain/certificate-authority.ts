@@ -24,7 +24,7 @@ import {
 
 /** A certificate and what is to be remembered of it. */
 export interface IssuedLeaf {
-  readonly issued: Issued;
+  readonly issued: Omit<Issued, 'trustVersion'>;
   /** The issuing CA. */
   readonly authorityId: string;
   readonly notBefore: Date;

@@ -47,6 +47,8 @@ interface Request {
   readonly actor: Actor;
 }
 
+type Leaf = IssuedLeaf['issued'];
+
 /** Decides who gets a certificate. Each one, and each refusal, is recorded with its event. */
 export class CertificateIssuer {
   readonly #options: CertificateIssuerOptions;
@@ -160,7 +162,7 @@ export class CertificateIssuer {
     request: Request,
     csr: CheckedCsr,
     { clusterId, generation }: { clusterId: string; generation: number },
-  ): Promise<Issued> {
+  ): Promise<Leaf> {
     const id: SpiffeId = { kind: 'agent', trustDomain: authority.trustDomain, clusterId };
     const leaf = await authority.issueIdentity(csr, id, this.#now(), generation);
     return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)], generation);
@@ -172,7 +174,7 @@ export class CertificateIssuer {
     request: Request,
     csrBase64: string,
     who: { kind: 'gateway' | 'client'; name: string },
-  ): Promise<Issued> {
+  ): Promise<Leaf> {
     const csr = await checkCsr(Buffer.from(csrBase64, 'base64'));
     const id: SpiffeId = { ...who, trustDomain: authority.trustDomain };
     const leaf = await authority.issueIdentity(csr, id, this.#now());
@@ -186,7 +188,7 @@ export class CertificateIssuer {
     csr: CheckedCsr,
     names: string[],
     generation: number | null = null,
-  ): Promise<Issued> {
+  ): Promise<Leaf> {
     const { purpose, tenantId, clusterId, actor } = request;
     const { serial, notAfter } = leaf.issued;
     const { notBefore, authorityId } = leaf;
@@ -200,12 +202,15 @@ export class CertificateIssuer {
 
   async #decide(
     request: Request,
-    work: (manager: EntityManager, authority: CertificateAuthority) => Promise<Issued>,
+    work: (manager: EntityManager, authority: CertificateAuthority) => Promise<Leaf>,
   ): Promise<Issued> {
     const { ca, database } = this.#options;
     const issued = await this.#orRefuse(request, async () => {
       await ca.upkeep();
-      return inTransaction(database, async (manager) => work(manager, (await ca.shared(manager)).authority));
+      return inTransaction(database, async (manager) => {
+        const { authority, bundle } = await ca.shared(manager);
+        return { ...(await work(manager, authority)), trustVersion: bundle.version };
+      });
     });
     this.#options.onCommitted();
     return issued;

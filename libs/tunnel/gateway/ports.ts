@@ -7,6 +7,8 @@ export interface TlsIdentity {
   readonly chainPem: readonly string[];
   /** Roots this identity's issuer says to trust. */
   readonly rootsPem: readonly string[];
+  /** Version of the trust bundle when it was issued; absent: not known. */
+  readonly trustVersion?: number;
   readonly notBefore: Date;
   readonly notAfter: Date;
 }

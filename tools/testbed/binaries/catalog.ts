@@ -1,5 +1,5 @@
 /** The programs the testbed runs, at the versions it pins. */
-export type BinaryName = 'nats-server' | 'etcd' | 'kube-apiserver' | 'kubectl' | 'test-kubelet';
+export type BinaryName = 'nats-server' | 'etcd' | 'kube-apiserver' | 'kubectl' | 'test-kubelet' | 'gitea';
 
 export interface Component {
   readonly name: BinaryName;
@@ -22,6 +22,11 @@ export interface GoModule {
   readonly package: string;
   /** The program itself, and not only what pins it, is in `dir`: its files decide what is built. */
   readonly ownSource?: true;
+  /** It is partly in C: the build needs a C compiler. */
+  readonly cgo?: true;
+  readonly tags?: readonly string[];
+  /** Folders of the package's module that the program reads at run time; they are kept beside it. */
+  readonly assets?: readonly string[];
   /** Linker settings `-X path=value`, for what upstream's release build sets. */
   readonly set: Readonly<Record<string, string>>;
   readonly oldestGo: string;
@@ -130,6 +135,31 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       set: { 'main.version': KUBERNETES },
       oldestGo: '1.24',
       about: 'about 2 min',
+    },
+  },
+  gitea: {
+    name: 'gitea',
+    version: '1.26.0',
+    // Tokens with scopes per category, and deploy keys as they are today.
+    oldest: '1.22.0',
+    versionArgs: ['--version'],
+    env: 'FAIRLEAD_TESTBED_GITEA',
+    go: {
+      dir: 'gitea',
+      package: 'code.gitea.io/gitea',
+      // SQLite is in C.
+      cgo: true,
+      tags: ['sqlite', 'sqlite_unlock_notify'],
+      assets: ['options', 'public', 'templates'],
+      set: { 'main.Version': '1.26.0' },
+      oldestGo: '1.26.2',
+      about: 'about 8 min',
+    },
+    release: {
+      url: 'https://dl.gitea.com/gitea/{version}/gitea-{version}-{os}-{arch}',
+      sumsUrl: 'https://dl.gitea.com/gitea/{version}/gitea-{version}-{os}-{arch}.sha256',
+      pinned: {},
+      platforms: LINUX,
     },
   },
 };

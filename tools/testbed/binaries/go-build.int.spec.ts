@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { appendFile, cp, truncate } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { appendFile, chmod, cp, mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ended, runSource } from '../fixtures/run-source.js';
 import { temporaryDirectory } from '../fixtures/temporary.js';
@@ -59,6 +59,22 @@ describe.skipIf(!hasGo())('a build from Go modules', () => {
     expect((await fromGoModules.probe(component, context)).state).toBe('ready');
     await appendFile(join(source, 'main.go'), '// changed\n');
     expect((await fromGoModules.probe(component, context)).state).toBe('possible');
+  });
+
+  it('keeps what a program reads beside it, even where nobody may write to it in its module', async () => {
+    await using dir = await temporaryDirectory();
+    const source = join(dir.path, 'source');
+    await cp(join(import.meta.dirname, '../fixtures/tiny'), source, { recursive: true });
+    await mkdir(join(source, 'texts/inner'), { recursive: true });
+    await writeFile(join(source, 'texts/inner/one.txt'), 'one', { mode: 0o444 });
+    await chmod(join(source, 'texts/inner'), 0o555);
+    const { go } = tinyComponent();
+    const place = relative(join(import.meta.dirname, '../go'), source);
+    const component = tinyComponent({ go: { ...go, dir: place, tags: ['some', 'tags'], assets: ['texts'] } });
+    const { path } = await fromGoModules.obtain(component, contextIn(join(dir.path, 'cache')));
+    const copy = join(dirname(path), 'texts/inner/one.txt');
+    expect(await readFile(copy, 'utf8')).toBe('one');
+    expect((await stat(dirname(copy))).mode & 0o200).toBe(0o200);
   });
 
   it('never fetches what go.mod does not name', async () => {

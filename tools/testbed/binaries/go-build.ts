@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile, readdir } from 'node:fs/promises';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,11 +12,13 @@ import type { Binary, BinaryProvider, Context, Probe } from './provider.js';
 import { atLeast, versionOf } from './version.js';
 
 const PROGRESS_MS = 10_000;
+const GO_ENV = { GOTOOLCHAIN: 'local', GOFLAGS: '-buildvcs=false', GOWORK: 'off' };
 
 /** Builds the pinned version from Go modules: what works wherever there is Go and a module proxy. */
 export const fromGoModules: BinaryProvider = {
   name: 'go',
-  advice: (component) => `install Go ${component.go.oldestGo} or newer (https://go.dev/dl/), and it is built here`,
+  advice: ({ go: { oldestGo, cgo } }) =>
+    `install Go ${oldestGo} or newer (https://go.dev/dl/)${cgo ? ' and a C compiler' : ''}, and it is built here`,
   async probe(component, context): Promise<Probe> {
     const cached = await lookUp(await cacheKey(component, context));
     if (cached) return { state: 'ready', binary: toBinary(cached) };
@@ -32,6 +34,7 @@ export const fromGoModules: BinaryProvider = {
       signal: context.signal,
       make: async (path, signal) => {
         await build(component, path, context, signal);
+        await copyAssets(component, dirname(path));
         const version = await versionOf(path, component);
         if (version !== component.version)
           throw new TestbedError(`built ${component.name} ${version}, not ${component.version}`);
@@ -51,7 +54,7 @@ async function cacheKey(component: Component, { settings }: Context): Promise<Ca
   const hash = createHash('sha256');
   const sources = component.go.ownSource ? (await readdir(dir)).filter((file) => file.endsWith('.go')).sort() : [];
   for (const file of ['go.mod', 'go.sum', ...sources]) hash.update(await readFile(join(dir, file)));
-  hash.update(buildArgs(component, '').join('\0'));
+  hash.update([...buildArgs(component, ''), ...(component.go.assets ?? [])].join('\0'));
   const digest = hash.digest('hex').slice(0, 12);
   return { root: settings.cacheDir, name: component.name, entry: `${component.version}-${digest}-${platform().key}` };
 }
@@ -60,7 +63,19 @@ async function cacheKey(component: Component, { settings }: Context): Promise<Ca
 function buildArgs(component: Component, output: string): string[] {
   const sets = Object.entries(component.go.set).map(([key, value]) => `-X ${key}=${value}`);
   const ldflags = ['-s', '-w', ...sets].join(' ');
-  return ['build', '-v', '-mod=readonly', '-trimpath', '-ldflags', ldflags, '-o', output, component.go.package];
+  const tags = component.go.tags ? [`-tags=${component.go.tags.join(',')}`] : [];
+  return [
+    'build',
+    '-v',
+    '-mod=readonly',
+    '-trimpath',
+    ...tags,
+    '-ldflags',
+    ldflags,
+    '-o',
+    output,
+    component.go.package,
+  ];
 }
 
 async function build(component: Component, path: string, { log, env }: Context, signal: AbortSignal): Promise<void> {
@@ -70,7 +85,7 @@ async function build(component: Component, path: string, { log, env }: Context, 
   log(`${what}, ${component.go.about} on 2 cores (this machine has ${availableParallelism()})`);
   const child = spawn('go', buildArgs(component, path), {
     cwd: moduleDir(component),
-    env: { ...env, GOTOOLCHAIN: 'local', GOFLAGS: '-buildvcs=false', GOWORK: 'off' },
+    env: { ...env, ...GO_ENV, ...(component.go.cgo ? { CGO_ENABLED: '1' } : {}) },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   // SIGINT lets go remove its work directory.
@@ -91,6 +106,26 @@ async function build(component: Component, path: string, { log, env }: Context, 
   } finally {
     clearInterval(progress);
     signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Puts the folders a program reads at run time beside it, from its module's own, which nobody may write to. */
+async function copyAssets(component: Component, target: string): Promise<void> {
+  if (!component.go.assets) return;
+  const args = ['list', '-mod=readonly', '-f', '{{.Module.Dir}}', component.go.package];
+  const { stdout } = await promisify(execFile)('go', args, {
+    cwd: moduleDir(component),
+    env: { ...process.env, ...GO_ENV },
+  });
+  for (const folder of component.go.assets) await copyFolder(join(stdout.trim(), folder), join(target, folder));
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  await mkdir(to);
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, copy] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) await copyFolder(source, copy);
+    else await writeFile(copy, await readFile(source));
   }
 }
 

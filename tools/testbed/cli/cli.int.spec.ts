@@ -16,6 +16,7 @@ it('status says for each component what would be used and why', async () => {
     'kube-apiserver',
     'kubectl',
     'test-kubelet',
+    'gitea',
     'nats',
     'kubernetes',
     'postgres',

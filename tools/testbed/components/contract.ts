@@ -120,3 +120,27 @@ export interface KubeletOptions {
   readonly log?: Log | undefined;
   readonly signal?: AbortSignal | undefined;
 }
+
+export interface GiteaInfo {
+  /** https://127.0.0.1:…, with a certificate of `caPem`. */
+  readonly url: string;
+  readonly port: number;
+  /** Of the built-in SSH server, on 127.0.0.1; its user is `git`. */
+  readonly sshPort: number;
+  readonly caPem: string;
+  /** `ssh-ed25519 AAAA…`. */
+  readonly sshHostKey: string;
+  readonly adminUser: string;
+  /** For everything there is; also in `admin-token` in the data directory. */
+  readonly adminToken: string;
+}
+
+export interface GiteaOptions {
+  /** Holds keys (`pki/`), the configuration, the database, the repositories and the log; made when absent. */
+  readonly dataDir: string;
+  /** 0 or absent: any free port. */
+  readonly port?: number | undefined;
+  readonly sshPort?: number | undefined;
+  readonly log?: Log | undefined;
+  readonly signal?: AbortSignal | undefined;
+}

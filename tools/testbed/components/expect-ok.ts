@@ -4,8 +4,8 @@ const ANSWER_TIMEOUT_MS = 5_000;
 
 export interface ClientTls {
   readonly ca: string;
-  readonly cert: Buffer;
-  readonly key: Buffer;
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
 }
 
 /** Throws unless the HTTPS URL answers 200, and within 5 s. */

@@ -41,20 +41,7 @@ export async function ensurePki(dataDir: string): Promise<KubernetesPki> {
 }
 
 async function generate(dir: string): Promise<void> {
-  x509.cryptoProvider.set(webcrypto);
-  const keys = await generateKey();
-  const ca = await x509.X509CertificateGenerator.createSelfSigned({
-    name: 'CN=fairlead-testbed-ca',
-    keys,
-    signingAlgorithm: ALGORITHM,
-    ...validity(),
-    extensions: [
-      new x509.BasicConstraintsExtension(true, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
-    ],
-  });
-  await write(dir, 'ca', keys.privateKey, ca);
-  const issuer: Issuer = { name: ca.subject, key: keys.privateKey };
+  const issuer = await createAuthority(dir);
   const { clientAuth, serverAuth } = x509.ExtendedKeyUsage;
   await issue(dir, 'serving', 'CN=kube-apiserver', [serverAuth], issuer);
   // etcd presents its certificate as a client too, to its own gRPC gateway.
@@ -75,6 +62,24 @@ async function generate(dir: string): Promise<void> {
     'PUBLIC KEY',
     await webcrypto.subtle.exportKey('spki', serviceAccount.publicKey),
   );
+}
+
+/** Makes an authority, `ca.crt` and `ca.key` in the directory. */
+export async function createAuthority(dir: string): Promise<Issuer> {
+  x509.cryptoProvider.set(webcrypto);
+  const keys = await generateKey();
+  const ca = await x509.X509CertificateGenerator.createSelfSigned({
+    name: 'CN=fairlead-testbed-ca',
+    keys,
+    signingAlgorithm: ALGORITHM,
+    ...validity(),
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+    ],
+  });
+  await write(dir, 'ca', keys.privateKey, ca);
+  return { name: ca.subject, key: keys.privateKey };
 }
 
 /**

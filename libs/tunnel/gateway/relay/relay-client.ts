@@ -23,11 +23,13 @@ const CONNECT_TIMEOUT_MS = 3_000;
 /** One HTTP/2 session to each replica that was ever relayed to, opened when first needed. */
 export class RelayClient {
   readonly #identity: CertificateSource;
+  readonly #trustDomain: string;
   readonly #logger: Logger;
   readonly #sessions = new Map<string, Promise<Http2Session>>();
 
-  constructor(identity: CertificateSource, logger: Logger) {
+  constructor(identity: CertificateSource, trustDomain: string, logger: Logger) {
     this.#identity = identity;
+    this.#trustDomain = trustDomain;
     this.#logger = logger;
   }
 
@@ -63,7 +65,8 @@ export class RelayClient {
   async #dial(owner: RouteOwner): Promise<Http2Session> {
     const identity = this.#identity.current;
     if (!identity) throw new FairleadError('UNAVAILABLE', 'this replica has no certificate yet');
-    const session = connectHttp2(await secure(plainSocket(owner), owner, identity), RELAY_SESSION_OPTIONS);
+    const socket = await secure(plainSocket(owner), owner, identity, this.#trustDomain);
+    const session = connectHttp2(socket, RELAY_SESSION_OPTIONS);
     session.once('close', (cause) => {
       if (cause) this.#logger.debug('relay.session.error', { reason: cause.message });
     });
@@ -81,7 +84,7 @@ function plainSocket({ relayAddress }: RouteOwner): Socket {
 }
 
 /** TLS with the replica, verified to be the one that is meant. UNAVAILABLE or UNTRUSTED_PEER. */
-function secure(transport: Socket, owner: RouteOwner, identity: TlsIdentity): Promise<TLSSocket> {
+function secure(transport: Socket, owner: RouteOwner, identity: TlsIdentity, trustDomain: string): Promise<TLSSocket> {
   const socket = tlsConnect({
     socket: transport,
     key: identity.keyPem,
@@ -91,7 +94,7 @@ function secure(transport: Socket, owner: RouteOwner, identity: TlsIdentity): Pr
     ALPNProtocols: ['h2'],
     // A name that nothing resolves: the SPIFFE identity is what counts, and each dial is a session of its own.
     servername: `${randomUUID()}.relay.invalid`,
-    checkServerIdentity: (_name, certificate) => checkReplica(owner, certificate),
+    checkServerIdentity: (_name, certificate) => checkReplica(owner, certificate, trustDomain),
   });
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => fail(new Error('timed out')), CONNECT_TIMEOUT_MS);
@@ -113,10 +116,10 @@ function secure(transport: Socket, owner: RouteOwner, identity: TlsIdentity): Pr
 }
 
 /** Runs only after the chain was verified. */
-function checkReplica(owner: RouteOwner, certificate: NodePeerCertificate): Error | undefined {
+function checkReplica(owner: RouteOwner, certificate: NodePeerCertificate, trustDomain: string): Error | undefined {
   try {
     const { id } = readPeerCertificate(certificate.raw);
-    if (id.kind === 'gateway' && id.name === owner.credential) return undefined;
+    if (id.kind === 'gateway' && id.name === owner.credential && id.trustDomain === trustDomain) return undefined;
     return new FairleadError('UNTRUSTED_PEER', `the replica at ${owner.relayAddress} is not ${owner.credential}`);
   } catch (error) {
     return error as Error;

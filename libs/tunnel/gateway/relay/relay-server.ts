@@ -24,6 +24,8 @@ import { beginRelayed, reportRelayed } from './report-relayed.js';
 
 export interface RelayServerOptions {
   readonly identity: CertificateSource;
+  /** Of this installation: others may have gateways below the same root. */
+  readonly trustDomain: string;
   readonly events: RelayEvents;
   readonly registry: SessionRegistry;
   readonly logger: Logger;
@@ -35,7 +37,7 @@ const GRPC_UNIMPLEMENTED = 12;
 const HANDSHAKE_TIMEOUT_MS = 5_000;
 
 /**
- * The replicas' door: mutual TLS, and only for identities of gateways. An agent's certificate is of the same CA and is
+ * The replicas' door: mutual TLS, and only for identities of gateways of this trust domain. An agent's certificate is of the same CA and is
  * refused here all the same.
  */
 export function createRelayServer(options: RelayServerOptions): Http2Server {
@@ -50,7 +52,7 @@ export function createRelayServer(options: RelayServerOptions): Http2Server {
       session.once('close', (cause) => {
         if (cause) options.logger.debug('relay.session.error', { reason: cause.message });
       });
-      const why = refusalOf(session.socket);
+      const why = refusalOf(session.socket, options.trustDomain);
       if (why === null) serveReplica(session, options);
       else turnReplicaAway(session, why, options);
     },
@@ -77,11 +79,12 @@ function turnReplicaAway(session: Http2Session, why: string, { logger, events }:
   session.destroy();
 }
 
-function refusalOf(socket: TLSSocket): string | null {
+function refusalOf(socket: TLSSocket, trustDomain: string): string | null {
   try {
     const peer = readPeerCertificate(socket.getPeerX509Certificate()?.raw ?? new Uint8Array());
     if (isOutOfDate(peer)) return 'the certificate has expired';
-    return peer.id.kind === 'gateway' ? null : 'the certificate is not a gateway’s';
+    if (peer.id.kind !== 'gateway') return 'the certificate is not a gateway’s';
+    return peer.id.trustDomain === trustDomain ? null : 'the certificate is of another trust domain';
   } catch (error) {
     return messageOf(error);
   }

@@ -1,0 +1,57 @@
+import { Buckets, TokenBucket, networkOf, systemClock, type Clock, type Rate } from '@fairlead/clock';
+import type { GatewayEvents, Refusal } from './gateway-events.js';
+
+/** Of one user, client or cluster at one replica. */
+const KNOWN: Rate = { burst: 50, perSecond: 0.05 };
+/** Of one address without an identity, and of all of them: 30 days of it at full rate are a seventh of the stream's 512 MiB. */
+const STRANGER: Rate = { burst: 30, perSecond: 0.02 };
+const STRANGERS: Rate = { burst: 200, perSecond: 0.05 };
+/** How long the newest refusal beyond a rate waits for more, and then stands for them. */
+const SUMMARY_MS = 60_000;
+/** Identities with a summary that waits; there is one more for all strangers. */
+const MAX_SUMMARIES = 1_000;
+
+const ALL_STRANGERS = '';
+
+/**
+ * The same events, but of refusals, which anybody can cause as fast as the network carries them, only some: beyond the rate
+ * the newest waits a minute and says how many it stands for. Strangers have a rate per address and one together; each
+ * user, client and cluster that proved itself has its own, which no stranger can use up.
+ */
+export function dampRefusals(events: GatewayEvents, clock: Pick<Clock, 'monotonicMs'> = systemClock): GatewayEvents {
+  const known = new Buckets(KNOWN);
+  const addresses = new Buckets(STRANGER);
+  const strangers = new TokenBucket(STRANGERS, clock.monotonicMs());
+  const summaries = new Map<string, { newest: Refusal; suppressed: number }>();
+  const isTold = (who: string, { address }: Refusal): boolean => {
+    const nowMs = clock.monotonicMs();
+    if (who !== ALL_STRANGERS) return known.take(who, nowMs);
+    return addresses.take(networkOf(address), nowMs) && strangers.take(nowMs);
+  };
+  const tellSummary = (who: string): void => {
+    const summary = summaries.get(who);
+    summaries.delete(who);
+    if (summary) events.accessRefused({ ...summary.newest, suppressed: summary.suppressed });
+  };
+  const suppress = (who: string, refusal: Refusal): void => {
+    const before = summaries.get(who);
+    if (!before && summaries.size >= MAX_SUMMARIES && who !== ALL_STRANGERS) return;
+    summaries.set(who, { newest: refusal, suppressed: before ? before.suppressed + 1 : 0 });
+    if (!before) setTimeout(tellSummary, SUMMARY_MS, who).unref();
+  };
+  return {
+    agentConnected: (session) => events.agentConnected(session),
+    agentDisconnected: (session) => events.agentDisconnected(session),
+    accessRefused: (refusal) => {
+      const who = identityOf(refusal);
+      if (isTold(who, refusal)) events.accessRefused(refusal);
+      else suppress(who, refusal);
+    },
+  };
+}
+
+/** Who proved itself; nobody can choose what stands here without a token or a certificate of ours. */
+function identityOf({ tenantId, user, clusterId }: Refusal): string {
+  if (user !== undefined) return `${tenantId ?? ''} ${user}`;
+  return clusterId ?? ALL_STRANGERS;
+}

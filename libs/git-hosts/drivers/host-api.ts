@@ -1,0 +1,37 @@
+import type { FairleadError } from '@fairlead/errors';
+import type { Repository, RightsReport, RightsWish } from '../git-host.js';
+import type { RepositoryPath } from '../repository-path.js';
+
+/** A deploy key as a host gives it. */
+export interface HostKey {
+  readonly id: string;
+  readonly title: string;
+  readonly key: string;
+  readonly readOnly: boolean;
+  readonly enabled: boolean;
+}
+
+/** What differs between hosts. All methods throw what `GitHost` says; NOT_FOUND where the repository is not there or not seen. */
+export interface HostApi {
+  readonly kind: 'github' | 'gitlab' | 'gitea';
+  /** May owners be nested? */
+  readonly nested: boolean;
+  rights(wish: RightsWish, signal: AbortSignal): Promise<RightsReport>;
+  repository(path: RepositoryPath, signal: AbortSignal): Promise<Repository | null>;
+  /** Throws INVALID_ARGUMENT or CONFLICT where there is one already, too. */
+  createRepository(path: RepositoryPath, signal: AbortSignal): Promise<Repository>;
+  keys(path: RepositoryPath, signal: AbortSignal): Promise<HostKey[]>;
+  /** Null: neither the key, nor possibly the repository. */
+  key(path: RepositoryPath, id: string, signal: AbortSignal): Promise<HostKey | null>;
+  /** Always one that may only read. Throws INVALID_ARGUMENT or CONFLICT when the host refuses it. */
+  createKey(path: RepositoryPath, key: { title: string; key: string }, signal: AbortSignal): Promise<HostKey>;
+  /** False: it was not there. */
+  deleteKey(path: RepositoryPath, id: string, signal: AbortSignal): Promise<boolean>;
+  /** The commit, or null: neither the branch, nor possibly the repository. */
+  branch(path: RepositoryPath, branch: string, signal: AbortSignal): Promise<string | null>;
+}
+
+/** Nobody knows whether a write that failed so was carried out: the answer was lost, or late. */
+export function isUncertain({ code }: FairleadError): boolean {
+  return code === 'UNAVAILABLE' || code === 'DEADLINE_EXCEEDED';
+}

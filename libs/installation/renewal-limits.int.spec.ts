@@ -1,0 +1,92 @@
+import { once } from 'node:events';
+import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
+import { connect as tlsConnect } from 'node:tls';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { createCsr, generatePrivateKey, signProof } from '@fairlead/pki';
+import { AgentLinkService, RenewRequestSchema } from '@fairlead/proto';
+import type { TestCertificate } from '@fairlead/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+
+// https://grpc.io/docs/guides/status-codes/
+const [OK, PERMISSION_DENIED, RESOURCE_EXHAUSTED] = ['0', '7', '8'];
+
+let installation: TestInstallation;
+let gateway: Replica;
+let own: TestCertificate;
+let other: TestCertificate;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  gateway = await installation.startReplica('gateway-a');
+  own = await installation.authority.agent(installation.cluster.clusterId);
+  other = await installation.authority.agent((await installation.addCluster('other')).clusterId);
+});
+
+afterAll(() => installation?.[Symbol.asyncDispose]());
+
+async function asAgent<T>(
+  certificate: TestCertificate,
+  action: (session: ClientHttp2Session) => Promise<T>,
+): Promise<T> {
+  const { port } = gateway.gateway.link;
+  const session = connect(`https://127.0.0.1:${port}`, {
+    createConnection: () =>
+      tlsConnect({
+        port,
+        host: '127.0.0.1',
+        key: certificate.privateKeyPem,
+        cert: certificate.chainPem,
+        ca: [...installation.authority.roots],
+        checkServerIdentity: () => undefined,
+        ALPNProtocols: ['h2'],
+      }),
+  });
+  await once(session, 'connect');
+  try {
+    return await action(session);
+  } finally {
+    session.destroy();
+  }
+}
+
+/** The gRPC status of a renewal of this certificate, with a valid proof. */
+async function renew(session: ClientHttp2Session, { privateKeyPem, chain }: TestCertificate): Promise<string> {
+  const csrDer = new Uint8Array(await createCsr(await generatePrivateKey()));
+  const proof = new Uint8Array(await signProof(privateKeyPem, csrDer));
+  const message = toBinary(
+    RenewRequestSchema,
+    create(RenewRequestSchema, { csrDer, proof, currentChainPem: [...chain] }),
+  );
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': `/${AgentLinkService.typeName}/Renew`,
+    'content-type': 'application/grpc+proto',
+    te: 'trailers',
+  });
+  const said: IncomingHttpHeaders = {};
+  stream.on('response', (headers) => Object.assign(said, headers));
+  stream.on('trailers', (trailers) => Object.assign(said, trailers));
+  stream.resume();
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(message.length, 1);
+  stream.end(Buffer.concat([prefix, message]));
+  await once(stream, 'close');
+  return String(said['grpc-status']);
+}
+
+it('an agent carries a renewal for its own cluster only', async () => {
+  expect(await asAgent(own, (session) => renew(session, other))).toBe(PERMISSION_DENIED);
+  expect(await asAgent(other, (session) => renew(session, other))).toBe(OK);
+});
+
+it('a cluster renews five times at once and then now and then, and takes nothing from others', async () => {
+  const burst = (session: ClientHttp2Session): Promise<string[]> =>
+    Promise.all(Array.from({ length: 20 }, () => renew(session, own)));
+  const answers = await asAgent(own, burst);
+  const of = (status: string | undefined): number => answers.filter((answer) => answer === status).length;
+  expect(of(OK)).toBeGreaterThanOrEqual(5);
+  expect(of(OK)).toBeLessThanOrEqual(7);
+  expect(of(OK) + of(RESOURCE_EXHAUSTED)).toBe(20);
+  expect(await asAgent(other, (session) => renew(session, other))).toBe(OK);
+});
