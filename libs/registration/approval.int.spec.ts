@@ -10,7 +10,14 @@ import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { checkCsr, createCsr, generatePrivateKey, parseToken } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { scratchDir, testAuthority, testTrustBundle, type ScratchDir, type TestAuthority } from '@fairlead/testing';
+import {
+  eventually,
+  scratchDir,
+  testAuthority,
+  testTrustBundle,
+  type ScratchDir,
+  type TestAuthority,
+} from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { QUEUE } from './domain/adoption-queue.js';
@@ -229,11 +236,38 @@ describe('the queue', () => {
   const fill = (count: number): Promise<unknown> =>
     database.query(
       `insert into enrolment_requests
-         (id, tenant_id, state, spki_sha256, facts, remote_address, created_at, last_asked_at, expires_at)
-       select gen_random_uuid(), 'default', 'pending', 'flood' || n, '{}', '198.51.100.9', now(), now(), now() + '1 day'
+         (id, tenant_id, state, spki_sha256, facts, remote_address, network, created_at, last_asked_at, expires_at)
+       select gen_random_uuid(), 'default', 'pending', 'flood' || n, '{}', '198.51.100.9', '198.51.100.9', now(), now(),
+         now() + '1 day'
        from generate_series(1, $1) n`,
       [count],
     );
+
+  it('takes an IPv6 /64 for one address', async () => {
+    await policies.set(api, 'default', undefined, 'queue');
+    await fill(QUEUE.perAddress - 1);
+    await database.query(`update enrolment_requests set network = '2001:db8:0:7'`);
+    await expect(ask(await newCsr(), null, '2001:db8:0:7::1')).rejects.toEqual(waiting);
+    const neighbour = ask(await newCsr(), null, '2001:db8:0:7:ffff::2');
+    await expect(neighbour).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    await expect(ask(await newCsr(), null, '2001:db8:0:8::1')).rejects.toEqual(waiting);
+  });
+
+  it('remembers a bounded number of decisions, and forgets the oldest', async () => {
+    await policies.set(api, 'default', undefined, 'queue');
+    await fill(QUEUE.decidedPerTenant);
+    await database.query(
+      `update enrolment_requests set state = 'rejected', decided_at = now() - interval '1 hour', reason = 'no'`,
+    );
+    const csr = await newCsr();
+    await expect(ask(csr)).rejects.toEqual(waiting);
+    const [request] = await requests.list('default', 'pending');
+    await requests.reject(api, 'default', request!.id, 'not one of ours');
+    await expect(ask(await newCsr())).rejects.toEqual(waiting);
+    const counted = 'select count(*)::int as count from enrolment_requests where decided_at is not null';
+    expect(await database.query(counted)).toEqual([{ count: QUEUE.decidedPerTenant }]);
+    await expect(ask(csr)).rejects.toMatchObject({ code: 'ENROLMENT_REJECTED' });
+  });
 
   it('takes a bounded number from one address, leaves room for others, and tells nobody of those it did not take', async () => {
     await policies.set(api, 'default', undefined, 'queue');
@@ -344,14 +378,19 @@ describe('a token with which somebody waits', () => {
   });
 
   it('is the first key’s under a program that approves whoever says the right cluster', async () => {
-    await using hook = await startHook(says({ decision: 'approve' }));
+    let verdict: unknown = { decision: 'perhaps' };
+    await using hook = await startHook((response) => says(verdict)(response));
     configure('webhook', false, hook.options);
     const { name } = await newCluster();
     const token = await mint(name);
-    const csr = await newCsr();
+    const [csr, thief] = [await newCsr(), await newCsr()];
+    await expect(ask(csr, token)).rejects.toEqual(waiting);
+    await expect(ask(thief, token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    verdict = { decision: 'approve' };
+    await expect(ask(thief, token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
     expect(await ask(csr, token)).toMatchObject({ generation: 1 });
-    await expect(ask(await newCsr(), token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
-    expect(hook.asked).toHaveLength(1);
+    await expect(ask(thief, token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    expect(hook.asked).toHaveLength(2);
     expect(await ask(csr, token)).toMatchObject({ generation: 1 });
   });
 
@@ -530,6 +569,7 @@ describe('a webhook', () => {
     ['answers without end', (response) => void response.write('x'.repeat(100_000))],
     ['sends us elsewhere', (response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
     ['approves an agent without a token as nobody', says({ decision: 'approve' })],
+    ['names what is no cluster', says({ decision: 'approve', cluster: 'Let Me In/../x' })],
     ['hangs up', (response) => void response.destroy()],
   ])('that %s leaves the agent waiting, for the next question or an administrator', async (_, answer) => {
     await using hook = await startHook(answer);
@@ -541,5 +581,29 @@ describe('a webhook', () => {
     const [request] = await requests.list('default', 'pending');
     await requests.approve(api, 'default', request!.id, `by-hand-${(count += 1)}`);
     expect(await ask(csr)).toMatchObject({ generation: 1 });
+  });
+
+  it('is asked once at a time about one agent, and about so many at once; the others wait', async () => {
+    const open: ServerResponse[] = [];
+    await using hook = await startHook((response) => void open.push(response));
+    configure('webhook', false, { ...hook.options, timeoutMs: 20_000 });
+    const csr = await newCsr();
+    const first = ask(csr).catch((error: unknown) => error);
+    await eventually(() => expect(open).toHaveLength(1));
+    // The agent broke off and asks again, while nobody has answered yet.
+    for (const _ of [1, 2]) await expect(ask(csr)).rejects.toEqual(waiting);
+    const csrs = await Promise.all(Array.from({ length: 15 }, newCsr));
+    const others = csrs.map((each) => ask(each).catch((error: unknown) => error));
+    await eventually(() => expect(open).toHaveLength(16));
+    const beyond = await newCsr();
+    await expect(ask(beyond)).rejects.toEqual(waiting);
+    expect(hook.asked).toHaveLength(16);
+    for (const response of open.splice(0)) says({ decision: 'reject', reason: 'no' })(response);
+    const rejected = expect.objectContaining({ code: 'ENROLMENT_REJECTED' }) as Error;
+    expect(await Promise.all([first, ...others])).toEqual(Array.from({ length: 16 }, () => rejected));
+    const again = ask(beyond).catch((error: unknown) => error);
+    await eventually(() => expect(open).toHaveLength(1));
+    says({ decision: 'reject', reason: 'no' })(open[0]!);
+    expect(await again).toEqual(rejected);
   });
 });

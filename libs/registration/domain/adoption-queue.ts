@@ -2,8 +2,10 @@
 export const QUEUE = {
   /** Pending requests of one tenant. */
   perTenant: 1_000,
-  /** Of one source address: a fleet behind one address still fits, and one guest cannot fill the queue. */
+  /** Of one source address, or one IPv6 /64: a fleet behind one address still fits, and one guest cannot fill the queue. */
   perAddress: 100,
+  /** Decided requests of one tenant that are remembered; those decided first are forgotten first, and ask anew. */
+  decidedPerTenant: 5_000,
   /** After this a request is gone, decided or not; the agent asks anew. */
   lifeMs: 24 * 3_600_000,
   /** An agent that waits asks every half minute or so; one that stopped is not kept. */

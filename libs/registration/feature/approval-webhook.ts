@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { ApprovalPolicy } from '@fairlead/contracts';
+import { ClusterName, type ApprovalPolicy } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
 import { z } from 'zod';
 import { clusterNames } from '../store/cluster-store.js';
@@ -19,9 +19,11 @@ export interface WebhookOptions {
 
 const TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 16_384;
+/** Questions that this process waits for, of all tenants. */
+const MAX_QUESTIONS = 16;
 
 const Verdict = z.discriminatedUnion('decision', [
-  z.object({ decision: z.literal('approve'), cluster: z.string().min(1).max(63).optional() }),
+  z.object({ decision: z.literal('approve'), cluster: ClusterName.optional() }),
   z.object({ decision: z.literal('reject'), reason: z.string().min(1).max(256).default('the webhook rejected it') }),
 ]);
 
@@ -34,6 +36,8 @@ export class ApprovalWebhook {
   readonly #policies: ApprovalPolicies;
   readonly #requests: EnrolmentRequests;
   readonly #options: WebhookOptions | null;
+  /** Requests that the program is asked about at this moment. */
+  readonly #asked = new Set<string>();
 
   constructor(
     runtime: Runtime,
@@ -47,11 +51,16 @@ export class ApprovalWebhook {
     this.#options = options;
   }
 
-  /** The request as it is after the program was asked, if it was to be. Never throws for what the program does. */
+  /**
+   * The request as it is after the program was asked, if it was to be: not while it is asked about the same request, or about
+   * too many others. Never throws for what the program does.
+   */
   async consult(request: StoredEnrolmentRequest): Promise<StoredEnrolmentRequest> {
     if (request.state !== 'pending' || (await this.#policyOf(request)) !== 'webhook') return request;
     const { id, tenantId, spkiSha256 } = request;
     const { logger, source } = this.#runtime;
+    if (this.#asked.has(id) || this.#asked.size >= MAX_QUESTIONS) return request;
+    this.#asked.add(id);
     try {
       const verdict = await this.#ask(request);
       if (verdict.decision === 'approve') await this.#requests.approve(source, tenantId, id, verdict.cluster);
@@ -59,6 +68,8 @@ export class ApprovalWebhook {
       logger.info('approval.webhook.decided', { requestId: id, decision: verdict.decision });
     } catch (error) {
       logger.warn('approval.webhook.failed', { requestId: id, reason: messageOf(error) });
+    } finally {
+      this.#asked.delete(id);
     }
     // Somebody else may have decided meanwhile: what is stored counts.
     return (await this.#requests.ofKey(spkiSha256)) ?? request;

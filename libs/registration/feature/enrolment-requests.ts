@@ -1,3 +1,4 @@
+import { networkOf } from '@fairlead/clock';
 import type { Caller, EnrolmentRequest, Facts } from '@fairlead/contracts';
 import { FairleadError, assertNever } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
@@ -90,6 +91,7 @@ export class EnrolmentRequests {
     if (before) await deleteRequest(manager, before.id);
     const request: StoredEnrolmentRequest = {
       ...asking,
+      network: networkOf(asking.remoteAddress),
       id: crypto.randomUUID(),
       state: 'pending',
       generation: null,

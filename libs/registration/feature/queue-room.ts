@@ -1,8 +1,9 @@
 import { FairleadError } from '@fairlead/errors';
+import { networkOf } from '@fairlead/clock';
 import { withAdvisoryLock } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
-import { whyFull } from '../domain/adoption-queue.js';
-import { countPending } from '../store/enrolment-request-store.js';
+import { QUEUE, whyFull } from '../domain/adoption-queue.js';
+import { countPending, dropDecided } from '../store/enrolment-request-store.js';
 
 interface Asking {
   readonly tenantId: string;
@@ -18,9 +19,10 @@ export async function takeRoom(manager: EntityManager, asking: Asking): Promise<
   // Many may have seen the last place.
   await withAdvisoryLock(manager, `enrolment-queue:${asking.tenantId}`);
   await requireRoom(manager, asking);
+  await dropDecided(manager, asking.tenantId, QUEUE.decidedPerTenant);
 }
 
 async function requireRoom(manager: EntityManager, { tenantId, remoteAddress }: Asking): Promise<void> {
-  const full = whyFull(await countPending(manager, tenantId, remoteAddress));
+  const full = whyFull(await countPending(manager, tenantId, networkOf(remoteAddress)));
   if (full !== null) throw new FairleadError('RATE_LIMITED', full);
 }

@@ -44,16 +44,16 @@ export async function changeRequest(
   await manager.update(EnrolmentRequestRow, { id }, change);
 }
 
-/** How many wait, of a tenant and of one source address. */
+/** How many wait, of a tenant and of one network. */
 export async function countPending(
   manager: EntityManager,
   tenantId: string,
-  remoteAddress: string,
+  network: string,
 ): Promise<{ ofTenant: number; ofAddress: number }> {
   const state = 'pending';
   return {
     ofTenant: await manager.countBy(EnrolmentRequestRow, { tenantId, state }),
-    ofAddress: await manager.countBy(EnrolmentRequestRow, { remoteAddress, state }),
+    ofAddress: await manager.countBy(EnrolmentRequestRow, { network, state }),
   };
 }
 
@@ -61,6 +61,13 @@ export async function countPending(
 export async function dropOldRequests(manager: EntityManager, now: Date, askedAfter: Date): Promise<void> {
   await manager.delete(EnrolmentRequestRow, { expiresAt: LessThan(now) });
   await manager.delete(EnrolmentRequestRow, { state: 'pending', lastAskedAt: LessThan(askedAfter) });
+}
+
+/** Forgets what a tenant decided, but for so many that were decided last. */
+export async function dropDecided(manager: EntityManager, tenantId: string, kept: number): Promise<void> {
+  const last = `select id from enrolment_requests
+    where tenant_id = $1 and state <> 'pending' order by decided_at desc offset $2`;
+  await manager.query(`delete from enrolment_requests where id in (${last})`, [tenantId, kept]);
 }
 
 /** Newest first. */

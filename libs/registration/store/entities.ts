@@ -92,6 +92,10 @@ export class EnrolmentRequestRow {
   @Column({ type: 'text', name: 'remote_address' })
   remoteAddress!: string;
 
+  /** What its address counts as: itself, or its IPv6 /64. */
+  @Column({ type: 'text' })
+  network!: string;
+
   @Column({ type: 'text', nullable: true })
   reason!: string | null;
 

@@ -172,6 +172,25 @@ class LastGenerations1795345200000 implements MigrationInterface {
   }
 }
 
+class BoundsOfRequests1795348800000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of TABLES_V7) await runner.query(statement);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+const TABLES_V7 = [
+  `alter table enrolment_requests add column network text not null default ''`,
+  // An address of IPv6 counts as itself for the day that its request lasts.
+  'update enrolment_requests set network = remote_address',
+  'drop index enrolment_requests_of_address',
+  'create index enrolment_requests_of_network on enrolment_requests (network) where state = $$pending$$',
+  `create index enrolment_requests_decided on enrolment_requests (tenant_id, decided_at desc) where state <> 'pending'`,
+];
+
 export const REGISTRATION_MIGRATIONS = [
   ClustersAndTokens1795200000000,
   TargetsAndClients1795294800000,
@@ -179,4 +198,5 @@ export const REGISTRATION_MIGRATIONS = [
   LastErrors1795309200000,
   TokensOfRequests1795342200000,
   LastGenerations1795345200000,
+  BoundsOfRequests1795348800000,
 ];
