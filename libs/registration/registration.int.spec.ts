@@ -65,6 +65,8 @@ let whileRevoking: (() => Promise<void>) | undefined;
 let keysAway = false;
 /** What the keys service was asked to revoke: cluster to generation. */
 const revoked = new Map<string, number>();
+/** Of these clusters the keys service was told that nobody enrols again. */
+const gone = new Set<string>();
 
 beforeAll(async () => {
   scratch = await scratchDir();
@@ -110,9 +112,10 @@ function build(): void {
   const away = (): void => {
     if (keysAway) throw new FairleadError('UNAVAILABLE', 'no keys service is running');
   };
-  clusters = new Clusters(runtime, presence.presenceOf, async (_tenant, { clusterId, throughGeneration }) => {
+  clusters = new Clusters(runtime, presence.presenceOf, async (_tenant, asked) => {
     away();
-    revoked.set(clusterId, throughGeneration);
+    revoked.set(asked.clusterId, asked.throughGeneration);
+    if (asked.clusterDeleted) gone.add(asked.clusterId);
     const once = whileRevoking;
     whileRevoking = undefined;
     await once?.();
@@ -191,7 +194,7 @@ describe('a cluster that is cut off', () => {
     const unused = await mint(name);
     const { code } = await links.create(api, 'default', name);
     const shown = await clusters.revoke(api, 'default', name, 'its laptop was stolen');
-    expect([shown.id, revoked.get(id)]).toEqual([id, 1]);
+    expect([shown.id, revoked.get(id), gone.has(id)]).toEqual([id, 1, false]);
     expect(await lastEvents(1)).toEqual(['cluster.revoked.v1 OK']);
     await expect(enrol(unused, await csr())).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
     await expect(links.redeem(api, code)).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -270,7 +273,7 @@ describe('clusters', () => {
     await clusters.delete(api, 'default', never.name);
     keysAway = false;
     await clusters.delete(api, 'default', name);
-    expect([revoked.get(id), revoked.has(never.id)]).toEqual([1, false]);
+    expect([revoked.get(id), gone.has(id), revoked.has(never.id)]).toEqual([1, true, false]);
     await expect(clusters.delete(api, 'default', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect(await lastEvents(1)).toEqual(['cluster.deleted.v1 OK']);
   });
