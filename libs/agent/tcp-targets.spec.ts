@@ -1,8 +1,10 @@
 import { parseTargetRule } from '@fairlead/targets';
 import { expect, it } from 'vitest';
+import { lookupsAtOnce } from './name-lookups.js';
 import { TcpTargets } from './tcp-targets.js';
 
-it('asks the resolver for one name at a time, and says why a name cannot be had', async () => {
+it('leaves the agent a thread to resolve its own names, and says why a name cannot be had', async () => {
+  const atOnce = lookupsAtOnce(process.env['UV_THREADPOOL_SIZE']);
   const waiting: ((error: Error) => void)[] = [];
   const resolve = (): Promise<readonly string[]> => new Promise((_, reject) => waiting.push(reject));
   const targets = new TcpTargets({ rules: ['*.shop.svc:443'].map(parseTargetRule), resolve });
@@ -10,7 +12,7 @@ it('asks the resolver for one name at a time, and says why a name cannot be had'
   const open = (host: string, signal = gone.signal): Promise<unknown> => targets.connect({ host, port: 443 }, signal);
   const first = open('a.shop.svc');
   const others = Array.from({ length: 40 }, (_, n) => open(`n${n}.shop.svc`).catch((error: unknown) => error));
-  await expect.poll(() => waiting.length).toBe(1);
+  await expect.poll(() => waiting.length).toBe(atOnce);
   waiting[0]?.(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
   await expect(first).rejects.toMatchObject({
     code: 'TARGET_UNREACHABLE',
@@ -19,5 +21,5 @@ it('asks the resolver for one name at a time, and says why a name cannot be had'
   const reason = new Error('gone');
   gone.abort(reason);
   expect(new Set(await Promise.all(others))).toEqual(new Set([reason]));
-  expect(waiting).toHaveLength(2);
+  expect(waiting).toHaveLength(atOnce + 1);
 });
