@@ -35,6 +35,7 @@ export async function runProcess<Config extends { readonly FAIRLEAD_LOG_LEVEL: L
     return;
   }
   const logger = createLogger(name, config.FAIRLEAD_LOG_LEVEL);
+  tellCrash(logger);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => beginStop(stop, logger));
   try {
@@ -63,6 +64,13 @@ function chosen<Config extends { readonly FAIRLEAD_LOG_LEVEL: LogLevel }>(
     'INVALID_ARGUMENT',
     `there is no command ${JSON.stringify(command)} (only: ${names || 'none'})`,
   );
+}
+
+/** One line of the log for an error that nobody caught. It only listens: Node ends the process, with exit code 1. */
+function tellCrash(logger: Logger): void {
+  process.on('uncaughtExceptionMonitor', (error: unknown, origin) => {
+    logger.error('process.crashed', { origin, reason: messageOf(error), err: error });
+  });
 }
 
 /** Resolves when the signal is aborted. */

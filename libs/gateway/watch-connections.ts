@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
-import type { FairleadError } from '@fairlead/errors';
+import { messageOf, type FairleadError } from '@fairlead/errors';
 import { connectionState } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -30,7 +30,12 @@ export function watchConnections(options: WatchOptions, signal: AbortSignal): vo
   const watch = async (): Promise<void> => {
     while (!signal.aborted) {
       await delay(INTERVAL_MS, undefined, { ref: false });
-      suspects = await lookAtAll(options, state.connected ? suspects : new Set());
+      try {
+        suspects = await lookAtAll(options, state.connected ? suspects : new Set());
+      } catch (error) {
+        // A fault of ours in one connection must end neither the process nor the watch.
+        options.logger.error('access.watch.failed', { reason: messageOf(error), err: error });
+      }
     }
   };
   void watch();

@@ -1,12 +1,12 @@
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { withoutRoot } from '@fairlead/pki';
 import { refusal } from './answers.js';
 import { DoorLimiter } from '../door-limiter.js';
 import { DEFAULT_CONNECT_LIMITS, type ConnectContext, type ConnectDoorOptions } from './connect-context.js';
+import { rememberPlainSockets } from './plain-sockets.js';
 import { answerAndClose, serveConnect } from './serve-connect.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -73,20 +73,6 @@ function useCertificates(server: Server, { serving, identity }: ConnectDoorOptio
   };
   serving.onChange(apply);
   identity.onChange(apply);
-}
-
-/** Finds the TCP socket below a TLS one. */
-function rememberPlainSockets(server: Server): (socket: TLSSocket) => Socket | undefined {
-  const plain = new Map<string, Socket>();
-  const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
-  server.on('connection', (socket: Socket) => {
-    const key = keyOf(socket);
-    plain.set(key, socket);
-    socket.once('close', () => {
-      if (plain.get(key) === socket) plain.delete(key);
-    });
-  });
-  return (socket) => plain.get(keyOf(socket));
 }
 
 /** Everything that is not a CONNECT request of a client we know. */
