@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 /** One HTTPS request that trusts only the installation's own serving root. */
-export async function https(stack: Stack, url: string, options: RequestOptions = {}): Promise<Answer> {
+export async function https(stack: Stack, url: string, options: RequestOptions = {}, sent?: string): Promise<Answer> {
   const ca = await readFile(stack.api.caFile, 'utf8');
   const answered = await new Promise<Answer>((resolve, reject) => {
     const asking = request(url, { ca, agent: false, signal: AbortSignal.timeout(15_000), ...options });
@@ -20,7 +20,7 @@ export async function https(stack: Stack, url: string, options: RequestOptions =
       const type = answer.headers['content-type'] ?? '';
       text(answer).then((body) => resolve({ status: answer.statusCode ?? 0, type, body }), reject);
     });
-    asking.end();
+    asking.end(sent);
   });
   // Import links and manifests are given to whoever asks for them.
   secretScan.hear(`an answer of ${new URL(url).host}`, answered.body, { gives: answered.status < 300 });
