@@ -7,6 +7,7 @@ import type { Limits } from '../limits.js';
 import type { RepositoryPath } from '../repository-path.js';
 import { githubRights } from './github-rights.js';
 import type { HostApi, HostKey } from './host-api.js';
+import { keyCalls } from './key-calls.js';
 import { branchName, commitId, hostId, keyText, keyTitle, shortText, sshUrl } from './shapes.js';
 
 // https://docs.github.com/en/rest/repos/repos#get-a-repository
@@ -80,25 +81,7 @@ export function githubApi(http: GitHttp, limits: Limits): HostApi {
       return (await readPages(http, { ask, entry: keysShape, next: nextByLink, limits }, signal)).map(toKey);
     },
 
-    async key(path, id, signal) {
-      const what = 'find the deploy key';
-      const answer = await http.send({ what, path: `${at(path)}/keys/${id}`, expect: [200, 404] }, signal);
-      return answer.status === 404 ? null : toKey(readAs(keyShape, answer.body, what));
-    },
-
-    async createKey(path, { title, key }, signal) {
-      const what = 'add a deploy key';
-      const body = { title, key, read_only: true };
-      const answer = await http.send({ what, method: 'POST', path: `${at(path)}/keys`, body, expect: [201] }, signal);
-      return toKey(readAs(keyShape, answer.body, what));
-    },
-
-    async deleteKey(path, id, signal) {
-      const what = 'remove a deploy key';
-      const expect = [204, 404];
-      const answer = await http.send({ what, method: 'DELETE', path: `${at(path)}/keys/${id}`, expect }, signal);
-      return answer.status === 204;
-    },
+    ...keyCalls({ http, at, keyShape, toKey }),
 
     async branch(path, branch, signal) {
       const what = 'look up the branch';
