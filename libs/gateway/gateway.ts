@@ -23,13 +23,17 @@ import { debugView, readiness } from './gateway-status.js';
 import { createKubeApiDoor } from './kube-api/door.js';
 import { TunnelPool } from './kube-api/tunnel-pool.js';
 import { createLinkServer } from './link/link-server.js';
+import type { LinkServiceOptions } from './link/link-service.js';
+import { DesiredStates } from './gitops/desired-states.js';
+import { ReportForwarder } from './gitops/report-forwarder.js';
+import { tellDesired } from './gitops/tell-desired.js';
 import { listen, type Listening } from './listen.js';
 import { LiveConnections } from './live-connections.js';
 import { meterConnections } from './live-metrics.js';
 import { reportSessions } from './report-sessions.js';
 import { TroubleReporter, reportLosses, reportRefusals } from './report-troubles.js';
 import { tellCrowd } from './tell-crowd.js';
-import { tellTrust, type OnTrustHeld } from './tell-trust.js';
+import { tellTrust } from './tell-trust.js';
 import { TrustReport } from './trust-report.js';
 import { TrustStore, type FirstTrust } from './trust-store.js';
 import { followActiveRoot, trustedIdentity } from './trusted-identity.js';
@@ -60,7 +64,12 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   const state = buildState(options, await obtainCertificates(rpc, doorCertificate, logger, signal));
   const { trust } = state.directory;
   const report = new TrustReport(rpc, logger, signal);
-  const servers = buildServers(options, state, tellTrust(trust, state.sessions, report));
+  const heard = {
+    onTrustHeld: tellTrust(trust, state.sessions, report),
+    onReport: new ReportForwarder({ ...state, ...options, signal }).take,
+  };
+  const servers = buildServers(options, state, heard);
+  tellDesired(new DesiredStates(options.nc, logger), state.sessions);
   followActiveRoot(state.certificates.identity, trust);
   reportSessions({ ...state, ...options });
   reportLosses(state.sessions, troubles);
@@ -133,7 +142,10 @@ function firstTrust({ identity, trustDomain, trustVersion }: GatewayCertificates
   return { rootsPem: identity.current?.rootsPem ?? [], trustDomain, version: trustVersion };
 }
 
-function buildServers(options: GatewayOptions, state: GatewayState, onTrustHeld: OnTrustHeld): GatewayServers {
+/** What is done with what agents say beyond what the tunnels need. */
+type Heard = Pick<LinkServiceOptions, 'onTrustHeld' | 'onReport'>;
+
+function buildServers(options: GatewayOptions, state: GatewayState, heard: Heard): GatewayServers {
   const { credential, linkEndpoints, rpc, events, logger, tracer = noTracer } = options;
   const { certificates, identity, directory, sessions, opener, pool, metrics, instance, live } = state;
   const { serving, trustDomain } = certificates;
@@ -150,7 +162,7 @@ function buildServers(options: GatewayOptions, state: GatewayState, onTrustHeld:
     events,
     metrics,
     logger,
-    onTrustHeld,
+    ...heard,
   });
   const relay = createRelayServer({ identity, trustDomain, registry: sessions, events, metrics, logger, tracer });
   const { connectListen, connectLimits, kubeApiLimits } = options;

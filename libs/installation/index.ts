@@ -1,1 +1,2 @@
+export { TestGitops, reportOf } from './test-gitops.js';
 export { startInstallation, type Replica, type RunningAgent, type TestInstallation } from './replicas.js';

@@ -7,8 +7,9 @@ import { Registry, silentLogger, type Logger, type Tracer } from '@fairlead/obse
 import { parseTargetRule } from '@fairlead/targets';
 import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
 import type { ReplicaOptions } from './replica-options.js';
-import { signingRpc } from './signing-rpc.js';
+import { signingRpc, type Asked } from './signing-rpc.js';
 import { TestCa } from './test-ca.js';
+import { TestGitops } from './test-gitops.js';
 import { testDirectory, type TestDirectory } from './test-directory.js';
 
 export interface Replica {
@@ -26,6 +27,7 @@ export interface TestInstallation extends TestDirectory, AsyncDisposable {
   readonly authority: TestAuthority;
   /** What signs by now. */
   readonly ca: TestCa;
+  readonly gitops: TestGitops;
   readonly nats: SecuredNats;
   readonly cluster: ClusterEntry;
   readonly token: string;
@@ -83,6 +85,7 @@ export async function startInstallation(): Promise<TestInstallation> {
   const keysNats = await nats.connect({ role: 'keys', credential: 'keys' });
   const directory = await testDirectory(registrationNats, keysNats);
   const ca = new TestCa(authority);
+  const gitops = new TestGitops(await nats.connect({ role: 'gitops', credential: 'gitops' }));
   const publishTrust = async (entry?: TrustEntry): Promise<void> =>
     putKv(keysNats, BUCKETS.trust, TRUST_KEY, entry ?? (await ca.bundle()));
   await publishTrust();
@@ -92,6 +95,7 @@ export async function startInstallation(): Promise<TestInstallation> {
   return {
     authority,
     ca,
+    gitops,
     publishTrust,
     loseTrust: () => deleteKv(keysNats, BUCKETS.trust, TRUST_KEY),
     nats,
@@ -99,7 +103,7 @@ export async function startInstallation(): Promise<TestInstallation> {
     token,
     ...directory,
     startReplica: async (name, options = {}) => {
-      const replica = await startReplica(nats, ca, name, options);
+      const replica = await startReplica(nats, { ca, gitops }, name, options);
       stops.push(() => replica.stop());
       return replica;
     },
@@ -116,7 +120,7 @@ export async function startInstallation(): Promise<TestInstallation> {
   };
 }
 
-async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options: ReplicaOptions): Promise<Replica> {
+async function startReplica(nats: SecuredNats, asked: Asked, name: string, options: ReplicaOptions): Promise<Replica> {
   const nc = await nats.connect({ role: 'gateway', credential: name });
   const stopping = new AbortController();
   const registry = new Registry();
@@ -127,7 +131,7 @@ async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options
     {
       credential: name,
       nc,
-      rpc: signingRpc(ca, name, troubles),
+      rpc: signingRpc(asked, name, troubles),
       events: {
         agentConnected: (session) => events?.agentConnected(session),
         agentDisconnected: (session) => events?.agentDisconnected(session),

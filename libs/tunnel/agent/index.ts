@@ -1,3 +1,3 @@
 export { Link } from './link.js';
 export type { TcpTunnelOptions } from './tcp-tunnel.js';
-export type { AgentFacts, GatewayConnection, KubeApiEnd, TrustEnd } from './ports.js';
+export type { AgentFacts, DesiredStateEnd, GatewayConnection, KubeApiEnd, TrustEnd } from './ports.js';
