@@ -25,6 +25,24 @@ export async function newestGeneration(manager: EntityManager, clusterId: string
   return newest?.generation ?? null;
 }
 
+/**
+ * Is there a later enrolment than this one that is in use (it has had more than one certificate), or whose certificate was signed less than
+ * so many seconds ago, by the clock of the database?
+ */
+export async function enrolledAbove(
+  manager: EntityManager,
+  clusterId: string,
+  generation: number,
+  withinSeconds: number,
+): Promise<boolean> {
+  const rows = (await manager.query(
+    `select generation from certificates where cluster_id = $1 and generation > $2 group by generation
+     having count(*) > 1 or max(created_at) > now() - make_interval(secs => $3) limit 1`,
+    [clusterId, generation, withinSeconds],
+  )) as unknown[];
+  return rows.length > 0;
+}
+
 export function findCertificate(manager: EntityManager, serial: string): Promise<RecordedCertificate | null> {
   return manager.findOneBy(CertificateRow, { serial });
 }

@@ -99,8 +99,8 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
     case 'keys':
       return {
         writes: [BUCKETS.revocations, BUCKETS.trust].map((bucket) => `$KV.${bucket}.>`),
-        // Heartbeats say which trust bundle a replica holds; who is connected is none of its business.
-        reads: ['revocations', 'trust', ['routes', 'gateway.>']],
+        // Heartbeats say which trust bundle a replica holds; who is connected is none of its business. Clusters say which enrolment counts.
+        reads: ['revocations', 'trust', 'clusters', ['routes', 'gateway.>']],
       };
     case 'api':
       return { writes: [], reads: [] };

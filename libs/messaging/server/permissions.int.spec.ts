@@ -138,7 +138,7 @@ describe('buckets', () => {
   };
   const READERS = {
     [BUCKETS.routes]: ['gateway-a', 'registration'],
-    [BUCKETS.clusters]: ['gateway-a', 'registration'],
+    [BUCKETS.clusters]: ['gateway-a', 'registration', 'keys'],
     [BUCKETS.access]: ['gateway-a', 'registration'],
     [BUCKETS.clients]: ['gateway-a', 'registration'],
     [BUCKETS.revocations]: ['gateway-a', 'keys'],
