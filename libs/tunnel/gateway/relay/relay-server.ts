@@ -1,4 +1,5 @@
 import type { TLSSocket } from 'node:tls';
+import { Newcomers, type PlaceLimits } from '@fairlead/clock';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import { Http2Server, type Http2Session, type Http2Stream } from '@fairlead/http2';
 import type { Logger, Span, Tracer } from '@fairlead/observability';
@@ -35,6 +36,8 @@ export interface RelayServerOptions {
 
 const GRPC_UNIMPLEMENTED = 12;
 const HANDSHAKE_TIMEOUT_MS = 5_000;
+/** Connections whose handshake has not ended: replicas make one each. */
+const NEWCOMERS: PlaceLimits = { total: 1_024, perNetwork: 256 };
 
 /**
  * The replicas' door: mutual TLS, and only for identities of gateways of this trust domain. An agent's certificate is of the same CA and is
@@ -49,6 +52,7 @@ export function createRelayServer(options: RelayServerOptions): Http2Server {
       rejectUnauthorized: true,
     },
     (session) => {
+      newcomers.admit(session.socket);
       session.once('close', (cause) => {
         if (cause) options.logger.debug('relay.session.error', { reason: cause.message });
       });
@@ -57,6 +61,7 @@ export function createRelayServer(options: RelayServerOptions): Http2Server {
       else turnReplicaAway(session, why, options);
     },
   );
+  const newcomers = new Newcomers(server.tls, NEWCOMERS);
   useCertificate(server.tls, options.identity);
   reportTlsErrors(server.tls, options.logger);
   return server;
