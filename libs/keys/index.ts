@@ -16,6 +16,7 @@ export { ClusterWatch, type CurrentEnrolment } from './feature/cluster-watch.js'
 export { CurrentCa, type CurrentCaOptions } from './feature/current-ca.js';
 export { importCa, requestIssuing, type Imported, type ImportedFiles } from './feature/import-ca.js';
 export { DEFAULT_TRUST_DOMAIN } from './feature/load-ca.js';
+export { raiseTrust } from './feature/raise-trust.js';
 export { keepUp } from './feature/keep-up.js';
 export { Revocations, type RevocationsOptions } from './feature/revocations.js';
 export { ReplicaWatch } from './feature/replica-watch.js';
