@@ -155,7 +155,11 @@ describe('buckets', () => {
   };
   const READERS = {
     [BUCKETS.routes]: ['gateway-a', 'registration'],
+<<<<<<< HEAD
     [BUCKETS.clusters]: ['gateway-a', 'registration', 'gitops'],
+=======
+    [BUCKETS.clusters]: ['gateway-a', 'registration', 'keys'],
+>>>>>>> t5
     [BUCKETS.access]: ['gateway-a', 'registration'],
     [BUCKETS.clients]: ['gateway-a', 'registration'],
     [BUCKETS.revocations]: ['gateway-a', 'keys'],
