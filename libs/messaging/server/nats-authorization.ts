@@ -102,15 +102,9 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
       };
     case 'keys':
       return {
-<<<<<<< HEAD
         writes: [BUCKETS.revocations, BUCKETS.trust, BUCKETS.gitHosts].map((bucket) => `$KV.${bucket}.>`),
-        // Heartbeats say which trust bundle a replica holds; who is connected is none of its business.
-        reads: ['revocations', 'trust', 'gitHosts', ['routes', 'gateway.>']],
-=======
-        writes: [BUCKETS.revocations, BUCKETS.trust].map((bucket) => `$KV.${bucket}.>`),
         // Heartbeats say which trust bundle a replica holds; who is connected is none of its business. Clusters say which enrolment counts.
-        reads: ['revocations', 'trust', 'clusters', ['routes', 'gateway.>']],
->>>>>>> t5
+        reads: ['revocations', 'trust', 'gitHosts', 'clusters', ['routes', 'gateway.>']],
       };
     case 'gitops':
       return { writes: [`$KV.${BUCKETS.desired}.>`], reads: ['desired', 'clusters', 'gitHosts'] };
