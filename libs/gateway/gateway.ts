@@ -30,6 +30,7 @@ import { tellDesired } from './gitops/tell-desired.js';
 import { listen, type Listening } from './listen.js';
 import { LiveConnections } from './live-connections.js';
 import { meterConnections } from './live-metrics.js';
+import { FactsReport } from './report-facts.js';
 import { reportSessions } from './report-sessions.js';
 import { TroubleReporter, reportLosses, reportRefusals } from './report-troubles.js';
 import { tellCrowd } from './tell-crowd.js';
@@ -63,12 +64,7 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   const options = { ...given, events: reportRefusals(given.events, troubles) };
   const state = buildState(options, await obtainCertificates(rpc, doorCertificate, logger, signal));
   const { trust } = state.directory;
-  const report = new TrustReport(rpc, logger, signal);
-  const heard = {
-    onTrustHeld: tellTrust(trust, state.sessions, report),
-    onReport: new ReportForwarder({ ...state, ...options, signal }).take,
-  };
-  const servers = buildServers(options, state, heard);
+  const servers = buildServers(options, state, listenTo(options, state, signal));
   tellDesired(new DesiredStates(options.nc, logger), state.sessions);
   followActiveRoot(state.certificates.identity, trust);
   reportSessions({ ...state, ...options });
@@ -142,8 +138,20 @@ function firstTrust({ identity, trustDomain, trustVersion }: GatewayCertificates
   return { rootsPem: identity.current?.rootsPem ?? [], trustDomain, version: trustVersion };
 }
 
-/** What is done with what agents say beyond what the tunnels need. */
-type Heard = Pick<LinkServiceOptions, 'onTrustHeld' | 'onReport'>;
+/** What agents say on their links goes to the services that it is for. */
+type Heard = Pick<LinkServiceOptions, 'onTrustHeld' | 'onFacts' | 'onReport'>;
+
+function listenTo(options: GatewayOptions, state: GatewayState, signal: AbortSignal): Heard {
+  const { rpc, logger } = options;
+  const { directory, sessions } = state;
+  const facts = new FactsReport(rpc, logger, signal);
+  return {
+    onTrustHeld: tellTrust(directory.trust, sessions, new TrustReport(rpc, logger, signal)),
+    // An agent speaks for the cluster of its certificate.
+    onFacts: (session, said) => facts.said(session.facts, said),
+    onReport: new ReportForwarder({ ...state, ...options, signal }).take,
+  };
+}
 
 function buildServers(options: GatewayOptions, state: GatewayState, heard: Heard): GatewayServers {
   const { credential, linkEndpoints, rpc, events, logger, tracer = noTracer } = options;

@@ -17,6 +17,8 @@ import type { Directory } from '../directory.js';
 import { fetchBundle, bundleLimits } from '../gitops/fetch-bundle.js';
 import type { OnReport } from '../gitops/report-forwarder.js';
 import type { OnTrustHeld } from '../tell-trust.js';
+import type { OnFacts } from './control-call.js';
+import { readFacts } from './read-facts.js';
 
 export interface LinkServiceOptions extends AdmitOptions {
   readonly endpoints: readonly string[];
@@ -27,6 +29,7 @@ export interface LinkServiceOptions extends AdmitOptions {
   readonly metrics: GatewayMetrics;
   readonly onTrustHeld: OnTrustHeld;
   readonly onReport: OnReport;
+  readonly onFacts: OnFacts;
 }
 
 /**
@@ -69,11 +72,7 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
       tokenId: request.tokenId === '' ? null : request.tokenId,
       secret: Buffer.from(request.secret).toString('base64'),
       csr: Buffer.from(request.csrDer).toString('base64'),
-      facts: {
-        agentVersion: request.facts?.agentVersion ?? '',
-        kubernetesVersion: request.facts?.kubernetesVersion ?? '',
-        platform: request.facts?.platform ?? '',
-      },
+      facts: readFacts(request.facts),
       remoteAddress: peer.address,
     });
     giveBack();
