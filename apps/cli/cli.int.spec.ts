@@ -226,6 +226,11 @@ describe('cluster', () => {
       status: 1,
       err: expect.stringContaining('no certificate with the serial') as string,
     });
+    const second = { ...record, serial: '0c'.repeat(16), revokedAt: null, revokedFor: null };
+    api.script.certificates.set(second.serial, second);
+    api.script.certificatesListed = 1;
+    expect((await fairlead(['certificate', 'list', 'demo'])).out).toMatch(/\n0a0a.*\n0c0c.*\n$/);
+    api.script.certificatesListed = 200;
     api.script.certificates.clear();
   });
 

@@ -9,3 +9,7 @@ export * from './ca.js';
 export * from './static-identity.js';
 export * from './keys.js';
 export * from './kv.js';
+export * from './git-primitives.js';
+export * from './git-keys.js';
+export * from './gitops.js';
+export * from './gitops-rpc.js';

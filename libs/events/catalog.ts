@@ -108,6 +108,8 @@ export const EVENTS = {
   'dev.fairlead.ca.retired.v1': event({ ...roots, ...cutOff }),
   /** A prepared root was taken back. */
   'dev.fairlead.ca.aborted.v1': event(roots),
+  /** The same roots have a higher version, for agents that were given one that was never made. */
+  'dev.fairlead.ca.trust-raised.v1': event(roots),
   'dev.fairlead.ca.issuing-replaced.v1': event({
     tree: z.enum(['identity', 'serving']),
     pin: z.string().length(64),

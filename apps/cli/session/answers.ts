@@ -89,7 +89,7 @@ export const CertificateRecord = z.looseObject({
   revokedFor: z.string().nullable(),
 });
 export type CertificateRecord = z.infer<typeof CertificateRecord>;
-export const CertificateList = z.looseObject({ certificates: z.array(CertificateRecord) });
+export const CertificateList = z.looseObject({ certificates: z.array(CertificateRecord), next: z.string().optional() });
 
 export const CertificateAuthority = z.looseObject({
   trustVersion: z.number(),

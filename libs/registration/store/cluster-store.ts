@@ -85,8 +85,8 @@ export function listClusters(
 /** Every cluster of every tenant. */
 export function allClusters(
   manager: EntityManager,
-): Promise<Pick<StoredCluster, 'id' | 'tenantId' | 'name' | 'generation'>[]> {
-  return manager.find(ClusterRow, { select: { id: true, tenantId: true, name: true, generation: true } });
+): Promise<Pick<StoredCluster, 'id' | 'tenantId' | 'name' | 'generation' | 'labels'>[]> {
+  return manager.find(ClusterRow, { select: { id: true, tenantId: true, name: true, generation: true, labels: true } });
 }
 
 /** The number of an enrolment of its own, whatever becomes of it: none is given twice. For a cluster that is locked. */
