@@ -11,6 +11,8 @@ import {
   Revocations,
   Rotation,
   keepUp,
+  openGitKeys,
+  type GitKeys,
 } from '@fairlead/keys';
 import { connectNats, connectionState, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
@@ -49,7 +51,10 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   stack.use(keepUp(ca, { database, recoveryWindowSeconds }, logger));
   const replicas = stack.use(new ReplicaWatch(nats, logger));
-  const module = build(config, { database, source, logger, onCommitted }, ca, replicas);
+  const leafLifeSeconds = config.FAIRLEAD_CERTIFICATE_TTL_SECONDS;
+  const openGit = (): Promise<GitKeys> => openGitKeys({ database, source, onCommitted, ca, leafLifeSeconds });
+  const git = await retryWhileAway(openGit, logger, signal);
+  const module = build(config, { database, source, logger, onCommitted }, { ca, replicas, git });
   projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
   stack.use(await serveRpc(module, { connection: nats, queue: ROLE, logger, registry, onForged }));
@@ -73,8 +78,7 @@ type Runtime = Pick<CurrentCaOptions, 'database' | 'source' | 'logger' | 'onComm
 function build(
   config: Config,
   runtime: Runtime,
-  ca: CurrentCa,
-  replicas: ReplicaWatch,
+  { ca, replicas, git }: { readonly ca: CurrentCa; readonly replicas: ReplicaWatch; readonly git: GitKeys },
 ): ReturnType<typeof KeysModule.around> {
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   const servingNames = config.FAIRLEAD_SERVING_NAMES;
@@ -83,6 +87,7 @@ function build(
     new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds }),
     new Revocations(runtime),
     new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
+    git,
   );
 }
 
