@@ -11,6 +11,7 @@ import { feedOf, type FactsFeed, type FactsSource } from './facts/feed.js';
 import { EndpointChoice, nameOf } from './endpoint-choice.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
+import type { GitOpsCarrier } from './gitops/gitops-carrier.js';
 import { HeldIdentity } from './held-identity.js';
 import { abortedBy, type LeftLink, type Lived, type SlotContext } from './link-slot.js';
 import { hasEnded, renewInTime } from './renewal.js';
@@ -27,6 +28,8 @@ export interface SupervisorOptions {
   readonly facts: FactsSource;
   readonly kubeApi: KubeApiEnd;
   readonly tcp: TcpTunnelOptions;
+  /** Absent: it carries nothing. */
+  readonly gitops?: GitOpsCarrier | undefined;
   readonly logger: Logger;
   /** Called when a gateway will not have this identity, or is not of its installation, while no link stands. */
   readonly onRefused?: () => void;
@@ -57,7 +60,10 @@ export class LinkSupervisor {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#identity = new HeldIdentity(options.identity, options.store);
-    this.#identity.onChange(() => this.#tryAnew());
+    this.#identity.onChange(() => {
+      options.gitops?.identityChanged(this.#identity.current);
+      this.#tryAnew();
+    });
     this.#trust = new AgentTrust(this.#identity, options.logger, this.#clock);
     this.#strangers = new Strangers(options.endpoints.length, options.logger);
     this.#endpoints = new EndpointChoice(options.endpoints, this.#clock);
@@ -150,6 +156,7 @@ export class LinkSupervisor {
     if (this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
     this.#links.set(gatewayInstance, link);
     link.begin();
+    this.#options.gitops?.linked(link);
     // They may have changed between its Hello and now.
     link.tellFacts(await this.#facts.current());
     context.onLinked();
@@ -158,6 +165,7 @@ export class LinkSupervisor {
     const beganMs = this.#clock.monotonicMs();
     const cause = await Promise.race([link.ended, drain.promise, context.aborted]);
     this.#links.delete(gatewayInstance);
+    this.#options.gitops?.unlinked(link);
     context.crowd = link.crowd;
     if (context.signal.aborted || cause === null) return { kind: 'lived' };
     if (typeof cause === 'number') {
@@ -207,7 +215,7 @@ export class LinkSupervisor {
   async #establish(connection: GatewayConnection, context: SlotContext, onDrain: (ms: number) => void): Promise<Link> {
     const { slot, signal } = context;
     const { clusterId, generation } = this.#identity.current;
-    const { kubeApi, tcp, logger } = this.#options;
+    const { kubeApi, tcp, gitops, logger } = this.#options;
     const facts = await this.#facts.current();
     return Link.establish(
       {
@@ -217,6 +225,7 @@ export class LinkSupervisor {
         signal,
         facts,
         trust: this.#trust,
+        desired: gitops?.desired,
         kubeApi,
         tcp,
         logger,

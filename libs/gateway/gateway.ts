@@ -22,8 +22,11 @@ import { createGatewayMetrics } from './gateway-metrics.js';
 import { debugView, readiness } from './gateway-status.js';
 import { createKubeApiDoor } from './kube-api/door.js';
 import { TunnelPool } from './kube-api/tunnel-pool.js';
-import type { OnFacts } from './link/control-call.js';
 import { createLinkServer } from './link/link-server.js';
+import type { LinkServiceOptions } from './link/link-service.js';
+import { DesiredStates } from './gitops/desired-states.js';
+import { ReportForwarder } from './gitops/report-forwarder.js';
+import { tellDesired } from './gitops/tell-desired.js';
 import { listen, type Listening } from './listen.js';
 import { LiveConnections } from './live-connections.js';
 import { meterConnections } from './live-metrics.js';
@@ -31,7 +34,7 @@ import { FactsReport } from './report-facts.js';
 import { reportSessions } from './report-sessions.js';
 import { TroubleReporter, reportLosses, reportRefusals } from './report-troubles.js';
 import { tellCrowd } from './tell-crowd.js';
-import { tellTrust, type OnTrustHeld } from './tell-trust.js';
+import { tellTrust } from './tell-trust.js';
 import { TrustReport } from './trust-report.js';
 import { TrustStore, type FirstTrust } from './trust-store.js';
 import { followActiveRoot, trustedIdentity } from './trusted-identity.js';
@@ -62,6 +65,7 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   const state = buildState(options, await obtainCertificates(rpc, doorCertificate, logger, signal));
   const { trust } = state.directory;
   const servers = buildServers(options, state, listenTo(options, state, signal));
+  tellDesired(new DesiredStates(options.nc, logger), state.sessions);
   followActiveRoot(state.certificates.identity, trust);
   reportSessions({ ...state, ...options });
   reportLosses(state.sessions, troubles);
@@ -135,17 +139,17 @@ function firstTrust({ identity, trustDomain, trustVersion }: GatewayCertificates
 }
 
 /** What agents say on their links goes to the services that it is for. */
-interface Heard {
-  readonly onTrustHeld: OnTrustHeld;
-  readonly onFacts: OnFacts;
-}
+type Heard = Pick<LinkServiceOptions, 'onTrustHeld' | 'onFacts' | 'onReport'>;
 
-function listenTo({ rpc, logger }: GatewayOptions, { directory, sessions }: GatewayState, signal: AbortSignal): Heard {
+function listenTo(options: GatewayOptions, state: GatewayState, signal: AbortSignal): Heard {
+  const { rpc, logger } = options;
+  const { directory, sessions } = state;
   const facts = new FactsReport(rpc, logger, signal);
   return {
     onTrustHeld: tellTrust(directory.trust, sessions, new TrustReport(rpc, logger, signal)),
     // An agent speaks for the cluster of its certificate.
     onFacts: (session, said) => facts.said(session.facts, said),
+    onReport: new ReportForwarder({ ...state, ...options, signal }).take,
   };
 }
 
