@@ -26,6 +26,7 @@ import { createLinkServer } from './link/link-server.js';
 import { listen, type Listening } from './listen.js';
 import { LiveConnections } from './live-connections.js';
 import { meterConnections } from './live-metrics.js';
+import { replaceRevoked } from './replace-revoked.js';
 import { reportSessions } from './report-sessions.js';
 import { TroubleReporter, reportLosses, reportRefusals } from './report-troubles.js';
 import { tellCrowd } from './tell-crowd.js';
@@ -62,6 +63,7 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   const report = new TrustReport(rpc, logger, signal);
   const servers = buildServers(options, state, tellTrust(trust, state.sessions, report));
   followActiveRoot(state.certificates.identity, trust);
+  replaceRevoked(state.certificates.identity, state.directory.revocations, logger);
   reportSessions({ ...state, ...options });
   reportLosses(state.sessions, troubles);
   tellCrowd(state.sessions);
@@ -100,7 +102,8 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
   const routes = watchRoutes(nc, table, systemClock, logger);
   const trust = new TrustStore(nc, firstTrust(certificates), metrics, logger);
   const identity = trustedIdentity(certificates.identity, trust);
-  const relayClient = new RelayClient(identity, certificates.trustDomain, logger);
+  const directory = new Directory(nc, trust, logger);
+  const relayClient = new RelayClient(identity, certificates.trustDomain, directory.revocations, logger);
   const opener = new TunnelOpener({
     registry: sessions,
     table,
@@ -110,7 +113,6 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
     logger,
     tracer,
   });
-  const directory = new Directory(nc, trust, logger);
   const live = new LiveConnections();
   meterConnections({ registry, live, sessions, directory, namedClusters: options.metricsClusters ?? NAMED_CLUSTERS });
   return {
@@ -152,7 +154,17 @@ function buildServers(options: GatewayOptions, state: GatewayState, onTrustHeld:
     logger,
     onTrustHeld,
   });
-  const relay = createRelayServer({ identity, trustDomain, registry: sessions, events, metrics, logger, tracer });
+  const revoked = directory.revocations;
+  const relay = createRelayServer({
+    identity,
+    trustDomain,
+    registry: sessions,
+    revoked,
+    events,
+    metrics,
+    logger,
+    tracer,
+  });
   const { connectListen, connectLimits, kubeApiLimits } = options;
   const shared = { directory, events, metrics, logger, tracer, live };
   const door = createKubeApiDoor({ ...shared, certificate: serving, pool, limits: kubeApiLimits });
