@@ -16,9 +16,10 @@ const COMPLAINT_MS = 60_000;
 const STORE_RETRY = { baseMs: 1_000, capMs: 60_000 };
 
 /** The identity with these roots; the very same one, unless they are newer than its own. */
-export function withRoots(identity: AgentIdentity, { version, rootsPem }: TrustedRoots): AgentIdentity {
+export function withRoots(identity: AgentIdentity, trust: TrustedRoots): AgentIdentity {
+  const { version, rootsPem, revokedGateways = [] } = trust;
   if (version <= identity.trustVersion) return identity;
-  return { ...identity, rootsPem: [...rootsPem], trustVersion: version };
+  return { ...identity, rootsPem: [...rootsPem], trustVersion: version, revokedGateways: [...revokedGateways] };
 }
 
 /** Judges what gateways say of roots: only what `keys` signed counts, and never an older version. */

@@ -69,6 +69,7 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
     chainPem,
     rootsPem: [...roots.rootsPem],
     trustVersion: roots.version,
+    revokedGateways: [...(roots.revokedGateways ?? [])],
   });
   await store.saveIdentity(identity);
   logger.info('agent.enrolled', { clusterId: identity.clusterId, generation: identity.generation });

@@ -19,6 +19,7 @@ import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import { HeldIdentity } from './held-identity.js';
 import { abortedBy, type LeftLink, type Lived, type SlotContext } from './link-slot.js';
 import { hasEnded, renewInTime } from './renewal.js';
+import { StandingConnections } from './standing-connections.js';
 import { Strangers } from './strangers.js';
 import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type LinkOutcome } from './retry-pace.js';
 
@@ -52,6 +53,7 @@ export class LinkSupervisor {
   readonly #trust: AgentTrust;
   readonly #strangers: Strangers;
   readonly #clockSkew: ClockSkew;
+  readonly #standing = new StandingConnections();
   /** Ends the pauses between dials. */
   #renewed = new AbortController();
   /** Slots whose dials all reach replicas that are linked already. */
@@ -61,7 +63,10 @@ export class LinkSupervisor {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#identity = new HeldIdentity(options.identity, options.store);
-    this.#identity.onChange(() => this.#tryAnew());
+    this.#identity.onChange(() => {
+      this.#standing.endRevoked(this.#identity.current.revokedGateways ?? []);
+      this.#tryAnew();
+    });
     this.#trust = new AgentTrust(this.#identity, options.logger, this.#clock);
     this.#strangers = new Strangers(options.endpoints.length, options.logger);
     this.#endpoints = new EndpointChoice(options.endpoints, this.#clock);
@@ -133,6 +138,7 @@ export class LinkSupervisor {
     resources.defer(this.#endpoints.occupy(endpoint));
     try {
       const connection = resources.use(await this.#dial(endpoint, context.signal));
+      resources.use(this.#standing.add(connection));
       const outcome = await this.#live(connection, context, name);
       if (outcome.kind !== 'lived') this.#endpoints.avoid(endpoint);
       if (outcome.kind === 'drained') void this.#finish(outcome.left, context, resources.move());
@@ -193,14 +199,14 @@ export class LinkSupervisor {
   #dial(endpoint: Endpoint, signal: AbortSignal): Promise<GatewayConnection> {
     const { proxy } = this.#options;
     const identity = this.#identity.current;
-    const { rootsPem, trustDomain } = identity;
+    const { rootsPem, trustDomain, revokedGateways } = identity;
     return connectToGateway({
       endpoint,
       proxy,
       signal,
       // Without one, nothing but Renew is served.
       ...(hasEnded(identity, this.#clock.nowMs()) ? {} : { identity }),
-      trust: { kind: 'roots', rootsPem, trustDomain },
+      trust: { kind: 'roots', rootsPem, trustDomain, revokedGateways },
     });
   }
 

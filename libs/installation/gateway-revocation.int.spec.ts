@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { createGatewayMetrics } from '@fairlead/gateway/parts';
-import { Registry, noTracer, silentLogger } from '@fairlead/observability';
+import type { LogLevel } from '@fairlead/errors';
+import { Registry, noTracer, silentLogger, type Logger } from '@fairlead/observability';
 import { readPeerCertificate, type PeerCertificate } from '@fairlead/pki';
 import { eventually, type TestCertificate } from '@fairlead/testing';
 import {
@@ -125,6 +126,45 @@ it('a replica relays nothing to who shows a revoked certificate, and ends what s
   client.close();
   await server.close();
 });
+
+it('an agent that was told ends its link to who shows a revoked certificate, and makes no other', async () => {
+  const failures: unknown[] = [];
+  const record = (_level: LogLevel, event: string, fields: object = {}): void =>
+    void (event === 'link.failed' && failures.push(fields));
+  const logger: Logger = { ...silentLogger, log: record, with: () => logger };
+  const cluster = await installation.addCluster('told');
+  const told = await installation.startAgent({
+    replicas: [a, b],
+    links: 2,
+    cluster,
+    apiPort: api.port,
+    logger,
+    trustVersion: 1,
+  });
+  const socket = connect({ ...linkOf(b), ca: [...installation.authority.roots], checkServerIdentity: () => undefined });
+  socket.on('error', () => undefined);
+  await once(socket, 'secureConnect');
+  const { serial } = peerOf(socket);
+  socket.destroy();
+  installation.ca.version += 1;
+  // Replicas do not know of it here: it is the agent's own decision.
+  await installation.publishTrust(await installation.ca.bundle({ revokedGateways: [serial] }));
+  await eventually(
+    () => {
+      const [links] = told.agent.readiness();
+      if (links?.detail?.startsWith('1 of 2') !== true) throw new Error(links?.detail);
+      const refused = { code: 'UNTRUSTED_PEER', reason: expect.stringContaining('revoked') as string };
+      expect(failures).toContainEqual(expect.objectContaining(refused));
+    },
+    { timeoutMs: 30_000 },
+  );
+  expect(told.agent.readiness()).toMatchObject([{ name: 'links', ok: true }]);
+  expect(JSON.parse(told.stored['identity'] ?? '{}')).toMatchObject({ trustVersion: 2, revokedGateways: [serial] });
+});
+
+function linkOf({ gateway }: Replica): { host: string; port: number; ALPNProtocols: string[] } {
+  return { host: '127.0.0.1', port: gateway.link.port, ALPNProtocols: ['h2'] };
+}
 
 class RevokedBySerial implements RevokedCertificates {
   readonly #serials = new Set<string>();

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { readTrust } from '@fairlead/pki';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   api,
@@ -80,4 +81,29 @@ it('goes on where it stopped, a thousand at once, and leaves what ended too long
     { revoked: 1_000, more: true },
     { revoked: 1, more: false },
   ]);
+});
+
+it('tells agents by the trust bundle, as long as a certificate has not ended, and makes no version for nothing', async () => {
+  const ended = await certify('gateway-a');
+  fixture.nowMs += 2 * DAY_MS;
+  const [one, two] = [await certify('gateway-a'), await certify('gateway-a')];
+  const agent = await enrol(keys);
+  const told = async (): Promise<[number, readonly string[]]> => {
+    const { version, signed } = await keys.ca.trustBundle();
+    return [version, readTrust(Buffer.from(signed.bundle, 'base64')).revokedGateways];
+  };
+  expect(await told()).toEqual([1, []]);
+  await keys.revocations.revokeCertificate(api, 'default', { serial: agent.serial, reason });
+  await keys.revocations.revokeCertificate(api, 'default', { serial: ended, reason });
+  expect(await told()).toEqual([1, []]);
+  await keys.revocations.revokeCertificate(api, 'default', { serial: one, reason });
+  await keys.revocations.revokeCertificate(api, 'default', { serial: one, reason });
+  expect(await told()).toEqual([2, [one]]);
+  fixture.nowMs += 1_000;
+  await keys.revocations.revokeGateway(api, { name: 'gateway-a', reason });
+  expect(await told()).toEqual([3, [two, one]]);
+  // With the next version those that have ended are left out.
+  fixture.nowMs += 2 * DAY_MS;
+  await keys.rotation.rotate(api, { step: 'prepare', force: false });
+  expect(await told()).toEqual([4, []]);
 });

@@ -89,14 +89,14 @@ export class CertificateAuthority {
    * The roots as a signed bundle. The key is used this once; its certificate lives as long as the CA that issued it, and it is in no
    * list of certificates but in the bundle itself.
    */
-  async signBundle(version: number, now: Date): Promise<SignedTrust> {
+  async signBundle(version: number, revokedGateways: readonly string[], now: Date): Promise<SignedTrust> {
     const { issuing } = this.#signerPair(now);
     const keyPem = await generatePrivateKey();
     const csr = await checkCsr(await createCsr(keyPem));
     const id: SpiffeId = { kind: 'service', trustDomain: this.trustDomain, name: 'keys' };
     const validity = { notBefore: new Date(now.getTime() - SKEW_MS), notAfter: issuing.notAfter };
     const { certificatePem } = await issueIdentity(withKey(issuing), { csr, id, ...validity });
-    const contents = { version, trustDomain: this.trustDomain, rootsPem: this.roots() };
+    const contents = { version, trustDomain: this.trustDomain, rootsPem: this.roots(), revokedGateways };
     const chainPem = [certificatePem, issuing.certificatePem, ...this.#crossOf('identity')];
     const { bundle, signature, signerChainPem } = await signTrust(contents, { keyPem, chainPem });
     return {

@@ -11,6 +11,7 @@ import {
   type ListedCertificates,
   type RecordedCertificate,
 } from '../store/certificate-store.js';
+import type { CurrentCa } from './current-ca.js';
 import {
   KNOWN_FOR_MS,
   insertCertificateRevocation,
@@ -24,6 +25,8 @@ export interface RevocationsOptions {
   readonly database: DataSource;
   /** This process, as the source of events. */
   readonly source: Caller;
+  /** Tells agents, by the trust bundle. */
+  readonly ca: Pick<CurrentCa, 'publishRevokedGateways'>;
   /** Events and the projection may go out. */
   readonly onCommitted: () => void;
   readonly now?: () => Date;
@@ -57,6 +60,7 @@ export class Revocations {
       return toRecord(certificate, await revocationOf(manager, certificate));
     });
     onCommitted();
+    await this.#tellAgents(record.purpose);
     return record;
   }
 
@@ -77,7 +81,13 @@ export class Revocations {
       return certificates.length;
     });
     onCommitted();
+    await this.#tellAgents('gateway');
     return { revoked, more: revoked === REVOKED_AT_ONCE };
+  }
+
+  /** In a transaction of its own: what is revoked stays so, also where nothing can be signed. Asking again makes up for it. */
+  async #tellAgents(purpose: CertificateRecord['purpose']): Promise<void> {
+    if (purpose === 'gateway') await this.#options.ca.publishRevokedGateways();
   }
 
   async #revoke(

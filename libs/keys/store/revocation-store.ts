@@ -97,6 +97,17 @@ export async function revokedCertificates(
   return rows.map(({ serial, since }) => ({ serial, knownUntil: new Date(since.getTime() + KNOWN_FOR_MS) }));
 }
 
+/** Serial numbers of gateways' certificates that were revoked and have not ended: at most `limit`, those that were revoked last. */
+export async function revokedGateways(manager: EntityManager, now: Date, limit: number): Promise<string[]> {
+  const rows = (await manager.query(
+    `select serial from revocations join certificates using (serial)
+     where certificates.purpose = 'gateway' and certificates.not_after > $1
+     order by revocations.revoked_at desc, serial limit $2`,
+    [now, limit],
+  )) as { serial: string }[];
+  return rows.map(({ serial }) => serial);
+}
+
 /** Clusters that had enrolments revoked: at most one each, for good; of those that were deleted, as long as of a certificate. */
 export async function revokedGenerations(
   manager: EntityManager,
