@@ -17,6 +17,8 @@ export interface ControlOptions extends AdmitOptions {
 }
 
 const HELLO_TIMEOUT_MS = 10_000;
+/** Of Hello, which anybody may send: an honest one has a few hundred bytes. */
+const MAX_HELLO_BYTES = 8 * 1024;
 const MAX_MESSAGE_BYTES = 128 * 1024;
 
 /**
@@ -31,7 +33,7 @@ class ControlCall implements ControlOutbox {
   readonly #options: ControlOptions;
   readonly #http2: Http2Session;
   readonly #stream: Http2Stream;
-  readonly #reader = new GrpcMessageReader(MAX_MESSAGE_BYTES);
+  readonly #reader = new GrpcMessageReader(MAX_HELLO_BYTES);
   readonly #helloTimer: NodeJS.Timeout;
   #session: AgentSession | null = null;
   #over = false;
@@ -144,6 +146,7 @@ class ControlCall implements ControlOutbox {
   #admit(hello: Hello): void {
     clearTimeout(this.#helloTimer);
     this.#session = admitLink(this.#options, hello, this.#http2, this);
+    this.#reader.maxBytes = MAX_MESSAGE_BYTES;
     this.say({ case: 'welcome', value: welcome(this.#options, this.#session, hello) });
   }
 
