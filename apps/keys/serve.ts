@@ -3,8 +3,10 @@ import type { Caller } from '@fairlead/contracts';
 import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
 import {
   CertificateIssuer,
+  ClusterWatch,
   CurrentCa,
   type CurrentCaOptions,
+  type CurrentEnrolment,
   KEYS_BUCKETS,
   KeysModule,
   ReplicaWatch,
@@ -49,7 +51,8 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   stack.use(keepUp(ca, { database, recoveryWindowSeconds }, logger));
   const replicas = stack.use(new ReplicaWatch(nats, logger));
-  const module = build(config, { database, source, logger, onCommitted }, ca, replicas);
+  const clusters = stack.use(new ClusterWatch(nats, logger));
+  const module = build(config, { database, source, logger, onCommitted }, ca, { replicas, clusters });
   projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
   stack.use(await serveRpc(module, { connection: nats, queue: ROLE, logger, registry, onForged }));
@@ -74,13 +77,14 @@ function build(
   config: Config,
   runtime: Runtime,
   ca: CurrentCa,
-  replicas: ReplicaWatch,
+  { replicas, clusters }: { readonly replicas: ReplicaWatch; readonly clusters: ClusterWatch },
 ): ReturnType<typeof KeysModule.around> {
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   const servingNames = config.FAIRLEAD_SERVING_NAMES;
   const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
+  const currentEnrolment: CurrentEnrolment = (tenantId, clusterId) => clusters.currentEnrolment(tenantId, clusterId);
   return KeysModule.around(
-    new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds }),
+    new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds, currentEnrolment }),
     new Revocations(runtime),
     new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
   );

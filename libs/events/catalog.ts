@@ -3,6 +3,7 @@ import {
   ClientName,
   ClusterId,
   ClusterName,
+  Facts,
   Generation,
   IsoTime,
   LinkedAgent,
@@ -67,6 +68,8 @@ export const EVENTS = {
     targets: z.array(z.string().max(300)).max(64).default([]),
   }),
   'dev.fairlead.cluster.deleted.v1': event(cluster),
+  /** Its agent says something else of it than before: a version, nodes, what it may do. */
+  'dev.fairlead.cluster.facts-changed.v1': event({ ...cluster, facts: Facts }),
   /** Every certificate of the enrolments up to this generation. */
   'dev.fairlead.cluster.revoked.v1': event({ ...cluster, throughGeneration: Generation, why: z.string().max(256) }),
   /** Null: every cluster of the tenant. */
@@ -88,6 +91,8 @@ export const EVENTS = {
     spkiSha256: z.string().max(64),
     agentVersion: z.string().max(64),
     kubernetesVersion: z.string().max(64),
+    /** What its agent says of the cluster, if that is not what was known of it before. */
+    facts: Facts.optional(),
   }),
   'dev.fairlead.enrolment.refused.v1': event({ ...maybeCluster, tokenId: z.string().max(64) }),
   /** An agent waits for an administrator. */
@@ -103,6 +108,8 @@ export const EVENTS = {
   'dev.fairlead.ca.retired.v1': event({ ...roots, ...cutOff }),
   /** A prepared root was taken back. */
   'dev.fairlead.ca.aborted.v1': event(roots),
+  /** The same roots have a higher version, for agents that were given one that was never made. */
+  'dev.fairlead.ca.trust-raised.v1': event(roots),
   'dev.fairlead.ca.issuing-replaced.v1': event({
     tree: z.enum(['identity', 'serving']),
     pin: z.string().length(64),

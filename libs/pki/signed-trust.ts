@@ -24,6 +24,13 @@ export interface SignedTrust {
 
 const MAX_BUNDLE_BYTES = 32_768;
 const MAX_ROOTS = 4;
+/**
+ * How far a version may be ahead of the one that is held: a rotation takes three. Whoever signs by a root whose key leaked could otherwise
+ * give somebody the highest version there is, after which nothing of ours counts any more.
+ */
+export const MAX_VERSION_STEP = 1_000;
+/** The same for who holds none: room for many of the steps above it. */
+const MAX_FIRST_VERSION = 1_000_000;
 /** What else a key of the CA may ever sign does not begin so. */
 const CONTEXT = 'fairlead trust bundle v1';
 
@@ -38,16 +45,28 @@ export async function signTrust(roots: TrustedRoots, signer: TrustSigner): Promi
 
 /**
  * The roots in a bundle that the keys service signed, by a chain that ends in a root that is trusted already. Throws
- * CERTIFICATE_REFUSED for another signer, signature, trust domain or contents. Versions are the caller's to compare.
+ * CERTIFICATE_REFUSED for another signer, signature, trust domain or contents, and for a version that is more than `MAX_VERSION_STEP`
+ * ahead of the one that is held (0 or absent: none). That it is not older is the caller's to compare.
  */
 export async function openTrust(
   signed: SignedTrust,
-  held: { readonly rootsPem: readonly string[]; readonly trustDomain: string; readonly at: Date },
+  held: {
+    readonly rootsPem: readonly string[];
+    readonly trustDomain: string;
+    readonly at: Date;
+    readonly version?: number;
+  },
 ): Promise<TrustedRoots> {
+  const { version = 0 } = held;
   const { bundle, signerChainPem, signature } = signed;
   await openStatement(CONTEXT, { document: bundle, signerChainPem, signature }, held);
   const roots = parseRoots(signed.bundle);
   if (roots.trustDomain !== held.trustDomain) throw refused('it is of another trust domain');
+  const highest = version === 0 ? MAX_FIRST_VERSION : version + MAX_VERSION_STEP;
+  if (roots.version > highest) {
+    const before = version === 0 ? 'none is held' : `version ${version} is held`;
+    throw refused(`version ${roots.version} is too far ahead, ${before} and at most ${highest} is taken`);
+  }
   return roots;
 }
 
