@@ -31,6 +31,8 @@ export interface ControlOptions extends AdmitOptions {
 export type OnFacts = (session: AgentSession, facts: Facts) => void;
 
 const HELLO_TIMEOUT_MS = 10_000;
+/** Of Hello, which anybody may send: an honest one has a few hundred bytes. */
+const MAX_HELLO_BYTES = 8 * 1024;
 const MAX_MESSAGE_BYTES = 128 * 1024;
 
 /**
@@ -45,7 +47,7 @@ class ControlCall implements ControlOutbox {
   readonly #options: ControlOptions;
   readonly #http2: Http2Session;
   readonly #stream: Http2Stream;
-  readonly #reader = new GrpcMessageReader(MAX_MESSAGE_BYTES);
+  readonly #reader = new GrpcMessageReader(MAX_HELLO_BYTES);
   readonly #helloTimer: NodeJS.Timeout;
   #session: AgentSession | null = null;
   #over = false;
@@ -169,6 +171,7 @@ class ControlCall implements ControlOutbox {
   #admit(hello: Hello): void {
     clearTimeout(this.#helloTimer);
     this.#session = admitLink(this.#options, hello, this.#http2, this);
+    this.#reader.maxBytes = MAX_MESSAGE_BYTES;
     this.say({ case: 'welcome', value: welcome(this.#options, this.#session, hello) });
     if (hello.facts) this.#options.onFacts(this.#session, readFacts(hello.facts));
   }
