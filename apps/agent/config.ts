@@ -48,6 +48,8 @@ const Environment = z.object({
   NO_PROXY: commaList.default([]),
   /** What raw TCP targets it opens; none, nothing. */
   FAIRLEAD_ALLOW_TARGETS: targetRules.default([]),
+  /** How often it looks at its cluster, to say what changed: nodes, versions, rights. */
+  FAIRLEAD_FACTS_REFRESH_SECONDS: z.coerce.number().int().min(1).max(86_400).default(600),
   FAIRLEAD_HEALTH_LISTEN: hostPort,
   FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });

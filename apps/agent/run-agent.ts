@@ -43,7 +43,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       registry,
       tracer: tracing.tracer,
       onIdentity: tracing.onIdentity,
-      facts: agentFacts({ host, port, caPem, token, logger }),
+      facts: agentFacts(config, { host, port, caPem, token }, logger, signal),
       logger,
     },
     signal,

@@ -1,7 +1,7 @@
 import { FairleadError } from '@fairlead/errors';
 import type { Logger, Registry, Tracer } from '@fairlead/observability';
-import type { AgentFacts } from '@fairlead/tunnel/agent';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import { feedOf, type FactsSource } from './facts/feed.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import type { KubeApiTarget } from './kube-api-proxy.js';
 import type { TcpTargetOptions } from './tcp-targets.js';
@@ -28,7 +28,7 @@ export interface AgentOptions {
   /** Called with each identity it takes up: which cluster it is in. */
   readonly onIdentity?: (identity: AgentIdentity) => void;
   /** May take a while: they are asked for beside the dial, and waited for before they are told. */
-  readonly facts: AgentFacts | Promise<AgentFacts>;
+  readonly facts: FactsSource;
   readonly logger: Logger;
 }
 
@@ -49,5 +49,5 @@ export async function enrolWithToken(
   const endpoint = options.endpoints[attempt % options.endpoints.length] as Endpoint;
   // What makes keys and requests for certificates is loaded when it is needed: most starts have an identity.
   const { enrol } = await import('./enrol.js');
-  return enrol({ ...options, facts: await options.facts, endpoint, token, signal });
+  return enrol({ ...options, facts: await feedOf(options.facts).current(), endpoint, token, signal });
 }

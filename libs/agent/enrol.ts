@@ -11,7 +11,7 @@ import {
   verifyChain,
   type BootstrapToken,
 } from '@fairlead/pki';
-import type { AgentFacts, GatewayConnection } from '@fairlead/tunnel/agent';
+import { wireFacts, type AgentFacts, type GatewayConnection } from '@fairlead/tunnel/agent';
 import { fromConnectError } from '@fairlead/tunnel/link';
 import { AgentIdentity, type IdentityStore } from './agent-identity.js';
 import { withRoots } from './agent-trust.js';
@@ -56,7 +56,7 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
   });
   const csrDer = await createCsr(keyPem);
   const secret = new Uint8Array(token?.secret ?? []);
-  const request = { tokenId: token?.id ?? '', secret, csrDer: new Uint8Array(csrDer), facts };
+  const request = { tokenId: token?.id ?? '', secret, csrDer: new Uint8Array(csrDer), facts: wireFacts(facts) };
   const answer = await call(() => connection.rpc.enrol(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
   const { clusterId, generation, chainPem } = answer;
   const roots = await openSignedTrust(answer.trust, { rootsPem, trustDomain });

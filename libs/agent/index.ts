@@ -6,4 +6,6 @@ export { parseEndpoint, type Endpoint, type ProxySettings } from './forward-prox
 export type { TcpTargetOptions } from './tcp-targets.js';
 export type { KubeApiTarget } from './kube-api-proxy.js';
 export type { AgentFacts } from '@fairlead/tunnel/agent';
+export type { FactsFeed } from './facts/feed.js';
+export { followCluster, type ClusterFactsOptions } from './facts/cluster-facts.js';
 export type { Resolve } from './name-lookups.js';

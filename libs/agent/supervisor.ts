@@ -2,17 +2,12 @@ import { systemClock, type Clock } from '@fairlead/clock';
 import { toFairleadError, type FairleadError } from '@fairlead/errors';
 import type { Check, Logger } from '@fairlead/observability';
 import { randomUUID } from 'node:crypto';
-import {
-  Link,
-  type AgentFacts,
-  type GatewayConnection,
-  type KubeApiEnd,
-  type TcpTunnelOptions,
-} from '@fairlead/tunnel/agent';
+import { Link, type GatewayConnection, type KubeApiEnd, type TcpTunnelOptions } from '@fairlead/tunnel/agent';
 import type { LinkFigures } from './agent-metrics.js';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
 import { AgentTrust } from './agent-trust.js';
 import { ClockSkew } from './clock-skew.js';
+import { feedOf, type FactsFeed, type FactsSource } from './facts/feed.js';
 import { EndpointChoice, nameOf } from './endpoint-choice.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
@@ -29,7 +24,7 @@ export interface SupervisorOptions {
   readonly proxy: ProxySettings;
   /** Links to keep, each to another replica. */
   readonly links: number;
-  readonly facts: AgentFacts | Promise<AgentFacts>;
+  readonly facts: FactsSource;
   readonly kubeApi: KubeApiEnd;
   readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
@@ -52,6 +47,7 @@ export class LinkSupervisor {
   readonly #trust: AgentTrust;
   readonly #strangers: Strangers;
   readonly #clockSkew: ClockSkew;
+  readonly #facts: FactsFeed;
   /** Ends the pauses between dials. */
   #renewed = new AbortController();
   /** Slots whose dials all reach replicas that are linked already. */
@@ -66,6 +62,7 @@ export class LinkSupervisor {
     this.#strangers = new Strangers(options.endpoints.length, options.logger);
     this.#endpoints = new EndpointChoice(options.endpoints, this.#clock);
     this.#clockSkew = new ClockSkew(options.logger, this.#clock);
+    this.#facts = feedOf(options.facts);
   }
 
   /** Runs until the signal; never rejects. */
@@ -75,6 +72,7 @@ export class LinkSupervisor {
       else signal.addEventListener('abort', () => resolve(null), { once: true });
     });
     void aborted.then(() => this.#identity.release());
+    void aborted.then(this.#facts.onChange((facts) => this.#links.forEach((link) => link.tellFacts(facts))));
     const slots = Array.from({ length: this.#options.links }, (_, slot) =>
       this.#keepOne({ slot, signal, aborted, onLinked: () => undefined, crowd: 0 }),
     );
@@ -152,6 +150,8 @@ export class LinkSupervisor {
     if (this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
     this.#links.set(gatewayInstance, link);
     link.begin();
+    // They may have changed between its Hello and now.
+    link.tellFacts(await this.#facts.current());
     context.onLinked();
     this.#strangers.linked();
     logger.info('link.established', { gateway: gatewayId, endpoint, links: this.#links.size });
@@ -208,7 +208,7 @@ export class LinkSupervisor {
     const { slot, signal } = context;
     const { clusterId, generation } = this.#identity.current;
     const { kubeApi, tcp, logger } = this.#options;
-    const facts = await this.#options.facts;
+    const facts = await this.#facts.current();
     return Link.establish(
       {
         connection,

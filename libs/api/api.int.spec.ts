@@ -208,6 +208,15 @@ describe('clusters', () => {
     api.script.certificates.set(serial, { ...record, revokedAt: null, revokedFor: null });
     const listed = await ask('GET', '/v1/clusters/certified/certificates');
     expect(listed.json).toMatchObject({ certificates: [{ ...record, revokedAt: null }] });
+    const second = { ...record, serial: '0c'.repeat(16), revokedAt: null, revokedFor: null };
+    api.script.certificates.set(second.serial, second);
+    api.script.certificatesListed = 1;
+    expect((await ask('GET', '/v1/clusters/certified/certificates')).json).toMatchObject({ next: serial });
+    const rest = await ask('GET', `/v1/clusters/certified/certificates?after=${serial}`);
+    expect(rest.json).toEqual({ certificates: [second] });
+    const noSerial = await ask('GET', '/v1/clusters/certified/certificates?after=first');
+    expect(problemOf(noSerial).problems?.map(({ path }) => path)).toEqual(['query.after']);
+    api.script.certificatesListed = 200;
     const revoked = await ask('POST', `/v1/certificates/${serial}/revocation`, { body: { reason: 'copied' } });
     expect(revoked).toMatchObject({ status: 200, json: { serial, revokedFor: 'copied' } });
     const unknown = await ask('POST', `/v1/certificates/${'0b'.repeat(16)}/revocation`, { body: { reason: 'x' } });

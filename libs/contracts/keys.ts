@@ -82,12 +82,15 @@ export const keysRpc = {
     }),
     z.object({}),
   ),
-  /** Of one cluster, newest first, those that have ended last; at most 200. */
+  /**
+   * Of one cluster, those that end last first; `next` is there if there may be more: pass it as `after`. INVALID_ARGUMENT for an `after`
+   * that is no certificate of the cluster.
+   */
   listCertificates: rpc(
     'list-certificates',
     ['api'],
-    z.object({ clusterId: ClusterId }),
-    z.object({ certificates: z.array(CertificateRecord).max(200) }),
+    z.object({ clusterId: ClusterId, after: Serial.optional() }),
+    z.object({ certificates: z.array(CertificateRecord).max(200), next: Serial.optional() }),
   ),
   /** The CA and, while a root is rotated, who is waited for. */
   caStatus: rpc('ca-status', ['api'], z.object({}), CaStatus, 15_000),

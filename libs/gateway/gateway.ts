@@ -22,10 +22,12 @@ import { createGatewayMetrics } from './gateway-metrics.js';
 import { debugView, readiness } from './gateway-status.js';
 import { createKubeApiDoor } from './kube-api/door.js';
 import { TunnelPool } from './kube-api/tunnel-pool.js';
+import type { OnFacts } from './link/control-call.js';
 import { createLinkServer } from './link/link-server.js';
 import { listen, type Listening } from './listen.js';
 import { LiveConnections } from './live-connections.js';
 import { meterConnections } from './live-metrics.js';
+import { FactsReport } from './report-facts.js';
 import { reportSessions } from './report-sessions.js';
 import { TroubleReporter, reportLosses, reportRefusals } from './report-troubles.js';
 import { tellCrowd } from './tell-crowd.js';
@@ -59,8 +61,7 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   const options = { ...given, events: reportRefusals(given.events, troubles) };
   const state = buildState(options, await obtainCertificates(rpc, doorCertificate, logger, signal));
   const { trust } = state.directory;
-  const report = new TrustReport(rpc, logger, signal);
-  const servers = buildServers(options, state, tellTrust(trust, state.sessions, report));
+  const servers = buildServers(options, state, listenTo(options, state, signal));
   followActiveRoot(state.certificates.identity, trust);
   reportSessions({ ...state, ...options });
   reportLosses(state.sessions, troubles);
@@ -133,7 +134,22 @@ function firstTrust({ identity, trustDomain, trustVersion }: GatewayCertificates
   return { rootsPem: identity.current?.rootsPem ?? [], trustDomain, version: trustVersion };
 }
 
-function buildServers(options: GatewayOptions, state: GatewayState, onTrustHeld: OnTrustHeld): GatewayServers {
+/** What agents say on their links goes to the services that it is for. */
+interface Heard {
+  readonly onTrustHeld: OnTrustHeld;
+  readonly onFacts: OnFacts;
+}
+
+function listenTo({ rpc, logger }: GatewayOptions, { directory, sessions }: GatewayState, signal: AbortSignal): Heard {
+  const facts = new FactsReport(rpc, logger, signal);
+  return {
+    onTrustHeld: tellTrust(directory.trust, sessions, new TrustReport(rpc, logger, signal)),
+    // An agent speaks for the cluster of its certificate.
+    onFacts: (session, said) => facts.said(session.facts, said),
+  };
+}
+
+function buildServers(options: GatewayOptions, state: GatewayState, heard: Heard): GatewayServers {
   const { credential, linkEndpoints, rpc, events, logger, tracer = noTracer } = options;
   const { certificates, identity, directory, sessions, opener, pool, metrics, instance, live } = state;
   const { serving, trustDomain } = certificates;
@@ -150,7 +166,7 @@ function buildServers(options: GatewayOptions, state: GatewayState, onTrustHeld:
     events,
     metrics,
     logger,
-    onTrustHeld,
+    ...heard,
   });
   const relay = createRelayServer({ identity, trustDomain, registry: sessions, events, metrics, logger, tracer });
   const { connectListen, connectLimits, kubeApiLimits } = options;

@@ -1,5 +1,6 @@
 import { identityStore, parseEndpoint, runAgent, type Agent, type Resolve, type TextStore } from '@fairlead/agent';
-import { BUCKETS, TRUST_KEY, type ClusterEntry, type LinkTrouble, type TrustEntry } from '@fairlead/contracts';
+import { BUCKETS, TRUST_KEY, type ClusterEntry, type TrustEntry } from '@fairlead/contracts';
+import type { ClusterFacts, LinkTrouble } from '@fairlead/contracts';
 import { startGateway, type Gateway, type Refusal } from '@fairlead/gateway';
 import { deleteKv, putKv } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
@@ -18,6 +19,7 @@ export interface Replica {
   readonly refusals: Refusal[];
   /** What it reported to registration. */
   readonly troubles: LinkTrouble[];
+  readonly facts: ClusterFacts[];
   stop(): Promise<void>;
 }
 
@@ -58,6 +60,8 @@ export interface StartAgentOptions {
   readonly allowTargets?: readonly string[];
   readonly resolve?: Resolve;
   readonly registry?: Registry;
+  /** Of its cluster, as it says; default nothing that is true. */
+  readonly facts?: Parameters<typeof runAgent>[0]['facts'];
   readonly tracer?: Tracer;
   /** Do not wait for the links: the test is about their absence. */
   readonly expectRefusal?: boolean;
@@ -123,11 +127,12 @@ async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options
   const events = options.events?.(nc, name);
   const refusals: Refusal[] = [];
   const troubles: LinkTrouble[] = [];
+  const facts: ClusterFacts[] = [];
   const gateway = await startGateway(
     {
       credential: name,
       nc,
-      rpc: signingRpc(ca, name, troubles),
+      rpc: signingRpc(ca, name, troubles, facts),
       events: {
         agentConnected: (session) => events?.agentConnected(session),
         agentDisconnected: (session) => events?.agentDisconnected(session),
@@ -165,7 +170,7 @@ async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options
     stopping.abort();
     await gateway.stop();
   };
-  return { name, gateway, registry, refusals, troubles, stop };
+  return { name, gateway, registry, refusals, troubles, facts, stop };
 }
 
 /** Of a certificate that ends then: now, or a minute before an end that is over. */
@@ -221,7 +226,7 @@ async function startAgent(
       },
       ...(options.registry ? { registry: options.registry } : {}),
       ...(options.tracer ? { tracer: options.tracer } : {}),
-      facts: { agentVersion: 'test', kubernetesVersion: 'test', platform: 'test' },
+      facts: options.facts ?? { agentVersion: 'test', kubernetesVersion: 'test', platform: 'test' },
       logger: options.logger ?? silentLogger,
     },
     stopping.signal,

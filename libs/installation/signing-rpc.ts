@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { ClusterId, type Issued, type LinkTrouble, type Rpc } from '@fairlead/contracts';
+import { ClusterId, type ClusterFacts, type Issued, type LinkTrouble, type Rpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
 import {
@@ -14,8 +14,13 @@ import {
 } from '@fairlead/pki';
 import type { TestCa } from './test-ca.js';
 
-/** `keys`, and registration's ear for troubles, as far as a replica needs them here; the real service is exercised by its own tests and by e2e. */
-export function signingRpc(ca: TestCa, replica: string, troubles: LinkTrouble[] = []): RpcClient {
+/** `keys`, and registration's ear for troubles and facts, as far as a replica needs them here; the real service is exercised by its own tests and by e2e. */
+export function signingRpc(
+  ca: TestCa,
+  replica: string,
+  troubles: LinkTrouble[] = [],
+  facts: ClusterFacts[] = [],
+): RpcClient {
   const answer = (method: string, input: unknown): Promise<unknown> => {
     const { trustDomain } = ca;
     switch (method) {
@@ -37,6 +42,9 @@ export function signingRpc(ca: TestCa, replica: string, troubles: LinkTrouble[] 
         return Promise.resolve({});
       case 'report-troubles':
         troubles.push(...(input as { troubles: LinkTrouble[] }).troubles);
+        return Promise.resolve({});
+      case 'report-facts':
+        facts.push(...(input as { clusters: ClusterFacts[] }).clusters);
         return Promise.resolve({});
       default:
         return Promise.reject(new FairleadError('UNAVAILABLE', `${method} is not part of this test`));

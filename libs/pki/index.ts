@@ -23,5 +23,12 @@ export {
 } from './issue-certificate.js';
 export { isOutOfDate, readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
 export { verifyChain, type VerifyOptions } from './verify-chain.js';
-export { openTrust, signTrust, type SignedTrust, type TrustSigner, type TrustedRoots } from './signed-trust.js';
+export {
+  openStatement,
+  signStatement,
+  type SignedStatement,
+  type StatementTrust,
+  type TrustSigner,
+} from './signed-statement.js';
+export { openTrust, signTrust, type SignedTrust, type TrustedRoots } from './signed-trust.js';
 export { explainTlsFailure, isLoopback, readCaFile, requireLoopback } from './server-trust.js';

@@ -49,6 +49,19 @@ it('is opened through a certificate for the new root by the old one', async () =
   await expect(openTrust(signed, held(fresh))).resolves.toMatchObject({ version: 8 });
 });
 
+it('is refused when its version is too far ahead of the one that is held, or of none', async () => {
+  for (const [version, highest] of [
+    [1, 1_001],
+    [40, 1_040],
+    [0, 1_000_000],
+  ] as const) {
+    const [taken, refused] = [await sign({ version: highest }), await sign({ version: highest + 1 })];
+    await expect(openTrust(taken, { ...held(root), version })).resolves.toMatchObject({ version: highest });
+    await expect(openTrust(refused, { ...held(root), version })).rejects.toThrow(/too far ahead/);
+  }
+  await expect(openTrust(await sign({ version: 2 ** 32 - 1 }), held(root))).rejects.toThrow(/none is held/);
+});
+
 it('is refused by whoever does not trust its signer', async () => {
   await expect(openTrust(await sign(), held(other))).rejects.toThrow(/does not lead to a trusted root/);
 });

@@ -1,8 +1,7 @@
 import { FairleadError } from '@fairlead/errors';
 import { parseCertificate, splitPem } from './pem.js';
-import { signProof, verifyProof } from './private-key.js';
+import { openStatement, signStatement, type TrustSigner } from './signed-statement.js';
 import { isTrustDomain } from './spiffe-id.js';
-import { verifyChain } from './verify-chain.js';
 
 /** Which roots count, from some version on. */
 export interface TrustedRoots {
@@ -23,48 +22,52 @@ export interface SignedTrust {
   readonly signature: Uint8Array;
 }
 
-export interface TrustSigner {
-  readonly keyPem: string;
-  readonly chainPem: readonly string[];
-}
-
-const SIGNER = 'keys';
 const MAX_BUNDLE_BYTES = 32_768;
 const MAX_ROOTS = 4;
+/**
+ * How far a version may be ahead of the one that is held: a rotation takes three. Whoever signs by a root whose key leaked could otherwise
+ * give somebody the highest version there is, after which nothing of ours counts any more.
+ */
+export const MAX_VERSION_STEP = 1_000;
+/** The same for who holds none: room for many of the steps above it. */
+const MAX_FIRST_VERSION = 1_000_000;
 /** What else a key of the CA may ever sign does not begin so. */
-const CONTEXT = Buffer.from('fairlead trust bundle v1\n');
+const CONTEXT = 'fairlead trust bundle v1';
 
 /** Signs roots with a key whose certificate says `service/keys`. */
 export async function signTrust(roots: TrustedRoots, signer: TrustSigner): Promise<SignedTrust> {
   const { version, trustDomain, rootsPem } = roots;
   const bundle = new Uint8Array(Buffer.from(JSON.stringify({ version, trustDomain, rootsPem })));
   parseRoots(bundle);
-  const signature = await signProof(signer.keyPem, signedBytes(bundle));
-  return { bundle, signerChainPem: [...signer.chainPem], signature };
+  const { signerChainPem, signature } = await signStatement(CONTEXT, bundle, signer);
+  return { bundle, signerChainPem, signature };
 }
 
 /**
  * The roots in a bundle that the keys service signed, by a chain that ends in a root that is trusted already. Throws
- * CERTIFICATE_REFUSED for another signer, signature, trust domain or contents. Versions are the caller's to compare.
+ * CERTIFICATE_REFUSED for another signer, signature, trust domain or contents, and for a version that is more than `MAX_VERSION_STEP`
+ * ahead of the one that is held (0 or absent: none). That it is not older is the caller's to compare.
  */
 export async function openTrust(
   signed: SignedTrust,
-  held: { readonly rootsPem: readonly string[]; readonly trustDomain: string; readonly at: Date },
+  held: {
+    readonly rootsPem: readonly string[];
+    readonly trustDomain: string;
+    readonly at: Date;
+    readonly version?: number;
+  },
 ): Promise<TrustedRoots> {
-  const { rootsPem, trustDomain, at } = held;
-  const { id } = await verifyChain(signed.signerChainPem, rootsPem, { at, usage: 'clientAuth', trustDomain });
-  if (id.kind !== 'service' || id.name !== SIGNER) throw refused('its signer is not the keys service');
-  const [leaf = ''] = signed.signerChainPem;
-  if (!(await verifyProof(leaf, signedBytes(signed.bundle), signed.signature))) {
-    throw refused('its signature does not match');
-  }
+  const { version = 0 } = held;
+  const { bundle, signerChainPem, signature } = signed;
+  await openStatement(CONTEXT, { document: bundle, signerChainPem, signature }, held);
   const roots = parseRoots(signed.bundle);
-  if (roots.trustDomain !== trustDomain) throw refused('it is of another trust domain');
+  if (roots.trustDomain !== held.trustDomain) throw refused('it is of another trust domain');
+  const highest = version === 0 ? MAX_FIRST_VERSION : version + MAX_VERSION_STEP;
+  if (roots.version > highest) {
+    const before = version === 0 ? 'none is held' : `version ${version} is held`;
+    throw refused(`version ${roots.version} is too far ahead, ${before} and at most ${highest} is taken`);
+  }
   return roots;
-}
-
-function signedBytes(bundle: Uint8Array): Uint8Array {
-  return Buffer.concat([CONTEXT, bundle]);
 }
 
 function parseRoots(bundle: Uint8Array): TrustedRoots {

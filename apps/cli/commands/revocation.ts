@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Io } from '../io.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
 import { CertificateList, CertificateRecord, Cluster } from '../session/answers.js';
+import type { ApiClient } from '../session/api-client.js';
 import { confirmed } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';
 import { withApi } from './with-api.js';
@@ -40,7 +41,7 @@ export function addCertificateCommands(program: Command, io: Io): void {
     .command('list <cluster>')
     .alias('ls')
     .summary('list the certificates of a cluster')
-    .description('List the certificates that the agent of a cluster was given, newest first.')
+    .description('List the certificates that the agent of a cluster was given: those that end last first.')
     .addOption(outputOption('table', 'json'))
     .action((cluster: string, options: { output: Format }) => list(io, cluster, options));
   certificate
@@ -68,8 +69,7 @@ async function revokeCluster(io: Io, name: string, { reason, yes, output }: Revo
 }
 
 async function list(io: Io, cluster: string, { output }: { output: Format }): Promise<void> {
-  const path = `${clusterPath(cluster)}/certificates`;
-  const { certificates } = await withApi(io, (api) => api.ask(CertificateList, path));
+  const certificates = await withApi(io, (api) => allCertificates(api, `${clusterPath(cluster)}/certificates`));
   if (output === 'json') return printJson(io, { certificates });
   if (certificates.length === 0) return printHint(io, `${cluster} has not enrolled yet`);
   printTable(
@@ -83,6 +83,19 @@ async function list(io: Io, cluster: string, { output }: { output: Format }): Pr
       statusOf(each, io.now()),
     ]),
   );
+}
+
+/** All pages. A server that turns in circles is left. */
+async function allCertificates(api: ApiClient, list: string): Promise<CertificateRecord[]> {
+  const certificates: CertificateRecord[] = [];
+  const asked = new Set<string>();
+  for (let path = list; !asked.has(path);) {
+    asked.add(path);
+    const { certificates: page, next } = await api.ask(CertificateList, path);
+    certificates.push(...page);
+    if (next !== undefined) path = `${list}?after=${encodeURIComponent(next)}`;
+  }
+  return certificates;
 }
 
 async function revokeCertificate(io: Io, serial: string, { reason, yes, output }: Revoking): Promise<void> {

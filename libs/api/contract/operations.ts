@@ -6,6 +6,7 @@ import type { Operation } from './operation.js';
 import {
   CertificateBySerial,
   CertificateList,
+  CertificatePage,
   CertificateRecord,
   CertifiedClient,
   ClientByName,
@@ -104,9 +105,11 @@ export const operations = {
     path: '/v1/clusters/{name}/certificates',
     tag: 'certificates',
     summary: 'List the certificates of a cluster’s agent',
+    description: 'At most 200 in one answer; `next` is there if there may be more.',
     auth: 'bearer',
     params: ClusterByName,
-    answers: [{ kind: 'json', status: 200, description: 'Newest first.', schema: CertificateList }],
+    query: CertificatePage,
+    answers: [{ kind: 'json', status: 200, description: 'Those that end last first.', schema: CertificateList }],
     errors: ['NOT_FOUND'],
   },
   revokeCertificate: {

@@ -2,7 +2,7 @@ import { keysRpc, registrationRpc, type CertificateRecord, type Principal } from
 import { Controller } from '@nestjs/common';
 import { operations } from '../contract/operations.js';
 import type { CertificateList } from '../contract/schemas.js';
-import { CurrentPrincipal, JsonBody, Params, Serve } from '../http/serve.js';
+import { CurrentPrincipal, JsonBody, Params, Query, Serve } from '../http/serve.js';
 import { Backend } from './backend.js';
 
 @Controller()
@@ -13,9 +13,13 @@ export class CertificatesController {
   async list(
     @CurrentPrincipal() { tenantId }: Principal,
     @Params(operations.listCertificates) { name }: { readonly name: string },
+    @Query(operations.listCertificates) { after }: { readonly after?: string },
   ): Promise<CertificateList> {
     const { id: clusterId } = await this.backend.read(registrationRpc.getCluster, tenantId, { name });
-    return this.backend.read(keysRpc.listCertificates, tenantId, { clusterId });
+    return this.backend.read(keysRpc.listCertificates, tenantId, {
+      clusterId,
+      ...(after === undefined ? {} : { after }),
+    });
   }
 
   @Serve(operations.revokeCertificate)

@@ -33,8 +33,12 @@ export class KeysScript {
   }
 
   @RpcHandler(keysRpc.listCertificates)
-  async listCertificates(_request: RpcRequest<K['listCertificates']>): RpcResult<K['listCertificates']> {
-    return { certificates: [...this.script.certificates.values()] };
+  async listCertificates({ input }: RpcRequest<K['listCertificates']>): RpcResult<K['listCertificates']> {
+    const all = [...this.script.certificates.values()];
+    const from = 1 + all.findIndex(({ serial }) => serial === input.after);
+    const certificates = all.slice(from, from + this.script.certificatesListed);
+    const next = certificates.at(-1)?.serial;
+    return { certificates, ...(next && from + certificates.length < all.length ? { next } : {}) };
   }
 
   @RpcHandler(keysRpc.revokeCertificate)

@@ -5,10 +5,12 @@ import { dropRest } from './request-rest.js';
 /** Connections and sessions on which a request was let in. */
 const welcomed = new WeakSet<object>();
 
-/** Notes that whoever is at the other end of this connection may come in, as far as is known. */
-export function welcome(incoming: DoorRequest): void {
+/** Notes that whoever is at the other end of this connection may come in, as far as is known. False if that was known before. */
+export function welcome(incoming: DoorRequest): boolean {
   const connection = connectionOf(incoming);
-  if (connection) welcomed.add(connection);
+  if (!connection || welcomed.has(connection)) return false;
+  welcomed.add(connection);
+  return true;
 }
 
 /**

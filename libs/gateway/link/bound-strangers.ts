@@ -1,8 +1,7 @@
-import type { Socket } from 'node:net';
 import type { Server } from 'node:tls';
+import { Newcomers, Places, type PlaceLimits } from '@fairlead/clock';
 import type { Http2Session } from '@fairlead/http2';
 import type { LinkPeer } from './link-peer.js';
-import { Places, type PlaceLimits } from './places.js';
 
 /** Connections without an agent's valid certificate: there for Discover, Enrol or Renew, which take a second or two. */
 const STRANGERS: PlaceLimits = { total: 2_000, perNetwork: 256 };
@@ -17,33 +16,13 @@ export function boundStrangers(
   server: Server,
   limits: { readonly unproven: PlaceLimits } = { unproven: UNPROVEN },
 ): (session: Http2Session, peer: LinkPeer) => boolean {
-  const [unproven, strangers] = [new Places(limits.unproven), new Places(STRANGERS)];
-  const shaking = new Map<string, () => void>();
-  server.on('connection', (socket: Socket) => {
-    const giveBack = unproven.take(socket.remoteAddress ?? '');
-    if (!giveBack) {
-      socket.destroy();
-      return;
-    }
-    const key = keyOf(socket);
-    shaking.set(key, giveBack);
-    socket.once('close', () => {
-      giveBack();
-      if (shaking.get(key) === giveBack) shaking.delete(key);
-    });
-  });
+  const [newcomers, strangers] = [new Newcomers(server, limits.unproven), new Places(STRANGERS)];
   return (session, peer) => {
-    const key = keyOf(session.socket);
-    shaking.get(key)?.();
-    shaking.delete(key);
+    newcomers.admit(session.socket);
     if (peer.kind === 'agent') return true;
     const giveBack = strangers.take(peer.address);
     if (giveBack) session.once('close', giveBack);
     else session.destroy();
     return giveBack !== null;
   };
-}
-
-function keyOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
 }

@@ -1,4 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type { Facts } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import { ControlRequestSchema, ControlResponseSchema, type Hello, type SignedTrust } from '@fairlead/proto';
@@ -9,12 +10,17 @@ import { acceptGrpcStream, failGrpcStream } from '@fairlead/tunnel/link';
 import { admitLink, welcome, type AdmitOptions } from './admit-link.js';
 import type { GatewayEvents } from '../gateway-events.js';
 import type { OnTrustHeld } from '../tell-trust.js';
+import { readFacts } from './read-facts.js';
 import { peerOf } from './link-peer.js';
 
 export interface ControlOptions extends AdmitOptions {
   readonly events: GatewayEvents;
   readonly onTrustHeld: OnTrustHeld;
+  readonly onFacts: OnFacts;
 }
+
+/** What the link server hears from agents of their clusters. */
+export type OnFacts = (session: AgentSession, facts: Facts) => void;
 
 const HELLO_TIMEOUT_MS = 10_000;
 const MAX_MESSAGE_BYTES = 128 * 1024;
@@ -128,12 +134,13 @@ class ControlCall implements ControlOutbox {
     }
   }
 
-  /** Hello first; a second one breaks the protocol and ends the link. Facts that come later are only taken off the wire. */
+  /** Hello first; a second one breaks the protocol and ends the link. */
   #onMessage({ message }: ReturnType<typeof parse>): void {
     if (this.#over) return;
     if (this.#session) {
       if (message.case === 'hello') this.#end();
       if (message.case === 'trustHeld') this.#options.onTrustHeld(this.#session, message.value.version);
+      if (message.case === 'facts') this.#options.onFacts(this.#session, readFacts(message.value));
     } else if (message.case === 'hello') {
       this.#admit(message.value);
     } else {
@@ -145,6 +152,7 @@ class ControlCall implements ControlOutbox {
     clearTimeout(this.#helloTimer);
     this.#session = admitLink(this.#options, hello, this.#http2, this);
     this.say({ case: 'welcome', value: welcome(this.#options, this.#session, hello) });
+    if (hello.facts) this.#options.onFacts(this.#session, readFacts(hello.facts));
   }
 
   #refuse(failure: FairleadError): void {

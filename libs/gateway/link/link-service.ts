@@ -15,6 +15,8 @@ import type { GatewayMetrics } from '../gateway-metrics.js';
 import { peerOf, type LinkPeer } from './link-peer.js';
 import type { Directory } from '../directory.js';
 import type { OnTrustHeld } from '../tell-trust.js';
+import type { OnFacts } from './control-call.js';
+import { readFacts } from './read-facts.js';
 
 export interface LinkServiceOptions extends AdmitOptions {
   readonly endpoints: readonly string[];
@@ -24,6 +26,7 @@ export interface LinkServiceOptions extends AdmitOptions {
   readonly events: GatewayEvents;
   readonly metrics: GatewayMetrics;
   readonly onTrustHeld: OnTrustHeld;
+  readonly onFacts: OnFacts;
 }
 
 /**
@@ -63,11 +66,7 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
       tokenId: request.tokenId === '' ? null : request.tokenId,
       secret: Buffer.from(request.secret).toString('base64'),
       csr: Buffer.from(request.csrDer).toString('base64'),
-      facts: {
-        agentVersion: request.facts?.agentVersion ?? '',
-        kubernetesVersion: request.facts?.kubernetesVersion ?? '',
-        platform: request.facts?.platform ?? '',
-      },
+      facts: readFacts(request.facts),
       remoteAddress: peer.address,
     });
     giveBack();

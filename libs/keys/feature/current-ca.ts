@@ -93,10 +93,10 @@ export class CurrentCa {
     return toTrustBundle(await this.latest().catch((error: unknown) => this.#stale(error)));
   }
 
-  /** After a change to the CA within the transaction: its roots, signed as the version after the newest one. */
-  async publish(manager: EntityManager): Promise<Ca> {
-    const newest = await newestBundle(manager);
-    await signVersion(manager, this.sealer, this.#options, (newest?.version ?? 0) + 1, this.now());
+  /** After a change to the CA within the transaction: its roots, signed as the version after the newest one, or as a given higher one. */
+  async publish(manager: EntityManager, version?: number): Promise<Ca> {
+    const next = version ?? ((await newestBundle(manager))?.version ?? 0) + 1;
+    await signVersion(manager, this.sealer, this.#options, next, this.now());
     // Not kept: what is not committed may never be.
     return (await loadCa(manager, this.sealer, this.#options)).ca;
   }

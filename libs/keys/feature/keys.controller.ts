@@ -73,7 +73,7 @@ export class KeysController {
     tenantId,
     input,
   }: RpcRequest<Rpcs['listCertificates']>): RpcResult<Rpcs['listCertificates']> {
-    return { certificates: await this.#revocations.list(tenantId, input.clusterId) };
+    return this.#revocations.list(tenantId, input);
   }
 
   @RpcHandler(keysRpc.caStatus)

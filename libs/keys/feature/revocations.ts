@@ -2,7 +2,7 @@ import type { Caller, CertificateRecord } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent } from '@fairlead/events';
 import { inTransaction, readFrom } from '@fairlead/persistence';
-import type { DataSource } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import {
   certificatesOfCluster,
   findCertificate,
@@ -26,6 +26,7 @@ export interface RevocationsOptions {
   readonly now?: () => Date;
 }
 
+/** Of one page. */
 const LISTED = 200;
 
 /** Makes certificates worth nothing before they expire. What is revoked stays so. */
@@ -74,10 +75,20 @@ export class Revocations {
     this.#options.onCommitted();
   }
 
-  /** Newest first, those that have ended last. */
-  async list(tenantId: string, clusterId: string): Promise<CertificateRecord[]> {
+  /** Those that end last first; `next` is there if there may be more: to be passed as `after`. INVALID_ARGUMENT for one that is not of the cluster. */
+  async list(
+    tenantId: string,
+    { clusterId, after = null }: { readonly clusterId: string; readonly after?: string | null | undefined },
+  ): Promise<{ certificates: CertificateRecord[]; next?: string }> {
+    const certificates = await this.#page(tenantId, clusterId, after);
+    const last = certificates.at(-1);
+    return last && certificates.length === LISTED ? { certificates, next: last.serial } : { certificates };
+  }
+
+  #page(tenantId: string, clusterId: string, after: string | null): Promise<CertificateRecord[]> {
     return readFrom(this.#options.database, async (manager) => {
-      const certificates = await certificatesOfCluster(manager, { tenantId, clusterId }, this.#now(), LISTED);
+      if (after !== null) await requireOf(manager, { tenantId, clusterId }, after);
+      const certificates = await certificatesOfCluster(manager, { tenantId, clusterId }, after, LISTED);
       const serials = certificates.map(({ serial }) => serial);
       const { bySerial, ofGenerations } = await revocationsOfCluster(manager, clusterId, serials);
       return certificates.map((certificate) => {
@@ -90,6 +101,20 @@ export class Revocations {
   #now(): Date {
     return this.#options.now?.() ?? new Date();
   }
+}
+
+/** It may have been forgotten since the page before. */
+async function requireOf(
+  manager: EntityManager,
+  { tenantId, clusterId }: { readonly tenantId: string; readonly clusterId: string },
+  serial: string,
+): Promise<void> {
+  const found = await findCertificate(manager, serial);
+  if (found?.tenantId === tenantId && found.clusterId === clusterId) return;
+  throw new FairleadError(
+    'INVALID_ARGUMENT',
+    `the cluster has no certificate ${serial} to go on after; list from the start`,
+  );
 }
 
 function toRecord(certificate: RecordedCertificate, revocation: StoredRevocation | null): CertificateRecord {

@@ -1,5 +1,6 @@
 import { OUTBOX_TABLE_V1 } from '@fairlead/events';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { GitHosts1795600000000 } from './git-migrations.js';
 
 /** Forward only, in order. A released one is never changed. */
 class AuthoritiesAndCertificates1795200000000 implements MigrationInterface {
@@ -115,4 +116,5 @@ export const KEYS_MIGRATIONS = [
   Revocations1795300000000,
   Rotation1795400000000,
   DeletedClusters1795500000000,
+  GitHosts1795600000000,
 ];

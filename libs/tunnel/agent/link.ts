@@ -7,6 +7,7 @@ import { fromConnectError } from '../link/index.js';
 import { ControlVoice } from './control-voice.js';
 import type { AgentFacts, GatewayConnection, TrustEnd } from './ports.js';
 import { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';
+import { wireFacts } from './wire-facts.js';
 
 export interface LinkOptions extends AcceptorOptions {
   readonly connection: GatewayConnection;
@@ -37,6 +38,7 @@ export class Link {
   #inUse = 0;
   #crowd: number;
   #draining = false;
+  #facts: AgentFacts;
   readonly #onDrain: (deadlineMs: number) => void;
 
   private constructor(
@@ -51,6 +53,7 @@ export class Link {
     this.#onDrain = onDrain;
     this.welcome = welcome;
     this.#crowd = welcome.links;
+    this.#facts = options.facts;
     this.ended = this.#follow(messages);
   }
 
@@ -96,6 +99,13 @@ export class Link {
   /** Parks the first tunnels: from now on the gateway may use this link. */
   begin(): void {
     this.#refill(SPARE_TUNNELS);
+  }
+
+  /** Says what is known of the cluster now, unless that was said on this link already. */
+  tellFacts(facts: AgentFacts): void {
+    if (facts === this.#facts) return;
+    this.#facts = facts;
+    this.#voice.tellFacts(wireFacts(facts));
   }
 
   close(): void {
@@ -174,7 +184,7 @@ function helloOf({ agentInstance, clusterId, slot, facts, trust }: LinkOptions):
     protocolVersion: PROTOCOL_VERSIONS.newest,
     oldestProtocolVersion: PROTOCOL_VERSIONS.oldest,
     maxTunnels: LIMITS.tunnelsPerLink,
-    facts: { $typeName: 'fairlead.link.v1.Facts', ...facts },
+    facts: wireFacts(facts),
     trustVersion: trust.version,
   };
 }

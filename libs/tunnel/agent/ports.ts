@@ -14,11 +14,18 @@ export interface GatewayConnection extends Disposable {
   tunnel(): Http2Stream;
 }
 
-/** What an agent says of itself in its Hello. */
+/** What an agent says of itself and of its cluster: in its Hello, and when it changes. What is not known is left out. */
 export interface AgentFacts {
   readonly agentVersion: string;
   readonly kubernetesVersion: string;
   readonly platform: string;
+  /** Whose Kubernetes it is; empty: not known. */
+  readonly distribution?: string;
+  /** Whose machines the nodes are; empty: not known. */
+  readonly provider?: string;
+  readonly nodes?: { readonly total: number; readonly ready: number };
+  /** What the agent may do there, and what it can do on the link. */
+  readonly capabilities?: readonly string[];
 }
 
 /** Which roots the agent trusts. What a gateway says of them is judged behind it. */

@@ -60,6 +60,7 @@ export async function ownSessions({ authority, nats, cluster }: TestInstallation
     },
     metrics,
     onTrustHeld: () => undefined,
+    onFacts: () => undefined,
     logger: silentLogger,
   });
   server.tls.listen(0, '127.0.0.1');

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file fairlead/link/v1/link.proto.
  */
 export const file_fairlead_link_v1_link: GenFile = /*@__PURE__*/
-  fileDesc("ChtmYWlybGVhZC9saW5rL3YxL2xpbmsucHJvdG8SEGZhaXJsZWFkLmxpbmsudjEi8QEKBUZyYW1lEg4KBGRhdGEYASABKAxIABImCgRvcGVuGAIgASgLMhYuZmFpcmxlYWQubGluay52MS5PcGVuSAASKgoGb3BlbmVkGAMgASgLMhguZmFpcmxlYWQubGluay52MS5PcGVuZWRIABIsCgdyZWZ1c2VkGAQgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASJAoDZW9mGAUgASgLMhUuZmFpcmxlYWQubGluay52MS5Fb2ZIABIoCgVyZXNldBgGIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuUmVzZXRIAEIGCgRraW5kIsgBCgRPcGVuEhEKCXR1bm5lbF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKY2x1c3Rlcl9pZBgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgNEi0KCGt1YmVfYXBpGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5LdWJlQXBpSAASJAoDdGNwGAYgASgLMhUuZmFpcmxlYWQubGluay52MS5UY3BIABITCgt0cmFjZXBhcmVudBgHIAEoCUIICgZ0YXJnZXQiTwoHS3ViZUFwaRIMCgR1c2VyGAEgASgJEg4KBmdyb3VwcxgCIAMoCRImCgVleHRyYRgDIAMoCzIXLmZhaXJsZWFkLmxpbmsudjEuRXh0cmEiJAoFRXh0cmESCwoDa2V5GAEgASgJEg4KBnZhbHVlcxgCIAMoCSIhCgNUY3ASDAoEaG9zdBgBIAEoCRIMCgRwb3J0GAIgASgNIggKBk9wZW5lZCIoCgdSZWZ1c2VkEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSIFCgNFb2YiJgoFUmVzZXQSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIhEKD0Rpc2NvdmVyUmVxdWVzdCJOChBEaXNjb3ZlclJlc3BvbnNlEhEKCWVuZHBvaW50cxgBIAMoCRIRCglyb290c19wZW0YAiADKAkSFAoMdHJ1c3RfZG9tYWluGAMgASgJImkKDEVucm9sUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCRIOCgZzZWNyZXQYAiABKAwSDwoHY3NyX2RlchgDIAEoDBImCgVmYWN0cxgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRmFjdHMikQEKDUVucm9sUmVzcG9uc2USEgoKY2x1c3Rlcl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKZ2VuZXJhdGlvbhgDIAEoDRIRCgljaGFpbl9wZW0YBCADKAkSLAoFdHJ1c3QYBiABKAsyHS5mYWlybGVhZC5saW5rLnYxLlNpZ25lZFRydXN0SgQIBRAGIkkKDFJlbmV3UmVxdWVzdBIPCgdjc3JfZGVyGAEgASgMEhkKEWN1cnJlbnRfY2hhaW5fcGVtGAIgAygJEg0KBXByb29mGAMgASgMIlYKDVJlbmV3UmVzcG9uc2USEQoJY2hhaW5fcGVtGAEgAygJEiwKBXRydXN0GAMgASgLMh0uZmFpcmxlYWQubGluay52MS5TaWduZWRUcnVzdEoECAIQAyJKCgtTaWduZWRUcnVzdBIOCgZidW5kbGUYASABKAwSGAoQc2lnbmVyX2NoYWluX3BlbRgCIAMoCRIRCglzaWduYXR1cmUYAyABKAwiHAoJVHJ1c3RIZWxkEg8KB3ZlcnNpb24YASABKA0iTAoFRmFjdHMSFQoNYWdlbnRfdmVyc2lvbhgBIAEoCRIaChJrdWJlcm5ldGVzX3ZlcnNpb24YAiABKAkSEAoIcGxhdGZvcm0YAyABKAkiogEKDkNvbnRyb2xSZXF1ZXN0EigKBWhlbGxvGAEgASgLMhcuZmFpcmxlYWQubGluay52MS5IZWxsb0gAEigKBWZhY3RzGAIgASgLMhcuZmFpcmxlYWQubGluay52MS5GYWN0c0gAEjEKCnRydXN0X2hlbGQYAyABKAsyGy5mYWlybGVhZC5saW5rLnYxLlRydXN0SGVsZEgAQgkKB21lc3NhZ2Ui0AEKBUhlbGxvEhYKDmFnZW50X2luc3RhbmNlGAEgASgJEhgKEHByb3RvY29sX3ZlcnNpb24YAiABKA0SJgoFZmFjdHMYAyABKAsyFy5mYWlybGVhZC5saW5rLnYxLkZhY3RzEhMKC21heF90dW5uZWxzGAQgASgNEhIKCmNsdXN0ZXJfaWQYBSABKAkSDAoEbGluaxgGIAEoDRIfChdvbGRlc3RfcHJvdG9jb2xfdmVyc2lvbhgHIAEoDRIVCg10cnVzdF92ZXJzaW9uGAggASgNIoUCCg9Db250cm9sUmVzcG9uc2USLAoHd2VsY29tZRgBIAEoCzIZLmZhaXJsZWFkLmxpbmsudjEuV2VsY29tZUgAEjUKDG9wZW5fdHVubmVscxgCIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuT3BlblR1bm5lbHNIABIoCgVkcmFpbhgDIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRHJhaW5IABIoCgVjcm93ZBgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuQ3Jvd2RIABIuCgV0cnVzdBgFIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuU2lnbmVkVHJ1c3RIAEIJCgdtZXNzYWdlInQKB1dlbGNvbWUSGAoQZ2F0ZXdheV9pbnN0YW5jZRgBIAEoCRISCgpnYXRld2F5X2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgEIAEoDRINCgVsaW5rcxgFIAEoDSIWCgVDcm93ZBINCgVsaW5rcxgBIAEoDSIcCgtPcGVuVHVubmVscxINCgVjb3VudBgBIAEoDSIcCgVEcmFpbhITCgtkZWFkbGluZV9tcxgBIAEoDTKNAwoQQWdlbnRMaW5rU2VydmljZRJRCghEaXNjb3ZlchIhLmZhaXJsZWFkLmxpbmsudjEuRGlzY292ZXJSZXF1ZXN0GiIuZmFpcmxlYWQubGluay52MS5EaXNjb3ZlclJlc3BvbnNlEkgKBUVucm9sEh4uZmFpcmxlYWQubGluay52MS5FbnJvbFJlcXVlc3QaHy5mYWlybGVhZC5saW5rLnYxLkVucm9sUmVzcG9uc2USSAoFUmVuZXcSHi5mYWlybGVhZC5saW5rLnYxLlJlbmV3UmVxdWVzdBofLmZhaXJsZWFkLmxpbmsudjEuUmVuZXdSZXNwb25zZRJSCgdDb250cm9sEiAuZmFpcmxlYWQubGluay52MS5Db250cm9sUmVxdWVzdBohLmZhaXJsZWFkLmxpbmsudjEuQ29udHJvbFJlc3BvbnNlKAEwARI+CgZUdW5uZWwSFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lGhcuZmFpcmxlYWQubGluay52MS5GcmFtZSgBMAEyTgoMUmVsYXlTZXJ2aWNlEj4KBlR1bm5lbBIXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUaFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lKAEwAWIGcHJvdG8z");
+  fileDesc("ChtmYWlybGVhZC9saW5rL3YxL2xpbmsucHJvdG8SEGZhaXJsZWFkLmxpbmsudjEi8QEKBUZyYW1lEg4KBGRhdGEYASABKAxIABImCgRvcGVuGAIgASgLMhYuZmFpcmxlYWQubGluay52MS5PcGVuSAASKgoGb3BlbmVkGAMgASgLMhguZmFpcmxlYWQubGluay52MS5PcGVuZWRIABIsCgdyZWZ1c2VkGAQgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASJAoDZW9mGAUgASgLMhUuZmFpcmxlYWQubGluay52MS5Fb2ZIABIoCgVyZXNldBgGIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuUmVzZXRIAEIGCgRraW5kIsgBCgRPcGVuEhEKCXR1bm5lbF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKY2x1c3Rlcl9pZBgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgNEi0KCGt1YmVfYXBpGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5LdWJlQXBpSAASJAoDdGNwGAYgASgLMhUuZmFpcmxlYWQubGluay52MS5UY3BIABITCgt0cmFjZXBhcmVudBgHIAEoCUIICgZ0YXJnZXQiTwoHS3ViZUFwaRIMCgR1c2VyGAEgASgJEg4KBmdyb3VwcxgCIAMoCRImCgVleHRyYRgDIAMoCzIXLmZhaXJsZWFkLmxpbmsudjEuRXh0cmEiJAoFRXh0cmESCwoDa2V5GAEgASgJEg4KBnZhbHVlcxgCIAMoCSIhCgNUY3ASDAoEaG9zdBgBIAEoCRIMCgRwb3J0GAIgASgNIggKBk9wZW5lZCIoCgdSZWZ1c2VkEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSIFCgNFb2YiJgoFUmVzZXQSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIhEKD0Rpc2NvdmVyUmVxdWVzdCJOChBEaXNjb3ZlclJlc3BvbnNlEhEKCWVuZHBvaW50cxgBIAMoCRIRCglyb290c19wZW0YAiADKAkSFAoMdHJ1c3RfZG9tYWluGAMgASgJImkKDEVucm9sUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCRIOCgZzZWNyZXQYAiABKAwSDwoHY3NyX2RlchgDIAEoDBImCgVmYWN0cxgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRmFjdHMikQEKDUVucm9sUmVzcG9uc2USEgoKY2x1c3Rlcl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKZ2VuZXJhdGlvbhgDIAEoDRIRCgljaGFpbl9wZW0YBCADKAkSLAoFdHJ1c3QYBiABKAsyHS5mYWlybGVhZC5saW5rLnYxLlNpZ25lZFRydXN0SgQIBRAGIkkKDFJlbmV3UmVxdWVzdBIPCgdjc3JfZGVyGAEgASgMEhkKEWN1cnJlbnRfY2hhaW5fcGVtGAIgAygJEg0KBXByb29mGAMgASgMIlYKDVJlbmV3UmVzcG9uc2USEQoJY2hhaW5fcGVtGAEgAygJEiwKBXRydXN0GAMgASgLMh0uZmFpcmxlYWQubGluay52MS5TaWduZWRUcnVzdEoECAIQAyJKCgtTaWduZWRUcnVzdBIOCgZidW5kbGUYASABKAwSGAoQc2lnbmVyX2NoYWluX3BlbRgCIAMoCRIRCglzaWduYXR1cmUYAyABKAwiHAoJVHJ1c3RIZWxkEg8KB3ZlcnNpb24YASABKA0itgEKBUZhY3RzEhUKDWFnZW50X3ZlcnNpb24YASABKAkSGgoSa3ViZXJuZXRlc192ZXJzaW9uGAIgASgJEhAKCHBsYXRmb3JtGAMgASgJEhQKDGRpc3RyaWJ1dGlvbhgEIAEoCRIQCghwcm92aWRlchgFIAEoCRIqCgVub2RlcxgGIAEoCzIbLmZhaXJsZWFkLmxpbmsudjEuTm9kZUNvdW50EhQKDGNhcGFiaWxpdGllcxgHIAMoCSIpCglOb2RlQ291bnQSDQoFdG90YWwYASABKA0SDQoFcmVhZHkYAiABKA0iogEKDkNvbnRyb2xSZXF1ZXN0EigKBWhlbGxvGAEgASgLMhcuZmFpcmxlYWQubGluay52MS5IZWxsb0gAEigKBWZhY3RzGAIgASgLMhcuZmFpcmxlYWQubGluay52MS5GYWN0c0gAEjEKCnRydXN0X2hlbGQYAyABKAsyGy5mYWlybGVhZC5saW5rLnYxLlRydXN0SGVsZEgAQgkKB21lc3NhZ2Ui0AEKBUhlbGxvEhYKDmFnZW50X2luc3RhbmNlGAEgASgJEhgKEHByb3RvY29sX3ZlcnNpb24YAiABKA0SJgoFZmFjdHMYAyABKAsyFy5mYWlybGVhZC5saW5rLnYxLkZhY3RzEhMKC21heF90dW5uZWxzGAQgASgNEhIKCmNsdXN0ZXJfaWQYBSABKAkSDAoEbGluaxgGIAEoDRIfChdvbGRlc3RfcHJvdG9jb2xfdmVyc2lvbhgHIAEoDRIVCg10cnVzdF92ZXJzaW9uGAggASgNIoUCCg9Db250cm9sUmVzcG9uc2USLAoHd2VsY29tZRgBIAEoCzIZLmZhaXJsZWFkLmxpbmsudjEuV2VsY29tZUgAEjUKDG9wZW5fdHVubmVscxgCIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuT3BlblR1bm5lbHNIABIoCgVkcmFpbhgDIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRHJhaW5IABIoCgVjcm93ZBgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuQ3Jvd2RIABIuCgV0cnVzdBgFIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuU2lnbmVkVHJ1c3RIAEIJCgdtZXNzYWdlInQKB1dlbGNvbWUSGAoQZ2F0ZXdheV9pbnN0YW5jZRgBIAEoCRISCgpnYXRld2F5X2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgEIAEoDRINCgVsaW5rcxgFIAEoDSIWCgVDcm93ZBINCgVsaW5rcxgBIAEoDSIcCgtPcGVuVHVubmVscxINCgVjb3VudBgBIAEoDSIcCgVEcmFpbhITCgtkZWFkbGluZV9tcxgBIAEoDTKNAwoQQWdlbnRMaW5rU2VydmljZRJRCghEaXNjb3ZlchIhLmZhaXJsZWFkLmxpbmsudjEuRGlzY292ZXJSZXF1ZXN0GiIuZmFpcmxlYWQubGluay52MS5EaXNjb3ZlclJlc3BvbnNlEkgKBUVucm9sEh4uZmFpcmxlYWQubGluay52MS5FbnJvbFJlcXVlc3QaHy5mYWlybGVhZC5saW5rLnYxLkVucm9sUmVzcG9uc2USSAoFUmVuZXcSHi5mYWlybGVhZC5saW5rLnYxLlJlbmV3UmVxdWVzdBofLmZhaXJsZWFkLmxpbmsudjEuUmVuZXdSZXNwb25zZRJSCgdDb250cm9sEiAuZmFpcmxlYWQubGluay52MS5Db250cm9sUmVxdWVzdBohLmZhaXJsZWFkLmxpbmsudjEuQ29udHJvbFJlc3BvbnNlKAEwARI+CgZUdW5uZWwSFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lGhcuZmFpcmxlYWQubGluay52MS5GcmFtZSgBMAEyTgoMUmVsYXlTZXJ2aWNlEj4KBlR1bm5lbBIXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUaFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lKAEwAWIGcHJvdG8z");
 
 /**
  * Every message of a tunnel, in both directions and on both hops, so that a relay can copy bytes unread.
@@ -501,6 +501,8 @@ export const TrustHeldSchema: GenMessage<TrustHeld> = /*@__PURE__*/
   messageDesc(file_fairlead_link_v1_link, 16);
 
 /**
+ * What an agent says of itself and of its cluster. Empty or absent: it does not know, may not look, or is older than the field.
+ *
  * @generated from message fairlead.link.v1.Facts
  */
 export type Facts = Message<"fairlead.link.v1.Facts"> & {
@@ -518,6 +520,32 @@ export type Facts = Message<"fairlead.link.v1.Facts"> & {
    * @generated from field: string platform = 3;
    */
   platform: string;
+
+  /**
+   * Whose Kubernetes it is, such as k3s or eks.
+   *
+   * @generated from field: string distribution = 4;
+   */
+  distribution: string;
+
+  /**
+   * Whose machines the nodes are, such as aws.
+   *
+   * @generated from field: string provider = 5;
+   */
+  provider: string;
+
+  /**
+   * @generated from field: fairlead.link.v1.NodeCount nodes = 6;
+   */
+  nodes?: NodeCount | undefined;
+
+  /**
+   * What the agent may do there, and what of this protocol it can do, such as rbac:list-nodes or link:tcp.
+   *
+   * @generated from field: repeated string capabilities = 7;
+   */
+  capabilities: string[];
 };
 
 /**
@@ -526,6 +554,30 @@ export type Facts = Message<"fairlead.link.v1.Facts"> & {
  */
 export const FactsSchema: GenMessage<Facts> = /*@__PURE__*/
   messageDesc(file_fairlead_link_v1_link, 17);
+
+/**
+ * @generated from message fairlead.link.v1.NodeCount
+ */
+export type NodeCount = Message<"fairlead.link.v1.NodeCount"> & {
+  /**
+   * @generated from field: uint32 total = 1;
+   */
+  total: number;
+
+  /**
+   * Whose Ready condition is true.
+   *
+   * @generated from field: uint32 ready = 2;
+   */
+  ready: number;
+};
+
+/**
+ * Describes the message fairlead.link.v1.NodeCount.
+ * Use `create(NodeCountSchema)` to create a new message.
+ */
+export const NodeCountSchema: GenMessage<NodeCount> = /*@__PURE__*/
+  messageDesc(file_fairlead_link_v1_link, 18);
 
 /**
  * @generated from message fairlead.link.v1.ControlRequest
@@ -560,7 +612,7 @@ export type ControlRequest = Message<"fairlead.link.v1.ControlRequest"> & {
  * Use `create(ControlRequestSchema)` to create a new message.
  */
 export const ControlRequestSchema: GenMessage<ControlRequest> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 18);
+  messageDesc(file_fairlead_link_v1_link, 19);
 
 /**
  * @generated from message fairlead.link.v1.Hello
@@ -624,7 +676,7 @@ export type Hello = Message<"fairlead.link.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 19);
+  messageDesc(file_fairlead_link_v1_link, 20);
 
 /**
  * @generated from message fairlead.link.v1.ControlResponse
@@ -673,7 +725,7 @@ export type ControlResponse = Message<"fairlead.link.v1.ControlResponse"> & {
  * Use `create(ControlResponseSchema)` to create a new message.
  */
 export const ControlResponseSchema: GenMessage<ControlResponse> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 20);
+  messageDesc(file_fairlead_link_v1_link, 21);
 
 /**
  * @generated from message fairlead.link.v1.Welcome
@@ -716,7 +768,7 @@ export type Welcome = Message<"fairlead.link.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 21);
+  messageDesc(file_fairlead_link_v1_link, 22);
 
 /**
  * How many links this replica holds now, when that is another order than it said last. Those that hold them lose them in
@@ -736,7 +788,7 @@ export type Crowd = Message<"fairlead.link.v1.Crowd"> & {
  * Use `create(CrowdSchema)` to create a new message.
  */
 export const CrowdSchema: GenMessage<Crowd> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 22);
+  messageDesc(file_fairlead_link_v1_link, 23);
 
 /**
  * The gateway has no parked tunnel left and wants this many more.
@@ -755,7 +807,7 @@ export type OpenTunnels = Message<"fairlead.link.v1.OpenTunnels"> & {
  * Use `create(OpenTunnelsSchema)` to create a new message.
  */
 export const OpenTunnelsSchema: GenMessage<OpenTunnels> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 23);
+  messageDesc(file_fairlead_link_v1_link, 24);
 
 /**
  * Open a link elsewhere, then close this one.
@@ -774,7 +826,7 @@ export type Drain = Message<"fairlead.link.v1.Drain"> & {
  * Use `create(DrainSchema)` to create a new message.
  */
 export const DrainSchema: GenMessage<Drain> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 24);
+  messageDesc(file_fairlead_link_v1_link, 25);
 
 /**
  * @generated from service fairlead.link.v1.AgentLinkService
