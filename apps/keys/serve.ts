@@ -14,6 +14,7 @@ import {
   Rotation,
   keepUp,
   openGitKeys,
+  watchHostKeys,
   type GitKeys,
 } from '@fairlead/keys';
 import { connectNats, connectionState, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
@@ -55,8 +56,10 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   const replicas = stack.use(new ReplicaWatch(nats, logger));
   const clusters = stack.use(new ClusterWatch(nats, logger));
   const leafLifeSeconds = config.FAIRLEAD_CERTIFICATE_TTL_SECONDS;
-  const openGit = (): Promise<GitKeys> => openGitKeys({ database, source, onCommitted, ca, leafLifeSeconds });
+  const openGit = (): Promise<GitKeys> => openGitKeys({ database, source, logger, onCommitted, ca, leafLifeSeconds });
   const git = await retryWhileAway(openGit, logger, signal);
+  const intervalMs = config.FAIRLEAD_HOST_KEY_SCAN_SECONDS * 1_000;
+  stack.use(watchHostKeys(git.hostKeys, { intervalMs, logger }));
   const module = build(config, { database, source, logger, onCommitted }, { ca, replicas, clusters, git });
   projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);

@@ -4,6 +4,7 @@ import { DesiredStateSigner } from './git/desired-state-signer.js';
 import { GitHosts } from './git/git-hosts.js';
 import { GitKeysController } from './git/git-keys.controller.js';
 import type { GitKeys } from './git/git-keys.js';
+import { HostKeys } from './git/host-keys.js';
 import { KeysController } from './keys.controller.js';
 import { Revocations } from './revocations.js';
 import { Rotation } from './rotation.js';
@@ -20,6 +21,7 @@ export class KeysModule {
         { provide: Rotation, useValue: rotation },
         { provide: DesiredStateSigner, useValue: git.signer },
         { provide: GitHosts, useValue: git.hosts },
+        { provide: HostKeys, useValue: git.hostKeys },
       ],
     };
   }

@@ -3,6 +3,7 @@ import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging
 import { Controller } from '@nestjs/common';
 import { DesiredStateSigner } from './desired-state-signer.js';
 import { GitHosts } from './git-hosts.js';
+import { HostKeys } from './host-keys.js';
 
 type Rpcs = typeof gitKeysRpc;
 
@@ -11,10 +12,12 @@ type Rpcs = typeof gitKeysRpc;
 export class GitKeysController {
   readonly #signer: DesiredStateSigner;
   readonly #hosts: GitHosts;
+  readonly #hostKeys: HostKeys;
 
-  constructor(signer: DesiredStateSigner, hosts: GitHosts) {
+  constructor(signer: DesiredStateSigner, hosts: GitHosts, hostKeys: HostKeys) {
     this.#signer = signer;
     this.#hosts = hosts;
+    this.#hostKeys = hostKeys;
   }
 
   @RpcHandler(gitKeysRpc.signDesiredState)
@@ -39,5 +42,15 @@ export class GitKeysController {
   async deleteGitHost({ tenantId, input }: RpcRequest<Rpcs['deleteGitHost']>): RpcResult<Rpcs['deleteGitHost']> {
     await this.#hosts.delete(tenantId, input);
     return {};
+  }
+
+  @RpcHandler(gitKeysRpc.scanHostKeys)
+  async scanHostKeys({ tenantId, input }: RpcRequest<Rpcs['scanHostKeys']>): RpcResult<Rpcs['scanHostKeys']> {
+    return this.#hostKeys.scan(tenantId, input.name);
+  }
+
+  @RpcHandler(gitKeysRpc.approveHostKeys)
+  async approveHostKeys({ tenantId, input }: RpcRequest<Rpcs['approveHostKeys']>): RpcResult<Rpcs['approveHostKeys']> {
+    return this.#hostKeys.approve(tenantId, input);
   }
 }
