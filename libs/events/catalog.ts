@@ -6,32 +6,12 @@ import {
   Generation,
   IsoTime,
   LinkedAgent,
-  TenantId,
 } from '@fairlead/contracts';
 import { z } from 'zod';
+import { event } from './event-shape.js';
+import { GITOPS_EVENTS } from './gitops-events.js';
 
-/** Who did it, as far as it is known. */
-export const Actor = z.object({
-  kind: z.enum(['user', 'client', 'agent', 'gateway', 'service', 'unknown']),
-  /** A user name, cluster id or credential name; never a secret. */
-  id: z.string().max(256),
-  address: z.string().max(64).optional(),
-});
-export type Actor = z.infer<typeof Actor>;
-
-/** In every event. */
-const common = {
-  tenantId: z.union([TenantId, z.literal('_')]),
-  /** What it happened to: `cluster/<id>`, `client/<id>`, `token/<id>`, `certificate/<serial>`. */
-  subject: z.string().min(1).max(256),
-  actor: Actor,
-  /** An error code, or OK. */
-  reason: z.string().min(1).max(64),
-};
-
-function event<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<typeof common & Shape> {
-  return z.object({ ...common, ...shape });
-}
+export { Actor } from './event-shape.js';
 
 const cluster = { clusterId: ClusterId, name: ClusterName };
 const client = { clientId: z.uuid(), name: ClientName };
@@ -61,6 +41,7 @@ const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
  * else is a new version. None of them holds a secret.
  */
 export const EVENTS = {
+  ...GITOPS_EVENTS,
   'dev.fairlead.cluster.created.v1': event({
     ...cluster,
     links: z.int(),
