@@ -1,6 +1,7 @@
 export * from './primitives.js';
 export * from './presence.js';
 export * from './rpc.js';
+export * from './facts.js';
 export * from './approval.js';
 export * from './bootstrap-token.js';
 export * from './registration.js';
@@ -8,3 +9,7 @@ export * from './ca.js';
 export * from './static-identity.js';
 export * from './keys.js';
 export * from './kv.js';
+export * from './git-primitives.js';
+export * from './git-keys.js';
+export * from './gitops.js';
+export * from './gitops-rpc.js';

@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { SignedTrust } from './ca.js';
-import { ClientName, ClusterId, ClusterName, Generation, IsoTime, KubeIdentity, TenantId } from './primitives.js';
+import { GitHostName } from './git-keys.js';
+import { HostPublicKey } from './git-primitives.js';
+import {
+  ClientName,
+  ClusterId,
+  ClusterName,
+  Generation,
+  IsoTime,
+  KubeIdentity,
+  Labels,
+  TenantId,
+} from './primitives.js';
 
 /** NATS KV buckets. Each has one kind of writer; history is 1. */
 export const BUCKETS = {
@@ -16,6 +27,10 @@ export const BUCKETS = {
   revocations: 'fairlead-revocations',
   /** Which roots count. Written by keys. */
   trust: 'fairlead-trust',
+  /** What each cluster's installer is to do, signed. Written by gitops. */
+  desired: 'fairlead-desired',
+  /** Git hosts and the host keys that are pinned for them. Written by keys. */
+  gitHosts: 'fairlead-git-hosts',
 } as const;
 export type Bucket = keyof typeof BUCKETS;
 
@@ -58,6 +73,8 @@ export const ClusterEntry = z.object({
   clusterId: ClusterId,
   name: ClusterName,
   generation: Generation,
+  /** Desired state is chosen by them. */
+  labels: Labels.default({}),
 });
 export type ClusterEntry = z.infer<typeof ClusterEntry>;
 
@@ -114,6 +131,25 @@ export const revocationKeys = {
 export const TrustEntry = SignedTrust.extend({ version: z.int().min(1) });
 export type TrustEntry = z.infer<typeof TrustEntry>;
 export const TRUST_KEY = 'identity';
+
+/** `<tenant>.<cluster id>`: a `DesiredState` of @fairlead/desired-state as the keys service signed it. */
+export const DesiredEntry = z.object({
+  revision: z.int().min(1),
+  document: z.base64().max(48_000),
+  signerChain: z.array(z.string().max(16_384)).min(1).max(4),
+  signature: z.base64().max(1_024),
+});
+export type DesiredEntry = z.infer<typeof DesiredEntry>;
+
+/** `<tenant>.<host id>`. A host without approved keys is followed by nobody. */
+export const GitHostEntry = z.object({
+  id: z.uuid(),
+  name: GitHostName,
+  sshHost: z.string().max(253),
+  sshPort: z.int().min(1).max(65_535),
+  approvedKeys: z.array(HostPublicKey).max(16),
+});
+export type GitHostEntry = z.infer<typeof GitHostEntry>;
 
 export const routeKeys = {
   gateway: (credential: string, instance: string): string => `gateway.${credential}.${instance}`,

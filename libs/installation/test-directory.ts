@@ -44,7 +44,7 @@ export async function testDirectory(nc: NatsConnection, keys: NatsConnection): P
     putKv(nc, BUCKETS.clients, `default.${entry.clientId}`, entry);
   return {
     addCluster: async (name, generation = 1) => {
-      const entry: ClusterEntry = { tenantId: 'default', clusterId: randomUUID(), name, generation };
+      const entry: ClusterEntry = { tenantId: 'default', clusterId: randomUUID(), name, generation, labels: {} };
       await putKv(nc, BUCKETS.clusters, `default.${entry.clusterId}`, entry);
       return entry;
     },

@@ -99,7 +99,7 @@ describe('an enrolment that was signed, and that registration never heard of', (
 describe('the bucket of clusters', () => {
   const clusterId = crypto.randomUUID();
   const key = `default.${clusterId}`;
-  const entry: ClusterEntry = { tenantId: 'default', clusterId, name: 'one', generation: 4 };
+  const entry: ClusterEntry = { tenantId: 'default', clusterId, name: 'one', generation: 4, labels: {} };
   let nats: SecuredNats;
 
   beforeAll(async () => {

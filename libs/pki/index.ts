@@ -24,12 +24,18 @@ export {
 export { isOutOfDate, readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
 export { verifyChain, type VerifyOptions } from './verify-chain.js';
 export {
+  openStatement,
+  signStatement,
+  type SignedStatement,
+  type StatementTrust,
+  type TrustSigner,
+} from './signed-statement.js';
+export {
   MAX_REVOKED_GATEWAYS,
   openTrust,
   readTrust,
   signTrust,
   type SignedTrust,
-  type TrustSigner,
   type TrustedRoots,
 } from './signed-trust.js';
 export { explainTlsFailure, isLoopback, readCaFile, requireLoopback } from './server-trust.js';

@@ -1,8 +1,7 @@
 import { FairleadError } from '@fairlead/errors';
 import { parseCertificate, splitPem } from './pem.js';
-import { signProof, verifyProof } from './private-key.js';
+import { openStatement, signStatement, type TrustSigner } from './signed-statement.js';
 import { isTrustDomain } from './spiffe-id.js';
-import { verifyChain } from './verify-chain.js';
 
 /** Which roots count, from some version on. */
 export interface TrustedRoots {
@@ -25,12 +24,6 @@ export interface SignedTrust {
   readonly signature: Uint8Array;
 }
 
-export interface TrustSigner {
-  readonly keyPem: string;
-  readonly chainPem: readonly string[];
-}
-
-const SIGNER = 'keys';
 const MAX_BUNDLE_BYTES = 32_768;
 const MAX_ROOTS = 4;
 /** Of a bundle; its maker names those that were revoked last. */
@@ -44,7 +37,7 @@ export const MAX_VERSION_STEP = 1_000;
 /** The same for who holds none: room for many of the steps above it. */
 const MAX_FIRST_VERSION = 1_000_000;
 /** What else a key of the CA may ever sign does not begin so. */
-const CONTEXT = Buffer.from('fairlead trust bundle v1\n');
+const CONTEXT = 'fairlead trust bundle v1';
 
 /** Signs roots with a key whose certificate says `service/keys`. */
 export async function signTrust(roots: TrustedRoots, signer: TrustSigner): Promise<SignedTrust> {
@@ -52,8 +45,8 @@ export async function signTrust(roots: TrustedRoots, signer: TrustSigner): Promi
   const contents = { version, trustDomain, rootsPem, ...(revokedGateways.length > 0 ? { revokedGateways } : {}) };
   const bundle = new Uint8Array(Buffer.from(JSON.stringify(contents)));
   readTrust(bundle);
-  const signature = await signProof(signer.keyPem, signedBytes(bundle));
-  return { bundle, signerChainPem: [...signer.chainPem], signature };
+  const { signerChainPem, signature } = await signStatement(CONTEXT, bundle, signer);
+  return { bundle, signerChainPem, signature };
 }
 
 /**
@@ -70,19 +63,15 @@ export async function openTrust(
     readonly version?: number;
   },
 ): Promise<TrustedRoots> {
-  const { rootsPem, trustDomain, at, version = 0 } = held;
-  const { id } = await verifyChain(signed.signerChainPem, rootsPem, { at, usage: 'clientAuth', trustDomain });
-  if (id.kind !== 'service' || id.name !== SIGNER) throw refused('its signer is not the keys service');
-  const [leaf = ''] = signed.signerChainPem;
-  if (!(await verifyProof(leaf, signedBytes(signed.bundle), signed.signature))) {
-    throw refused('its signature does not match');
-  }
+  const { version = 0 } = held;
+  const { bundle, signerChainPem, signature } = signed;
+  await openStatement(CONTEXT, { document: bundle, signerChainPem, signature }, held);
   const roots = readTrust(signed.bundle);
-  if (roots.trustDomain !== trustDomain) throw refused('it is of another trust domain');
+  if (roots.trustDomain !== held.trustDomain) throw refused('it is of another trust domain');
   const highest = version === 0 ? MAX_FIRST_VERSION : version + MAX_VERSION_STEP;
   if (roots.version > highest) {
-    const held = version === 0 ? 'none is held' : `version ${version} is held`;
-    throw refused(`version ${roots.version} is too far ahead, ${held} and at most ${highest} is taken`);
+    const before = version === 0 ? 'none is held' : `version ${version} is held`;
+    throw refused(`version ${roots.version} is too far ahead, ${before} and at most ${highest} is taken`);
   }
   return roots;
 }
@@ -91,10 +80,6 @@ export async function openTrust(
 export function readTrust(bundle: Uint8Array): TrustedRoots & { readonly revokedGateways: readonly string[] } {
   if (bundle.length > MAX_BUNDLE_BYTES) throw refused(`it is larger than ${MAX_BUNDLE_BYTES} bytes`);
   return parseRoots(readJson(bundle));
-}
-
-function signedBytes(bundle: Uint8Array): Uint8Array {
-  return Buffer.concat([CONTEXT, bundle]);
 }
 
 function parseRoots({ version, trustDomain, rootsPem, revokedGateways }: Contents): ReturnType<typeof readTrust> {

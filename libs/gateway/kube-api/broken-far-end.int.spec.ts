@@ -14,7 +14,7 @@ import { createKubeApiDoor } from './door.js';
 import { TunnelAgent, type TunnelPool } from './tunnel-pool.js';
 
 const principal = { tenantId: 't', user: 'admin', groups: ['g'] } as unknown as Principal;
-const cluster: ClusterEntry = { tenantId: 't', clusterId: 'c', name: 'a', generation: 1 };
+const cluster: ClusterEntry = { tenantId: 't', clusterId: 'c', name: 'a', generation: 1, labels: {} };
 const directory = {
   loaded: true,
   principalOf: () => principal,

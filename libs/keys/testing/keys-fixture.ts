@@ -77,8 +77,9 @@ export async function keysFixture(): Promise<KeysFixture> {
     start: async () => startProcess(fixture, await connect()),
     reset: async () => {
       await first.query(
-        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, outbox',
+        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, git_hosts cascade',
       );
+      await first.query('truncate outbox');
       Object.assign(fixture, { nowMs: Date.now(), behind: [], current: null });
     },
     [Symbol.asyncDispose]: async () => {

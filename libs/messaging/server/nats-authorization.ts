@@ -1,5 +1,7 @@
 import {
   BUCKETS,
+  gitKeysRpc,
+  gitopsRpc,
   keysRpc,
   registrationRpc,
   rpcPattern,
@@ -24,9 +26,11 @@ interface Permissions {
 }
 
 /** Who has events to tell. The API asks others, and they tell. */
-const EVENT_SOURCES: ReadonlySet<Role> = new Set(['gateway', 'keys', 'registration']);
+const EVENT_SOURCES: ReadonlySet<Role> = new Set(['gateway', 'gitops', 'keys', 'registration']);
 
-const ALL_RPCS: readonly Rpc[] = [...Object.values(registrationRpc), ...Object.values(keysRpc)];
+const ALL_RPCS: readonly Rpc[] = [registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) =>
+  Object.values<Rpc>(rpcs),
+);
 
 /**
  * The `authorization` block of a nats-server configuration: each user may do what the contracts give its role, under its
@@ -89,7 +93,7 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
     case 'gateway':
       return {
         writes: ['gateway', 'session'].map((kind) => `$KV.${BUCKETS.routes}.${kind}.${credential}.>`),
-        reads: ['routes', 'clusters', 'access', 'clients', 'revocations', 'trust'],
+        reads: ['routes', 'clusters', 'access', 'clients', 'revocations', 'trust', 'desired'],
       };
     case 'registration':
       return {
@@ -98,10 +102,12 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
       };
     case 'keys':
       return {
-        writes: [BUCKETS.revocations, BUCKETS.trust].map((bucket) => `$KV.${bucket}.>`),
+        writes: [BUCKETS.revocations, BUCKETS.trust, BUCKETS.gitHosts].map((bucket) => `$KV.${bucket}.>`),
         // Heartbeats say which trust bundle a replica holds; who is connected is none of its business. Clusters say which enrolment counts.
-        reads: ['revocations', 'trust', 'clusters', ['routes', 'gateway.>']],
+        reads: ['revocations', 'trust', 'gitHosts', 'clusters', ['routes', 'gateway.>']],
       };
+    case 'gitops':
+      return { writes: [`$KV.${BUCKETS.desired}.>`], reads: ['desired', 'clusters', 'gitHosts'] };
     case 'api':
       return { writes: [], reads: [] };
     default:

@@ -1,4 +1,14 @@
-import { BUCKETS, TRUST_KEY, keysRpc, registrationRpc, rpcSubject, type Caller, type Rpc } from '@fairlead/contracts';
+import {
+  BUCKETS,
+  TRUST_KEY,
+  gitKeysRpc,
+  gitopsRpc,
+  keysRpc,
+  registrationRpc,
+  rpcSubject,
+  type Caller,
+  type Rpc,
+} from '@fairlead/contracts';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -20,6 +30,7 @@ const gatewayB = { role: 'gateway', credential: 'gateway-b' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 const registration = { role: 'registration', credential: 'registration' } as const;
 const keys = { role: 'keys', credential: 'keys' } as const;
+const gitops = { role: 'gitops', credential: 'gitops' } as const;
 const operator = { role: 'operator', credential: 'operator' } as const;
 
 let scratch: ScratchDir;
@@ -30,7 +41,7 @@ const as = (holder: Holder): NatsConnection => connections.get(holder.credential
 beforeAll(async () => {
   scratch = await scratchDir();
   nats = await startSecuredNats(scratch.path);
-  for (const holder of [gatewayA, gatewayB, api, registration, keys, operator]) {
+  for (const holder of [gatewayA, gatewayB, api, registration, keys, gitops, operator]) {
     connections.set(holder.credential, await nats.connect(holder));
   }
 });
@@ -63,11 +74,13 @@ function isPermissionViolation(error: unknown): boolean {
   return false;
 }
 
-const ALL: readonly Rpc[] = [...Object.values(registrationRpc), ...Object.values(keysRpc)];
+const ALL: readonly Rpc[] = [registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) =>
+  Object.values<Rpc>(rpcs),
+);
 
 describe('calling a service', () => {
   it.each(ALL.map((rpc) => [`${rpc.service}.${rpc.method}`, rpc] as const))('%s: only its callers', async (_, rpc) => {
-    for (const caller of [gatewayA, api, registration, keys] satisfies Caller[]) {
+    for (const caller of [gatewayA, api, registration, keys, gitops] satisfies Caller[]) {
       const refused = await refusesPublish(caller, rpcSubject(rpc, 'default', caller));
       expect({ caller: caller.role, refused }).toEqual({
         caller: caller.role,
@@ -94,11 +107,13 @@ describe('calling a service', () => {
 });
 
 describe('listening', () => {
-  it.each([gatewayA, gatewayB, api, registration, keys, operator])(
+  it.each([gatewayA, gatewayB, api, registration, keys, gitops, operator])(
     '$credential hears only its own inbox',
     async (holder) => {
       expect(await refusesSubscribe(holder, `${inboxPrefix(holder)}.x`)).toBe(false);
-      const others = [gatewayA, gatewayB, api, registration, keys, operator].filter((other) => other !== holder);
+      const others = [gatewayA, gatewayB, api, registration, keys, gitops, operator].filter(
+        (other) => other !== holder,
+      );
       for (const other of others) expect(await refusesSubscribe(holder, `${inboxPrefix(other)}.>`)).toBe(true);
       for (const subject of ['>', '_INBOX.>', 'fairlead.>', 'fairlead.events.>', '$KV.>', '$JS.>']) {
         expect({ subject, refused: await refusesSubscribe(holder, subject) }).toEqual({ subject, refused: true });
@@ -135,16 +150,20 @@ describe('buckets', () => {
     [BUCKETS.clients]: ['registration'],
     [BUCKETS.revocations]: ['keys'],
     [BUCKETS.trust]: ['keys'],
+    [BUCKETS.desired]: ['gitops'],
+    [BUCKETS.gitHosts]: ['keys'],
   };
   const READERS = {
     [BUCKETS.routes]: ['gateway-a', 'registration'],
-    [BUCKETS.clusters]: ['gateway-a', 'registration', 'keys'],
+    [BUCKETS.clusters]: ['gateway-a', 'registration', 'gitops', 'keys'],
     [BUCKETS.access]: ['gateway-a', 'registration'],
     [BUCKETS.clients]: ['gateway-a', 'registration'],
     [BUCKETS.revocations]: ['gateway-a', 'keys'],
     [BUCKETS.trust]: ['gateway-a', 'keys'],
+    [BUCKETS.desired]: ['gateway-a', 'gitops'],
+    [BUCKETS.gitHosts]: ['gitops', 'keys'],
   };
-  const EVERYBODY: Holder[] = [gatewayA, registration, keys, api, operator];
+  const EVERYBODY: Holder[] = [gatewayA, registration, keys, gitops, api, operator];
 
   it.each(Object.values(BUCKETS))('lets only its owner write %s', async (bucket) => {
     for (const holder of EVERYBODY) {
@@ -162,7 +181,7 @@ describe('buckets', () => {
     }
   });
 
-  it.each([gatewayA, api, registration, keys, operator])(
+  it.each([gatewayA, api, registration, keys, gitops, operator])(
     'lets $credential read no entry but by watching',
     async (holder) => {
       for (const bucket of Object.values(BUCKETS)) {
@@ -210,20 +229,23 @@ describe('buckets', () => {
     expect(answer.json<{ error?: unknown }>().error).toBeDefined();
   });
 
-  it.each([gatewayA, api, registration, keys])('refuses $credential every other JetStream request', async (holder) => {
-    for (const subject of [
-      `$JS.API.STREAM.DELETE.KV_${BUCKETS.routes}`,
-      `$JS.API.STREAM.PURGE.KV_${BUCKETS.routes}`,
-      `$JS.API.STREAM.UPDATE.KV_${BUCKETS.routes}`,
-      `$JS.API.STREAM.CREATE.OTHER`,
-      `$JS.API.STREAM.MSG.DELETE.KV_${BUCKETS.routes}`,
-      `$JS.API.CONSUMER.DELETE.KV_${BUCKETS.routes}.x`,
-      `$JS.API.CONSUMER.CREATE.FAIRLEAD_EVENTS.x.fairlead.events.>`,
-      `$JS.API.CONSUMER.CREATE.FAIRLEAD_EVENTS`,
-    ]) {
-      expect({ subject, refused: await refusesPublish(holder, subject) }).toEqual({ subject, refused: true });
-    }
-  });
+  it.each([gatewayA, api, registration, keys, gitops])(
+    'refuses $credential every other JetStream request',
+    async (holder) => {
+      for (const subject of [
+        `$JS.API.STREAM.DELETE.KV_${BUCKETS.routes}`,
+        `$JS.API.STREAM.PURGE.KV_${BUCKETS.routes}`,
+        `$JS.API.STREAM.UPDATE.KV_${BUCKETS.routes}`,
+        `$JS.API.STREAM.CREATE.OTHER`,
+        `$JS.API.STREAM.MSG.DELETE.KV_${BUCKETS.routes}`,
+        `$JS.API.CONSUMER.DELETE.KV_${BUCKETS.routes}.x`,
+        `$JS.API.CONSUMER.CREATE.FAIRLEAD_EVENTS.x.fairlead.events.>`,
+        `$JS.API.CONSUMER.CREATE.FAIRLEAD_EVENTS`,
+      ]) {
+        expect({ subject, refused: await refusesPublish(holder, subject) }).toEqual({ subject, refused: true });
+      }
+    },
+  );
 });
 
 describe('events', () => {
@@ -233,10 +255,10 @@ describe('events', () => {
     expect(await refusesPublish(gatewayA, 'fairlead.events.default.keys.certificate.issued.v1')).toBe(true);
   });
 
-  it.each([gatewayA, registration, keys, api, operator])(
+  it.each([gatewayA, registration, keys, gitops, api, operator])(
     'lets $credential tell none of another role',
     async (holder) => {
-      for (const role of ['gateway', 'registration', 'keys', 'api', 'operator']) {
+      for (const role of ['gateway', 'registration', 'keys', 'gitops', 'api', 'operator']) {
         const refused = await refusesPublish(holder, `fairlead.events.default.${role}.x.y.v1`);
         const may = role === holder.role && role !== 'api' && role !== 'operator';
         expect({ role, refused }).toEqual({ role, refused: !may });

@@ -25,12 +25,13 @@ const HOLDERS: readonly Holder[] = [
   OPERATOR,
   { role: 'api', credential: 'api' },
   { role: 'keys', credential: 'keys' },
+  { role: 'gitops', credential: 'gitops' },
   { role: 'registration', credential: 'registration' },
   { role: 'gateway', credential: 'gateway-a' },
   { role: 'gateway', credential: 'gateway-b' },
 ];
 
-/** Starts it below `dataDir`, with api, keys, registration, gateway-a, gateway-b and operator as its users. */
+/** Starts it below `dataDir`, with api, keys, gitops, registration, gateway-a, gateway-b and operator as its users. */
 export async function startSecuredNats(dataDir: string): Promise<SecuredNats> {
   await mkdir(dataDir, { recursive: true });
   const seedFile = (holder: Holder): string => join(dataDir, `${holder.credential}.nk`);

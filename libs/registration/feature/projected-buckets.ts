@@ -24,8 +24,8 @@ export const REGISTRATION_BUCKETS: readonly ProjectedBucket[] = [
 ];
 
 function toClusterEntry(row: Awaited<ReturnType<typeof allClusters>>[number]): [string, ClusterEntry] {
-  const { id: clusterId, tenantId, name, generation } = row;
-  return [`${tenantId}.${clusterId}`, ClusterEntry.parse({ tenantId, clusterId, name, generation })];
+  const { id: clusterId, tenantId, name, generation, labels } = row;
+  return [`${tenantId}.${clusterId}`, ClusterEntry.parse({ tenantId, clusterId, name, generation, labels })];
 }
 
 function toAccessEntry(row: Awaited<ReturnType<typeof allApiTokens>>[number]): [string, AccessEntry] {

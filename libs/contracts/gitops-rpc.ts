@@ -1,0 +1,151 @@
+import { BundleLimits, InstallerReport, ObjectEvent, Tool } from '@fairlead/desired-state';
+import { z } from 'zod';
+import { GitHostName } from './git-keys.js';
+import { RepositoryPath } from './git-primitives.js';
+import { Assignment, Breaker, Bundle, CatalogRepository, ClusterGitOps, GitOpsName, Rollout } from './gitops.js';
+import { ClusterId, ClusterName, UserName } from './primitives.js';
+import type { Rpc } from './rpc.js';
+
+function rpc<In extends z.ZodType, Out extends z.ZodType>(
+  method: string,
+  callers: Rpc['callers'],
+  input: In,
+  output: Out,
+  timeoutMs = 5_000,
+): Rpc<In, Out> {
+  return { service: 'gitops', method, callers, input, output, timeoutMs };
+}
+
+const actor = { actor: UserName };
+const ByLabel = z.object({ name: GitOpsName });
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** What the gitops service answers. */
+export const gitopsRpc = {
+  /** Finds it on its Git host, or makes it there if `create`. */
+  addRepository: rpc(
+    'add-repository',
+    ['api'],
+    z.object({
+      name: GitOpsName,
+      gitHost: GitHostName,
+      path: RepositoryPath,
+      create: z.boolean().default(false),
+      ...actor,
+    }),
+    CatalogRepository,
+    80_000,
+  ),
+  listRepositories: rpc(
+    'list-repositories',
+    ['api'],
+    z.object({}),
+    z.object({ repositories: z.array(CatalogRepository).max(500) }),
+  ),
+  /** CONFLICT while an assignment names it. */
+  removeRepository: rpc('remove-repository', ['api'], ByLabel.extend(actor), z.object({})),
+
+  /** A bundle arrives in pieces: `begin` (which refuses what is too large), `piece` in order, `finish`, which checks digest and contents. */
+  beginBundle: rpc(
+    'begin-bundle',
+    ['api'],
+    z.object({
+      tool: Tool,
+      version: Bundle.shape.version,
+      bytes: z.int().min(1).max(BundleLimits.maxBytes),
+      digest,
+      origin: z.string().max(1_024),
+      ...actor,
+    }),
+    z.object({ uploadId: z.uuid() }),
+  ),
+  bundlePiece: rpc(
+    'bundle-piece',
+    ['api'],
+    z.object({ uploadId: z.uuid(), offset: z.int().min(0), piece: z.base64().max(400_000) }),
+    z.object({}),
+  ),
+  /** INVALID_ARGUMENT: not the digest, not YAML, no install manifest of this tool. ALREADY_EXISTS: this version with other contents. */
+  finishBundle: rpc('finish-bundle', ['api'], z.object({ uploadId: z.uuid() }), Bundle, 30_000),
+  /** `gitops` fetches it itself, https only, from a public address unless the configuration allows others. */
+  importBundleUrl: rpc(
+    'import-bundle-url',
+    ['api'],
+    z.object({
+      tool: Tool,
+      version: Bundle.shape.version,
+      url: z.url({ protocol: /^https$/ }).max(1_024),
+      digest,
+      ...actor,
+    }),
+    Bundle,
+    75_000,
+  ),
+  listBundles: rpc('list-bundles', ['api'], z.object({}), z.object({ bundles: z.array(Bundle).max(500) })),
+  /** CONFLICT while an assignment or a running rollout needs it. */
+  removeBundle: rpc(
+    'remove-bundle',
+    ['api'],
+    z.object({ tool: Tool, version: Bundle.shape.version, ...actor }),
+    z.object({}),
+  ),
+  /** A piece of a bundle for an agent, gzip. NOT_FOUND unless this cluster's desired state names the digest. */
+  bundleChunk: rpc(
+    'bundle-chunk',
+    ['gateway'],
+    z.object({ clusterId: ClusterId, digest, offset: z.int().min(0) }),
+    z.object({ piece: z.base64().max(200_000), compressedBytes: z.int().min(1) }),
+  ),
+
+  /** Makes or changes one; a change is rolled out. NOT_FOUND: a bundle, repository or cluster that is not there. */
+  putAssignment: rpc('put-assignment', ['api'], Assignment.extend(actor), Assignment),
+  listAssignments: rpc(
+    'list-assignments',
+    ['api'],
+    z.object({}),
+    z.object({ assignments: z.array(Assignment).max(500) }),
+  ),
+  /** What happens in the clusters that nothing else selects: see `remove` of the desired state. */
+  removeAssignment: rpc(
+    'remove-assignment',
+    ['api'],
+    ByLabel.extend({ remove: z.enum(['keep', 'tool', 'everything']).default('keep'), ...actor }),
+    z.object({}),
+  ),
+
+  listRollouts: rpc('list-rollouts', ['api'], z.object({}), z.object({ rollouts: z.array(Rollout).max(200) })),
+  steerRollout: rpc(
+    'steer-rollout',
+    ['api'],
+    z.object({ id: z.uuid(), step: z.enum(['pause', 'resume', 'abort', 'roll-back']), ...actor }),
+    Rollout,
+  ),
+  breaker: rpc('breaker', ['api'], z.object({}), Breaker),
+  /** Closes it, and lets go on what it held. */
+  resetBreaker: rpc('reset-breaker', ['api'], z.object(actor), Breaker),
+
+  clusterStatus: rpc('cluster-status', ['api'], z.object({ name: ClusterName }), ClusterGitOps),
+  listClusterStatus: rpc(
+    'list-cluster-status',
+    ['api'],
+    z.object({ after: ClusterName.optional() }),
+    z.object({ clusters: z.array(ClusterGitOps).max(200), next: ClusterName.optional() }),
+  ),
+  /** The newest 200 of a cluster's repair story. */
+  clusterEvents: rpc(
+    'cluster-events',
+    ['api'],
+    z.object({ name: ClusterName }),
+    z.object({ events: z.array(ObjectEvent).max(200) }),
+  ),
+  /** A new deploy key, tried before the old one goes. */
+  rotateDeployKey: rpc('rotate-deploy-key', ['api'], z.object({ name: ClusterName, ...actor }), ClusterGitOps),
+
+  /** What an installer said, through its agent and this gateway. The gateway takes the cluster from the link, not from the report. */
+  reportCluster: rpc(
+    'report-cluster',
+    ['gateway'],
+    z.object({ clusterId: ClusterId, report: InstallerReport }),
+    z.object({}),
+  ),
+} as const;
