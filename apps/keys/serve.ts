@@ -107,7 +107,7 @@ function build(
   const currentEnrolment: CurrentEnrolment = (tenantId, clusterId) => clusters.currentEnrolment(tenantId, clusterId);
   return KeysModule.around(
     new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds, currentEnrolment }),
-    new Revocations(runtime),
+    new Revocations({ ...runtime, ca }),
     new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
     git,
   );

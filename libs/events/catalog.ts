@@ -11,6 +11,7 @@ import {
 import { z } from 'zod';
 import { event } from './event-shape.js';
 import { GIT_EVENTS } from './git-events.js';
+import { GITOPS_EVENTS } from './gitops-events.js';
 
 export { Actor } from './event-shape.js';
 
@@ -42,6 +43,7 @@ const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
  * else is a new version. None of them holds a secret.
  */
 export const EVENTS = {
+  ...GITOPS_EVENTS,
   'dev.fairlead.cluster.created.v1': event({
     ...cluster,
     links: z.int(),
