@@ -25,9 +25,10 @@ export interface GitFixture extends AsyncDisposable {
   events(): Promise<{ readonly type: string; readonly data: Record<string, unknown> }[]>;
 }
 
-/** `scanMs`: SSH keys are looked at this often; 0: only when they are asked for. */
+/** `deployKeysEveryMs`: how often repositories are looked at; 0: never. `scanMs`: SSH keys are looked at this often; 0: only when they are asked for. */
 export async function gitFixture({
   scanMs = 0,
+  deployKeysEveryMs = 0,
   ...options
 }: Partial<GitKeysOptions> & { readonly scanMs?: number } = {}): Promise<GitFixture> {
   await using starting = new AsyncDisposableStack();
@@ -46,7 +47,17 @@ export async function gitFixture({
     projection.poke();
   };
   keys.onCommitted = onCommitted;
-  const git = await openGitKeys({ database, source, ca, onCommitted, logger, leafLifeSeconds: 86_400, ...options });
+  const git = await openGitKeys({
+    database,
+    source,
+    ca,
+    onCommitted,
+    logger,
+    leafLifeSeconds: 86_400,
+    deployKeysEveryMs,
+    ...options,
+  });
+  if (deployKeysEveryMs > 0) starting.use(git.startLoop());
   if (scanMs > 0) starting.use(watchHostKeys(git.hostKeys, { intervalMs: scanMs, logger }));
   const registry = new Registry();
   const module = KeysModule.around(issuer, revocations, rotation, git);

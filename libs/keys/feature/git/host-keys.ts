@@ -15,7 +15,7 @@ import {
   updateGitHost,
   type StoredGitHost,
 } from '../../store/git-host-store.js';
-import { aboutHost, existingHost, type GitRuntime } from './git-hosts.js';
+import { aboutHost, bySelf, byUser, existingHost, type GitRuntime } from './git-hosts.js';
 import { viewHost } from './host-view.js';
 import { scanSshHost } from './ssh-scan.js';
 
@@ -61,7 +61,12 @@ export class HostKeys {
       const known = await keysOf(manager, host);
       const { keys, withdrawn } = afterApproval(known, { fingerprints, given, by: actor }, this.#now());
       await replaceHostKeys(manager, host.id, keys);
-      const data = { ...aboutHost(host, actor), approved: fingerprints, withdrawn: [...withdrawn], reason: 'OK' };
+      const data = {
+        ...aboutHost(host, byUser(actor)),
+        approved: fingerprints,
+        withdrawn: [...withdrawn],
+        reason: 'OK',
+      };
       await appendEvent(manager, createEvent(source, 'dev.fairlead.git-host.keys-approved.v1', data, this.#now()));
       return viewHost(manager, host);
     });
@@ -106,16 +111,12 @@ export class HostKeys {
     await replaceHostKeys(manager, host.id, keys);
     await updateGitHost(manager, host.id, { scannedAt: now });
     for (const { type, fingerprint } of raised) {
-      const about = { ...aboutHost(host, ''), actor: this.#self(), reason: 'UNTRUSTED_PEER', type, fingerprint };
+      const about = { ...aboutHost(host, bySelf(this.#runtime)), reason: 'UNTRUSTED_PEER', type, fingerprint };
       const event = createEvent(this.#runtime.source, 'dev.fairlead.git-host.key-changed.v1', about, now);
       await appendEvent(manager, event);
       this.#logger.warn('git_host.key_changed', { hostId: host.id, type, fingerprint });
     }
     return viewHost(manager, { ...host, scannedAt: now });
-  }
-
-  #self(): { kind: 'service'; id: string } {
-    return { kind: 'service', id: this.#runtime.source.credential };
   }
 
   #now(): Date {
