@@ -18,6 +18,8 @@ export const AgentIdentity = z.object({
     .object({ document: z.string(), signerChain: z.array(z.string()), signature: z.string() })
     .optional()
     .catch(undefined),
+  /** Serial numbers of gateways' certificates that are refused, by the same bundle. */
+  revokedGateways: z.array(z.string()).optional(),
 });
 export type AgentIdentity = z.infer<typeof AgentIdentity>;
 

@@ -16,13 +16,16 @@ const COMPLAINT_MS = 60_000;
 const STORE_RETRY = { baseMs: 1_000, capMs: 60_000 };
 
 /** The identity with these roots; the very same one, unless they are newer than its own. */
-export function withRoots(
-  identity: AgentIdentity,
-  { version, rootsPem }: TrustedRoots,
-  signed: SignedTrust,
-): AgentIdentity {
+export function withRoots(identity: AgentIdentity, trust: TrustedRoots, signed: SignedTrust): AgentIdentity {
+  const { version, rootsPem, revokedGateways = [] } = trust;
   if (version <= identity.trustVersion) return identity;
-  return { ...identity, rootsPem: [...rootsPem], trustVersion: version, signedTrust: storedTrust(signed) };
+  return {
+    ...identity,
+    rootsPem: [...rootsPem],
+    trustVersion: version,
+    revokedGateways: [...revokedGateways],
+    signedTrust: storedTrust(signed),
+  };
 }
 
 /** As it is stored. */

@@ -70,6 +70,7 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
     rootsPem: [...roots.rootsPem],
     trustVersion: roots.version,
     ...(answer.trust ? { signedTrust: storedTrust(answer.trust) } : {}),
+    revokedGateways: [...(roots.revokedGateways ?? [])],
   });
   await store.saveIdentity(identity);
   logger.info('agent.enrolled', { clusterId: identity.clusterId, generation: identity.generation });

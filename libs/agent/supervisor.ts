@@ -15,6 +15,7 @@ import type { GitOpsCarrier } from './gitops/gitops-carrier.js';
 import { HeldIdentity } from './held-identity.js';
 import { abortedBy, type LeftLink, type Lived, type SlotContext } from './link-slot.js';
 import { hasEnded, renewInTime } from './renewal.js';
+import { StandingConnections } from './standing-connections.js';
 import { Strangers } from './strangers.js';
 import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type LinkOutcome } from './retry-pace.js';
 
@@ -51,6 +52,7 @@ export class LinkSupervisor {
   readonly #strangers: Strangers;
   readonly #clockSkew: ClockSkew;
   readonly #facts: FactsFeed;
+  readonly #standing = new StandingConnections();
   /** Ends the pauses between dials. */
   #renewed = new AbortController();
   /** Slots whose dials all reach replicas that are linked already. */
@@ -62,6 +64,7 @@ export class LinkSupervisor {
     this.#identity = new HeldIdentity(options.identity, options.store);
     this.#identity.onChange(() => {
       options.gitops?.identityChanged(this.#identity.current);
+      this.#standing.endRevoked(this.#identity.current.revokedGateways ?? []);
       this.#tryAnew();
     });
     this.#trust = new AgentTrust(this.#identity, options.logger, this.#clock);
@@ -137,6 +140,7 @@ export class LinkSupervisor {
     resources.defer(this.#endpoints.occupy(endpoint));
     try {
       const connection = resources.use(await this.#dial(endpoint, context.signal));
+      resources.use(this.#standing.add(connection));
       const outcome = await this.#live(connection, context, name);
       if (outcome.kind !== 'lived') this.#endpoints.avoid(endpoint);
       if (outcome.kind === 'drained') void this.#finish(outcome.left, context, resources.move());
@@ -201,14 +205,14 @@ export class LinkSupervisor {
   #dial(endpoint: Endpoint, signal: AbortSignal): Promise<GatewayConnection> {
     const { proxy } = this.#options;
     const identity = this.#identity.current;
-    const { rootsPem, trustDomain } = identity;
+    const { rootsPem, trustDomain, revokedGateways } = identity;
     return connectToGateway({
       endpoint,
       proxy,
       signal,
       // Without one, nothing but Renew is served.
       ...(hasEnded(identity, this.#clock.nowMs()) ? {} : { identity }),
-      trust: { kind: 'roots', rootsPem, trustDomain },
+      trust: { kind: 'roots', rootsPem, trustDomain, revokedGateways },
     });
   }
 

@@ -7,32 +7,13 @@ import {
   Generation,
   IsoTime,
   LinkedAgent,
-  TenantId,
 } from '@fairlead/contracts';
 import { z } from 'zod';
+import { event } from './event-shape.js';
+import { GIT_EVENTS } from './git-events.js';
+import { GITOPS_EVENTS } from './gitops-events.js';
 
-/** Who did it, as far as it is known. */
-export const Actor = z.object({
-  kind: z.enum(['user', 'client', 'agent', 'gateway', 'service', 'unknown']),
-  /** A user name, cluster id or credential name; never a secret. */
-  id: z.string().max(256),
-  address: z.string().max(64).optional(),
-});
-export type Actor = z.infer<typeof Actor>;
-
-/** In every event. */
-const common = {
-  tenantId: z.union([TenantId, z.literal('_')]),
-  /** What it happened to: `cluster/<id>`, `client/<id>`, `token/<id>`, `certificate/<serial>`. */
-  subject: z.string().min(1).max(256),
-  actor: Actor,
-  /** An error code, or OK. */
-  reason: z.string().min(1).max(64),
-};
-
-function event<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<typeof common & Shape> {
-  return z.object({ ...common, ...shape });
-}
+export { Actor } from './event-shape.js';
 
 const cluster = { clusterId: ClusterId, name: ClusterName };
 const client = { clientId: z.uuid(), name: ClientName };
@@ -55,6 +36,8 @@ const cutOff = {
   cutOffGateways: z.int().min(0),
   cutOffCertificates: z.int().min(0),
 };
+/** Events of the same kind and the same one, or of all who proved nothing, that were not told before this one, because there were too many. */
+const damped = { suppressed: z.int().min(0).default(0) };
 const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
 
 /**
@@ -62,6 +45,7 @@ const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
  * else is a new version. None of them holds a secret.
  */
 export const EVENTS = {
+  ...GITOPS_EVENTS,
   'dev.fairlead.cluster.created.v1': event({
     ...cluster,
     links: z.int(),
@@ -79,7 +63,7 @@ export const EVENTS = {
   'dev.fairlead.client.deleted.v1': event(client),
   'dev.fairlead.import-link.created.v1': event({ ...cluster, expiresAt: IsoTime }),
   'dev.fairlead.import-link.redeemed.v1': event({ ...cluster, tokenId: z.string().max(64) }),
-  'dev.fairlead.import-link.refused.v1': event(maybeCluster),
+  'dev.fairlead.import-link.refused.v1': event({ ...maybeCluster, ...damped }),
   'dev.fairlead.token.minted.v1': event({ ...cluster, tokenId: z.string().max(64), expiresAt: IsoTime }),
   'dev.fairlead.token.revoked.v1': event({ ...cluster, tokenId: z.string().max(64) }),
   'dev.fairlead.api-token.created.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
@@ -95,12 +79,17 @@ export const EVENTS = {
     /** What its agent says of the cluster, if that is not what was known of it before. */
     facts: Facts.optional(),
   }),
-  'dev.fairlead.enrolment.refused.v1': event({ ...maybeCluster, tokenId: z.string().max(64) }),
+  'dev.fairlead.enrolment.refused.v1': event({ ...maybeCluster, ...damped, tokenId: z.string().max(64) }),
   /** An agent waits for an administrator. */
-  'dev.fairlead.enrolment.requested.v1': event({ ...maybeCluster, ...enrolmentRequest }),
+  'dev.fairlead.enrolment.requested.v1': event({ ...maybeCluster, ...enrolmentRequest, ...damped }),
   /** `insecure`: nobody looked at it. */
   'dev.fairlead.enrolment.approved.v1': event({ ...cluster, ...enrolmentRequest, insecure: z.boolean() }),
-  'dev.fairlead.enrolment.rejected.v1': event({ ...maybeCluster, ...enrolmentRequest, why: z.string().max(256) }),
+  'dev.fairlead.enrolment.rejected.v1': event({
+    ...maybeCluster,
+    ...enrolmentRequest,
+    ...damped,
+    why: z.string().max(256),
+  }),
   'dev.fairlead.approval-policy.changed.v1': event({ ...maybeCluster, policy: ApprovalPolicy.nullable() }),
   'dev.fairlead.ca.created.v1': event({ pins: z.array(z.string().length(64)), trustDomain: z.string().max(255) }),
   /** A root that will be the next one is made known; `imported`: it was made elsewhere. */
@@ -125,7 +114,7 @@ export const EVENTS = {
     generation: Generation.nullable(),
     notAfter: IsoTime,
   }),
-  'dev.fairlead.certificate.refused.v1': event({ ...maybeCluster, purpose: certificatePurpose }),
+  'dev.fairlead.certificate.refused.v1': event({ ...maybeCluster, ...damped, purpose: certificatePurpose }),
   'dev.fairlead.certificate.revoked.v1': event({
     ...maybeCluster,
     purpose: certificatePurpose,
@@ -147,6 +136,7 @@ export const EVENTS = {
     suppressed: z.int().min(0).default(0),
   }),
   'dev.fairlead.rpc.refused.v1': event({ service: z.string().max(32), method: z.string().max(64) }),
+  ...GIT_EVENTS,
 } as const;
 
 export type EventType = keyof typeof EVENTS;

@@ -31,6 +31,7 @@ import { listen, type Listening } from './listen.js';
 import { LiveConnections } from './live-connections.js';
 import { meterConnections } from './live-metrics.js';
 import { FactsReport } from './report-facts.js';
+import { replaceRevoked } from './replace-revoked.js';
 import { reportSessions } from './report-sessions.js';
 import { TroubleReporter, reportLosses, reportRefusals } from './report-troubles.js';
 import { tellCrowd } from './tell-crowd.js';
@@ -67,6 +68,7 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   const servers = buildServers(options, state, listenTo(options, state, signal));
   tellDesired(new DesiredStates(options.nc, logger), state.sessions);
   followActiveRoot(state.certificates.identity, trust);
+  replaceRevoked(state.certificates.identity, state.directory.revocations, logger);
   reportSessions({ ...state, ...options });
   reportLosses(state.sessions, troubles);
   tellCrowd(state.sessions);
@@ -105,7 +107,8 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
   const routes = watchRoutes(nc, table, systemClock, logger);
   const trust = new TrustStore(nc, firstTrust(certificates), metrics, logger);
   const identity = trustedIdentity(certificates.identity, trust);
-  const relayClient = new RelayClient(identity, certificates.trustDomain, logger);
+  const directory = new Directory(nc, trust, logger);
+  const relayClient = new RelayClient(identity, certificates.trustDomain, directory.revocations, logger);
   const opener = new TunnelOpener({
     registry: sessions,
     table,
@@ -115,7 +118,6 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
     logger,
     tracer,
   });
-  const directory = new Directory(nc, trust, logger);
   const live = new LiveConnections();
   meterConnections({ registry, live, sessions, directory, namedClusters: options.metricsClusters ?? NAMED_CLUSTERS });
   return {
@@ -172,7 +174,17 @@ function buildServers(options: GatewayOptions, state: GatewayState, heard: Heard
     logger,
     ...heard,
   });
-  const relay = createRelayServer({ identity, trustDomain, registry: sessions, events, metrics, logger, tracer });
+  const revoked = directory.revocations;
+  const relay = createRelayServer({
+    identity,
+    trustDomain,
+    registry: sessions,
+    revoked,
+    events,
+    metrics,
+    logger,
+    tracer,
+  });
   const { connectListen, connectLimits, kubeApiLimits } = options;
   const shared = { directory, events, metrics, logger, tracer, live };
   const door = createKubeApiDoor({ ...shared, certificate: serving, pool, limits: kubeApiLimits });

@@ -1,4 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { TokenBucket, type Rate } from '@fairlead/clock';
 import type { Facts } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
@@ -31,7 +32,11 @@ export interface ControlOptions extends AdmitOptions {
 export type OnFacts = (session: AgentSession, facts: Facts) => void;
 
 const HELLO_TIMEOUT_MS = 10_000;
+/** Of Hello, which anybody may send: an honest one has a few hundred bytes. */
+const MAX_HELLO_BYTES = 8 * 1024;
 const MAX_MESSAGE_BYTES = 128 * 1024;
+/** Of one link. An honest agent says a handful in its whole life; each costs time that all links of the replica share. */
+const MESSAGES: Rate = { burst: 100, perSecond: 1 };
 
 /**
  * Serves the Control call of one link, for the link's whole life. Not by ConnectRPC: its machinery for streams costs
@@ -45,7 +50,8 @@ class ControlCall implements ControlOutbox {
   readonly #options: ControlOptions;
   readonly #http2: Http2Session;
   readonly #stream: Http2Stream;
-  readonly #reader = new GrpcMessageReader(MAX_MESSAGE_BYTES);
+  readonly #reader = new GrpcMessageReader(MAX_HELLO_BYTES);
+  readonly #messages = new TokenBucket(MESSAGES, performance.now());
   readonly #helloTimer: NodeJS.Timeout;
   #session: AgentSession | null = null;
   #over = false;
@@ -145,7 +151,11 @@ class ControlCall implements ControlOutbox {
     this.#stream.taken(chunk.length);
     if (this.#over) return;
     try {
-      for (const bytes of this.#reader.push(chunk)) this.#onMessage(parse(bytes));
+      for (const bytes of this.#reader.push(chunk)) {
+        // Before it is parsed, which is what costs.
+        if (!this.#messages.take(performance.now())) throw tooMany();
+        this.#onMessage(parse(bytes));
+      }
     } catch (error) {
       this.#refuse(toFairleadError(error));
     }
@@ -169,6 +179,7 @@ class ControlCall implements ControlOutbox {
   #admit(hello: Hello): void {
     clearTimeout(this.#helloTimer);
     this.#session = admitLink(this.#options, hello, this.#http2, this);
+    this.#reader.maxBytes = MAX_MESSAGE_BYTES;
     this.say({ case: 'welcome', value: welcome(this.#options, this.#session, hello) });
     if (hello.facts) this.#options.onFacts(this.#session, readFacts(hello.facts));
   }
@@ -194,6 +205,10 @@ class ControlCall implements ControlOutbox {
     if (this.#session) this.#options.registry.remove(this.#session);
     else this.#stream.end();
   }
+}
+
+function tooMany(): FairleadError {
+  return new FairleadError('PROTOCOL_ERROR', 'the peer says more on its Control call than any agent has to say');
 }
 
 function parse(bytes: Buffer) {

@@ -102,6 +102,8 @@ async function renew(options: LinkServiceOptions, renewals: Buckets, request: Re
     if (claimedAgent(request, peer.address).clusterId !== peer.clusterId) {
       throw new FairleadError('WRONG_CLUSTER', 'an agent renews its own certificate only');
     }
+    // First: whoever holds a certificate that is worth nothing any more takes no turn of who has one.
+    currentEnrolment(options.directory, peer);
     if (!renewals.take(peer.clusterId, performance.now())) {
       throw new FairleadError('RATE_LIMITED', 'this cluster’s certificate is renewed too often; wait a moment');
     }
