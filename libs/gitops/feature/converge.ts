@@ -69,6 +69,7 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
     remove: adopted ? 'keep' : cluster.remove,
     deployKeys: settled,
     waitsFor: waiting?.slice(0, 1_024) ?? null,
+    converged: cluster.touched,
     failures: asked.pending ? cluster.failures + 1 : 0,
     dueAt: asked.pending ? later(runtime, fullJitterMs(cluster.failures, RETRY) + RETRY.baseMs) : null,
     wish: gitops,
