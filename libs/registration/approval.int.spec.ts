@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { ApprovalPolicy } from '@fairlead/contracts';
+import { Facts, type ApprovalPolicy } from '@fairlead/contracts';
 import type { FairleadError } from '@fairlead/errors';
 import { Envelope } from '@fairlead/events';
 import { silentLogger } from '@fairlead/observability';
@@ -43,7 +43,7 @@ const source = { role: 'registration', credential: 'registration' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
 const account = { service: 'registration', password: randomBytes(16).toString('hex') };
-const facts = { agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' };
+const facts = Facts.parse({ agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' });
 const waiting = expect.objectContaining({ code: 'ENROLMENT_PENDING' }) as Error;
 
 let scratch: ScratchDir;
@@ -154,6 +154,24 @@ describe('an agent without a token', () => {
     await expect(ask(await newCsr())).rejects.toMatchObject({ code: 'ENROLMENT_REJECTED' });
     expect(await requests.list('default')).toEqual([]);
     expect((await lastEvents(1))[0]).toBe('enrolment.refused.v1');
+  });
+
+  it('that comes in crowds leaves so many events and no more, and who has a token leaves its own', async () => {
+    const { name } = await newCluster();
+    const [csr, other, token] = [await newCsr(), await newCsr(), await mint(name)];
+    await ask(csr, token);
+    const counted = async (): Promise<number> => (await lastEvents(10_000)).length;
+    const before = await counted();
+    // Each is a new token that nobody knows, of a network of its own.
+    for (let n = 0; n < 300; n += 1) {
+      const made = { tokenId: `made-up-${n}`, secret: token.secret };
+      await expect(ask(csr, made, `192.0.${n >> 8}.${n & 255}`)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    }
+    const told = (await counted()) - before;
+    expect(told).toBeGreaterThanOrEqual(200);
+    expect(told).toBeLessThan(210);
+    await expect(ask(other, token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    expect(await counted()).toBe(before + told + 1);
   });
 
   it('waits, learns nothing but that, and has its identity once it is approved as a new cluster', async () => {

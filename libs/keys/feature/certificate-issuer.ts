@@ -1,6 +1,6 @@
 import { NO_TENANT, type Caller, type Issued, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
-import { appendEvent, createEvent, type Actor } from '@fairlead/events';
+import { EventRate, appendEvent, createEvent, type Actor } from '@fairlead/events';
 import { inTransaction } from '@fairlead/persistence';
 import type { Logger } from '@fairlead/observability';
 import { checkCsr, formatSpiffeId, type CheckedCsr, type PeerCertificate, type SpiffeId } from '@fairlead/pki';
@@ -10,6 +10,7 @@ import { renewableAt } from '../domain/recovery-window.js';
 import { RenewalLimiter } from '../domain/renewal-limiter.js';
 import { recordCertificate, type CertificatePurpose } from '../store/certificate-store.js';
 import { checkCurrent, checkEnrolment, provenCsr } from './check-current.js';
+import type { CurrentEnrolment } from './cluster-watch.js';
 import type { CurrentCa } from './current-ca.js';
 
 export interface CertificateIssuerOptions {
@@ -19,6 +20,8 @@ export interface CertificateIssuerOptions {
   readonly servingNames: readonly string[];
   /** How long after its end an agent's certificate is still good for a renewal, and for nothing else; default 30 days. */
   readonly recoveryWindowSeconds?: number;
+  /** What registration says; default: nothing, and the newest enrolment that was signed here is the current one. */
+  readonly currentEnrolment?: CurrentEnrolment;
   /** This process, as the source of events. */
   readonly source: Caller;
   readonly logger: Logger;
@@ -40,10 +43,13 @@ type Leaf = IssuedLeaf['issued'];
 /** Decides who gets a certificate. Each one, and each refusal, is recorded with its event. */
 export class CertificateIssuer {
   readonly #options: CertificateIssuerOptions;
+  readonly #currentEnrolment: CurrentEnrolment;
   readonly #renewals = new RenewalLimiter();
+  readonly #refusals = new EventRate();
 
   constructor(options: CertificateIssuerOptions) {
     this.#options = options;
+    this.#currentEnrolment = options.currentEnrolment ?? (() => null);
   }
 
   trustBundle(): Promise<TrustBundle> {
@@ -93,7 +99,7 @@ export class CertificateIssuer {
     return this.#decide(asked, async (manager, authority) => {
       // A root may have been retired since.
       if (authority !== seen) await verify(authority);
-      const { tenantId } = await checkCurrent(manager, id.clusterId, peer, csr);
+      const { tenantId } = await checkCurrent(manager, id.clusterId, peer, csr, this.#currentEnrolment);
       this.#renewals.issue(id.clusterId);
       const request: Request = { purpose: 'agent', tenantId, clusterId: id.clusterId, actor };
       const { generation } = peer;
@@ -208,12 +214,15 @@ export class CertificateIssuer {
   async #refuse(request: Request, error: FairleadError): Promise<never> {
     if (error.kind.http >= 500 || error.code === 'RATE_LIMITED') throw error;
     const { clusterId, ...rest } = request;
+    const suppressed = isService(rest.actor) ? 0 : this.#refusals.take(rest.actor.kind === 'agent' ? clusterId : null);
+    if (suppressed === null) throw error;
     const subject = clusterId ? `cluster/${clusterId}` : `certificate/${request.purpose}`;
     const event = createEvent(this.#options.source, 'dev.fairlead.certificate.refused.v1', {
       ...rest,
       clusterId,
       subject,
       reason: error.code,
+      suppressed,
     });
     await inTransaction(this.#options.database, (manager) => appendEvent(manager, event)).catch((cause: unknown) => {
       this.#options.logger.error('event.not_recorded', { eventId: event.id, reason: error.code, err: cause });
@@ -225,6 +234,10 @@ export class CertificateIssuer {
   #now(): Date {
     return this.#options.now?.() ?? new Date();
   }
+}
+
+function isService({ kind }: Actor): boolean {
+  return kind === 'service' || kind === 'gateway';
 }
 
 function serviceActor(caller: Caller): Actor {
