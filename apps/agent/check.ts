@@ -105,12 +105,13 @@ async function* checkApiServer(
   }
 }
 
-/** What the import manifest gives the agent, and its work needs. */
+/** What the import manifest gives the agent. */
 function rightsOf({ FAIRLEAD_IDENTITY: identity }: AgentConfig): Right[] {
   const rights: Right[] = [
     { verb: 'impersonate', resource: 'users' },
     { verb: 'impersonate', resource: 'groups', name: 'fairlead:admins' },
     { verb: 'impersonate', resource: 'groups', name: 'system:authenticated' },
+    { verb: 'list', resource: 'nodes', without: 'how many nodes there are, and whose, is not known' },
   ];
   const [, namespace, name] = /^secret:([^/]+)\/(.+)$/.exec(identity) ?? [];
   if (namespace === undefined || name === undefined) return rights;

@@ -174,7 +174,9 @@ describe('cluster', () => {
     expect(created).toMatchObject({ status: 0, out: 'cluster demo created\n' });
     expect(api.script.clusters.get('demo')).toMatchObject({ links: 1, labels: { zone: 'eu', a: 'b=c' } });
     const list = await fairlead(['cluster', 'list']);
-    expect(list.out).toMatch(/^NAME +STATUS +REPLICAS +LABELS +AGE\ndemo +not imported +- +zone=eu,a=b=c +\ds\n$/);
+    expect(list.out).toMatch(
+      /^NAME +STATUS +KUBERNETES +NODES +REPLICAS +LABELS +AGE\ndemo +not imported +- +- +- +zone=eu,a=b=c +\ds\n$/,
+    );
     expect((await fairlead(['cluster', 'list', '-o', 'name'])).out).toBe('demo\n');
     expect(JSON.parse((await fairlead(['cluster', 'list', '-o', 'json'])).out)).toMatchObject({
       clusters: [{ name: 'demo' }],
@@ -224,6 +226,37 @@ describe('cluster', () => {
       status: 1,
       err: expect.stringContaining('no certificate with the serial') as string,
     });
+    const second = { ...record, serial: '0c'.repeat(16), revokedAt: null, revokedFor: null };
+    api.script.certificates.set(second.serial, second);
+    api.script.certificatesListed = 1;
+    expect((await fairlead(['certificate', 'list', 'demo'])).out).toMatch(/\n0a0a.*\n0c0c.*\n$/);
+    api.script.certificatesListed = 200;
+    api.script.certificates.clear();
+  });
+
+  it('shows the certificates of gateways, and revokes all of one', async () => {
+    expect(await fairlead(['certificate', 'list'])).toMatchObject({ status: 2 });
+    expect(await fairlead(['certificate', 'list', 'demo', '--gateways'])).toMatchObject({ status: 2 });
+    const [notBefore, notAfter] = ['2026-11-01T00:00:00.000Z', '2999-11-02T00:00:00.000Z'];
+    const record = {
+      purpose: 'gateway' as const,
+      generation: null,
+      notBefore,
+      notAfter,
+      revokedAt: null,
+      revokedFor: null,
+    };
+    for (const byte of ['0e', '0f']) {
+      const serial = byte.repeat(16);
+      api.script.certificates.set(serial, { ...record, serial, names: ['spiffe://x/gateway/gateway-a'] });
+    }
+    expect((await fairlead(['certificate', 'list', '--gateways'])).out).toMatch(
+      /^SERIAL .*\n0e0e\S+ +gateway\/gateway-a .* valid\n0f0f.*\n$/,
+    );
+    const command = ['certificate', 'revoke', 'gateway/gateway-a', '--reason', 'taken over', '--yes'];
+    const revoked = { status: 0, out: 'gateway gateway-a: 2 certificates revoked\n' };
+    expect(await fairlead(command)).toMatchObject(revoked);
+    expect((await fairlead(['certificate', 'list', '--gateways'])).out).toMatch(/(revoked \S+: taken over\n.*){2}$/);
     api.script.certificates.clear();
   });
 
@@ -332,6 +365,25 @@ describe('cluster', () => {
     expect((await fairlead(['cluster', 'show', 'twice'])).out).not.toContain('revoke');
   });
 
+  it('show and list tell what the agent says of its cluster', async () => {
+    await fairlead(['cluster', 'create', 'told']);
+    const cluster = api.script.clusters.get('told')!;
+    expect((await fairlead(['cluster', 'show', 'told'])).out).toMatch(/nodes +-\n/);
+    cluster.facts = waitingAgent().facts;
+    const { out } = await fairlead(['cluster', 'show', 'told']);
+    expect(out).toMatch(
+      /kubernetes +v1\.34\.4\+k3s1\ndistribution +k3s on aws\nnodes +2\/3 ready\nagent can +link:facts, rbac:/,
+    );
+    const json = JSON.parse((await fairlead(['cluster', 'list', '-o', 'json'])).out) as { clusters: object[] };
+    expect(json.clusters).toContainEqual(
+      expect.objectContaining({ name: 'told', facts: expect.objectContaining({ nodes: { total: 3, ready: 2 } }) }),
+    );
+    expect((await fairlead(['cluster', 'list'])).out).toMatch(
+      /told +not imported +v1\.34\.4\+k3s1 k3s on aws +2\/3 ready /,
+    );
+    await fairlead(['cluster', 'delete', 'told', '--yes']);
+  });
+
   it('create names targets, and show tells them', async () => {
     const rules = ['10.0.0.0/8:10250', '*.shop.svc:443'];
     await fairlead(['cluster', 'create', 'shop', ...rules.flatMap((rule) => ['--allow-target', rule])]);
@@ -412,8 +464,12 @@ describe('request and policy', () => {
     const [first, second] = [waitingAgent(), waitingAgent({ fingerprint: 'cd'.repeat(32), cluster: 'shop' })];
     for (const each of [first, second]) api.script.requests.set(each.id, each);
     const { out } = await fairlead(['request', 'list']);
-    expect(out).toMatch(/^ID +STATE +CLUSTER +FINGERPRINT +FROM +KUBERNETES +AGE\n/);
-    expect(out).toMatch(new RegExp(`${first.id} +pending +- +${'ab'.repeat(32)} +192.0.2.1 +v1.34.4 linux/amd64 `));
+    expect(out).toMatch(/^ID +STATE +CLUSTER +FINGERPRINT +FROM +KUBERNETES +PROVIDER +NODES +AGE\n/);
+    expect(out).toMatch(
+      new RegExp(
+        `${first.id} +pending +- +${'ab'.repeat(32)} +192.0.2.1 +v1.34.4.k3s1 linux/amd64 +k3s on aws +2/3 ready `,
+      ),
+    );
     expect((await fairlead(['request', 'ls', '-o', 'name'])).out).toBe(`${first.id}\n${second.id}\n`);
     const approve = await fairlead(['request', 'approve', first.id, '--cluster', 'shop-eu']);
     expect(approve).toMatchObject({ status: 0, out: `approved as shop-eu: ${'ab'.repeat(32)}\n` });

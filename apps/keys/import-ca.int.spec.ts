@@ -169,6 +169,15 @@ it('takes the next root from PKCS#12, with the certificate of its key by the off
   });
 });
 
+it('raises the version of the trust bundle, not in a rotation', async () => {
+  expect(await keys('raise-trust')).toMatchObject({ code: 2, output: expect.stringContaining('usage: raise-trust') });
+  expect(await keys('raise-trust', '--by', '501')).toMatchObject({
+    code: 2,
+    output: expect.stringContaining('1 to 500'),
+  });
+  expect(await keys('raise-trust', '--by', '5')).toMatchObject({ code: 1, output: expect.stringContaining('rotated') });
+});
+
 it('takes the master key from a file or from the environment, not from both', async () => {
   const FAIRLEAD_MASTER_KEY = (await readFile(file('master.key'), 'utf8')).trim();
   const both = await keysWith({ FAIRLEAD_MASTER_KEY }, 'issuing-csr', '--out', file('given.csr'));

@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { parseArgs, promisify } from 'node:util';
 import type { Logger } from '@fairlead/observability';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { importCa, requestIssuing, type ImportedFiles } from '@fairlead/keys';
+import { importCa, raiseTrust, requestIssuing, type ImportedFiles } from '@fairlead/keys';
 import { readCaCertificate, splitPem, spkiPin } from '@fairlead/pki';
 import type { Config } from './config.js';
 import { caOptions, withDatabase } from './database.js';
@@ -32,6 +32,17 @@ export async function issuingCsrCommand(config: Config, logger: Logger, signal: 
       throw invalid(`--out ${out}: ${messageOf(error)}`);
     });
     logger.info('ca.issuing_requested', { out });
+  });
+}
+
+/** `fairlead-keys raise-trust --by N`: the same roots under a higher version. */
+export async function raiseTrustCommand(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
+  const usage = 'raise-trust --by NUMBER';
+  const { by } = parse(process.argv.slice(3), { by: { type: 'string' } }, usage);
+  if (by === undefined) throw invalid(`usage: ${usage}`);
+  await withDatabase(config, logger, signal, async (database) => {
+    const version = await raiseTrust(caOptions(config, { database, logger, onCommitted: () => undefined }), Number(by));
+    logger.info('ca.trust_raised', { version });
   });
 }
 

@@ -2,8 +2,13 @@ import 'reflect-metadata';
 import { runProcess } from '@fairlead/config';
 import { readConfig } from './config.js';
 import { migrate } from './database.js';
-import { importCommand, issuingCsrCommand } from './import-ca.js';
+import { importCommand, issuingCsrCommand, raiseTrustCommand } from './import-ca.js';
 import { serve } from './serve.js';
 
-const commands = { migrate, 'import-ca': importCommand, 'issuing-csr': issuingCsrCommand };
+const commands = {
+  migrate,
+  'import-ca': importCommand,
+  'issuing-csr': issuingCsrCommand,
+  'raise-trust': raiseTrustCommand,
+};
 await runProcess({ name: 'keys', readConfig, run: serve, commands });

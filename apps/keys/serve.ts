@@ -3,14 +3,19 @@ import type { Caller } from '@fairlead/contracts';
 import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
 import {
   CertificateIssuer,
+  ClusterWatch,
   CurrentCa,
   type CurrentCaOptions,
+  type CurrentEnrolment,
   KEYS_BUCKETS,
   KeysModule,
   ReplicaWatch,
   Revocations,
   Rotation,
   keepUp,
+  openGitKeys,
+  watchHostKeys,
+  type GitKeys,
 } from '@fairlead/keys';
 import { connectNats, connectionState, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
@@ -49,7 +54,13 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   stack.use(keepUp(ca, { database, recoveryWindowSeconds }, logger));
   const replicas = stack.use(new ReplicaWatch(nats, logger));
-  const module = build(config, { database, source, logger, onCommitted }, ca, replicas);
+  const clusters = stack.use(new ClusterWatch(nats, logger));
+  const leafLifeSeconds = config.FAIRLEAD_CERTIFICATE_TTL_SECONDS;
+  const openGit = (): Promise<GitKeys> => openGitKeys({ database, source, logger, onCommitted, ca, leafLifeSeconds });
+  const git = await retryWhileAway(openGit, logger, signal);
+  const intervalMs = config.FAIRLEAD_HOST_KEY_SCAN_SECONDS * 1_000;
+  stack.use(watchHostKeys(git.hostKeys, { intervalMs, logger }));
+  const module = build(config, { database, source, logger, onCommitted }, { ca, replicas, clusters, git });
   projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
   stack.use(await serveRpc(module, { connection: nats, queue: ROLE, logger, registry, onForged }));
@@ -70,19 +81,27 @@ function natsOf(config: Config): Omit<ConnectNatsOptions, 'role' | 'credential' 
 
 type Runtime = Pick<CurrentCaOptions, 'database' | 'source' | 'logger' | 'onCommitted'>;
 
+interface Parts {
+  readonly ca: CurrentCa;
+  readonly replicas: ReplicaWatch;
+  readonly clusters: ClusterWatch;
+  readonly git: GitKeys;
+}
+
 function build(
   config: Config,
   runtime: Runtime,
-  ca: CurrentCa,
-  replicas: ReplicaWatch,
+  { ca, replicas, clusters, git }: Parts,
 ): ReturnType<typeof KeysModule.around> {
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   const servingNames = config.FAIRLEAD_SERVING_NAMES;
   const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
+  const currentEnrolment: CurrentEnrolment = (tenantId, clusterId) => clusters.currentEnrolment(tenantId, clusterId);
   return KeysModule.around(
-    new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds }),
-    new Revocations(runtime),
+    new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds, currentEnrolment }),
+    new Revocations({ ...runtime, ca }),
     new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
+    git,
   );
 }
 

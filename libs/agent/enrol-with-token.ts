@@ -1,8 +1,9 @@
 import { FairleadError } from '@fairlead/errors';
 import type { Logger, Registry, Tracer } from '@fairlead/observability';
-import type { AgentFacts } from '@fairlead/tunnel/agent';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import { feedOf, type FactsSource } from './facts/feed.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
+import type { HandoverMaps } from './gitops/ports.js';
 import type { KubeApiTarget } from './kube-api-proxy.js';
 import type { TcpTargetOptions } from './tcp-targets.js';
 
@@ -21,6 +22,8 @@ export interface AgentOptions {
   readonly kubeApi: KubeApiTarget;
   /** What it opens for raw TCP; absent: nothing. */
   readonly tcp?: TcpTargetOptions;
+  /** Where it hands over what is wanted of the cluster; absent: nowhere. */
+  readonly handover?: { readonly maps: HandoverMaps; readonly lookMs?: number } | undefined;
   /** Where its metrics go; absent: nowhere. */
   readonly registry?: Registry;
   /** Where its spans go; absent: nowhere. */
@@ -28,7 +31,7 @@ export interface AgentOptions {
   /** Called with each identity it takes up: which cluster it is in. */
   readonly onIdentity?: (identity: AgentIdentity) => void;
   /** May take a while: they are asked for beside the dial, and waited for before they are told. */
-  readonly facts: AgentFacts | Promise<AgentFacts>;
+  readonly facts: FactsSource;
   readonly logger: Logger;
 }
 
@@ -49,5 +52,5 @@ export async function enrolWithToken(
   const endpoint = options.endpoints[attempt % options.endpoints.length] as Endpoint;
   // What makes keys and requests for certificates is loaded when it is needed: most starts have an identity.
   const { enrol } = await import('./enrol.js');
-  return enrol({ ...options, facts: await options.facts, endpoint, token, signal });
+  return enrol({ ...options, facts: await feedOf(options.facts).current(), endpoint, token, signal });
 }

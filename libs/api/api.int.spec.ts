@@ -208,6 +208,15 @@ describe('clusters', () => {
     api.script.certificates.set(serial, { ...record, revokedAt: null, revokedFor: null });
     const listed = await ask('GET', '/v1/clusters/certified/certificates');
     expect(listed.json).toMatchObject({ certificates: [{ ...record, revokedAt: null }] });
+    const second = { ...record, serial: '0c'.repeat(16), revokedAt: null, revokedFor: null };
+    api.script.certificates.set(second.serial, second);
+    api.script.certificatesListed = 1;
+    expect((await ask('GET', '/v1/clusters/certified/certificates')).json).toMatchObject({ next: serial });
+    const rest = await ask('GET', `/v1/clusters/certified/certificates?after=${serial}`);
+    expect(rest.json).toEqual({ certificates: [second] });
+    const noSerial = await ask('GET', '/v1/clusters/certified/certificates?after=first');
+    expect(problemOf(noSerial).problems?.map(({ path }) => path)).toEqual(['query.after']);
+    api.script.certificatesListed = 200;
     const revoked = await ask('POST', `/v1/certificates/${serial}/revocation`, { body: { reason: 'copied' } });
     expect(revoked).toMatchObject({ status: 200, json: { serial, revokedFor: 'copied' } });
     const unknown = await ask('POST', `/v1/certificates/${'0b'.repeat(16)}/revocation`, { body: { reason: 'x' } });
@@ -215,6 +224,35 @@ describe('clusters', () => {
     const bad = await ask('POST', '/v1/certificates/XYZ/revocation', { body: { reason: 'x' } });
     expect(problemOf(bad).problems?.map(({ path }) => path)).toEqual(['path.serial']);
     await ask('DELETE', '/v1/clusters/certified');
+  });
+
+  it('come after gateways, whose certificates are listed and revoked by their name', async () => {
+    const [notBefore, notAfter] = ['2026-11-01T00:00:00.000Z', '2026-11-02T00:00:00.000Z'];
+    const record = {
+      purpose: 'gateway' as const,
+      generation: null,
+      notBefore,
+      notAfter,
+      revokedAt: null,
+      revokedFor: null,
+    };
+    for (const byte of ['0e', '0f']) {
+      const serial = byte.repeat(16);
+      api.script.certificates.set(serial, { ...record, serial, names: ['spiffe://x/gateway/gateway-a'] });
+    }
+    const listed = (await ask('GET', '/v1/gateways/certificates')).json as { certificates: unknown[] };
+    expect(listed.certificates).toHaveLength(2);
+    const rest = await ask('GET', `/v1/gateways/certificates?after=${'0e'.repeat(16)}`);
+    expect(rest.json).toMatchObject({ certificates: [{ serial: '0f'.repeat(16) }] });
+    const path = '/v1/gateways/gateway-a/revocation';
+    const body = { reason: 'taken over' };
+    expect((await ask('POST', path, { body })).json).toEqual({ revoked: 1, more: true });
+    expect((await ask('POST', path, { body })).json).toEqual({ revoked: 1, more: false });
+    const unknown = await ask('POST', '/v1/gateways/gateway-z/revocation', { body });
+    expect(problemOf(unknown)).toMatchObject({ code: 'NOT_FOUND' });
+    const bad = await ask('POST', '/v1/gateways/A_B/revocation', { body });
+    expect(problemOf(bad).problems?.map(({ path: at }) => at)).toEqual(['path.name']);
+    api.script.certificates.clear();
   });
 
   it('are named where the rotation of a root waits for them', async () => {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { Newcomers, type PlaceLimits } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import type { Logger, Registry } from '@fairlead/observability';
 import { NestFactory } from '@nestjs/core';
@@ -10,6 +11,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiModule, type ApiModuleOptions } from './api.module.js';
 import { installAccessLog } from './http/access-log.js';
+import type { ApiRequest } from './http/api-request.js';
 import { ProblemFilter } from './problem/problem-filter.js';
 import { toProblem } from './problem/to-problem.js';
 import type { TlsSource } from './serving/tls-material.js';
@@ -17,6 +19,8 @@ import type { TlsSource } from './serving/tls-material.js';
 const BODY_LIMIT_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 15_000;
 const MAX_CONNECTIONS = 4_096;
+/** Connections on which no token was accepted yet; who fetches a manifest has none. */
+const NEWCOMERS: PlaceLimits = { total: 3_072, perNetwork: 1_024 };
 const TLS = { minVersion: 'TLSv1.3', handshakeTimeout: 10_000 } as const;
 
 export interface ApiOptions extends ApiModuleOptions {
@@ -57,6 +61,10 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   app.useGlobalFilters(new ProblemFilter(options.logger));
   const server = app.getHttpServer() as unknown as Server;
   server.maxConnections = MAX_CONNECTIONS;
+  const newcomers = new Newcomers(server, NEWCOMERS);
+  fastify.addHook('onResponse', async (request: ApiRequest) => {
+    if (request.principal) newcomers.admit(request.socket);
+  });
   options.tls.onChange((material) => server.setSecureContext({ ...TLS, ...material }));
   await app.listen(options.port, options.host);
   return { port: (server.address() as AddressInfo).port, [Symbol.asyncDispose]: () => app.close() };

@@ -1,12 +1,6 @@
 import { z } from 'zod';
+import { Facts } from './facts.js';
 import { ClusterName, IsoTime, TenantId } from './primitives.js';
-
-export const Facts = z.object({
-  agentVersion: z.string().max(64),
-  kubernetesVersion: z.string().max(64),
-  platform: z.string().max(64),
-});
-export type Facts = z.infer<typeof Facts>;
 
 /**
  * Who decides whether an agent gets an identity. `token`: whoever has a bootstrap token. `queue`: an administrator, each

@@ -1,6 +1,7 @@
 export * from './primitives.js';
 export * from './presence.js';
 export * from './rpc.js';
+export * from './facts.js';
 export * from './approval.js';
 export * from './bootstrap-token.js';
 export * from './registration.js';

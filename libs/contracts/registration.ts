@@ -14,8 +14,9 @@ import {
   TenantId,
   UserName,
 } from './primitives.js';
-import { ApprovalPolicy, EnrolmentRequest, Facts } from './approval.js';
+import { ApprovalPolicy, EnrolmentRequest } from './approval.js';
 import { BootstrapToken } from './bootstrap-token.js';
+import { ClusterFacts, Facts, MAX_CLUSTER_FACTS } from './facts.js';
 import { LinkTrouble, MAX_TROUBLES, Presence } from './presence.js';
 import type { Rpc } from './rpc.js';
 import { IssuedIdentity, NewIdentity } from './static-identity.js';
@@ -32,6 +33,8 @@ export const Cluster = z.object({
   generation: Generation,
   createdAt: IsoTime,
   enrolledAt: IsoTime.nullable(),
+  /** As its agent said last; null before the first enrolment. */
+  facts: Facts.nullable().default(null),
   presence: Presence,
 });
 export type Cluster = z.infer<typeof Cluster>;
@@ -202,6 +205,17 @@ export const registrationRpc = {
     ['gateway'],
     z.object({ troubles: z.array(LinkTrouble).max(MAX_TROUBLES) }),
     z.object({}),
+  ),
+  /**
+   * What agents say of their clusters. Only of the current enrolment, and only what differs from what is known, is kept and told.
+   * Subject tenant: NO_TENANT.
+   */
+  reportFacts: rpc(
+    'report-facts',
+    ['gateway'],
+    z.object({ clusters: z.array(ClusterFacts).min(1).max(MAX_CLUSTER_FACTS) }),
+    z.object({}),
+    10_000,
   ),
   /** Spends a bootstrap token for a certificate. Subject tenant: NO_TENANT, because only the token tells it. */
   enrol: rpc(

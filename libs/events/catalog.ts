@@ -3,35 +3,17 @@ import {
   ClientName,
   ClusterId,
   ClusterName,
+  Facts,
   Generation,
   IsoTime,
   LinkedAgent,
-  TenantId,
 } from '@fairlead/contracts';
 import { z } from 'zod';
+import { event } from './event-shape.js';
+import { GIT_EVENTS } from './git-events.js';
+import { GITOPS_EVENTS } from './gitops-events.js';
 
-/** Who did it, as far as it is known. */
-export const Actor = z.object({
-  kind: z.enum(['user', 'client', 'agent', 'gateway', 'service', 'unknown']),
-  /** A user name, cluster id or credential name; never a secret. */
-  id: z.string().max(256),
-  address: z.string().max(64).optional(),
-});
-export type Actor = z.infer<typeof Actor>;
-
-/** In every event. */
-const common = {
-  tenantId: z.union([TenantId, z.literal('_')]),
-  /** What it happened to: `cluster/<id>`, `client/<id>`, `token/<id>`, `certificate/<serial>`. */
-  subject: z.string().min(1).max(256),
-  actor: Actor,
-  /** An error code, or OK. */
-  reason: z.string().min(1).max(64),
-};
-
-function event<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<typeof common & Shape> {
-  return z.object({ ...common, ...shape });
-}
+export { Actor } from './event-shape.js';
 
 const cluster = { clusterId: ClusterId, name: ClusterName };
 const client = { clientId: z.uuid(), name: ClientName };
@@ -61,12 +43,15 @@ const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
  * else is a new version. None of them holds a secret.
  */
 export const EVENTS = {
+  ...GITOPS_EVENTS,
   'dev.fairlead.cluster.created.v1': event({
     ...cluster,
     links: z.int(),
     targets: z.array(z.string().max(300)).max(64).default([]),
   }),
   'dev.fairlead.cluster.deleted.v1': event(cluster),
+  /** Its agent says something else of it than before: a version, nodes, what it may do. */
+  'dev.fairlead.cluster.facts-changed.v1': event({ ...cluster, facts: Facts }),
   /** Every certificate of the enrolments up to this generation. */
   'dev.fairlead.cluster.revoked.v1': event({ ...cluster, throughGeneration: Generation, why: z.string().max(256) }),
   /** Null: every cluster of the tenant. */
@@ -88,6 +73,8 @@ export const EVENTS = {
     spkiSha256: z.string().max(64),
     agentVersion: z.string().max(64),
     kubernetesVersion: z.string().max(64),
+    /** What its agent says of the cluster, if that is not what was known of it before. */
+    facts: Facts.optional(),
   }),
   'dev.fairlead.enrolment.refused.v1': event({ ...maybeCluster, tokenId: z.string().max(64) }),
   /** An agent waits for an administrator. */
@@ -103,6 +90,8 @@ export const EVENTS = {
   'dev.fairlead.ca.retired.v1': event({ ...roots, ...cutOff }),
   /** A prepared root was taken back. */
   'dev.fairlead.ca.aborted.v1': event(roots),
+  /** The same roots have a higher version, for agents that were given one that was never made. */
+  'dev.fairlead.ca.trust-raised.v1': event(roots),
   'dev.fairlead.ca.issuing-replaced.v1': event({
     tree: z.enum(['identity', 'serving']),
     pin: z.string().length(64),
@@ -139,6 +128,7 @@ export const EVENTS = {
     suppressed: z.int().min(0).default(0),
   }),
   'dev.fairlead.rpc.refused.v1': event({ service: z.string().max(32), method: z.string().max(64) }),
+  ...GIT_EVENTS,
 } as const;
 
 export type EventType = keyof typeof EVENTS;

@@ -70,6 +70,10 @@ export class TrustStore {
     return this.#held?.version ?? 0;
   }
 
+  get #least(): number {
+    return Math.max(this.version, this.#first.version ?? 0);
+  }
+
   /** What agents, clients and other replicas are verified by. The active root comes first. */
   get rootsPem(): readonly string[] {
     return this.#held?.rootsPem ?? this.#first.rootsPem;
@@ -98,7 +102,8 @@ export class TrustStore {
     const signed = fromContract(entry);
     try {
       const { trustDomain } = this.#first;
-      const roots = await openTrust(signed, { rootsPem: this.rootsPem, trustDomain, at: new Date() });
+      const held = { rootsPem: this.rootsPem, trustDomain, version: this.#least };
+      const roots = await openTrust(signed, { ...held, at: new Date() });
       this.#take({ ...roots, signed }, entry);
     } catch (error) {
       this.#refuse(entry, 'invalid', messageOf(error));
@@ -110,7 +115,7 @@ export class TrustStore {
 
   #take(next: HeldTrust, entry: TrustEntry): void {
     const { version } = this;
-    const least = Math.max(version, this.#first.version ?? 0);
+    const least = this.#least;
     if (next.version < least) {
       this.#refuse(
         entry,

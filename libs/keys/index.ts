@@ -7,19 +7,24 @@ import {
   TrustAcknowledgementRow,
   TrustBundleRow,
 } from './store/entities.js';
+import { DeployKeyRow, GitHostKeyRow, GitHostRow } from './store/git-entities.js';
 
 export { masterKeyGiven, masterKeyInFile, type MasterKey } from './store/master-key.js';
 export { envelopeSealer, type KeyEncryption, type Sealer } from './store/sealer.js';
 export { KEYS_MIGRATIONS } from './store/migrations.js';
 export { CertificateIssuer, type CertificateIssuerOptions } from './feature/certificate-issuer.js';
+export { ClusterWatch, type CurrentEnrolment } from './feature/cluster-watch.js';
 export { CurrentCa, type CurrentCaOptions } from './feature/current-ca.js';
 export { importCa, requestIssuing, type Imported, type ImportedFiles } from './feature/import-ca.js';
 export { DEFAULT_TRUST_DOMAIN } from './feature/load-ca.js';
+export { raiseTrust } from './feature/raise-trust.js';
 export { keepUp } from './feature/keep-up.js';
 export { Revocations, type RevocationsOptions } from './feature/revocations.js';
 export { ReplicaWatch } from './feature/replica-watch.js';
 export { Rotation, type RotationOptions } from './feature/rotation.js';
 export { KEYS_BUCKETS } from './feature/projected-buckets.js';
+export { openGitKeys, type GitKeys, type GitKeysOptions } from './feature/git/git-keys.js';
+export { watchHostKeys } from './feature/git/host-keys.js';
 export { KeysModule } from './feature/keys.module.js';
 
 export const KEYS_ENTITIES = [
@@ -29,5 +34,8 @@ export const KEYS_ENTITIES = [
   RevocationRow,
   TrustBundleRow,
   TrustAcknowledgementRow,
+  GitHostRow,
+  GitHostKeyRow,
+  DeployKeyRow,
   OutboxRow,
 ];

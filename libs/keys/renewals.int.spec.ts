@@ -112,6 +112,21 @@ it('hide no certificate that has not ended: these are listed first', async () =>
        not_before + interval '1 minute', now() - interval '1 second'
      from certificates, generate_series(1, 250) n`,
   );
-  const listed = await keys.revocations.list('default', agent.clusterId);
-  expect([listed.length, listed[0]?.serial]).toEqual([200, agent.serial]);
+  const { clusterId } = agent;
+  const listed = await keys.revocations.list({ tenantId: 'default', clusterId });
+  expect([listed.certificates.length, listed.certificates[0]?.serial]).toEqual([200, agent.serial]);
+  // What is issued meanwhile moves nobody to another page.
+  await renew(keys, agent);
+  const rest = await keys.revocations.list({ tenantId: 'default', clusterId }, listed.next);
+  const serials = [...listed.certificates, ...rest.certificates].map(({ serial }) => serial);
+  expect([serials.length, new Set(serials).size, rest.next]).toEqual([251, 251, undefined]);
+  const other = await enrol(keys);
+  for (const [tenant, after] of [
+    ['default', other.serial],
+    ['other', agent.serial],
+    ['default', '0b'],
+  ] as const) {
+    const listing = keys.revocations.list({ tenantId: tenant, clusterId }, after);
+    await expect(listing).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  }
 });

@@ -8,6 +8,7 @@ import {
   generatePrivateKey,
   issueIdentity,
   openTrust,
+  readTrust,
   signTrust,
   type Authority,
   type SignedTrust,
@@ -47,6 +48,31 @@ it('is opened through a certificate for the new root by the old one', async () =
   );
   await expect(openTrust(signed, held(root))).resolves.toMatchObject({ version: 8 });
   await expect(openTrust(signed, held(fresh))).resolves.toMatchObject({ version: 8 });
+});
+
+it('names certificates of gateways that were revoked, and a bundle that names none is as it always was', async () => {
+  const revokedGateways = ['0a0b', 'ff'.repeat(20)];
+  const roots = await openTrust(await sign({ revokedGateways }), held(root));
+  expect(roots.revokedGateways).toEqual(revokedGateways);
+  const none = await sign();
+  expect(Buffer.from(none.bundle).toString()).not.toContain('revoked');
+  expect(readTrust(none.bundle).revokedGateways).toEqual([]);
+  for (const bad of [['0A'], ['x'], [''], Array.from({ length: 257 }, () => '0a')]) {
+    await expect(sign({ revokedGateways: bad })).rejects.toThrow(/revoked certificate/);
+  }
+});
+
+it('is refused when its version is too far ahead of the one that is held, or of none', async () => {
+  for (const [version, highest] of [
+    [1, 1_001],
+    [40, 1_040],
+    [0, 1_000_000],
+  ] as const) {
+    const [taken, refused] = [await sign({ version: highest }), await sign({ version: highest + 1 })];
+    await expect(openTrust(taken, { ...held(root), version })).resolves.toMatchObject({ version: highest });
+    await expect(openTrust(refused, { ...held(root), version })).rejects.toThrow(/too far ahead/);
+  }
+  await expect(openTrust(await sign({ version: 2 ** 32 - 1 }), held(root))).rejects.toThrow(/none is held/);
 });
 
 it('is refused by whoever does not trust its signer', async () => {
@@ -97,7 +123,7 @@ function contents() {
   return { version: 2, trustDomain, rootsPem: [other.certificatePem, root.certificatePem] };
 }
 
-function sign(change: { version?: number } = {}): Promise<SignedTrust> {
+function sign(change: { version?: number; revokedGateways?: readonly string[] } = {}): Promise<SignedTrust> {
   return signTrust({ ...contents(), ...change }, signer);
 }
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { ApprovalPolicy } from '@fairlead/contracts';
+import { Facts, type ApprovalPolicy } from '@fairlead/contracts';
 import type { FairleadError } from '@fairlead/errors';
 import { Envelope } from '@fairlead/events';
 import { silentLogger } from '@fairlead/observability';
@@ -43,7 +43,7 @@ const source = { role: 'registration', credential: 'registration' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
 const account = { service: 'registration', password: randomBytes(16).toString('hex') };
-const facts = { agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' };
+const facts = Facts.parse({ agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' });
 const waiting = expect.objectContaining({ code: 'ENROLMENT_PENDING' }) as Error;
 
 let scratch: ScratchDir;

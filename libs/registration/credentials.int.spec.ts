@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { Facts } from '@fairlead/contracts';
 import { Envelope } from '@fairlead/events';
 import { FairleadError } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
@@ -30,7 +31,7 @@ const api = { role: 'api', credential: 'api' } as const;
 const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
 const by = 'alice';
 const account = { service: 'registration', password: randomBytes(16).toString('hex') };
-const facts = { agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' };
+const facts = Facts.parse({ agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' });
 
 let scratch: ScratchDir;
 let postgres: Running<PostgresInfo>;

@@ -24,6 +24,7 @@ export { LinkTroubles } from './feature/link-troubles.js';
 export { REGISTRATION_BUCKETS } from './feature/projected-buckets.js';
 export { RegistrationModule, type RegistrationParts } from './feature/registration.module.js';
 export { reportDuplicate } from './feature/report-duplicate.js';
+export { ReportedFacts } from './feature/reported-facts.js';
 export type { Runtime } from './feature/runtime.js';
 export { StaticIdentities, type StaticIdentitiesOptions } from './feature/static-identities.js';
 export { watchPresence, type WatchedPresence } from './feature/watch-presence.js';

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
-import { createHash, randomBytes } from 'node:crypto';
-import { AccessEntry, BUCKETS, ClusterEntry, routeKeys, type TrustBundle } from '@fairlead/contracts';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { AccessEntry, BUCKETS, ClusterEntry, Facts, routeKeys, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Envelope, Projection } from '@fairlead/events';
 import { putKv, watchBucket } from '@fairlead/messaging';
@@ -30,6 +30,7 @@ import {
   Enrolments,
   ImportLinks,
   LinkTroubles,
+  ReportedFacts,
   REGISTRATION_BUCKETS,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
@@ -43,7 +44,7 @@ const source = { role: 'registration', credential: 'registration' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
 const account = { service: 'registration', password: randomBytes(16).toString('hex') };
-const facts = { agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' };
+const facts = Facts.parse({ agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' });
 const adminToken = 'x'.repeat(32);
 
 let scratch: ScratchDir;
@@ -54,6 +55,7 @@ let database: DataSource;
 let authority: TestAuthority;
 let projection: Projection;
 let presence: WatchedPresence;
+let reportedFacts: ReportedFacts;
 let clusters: Clusters;
 let links: ImportLinks;
 let enrolments: Enrolments;
@@ -149,6 +151,7 @@ function build(): void {
     },
   );
   apiTokens = new ApiTokens(runtime);
+  reportedFacts = new ReportedFacts(runtime);
 }
 
 let count = 0;
@@ -215,6 +218,59 @@ describe('a cluster that is cut off', () => {
     const { name } = await newCluster();
     await expect(clusters.revoke(api, 'other', name, 'x')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(clusters.revoke(api, 'default', 'no-such', 'x')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
+describe('what an agent says of its cluster', () => {
+  const said = (total: number): Facts =>
+    Facts.parse({ ...facts, distribution: 'k3s', nodes: { total, ready: 1 }, capabilities: ['link:facts'] });
+  const eventsOf = async (clusterId: string): Promise<{ type: string; data: Record<string, unknown> }[]> => {
+    const rows = (await database.query('select body from outbox where body like $1 order by id', [
+      `%cluster/${clusterId}%`,
+    ])) as { body: string }[];
+    return rows.map(({ body }) => Envelope.parse(JSON.parse(body)) as never);
+  };
+
+  it('is unknown before the first enrolment, and in its event only if it is new', async () => {
+    const { id, name } = await newCluster();
+    expect((await clusters.get('default', name)).facts).toBeNull();
+    await enrol(await mint(name), await csr());
+    expect((await clusters.get('default', name)).facts).toEqual(facts);
+    await enrol(await mint(name), await csr());
+    const enrolments = (await eventsOf(id)).filter(({ type }) => type.endsWith('enrolment.succeeded.v1'));
+    expect(enrolments.map(({ data }) => data['facts'])).toEqual([facts, undefined]);
+  });
+
+  it('is kept and told when it changes, however many replicas repeat it', async () => {
+    const { id: clusterId, name } = await newCluster();
+    await enrol(await mint(name), await csr());
+    const report = { clusterId, generation: 1, facts: said(3) };
+    await Promise.all([reportedFacts.report(gateway, [report]), reportedFacts.report(gateway, [report])]);
+    await reportedFacts.report(gateway, [report]);
+    expect((await clusters.get('default', name)).facts).toEqual(said(3));
+    const changes = (await eventsOf(clusterId)).filter(({ type }) => type.endsWith('facts-changed.v1'));
+    expect(changes.map(({ data }) => data)).toMatchObject([
+      { clusterId, name, facts: said(3), actor: { kind: 'gateway', id: 'gateway-a' }, tenantId: 'default' },
+    ]);
+  });
+
+  it('counts for nothing from another enrolment, or of a cluster that is gone', async () => {
+    const { id: clusterId, name } = await newCluster();
+    await enrol(await mint(name), await csr());
+    await enrol(await mint(name), await csr());
+    const gone = { clusterId: randomUUID(), generation: 1, facts: said(9) };
+    await reportedFacts.report(gateway, [gone, { clusterId, generation: 1, facts: said(1) }]);
+    await reportedFacts.report(gateway, [{ clusterId, generation: 3, facts: said(2) }]);
+    expect((await clusters.get('default', name)).facts).toEqual(facts);
+    expect((await eventsOf(clusterId)).filter(({ type }) => type.endsWith('facts-changed.v1'))).toEqual([]);
+  });
+
+  it('is shown as far as it was known to the release that stored it', async () => {
+    const { id, name } = await newCluster();
+    const old = { agentVersion: '0.0.9', kubernetesVersion: 'v1.30.0', platform: 'linux/x64' };
+    await database.query('update clusters set facts = $2 where id = $1', [id, old]);
+    const unsaid = { distribution: '', provider: '', nodes: null, capabilities: [] };
+    expect((await clusters.get('default', name)).facts).toEqual({ ...old, ...unsaid });
   });
 });
 

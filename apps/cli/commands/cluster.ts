@@ -2,7 +2,16 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
-import { TWO_AGENTS, ageText, agentText, labelsText, lastErrorText, statusCell } from '../output/cluster-view.js';
+import {
+  TWO_AGENTS,
+  ageText,
+  agentText,
+  distributionText,
+  labelsText,
+  lastErrorText,
+  nodesText,
+  statusCell,
+} from '../output/cluster-view.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
 import { Cluster, ClusterList } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
@@ -99,10 +108,12 @@ async function list(io: Io, { output }: Printed): Promise<void> {
   if (clusters.length === 0) return printHint(io, 'no clusters yet', 'next: fairlead cluster create demo');
   printTable(
     io,
-    ['NAME', 'STATUS', 'REPLICAS', 'LABELS', 'AGE'],
+    ['NAME', 'STATUS', 'KUBERNETES', 'NODES', 'REPLICAS', 'LABELS', 'AGE'],
     clusters.map((cluster) => [
       cluster.name,
       statusCell(cluster),
+      `${cluster.facts?.kubernetesVersion ?? ''} ${distributionText(cluster.facts)}`.trim(),
+      nodesText(cluster.facts),
       cluster.presence.replicas.join(','),
       labelsText(cluster.labels),
       ageText(cluster.createdAt, io.now()),
@@ -126,7 +137,7 @@ async function allClusters(api: ApiClient): Promise<Cluster[]> {
 async function show(io: Io, name: string, { output }: Printed): Promise<void> {
   const cluster = await withApi(io, (api) => api.ask(Cluster, clusterPath(name)));
   if (output === 'json') return printJson(io, cluster);
-  const { presence } = cluster;
+  const { presence, facts } = cluster;
   printTable(
     io,
     ['NAME', cluster.name],
@@ -137,6 +148,10 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
       ['replicas', presence.replicas.join(', ')],
       ['agent', presence.agents.map(agentText).join(', ')],
       ['last error', lastErrorText(presence.lastError)],
+      ['kubernetes', facts?.kubernetesVersion ?? ''],
+      ['distribution', distributionText(facts)],
+      ['nodes', nodesText(facts)],
+      ['agent can', facts?.capabilities.join(', ') ?? ''],
       ['links', String(cluster.links)],
       ['labels', labelsText(cluster.labels)],
       ['targets', cluster.targets.join(', ')],

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { Io } from '../io.js';
-import { ageText } from '../output/cluster-view.js';
+import { ageText, distributionText, nodesText } from '../output/cluster-view.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
 import { EnrolmentRequest, EnrolmentRequestList } from '../session/answers.js';
 import { withApi } from './with-api.js';
@@ -69,7 +69,7 @@ async function list(io: Io, { output, state }: Printed & { state: string }): Pro
   if (requests.length === 0) return printHint(io, state === 'all' ? 'no agent has asked' : `no agent is ${state}`);
   printTable(
     io,
-    ['ID', 'STATE', 'CLUSTER', 'FINGERPRINT', 'FROM', 'KUBERNETES', 'AGE'],
+    ['ID', 'STATE', 'CLUSTER', 'FINGERPRINT', 'FROM', 'KUBERNETES', 'PROVIDER', 'NODES', 'AGE'],
     requests.map((each) => [
       each.id,
       each.reason === null ? each.state : `${each.state}: ${each.reason}`,
@@ -77,6 +77,8 @@ async function list(io: Io, { output, state }: Printed & { state: string }): Pro
       each.fingerprint,
       each.remoteAddress,
       `${each.facts.kubernetesVersion} ${each.facts.platform}`.trim(),
+      distributionText(each.facts),
+      nodesText(each.facts),
       ageText(each.createdAt, io.now()),
     ]),
   );

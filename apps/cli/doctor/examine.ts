@@ -16,6 +16,7 @@ import { clusterPath } from '../session/paths.js';
 import { VERSION } from '../version.js';
 import { failed, found, warned, type Finding, type KnownFacts } from './finding.js';
 import { judgeCredentials } from './judge-credentials.js';
+import { judgeFacts } from './judge-facts.js';
 import { judgeLinks } from './judge-links.js';
 
 /**
@@ -38,6 +39,7 @@ export async function* examine(io: Io, api: ApiClient, login: Login, name: strin
   yield* unknown;
   yield* judgeCredentials(facts);
   yield* judgeLinks(facts);
+  yield* judgeFacts(facts);
   if (!facts.access) return;
   // Loaded only here: see `connect`.
   const { probeDoor } = await import('./probe-door.js');

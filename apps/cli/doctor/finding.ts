@@ -8,7 +8,7 @@ import type {
 
 /** What one look at a cluster's connection found. The same shape as `fairlead-agent check` prints. */
 export interface Finding {
-  /** api, cluster, enrolment, token, queue, certificate, presence, links, agents, version, door. */
+  /** api, cluster, enrolment, token, queue, certificate, presence, links, agents, version, facts, door. */
   readonly check: string;
   /** What was looked at. */
   readonly subject: string;

@@ -83,7 +83,9 @@ function judgeQueue({ cluster: { name }, waiting }: KnownFacts): Finding[] {
 function judgeCertificate({ cluster, certificates, nowMs }: KnownFacts): Finding[] {
   const { name, generation } = cluster;
   if (!certificates) return [];
-  const newest = certificates.find((each) => each.purpose === 'agent' && each.generation === generation);
+  const newest = certificates
+    .filter((each) => each.purpose === 'agent' && each.generation === generation)
+    .reduce<CertificateRecord | undefined>((a, b) => (a && a.notBefore >= b.notBefore ? a : b), undefined);
   const again = REMEDIES.newManifest(name);
   if (!newest) return [failed('certificate', name, `enrolment ${generation} has none: it was not fetched`, again)];
   const { serial, revokedAt, revokedFor, notAfter } = newest;

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Cluster } from '../session/answers.js';
 import type { Finding, KnownFacts } from './finding.js';
 import { judgeCredentials } from './judge-credentials.js';
+import { judgeFacts } from './judge-facts.js';
 import { judgeLinks } from './judge-links.js';
 
 const nowMs = Date.parse('2026-11-10T12:00:00.000Z');
@@ -15,6 +16,15 @@ const online: Cluster['presence'] = {
   lastError: null,
 };
 const away: Cluster['presence'] = { ...online, state: 'offline', replicas: [], since: at(-1), agents: [] };
+const said = {
+  agentVersion: '0.1.0',
+  kubernetesVersion: 'v1.31.4+k3s1',
+  platform: 'linux/x64',
+  distribution: 'k3s',
+  provider: 'aws',
+  nodes: { total: 3, ready: 3 },
+  capabilities: ['link:facts', 'rbac:impersonate-admins', 'rbac:impersonate-users', 'rbac:list-nodes'],
+};
 const cluster: Cluster = {
   id: 'x',
   name: 'demo',
@@ -24,11 +34,13 @@ const cluster: Cluster = {
   createdAt: at(-100),
   enrolledAt: at(-90),
   generation: 2,
+  facts: said,
   presence: online,
 };
 const certificate = {
   serial: '0a',
   purpose: 'agent',
+  names: [],
   generation: 2,
   notBefore: at(-8),
   notAfter: at(16),
@@ -41,7 +53,7 @@ const waiting = {
   state: 'pending',
   fingerprint: 'ab'.repeat(32),
   cluster: null,
-  facts: { agentVersion: '', kubernetesVersion: '', platform: '' },
+  facts: said,
   remoteAddress: '192.0.2.9',
   createdAt: at(-1),
   reason: null,
@@ -61,7 +73,7 @@ const lastError = { at: at(-1), code: 'TOKEN_EXPIRED', reason: 'too late', addre
 
 const judge = (change: Partial<KnownFacts>): Finding[] => {
   const facts = { ...well, ...change };
-  return [...judgeCredentials(facts), ...judgeLinks(facts)];
+  return [...judgeCredentials(facts), ...judgeLinks(facts), ...judgeFacts(facts)];
 };
 const notWell = (change: Partial<KnownFacts>): string[] =>
   judge(change).flatMap(({ ok, warning, check, remedy }) =>
@@ -74,7 +86,7 @@ const withPresence = (presence: Partial<Cluster['presence']>): Partial<KnownFact
 it('finds nothing where all is well, and looks at everything', () => {
   expect(notWell({})).toEqual([]);
   const checks = judge({}).map(({ check }) => check);
-  expect(checks).toEqual(['enrolment', 'token', 'certificate', 'presence', 'links', 'version']);
+  expect(checks).toEqual(['enrolment', 'token', 'certificate', 'presence', 'links', 'version', 'facts']);
 });
 
 it('gives a remedy for each failure and warning, and for nothing else', () => {
@@ -175,5 +187,30 @@ describe('links', () => {
   it('say why the last one ended', () => {
     const found = judge(withPresence({ ...away, lastError }));
     expect(found.find(({ check }) => check === 'presence')?.detail).toContain('TOKEN_EXPIRED: too late');
+  });
+});
+
+describe('what the agent says of its cluster', () => {
+  const without = (...missing: string[]): string[] => said.capabilities.filter((each) => !missing.includes(each));
+  const saying = (change: Partial<NonNullable<Cluster['facts']>>): Partial<KnownFacts> => ({
+    cluster: { ...cluster, facts: { ...said, ...change } },
+  });
+
+  it.each<[string, Parameters<typeof saying>[0], string]>([
+    ['too old to say it', { nodes: null, capabilities: [] }, 'warn facts: update the agent.*import demo'],
+    ['may not list nodes', { nodes: null, capabilities: without('rbac:list-nodes') }, 'warn facts: .*import demo'],
+    ['may not be people', { capabilities: without('rbac:impersonate-users') }, 'warn facts: .*import demo'],
+    ['has a node that is not ready', { nodes: { total: 3, ready: 2 } }, 'warn facts: .*get nodes'],
+  ])('%s', (_, change, expected) => {
+    expect(notWell(saying(change))).toEqual([expect.stringMatching(expected) as string]);
+  });
+
+  it('is shown with what is known, and is nothing to worry about while it is not', () => {
+    const detailOf = (change: Partial<KnownFacts>): string | undefined =>
+      judge(change).find(({ check }) => check === 'facts')?.detail;
+    expect(detailOf({})).toBe('Kubernetes v1.31.4+k3s1 k3s on aws; 3 of 3 nodes are ready');
+    expect(notWell(saying({ nodes: null }))).toEqual([]);
+    expect(detailOf({ cluster: { ...cluster, facts: null } })).toBeUndefined();
+    expect(detailOf({ cluster: { ...cluster, presence: away } })).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import type { Cluster } from '../session/answers.js';
+import type { Cluster, ClusterFacts } from '../session/answers.js';
 import type { Cell } from './print.js';
 
 /** What people ask first about a cluster: can it be reached? */
@@ -22,6 +22,17 @@ export function lastErrorText(error: Cluster['presence']['lastError']): string {
   if (error === null) return '';
   const { code, reason, address, replica, at } = error;
   return `${code}: ${reason} (${[address, replica === '' ? 'registration' : replica].filter(Boolean).join(' at ')}, ${at})`;
+}
+
+/** `2/3 ready`; empty if the agent does not say. */
+export function nodesText(facts: ClusterFacts | null): string {
+  return facts?.nodes ? `${facts.nodes.ready}/${facts.nodes.total} ready` : '';
+}
+
+/** Whose Kubernetes it is, and whose machines: `rke2 on aws`; empty if the agent does not say. */
+export function distributionText(facts: ClusterFacts | null): string {
+  const { distribution = '', provider = '' } = facts ?? {};
+  return [distribution, provider === '' ? '' : `on ${provider}`].filter(Boolean).join(' ');
 }
 
 /** What to make of it when there is more than one. */

@@ -59,6 +59,7 @@ describe('what people see', () => {
       createdAt: '',
       enrolledAt,
       generation: 1,
+      facts: null,
       presence: { state, replicas: [], since: null, agents: [], lastError: null },
     });
     expect(statusCell(cluster('never', null))).toMatchObject({ text: 'not imported' });

@@ -5,6 +5,18 @@ import { z } from 'zod';
 export const Whoami = z.looseObject({ user: z.string(), groups: z.array(z.string()), tenantId: z.string() });
 export type Whoami = z.infer<typeof Whoami>;
 
+/** What an agent says of its cluster. An older server passes on less of it. */
+export const ClusterFacts = z.looseObject({
+  agentVersion: z.string(),
+  kubernetesVersion: z.string(),
+  platform: z.string(),
+  distribution: z.string().default(''),
+  provider: z.string().default(''),
+  nodes: z.looseObject({ total: z.number(), ready: z.number() }).nullable().default(null),
+  capabilities: z.array(z.string()).default([]),
+});
+export type ClusterFacts = z.infer<typeof ClusterFacts>;
+
 export const Cluster = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -14,6 +26,7 @@ export const Cluster = z.looseObject({
   createdAt: z.string(),
   enrolledAt: z.string().nullable(),
   generation: z.number().default(0),
+  facts: ClusterFacts.nullable().default(null),
   presence: z.looseObject({
     state: z.string(),
     replicas: z.array(z.string()),
@@ -57,7 +70,7 @@ export const EnrolmentRequest = z.looseObject({
   state: z.string(),
   fingerprint: z.string(),
   cluster: z.string().nullable(),
-  facts: z.looseObject({ agentVersion: z.string(), kubernetesVersion: z.string(), platform: z.string() }),
+  facts: ClusterFacts,
   remoteAddress: z.string(),
   createdAt: z.string(),
   reason: z.string().nullable(),
@@ -69,6 +82,7 @@ export const ShownPolicy = z.looseObject({ set: z.string().nullable(), effective
 export const CertificateRecord = z.looseObject({
   serial: z.string(),
   purpose: z.string(),
+  names: z.array(z.string()).default([]),
   generation: z.number().nullable(),
   notBefore: z.string(),
   notAfter: z.string(),
@@ -76,7 +90,9 @@ export const CertificateRecord = z.looseObject({
   revokedFor: z.string().nullable(),
 });
 export type CertificateRecord = z.infer<typeof CertificateRecord>;
-export const CertificateList = z.looseObject({ certificates: z.array(CertificateRecord) });
+export const CertificateList = z.looseObject({ certificates: z.array(CertificateRecord), next: z.string().optional() });
+
+export const GatewayRevoked = z.looseObject({ revoked: z.number(), more: z.boolean() });
 
 export const CertificateAuthority = z.looseObject({
   trustVersion: z.number(),

@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
 import { credentialOperations } from './credential-operations.js';
+import { gatewayOperations } from './gateway-operations.js';
 import type { Operation } from './operation.js';
 import {
   CertificateBySerial,
   CertificateList,
+  CertificatePage,
   CertificateRecord,
   CertifiedClient,
   ClientByName,
@@ -104,9 +106,11 @@ export const operations = {
     path: '/v1/clusters/{name}/certificates',
     tag: 'certificates',
     summary: 'List the certificates of a cluster’s agent',
+    description: 'At most 200 in one answer; `next` is there if there may be more.',
     auth: 'bearer',
     params: ClusterByName,
-    answers: [{ kind: 'json', status: 200, description: 'Newest first.', schema: CertificateList }],
+    query: CertificatePage,
+    answers: [{ kind: 'json', status: 200, description: 'Those that end last first.', schema: CertificateList }],
     errors: ['NOT_FOUND'],
   },
   revokeCertificate: {
@@ -198,6 +202,7 @@ export const operations = {
   ...approvalOperations,
   ...caOperations,
   ...credentialOperations,
+  ...gatewayOperations,
   openapi: {
     id: 'openapi',
     method: 'GET',

@@ -7,6 +7,7 @@ import {
   Cluster,
   ClusterName,
   CreateCluster,
+  CredentialName,
   EnrolmentRequest,
   IssuedIdentity,
   IsoTime,
@@ -33,10 +34,18 @@ export type ClusterList = z.infer<typeof ClusterList>;
 /** Why: it is shown with what was revoked, and kept in the event. */
 export const Revocation = z.strictObject({ reason: RevocationReason }).describe('Why it is to be worth nothing.');
 export const CertificateBySerial = z.strictObject({ serial: Serial });
+export const CertificatePage = z.strictObject({ after: Serial.optional() });
 export const CertificateList = z.object({
-  certificates: z.array(CertificateRecord).max(200).describe('Newest first, those that have ended last; at most 200.'),
+  certificates: z.array(CertificateRecord).max(200).describe('Those that end last first; at most 200.'),
+  next: Serial.optional().describe('There may be more: ask again with it as `after`.'),
 });
 export type CertificateList = z.infer<typeof CertificateList>;
+export const GatewayByName = z.strictObject({ name: CredentialName });
+export const GatewayRevoked = z.object({
+  revoked: z.int().min(0).describe('How many were not revoked before.'),
+  more: z.boolean().describe('There may be more: ask again.'),
+});
+export type GatewayRevoked = z.infer<typeof GatewayRevoked>;
 export const BootstrapTokenById = z.strictObject({ name: ClusterName, id: z.string().min(1).max(64) });
 export const BootstrapTokenList = z.object({
   tokens: z.array(BootstrapToken).max(200).describe('Newest first, at most 200.'),

@@ -26,6 +26,8 @@ export class Script {
   readonly clusters = new Map<string, Cluster>();
   readonly clients = new Map<string, Client>();
   readonly certificates = new Map<string, CertificateRecord>();
+  /** How many are on one page. */
+  certificatesListed = 200;
   readonly requests = new Map<string, EnrolmentRequest>();
   /** By cluster; of the tenant, by the empty name. */
   readonly policies = new Map<string, ApprovalPolicy | null>();

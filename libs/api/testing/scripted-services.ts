@@ -189,6 +189,7 @@ function newCluster(tenantId: string, { name, labels, links, targets }: Required
     generation: 0,
     createdAt: new Date().toISOString(),
     enrolledAt: null,
+    facts: null,
     presence: { state: 'never', replicas: [], since: null, agents: [], lastError: null },
   };
 }

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import { Newcomers } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { withoutRoot } from '@fairlead/pki';
 import { refusal } from './answers.js';
@@ -38,6 +39,10 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
     allowHalfOpen: true,
   } as Parameters<typeof createServer>[0]);
   server.maxConnections = limits.total + REFUSAL_ROOM;
+  // Until their handshake has ended, those of one address (IPv6: a /64) may take half of what there is.
+  const total = server.maxConnections;
+  const newcomers = new Newcomers(server, { total, perNetwork: Math.ceil(total / 2) });
+  server.on('secureConnection', (socket: TLSSocket) => newcomers.admit(socket));
   server.maxHeadersCount = 0;
   useCertificates(server, options);
   const plainOf = rememberPlainSockets(server);

@@ -3,24 +3,27 @@ import { randomUUID } from 'node:crypto';
 import type { Http2SecureServer, Http2ServerRequest, Http2Session, ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Duplex } from 'node:stream';
+import type { Dialler } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import { toKubeStatus } from '@fairlead/kube-http';
 import { keepAlive, type Pinged } from '@fairlead/tunnel/link';
 import type { DoorRequest } from './forward.js';
+import { LINGER_MS } from './request-rest.js';
 
 /** A connection without any request for this long is closed: 10,000 of them would close the door for everybody. */
 const IDLE_MS = 120_000;
 /** The first TCP probe on a silent HTTP/1.1 connection; the kernel then gives up within minutes on a peer that is gone. */
 const TCP_KEEPALIVE_MS = 30_000;
 
-const addresses = new WeakMap<Http2Session, string>();
+const diallers = new WeakMap<Http2Session, Dialler>();
 
 /** What the door does with its connections, whatever is asked on them. */
 export function tendConnections(server: Http2SecureServer): void {
   server.on('secureConnection', (socket: TLSSocket) => void socket.setKeepAlive(true, TCP_KEEPALIVE_MS));
   server.on('session', (session: ServerHttp2Session) => {
     // Read now: a session that ended does not tell it any more.
-    addresses.set(session, session.socket.remoteAddress ?? '');
+    const { remoteAddress, remotePort } = session.socket;
+    diallers.set(session, { remoteAddress, remotePort });
     session.on('error', () => session.destroy());
     keepAlive(pinged(session));
     closeWhenIdle(session);
@@ -28,11 +31,11 @@ export function tendConnections(server: Http2SecureServer): void {
   server.on('upgrade', (_request: unknown, socket: Duplex) => refuseUpgrade(socket));
 }
 
-/** Where a client is; empty if its connection ended already. */
-export function clientAddress(incoming: DoorRequest): string {
-  if (incoming.httpVersionMajor < 2) return incoming.socket.remoteAddress ?? '';
+/** Where a client is; nothing is known if its connection ended already. */
+export function diallerOf(incoming: DoorRequest): Dialler {
+  if (incoming.httpVersionMajor < 2) return incoming.socket;
   const { session } = (incoming as Http2ServerRequest).stream;
-  return (session && addresses.get(session)) ?? '';
+  return (session && diallers.get(session)) ?? {};
 }
 
 function pinged(session: ServerHttp2Session): Pinged {
@@ -54,9 +57,14 @@ function pinged(session: ServerHttp2Session): Pinged {
 function closeWhenIdle(session: ServerHttp2Session): void {
   let streams = 0;
   let timer: NodeJS.Timeout | undefined;
+  const close = (): void => {
+    session.close();
+    // Gently, it waits for as long as anything is to be sent to a client that takes nothing.
+    timer = setTimeout(() => session.destroy(), LINGER_MS).unref();
+  };
   const arm = (): void => {
     clearTimeout(timer);
-    if (streams === 0) timer = setTimeout(() => session.close(), IDLE_MS).unref();
+    if (streams === 0) timer = setTimeout(close, IDLE_MS).unref();
   };
   session.on('stream', (stream) => {
     streams += 1;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
+import { Newcomers, type PlaceLimits } from '@fairlead/clock';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import { toKubeStatus, type Hop } from '@fairlead/kube-http';
 import type { Logger, Tracer } from '@fairlead/observability';
@@ -12,7 +13,7 @@ import type { GatewayMetrics } from '../gateway-metrics.js';
 import { DOOR_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
 import type { LiveConnections } from '../live-connections.js';
 import { admit, authenticate } from './authorize.js';
-import { clientAddress, tendConnections } from './door-connections.js';
+import { diallerOf, tendConnections } from './door-connections.js';
 import { breakOff, forward, type DoorRequest, type DoorResponse } from './forward.js';
 import { endRefused, welcome } from './end-refused.js';
 import { liveRequest, type LiveRequest } from './live-request.js';
@@ -40,12 +41,15 @@ export const DEFAULT_KUBE_API_LIMITS: DoorLimits = {
 
 interface ServeOptions extends KubeApiDoorOptions {
   readonly limiter: DoorLimiter;
+  readonly newcomers: Newcomers;
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 64 * 1024;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const MAX_CONNECTIONS = 10_000;
+/** Connections on which nobody was let in yet; all who are behind one address may begin anew at once. */
+const NEWCOMERS: PlaceLimits = { total: 8_000, perNetwork: 2_048 };
 /** Of a method, what is told in the log and in events: over HTTP/2 a stranger may make up one as long as a head may be. */
 const MAX_TOLD_METHOD = 16;
 /** What Go's server allows, which every client-go is used to. */
@@ -77,10 +81,11 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   // Their size is limited, not their number: Node drops those beyond a thousand in silence, framing included.
   Object.assign(server, { maxHeadersCount: 0 });
   server.setTimeout(0);
+  const newcomers = new Newcomers(server, NEWCOMERS);
   useCertificate(server, options.certificate);
   const limiter = new DoorLimiter('kube-api', { ...DEFAULT_KUBE_API_LIMITS, ...options.limits }, options.live);
   server.on('request', (incoming, outgoing) => {
-    serve({ ...options, limiter }, incoming, outgoing).catch((error: unknown) => {
+    serve({ ...options, limiter, newcomers }, incoming, outgoing).catch((error: unknown) => {
       // A fault of ours: it costs this request, never the process with everybody else's.
       options.logger.error('kube.request.broken', { reason: messageOf(error), err: error });
       breakOff(outgoing);
@@ -102,7 +107,7 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
   incoming.on('error', () => undefined);
   outgoing.on('error', () => undefined);
   const method = (incoming.method ?? '').slice(0, MAX_TOLD_METHOD);
-  const facts: RequestFacts = { traceId, requestId, method, address: clientAddress(incoming) };
+  const facts: RequestFacts = { traceId, requestId, method, address: diallerOf(incoming).remoteAddress ?? '' };
   const startedMs = performance.now();
   let place: Place | undefined;
   let live: LiveRequest | undefined;
@@ -111,7 +116,7 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
     Object.assign(facts, { tenantId: principal.tenantId, user: principal.user });
     const admission = admit(directory, principal, incoming.url ?? '/', incoming.rawHeaders);
     const { cluster, identity } = admission;
-    welcome(incoming);
+    if (welcome(incoming)) options.newcomers.admit(diallerOf(incoming));
     Object.assign(facts, { clusterId: cluster.clusterId });
     describeAdmission(span, incoming, admission);
     place = options.limiter.take(principal.user);

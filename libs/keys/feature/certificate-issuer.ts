@@ -10,6 +10,7 @@ import { renewableAt } from '../domain/recovery-window.js';
 import { RenewalLimiter } from '../domain/renewal-limiter.js';
 import { recordCertificate, type CertificatePurpose } from '../store/certificate-store.js';
 import { checkCurrent, checkEnrolment, provenCsr } from './check-current.js';
+import type { CurrentEnrolment } from './cluster-watch.js';
 import type { CurrentCa } from './current-ca.js';
 
 export interface CertificateIssuerOptions {
@@ -19,6 +20,8 @@ export interface CertificateIssuerOptions {
   readonly servingNames: readonly string[];
   /** How long after its end an agent's certificate is still good for a renewal, and for nothing else; default 30 days. */
   readonly recoveryWindowSeconds?: number;
+  /** What registration says; default: nothing, and the newest enrolment that was signed here is the current one. */
+  readonly currentEnrolment?: CurrentEnrolment;
   /** This process, as the source of events. */
   readonly source: Caller;
   readonly logger: Logger;
@@ -40,10 +43,12 @@ type Leaf = IssuedLeaf['issued'];
 /** Decides who gets a certificate. Each one, and each refusal, is recorded with its event. */
 export class CertificateIssuer {
   readonly #options: CertificateIssuerOptions;
+  readonly #currentEnrolment: CurrentEnrolment;
   readonly #renewals = new RenewalLimiter();
 
   constructor(options: CertificateIssuerOptions) {
     this.#options = options;
+    this.#currentEnrolment = options.currentEnrolment ?? (() => null);
   }
 
   trustBundle(): Promise<TrustBundle> {
@@ -93,7 +98,7 @@ export class CertificateIssuer {
     return this.#decide(asked, async (manager, authority) => {
       // A root may have been retired since.
       if (authority !== seen) await verify(authority);
-      const { tenantId } = await checkCurrent(manager, id.clusterId, peer, csr);
+      const { tenantId } = await checkCurrent(manager, id.clusterId, peer, csr, this.#currentEnrolment);
       this.#renewals.issue(id.clusterId);
       const request: Request = { purpose: 'agent', tenantId, clusterId: id.clusterId, actor };
       const { generation } = peer;

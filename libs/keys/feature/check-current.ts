@@ -2,6 +2,7 @@ import { FairleadError } from '@fairlead/errors';
 import { checkCsr, verifyProof, type CheckedCsr, type PeerCertificate } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import {
+  enrolledAbove,
   findCertificate,
   keyWasRevoked,
   keyWasUsed,
@@ -11,6 +12,10 @@ import {
   type RecordedCertificate,
 } from '../store/certificate-store.js';
 import { generationRevocation, revocationOf } from '../store/revocation-store.js';
+import type { CurrentEnrolment } from './cluster-watch.js';
+
+/** By then registration has committed an enrolment that was signed for it, and told everybody, or has given it up. */
+const SETTLED_SECONDS = 120;
 
 /** The request, if whoever made it has the key of the certificate it shows. CERTIFICATE_REFUSED, CSR_INVALID. */
 export async function provenCsr(input: {
@@ -35,6 +40,7 @@ export async function checkCurrent(
   clusterId: string,
   peer: PeerCertificate,
   csr: CheckedCsr,
+  current: CurrentEnrolment,
 ): Promise<RecordedCertificate> {
   if (!(await tryLockCluster(manager, clusterId))) {
     throw new FairleadError('RATE_LIMITED', 'another certificate of this cluster is being issued; try again');
@@ -43,7 +49,7 @@ export async function checkCurrent(
   if (!recorded || recorded.clusterId !== clusterId) {
     throw new FairleadError('CERTIFICATE_REFUSED', 'this certificate was never issued');
   }
-  if (recorded.generation !== peer.generation || recorded.generation !== (await newestGeneration(manager, clusterId))) {
+  if (recorded.generation !== peer.generation || (await isFenced(manager, clusterId, recorded, current))) {
     throw new FairleadError('CERTIFICATE_REFUSED', 'the cluster has enrolled again since this certificate was issued');
   }
   if (await revocationOf(manager, recorded)) throw revoked('this certificate');
@@ -51,6 +57,21 @@ export async function checkCurrent(
     throw new FairleadError('CSR_INVALID', 'a renewal needs a fresh key');
   }
   return recorded;
+}
+
+/**
+ * Did the cluster enrol again? A later enrolment that was signed here and never became registration's (an answer was lost in between)
+ * does not count: when registration has the older one as the current one, and the later one is neither on its way nor in use.
+ */
+async function isFenced(
+  manager: EntityManager,
+  clusterId: string,
+  { tenantId, generation }: RecordedCertificate,
+  current: CurrentEnrolment,
+): Promise<boolean> {
+  if (generation === (await newestGeneration(manager, clusterId))) return false;
+  if (generation === null || current(tenantId, clusterId) !== generation) return true;
+  return enrolledAbove(manager, clusterId, generation, SETTLED_SECONDS);
 }
 
 /**

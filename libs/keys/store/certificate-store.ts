@@ -1,5 +1,5 @@
 import { tryAdvisoryLock, withAdvisoryLock } from '@fairlead/persistence';
-import { LessThanOrEqual, MoreThan, type EntityManager } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { CertificateRow } from './entities.js';
 
 export type { CertificatePurpose } from './entities.js';
@@ -25,6 +25,24 @@ export async function newestGeneration(manager: EntityManager, clusterId: string
   return newest?.generation ?? null;
 }
 
+/**
+ * Is there a later enrolment than this one that is in use (it has had more than one certificate), or whose certificate was signed less than
+ * so many seconds ago, by the clock of the database?
+ */
+export async function enrolledAbove(
+  manager: EntityManager,
+  clusterId: string,
+  generation: number,
+  withinSeconds: number,
+): Promise<boolean> {
+  const rows = (await manager.query(
+    `select generation from certificates where cluster_id = $1 and generation > $2 group by generation
+     having count(*) > 1 or max(created_at) > now() - make_interval(secs => $3) limit 1`,
+    [clusterId, generation, withinSeconds],
+  )) as unknown[];
+  return rows.length > 0;
+}
+
 export function findCertificate(manager: EntityManager, serial: string): Promise<RecordedCertificate | null> {
   return manager.findOneBy(CertificateRow, { serial });
 }
@@ -45,18 +63,52 @@ export async function keyWasRevoked(manager: EntityManager, clusterId: string, s
   return rows.length > 0;
 }
 
-/** Of one cluster: first those that have not ended, newest first; then the others, likewise. */
-export async function certificatesOfCluster(
+/** Whose certificates: an agent's, or those of all gateways, which belong to no tenant. */
+export type ListedCertificates =
+  | { readonly tenantId: string; readonly clusterId: string }
+  | { readonly purpose: 'gateway' };
+
+/**
+ * Those that end last first, so those that have ended come last. From the one after `after`, a serial number, on. The order never changes,
+ * whatever ends or is issued between two pages.
+ */
+export function listCertificates(
   manager: EntityManager,
-  { tenantId, clusterId }: { readonly tenantId: string; readonly clusterId: string },
-  now: Date,
+  whose: ListedCertificates,
+  after: string | null,
   limit: number,
 ): Promise<RecordedCertificate[]> {
-  const find = (notAfter: RecordedCertificate['notAfter'] | ReturnType<typeof MoreThan<Date>>, take: number) =>
-    manager.find(CertificateRow, { where: { tenantId, clusterId, notAfter }, order: { notBefore: 'DESC' }, take });
-  const current = await find(MoreThan(now), limit);
-  if (current.length === limit) return current;
-  return [...current, ...(await find(LessThanOrEqual(now), limit - current.length))];
+  const query = manager
+    .createQueryBuilder(CertificateRow, 'one')
+    .where(whose)
+    .orderBy({ 'one.notAfter': 'DESC', 'one.notBefore': 'DESC', 'one.serial': 'DESC' })
+    .limit(limit);
+  if (after !== null) {
+    const last =
+      'select last.not_after, last.not_before, last.serial from certificates last where last.serial = :after';
+    query.andWhere(`(one.not_after, one.not_before, one.serial) < (${last})`, { after });
+  }
+  return query.getMany();
+}
+
+/** Of the gateway of this name, which is a DNS label: at most `limit` that ended after `endedAfter` and are not revoked; and whether it has any at all. */
+export async function unrevokedOfGateway(
+  manager: EntityManager,
+  name: string,
+  endedAfter: Date,
+  limit: number,
+): Promise<{ certificates: RecordedCertificate[]; known: boolean }> {
+  const ofGateway = manager
+    .createQueryBuilder(CertificateRow, 'one')
+    .where(`one.purpose = 'gateway' and one.names[1] like :suffix`, { suffix: `spiffe://%/gateway/${name}` });
+  const known = await ofGateway.clone().getExists();
+  const certificates = await ofGateway
+    .andWhere('one.not_after > :endedAfter', { endedAfter })
+    .andWhere('not exists (select from revocations where revocations.serial = one.serial)')
+    .orderBy('one.notAfter', 'DESC')
+    .limit(limit)
+    .getMany();
+  return { certificates, known };
 }
 
 /**

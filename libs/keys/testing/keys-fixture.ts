@@ -39,6 +39,8 @@ export interface KeysFixture extends AsyncDisposable {
   readonly masterKeyFile: string;
   nowMs: number;
   behind: CaRotation['gateways'];
+  /** What registration says, of whichever cluster; null: nobody knows. */
+  current: number | null;
   onCommitted: () => void;
   /** A further process beside those that run. */
   start(): Promise<KeysProcess>;
@@ -69,14 +71,16 @@ export async function keysFixture(): Promise<KeysFixture> {
     masterKeyFile: scratch.file('master.key'),
     nowMs: Date.now(),
     behind: [],
+    current: null,
     onCommitted: () => undefined,
     connect,
     start: async () => startProcess(fixture, await connect()),
     reset: async () => {
       await first.query(
-        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, outbox',
+        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, git_hosts cascade',
       );
-      Object.assign(fixture, { nowMs: Date.now(), behind: [] });
+      await first.query('truncate outbox');
+      Object.assign(fixture, { nowMs: Date.now(), behind: [], current: null });
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all(databases.map((database) => database.destroy()));
@@ -95,8 +99,13 @@ async function startProcess(fixture: KeysFixture, database: DataSource): Promise
   return {
     database,
     ca,
-    issuer: new CertificateIssuer({ ...runtime, ca, servingNames: ['localhost'] }),
-    revocations: new Revocations(runtime),
+    issuer: new CertificateIssuer({
+      ...runtime,
+      ca,
+      servingNames: ['localhost'],
+      currentEnrolment: () => fixture.current,
+    }),
+    revocations: new Revocations({ ...runtime, ca }),
     rotation: new Rotation({ ...runtime, ca, behind: () => fixture.behind }),
   };
 }

@@ -103,8 +103,8 @@ function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: 
     case 'keys':
       return {
         writes: [BUCKETS.revocations, BUCKETS.trust, BUCKETS.gitHosts].map((bucket) => `$KV.${bucket}.>`),
-        // Heartbeats say which trust bundle a replica holds; who is connected is none of its business.
-        reads: ['revocations', 'trust', 'gitHosts', ['routes', 'gateway.>']],
+        // Heartbeats say which trust bundle a replica holds; who is connected is none of its business. Clusters say which enrolment counts.
+        reads: ['revocations', 'trust', 'gitHosts', 'clusters', ['routes', 'gateway.>']],
       };
     case 'gitops':
       return { writes: [`$KV.${BUCKETS.desired}.>`], reads: ['desired', 'clusters', 'gitHosts'] };

@@ -155,7 +155,7 @@ describe('buckets', () => {
   };
   const READERS = {
     [BUCKETS.routes]: ['gateway-a', 'registration'],
-    [BUCKETS.clusters]: ['gateway-a', 'registration', 'gitops'],
+    [BUCKETS.clusters]: ['gateway-a', 'registration', 'gitops', 'keys'],
     [BUCKETS.access]: ['gateway-a', 'registration'],
     [BUCKETS.clients]: ['gateway-a', 'registration'],
     [BUCKETS.revocations]: ['gateway-a', 'keys'],

@@ -4,7 +4,7 @@ const RBAC = 'rbac.authorization.k8s.io/v1';
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const ADMINS = 'fairlead-admins';
 
-/** The namespace, the agent's service account and all that it may do: impersonate, and keep its one Secret. */
+/** The namespace, the agent's service account and all that it may do: impersonate, count nodes, and keep its one Secret. */
 export function rightsDocuments(): KubernetesDocument[] {
   const { namespace, name } = AGENT;
   return [
@@ -15,7 +15,7 @@ export function rightsDocuments(): KubernetesDocument[] {
       metadata: metadata(name, namespace),
       automountServiceAccountToken: false,
     },
-    impersonation(),
+    clusterRole(),
     binding('ClusterRoleBinding', metadata(name), { kind: 'ClusterRole', name }, serviceAccount()),
     ownSecret(),
     binding('RoleBinding', metadata(name, namespace), { kind: 'Role', name }, serviceAccount()),
@@ -41,8 +41,11 @@ function podSecurity(): Record<string, string> {
  * RBAC cannot exclude a prefix, so it lets the agent impersonate any user name; the agent's own policy refuses
  * `system:` ones. Groups are named, because a group is what carries rights here: `system:masters` stays out of reach
  * even of a stolen service account token. No uids, no extras, no service accounts (a resource of their own).
+ *
+ * Nodes may be listed, to say how many there are and whose, and nothing else: no `get` or `watch`, which the agent has no use for.
+ * Whoever takes that rule out loses only those facts.
  */
-function impersonation(): KubernetesDocument {
+function clusterRole(): KubernetesDocument {
   return {
     apiVersion: RBAC,
     kind: 'ClusterRole',
@@ -55,6 +58,7 @@ function impersonation(): KubernetesDocument {
         resourceNames: [ADMIN_GROUP, 'system:authenticated'],
         verbs: ['impersonate'],
       },
+      { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
     ],
   };
 }

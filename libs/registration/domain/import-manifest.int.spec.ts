@@ -130,6 +130,12 @@ describe("the agent's service account", () => {
     [`create secrets -n ${NAMESPACE}`, false],
     [`create pods -n ${NAMESPACE}`, false],
     [`create serviceaccounts/token -n ${NAMESPACE}`, false],
+    ['list nodes', true],
+    ['get nodes', false],
+    ['watch nodes', false],
+    ['patch nodes', false],
+    ['get nodes --subresource=proxy', false],
+    ['list pods', false],
     ['list namespaces', false],
     ['bind clusterroles.rbac.authorization.k8s.io', false],
   ])('%s: %s', async (question, allowed) => {
@@ -156,10 +162,11 @@ describe("the agent's service account", () => {
           resources: ['groups'],
           resourceNames: ['fairlead:admins', 'system:authenticated'],
         },
+        { verbs: ['list'], resources: ['nodes'], resourceNames: undefined },
         { verbs: ['get', 'update', 'patch'], resources: ['secrets'], resourceNames: ['fairlead-agent-identity'] },
       ]),
     );
-    expect(own).toHaveLength(3);
+    expect(own).toHaveLength(4);
   });
 
   it('acts for an administrator, and cannot make itself a cluster admin by another name', async () => {

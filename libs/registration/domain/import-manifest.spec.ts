@@ -44,7 +44,7 @@ describe('renderImportManifest', () => {
     }
   });
 
-  it('grants impersonation of any user, of two groups, and nothing else cluster-wide', () => {
+  it('grants impersonation of any user and of two groups, a list of nodes, and nothing else cluster-wide', () => {
     expect(find('ClusterRole').rules).toEqual([
       { apiGroups: [''], resources: ['users'], verbs: ['impersonate'] },
       {
@@ -53,6 +53,7 @@ describe('renderImportManifest', () => {
         resourceNames: ['fairlead:admins', 'system:authenticated'],
         verbs: ['impersonate'],
       },
+      { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
     ]);
   });
 

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { ClusterName, type ApprovalPolicy } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
 import { z } from 'zod';
+import { knownFacts } from '../domain/known-facts.js';
 import { clusterNames } from '../store/cluster-store.js';
 import type { StoredEnrolmentRequest } from '../store/enrolment-request-store.js';
 import type { ApprovalPolicies } from './approval-policies.js';
@@ -103,7 +104,8 @@ export class ApprovalWebhook {
     const ids = clusterId === null ? [] : [clusterId];
     const names = await read(this.#runtime, (manager) => clusterNames(manager, ids));
     const cluster = names.get(clusterId ?? '') ?? null;
-    return { requestId: id, tenantId, cluster, fingerprint, facts, remoteAddress, createdAt: createdAt.toISOString() };
+    const asked = { requestId: id, tenantId, cluster, fingerprint, facts: knownFacts(facts), remoteAddress };
+    return { ...asked, createdAt: createdAt.toISOString() };
   }
 }
 

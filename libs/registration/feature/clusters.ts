@@ -1,6 +1,7 @@
 import type { Caller, Cluster, CreateCluster, Presence } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { fitPage } from '../domain/fit-page.js';
+import { knownFacts } from '../domain/known-facts.js';
 import { forgetCluster } from '../store/client-store.js';
 import {
   deleteCluster,
@@ -129,7 +130,8 @@ export class Clusters {
     const enrolledAt = row.enrolledAt?.toISOString() ?? null;
     const createdAt = row.createdAt.toISOString();
     const presence = { ...this.#presenceOf(id, enrolledAt), lastError: row.lastError };
-    return { id, tenantId, name, labels, links, targets, generation, createdAt, enrolledAt, presence };
+    const facts = row.facts && knownFacts(row.facts);
+    return { id, tenantId, name, labels, links, targets, generation, createdAt, enrolledAt, facts, presence };
   }
 }
 

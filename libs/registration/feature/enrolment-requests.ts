@@ -3,6 +3,7 @@ import type { Caller, EnrolmentRequest, Facts } from '@fairlead/contracts';
 import { FairleadError, assertNever } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
 import { QUEUE } from '../domain/adoption-queue.js';
+import { saidAtEnrolment } from '../domain/known-facts.js';
 import {
   clusterNames,
   findCluster,
@@ -164,8 +165,7 @@ export class EnrolmentRequests {
       tokenId: ADOPTION,
       generation,
       spkiSha256,
-      agentVersion: facts.agentVersion,
-      kubernetesVersion: facts.kubernetesVersion,
+      ...saidAtEnrolment(cluster.facts, facts),
       subject: `cluster/${cluster.id}`,
       actor: { kind: 'agent', id: cluster.id, address: request.remoteAddress },
       reason: 'OK',

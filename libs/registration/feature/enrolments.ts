@@ -3,6 +3,7 @@ import { FairleadError, assertNever, toFairleadError } from '@fairlead/errors';
 import { checkCsr } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { decideEnrolment } from '../domain/decide-enrolment.js';
+import { saidAtEnrolment } from '../domain/known-facts.js';
 import { hashSecret, sameHash } from '../domain/secret-hash.js';
 import { insertCluster, lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
 import type { StoredEnrolmentRequest } from '../store/enrolment-request-store.js';
@@ -240,8 +241,7 @@ export class Enrolments {
       tokenId,
       generation,
       spkiSha256,
-      agentVersion: facts.agentVersion,
-      kubernetesVersion: facts.kubernetesVersion,
+      ...saidAtEnrolment(cluster.facts, facts),
       subject: `cluster/${cluster.id}`,
       actor: { kind: 'agent', id: cluster.id, address: remoteAddress },
       reason: 'OK',

@@ -6,7 +6,6 @@ import { Clients } from './clients.js';
 import { Clusters } from './clusters.js';
 import { Enrolments } from './enrolments.js';
 import { ImportLinks } from './import-links.js';
-import { LinkTroubles } from './link-troubles.js';
 
 type Rpcs = typeof registrationRpc;
 
@@ -18,7 +17,6 @@ export class RegistrationController {
   readonly #enrolments: Enrolments;
   readonly #apiTokens: ApiTokens;
   readonly #clients: Clients;
-  readonly #troubles: LinkTroubles;
 
   constructor(
     clusters: Clusters,
@@ -26,14 +24,12 @@ export class RegistrationController {
     enrolments: Enrolments,
     apiTokens: ApiTokens,
     clients: Clients,
-    troubles: LinkTroubles,
   ) {
     this.#clusters = clusters;
     this.#importLinks = importLinks;
     this.#enrolments = enrolments;
     this.#apiTokens = apiTokens;
     this.#clients = clients;
-    this.#troubles = troubles;
   }
 
   @RpcHandler(registrationRpc.authenticate)
@@ -106,12 +102,6 @@ export class RegistrationController {
   @RpcHandler(registrationRpc.deleteClient)
   async deleteClient({ caller, tenantId, input }: RpcRequest<Rpcs['deleteClient']>): RpcResult<Rpcs['deleteClient']> {
     await this.#clients.delete(caller, tenantId, input.name);
-    return {};
-  }
-
-  @RpcHandler(registrationRpc.reportTroubles)
-  async reportTroubles({ caller, input }: RpcRequest<Rpcs['reportTroubles']>): RpcResult<Rpcs['reportTroubles']> {
-    await this.#troubles.report(caller, input.troubles);
     return {};
   }
 

@@ -11,6 +11,8 @@ import { LinkTroubles } from './link-troubles.js';
 import { ApprovalController } from './approval.controller.js';
 import { CredentialsController } from './credentials.controller.js';
 import { RegistrationController } from './registration.controller.js';
+import { ReportedFacts } from './reported-facts.js';
+import { ReportsController } from './reports.controller.js';
 import { StaticIdentities } from './static-identities.js';
 
 export interface RegistrationParts {
@@ -24,6 +26,7 @@ export interface RegistrationParts {
   readonly bootstrapTokens: BootstrapTokens;
   readonly staticIdentities: StaticIdentities;
   readonly troubles: LinkTroubles;
+  readonly facts: ReportedFacts;
 }
 
 @Module({})
@@ -31,7 +34,7 @@ export class RegistrationModule {
   static around(parts: RegistrationParts): DynamicModule {
     return {
       module: RegistrationModule,
-      controllers: [RegistrationController, ApprovalController, CredentialsController],
+      controllers: [RegistrationController, ApprovalController, CredentialsController, ReportsController],
       providers: [
         { provide: Clients, useValue: parts.clients },
         { provide: Clusters, useValue: parts.clusters },
@@ -43,6 +46,7 @@ export class RegistrationModule {
         { provide: BootstrapTokens, useValue: parts.bootstrapTokens },
         { provide: StaticIdentities, useValue: parts.staticIdentities },
         { provide: LinkTroubles, useValue: parts.troubles },
+        { provide: ReportedFacts, useValue: parts.facts },
       ],
     };
   }

@@ -1,4 +1,5 @@
 import type { EnrolmentRequest } from '@fairlead/contracts';
+import { knownFacts } from '../domain/known-facts.js';
 import type { StoredEnrolmentRequest } from '../store/enrolment-request-store.js';
 
 /** As it is shown to an administrator; `cluster` is a name. */
@@ -10,7 +11,7 @@ export function showRequest(request: StoredEnrolmentRequest, cluster: string | n
     state,
     fingerprint: spkiSha256,
     cluster,
-    facts,
+    facts: knownFacts(facts),
     remoteAddress,
     createdAt: request.createdAt.toISOString(),
     lastAskedAt: request.lastAskedAt.toISOString(),

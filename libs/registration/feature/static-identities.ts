@@ -58,8 +58,8 @@ export class StaticIdentities {
   /**
    * A new enrolment of the cluster, for the key of the request: it fences the one before, and its unused tokens die.
    * NOT_FOUND, CSR_INVALID. UNAVAILABLE: the cluster goes on as before. DEADLINE_EXCEEDED: so it does, but `keys` may have
-   * counted the enrolment and renew no older one: ask again before the agent's certificate ends. The number of an enrolment that
-   * failed is not given again, so that no two keys have the same one.
+   * counted the enrolment, and then renews no older one for two minutes (ADR 15). The number of an enrolment that failed is not given again, so
+   * that no two keys have the same one.
    */
   async issue(
     caller: Caller,

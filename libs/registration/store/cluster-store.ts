@@ -1,6 +1,7 @@
 import type { LastError } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Any, MoreThan, type EntityManager } from 'typeorm';
+import type { StoredFacts } from '../domain/known-facts.js';
 import { violationOf } from './constraint-violation.js';
 import { ClusterRow } from './entities.js';
 
@@ -105,6 +106,22 @@ export async function markEnrolled(
 ): Promise<void> {
   const last = Math.max(lastGeneration, enrolment.generation);
   await manager.update(ClusterRow, { id }, { ...enrolment, lastGeneration: last });
+}
+
+/** What is known of these clusters; those that are gone are left out. */
+export function factsOfClusters(
+  manager: EntityManager,
+  ids: readonly string[],
+): Promise<Pick<StoredCluster, 'id' | 'generation' | 'facts'>[]> {
+  return manager.find(ClusterRow, {
+    select: { id: true, generation: true, facts: true },
+    where: { id: Any([...ids]) },
+  });
+}
+
+/** For a cluster that is locked. */
+export async function changeFacts(manager: EntityManager, id: string, facts: StoredFacts): Promise<void> {
+  await manager.update(ClusterRow, { id }, { facts });
 }
 
 /** Unless a newer one is known, or the cluster is gone. */

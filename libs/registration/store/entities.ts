@@ -1,4 +1,5 @@
 import type { ApprovalPolicy, LastError } from '@fairlead/contracts';
+import type { StoredFacts } from '../domain/known-facts.js';
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('clusters')
@@ -31,7 +32,7 @@ export class ClusterRow {
   lastGeneration!: number;
 
   @Column({ type: 'jsonb', nullable: true })
-  facts!: { agentVersion: string; kubernetesVersion: string; platform: string } | null;
+  facts!: StoredFacts | null;
 
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
@@ -87,7 +88,7 @@ export class EnrolmentRequestRow {
   generation!: number | null;
 
   @Column({ type: 'jsonb' })
-  facts!: { agentVersion: string; kubernetesVersion: string; platform: string };
+  facts!: StoredFacts;
 
   @Column({ type: 'text', name: 'remote_address' })
   remoteAddress!: string;

@@ -1,7 +1,7 @@
-import type { ControlRequest, Hello, SignedTrust } from '@fairlead/proto';
+import type { ControlRequest, Facts, Hello, SignedTrust } from '@fairlead/proto';
 import type { TrustEnd } from './ports.js';
 
-/** Our side of a link's Control call: Hello, and then which trust bundle we hold whenever we were told one. */
+/** Our side of a link's Control call: Hello, then which trust bundle we hold whenever we were told one, facts that change, and reports. */
 export class ControlVoice {
   readonly #hello: Hello;
   readonly #trust: TrustEnd;
@@ -11,6 +11,8 @@ export class ControlVoice {
   #taking = false;
   /** To be said. */
   #held: number | null = null;
+  #report: Uint8Array | null = null;
+  #facts: Facts | null = null;
   #woken = Promise.withResolvers<void>();
 
   /** `over` resolves when the link is. */
@@ -26,16 +28,30 @@ export class ControlVoice {
     if (!this.#taking) void this.#takeAll();
   }
 
+  /** One that is not said yet gives way to this one. */
+  report(json: Uint8Array): void {
+    this.#report = json;
+    this.#woken.resolve();
+  }
+
+  /** What is not said yet gives way to what is newer. */
+  tellFacts(facts: Facts): void {
+    this.#facts = facts;
+    this.#woken.resolve();
+  }
+
   async *messages(): AsyncGenerator<ControlRequest> {
     yield request({ case: 'hello', value: this.#hello });
     const over = this.#over.then(() => 'over' as const);
     for (;;) {
       if ((await Promise.race([over, this.#woken.promise])) === 'over') return;
       this.#woken = Promise.withResolvers();
-      const version = this.#held;
-      this.#held = null;
-      if (version === null) continue;
-      yield request({ case: 'trustHeld', value: { $typeName: 'fairlead.link.v1.TrustHeld', version } });
+      const [version, facts, json] = [this.#held, this.#facts, this.#report];
+      [this.#held, this.#facts, this.#report] = [null, null, null];
+      if (version !== null)
+        yield request({ case: 'trustHeld', value: { $typeName: 'fairlead.link.v1.TrustHeld', version } });
+      if (facts) yield request({ case: 'facts', value: facts });
+      if (json) yield request({ case: 'report', value: { $typeName: 'fairlead.link.v1.InstallerReport', json } });
     }
   }
 

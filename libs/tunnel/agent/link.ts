@@ -1,12 +1,14 @@
+import type { CallOptions } from '@connectrpc/connect';
 import { startDeadline } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
-import type { ControlResponse, Hello, Welcome } from '@fairlead/proto';
+import type { ControlResponse, FetchBundleResponse, Hello, Welcome } from '@fairlead/proto';
 import { LIMITS, PROTOCOL_VERSIONS } from '../core/index.js';
 import { fromConnectError } from '../link/index.js';
 import { ControlVoice } from './control-voice.js';
-import type { AgentFacts, GatewayConnection, TrustEnd } from './ports.js';
+import type { AgentFacts, DesiredStateEnd, GatewayConnection, TrustEnd } from './ports.js';
 import { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';
+import { wireFacts } from './wire-facts.js';
 
 export interface LinkOptions extends AcceptorOptions {
   readonly connection: GatewayConnection;
@@ -15,6 +17,8 @@ export interface LinkOptions extends AcceptorOptions {
   readonly slot: number;
   readonly facts: AgentFacts;
   readonly trust: TrustEnd;
+  /** Absent: nobody here wants to know. */
+  readonly desired?: DesiredStateEnd | undefined;
   /** A stop does not wait for a Welcome that does not come. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
@@ -37,6 +41,7 @@ export class Link {
   #inUse = 0;
   #crowd: number;
   #draining = false;
+  #facts: AgentFacts;
   readonly #onDrain: (deadlineMs: number) => void;
 
   private constructor(
@@ -51,6 +56,7 @@ export class Link {
     this.#onDrain = onDrain;
     this.welcome = welcome;
     this.#crowd = welcome.links;
+    this.#facts = options.facts;
     this.ended = this.#follow(messages);
   }
 
@@ -93,9 +99,26 @@ export class Link {
     return this.#crowd;
   }
 
+  /** Tells the gateway what the cluster's installer says; one that is not sent yet gives way. */
+  report(json: Uint8Array): void {
+    this.#voice.report(json);
+  }
+
+  /** A call on the link's own connection. Rejects as ConnectRPC does. */
+  fetchBundle(request: { digest: string; offset: number }, options: CallOptions): Promise<FetchBundleResponse> {
+    return this.#options.connection.rpc.fetchBundle(request, options);
+  }
+
   /** Parks the first tunnels: from now on the gateway may use this link. */
   begin(): void {
     this.#refill(SPARE_TUNNELS);
+  }
+
+  /** Says what is known of the cluster now, unless that was said on this link already. */
+  tellFacts(facts: AgentFacts): void {
+    if (facts === this.#facts) return;
+    this.#facts = facts;
+    this.#voice.tellFacts(wireFacts(facts));
   }
 
   close(): void {
@@ -120,6 +143,7 @@ export class Link {
     if (message.case === 'openTunnels') this.#refill(this.#parked + Math.min(message.value.count, LIMITS.waitingOpens));
     if (message.case === 'crowd') this.#crowd = message.value.links;
     if (message.case === 'trust') this.#voice.take(message.value);
+    if (message.case === 'desiredState') this.#options.desired?.take(message.value);
     if (message.case === 'drain') {
       this.#draining = true;
       this.#onDrain(message.value.deadlineMs);
@@ -165,7 +189,7 @@ function assertVersion({ protocolVersion }: Welcome): void {
   );
 }
 
-function helloOf({ agentInstance, clusterId, slot, facts, trust }: LinkOptions): Hello {
+function helloOf({ agentInstance, clusterId, slot, facts, trust, desired }: LinkOptions): Hello {
   return {
     $typeName: 'fairlead.link.v1.Hello',
     agentInstance,
@@ -174,7 +198,8 @@ function helloOf({ agentInstance, clusterId, slot, facts, trust }: LinkOptions):
     protocolVersion: PROTOCOL_VERSIONS.newest,
     oldestProtocolVersion: PROTOCOL_VERSIONS.oldest,
     maxTunnels: LIMITS.tunnelsPerLink,
-    facts: { $typeName: 'fairlead.link.v1.Facts', ...facts },
+    facts: wireFacts(facts),
     trustVersion: trust.version,
+    desiredRevision: BigInt(desired?.revision ?? 0),
   };
 }

@@ -75,6 +75,13 @@ describe('the agent, told which roots count', () => {
     expect([link.held, stored().rootsPem]).toEqual([[5, 5], both()]);
   });
 
+  it('takes none that is far ahead, by whoever had a key of its root, and goes on with what comes after', async () => {
+    tell(await signed({ version: 2 ** 32 - 1, roots: both() }));
+    tell(await signed({ version: 1_002, roots: both() }));
+    await dealtWith(1_001, both());
+    expect([link.held, stored().trustVersion]).toEqual([[1_001], 1_001]);
+  });
+
   it('of many that come at once says at least the last, and its link stays', async () => {
     const many = await Promise.all(Array.from({ length: 30 }, (_, i) => signed({ version: 2 + i, roots: both() })));
     for (const one of many) tell(one);

@@ -161,6 +161,24 @@ describe('the agent, on Control', () => {
     expect(link.tunnels.find(bare)?.frames).toEqual([]);
   });
 
+  it('says what is known of its cluster in Hello, and once more when that changes, the newest only', async () => {
+    const before = { agentVersion: '1', kubernetesVersion: 'v1', platform: 'p', nodes: { total: 1, ready: 1 } };
+    const listeners = new Set<(facts: typeof before) => void>();
+    const onChange = (listener: (facts: typeof before) => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    };
+    const facts = { current: () => Promise.resolve(before), onChange };
+    await using other = await startAgentFacingReplica(installation.authority);
+    const talks = await installation.startAgent({ replicas: [], endpoints: [other.address], apiPort: api.port, facts });
+    const heard = other.links[0] as AgentLink;
+    expect(heard.hello.facts).toMatchObject({ ...before, capabilities: [], distribution: '' });
+    for (const listener of listeners) for (const total of [2, 3]) listener({ ...before, nodes: { total, ready: 0 } });
+    await eventually(() => expect(heard.facts).toMatchObject([{ kubernetesVersion: 'v1', nodes: { total: 3 } }]));
+    await talks.stop();
+    expect(listeners.size).toBe(0);
+  });
+
   it('does not park anew by itself what a gateway turned away', async () => {
     await eventually(() => expect(link.tunnels).toHaveLength(1));
     link.tunnels[0]?.cancel(constants.NGHTTP2_REFUSED_STREAM);

@@ -94,6 +94,10 @@ describe('Control', () => {
 
   it('takes Facts at any time', async () => {
     for (let i = 0; i < 20; i += 1) link.control.say({ case: 'facts', value: { agentVersion: String(i) } });
+    // What is beyond all bounds counts as not said.
+    const capabilities = Array.from({ length: 2_000 }, () => 'x'.repeat(50));
+    const nodes = { total: 0xffff_ffff, ready: 0xffff_ffff };
+    link.control.say({ case: 'facts', value: { agentVersion: 'v'.repeat(10_000), nodes, capabilities } });
     await stillWorks(subject, link);
     expect(link.control.outcome).toBeNull();
   });

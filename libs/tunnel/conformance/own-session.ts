@@ -60,6 +60,8 @@ export async function ownSessions({ authority, nats, cluster }: TestInstallation
     },
     metrics,
     onTrustHeld: () => undefined,
+    onReport: () => undefined,
+    onFacts: () => undefined,
     logger: silentLogger,
   });
   server.tls.listen(0, '127.0.0.1');

@@ -7,7 +7,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
-import { ControlRequestSchema, ControlResponseSchema, type Hello } from '@fairlead/proto';
+import { ControlRequestSchema, ControlResponseSchema, type Facts, type Hello } from '@fairlead/proto';
 import type { TestAuthority } from '@fairlead/testing';
 import { TUNNEL_PATH } from '@fairlead/tunnel/link';
 import { TunnelScript } from './tunnel-script.js';
@@ -25,6 +25,8 @@ export interface AgentLink {
   readonly tunnels: TunnelScript[];
   /** Versions of the trust bundle that the agent said it holds, as they came. */
   readonly held: number[];
+  /** What the agent said of its cluster after its Hello, as it came. */
+  readonly facts: Facts[];
   say(message: ControlInit): void;
   /** Bytes on the Control call that no library would write. */
   sayRaw(bytes: Buffer): void;
@@ -86,17 +88,20 @@ export function welcome(link: AgentLink, links = 0): void {
 function serveControl(stream: ServerHttp2Stream, onHello: (link: AgentLink) => void): void {
   const reader = new MessageReader();
   const held: number[] = [];
+  const facts: Facts[] = [];
   const sayRaw = (bytes: Buffer): void => void stream.write(bytes);
   stream.on('data', (chunk: Buffer) => {
     for (const message of reader.push(chunk)) {
       const { message: kind } = fromBinary(ControlRequestSchema, message);
       if (kind.case === 'trustHeld') held.push(kind.value.version);
+      if (kind.case === 'facts') facts.push(kind.value);
       if (kind.case !== 'hello') continue;
       onHello({
         session: stream.session as ServerHttp2Session,
         hello: kind.value,
         tunnels: [],
         held,
+        facts,
         sayRaw,
         say: (answer) =>
           sayRaw(grpcMessage(toBinary(ControlResponseSchema, create(ControlResponseSchema, { message: answer })))),

@@ -15,7 +15,7 @@ import { pointTo, runServer, untilReady, type Launch } from './running.js';
 const READY_TIMEOUT_MS = 120_000;
 
 /**
- * Starts etcd and kube-apiserver on 127.0.0.1 (RBAC, no controllers, no nodes), or points to the cluster of
+ * Starts etcd and kube-apiserver on 127.0.0.1 (RBAC, no controllers, no nodes: see `startCluster`), or points to the cluster of
  * FAIRLEAD_TESTBED_KUBECONFIG; never to the user's own KUBECONFIG. Throws TestbedError naming what to install.
  */
 export async function startKubernetes(options: KubeOptions): Promise<Running<KubeInfo>> {
@@ -66,8 +66,9 @@ async function startProcesses(options: KubeOptions, programs: Programs, ports: n
         args: etcdArguments,
         readyUrl: etcdUrl,
       });
-      const { egressSelectorConfigPath, kubeletAddressTypes = ['InternalIP'] } = options;
-      const args = apiserverArgs({ port: apiPort, etcdPort, egressSelectorConfigPath, kubeletAddressTypes }, pki);
+      const { egressSelectorConfigPath, kubeletAddressTypes = ['InternalIP'], serviceAccounts = false } = options;
+      const settings = { port: apiPort, etcdPort, egressSelectorConfigPath, kubeletAddressTypes, serviceAccounts };
+      const args = apiserverArgs(settings, pki);
       const readyUrl = `${url}/readyz`;
       await serveUntilReady(launch, { ...serve, name: 'kube-apiserver', path: programs.apiserver, args, readyUrl });
     },

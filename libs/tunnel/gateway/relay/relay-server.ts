@@ -1,6 +1,7 @@
 import type { TLSSocket } from 'node:tls';
+import { Newcomers, type PlaceLimits } from '@fairlead/clock';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
-import { Http2Server, type Http2Session, type Http2Stream } from '@fairlead/http2';
+import { HTTP2_CODE, Http2Server, type Http2Session, type Http2Stream } from '@fairlead/http2';
 import type { Logger, Span, Tracer } from '@fairlead/observability';
 import { isOutOfDate, readPeerCertificate } from '@fairlead/pki';
 import type { Open } from '@fairlead/proto';
@@ -16,7 +17,7 @@ import {
   rejectGrpcStream,
   splice,
 } from '../../link/index.js';
-import type { AbuseMetrics, CertificateSource, RelayEvents, RelayMetrics } from '../ports.js';
+import type { AbuseMetrics, CertificateSource, RelayEvents, RelayMetrics, RevokedCertificates } from '../ports.js';
 import type { SessionRegistry } from '../session-registry.js';
 import { reportAbuse } from '../report-abuse.js';
 import { reportTlsErrors, useCertificate } from '../tls-server.js';
@@ -28,6 +29,7 @@ export interface RelayServerOptions {
   readonly trustDomain: string;
   readonly events: RelayEvents;
   readonly registry: SessionRegistry;
+  readonly revoked: RevokedCertificates;
   readonly logger: Logger;
   readonly metrics: RelayMetrics & AbuseMetrics;
   readonly tracer: Tracer;
@@ -35,6 +37,9 @@ export interface RelayServerOptions {
 
 const GRPC_UNIMPLEMENTED = 12;
 const HANDSHAKE_TIMEOUT_MS = 5_000;
+const REVOKED = 'the certificate was revoked';
+/** Connections whose handshake has not ended: replicas make one each. */
+const NEWCOMERS: PlaceLimits = { total: 1_024, perNetwork: 256 };
 
 /**
  * The replicas' door: mutual TLS, and only for identities of gateways of this trust domain. An agent's certificate is of the same CA and is
@@ -49,14 +54,22 @@ export function createRelayServer(options: RelayServerOptions): Http2Server {
       rejectUnauthorized: true,
     },
     (session) => {
+      newcomers.admit(session.socket);
       session.once('close', (cause) => {
         if (cause) options.logger.debug('relay.session.error', { reason: cause.message });
       });
-      const why = refusalOf(session.socket, options.trustDomain);
+      const why = refusalOf(session.socket, options);
       if (why === null) serveReplica(session, options);
       else turnReplicaAway(session, why, options);
     },
   );
+  options.revoked.onChange(() => {
+    for (const session of server.sessions) {
+      const why = refusalOf(session.socket, options);
+      if (why === REVOKED) turnReplicaAway(session, why, options);
+    }
+  });
+  const newcomers = new Newcomers(server.tls, NEWCOMERS);
   useCertificate(server.tls, options.identity);
   reportTlsErrors(server.tls, options.logger);
   return server;
@@ -75,13 +88,16 @@ function serveReplica(session: Http2Session, options: RelayServerOptions): void 
 function turnReplicaAway(session: Http2Session, why: string, { logger, events }: RelayServerOptions): void {
   const address = session.socket.remoteAddress ?? '';
   logger.warn('relay.peer.refused', { address, reason: why });
-  events.accessRefused({ code: 'CERTIFICATE_REFUSED', reason: why, address, door: 'relay' });
+  const code = why === REVOKED ? 'CERTIFICATE_REVOKED' : 'CERTIFICATE_REFUSED';
+  events.accessRefused({ code, reason: why, address, door: 'relay' });
   session.destroy();
 }
 
-function refusalOf(socket: TLSSocket, trustDomain: string): string | null {
+function refusalOf(socket: TLSSocket, { trustDomain, revoked }: RelayServerOptions): string | null {
   try {
     const peer = readPeerCertificate(socket.getPeerX509Certificate()?.raw ?? new Uint8Array());
+    // First: what stands may have outlived its certificate.
+    if (revoked.has(peer)) return REVOKED;
     if (isOutOfDate(peer)) return 'the certificate has expired';
     if (peer.id.kind !== 'gateway') return 'the certificate is not a gateway’s';
     return peer.id.trustDomain === trustDomain ? null : 'the certificate is of another trust domain';
@@ -92,14 +108,36 @@ function refusalOf(socket: TLSSocket, trustDomain: string): string | null {
 
 /**
  * Serves one relayed tunnel from this replica's own sessions, or refuses it: one hop, so no loops. Only the Open is
- * read here; everything after it is spliced.
+ * read here; everything after it is spliced. Never throws: a fault of ours costs this tunnel, whose streams end once, with a code.
  */
 async function serveRelayedTunnel(stream: Http2Stream, options: RelayServerOptions): Promise<void> {
-  const { registry, metrics } = options;
-  let span: Span | undefined;
   // Cancelled before we came to it.
   if (stream.closed) return;
-  acceptGrpcStream(stream);
+  const held = [stream];
+  try {
+    acceptGrpcStream(stream);
+    const joined = await joinAgent(stream, options);
+    if (!joined) return;
+    const { open, agentStream, span } = joined;
+    held.push(agentStream);
+    agentStream.write(encodeControl({ case: 'open', value: open }));
+    options.metrics.relayedTunnels.inc({ direction: 'in' });
+    await reportRelayed(options, open, stream, span, (counts) => splice(stream, agentStream, counts));
+  } catch (error) {
+    options.logger.error('relay.tunnel.broken', { reason: messageOf(error), err: error });
+    for (const each of held) if (!each.closed) each.cancel(HTTP2_CODE.internalError);
+  }
+}
+
+interface Joined {
+  readonly open: Open;
+  readonly agentStream: Http2Stream;
+  readonly span: Span;
+}
+
+/** What is asked for, and a parked tunnel of the agent it is for; null if the asking replica was refused. What is no refusal is thrown. */
+async function joinAgent(stream: Http2Stream, { registry, tracer }: RelayServerOptions): Promise<Joined | null> {
+  let span: Span | undefined;
   const waiting = new AbortController();
   const giveUp = (): void => waiting.abort(new FairleadError('AGENT_OVERLOADED', 'the agent parked no tunnel in time'));
   const timer = setTimeout(giveUp, LIMITS.openTimeoutMs);
@@ -107,17 +145,15 @@ async function serveRelayedTunnel(stream: Http2Stream, options: RelayServerOptio
   stream.onceClosed(giveUp);
   try {
     const open = await readOpen(stream, AbortSignal.timeout(LIMITS.openTimeoutMs));
-    span = beginRelayed(options.tracer, open);
+    span = beginRelayed(tracer, open);
     const [session] = registry.of(open.clusterId);
     if (!session) throw new FairleadError('NO_SESSION', 'this replica holds no link of the cluster');
-    const agentStream = await session.take(waiting.signal);
-    agentStream.write(encodeControl({ case: 'open', value: open }));
-    metrics.relayedTunnels.inc({ direction: 'in' });
-    await reportRelayed(options, open, stream, span, (counts) => splice(stream, agentStream, counts));
+    return { open, span, agentStream: await session.take(waiting.signal) };
   } catch (error) {
-    const failure = toFairleadError(error);
-    span?.end(failure.code);
-    turnAway(stream, failure);
+    span?.end(toFairleadError(error).code);
+    if (!(error instanceof FairleadError)) throw error;
+    turnAway(stream, error);
+    return null;
   } finally {
     clearTimeout(timer);
   }

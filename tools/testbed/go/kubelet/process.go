@@ -126,6 +126,16 @@ func (p *process) signal(signal syscall.Signal) {
 	}
 }
 
+// endWithin asks it to end, and kills it when the time is over.
+func (p *process) endWithin(grace time.Duration) {
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(grace):
+		p.kill()
+	}
+}
+
 // kill ends it at once; output that nobody takes is lost.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)

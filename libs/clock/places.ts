@@ -1,4 +1,4 @@
-import { networkOf } from '@fairlead/clock';
+import { networkOf } from './network-of.js';
 
 export interface PlaceLimits {
   readonly total: number;

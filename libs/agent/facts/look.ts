@@ -1,0 +1,82 @@
+import { messageOf } from '@fairlead/errors';
+import type { AgentFacts } from '@fairlead/tunnel/agent';
+import { z } from 'zod';
+import type { KubeApiTarget } from '../kube-api-proxy.js';
+import { askKube } from '../kube-request.js';
+import { distributionOf, providerOf } from './distribution.js';
+import { listNodes, type Nodes } from './list-nodes.js';
+import { reviewRight } from './review-right.js';
+
+/** What one look at the cluster brought. */
+export interface Look {
+  readonly facts: AgentFacts;
+  /** Why something is not known, or as it was before; null: all of it was looked at. A right that is missing is not a failure. */
+  readonly failure: string | null;
+}
+
+export interface LookOptions {
+  readonly api: KubeApiTarget;
+  readonly agentVersion: string;
+  /** What this agent can do on the link. */
+  readonly linkCapabilities: readonly string[];
+}
+
+const Version = z.object({ gitVersion: z.string().max(64) });
+const RIGHTS = [
+  ['rbac:impersonate-users', { verb: 'impersonate', resource: 'users' }],
+  ['rbac:impersonate-admins', { verb: 'impersonate', resource: 'groups', name: 'fairlead:admins' }],
+] as const;
+
+/** Looks at the cluster as its agent. What cannot be learned now stays as it was before. Never rejects. */
+export async function lookAtCluster(
+  options: LookOptions,
+  before: AgentFacts | null,
+  signal: AbortSignal,
+): Promise<Look> {
+  const { api, agentVersion, linkCapabilities } = options;
+  const failures: string[] = [];
+  const attempt = <T>(work: Promise<T>): Promise<T | undefined> =>
+    work.catch((error: unknown) => void failures.push(messageOf(error)));
+  const [version, nodes, ...rights] = await Promise.all([
+    attempt(versionOf(api, signal)),
+    attempt(listNodes(api, signal)),
+    ...RIGHTS.map(([, right]) => attempt(reviewRight(api, right, signal))),
+  ]);
+  const kubernetesVersion = version ?? before?.kubernetesVersion ?? 'unknown';
+  const had = (capability: string): boolean => before?.capabilities?.includes(capability) ?? false;
+  const allowed = RIGHTS.flatMap(([name], index) => ((rights[index] ?? had(name)) ? [name] : []));
+  const lists = nodes === undefined ? had('rbac:list-nodes') : nodes !== null;
+  const facts = {
+    agentVersion,
+    kubernetesVersion,
+    platform: `${process.platform}/${process.arch}`,
+    ...aboutNodes(kubernetesVersion, nodes, before),
+    capabilities: [...linkCapabilities, ...allowed, ...(lists ? ['rbac:list-nodes'] : [])].sort(),
+  };
+  return { facts, failure: failures[0] ?? null };
+}
+
+/** Null: it may not look at them; the version may still tell whose Kubernetes it is. */
+function aboutNodes(
+  version: string,
+  nodes: Nodes | null | undefined,
+  before: AgentFacts | null,
+): Pick<AgentFacts, 'distribution' | 'provider' | 'nodes'> {
+  if (nodes === undefined) {
+    const { distribution = '', provider = '', nodes: counted } = before ?? {};
+    return { distribution: distributionOf(version, []) || distribution, provider, ...(counted && { nodes: counted }) };
+  }
+  if (nodes === null) return { distribution: distributionOf(version, []), provider: '' };
+  const { total, ready, sample } = nodes;
+  return {
+    distribution: distributionOf(version, sample),
+    provider: providerOf(sample),
+    nodes: { total, ready },
+  };
+}
+
+async function versionOf(api: KubeApiTarget, signal: AbortSignal): Promise<string> {
+  const { status, body } = await askKube(api, { method: 'GET', path: '/version', signal });
+  if (status !== 200) throw new Error(`the API server answered ${status} to a question for its version`);
+  return Version.parse(JSON.parse(body)).gitVersion;
+}

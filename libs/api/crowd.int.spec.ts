@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { connect as netConnect, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startScriptedApi, type ScriptedApi } from './testing/scripted-api.js';
+
+/** Of one address, for connections on which no token was accepted. */
+const PLACES = 1_024;
+
+let api: ScriptedApi;
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  api = await startScriptedApi();
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await api?.[Symbol.asyncDispose]();
+});
+
+function dial(localAddress: string): TLSSocket {
+  const plain = netConnect({ port: api.port, host: '127.0.0.1', localAddress }).on('error', () => undefined);
+  const socket = connectTls({ socket: plain, host: '127.0.0.1', ca: api.caPem }).on('error', () => undefined);
+  sockets.push(plain, socket);
+  return socket;
+}
+
+async function isServed(localAddress: string): Promise<boolean> {
+  const socket = dial(localAddress);
+  const served = await Promise.race([
+    once(socket, 'secureConnect').then(
+      () => true,
+      () => false,
+    ),
+    once(socket, 'close').then(() => false),
+  ]);
+  socket.destroy();
+  return served;
+}
+
+it('who shows no token has so many places of one address, and takes none from others or from who was let in', async () => {
+  const known = dial('127.0.0.1');
+  let heard = '';
+  known.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
+  const ask = (): boolean =>
+    known.write(`GET /v1/clusters HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.script.token}\r\n\r\n`);
+  ask();
+  await eventually(() => expect(heard.match(/HTTP\/1\.1 200/g)).toHaveLength(1));
+  const crowd: Socket[] = [];
+  for (let n = 0; n < PLACES + 10; n += 1) {
+    crowd.push(
+      netConnect({ port: api.port, host: '127.0.0.1', localAddress: '127.0.0.1' }).on('error', () => undefined),
+    );
+    if (n % 100 === 99) await once(crowd[n] as Socket, 'connect');
+  }
+  sockets.push(...crowd);
+  for (const socket of crowd) socket.resume();
+  await eventually(() => expect(crowd.filter(({ destroyed }) => destroyed)).toHaveLength(10));
+  expect([await isServed('127.0.0.1'), await isServed('127.0.0.2')]).toEqual([false, true]);
+  ask();
+  await eventually(() => expect(heard.match(/HTTP\/1\.1 200/g)).toHaveLength(2));
+  for (const socket of crowd) socket.destroy();
+  await eventually(async () => expect(await isServed('127.0.0.1')).toBe(true));
+});

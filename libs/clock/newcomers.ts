@@ -1,0 +1,45 @@
+import type { Server } from 'node:net';
+import { Places, type PlaceLimits } from './places.js';
+
+/** Where a connection comes from, as its socket tells. */
+export interface Dialler {
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
+}
+
+/**
+ * Bounds the connections of a server that have not shown yet who they are, so that no address or network (IPv6: a /64) keeps others out by
+ * connecting: one too many is closed before its handshake, unheard. Call `admit` for each that has proved something; it takes no place from
+ * then on. To be made before the server listens.
+ */
+export class Newcomers {
+  readonly #held = new Map<string, () => void>();
+
+  constructor(server: Server, limits: PlaceLimits) {
+    const places = new Places(limits);
+    server.on('connection', (socket) => {
+      const giveBack = places.take(socket.remoteAddress ?? '');
+      if (!giveBack) {
+        socket.destroy();
+        return;
+      }
+      const key = keyOf(socket);
+      this.#held.set(key, giveBack);
+      socket.once('close', () => {
+        giveBack();
+        if (this.#held.get(key) === giveBack) this.#held.delete(key);
+      });
+    });
+  }
+
+  /** Calling it again does nothing. */
+  admit(dialler: Dialler): void {
+    const key = keyOf(dialler);
+    this.#held.get(key)?.();
+    this.#held.delete(key);
+  }
+}
+
+function keyOf({ remoteAddress, remotePort }: Dialler): string {
+  return `${remoteAddress} ${remotePort}`;
+}
