@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
+import { catalogOperations } from './catalog-operations.js';
 import { credentialOperations } from './credential-operations.js';
+import { gitHostOperations } from './git-host-operations.js';
+import { gitopsOperations } from './gitops-operations.js';
 import type { Operation } from './operation.js';
 import {
   CertificateBySerial,
@@ -201,6 +204,9 @@ export const operations = {
   ...approvalOperations,
   ...caOperations,
   ...credentialOperations,
+  ...gitHostOperations,
+  ...catalogOperations,
+  ...gitopsOperations,
   openapi: {
     id: 'openapi',
     method: 'GET',
