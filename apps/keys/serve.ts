@@ -14,7 +14,9 @@ import {
   Rotation,
   keepUp,
   openGitKeys,
+  watchHostKeys,
   type GitKeys,
+  type GitKeysOptions,
 } from '@fairlead/keys';
 import { connectNats, connectionState, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
@@ -54,9 +56,11 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   stack.use(keepUp(ca, { database, recoveryWindowSeconds }, logger));
   const replicas = stack.use(new ReplicaWatch(nats, logger));
   const clusters = stack.use(new ClusterWatch(nats, logger));
-  const leafLifeSeconds = config.FAIRLEAD_CERTIFICATE_TTL_SECONDS;
-  const openGit = (): Promise<GitKeys> => openGitKeys({ database, source, onCommitted, ca, leafLifeSeconds });
+  const openGit = (): Promise<GitKeys> =>
+    openGitKeys({ ...gitOptions(config), database, source, logger, onCommitted, ca });
   const git = await retryWhileAway(openGit, logger, signal);
+  stack.use(git.startLoop());
+  stack.use(watchHostKeys(git.hostKeys, { intervalMs: config.FAIRLEAD_HOST_KEY_SCAN_SECONDS * 1_000, logger }));
   const module = build(config, { database, source, logger, onCommitted }, { ca, replicas, clusters, git });
   projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
@@ -78,6 +82,13 @@ function natsOf(config: Config): Omit<ConnectNatsOptions, 'role' | 'credential' 
 
 type Runtime = Pick<CurrentCaOptions, 'database' | 'source' | 'logger' | 'onCommitted'>;
 
+function gitOptions(config: Config): Pick<GitKeysOptions, 'leafLifeSeconds' | 'deployKeysEveryMs'> {
+  return {
+    leafLifeSeconds: config.FAIRLEAD_CERTIFICATE_TTL_SECONDS,
+    deployKeysEveryMs: config.FAIRLEAD_DEPLOY_KEY_CHECK_SECONDS * 1_000,
+  };
+}
+
 interface Parts {
   readonly ca: CurrentCa;
   readonly replicas: ReplicaWatch;
@@ -96,7 +107,7 @@ function build(
   const currentEnrolment: CurrentEnrolment = (tenantId, clusterId) => clusters.currentEnrolment(tenantId, clusterId);
   return KeysModule.around(
     new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds, currentEnrolment }),
-    new Revocations(runtime),
+    new Revocations({ ...runtime, ca }),
     new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
     git,
   );

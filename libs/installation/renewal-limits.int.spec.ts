@@ -4,7 +4,7 @@ import { connect as tlsConnect } from 'node:tls';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { createCsr, generatePrivateKey, signProof } from '@fairlead/pki';
 import { AgentLinkService, RenewRequestSchema } from '@fairlead/proto';
-import type { TestCertificate } from '@fairlead/testing';
+import { eventually, type TestCertificate } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
@@ -89,4 +89,20 @@ it('a cluster renews five times at once and then now and then, and takes nothing
   expect(of(OK)).toBeLessThanOrEqual(7);
   expect(of(OK) + of(RESOURCE_EXHAUSTED)).toBe(20);
   expect(await asAgent(other, (session) => renew(session, other))).toBe(OK);
+});
+
+it('whoever has a certificate that was fenced takes no turn of the agent whose certificate counts', async () => {
+  const { clusterId } = await installation.addCluster('again', 2);
+  const [fenced, current] = [
+    await installation.authority.agent(clusterId, { generation: 1 }),
+    await installation.authority.agent(clusterId, { generation: 2 }),
+  ];
+  // Once, so that the replica knows the cluster before it is counted who was refused for what.
+  await eventually(async () =>
+    expect(await asAgent(current, (session) => renew(session, current))).not.toBe(PERMISSION_DENIED),
+  );
+  const burst = (session: ClientHttp2Session): Promise<string[]> =>
+    Promise.all(Array.from({ length: 20 }, () => renew(session, fenced)));
+  expect(new Set(await asAgent(fenced, burst))).toEqual(new Set([PERMISSION_DENIED]));
+  expect(await asAgent(current, (session) => renew(session, current))).toBe(OK);
 });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:http2';
+import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callDoor } from './kube-client.js';
@@ -24,6 +24,13 @@ beforeAll(async () => {
 afterAll(async () => {
   await installation?.[Symbol.asyncDispose]();
 });
+
+/** A client whose window is 0: heads reach it, and no body. */
+function connectTakingNothing(): ClientHttp2Session {
+  const ca = [...installation.authority.roots];
+  const settings = { initialWindowSize: 0 };
+  return connect(`https://127.0.0.1:${replica.gateway.door.port}`, { ca, settings }).on('error', () => undefined);
+}
 
 describe('somebody without a token', () => {
   it('is told so and loses the connection, though nothing more was to be sent', async () => {
@@ -62,6 +69,17 @@ describe('somebody without a token', () => {
     await closed.finally(() => clearInterval(drip));
   });
 
+  it('does not hold a session by taking no answer (HTTP/2)', async () => {
+    const session = connectTakingNothing();
+    const closed = once(session, 'close', { signal: AbortSignal.timeout(MAX_MS) });
+    const streams = [1, 2, 3].map(() =>
+      session.request({ ':path': '/clusters/demo/api' }).on('error', () => undefined),
+    );
+    const [headers] = (await once(streams[0] as ClientHttp2Stream, 'response')) as [{ readonly ':status'?: number }];
+    expect(headers[':status']).toBe(401);
+    await closed;
+  });
+
   it('hears why, though a large body is still on its way', async () => {
     const body = 'x'.repeat(3_000_000);
     const { status, body: answer } = await callDoor(installation, replica, { token: null, method: 'POST', body });
@@ -82,6 +100,22 @@ describe('somebody who was let in before on a connection', () => {
     );
     expect(socket.destroyed).toBe(false);
     socket.destroy();
+  });
+
+  it('keeps a session on which a refusal is never taken, and loses that answer only (HTTP/2)', async () => {
+    const session = connectTakingNothing();
+    const ask = (token: string): ClientHttp2Stream => {
+      const stream = session.request({ ':path': '/clusters/demo/api', authorization: `Bearer ${token}` });
+      return stream.on('error', () => undefined);
+    };
+    const statusOf = async (stream: ClientHttp2Stream): Promise<unknown> =>
+      ((await once(stream, 'response')) as [{ readonly ':status'?: number }])[0][':status'];
+    const [first, refused] = [ask(installation.token), ask('wrong')];
+    const gone = [first, refused].map((each) => once(each, 'close', { signal: AbortSignal.timeout(MAX_MS) }));
+    expect(await Promise.all([statusOf(first), statusOf(refused)])).toEqual([503, 401]);
+    await Promise.all(gone);
+    expect(await statusOf(ask(installation.token))).toBe(503);
+    session.destroy();
   });
 
   it('does not hold it by a body that nobody wants', async () => {

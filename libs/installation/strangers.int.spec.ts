@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as netConnect } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
@@ -7,6 +8,8 @@ import { startInstallation, type Replica, type TestInstallation } from './replic
 
 /** Of one address. */
 const PLACES = 256;
+/** Of one cluster, for connections with its agent's certificate that are no links. */
+const UNLINKED = 64;
 
 let installation: TestInstallation;
 let replica: Replica;
@@ -52,3 +55,41 @@ it('strangers from one address take their places and no more, and keep out neith
   for (const socket of sockets.splice(0)) socket.destroy();
   await eventually(async () => expect(await stranger()).toBe(true));
 });
+
+it('an agent that says no Hello takes the places of its cluster and no more, and who has linked takes none', async () => {
+  const linked = await installation.startAgent({ replicas: [replica], apiPort: 1 });
+  const own = await installation.authority.agent(installation.cluster.clusterId);
+  const other = await installation.addCluster('unlinked');
+  const kept = await Promise.all(Array.from({ length: UNLINKED + 20 }, () => isKept('127.0.0.1', own)));
+  expect(kept.filter(Boolean)).toHaveLength(UNLINKED);
+  expect(linked.agent.readiness()[0]?.detail).toMatch(/^1 of/);
+  expect(await isKept('127.0.0.1', await installation.authority.agent(other.clusterId))).toBe(true);
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await eventually(async () => expect(await isKept('127.0.0.1', own)).toBe(true));
+  await linked.stop();
+});
+
+it.each([
+  ['was fenced by a newer enrolment', async () => certificateOf(await installation.addCluster('fenced', 2), 1)],
+  [
+    'was revoked',
+    async () => {
+      const cluster = await installation.addCluster('revoked');
+      await installation.revokeCluster(cluster);
+      return certificateOf(cluster, 1);
+    },
+  ],
+  ['is of no cluster', async () => installation.authority.agent(randomUUID())],
+])('whose certificate %s is a stranger, and takes no place of the cluster', async (_, make) => {
+  const certificate = await make();
+  await eventually(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    const kept = await Promise.all(Array.from({ length: PLACES + 20 }, () => isKept('127.0.0.3', certificate)));
+    expect(kept.filter(Boolean)).toHaveLength(PLACES);
+  });
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+
+function certificateOf({ clusterId }: { readonly clusterId: string }, generation: number): Promise<TestCertificate> {
+  return installation.authority.agent(clusterId, { generation });
+}

@@ -225,3 +225,16 @@ describe('renewal', () => {
     await expect(issuer.renewAgent(await renewal(agent))).rejects.toThrow(/never issued/);
   });
 });
+
+it('renewals with made-up chains leaves so many events and no more', async () => {
+  const counted = async (): Promise<number> => (await lastEvents(10_000)).length;
+  const before = await counted();
+  const { csr, proof } = await renewal(await enrolled());
+  for (let n = 0; n < 300; n += 1) {
+    const made = issuer.renewAgent({ csr, proof, currentChain: [`made up ${n}`] });
+    await expect(made).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+  }
+  const told = (await counted()) - before;
+  expect(told).toBeGreaterThan(190);
+  expect(told).toBeLessThan(210);
+});

@@ -156,6 +156,24 @@ describe('an agent without a token', () => {
     expect((await lastEvents(1))[0]).toBe('enrolment.refused.v1');
   });
 
+  it('that comes in crowds leaves so many events and no more, and who has a token leaves its own', async () => {
+    const { name } = await newCluster();
+    const [csr, other, token] = [await newCsr(), await newCsr(), await mint(name)];
+    await ask(csr, token);
+    const counted = async (): Promise<number> => (await lastEvents(10_000)).length;
+    const before = await counted();
+    // Each is a new token that nobody knows, of a network of its own.
+    for (let n = 0; n < 300; n += 1) {
+      const made = { tokenId: `made-up-${n}`, secret: token.secret };
+      await expect(ask(csr, made, `192.0.${n >> 8}.${n & 255}`)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    }
+    const told = (await counted()) - before;
+    expect(told).toBeGreaterThanOrEqual(200);
+    expect(told).toBeLessThan(210);
+    await expect(ask(other, token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    expect(await counted()).toBe(before + told + 1);
+  });
+
   it('waits, learns nothing but that, and has its identity once it is approved as a new cluster', async () => {
     await policies.set(api, 'default', undefined, 'queue');
     const csr = await newCsr();

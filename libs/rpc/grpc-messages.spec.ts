@@ -16,6 +16,25 @@ describe('gRPC messages', () => {
     );
   });
 
+  it('cost what they are, not that for each piece they come in', () => {
+    const body = Buffer.alloc(1024 * 1024, 'x');
+    const wire = encodeGrpcMessage(body);
+    const reader = new GrpcMessageReader(body.length);
+    const read: Buffer[] = [];
+    // Copied whole for each byte, this would be half a terabyte.
+    for (let at = 0; at < wire.length; at += 1) read.push(...reader.push(wire.subarray(at, at + 1)));
+    expect(read.map((each) => each.equals(body))).toEqual([true]);
+    expect(reader.atBoundary).toBe(true);
+  });
+
+  it('that were cut off are noticed', () => {
+    const reader = new GrpcMessageReader(10);
+    expect(reader.push(encodeGrpcMessage(Buffer.from('whole')))).toHaveLength(1);
+    expect(reader.atBoundary).toBe(true);
+    expect(reader.push(Buffer.from([0, 0, 0, 0, 5, 1]))).toEqual([]);
+    expect(reader.atBoundary).toBe(false);
+  });
+
   it('that are too large are refused when they are announced', () => {
     const announced = Buffer.from([0, 0, 0, 1, 1]);
     expect(() => new GrpcMessageReader(256).push(announced)).toThrow(

@@ -1,6 +1,9 @@
 import { FairleadError } from '@fairlead/errors';
 
 const PREFIX_BYTES = 5;
+const NOTHING = Buffer.alloc(0);
+/** Room for most messages; for a larger one it doubles as the bytes come, so that to announce one costs nothing. */
+const FIRST_ROOM_BYTES = 256;
 
 /** One message as gRPC frames it: a flag, its length, its bytes. */
 export function encodeGrpcMessage(body: Uint8Array): Buffer {
@@ -11,36 +14,86 @@ export function encodeGrpcMessage(body: Uint8Array): Buffer {
   return message;
 }
 
-/** Takes a stream of small gRPC messages apart. Throws PROTOCOL_ERROR for a compressed one and for one that is too large. */
+/**
+ * Takes a stream of small gRPC messages apart. Throws PROTOCOL_ERROR for a compressed one and for one that is too large. However small the
+ * pieces are that a message comes in, each byte of it is copied a few times at most: strangers choose the pieces.
+ */
 export class GrpcMessageReader {
-  readonly #maxBytes: number;
-  #rest: Buffer = Buffer.alloc(0);
+  /** Of each message whose length is read from now on; larger ones are refused before they are held. */
+  maxBytes: number;
+  readonly #prefix = Buffer.alloc(PREFIX_BYTES);
+  #prefixBytes = 0;
+  /** Of the body that began, with room for more than came of it. */
+  #held: Buffer = NOTHING;
+  #heldBytes = 0;
 
-  /** Of each message; larger ones are refused before they are held. */
   constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+    this.maxBytes = maxBytes;
   }
 
-  /** The messages that this chunk completes. */
+  /** Is it between two messages? A stream that ends elsewhere was cut off. */
+  get atBoundary(): boolean {
+    return this.#prefixBytes === 0;
+  }
+
+  /** The messages that this chunk completes: views into it where it holds them whole. */
   push(chunk: Buffer): Buffer[] {
-    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const messages: Buffer[] = [];
-    for (let end = this.#endOfFirst(bytes); end <= bytes.length; end = this.#endOfFirst(bytes)) {
-      messages.push(bytes.subarray(PREFIX_BYTES, end));
-      bytes = bytes.subarray(end);
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (this.#prefixBytes < PREFIX_BYTES) rest = this.#readPrefix(rest);
+      // An empty message is complete with its prefix.
+      if (this.#prefixBytes === PREFIX_BYTES) rest = this.#readBody(rest, messages);
     }
-    // A view would keep alive all that came with it.
-    this.#rest = Buffer.from(bytes);
     return messages;
   }
 
-  #endOfFirst(bytes: Buffer): number {
-    if (bytes.length < PREFIX_BYTES) return Number.POSITIVE_INFINITY;
-    if (bytes[0] !== 0) throw new FairleadError('PROTOCOL_ERROR', 'the peer sent a compressed message');
-    const length = bytes.readUInt32BE(1);
-    if (length > this.#maxBytes) {
+  #readPrefix(chunk: Buffer): Buffer {
+    const copied = chunk.copy(this.#prefix, this.#prefixBytes);
+    this.#prefixBytes += copied;
+    if (this.#prefixBytes < PREFIX_BYTES) return NOTHING;
+    if (this.#prefix[0] !== 0) throw new FairleadError('PROTOCOL_ERROR', 'the peer sent a compressed message');
+    const length = this.#length;
+    if (length > this.maxBytes) {
       throw new FairleadError('PROTOCOL_ERROR', `the peer sent a message of ${length} bytes`);
     }
-    return PREFIX_BYTES + length;
+    return chunk.subarray(copied);
   }
+
+  #readBody(chunk: Buffer, messages: Buffer[]): Buffer {
+    const length = this.#length;
+    const piece = chunk.subarray(0, length - this.#heldBytes);
+    if (piece.length === length) {
+      this.#complete(messages, piece);
+      return chunk.subarray(length);
+    }
+    const nowBytes = this.#heldBytes + piece.length;
+    // A view of the piece would keep alive all that came with it.
+    this.#held = withRoomFor(this.#held, nowBytes, length);
+    piece.copy(this.#held, this.#heldBytes);
+    this.#heldBytes = nowBytes;
+    if (nowBytes === length) this.#complete(messages, this.#held.subarray(0, length));
+    return chunk.subarray(piece.length);
+  }
+
+  #complete(messages: Buffer[], body: Buffer): void {
+    messages.push(body);
+    this.#prefixBytes = 0;
+    this.#held = NOTHING;
+    this.#heldBytes = 0;
+  }
+
+  get #length(): number {
+    return this.#prefix.readUInt32BE(1);
+  }
+}
+
+/** The same bytes with room for `neededBytes`: at least twice as much as before, and never more than `mostBytes`. */
+function withRoomFor(held: Buffer, neededBytes: number, mostBytes: number): Buffer {
+  if (neededBytes <= held.length) return held;
+  const room = Math.min(Math.max(neededBytes, 2 * held.length, FIRST_ROOM_BYTES), mostBytes);
+  // Not from the pool of small Buffers: a held one would keep a whole slab alive.
+  const larger = Buffer.allocUnsafeSlow(room);
+  held.copy(larger);
+  return larger;
 }

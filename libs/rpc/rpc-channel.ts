@@ -1,5 +1,7 @@
 import type { HeaderField, Http2Stream, ResponseHead, StreamReceiver } from '@fairlead/http2';
-import { FairleadError } from '@fairlead/errors';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
+import { toConnectError } from '@fairlead/tunnel/link';
+import { GrpcMessageReader, encodeGrpcMessage } from './grpc-messages.js';
 
 /** The stream of one ordinary gRPC call, as ConnectRPC wants it: bodies are iterables, heads are Headers. */
 export class RpcChannel implements StreamReceiver {
@@ -8,28 +10,39 @@ export class RpcChannel implements StreamReceiver {
   readonly trailers = new Headers();
   readonly #stream: Http2Stream;
   readonly #answer = Promise.withResolvers<ResponseHead>();
-  readonly #came: Buffer[] = [];
+  readonly #reader: GrpcMessageReader;
+  /** Whole messages: ConnectRPC copies what it holds of one for each piece that it is handed. */
+  #came: Buffer[] = [];
+  /** Bytes of messages that nobody has read; a message that began only is bounded by its reader. */
+  #untakenBytes = 0;
+  #failure: FairleadError | null = null;
   #ended = false;
   #lost = false;
   #wakeReader: (() => void) | null = null;
   #wakeWriter: (() => void) | null = null;
 
-  constructor(stream: Http2Stream) {
+  /** `maxBytes`: of each message that comes; a larger one is PROTOCOL_ERROR to who reads the body. */
+  constructor(stream: Http2Stream, maxBytes: number) {
     this.#stream = stream;
+    this.#reader = new GrpcMessageReader(maxBytes);
     this.response = this.#answer.promise;
     // Only the asking end waits for it.
     this.response.catch(() => undefined);
     stream.attach(this);
   }
 
-  /** What the peer says, until it ends. UNAVAILABLE if the stream breaks off before. */
+  /** What the peer says, message by message as gRPC frames them, until it ends. UNAVAILABLE if the stream breaks off before. */
   async *body(): AsyncGenerator<Uint8Array> {
     for (;;) {
-      const chunk = this.#came.shift();
-      if (chunk) {
-        this.#stream.taken(chunk.length);
-        yield chunk;
+      const messages = this.#came;
+      this.#came = [];
+      for (const message of messages) yield encodeGrpcMessage(message);
+      if (messages.length > 0) {
+        if (this.#came.length === 0) this.#takeAll();
+      } else if (this.#failure) {
+        throw toConnectError(this.#failure);
       } else if (this.#ended) {
+        if (!this.#reader.atBoundary) throw toConnectError(cutOff());
         return;
       } else if (this.#lost) {
         throw gone();
@@ -56,8 +69,16 @@ export class RpcChannel implements StreamReceiver {
   }
 
   onData(chunk: Buffer): void {
-    this.#came.push(chunk);
-    this.#wakeReader?.();
+    // What follows is not wanted, and the window stays as it is.
+    if (this.#failure) return;
+    this.#untakenBytes += chunk.length;
+    try {
+      this.#came.push(...this.#reader.push(chunk));
+    } catch (error) {
+      this.#failure = toFairleadError(error);
+    }
+    if (this.#came.length === 0 && !this.#failure) this.#takeAll();
+    else this.#wakeReader?.();
   }
 
   onEnd(trailers: readonly HeaderField[]): void {
@@ -77,6 +98,12 @@ export class RpcChannel implements StreamReceiver {
     this.#wakeReader?.();
     this.onDrain();
   }
+
+  #takeAll(): void {
+    const bytes = this.#untakenBytes;
+    this.#untakenBytes = 0;
+    this.#stream.taken(bytes);
+  }
 }
 
 export function toHeaders(fields: readonly HeaderField[]): Headers {
@@ -91,4 +118,8 @@ export function fromHeaders(headers: Headers | undefined): HeaderField[] {
 
 function gone(): FairleadError {
   return new FairleadError('UNAVAILABLE', 'the call broke off: the connection or the peer is gone');
+}
+
+function cutOff(): FairleadError {
+  return new FairleadError('PROTOCOL_ERROR', 'the peer ended the call within a message');
 }

@@ -10,7 +10,7 @@ const NEVER_COMPRESSED = Number.MAX_SAFE_INTEGER;
 export function rpcTransport(session: Http2Session, baseUrl: string, maxBytes: number): Transport {
   return createTransport({
     baseUrl,
-    httpClient: (request) => call(session, request),
+    httpClient: (request) => call(session, request, maxBytes),
     useBinaryFormat: true,
     interceptors: [],
     acceptCompression: [],
@@ -21,7 +21,11 @@ export function rpcTransport(session: Http2Session, baseUrl: string, maxBytes: n
   });
 }
 
-async function call(session: Http2Session, request: UniversalClientRequest): Promise<UniversalClientResponse> {
+async function call(
+  session: Http2Session,
+  request: UniversalClientRequest,
+  maxBytes: number,
+): Promise<UniversalClientResponse> {
   const { host, pathname } = new URL(request.url);
   const pseudo: HeaderField[] = [
     [':method', request.method],
@@ -34,7 +38,7 @@ async function call(session: Http2Session, request: UniversalClientRequest): Pro
   request.signal?.addEventListener('abort', onAbort, { once: true });
   stream.onceClosed(() => request.signal?.removeEventListener('abort', onAbort));
   if (request.signal?.aborted) stream.cancel();
-  const channel = new RpcChannel(stream);
+  const channel = new RpcChannel(stream, maxBytes);
   // A body that cannot be read or sent to its end breaks the call off, which its answer then tells.
   (request.body ? channel.send(request.body) : Promise.resolve()).then(
     () => stream.end(),

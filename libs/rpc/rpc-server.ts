@@ -22,20 +22,21 @@ export function createRpcServer(maxBytes: number, routes: (router: ConnectRouter
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   return (stream, head, context) => {
     const handler = handlers.get(head.path);
-    if (handler) void serve(handler, stream, head, context);
+    if (handler) void serve(handler, maxBytes, stream, head, context);
     else rejectGrpcStream(stream, GRPC_UNIMPLEMENTED, 'there is no such call');
   };
 }
 
 async function serve(
   handler: UniversalHandler,
+  maxBytes: number,
   stream: Http2Stream,
   head: RequestHead,
   contextValues: ContextValues,
 ): Promise<void> {
   const gone = new AbortController();
   stream.onceClosed(() => gone.abort());
-  const channel = new RpcChannel(stream);
+  const channel = new RpcChannel(stream, maxBytes);
   try {
     const response = await handler({
       httpVersion: '2.0',

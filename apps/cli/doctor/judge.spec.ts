@@ -40,6 +40,7 @@ const cluster: Cluster = {
 const certificate = {
   serial: '0a',
   purpose: 'agent',
+  names: [],
   generation: 2,
   notBefore: at(-8),
   notAfter: at(16),

@@ -5,6 +5,7 @@ import { catalogOperations } from './catalog-operations.js';
 import { credentialOperations } from './credential-operations.js';
 import { gitHostOperations } from './git-host-operations.js';
 import { gitopsOperations } from './gitops-operations.js';
+import { gatewayOperations } from './gateway-operations.js';
 import type { Operation } from './operation.js';
 import {
   CertificateBySerial,
@@ -207,6 +208,7 @@ export const operations = {
   ...gitHostOperations,
   ...catalogOperations,
   ...gitopsOperations,
+  ...gatewayOperations,
   openapi: {
     id: 'openapi',
     method: 'GET',

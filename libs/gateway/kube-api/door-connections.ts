@@ -8,6 +8,7 @@ import { FairleadError } from '@fairlead/errors';
 import { toKubeStatus } from '@fairlead/kube-http';
 import { keepAlive, type Pinged } from '@fairlead/tunnel/link';
 import type { DoorRequest } from './forward.js';
+import { LINGER_MS } from './request-rest.js';
 
 /** A connection without any request for this long is closed: 10,000 of them would close the door for everybody. */
 const IDLE_MS = 120_000;
@@ -56,9 +57,14 @@ function pinged(session: ServerHttp2Session): Pinged {
 function closeWhenIdle(session: ServerHttp2Session): void {
   let streams = 0;
   let timer: NodeJS.Timeout | undefined;
+  const close = (): void => {
+    session.close();
+    // Gently, it waits for as long as anything is to be sent to a client that takes nothing.
+    timer = setTimeout(() => session.destroy(), LINGER_MS).unref();
+  };
   const arm = (): void => {
     clearTimeout(timer);
-    if (streams === 0) timer = setTimeout(() => session.close(), IDLE_MS).unref();
+    if (streams === 0) timer = setTimeout(close, IDLE_MS).unref();
   };
   session.on('stream', (stream) => {
     streams += 1;

@@ -1,6 +1,6 @@
-import type { Http2ServerRequest } from 'node:http2';
+import { constants, type Http2ServerRequest, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import type { DoorRequest, DoorResponse } from './forward.js';
-import { dropRest } from './request-rest.js';
+import { LINGER_MS, dropRest } from './request-rest.js';
 
 /** Connections and sessions on which a request was let in. */
 const welcomed = new WeakSet<object>();
@@ -16,7 +16,7 @@ export function welcome(incoming: DoorRequest): boolean {
 /**
  * Sends the body of a refusal, and ends what must not stay because of it: the rest of the request, which is dropped for
  * five seconds, and the connection of somebody who was never let in on it. A stranger could hold it for ever otherwise,
- * and there is room for a limited number.
+ * and there is room for a limited number. Who does not take the answer within five seconds loses it, and a stranger the connection.
  */
 export function endRefused(incoming: DoorRequest, outgoing: DoorResponse, body: string): void {
   const connection = connectionOf(incoming);
@@ -24,14 +24,30 @@ export function endRefused(incoming: DoorRequest, outgoing: DoorResponse, body: 
   if ('stream' in outgoing) {
     outgoing.end(body);
     dropRest(incoming);
-    // What was asked for besides is still answered; the session ends after it.
-    if (isStranger) outgoing.stream.session?.close();
+    endUntaken(outgoing.stream);
+    if (isStranger && outgoing.stream.session) endSession(outgoing.stream.session);
     return;
   }
   if (isStranger) outgoing.setHeader('connection', 'close');
   // Complete for the client, by its length. To Node it ends later, as that would end the connection at once.
   outgoing.write(body);
   dropRest(incoming, () => void outgoing.end());
+}
+
+/** A client whose window is 0 takes no answer, and would hold its stream for ever. */
+function endUntaken(stream: ServerHttp2Stream): void {
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), LINGER_MS).unref();
+  stream.once('close', () => clearTimeout(timer));
+}
+
+/** What was asked for besides is still answered; the session ends after it, or soon, if nobody is let in on it meanwhile. */
+function endSession(session: Http2Session): void {
+  if (session.closed) return;
+  session.close();
+  const timer = setTimeout(() => {
+    if (!welcomed.has(session)) session.destroy();
+  }, LINGER_MS).unref();
+  session.once('close', () => clearTimeout(timer));
 }
 
 function connectionOf(incoming: DoorRequest): object | undefined {

@@ -2,8 +2,11 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { constants, type Http2ServerRequest } from 'node:http2';
 import type { Duplex } from 'node:stream';
 
-/** How long what nobody wants any more is read and dropped: closing at once would take the answer from the client. */
-const LINGER_MS = 5_000;
+/**
+ * How long what nobody wants any more is read and dropped, and how long a refusal waits to be taken: closing at once would take the answer
+ * from the client.
+ */
+export const LINGER_MS = 5_000;
 
 type DoorRequest = IncomingMessage | Http2ServerRequest;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ClusterEntry } from '@fairlead/contracts';
-import { FairleadError } from '@fairlead/errors';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
 import type { Hello } from '@fairlead/proto';
@@ -59,6 +59,7 @@ export function admitLink(
     control,
     hello.trustVersion,
   );
+  session.desiredRevision = Number(hello.desiredRevision);
   http2.once('close', () => registry.remove(session));
   registry.add(session);
   // Not before: what a stranger may make us hold is one default window.
@@ -79,6 +80,17 @@ export function currentEnrolment(directory: Directory, agent: Extract<LinkPeer, 
   const { generation } = agent.certificate;
   if (generation >= cluster.generation) return cluster;
   throw new FairleadError('CERTIFICATE_REFUSED', `enrolment ${generation} was replaced by ${cluster.generation}`);
+}
+
+/** Is it of an enrolment that counts, as far as this replica knows? One that knows nothing yet doubts nobody. */
+export function countsHere(directory: Directory, agent: Extract<LinkPeer, { kind: 'agent' }>): boolean {
+  if (!directory.loaded) return true;
+  try {
+    currentEnrolment(directory, agent);
+    return true;
+  } catch (error) {
+    return toFairleadError(error).kind.retryable;
+  }
 }
 
 /** What the agent is told once it is admitted. */

@@ -15,7 +15,7 @@ beforeAll(async () => {
   server = createServer({ key: privateKeyPem, cert: chainPem, minVersion: 'TLSv1.3', handshakeTimeout: 300 });
   server.on('secureConnection', (socket: TLSSocket) => socket.on('error', () => undefined).end());
   reportTlsErrors(server, silentLogger);
-  boundStrangers(server, { unproven: { total: 10, perNetwork: 3 } });
+  boundStrangers(server, { counts: () => true, onLinked: () => undefined, unproven: { total: 10, perNetwork: 3 } });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   port = (server.address() as AddressInfo).port;

@@ -3,26 +3,64 @@ import { Newcomers, Places, type PlaceLimits } from '@fairlead/clock';
 import type { Http2Session } from '@fairlead/http2';
 import type { LinkPeer } from './link-peer.js';
 
-/** Connections without an agent's valid certificate: there for Discover, Enrol or Renew, which take a second or two. */
+/** Connections without the certificate of an enrolment that counts: there for Discover, Enrol or Renew, which take a second or two. */
 const STRANGERS: PlaceLimits = { total: 2_000, perNetwork: 256 };
 /** Connections that have not shown yet who they are: a fleet behind one address may come back all at once, with several links each. */
 const UNPROVEN: PlaceLimits = { total: 16_000, perNetwork: 8_192 };
+/** Of one cluster: connections of its agents that are no link yet, or are there to renew. Several processes come at once, with several links each. */
+const UNLINKED_PER_CLUSTER = 64;
+
+type AgentPeer = Extract<LinkPeer, { kind: 'agent' }>;
+
+export interface Bounds {
+  /** Is this the certificate of an enrolment that counts here? A revoked or fenced one proves as much as none. */
+  readonly counts: (peer: AgentPeer) => boolean;
+  /** Calls back for each session that has become a link. */
+  readonly onLinked: (listener: (session: Http2Session) => void) => void;
+  readonly unproven?: PlaceLimits;
+}
 
 /**
- * Bounds the connections of the agents' door that prove nothing, so that nobody keeps agents out by connecting. Call what it
- * returns for each new session: false, and the session is ended, for a stranger too many.
+ * Bounds the connections of the agents' door that are no links, of strangers and of each cluster, so that nobody keeps agents out by
+ * connecting. Call what it returns for each new session: false, and the session is ended, for one too many.
  */
 export function boundStrangers(
   server: Server,
-  limits: { readonly unproven: PlaceLimits } = { unproven: UNPROVEN },
+  { counts, onLinked, unproven = UNPROVEN }: Bounds,
 ): (session: Http2Session, peer: LinkPeer) => boolean {
-  const [newcomers, strangers] = [new Newcomers(server, limits.unproven), new Places(STRANGERS)];
+  const [newcomers, strangers, unlinked] = [new Newcomers(server, unproven), new Places(STRANGERS), new Unlinked()];
+  const held = new WeakMap<Http2Session, () => void>();
+  onLinked((session) => held.get(session)?.());
   return (session, peer) => {
     newcomers.admit(session.socket);
-    if (peer.kind === 'agent') return true;
-    const giveBack = strangers.take(peer.address);
-    if (giveBack) session.once('close', giveBack);
-    else session.destroy();
-    return giveBack !== null;
+    const isAgent = peer.kind === 'agent' && counts(peer);
+    const giveBack = isAgent ? unlinked.take(peer.clusterId) : strangers.take(peer.address);
+    if (!giveBack) {
+      session.destroy();
+      return false;
+    }
+    held.set(session, giveBack);
+    session.once('close', giveBack);
+    return true;
   };
+}
+
+/** Places of each cluster; how many clusters there can be is bounded by the connections of the door. */
+class Unlinked {
+  readonly #taken = new Map<string, number>();
+
+  /** What gives the place back, which counts once; null if there is none left. */
+  take(clusterId: string): (() => void) | null {
+    const taken = this.#taken.get(clusterId) ?? 0;
+    if (taken >= UNLINKED_PER_CLUSTER) return null;
+    this.#taken.set(clusterId, taken + 1);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      const left = (this.#taken.get(clusterId) ?? 1) - 1;
+      if (left === 0) this.#taken.delete(clusterId);
+      else this.#taken.set(clusterId, left);
+    };
+  }
 }

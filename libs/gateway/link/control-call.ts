@@ -1,14 +1,22 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { TokenBucket, type Rate } from '@fairlead/clock';
 import type { Facts } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
-import { ControlRequestSchema, ControlResponseSchema, type Hello, type SignedTrust } from '@fairlead/proto';
+import {
+  ControlRequestSchema,
+  ControlResponseSchema,
+  type Hello,
+  type SignedDesiredState,
+  type SignedTrust,
+} from '@fairlead/proto';
 import { GrpcMessageReader, encodeGrpcMessage } from '@fairlead/rpc';
 import { LIMITS } from '@fairlead/tunnel/core';
 import type { AgentSession, ControlMessage, ControlOutbox } from '@fairlead/tunnel/gateway';
 import { acceptGrpcStream, failGrpcStream } from '@fairlead/tunnel/link';
 import { admitLink, welcome, type AdmitOptions } from './admit-link.js';
 import type { GatewayEvents } from '../gateway-events.js';
+import type { OnReport } from '../gitops/report-forwarder.js';
 import type { OnTrustHeld } from '../tell-trust.js';
 import { readFacts } from './read-facts.js';
 import { peerOf } from './link-peer.js';
@@ -16,6 +24,7 @@ import { peerOf } from './link-peer.js';
 export interface ControlOptions extends AdmitOptions {
   readonly events: GatewayEvents;
   readonly onTrustHeld: OnTrustHeld;
+  readonly onReport: OnReport;
   readonly onFacts: OnFacts;
 }
 
@@ -23,7 +32,11 @@ export interface ControlOptions extends AdmitOptions {
 export type OnFacts = (session: AgentSession, facts: Facts) => void;
 
 const HELLO_TIMEOUT_MS = 10_000;
+/** Of Hello, which anybody may send: an honest one has a few hundred bytes. */
+const MAX_HELLO_BYTES = 8 * 1024;
 const MAX_MESSAGE_BYTES = 128 * 1024;
+/** Of one link. An honest agent says a handful in its whole life; each costs time that all links of the replica share. */
+const MESSAGES: Rate = { burst: 100, perSecond: 1 };
 
 /**
  * Serves the Control call of one link, for the link's whole life. Not by ConnectRPC: its machinery for streams costs
@@ -37,7 +50,8 @@ class ControlCall implements ControlOutbox {
   readonly #options: ControlOptions;
   readonly #http2: Http2Session;
   readonly #stream: Http2Stream;
-  readonly #reader = new GrpcMessageReader(MAX_MESSAGE_BYTES);
+  readonly #reader = new GrpcMessageReader(MAX_HELLO_BYTES);
+  readonly #messages = new TokenBucket(MESSAGES, performance.now());
   readonly #helloTimer: NodeJS.Timeout;
   #session: AgentSession | null = null;
   #over = false;
@@ -48,6 +62,8 @@ class ControlCall implements ControlOutbox {
   #crowd = 0;
   /** Which roots count, not told yet. */
   #trust: SignedTrust | null = null;
+  /** What is wanted of the cluster, not told yet. */
+  #desired: SignedDesiredState | null = null;
   /** The agent does not read what it was told of these. */
   #telling = false;
 
@@ -100,13 +116,20 @@ class ControlCall implements ControlOutbox {
     if (!this.#telling) this.#tell();
   }
 
+  tellDesired(state: SignedDesiredState): void {
+    if (!this.#session) return;
+    this.#desired = state;
+    if (!this.#telling) this.#tell();
+  }
+
   #tell(): void {
-    const [links, trust] = [this.#crowd, this.#trust];
-    [this.#crowd, this.#trust] = [0, null];
+    const [links, trust, desired] = [this.#crowd, this.#trust, this.#desired];
+    [this.#crowd, this.#trust, this.#desired] = [0, null, null];
     this.#telling = false;
     if (links > 0)
       this.#telling = !this.#write({ case: 'crowd', value: { $typeName: 'fairlead.link.v1.Crowd', links } });
     if (trust) this.#telling = !this.#write({ case: 'trust', value: trust });
+    if (desired) this.#telling = !this.#write({ case: 'desiredState', value: desired });
   }
 
   #ask(): void {
@@ -128,7 +151,11 @@ class ControlCall implements ControlOutbox {
     this.#stream.taken(chunk.length);
     if (this.#over) return;
     try {
-      for (const bytes of this.#reader.push(chunk)) this.#onMessage(parse(bytes));
+      for (const bytes of this.#reader.push(chunk)) {
+        // Before it is parsed, which is what costs.
+        if (!this.#messages.take(performance.now())) throw tooMany();
+        this.#onMessage(parse(bytes));
+      }
     } catch (error) {
       this.#refuse(toFairleadError(error));
     }
@@ -139,6 +166,7 @@ class ControlCall implements ControlOutbox {
     if (this.#over) return;
     if (this.#session) {
       if (message.case === 'hello') this.#end();
+      if (message.case === 'report') this.#options.onReport(this.#session, message.value.json);
       if (message.case === 'trustHeld') this.#options.onTrustHeld(this.#session, message.value.version);
       if (message.case === 'facts') this.#options.onFacts(this.#session, readFacts(message.value));
     } else if (message.case === 'hello') {
@@ -151,6 +179,7 @@ class ControlCall implements ControlOutbox {
   #admit(hello: Hello): void {
     clearTimeout(this.#helloTimer);
     this.#session = admitLink(this.#options, hello, this.#http2, this);
+    this.#reader.maxBytes = MAX_MESSAGE_BYTES;
     this.say({ case: 'welcome', value: welcome(this.#options, this.#session, hello) });
     if (hello.facts) this.#options.onFacts(this.#session, readFacts(hello.facts));
   }
@@ -176,6 +205,10 @@ class ControlCall implements ControlOutbox {
     if (this.#session) this.#options.registry.remove(this.#session);
     else this.#stream.end();
   }
+}
+
+function tooMany(): FairleadError {
+  return new FairleadError('PROTOCOL_ERROR', 'the peer says more on its Control call than any agent has to say');
 }
 
 function parse(bytes: Buffer) {

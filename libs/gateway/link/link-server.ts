@@ -14,6 +14,7 @@ import {
   type KeepaliveOptions,
 } from '@fairlead/tunnel/link';
 import { admitInTurn } from './admit-in-turn.js';
+import { countsHere } from './admit-link.js';
 import { boundStrangers } from './bound-strangers.js';
 import { serveControl } from './control-call.js';
 import { createLinkService, sessionKey, type LinkServiceOptions } from './link-service.js';
@@ -61,7 +62,13 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   );
   server.tls.maxConnections = MAX_CONNECTIONS;
   admitInTurn(server.tls);
-  const mayStay = boundStrangers(server.tls);
+  const mayStay = boundStrangers(server.tls, {
+    counts: (peer) => countsHere(options.directory, peer),
+    onLinked: (listener) =>
+      registry.onChange((change, { http2 }) => {
+        if (change === 'opened') listener(http2);
+      }),
+  });
   useCertificate(server.tls, identity);
   reportTlsErrors(server.tls, logger);
   return server;

@@ -95,8 +95,8 @@ export class CertificateAuthority {
    * The roots as a signed bundle. Its signer's certificate lives as long as the CA that issued it, and it is in no list of certificates
    * but in the bundle itself.
    */
-  async signBundle(version: number, now: Date): Promise<SignedTrust> {
-    const contents = { version, trustDomain: this.trustDomain, rootsPem: this.roots() };
+  async signBundle(version: number, revokedGateways: readonly string[], now: Date): Promise<SignedTrust> {
+    const contents = { version, trustDomain: this.trustDomain, rootsPem: this.roots(), revokedGateways };
     const { bundle, signature, signerChainPem } = await signTrust(contents, await this.oneTimeSigner(now));
     return {
       bundle: Buffer.from(bundle).toString('base64'),

@@ -1,6 +1,6 @@
 import { NO_TENANT, type Caller, type Issued, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
-import { appendEvent, createEvent, type Actor } from '@fairlead/events';
+import { EventRate, appendEvent, createEvent, type Actor } from '@fairlead/events';
 import { inTransaction } from '@fairlead/persistence';
 import type { Logger } from '@fairlead/observability';
 import { checkCsr, formatSpiffeId, type CheckedCsr, type PeerCertificate, type SpiffeId } from '@fairlead/pki';
@@ -45,6 +45,7 @@ export class CertificateIssuer {
   readonly #options: CertificateIssuerOptions;
   readonly #currentEnrolment: CurrentEnrolment;
   readonly #renewals = new RenewalLimiter();
+  readonly #refusals = new EventRate();
 
   constructor(options: CertificateIssuerOptions) {
     this.#options = options;
@@ -213,12 +214,15 @@ export class CertificateIssuer {
   async #refuse(request: Request, error: FairleadError): Promise<never> {
     if (error.kind.http >= 500 || error.code === 'RATE_LIMITED') throw error;
     const { clusterId, ...rest } = request;
+    const suppressed = isService(rest.actor) ? 0 : this.#refusals.take(rest.actor.kind === 'agent' ? clusterId : null);
+    if (suppressed === null) throw error;
     const subject = clusterId ? `cluster/${clusterId}` : `certificate/${request.purpose}`;
     const event = createEvent(this.#options.source, 'dev.fairlead.certificate.refused.v1', {
       ...rest,
       clusterId,
       subject,
       reason: error.code,
+      suppressed,
     });
     await inTransaction(this.#options.database, (manager) => appendEvent(manager, event)).catch((cause: unknown) => {
       this.#options.logger.error('event.not_recorded', { eventId: event.id, reason: error.code, err: cause });
@@ -230,6 +234,10 @@ export class CertificateIssuer {
   #now(): Date {
     return this.#options.now?.() ?? new Date();
   }
+}
+
+function isService({ kind }: Actor): boolean {
+  return kind === 'service' || kind === 'gateway';
 }
 
 function serviceActor(caller: Caller): Actor {

@@ -1,7 +1,7 @@
 import { withAdvisoryLock } from '@fairlead/persistence';
 import { In, type EntityManager } from 'typeorm';
 import type { KnownHostKey } from '../domain/host-key-set.js';
-import { GitHostKeyRow, GitHostRow } from './git-entities.js';
+import { GitHostKeyRow, GitHostRow, type StoredFinding } from './git-entities.js';
 
 export type { StoredFinding } from './git-entities.js';
 export type StoredGitHost = Readonly<GitHostRow>;
@@ -44,6 +44,16 @@ export async function updateGitHost(
   change: Partial<Omit<GitHostRow, 'id' | 'findings'>>,
 ): Promise<void> {
   await manager.update(GitHostRow, { id }, change);
+}
+
+/** What its token may do, unless it was configured anew since. */
+export async function saveFindings(
+  manager: EntityManager,
+  { id, revision }: StoredGitHost,
+  { findings, expiresAt }: { readonly findings: StoredFinding[]; readonly expiresAt: Date | null },
+  checkedAt: Date,
+): Promise<void> {
+  await manager.update(GitHostRow, { id, revision }, { findings, tokenExpiresAt: expiresAt, checkedAt });
 }
 
 /** With its keys, and what is left of its deploy keys. */

@@ -60,6 +60,8 @@ async function deployKeyTables(runner: QueryRunner): Promise<void> {
     due_at timestamptz not null default now(),
     lease uuid,
     leased_until timestamptz,
+    -- How many requests it took to read its keys.
+    pages int not null default 1,
     primary key (host_id, path)
   )`);
   await runner.query('create index deploy_key_repositories_due on deploy_key_repositories (due_at)');

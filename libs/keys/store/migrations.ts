@@ -111,10 +111,22 @@ class DeletedClusters1795500000000 implements MigrationInterface {
   }
 }
 
+class GatewayCertificates1795700000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`create index certificates_gateways on certificates (not_after desc, not_before desc, serial desc)
+      where purpose = 'gateway'`);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const KEYS_MIGRATIONS = [
   AuthoritiesAndCertificates1795200000000,
   Revocations1795300000000,
   Rotation1795400000000,
   DeletedClusters1795500000000,
   GitHosts1795600000000,
+  GatewayCertificates1795700000000,
 ];

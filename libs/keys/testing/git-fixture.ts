@@ -4,7 +4,7 @@ import { createRpcClient, serveRpc, type RpcClient } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, createLogger } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { KEYS_BUCKETS, KeysModule, openGitKeys, type GitKeysOptions } from '../index.js';
+import { KEYS_BUCKETS, KeysModule, openGitKeys, watchHostKeys, type GitKeysOptions } from '../index.js';
 import { api, keysFixture, source, type KeysFixture, type KeysProcess } from './keys-fixture.js';
 
 export const gitops = { role: 'gitops', credential: 'gitops' } as const;
@@ -25,7 +25,12 @@ export interface GitFixture extends AsyncDisposable {
   events(): Promise<{ readonly type: string; readonly data: Record<string, unknown> }[]>;
 }
 
-export async function gitFixture(options: Partial<GitKeysOptions> = {}): Promise<GitFixture> {
+/** `deployKeysEveryMs`: how often repositories are looked at; 0: never. `scanMs`: SSH keys are looked at this often; 0: only when they are asked for. */
+export async function gitFixture({
+  scanMs = 0,
+  deployKeysEveryMs = 0,
+  ...options
+}: Partial<GitKeysOptions> & { readonly scanMs?: number } = {}): Promise<GitFixture> {
   await using starting = new AsyncDisposableStack();
   const keys = starting.use(await keysFixture());
   const gitea = starting.use(await startRealGitea());
@@ -42,7 +47,18 @@ export async function gitFixture(options: Partial<GitKeysOptions> = {}): Promise
     projection.poke();
   };
   keys.onCommitted = onCommitted;
-  const git = await openGitKeys({ database, source, ca, onCommitted, leafLifeSeconds: 86_400, ...options });
+  const git = await openGitKeys({
+    database,
+    source,
+    ca,
+    onCommitted,
+    logger,
+    leafLifeSeconds: 86_400,
+    deployKeysEveryMs,
+    ...options,
+  });
+  if (deployKeysEveryMs > 0) starting.use(git.startLoop());
+  if (scanMs > 0) starting.use(watchHostKeys(git.hostKeys, { intervalMs: scanMs, logger }));
   const registry = new Registry();
   const module = KeysModule.around(issuer, revocations, rotation, git);
   starting.use(await serveRpc(module, { connection, queue: 'keys', logger, registry, onForged: () => undefined }));

@@ -105,7 +105,7 @@ async function startProcess(fixture: KeysFixture, database: DataSource): Promise
       servingNames: ['localhost'],
       currentEnrolment: () => fixture.current,
     }),
-    revocations: new Revocations(runtime),
+    revocations: new Revocations({ ...runtime, ca }),
     rotation: new Rotation({ ...runtime, ca, behind: () => fixture.behind }),
   };
 }

@@ -1,5 +1,6 @@
 import { NO_TENANT, registrationRpc, type Caller, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
+import { EventRate } from '@fairlead/events';
 import { formatToken } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { renderImportManifest } from '../domain/import-manifest.js';
@@ -39,6 +40,7 @@ export interface ImportLinksOptions {
 /** Links that are good for one GET of an import manifest, and the tokens in it. */
 export class ImportLinks {
   readonly #runtime: Runtime;
+  readonly #refusals = new EventRate();
   readonly #options: ImportLinksOptions;
 
   constructor(runtime: Runtime, options: ImportLinksOptions) {
@@ -79,7 +81,8 @@ export class ImportLinks {
       });
     } catch (error) {
       const known = toFairleadError(error);
-      return refuse(this.#runtime, known, 'dev.fairlead.import-link.refused.v1', {
+      const damped = { rate: this.#refusals, who: link?.clusterId ?? null };
+      return refuse(this.#runtime, damped, known, 'dev.fairlead.import-link.refused.v1', {
         tenantId: link?.tenantId ?? NO_TENANT,
         clusterId: link?.clusterId ?? null,
         subject: link ? `import-link/${link.id}` : 'import-link/unknown',

@@ -1,12 +1,12 @@
 import type { Caller, GitHost, PutGitHost } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { appendEvent, createEvent } from '@fairlead/events';
+import { appendEvent, createEvent, type Actor } from '@fairlead/events';
 import type { RightsReport } from '@fairlead/git-hosts';
 import { inTransaction, readFrom } from '@fairlead/persistence';
 import type { DataSource, EntityManager } from 'typeorm';
 import { settleGitHost, type GitHostSettings } from '../../domain/git-host-settings.js';
 import { afterMove } from '../../domain/host-key-set.js';
-import { deployKeysNeed, wakeRepositories } from '../../store/deploy-key-store.js';
+import { deployKeysNeed } from '../../store/deploy-key-store.js';
 import {
   deleteGitHostRow,
   findGitHost,
@@ -17,6 +17,7 @@ import {
   saveGitHost,
   type StoredGitHost,
 } from '../../store/git-host-store.js';
+import { wakeRepositories } from '../../store/repository-lease-store.js';
 import type { HostAccess } from './host-access.js';
 import { viewHost, viewHosts } from './host-view.js';
 
@@ -81,7 +82,7 @@ export class GitHosts {
         throw new FairleadError('CONFLICT', `deploy keys of clusters are on ${name}, or are to be: drop them first`);
       }
       await deleteGitHostRow(manager, host.id);
-      const data = { ...aboutHost(host, actor), reason: 'OK' };
+      const data = { ...aboutHost(host, byUser(actor)), reason: 'OK' };
       await appendEvent(manager, createEvent(source, 'dev.fairlead.git-host.deleted.v1', data, this.#now()));
     });
     onCommitted();
@@ -119,7 +120,7 @@ export class GitHosts {
     const { kind, url, sshHost, sshPort, createRepositories } = settings;
     const what = { kind, url, sshHost, sshPort, createRepositories };
     const how = { created: !current, tokenChanged: input.token !== undefined };
-    const data = { ...aboutHost(host, actor), ...what, ...how, reason: 'OK' };
+    const data = { ...aboutHost(host, byUser(actor)), ...what, ...how, reason: 'OK' };
     await appendEvent(manager, createEvent(this.#runtime.source, 'dev.fairlead.git-host.configured.v1', data, now));
     return host;
   }
@@ -169,8 +170,10 @@ export async function existingHost(manager: EntityManager, tenantId: string, nam
   throw new FairleadError('NOT_FOUND', `there is no Git host ${name}`);
 }
 
-/** What an event says about a host that a person changed. */
-export function aboutHost(host: StoredGitHost, user: string) {
-  const actor = { kind: 'user', id: user } as const;
-  return { tenantId: host.tenantId, subject: `git-host/${host.id}`, actor, hostId: host.id, name: host.name };
+export const byUser = (name: string): Actor => ({ kind: 'user', id: name });
+export const bySelf = ({ source }: GitRuntime): Actor => ({ kind: 'service', id: source.credential });
+
+/** What every event about a host says. */
+export function aboutHost({ id, name, tenantId }: StoredGitHost, actor: Actor) {
+  return { tenantId, subject: `git-host/${id}`, actor, hostId: id, name };
 }
