@@ -271,6 +271,14 @@ describe('enrolment', () => {
       'CERTIFICATE_REFUSED',
     ],
     [
+      'with roots of a rotation that is over by what its certificate says',
+      async (request) => ({
+        ...(await issueTo(ours, CLUSTER, request, 3)),
+        trust: onWire(await trustOf(ours, { version: 2 })),
+      }),
+      'UNAVAILABLE',
+    ],
+    [
       'of a root that is not among those it is told to trust',
       (request) => issued(request, trustOf(ours, { rootsPem: theirs.roots })),
       'CERTIFICATE_REFUSED',
@@ -283,6 +291,20 @@ describe('enrolment', () => {
     expect(values['identity']).toBeUndefined();
   });
 });
+
+it.each([3, 4])(
+  'an agent that enrols takes version %i of the bundle with a certificate of version 3',
+  async (version) => {
+    const answer: Script['enrol'] = async (request) => ({
+      ...(await issueTo(ours, CLUSTER, request, 3)),
+      trust: onWire(await trustOf(ours, { version })),
+    });
+    await using gateway = await startScriptedGateway(
+      script(await ours.gateway('gateway-a'), ours.roots, { enrol: answer }),
+    );
+    expect(await enrolAt(gateway)).toMatchObject({ trustVersion: version });
+  },
+);
 
 describe('a renewal', () => {
   const renewAt = async (answer: NonNullable<Script['renew']>) => {

@@ -5,6 +5,7 @@ import {
   createCsr,
   generatePrivateKey,
   parseToken,
+  readPeerCertificate,
   sha256Hex,
   signProof,
   spkiPin,
@@ -70,6 +71,7 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
     rootsPem: [...roots.rootsPem],
     trustVersion: roots.version,
   });
+  notBehind(identity);
   await store.saveIdentity(identity);
   logger.info('agent.enrolled', { clusterId: identity.clusterId, generation: identity.generation });
   return identity;
@@ -176,6 +178,17 @@ async function checked(identity: AgentIdentity): Promise<AgentIdentity> {
     throw new FairleadError('CERTIFICATE_REFUSED', 'the gateway issued a certificate of another enrolment');
   }
   return data;
+}
+
+/**
+ * A new agent knows no version of the bundle yet, so that a gateway could hand it one from the middle of a rotation that is long over. What
+ * `keys` certified says which one counted then. UNAVAILABLE: an honest replica may learn of it a moment later than `keys` issues by it.
+ */
+function notBehind({ chainPem: [leaf = ''], trustVersion }: AgentIdentity): void {
+  const certified = readPeerCertificate(new X509Certificate(leaf).raw).trustVersion;
+  if (trustVersion >= certified) return;
+  const held = `the gateway handed on version ${trustVersion} of the trust bundle`;
+  throw new FairleadError('UNAVAILABLE', `${held}, and the certificate was issued by version ${certified}`);
 }
 
 async function keyFor(tokenId: string, store: IdentityStore): Promise<string> {
