@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairleadError } from '@fairlead/errors';
-import { silentLogger } from '@fairlead/observability';
+import { silentLogger, type Logger } from '@fairlead/observability';
 import { checkCsr, formatToken, issueIdentity, type SignedTrust } from '@fairlead/pki';
 import type { EnrolRequest } from '@fairlead/proto';
 import { eventually, testAuthority, type TestAuthority, type TestCertificate } from '@fairlead/testing';
@@ -57,7 +57,10 @@ const issued = async (request: EnrolRequest, trust?: Promise<SignedTrust>) => {
   return trust ? { ...answer, trust: onWire(await trust) } : answer;
 };
 
-const enrolAt = ({ endpoint }: ScriptedGateway, change: { pins?: string[]; token?: null; trustDomain?: string } = {}) =>
+const enrolAt = (
+  { endpoint }: ScriptedGateway,
+  change: { pins?: string[]; token?: null; trustDomain?: string; logger?: Logger } = {},
+) =>
   enrol({
     endpoint,
     proxy: { noProxy: [] },
@@ -198,6 +201,22 @@ describe('enrolment', () => {
     await expect(enrolAt(gateway, asking)).rejects.toMatchObject({ code: 'UNTRUSTED_PEER' });
     expect(gateway.calls).toEqual(['Discover']);
     expect(secretWasSeen(gateway)).toBe(false);
+  });
+
+  it('says which key it asks for, so that one which spent the token in its place is seen', async () => {
+    let asked = '';
+    const lines: { event: string; fields: unknown }[] = [];
+    const info = (event: string, fields?: unknown): void => void lines.push({ event, fields });
+    const answer: Script['enrol'] = async (request) => {
+      asked = (await checkCsr(request.csrDer)).spkiSha256;
+      throw new FairleadError('TOKEN_USED', 'another key spent it');
+    };
+    const change = { enrol: answer };
+    await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots, change));
+    await expect(enrolAt(gateway, { logger: { ...silentLogger, info } })).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    const fields = { tokenId: 'token-1', fingerprint: asked };
+    expect(lines).toContainEqual({ event: 'agent.enrolling', fields });
+    expect(asked).toHaveLength(64);
   });
 
   it('does not even dial when the manifest pins other roots than the token', async () => {

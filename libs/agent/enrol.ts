@@ -56,6 +56,8 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
     trust: { kind: 'roots', rootsPem, trustDomain },
   });
   const csrDer = await createCsr(keyPem);
+  // A gateway in wrong hands could enrol a key of its own with this token: `token list` and the events say which key spent it.
+  logger.info('agent.enrolling', { tokenId: token?.id ?? ADOPTION, fingerprint: fingerprintOf(keyPem) });
   const secret = new Uint8Array(token?.secret ?? []);
   const request = { tokenId: token?.id ?? '', secret, csrDer: new Uint8Array(csrDer), facts: wireFacts(facts) };
   const answer = await call(() => connection.rpc.enrol(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
@@ -170,14 +172,18 @@ async function checked(identity: AgentIdentity): Promise<AgentIdentity> {
     usage,
     trustDomain,
   });
-  const key = createPublicKey(data.keyPem).export({ type: 'spki', format: 'der' });
-  if (id.kind !== 'agent' || id.clusterId !== data.clusterId || spkiSha256 !== sha256Hex(key)) {
+  if (id.kind !== 'agent' || id.clusterId !== data.clusterId || spkiSha256 !== fingerprintOf(data.keyPem)) {
     throw new FairleadError('CERTIFICATE_REFUSED', 'the gateway issued a certificate for another key or cluster');
   }
   if (generation !== data.generation) {
     throw new FairleadError('CERTIFICATE_REFUSED', 'the gateway issued a certificate of another enrolment');
   }
   return data;
+}
+
+/** SHA-256 of the public key, hex: what administrators see of it. */
+function fingerprintOf(keyPem: string): string {
+  return sha256Hex(createPublicKey(keyPem).export({ type: 'spki', format: 'der' }));
 }
 
 /**
