@@ -9,7 +9,7 @@ COPY . .
 # Scripts stay off: none of the packages that a server runs needs one, and Node is already here.
 RUN npm ci --ignore-scripts \
  && node node_modules/typescript/bin/tsc -b \
- && for app in agent api gateway keys registration; do node tools/image/assemble.mjs "$app" "/out/$app"; done
+ && for app in agent api gateway gitops keys registration; do node tools/image/assemble.mjs "$app" "/out/$app"; done
 
 FROM node:24.21.0-bookworm-slim AS runtime
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn*
@@ -27,6 +27,10 @@ CMD ["apps/api/dist/main.js"]
 FROM runtime AS gateway
 COPY --from=build /out/gateway /app
 CMD ["apps/gateway/dist/bundle/main.js"]
+
+FROM runtime AS gitops
+COPY --from=build /out/gitops /app
+CMD ["apps/gitops/dist/main.js"]
 
 FROM runtime AS keys
 # Reads PKCS#12 when a CA is imported (docs/adr/0024).

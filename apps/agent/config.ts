@@ -37,6 +37,11 @@ const Environment = z.object({
   FAIRLEAD_IDENTITY: z
     .string()
     .regex(/^(secret:[a-z0-9.-]+\/[a-z0-9.-]+|file:.+)$/, 'expected secret:<namespace>/<name> or file:<path>'),
+  /** Where the installer's ConfigMaps are; default the namespace of the identity's Secret, and none with a file. */
+  FAIRLEAD_HANDOVER_NAMESPACE: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'expected a namespace')
+    .optional(),
   FAIRLEAD_SERVICE_ACCOUNT_DIR: z.string().default('/var/run/secrets/kubernetes.io/serviceaccount'),
   KUBERNETES_SERVICE_HOST: z.string(),
   KUBERNETES_SERVICE_PORT: z.coerce.number().int().min(1).max(65_535),

@@ -5,7 +5,7 @@ import { splitHostPort } from '@fairlead/config';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
 import type { AgentConfig } from './config.js';
 import { agentFacts } from './facts.js';
-import { readBundleFile, readToken, storeFor } from './stores.js';
+import { handoverFor, readBundleFile, readToken, storeFor } from './stores.js';
 import { startAgentTracing } from './tracing.js';
 
 /** Runs the agent until the signal is aborted. */
@@ -40,6 +40,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       token: () => readToken(config.FAIRLEAD_BOOTSTRAP_TOKEN_FILE),
       kubeApi: { host, port, caPem, token },
       tcp: { rules: config.FAIRLEAD_ALLOW_TARGETS },
+      handover: handoverFor(config, { host, port }),
       registry,
       tracer: tracing.tracer,
       onIdentity: tracing.onIdentity,

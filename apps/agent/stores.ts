@@ -1,7 +1,8 @@
 import { open, readFile } from 'node:fs/promises';
-import type { TextStore } from '@fairlead/agent';
+import type { HandoverMaps, TextStore } from '@fairlead/agent';
 import { isPrivate, shownMode } from '@fairlead/config';
 import { FairleadError } from '@fairlead/errors';
+import { createConfigMaps } from '@fairlead/kube/config-maps';
 import { createSecretStore } from '@fairlead/kube/secret-store';
 import type { AgentConfig } from './config.js';
 import { fileStore } from './file-store.js';
@@ -12,6 +13,18 @@ export function storeFor(config: AgentConfig, server: { host: string; port: numb
   if (kind === 'file') return fileStore(place);
   const [namespace, name = ''] = splitOnce(place, '/');
   return createSecretStore({ ...server, serviceAccountDir: config.FAIRLEAD_SERVICE_ACCOUNT_DIR, namespace, name });
+}
+
+/** Where it hands over what is wanted of the cluster; undefined: nowhere, outside a cluster. */
+export function handoverFor(
+  config: AgentConfig,
+  server: { host: string; port: number },
+): { readonly maps: HandoverMaps } | undefined {
+  const [kind, place = ''] = splitOnce(config.FAIRLEAD_IDENTITY, ':');
+  const namespace = config.FAIRLEAD_HANDOVER_NAMESPACE ?? (kind === 'secret' ? splitOnce(place, '/')[0] : undefined);
+  if (namespace === undefined) return undefined;
+  const serviceAccountDir = config.FAIRLEAD_SERVICE_ACCOUNT_DIR;
+  return { maps: createConfigMaps({ ...server, serviceAccountDir, namespace }) };
 }
 
 function splitOnce(text: string, separator: string): [string, string?] {

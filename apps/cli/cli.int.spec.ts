@@ -234,6 +234,32 @@ describe('cluster', () => {
     api.script.certificates.clear();
   });
 
+  it('shows the certificates of gateways, and revokes all of one', async () => {
+    expect(await fairlead(['certificate', 'list'])).toMatchObject({ status: 2 });
+    expect(await fairlead(['certificate', 'list', 'demo', '--gateways'])).toMatchObject({ status: 2 });
+    const [notBefore, notAfter] = ['2026-11-01T00:00:00.000Z', '2999-11-02T00:00:00.000Z'];
+    const record = {
+      purpose: 'gateway' as const,
+      generation: null,
+      notBefore,
+      notAfter,
+      revokedAt: null,
+      revokedFor: null,
+    };
+    for (const byte of ['0e', '0f']) {
+      const serial = byte.repeat(16);
+      api.script.certificates.set(serial, { ...record, serial, names: ['spiffe://x/gateway/gateway-a'] });
+    }
+    expect((await fairlead(['certificate', 'list', '--gateways'])).out).toMatch(
+      /^SERIAL .*\n0e0e\S+ +gateway\/gateway-a .* valid\n0f0f.*\n$/,
+    );
+    const command = ['certificate', 'revoke', 'gateway/gateway-a', '--reason', 'taken over', '--yes'];
+    const revoked = { status: 0, out: 'gateway gateway-a: 2 certificates revoked\n' };
+    expect(await fairlead(command)).toMatchObject(revoked);
+    expect((await fairlead(['certificate', 'list', '--gateways'])).out).toMatch(/(revoked \S+: taken over\n.*){2}$/);
+    api.script.certificates.clear();
+  });
+
   it('has bootstrap tokens, which token list shows and token revoke ends', async () => {
     expect((await fairlead(['token', 'list', 'demo'], { terminal: true })).err).toContain('was never imported');
     const usedBy = { fingerprint: 'ab'.repeat(32), generation: 3 };

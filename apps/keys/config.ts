@@ -34,6 +34,10 @@ const Config = z.object({
   FAIRLEAD_SERVING_NAMES: commaList.transform((names) => names.map((name) => name.toLowerCase())).default([]),
   /** How long after its certificate's end an agent that was away may still renew it. */
   FAIRLEAD_RECOVERY_WINDOW_SECONDS: z.coerce.number().int().min(0).max(31_536_000).default(2_592_000),
+  /** How often, at most, the deploy keys of each repository are looked at; more seldom where a host has very many. */
+  FAIRLEAD_DEPLOY_KEY_CHECK_SECONDS: z.coerce.number().int().min(1).max(86_400).default(50),
+  /** How often, at most, the SSH keys of each Git host are looked at. */
+  FAIRLEAD_HOST_KEY_SCAN_SECONDS: z.coerce.number().int().min(1).max(86_400).default(300),
   FAIRLEAD_CERTIFICATE_TTL_SECONDS: z.coerce.number().int().min(10).max(31_536_000).default(86_400),
 });
 export type Config = z.output<typeof Config>;

@@ -13,6 +13,10 @@ import {
   Revocations,
   Rotation,
   keepUp,
+  openGitKeys,
+  watchHostKeys,
+  type GitKeys,
+  type GitKeysOptions,
 } from '@fairlead/keys';
 import { connectNats, connectionState, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
@@ -52,7 +56,12 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   stack.use(keepUp(ca, { database, recoveryWindowSeconds }, logger));
   const replicas = stack.use(new ReplicaWatch(nats, logger));
   const clusters = stack.use(new ClusterWatch(nats, logger));
-  const module = build(config, { database, source, logger, onCommitted }, ca, { replicas, clusters });
+  const openGit = (): Promise<GitKeys> =>
+    openGitKeys({ ...gitOptions(config), database, source, logger, onCommitted, ca });
+  const git = await retryWhileAway(openGit, logger, signal);
+  stack.use(git.startLoop());
+  stack.use(watchHostKeys(git.hostKeys, { intervalMs: config.FAIRLEAD_HOST_KEY_SCAN_SECONDS * 1_000, logger }));
+  const module = build(config, { database, source, logger, onCommitted }, { ca, replicas, clusters, git });
   projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
   stack.use(await serveRpc(module, { connection: nats, queue: ROLE, logger, registry, onForged }));
@@ -73,11 +82,24 @@ function natsOf(config: Config): Omit<ConnectNatsOptions, 'role' | 'credential' 
 
 type Runtime = Pick<CurrentCaOptions, 'database' | 'source' | 'logger' | 'onCommitted'>;
 
+function gitOptions(config: Config): Pick<GitKeysOptions, 'leafLifeSeconds' | 'deployKeysEveryMs'> {
+  return {
+    leafLifeSeconds: config.FAIRLEAD_CERTIFICATE_TTL_SECONDS,
+    deployKeysEveryMs: config.FAIRLEAD_DEPLOY_KEY_CHECK_SECONDS * 1_000,
+  };
+}
+
+interface Parts {
+  readonly ca: CurrentCa;
+  readonly replicas: ReplicaWatch;
+  readonly clusters: ClusterWatch;
+  readonly git: GitKeys;
+}
+
 function build(
   config: Config,
   runtime: Runtime,
-  ca: CurrentCa,
-  { replicas, clusters }: { readonly replicas: ReplicaWatch; readonly clusters: ClusterWatch },
+  { ca, replicas, clusters, git }: Parts,
 ): ReturnType<typeof KeysModule.around> {
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   const servingNames = config.FAIRLEAD_SERVING_NAMES;
@@ -85,8 +107,9 @@ function build(
   const currentEnrolment: CurrentEnrolment = (tenantId, clusterId) => clusters.currentEnrolment(tenantId, clusterId);
   return KeysModule.around(
     new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds, currentEnrolment }),
-    new Revocations(runtime),
+    new Revocations({ ...runtime, ca }),
     new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
+    git,
   );
 }
 

@@ -23,6 +23,8 @@ export interface LooseAgentOptions {
   /** An identity that was handed out. */
   readonly bundle?: { readonly text: string; readonly mode?: number };
   readonly env?: Readonly<Record<string, string>>;
+  /** By which its API server knows it; default none that counts. */
+  readonly serviceAccountToken?: string;
 }
 
 /** A real agent process outside any cluster: its identity in a file, its API server the demo's, if there is a demo. */
@@ -83,13 +85,13 @@ export function readAdoption(manifest: string): Invitation {
 
 export async function startLooseAgent(stack: Stack, options: LooseAgentOptions): Promise<LooseAgent> {
   const kube = await apiServerOf(stack);
-  const { invitation, identity, bundle, env = {} } = options;
+  const { invitation, identity, bundle, env = {}, serviceAccountToken = 'not-a-service-account-token' } = options;
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-agent-'));
   const identityFile = join(dir, 'identity.json');
   await mkdir(join(dir, 'sa'));
   await Promise.all([
     writeFile(join(dir, 'sa', 'ca.crt'), kube.caPem),
-    writeFile(join(dir, 'sa', 'token'), 'not-a-service-account-token'),
+    writeFile(join(dir, 'sa', 'token'), serviceAccountToken),
     writeFile(join(dir, 'token'), invitation.token, { mode: 0o600 }),
     ...(identity === undefined ? [] : [writeFile(identityFile, identity, { mode: 0o600 })]),
     ...(bundle === undefined ? [] : [writeFile(join(dir, 'bundle.json'), bundle.text, { mode: bundle.mode ?? 0o600 })]),

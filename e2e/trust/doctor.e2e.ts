@@ -60,7 +60,7 @@ it('finds all well where a cluster is linked, and asks its API server through ev
     { timeoutMs: 60_000 },
   );
   expect([report.code, report.ok, failures(report)]).toEqual([0, true, []]);
-  const about = ['api', 'cluster', 'enrolment', 'token', 'certificate', 'presence', 'links', 'version'];
+  const about = ['api', 'cluster', 'enrolment', 'token', 'certificate', 'presence', 'links', 'version', 'facts'];
   expect(report.findings.map(({ check }) => check)).toEqual([...about, 'door', 'door']);
   const doors = report.findings.filter(({ check }) => check === 'door');
   for (const { detail } of doors) expect(detail).toMatch(/^Kubernetes v1\.\S+, in \d+ ms$/);

@@ -60,6 +60,32 @@ it('says what is wrong and what to do, and ends with 1', async () => {
   expect(failures(noServer)).toEqual(['identity', 'kubernetes']);
 });
 
+it('names a right that the agent works without, and does not fail for it', async () => {
+  const { demo } = running.stack;
+  if ('unavailable' in demo) throw new Error(demo.unavailable);
+  const patch = JSON.stringify([
+    { op: 'test', path: '/rules/2/resources/0', value: 'nodes' },
+    { op: 'remove', path: '/rules/2' },
+  ]);
+  const admin = [
+    '--kubeconfig',
+    demo.adminKubeconfigPath,
+    'patch',
+    'clusterrole',
+    'fairlead-agent',
+    '--type=json',
+    '-p',
+    patch,
+  ];
+  expect(await running.stack.kubectl(admin, { timeoutMs: 30_000 })).toMatchObject({ code: 0, stderr: '' });
+  const report = await check();
+  expect([report.status, report.ok, failures(report)]).toEqual([0, true, []]);
+  expect(report.findings.find(({ subject }) => subject === 'list nodes')).toMatchObject({
+    check: 'rights',
+    detail: expect.stringMatching(/^not allowed: how many nodes.*import manifest/) as string,
+  });
+});
+
 it('names every right that is missing', async () => {
   const { demo } = running.stack;
   if ('unavailable' in demo) throw new Error(demo.unavailable);

@@ -13,6 +13,13 @@ export const AgentIdentity = z.object({
   rootsPem: z.array(z.string()).min(1),
   /** Version of the signed bundle that the roots are of; 0: they were pinned, or came without one. */
   trustVersion: z.int().min(0).default(0),
+  /** That bundle as it was signed, base64, for the installer beside the agent; absent: not known. */
+  signedTrust: z
+    .object({ document: z.string(), signerChain: z.array(z.string()), signature: z.string() })
+    .optional()
+    .catch(undefined),
+  /** Serial numbers of gateways' certificates that are refused, by the same bundle. */
+  revokedGateways: z.array(z.string()).optional(),
 });
 export type AgentIdentity = z.infer<typeof AgentIdentity>;
 

@@ -16,9 +16,25 @@ const COMPLAINT_MS = 60_000;
 const STORE_RETRY = { baseMs: 1_000, capMs: 60_000 };
 
 /** The identity with these roots; the very same one, unless they are newer than its own. */
-export function withRoots(identity: AgentIdentity, { version, rootsPem }: TrustedRoots): AgentIdentity {
+export function withRoots(identity: AgentIdentity, trust: TrustedRoots, signed: SignedTrust): AgentIdentity {
+  const { version, rootsPem, revokedGateways = [] } = trust;
   if (version <= identity.trustVersion) return identity;
-  return { ...identity, rootsPem: [...rootsPem], trustVersion: version };
+  return {
+    ...identity,
+    rootsPem: [...rootsPem],
+    trustVersion: version,
+    revokedGateways: [...revokedGateways],
+    signedTrust: storedTrust(signed),
+  };
+}
+
+/** As it is stored. */
+export function storedTrust({ bundle, signerChainPem, signature }: SignedTrust) {
+  return {
+    document: Buffer.from(bundle).toString('base64'),
+    signerChain: [...signerChainPem],
+    signature: Buffer.from(signature).toString('base64'),
+  };
 }
 
 /** Judges what gateways say of roots: only what `keys` signed counts, and never an older version. */
@@ -44,7 +60,7 @@ export class AgentTrust implements TrustEnd {
     if (!roots) return null;
     for (let attempt = 0; !this.#identity.over.aborted; attempt += 1) {
       try {
-        return await this.#hold(roots);
+        return await this.#hold(roots, signed);
       } catch (error) {
         const { code, message } = toFairleadError(error);
         this.#logger.warn('trust.not_stored', { attempt, version: roots.version, code, reason: message });
@@ -69,9 +85,9 @@ export class AgentTrust implements TrustEnd {
   }
 
   /** The version, if it is the one that is held now; null for one that is older. */
-  async #hold(roots: TrustedRoots): Promise<number | null> {
+  async #hold(roots: TrustedRoots, signed: SignedTrust): Promise<number | null> {
     const before = this.version;
-    const { trustVersion } = await this.#identity.change((identity) => withRoots(identity, roots));
+    const { trustVersion } = await this.#identity.change((identity) => withRoots(identity, roots, signed));
     if (trustVersion > before) {
       this.#logger.info('trust.changed', { version: trustVersion, roots: roots.rootsPem.length });
     }

@@ -3,6 +3,7 @@ import { toFairleadError, type ErrorCode } from '@fairlead/errors';
 import { Registry, noTracer, type Check } from '@fairlead/observability';
 import type { AgentIdentity } from './agent-identity.js';
 import { enrolWithToken, type AgentOptions } from './enrol-with-token.js';
+import { GitOpsCarrier } from './gitops/gitops-carrier.js';
 import { KubeApiProxy } from './kube-api-proxy.js';
 import { Replacement } from './replacement.js';
 import { LinkSupervisor } from './supervisor.js';
@@ -54,8 +55,10 @@ export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
       options.onIdentity?.(identity);
       const replacement = new Replacement(options, identity, signal);
       const onRefused = (): void => replacement.consider();
-      supervisor = new LinkSupervisor({ ...options, kubeApi, tcp, identity, onRefused });
-      await supervisor.run(AbortSignal.any([signal, replacement.found]));
+      const gitops = options.handover && new GitOpsCarrier({ ...options.handover, identity, logger });
+      supervisor = new LinkSupervisor({ ...options, kubeApi, tcp, gitops, identity, onRefused });
+      const over = AbortSignal.any([signal, replacement.found]);
+      await Promise.all([supervisor.run(over), gitops?.run(over)]);
       identity = replacement.identity;
     }
   };

@@ -3,6 +3,7 @@ import type { Logger, Registry, Tracer } from '@fairlead/observability';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
 import { feedOf, type FactsSource } from './facts/feed.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
+import type { HandoverMaps } from './gitops/ports.js';
 import type { KubeApiTarget } from './kube-api-proxy.js';
 import type { TcpTargetOptions } from './tcp-targets.js';
 
@@ -21,6 +22,8 @@ export interface AgentOptions {
   readonly kubeApi: KubeApiTarget;
   /** What it opens for raw TCP; absent: nothing. */
   readonly tcp?: TcpTargetOptions;
+  /** Where it hands over what is wanted of the cluster; absent: nowhere. */
+  readonly handover?: { readonly maps: HandoverMaps; readonly lookMs?: number } | undefined;
   /** Where its metrics go; absent: nowhere. */
   readonly registry?: Registry;
   /** Where its spans go; absent: nowhere. */

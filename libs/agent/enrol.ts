@@ -15,7 +15,7 @@ import {
 import { wireFacts, type AgentFacts, type GatewayConnection } from '@fairlead/tunnel/agent';
 import { fromConnectError } from '@fairlead/tunnel/link';
 import { AgentIdentity, type IdentityStore } from './agent-identity.js';
-import { withRoots } from './agent-trust.js';
+import { storedTrust, withRoots } from './agent-trust.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import { openSignedTrust } from './open-signed-trust.js';
@@ -72,6 +72,8 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
     chainPem,
     rootsPem: [...roots.rootsPem],
     trustVersion: roots.version,
+    ...(answer.trust ? { signedTrust: storedTrust(answer.trust) } : {}),
+    revokedGateways: [...(roots.revokedGateways ?? [])],
   });
   notBehind(identity);
   await store.saveIdentity(identity);
@@ -94,13 +96,15 @@ export async function renew(
   const proof = new Uint8Array(await signProof(identity.keyPem, csrDer));
   const request = { csrDer, currentChainPem: [...identity.chainPem], proof };
   const answer = await call(() => connection.rpc.renew(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
-  const { chainPem } = answer;
-  const roots = await openSignedTrust(answer.trust, identity).catch((error: unknown) => {
+  const { chainPem, trust } = answer;
+  const roots = await openSignedTrust(trust, identity).catch((error: unknown) => {
     logger.error('trust.refused', { reason: messageOf(error), held: identity.trustVersion });
     return null;
   });
   const renewed = (now: AgentIdentity): AgentIdentity => ({
-    ...(roots ? withRoots(now, roots) : now),
+    ...(roots && trust ? withRoots(now, roots, trust) : now),
+    // The same version too: the installer believes what was signed lately.
+    ...(roots && trust && roots.version === now.trustVersion ? { signedTrust: storedTrust(trust) } : {}),
     keyPem,
     chainPem,
   });

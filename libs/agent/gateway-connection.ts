@@ -15,6 +15,7 @@ import {
   requestGrpcStream,
   type KeepaliveOptions,
 } from '@fairlead/tunnel/link';
+import { revokedGateway } from './standing-connections.js';
 import { dial, type Endpoint, type ProxySettings } from './forward-proxy.js';
 
 /** How far the agent trusts what it dials. */
@@ -22,7 +23,13 @@ export type Trust =
   /** Only to fetch the public discovery document, which is then checked against a pin. Nothing secret is sent. */
   | { readonly kind: 'discovery' }
   /** The chain must end in one of these roots, and its leaf must be a gateway of the trust domain. No system roots. */
-  | { readonly kind: 'roots'; readonly rootsPem: readonly string[]; readonly trustDomain: string };
+  | {
+      readonly kind: 'roots';
+      readonly rootsPem: readonly string[];
+      readonly trustDomain: string;
+      /** Serial numbers of certificates that are refused all the same. */
+      readonly revokedGateways?: readonly string[] | undefined;
+    };
 
 export interface ClientIdentity {
   readonly keyPem: string;
@@ -80,7 +87,7 @@ function secure(plain: NodeJS.ReadWriteStream, options: DialOptions, signal: Abo
       ...(trust.kind === 'roots'
         ? {
             ca: [...trust.rootsPem],
-            checkServerIdentity: (_: string, peer: PeerCertificate) => checkGateway(peer, trust.trustDomain),
+            checkServerIdentity: (_: string, peer: PeerCertificate) => checkGateway(peer, trust),
           }
         : { rejectUnauthorized: false }),
     });
@@ -108,9 +115,13 @@ function secure(plain: NodeJS.ReadWriteStream, options: DialOptions, signal: Abo
 }
 
 /** Runs only after the chain was verified against the pinned roots. */
-function checkGateway(peer: PeerCertificate, trustDomain: string): Error | undefined {
+function checkGateway(
+  peer: PeerCertificate,
+  { trustDomain, revokedGateways = [] }: Extract<Trust, { kind: 'roots' }>,
+): Error | undefined {
   try {
-    const { id } = readPeerCertificate(peer.raw);
+    const { id, serial } = readPeerCertificate(peer.raw);
+    if (revokedGateways.includes(serial)) return revokedGateway();
     if (id.kind === 'gateway' && id.trustDomain === trustDomain) return undefined;
     return new FairleadError('UNTRUSTED_PEER', 'the certificate is valid but is not a gateway’s');
   } catch (error) {

@@ -14,8 +14,10 @@ const identity: AgentIdentity = {
   trustVersion: 1,
 };
 const renewed = (now: AgentIdentity): AgentIdentity => ({ ...now, keyPem: 'key 2', chainPem: ['chain 2'] });
-const told = (version: number) => (now: AgentIdentity) =>
-  withRoots(now, { version, trustDomain: 'fairlead.local', rootsPem: [`root ${version}`] });
+const told = (version: number) => (now: AgentIdentity) => {
+  const signed = { bundle: new Uint8Array([version]), signerChainPem: [], signature: new Uint8Array() };
+  return withRoots(now, { version, trustDomain: 'fairlead.local', rootsPem: [`root ${version}`] }, signed);
+};
 
 let saved: AgentIdentity[];
 let store: IdentityStore;

@@ -2,6 +2,7 @@ export { runAgent, type Agent } from './agent.js';
 export type { AgentOptions } from './enrol-with-token.js';
 export { identityStore, type AgentIdentity, type IdentityStore, type TextStore } from './agent-identity.js';
 export { withBundle, type BundleOptions } from './identity-bundle.js';
+export type { HandoverMaps } from './gitops/ports.js';
 export { parseEndpoint, type Endpoint, type ProxySettings } from './forward-proxy.js';
 export type { TcpTargetOptions } from './tcp-targets.js';
 export type { KubeApiTarget } from './kube-api-proxy.js';

@@ -11,9 +11,11 @@ import { feedOf, type FactsFeed, type FactsSource } from './facts/feed.js';
 import { EndpointChoice, nameOf } from './endpoint-choice.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
+import type { GitOpsCarrier } from './gitops/gitops-carrier.js';
 import { HeldIdentity } from './held-identity.js';
 import { abortedBy, type LeftLink, type Lived, type SlotContext } from './link-slot.js';
 import { hasEnded, renewInTime } from './renewal.js';
+import { StandingConnections } from './standing-connections.js';
 import { Strangers } from './strangers.js';
 import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type LinkOutcome } from './retry-pace.js';
 
@@ -27,6 +29,8 @@ export interface SupervisorOptions {
   readonly facts: FactsSource;
   readonly kubeApi: KubeApiEnd;
   readonly tcp: TcpTunnelOptions;
+  /** Absent: it carries nothing. */
+  readonly gitops?: GitOpsCarrier | undefined;
   readonly logger: Logger;
   /** Called when a gateway will not have this identity, or is not of its installation, while no link stands. */
   readonly onRefused?: () => void;
@@ -48,6 +52,7 @@ export class LinkSupervisor {
   readonly #strangers: Strangers;
   readonly #clockSkew: ClockSkew;
   readonly #facts: FactsFeed;
+  readonly #standing = new StandingConnections();
   /** Ends the pauses between dials. */
   #renewed = new AbortController();
   /** Slots whose dials all reach replicas that are linked already. */
@@ -57,7 +62,11 @@ export class LinkSupervisor {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#identity = new HeldIdentity(options.identity, options.store);
-    this.#identity.onChange(() => this.#tryAnew());
+    this.#identity.onChange(() => {
+      options.gitops?.identityChanged(this.#identity.current);
+      this.#standing.endRevoked(this.#identity.current.revokedGateways ?? []);
+      this.#tryAnew();
+    });
     this.#trust = new AgentTrust(this.#identity, options.logger, this.#clock);
     this.#strangers = new Strangers(options.endpoints.length, options.logger);
     this.#endpoints = new EndpointChoice(options.endpoints, this.#clock);
@@ -131,6 +140,7 @@ export class LinkSupervisor {
     resources.defer(this.#endpoints.occupy(endpoint));
     try {
       const connection = resources.use(await this.#dial(endpoint, context.signal));
+      resources.use(this.#standing.add(connection));
       const outcome = await this.#live(connection, context, name);
       if (outcome.kind !== 'lived') this.#endpoints.avoid(endpoint);
       if (outcome.kind === 'drained') void this.#finish(outcome.left, context, resources.move());
@@ -150,6 +160,7 @@ export class LinkSupervisor {
     if (this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
     this.#links.set(gatewayInstance, link);
     link.begin();
+    this.#options.gitops?.linked(link);
     // They may have changed between its Hello and now.
     link.tellFacts(await this.#facts.current());
     context.onLinked();
@@ -158,6 +169,7 @@ export class LinkSupervisor {
     const beganMs = this.#clock.monotonicMs();
     const cause = await Promise.race([link.ended, drain.promise, context.aborted]);
     this.#links.delete(gatewayInstance);
+    this.#options.gitops?.unlinked(link);
     context.crowd = link.crowd;
     if (context.signal.aborted || cause === null) return { kind: 'lived' };
     if (typeof cause === 'number') {
@@ -193,21 +205,21 @@ export class LinkSupervisor {
   #dial(endpoint: Endpoint, signal: AbortSignal): Promise<GatewayConnection> {
     const { proxy } = this.#options;
     const identity = this.#identity.current;
-    const { rootsPem, trustDomain } = identity;
+    const { rootsPem, trustDomain, revokedGateways } = identity;
     return connectToGateway({
       endpoint,
       proxy,
       signal,
       // Without one, nothing but Renew is served.
       ...(hasEnded(identity, this.#clock.nowMs()) ? {} : { identity }),
-      trust: { kind: 'roots', rootsPem, trustDomain },
+      trust: { kind: 'roots', rootsPem, trustDomain, revokedGateways },
     });
   }
 
   async #establish(connection: GatewayConnection, context: SlotContext, onDrain: (ms: number) => void): Promise<Link> {
     const { slot, signal } = context;
     const { clusterId, generation } = this.#identity.current;
-    const { kubeApi, tcp, logger } = this.#options;
+    const { kubeApi, tcp, gitops, logger } = this.#options;
     const facts = await this.#facts.current();
     return Link.establish(
       {
@@ -217,6 +229,7 @@ export class LinkSupervisor {
         signal,
         facts,
         trust: this.#trust,
+        desired: gitops?.desired,
         kubeApi,
         tcp,
         logger,

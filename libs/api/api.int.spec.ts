@@ -226,6 +226,35 @@ describe('clusters', () => {
     await ask('DELETE', '/v1/clusters/certified');
   });
 
+  it('come after gateways, whose certificates are listed and revoked by their name', async () => {
+    const [notBefore, notAfter] = ['2026-11-01T00:00:00.000Z', '2026-11-02T00:00:00.000Z'];
+    const record = {
+      purpose: 'gateway' as const,
+      generation: null,
+      notBefore,
+      notAfter,
+      revokedAt: null,
+      revokedFor: null,
+    };
+    for (const byte of ['0e', '0f']) {
+      const serial = byte.repeat(16);
+      api.script.certificates.set(serial, { ...record, serial, names: ['spiffe://x/gateway/gateway-a'] });
+    }
+    const listed = (await ask('GET', '/v1/gateways/certificates')).json as { certificates: unknown[] };
+    expect(listed.certificates).toHaveLength(2);
+    const rest = await ask('GET', `/v1/gateways/certificates?after=${'0e'.repeat(16)}`);
+    expect(rest.json).toMatchObject({ certificates: [{ serial: '0f'.repeat(16) }] });
+    const path = '/v1/gateways/gateway-a/revocation';
+    const body = { reason: 'taken over' };
+    expect((await ask('POST', path, { body })).json).toEqual({ revoked: 1, more: true });
+    expect((await ask('POST', path, { body })).json).toEqual({ revoked: 1, more: false });
+    const unknown = await ask('POST', '/v1/gateways/gateway-z/revocation', { body });
+    expect(problemOf(unknown)).toMatchObject({ code: 'NOT_FOUND' });
+    const bad = await ask('POST', '/v1/gateways/A_B/revocation', { body });
+    expect(problemOf(bad).problems?.map(({ path: at }) => at)).toEqual(['path.name']);
+    api.script.certificates.clear();
+  });
+
   it('are named where the rotation of a root waits for them', async () => {
     const { json } = await ask('POST', '/v1/clusters', { body: { name: 'away' } });
     const prepared = await ask('POST', '/v1/ca/rotation');

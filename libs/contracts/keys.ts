@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { CaStatus, RotateCa, TrustBundle, TrustHeldBatch } from './ca.js';
-import { Base64, ClusterId, Generation, IsoTime, PemChain, RevocationReason, Serial } from './primitives.js';
+import {
+  Base64,
+  ClusterId,
+  CredentialName,
+  Generation,
+  IsoTime,
+  PemChain,
+  RevocationReason,
+  Serial,
+} from './primitives.js';
 import type { Rpc } from './rpc.js';
 
 export const Issued = z.object({
@@ -28,6 +37,8 @@ export const CertificateRecord = z.object({
   revokedFor: RevocationReason.nullable(),
 });
 export type CertificateRecord = z.infer<typeof CertificateRecord>;
+
+const CertificatePage = z.object({ certificates: z.array(CertificateRecord).max(200), next: Serial.optional() });
 
 function rpc<In extends z.ZodType, Out extends z.ZodType>(
   method: string,
@@ -62,7 +73,7 @@ export const keysRpc = {
     z.object({ csr: Base64, names: z.array(z.string().min(1).max(253)).min(1).max(16) }),
     Issued,
   ),
-  /** Worth nothing from then on, wherever it is shown. Again: no change. NOT_FOUND if it is not one of the tenant's. */
+  /** Worth nothing from then on, wherever it is shown. Again: no change. NOT_FOUND if it is neither one of the tenant's nor of a gateway. */
   revokeCertificate: rpc(
     'revoke-certificate',
     ['api'],
@@ -90,7 +101,25 @@ export const keysRpc = {
     'list-certificates',
     ['api'],
     z.object({ clusterId: ClusterId, after: Serial.optional() }),
-    z.object({ certificates: z.array(CertificateRecord).max(200), next: Serial.optional() }),
+    CertificatePage,
+  ),
+  /** Of all gateways, likewise. Subject tenant: NO_TENANT, because they belong to the installation. */
+  listGatewayCertificates: rpc(
+    'list-gateway-certificates',
+    ['api'],
+    z.object({ after: Serial.optional() }),
+    CertificatePage,
+  ),
+  /**
+   * The same as `revokeCertificate` for all that the gateway of this name has had, a thousand at once; `more`: ask again. Its credential gets
+   * new ones, until it is taken away. NOT_FOUND. Subject tenant: NO_TENANT.
+   */
+  revokeGateway: rpc(
+    'revoke-gateway',
+    ['api'],
+    z.object({ name: CredentialName, reason: RevocationReason }),
+    z.object({ revoked: z.int().min(0), more: z.boolean() }),
+    15_000,
   ),
   /** The CA and, while a root is rotated, who is waited for. */
   caStatus: rpc('ca-status', ['api'], z.object({}), CaStatus, 15_000),

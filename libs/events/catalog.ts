@@ -7,32 +7,13 @@ import {
   Generation,
   IsoTime,
   LinkedAgent,
-  TenantId,
 } from '@fairlead/contracts';
 import { z } from 'zod';
+import { event } from './event-shape.js';
+import { GIT_EVENTS } from './git-events.js';
+import { GITOPS_EVENTS } from './gitops-events.js';
 
-/** Who did it, as far as it is known. */
-export const Actor = z.object({
-  kind: z.enum(['user', 'client', 'agent', 'gateway', 'service', 'unknown']),
-  /** A user name, cluster id or credential name; never a secret. */
-  id: z.string().max(256),
-  address: z.string().max(64).optional(),
-});
-export type Actor = z.infer<typeof Actor>;
-
-/** In every event. */
-const common = {
-  tenantId: z.union([TenantId, z.literal('_')]),
-  /** What it happened to: `cluster/<id>`, `client/<id>`, `token/<id>`, `certificate/<serial>`. */
-  subject: z.string().min(1).max(256),
-  actor: Actor,
-  /** An error code, or OK. */
-  reason: z.string().min(1).max(64),
-};
-
-function event<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<typeof common & Shape> {
-  return z.object({ ...common, ...shape });
-}
+export { Actor } from './event-shape.js';
 
 const cluster = { clusterId: ClusterId, name: ClusterName };
 const client = { clientId: z.uuid(), name: ClientName };
@@ -64,10 +45,12 @@ const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
  * else is a new version. None of them holds a secret.
  */
 export const EVENTS = {
+  ...GITOPS_EVENTS,
   'dev.fairlead.cluster.created.v1': event({
     ...cluster,
     links: z.int(),
     targets: z.array(z.string().max(300)).max(64).default([]),
+    gitops: z.boolean().default(false),
   }),
   'dev.fairlead.cluster.deleted.v1': event(cluster),
   /** Its agent says something else of it than before: a version, nodes, what it may do. */
@@ -153,6 +136,7 @@ export const EVENTS = {
     suppressed: z.int().min(0).default(0),
   }),
   'dev.fairlead.rpc.refused.v1': event({ service: z.string().max(32), method: z.string().max(64) }),
+  ...GIT_EVENTS,
 } as const;
 
 export type EventType = keyof typeof EVENTS;

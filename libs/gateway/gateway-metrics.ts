@@ -92,6 +92,18 @@ export function createGatewayMetrics(registry: Registry) {
       labelNames: ['reason'],
       registers,
     }),
+    installerReports: new Counter({
+      name: 'fairlead_gateway_installer_reports_total',
+      help: 'Reports of installers, by outcome: ok, rate-limited, too-large, invalid, other-cluster, refused, forgotten.',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    bundlePieces: new Counter({
+      name: 'fairlead_gateway_bundle_pieces_total',
+      help: 'Pieces of install manifests that agents asked for, by outcome (ok or an error code).',
+      labelNames: ['outcome'],
+      registers,
+    }),
     enrolments: new Counter({
       name: 'fairlead_gateway_enrolments_total',
       help: 'Enrolments carried to registration, by outcome.',

@@ -22,16 +22,20 @@ import { createGatewayMetrics } from './gateway-metrics.js';
 import { debugView, readiness } from './gateway-status.js';
 import { createKubeApiDoor } from './kube-api/door.js';
 import { TunnelPool } from './kube-api/tunnel-pool.js';
-import type { OnFacts } from './link/control-call.js';
 import { createLinkServer } from './link/link-server.js';
+import type { LinkServiceOptions } from './link/link-service.js';
+import { DesiredStates } from './gitops/desired-states.js';
+import { ReportForwarder } from './gitops/report-forwarder.js';
+import { tellDesired } from './gitops/tell-desired.js';
 import { listen, type Listening } from './listen.js';
 import { LiveConnections } from './live-connections.js';
 import { meterConnections } from './live-metrics.js';
 import { FactsReport } from './report-facts.js';
+import { replaceRevoked } from './replace-revoked.js';
 import { reportSessions } from './report-sessions.js';
 import { TroubleReporter, reportLosses, reportRefusals } from './report-troubles.js';
 import { tellCrowd } from './tell-crowd.js';
-import { tellTrust, type OnTrustHeld } from './tell-trust.js';
+import { tellTrust } from './tell-trust.js';
 import { TrustReport } from './trust-report.js';
 import { TrustStore, type FirstTrust } from './trust-store.js';
 import { followActiveRoot, trustedIdentity } from './trusted-identity.js';
@@ -62,7 +66,9 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   const state = buildState(options, await obtainCertificates(rpc, doorCertificate, logger, signal));
   const { trust } = state.directory;
   const servers = buildServers(options, state, listenTo(options, state, signal));
+  tellDesired(new DesiredStates(options.nc, logger), state.sessions);
   followActiveRoot(state.certificates.identity, trust);
+  replaceRevoked(state.certificates.identity, state.directory.revocations, logger);
   reportSessions({ ...state, ...options });
   reportLosses(state.sessions, troubles);
   tellCrowd(state.sessions);
@@ -101,7 +107,8 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
   const routes = watchRoutes(nc, table, systemClock, logger);
   const trust = new TrustStore(nc, firstTrust(certificates), metrics, logger);
   const identity = trustedIdentity(certificates.identity, trust);
-  const relayClient = new RelayClient(identity, certificates.trustDomain, logger);
+  const directory = new Directory(nc, trust, logger);
+  const relayClient = new RelayClient(identity, certificates.trustDomain, directory.revocations, logger);
   const opener = new TunnelOpener({
     registry: sessions,
     table,
@@ -111,7 +118,6 @@ function buildState(options: GatewayOptions, certificates: GatewayCertificates):
     logger,
     tracer,
   });
-  const directory = new Directory(nc, trust, logger);
   const live = new LiveConnections();
   meterConnections({ registry, live, sessions, directory, namedClusters: options.metricsClusters ?? NAMED_CLUSTERS });
   return {
@@ -135,17 +141,17 @@ function firstTrust({ identity, trustDomain, trustVersion }: GatewayCertificates
 }
 
 /** What agents say on their links goes to the services that it is for. */
-interface Heard {
-  readonly onTrustHeld: OnTrustHeld;
-  readonly onFacts: OnFacts;
-}
+type Heard = Pick<LinkServiceOptions, 'onTrustHeld' | 'onFacts' | 'onReport'>;
 
-function listenTo({ rpc, logger }: GatewayOptions, { directory, sessions }: GatewayState, signal: AbortSignal): Heard {
+function listenTo(options: GatewayOptions, state: GatewayState, signal: AbortSignal): Heard {
+  const { rpc, logger } = options;
+  const { directory, sessions } = state;
   const facts = new FactsReport(rpc, logger, signal);
   return {
     onTrustHeld: tellTrust(directory.trust, sessions, new TrustReport(rpc, logger, signal)),
     // An agent speaks for the cluster of its certificate.
     onFacts: (session, said) => facts.said(session.facts, said),
+    onReport: new ReportForwarder({ ...state, ...options, signal }).take,
   };
 }
 
@@ -168,7 +174,17 @@ function buildServers(options: GatewayOptions, state: GatewayState, heard: Heard
     logger,
     ...heard,
   });
-  const relay = createRelayServer({ identity, trustDomain, registry: sessions, events, metrics, logger, tracer });
+  const revoked = directory.revocations;
+  const relay = createRelayServer({
+    identity,
+    trustDomain,
+    registry: sessions,
+    revoked,
+    events,
+    metrics,
+    logger,
+    tracer,
+  });
   const { connectListen, connectLimits, kubeApiLimits } = options;
   const shared = { directory, events, metrics, logger, tracer, live };
   const door = createKubeApiDoor({ ...shared, certificate: serving, pool, limits: kubeApiLimits });

@@ -27,6 +27,7 @@ beforeAll(async () => {
   const identity = new RenewingCertificate('identity', obtain, silentLogger);
   await identity.start(stopping.signal);
   server = createRelayServer({
+    revoked: { has: () => false, onChange: () => undefined },
     identity,
     trustDomain: authority.trustDomain,
     registry: new SessionRegistry(),

@@ -11,7 +11,7 @@ const MAX_CLUSTERS = 20_000;
 const GATHER_MS = 1_000;
 const RETRY = { baseMs: 1_000, capMs: 60_000 };
 /** Of one cluster: an agent looks every ten minutes. One that talks all the time is heard this often. */
-const RATE: Rate = { burst: 3, perSecond: 1 / 60 };
+const RATE: Rate = { burst: 5, perSecond: 1 / 60 };
 
 /**
  * Tells registration what agents say of their clusters: each change once, the newest of each cluster, many at a time, and later if

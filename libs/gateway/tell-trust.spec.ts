@@ -48,6 +48,7 @@ function link(clusterId: string, trustVersion: number): AgentSession {
     say: () => undefined,
     askForTunnels: () => undefined,
     tellCrowd: () => undefined,
+    tellDesired: () => undefined,
     tellTrust: ({ bundle }) => void told.push({ sessionId: clusterId, version: bundle[0] ?? 0 }),
   };
   const facts = {

@@ -125,12 +125,12 @@ export interface GitHost extends AsyncDisposable {
   /**
    * Adds a key that may only read. `present`: the repository had it (then possibly under a title that is not ours).
    * GIT_KEY_IN_USE when the host refuses it because it is used elsewhere, or would only share somebody else's key; CONFLICT when
-   * the repository has it with the right to write.
+   * the repository has it with the right to write. `known`: its keys as they were listed a moment ago, to be read no second time.
    */
   addDeployKey(
     path: RepositoryPath,
     key: NewDeployKey,
-    call?: Call,
+    call?: Call & { readonly known?: readonly DeployKey[] | undefined },
   ): Promise<{ readonly state: 'added' | 'present'; readonly key: DeployKey } | ByHand>;
 
   /**

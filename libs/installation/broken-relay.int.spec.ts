@@ -31,6 +31,7 @@ beforeAll(async () => {
   const current = { keyPem, chainPem, rootsPem: authority.roots, notBefore, notAfter };
   const logger: Logger = { ...silentLogger, error: (event) => void errors.push(event) };
   server = createRelayServer({
+    revoked: { has: () => false, onChange: () => undefined },
     identity: { current, onChange: (listener) => listener(current) },
     trustDomain: authority.trustDomain,
     registry: Object.assign(new SessionRegistry(), { of: () => parts.of() }),

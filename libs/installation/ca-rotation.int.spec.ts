@@ -13,7 +13,8 @@ import {
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clientCertificate, connectThrough } from './connect-client.js';
 import { callDoor, openDoor } from './kube-client.js';
-import { startInstallation, type Replica, type RunningAgent, type TestInstallation } from './replicas.js';
+import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+import type { RunningAgent } from './test-agent.js';
 import { TestCa } from './test-ca.js';
 
 /** The certificate of the agent that stays: so short that it replaces it within seconds of another root's becoming active. */

@@ -89,6 +89,7 @@ const EXPECTED: Readonly<Record<string, readonly [why: string, status: string, m
     () => toBinary(EnrolRequestSchema, create(EnrolRequestSchema, { tokenId: 'x' })),
   ],
   Renew: ['the key proves whose it is', OK, () => renewal()],
+  FetchBundle: ['it is refused', PERMISSION_DENIED, () => new Uint8Array()],
   Control: ['it is refused', PERMISSION_DENIED, hello],
   Tunnel: ['there is no Control call', UNAUTHENTICATED, () => new Uint8Array()],
 };

@@ -1,1 +1,3 @@
-export { startInstallation, type Replica, type RunningAgent, type TestInstallation } from './replicas.js';
+export { TestGitops, reportOf } from './test-gitops.js';
+export { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+export type { RunningAgent } from './test-agent.js';

@@ -7,7 +7,8 @@ import { TUNNEL_PATH } from '@fairlead/tunnel/link';
 import { OPEN, startBalancer, startRecordingApiServer, type RecordingApiServer } from '@fairlead/tunnel/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callDoor } from './kube-client.js';
-import { startInstallation, type Replica, type RunningAgent, type TestInstallation } from './replicas.js';
+import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+import type { RunningAgent } from './test-agent.js';
 
 let installation: TestInstallation;
 let api: RecordingApiServer;

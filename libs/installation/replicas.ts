@@ -1,15 +1,15 @@
-import { identityStore, parseEndpoint, runAgent, type Agent, type Resolve, type TextStore } from '@fairlead/agent';
 import { BUCKETS, TRUST_KEY, type ClusterEntry, type TrustEntry } from '@fairlead/contracts';
 import type { ClusterFacts, LinkTrouble } from '@fairlead/contracts';
 import { startGateway, type Gateway, type Refusal } from '@fairlead/gateway';
 import { deleteKv, putKv } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
-import { Registry, silentLogger, type Logger, type Tracer } from '@fairlead/observability';
-import { parseTargetRule } from '@fairlead/targets';
+import { Registry, silentLogger } from '@fairlead/observability';
 import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
 import type { ReplicaOptions } from './replica-options.js';
-import { signingRpc } from './signing-rpc.js';
+import { signingRpc, type Asked } from './signing-rpc.js';
 import { TestCa } from './test-ca.js';
+import { TestGitops } from './test-gitops.js';
+import { startAgent, type RunningAgent, type StartAgentOptions } from './test-agent.js';
 import { testDirectory, type TestDirectory } from './test-directory.js';
 
 export interface Replica {
@@ -28,6 +28,7 @@ export interface TestInstallation extends TestDirectory, AsyncDisposable {
   readonly authority: TestAuthority;
   /** What signs by now. */
   readonly ca: TestCa;
+  readonly gitops: TestGitops;
   readonly nats: SecuredNats;
   readonly cluster: ClusterEntry;
   readonly token: string;
@@ -38,40 +39,6 @@ export interface TestInstallation extends TestDirectory, AsyncDisposable {
   startReplica(name: 'gateway-a' | 'gateway-b', options?: ReplicaOptions): Promise<Replica>;
   /** An enrolled agent of the cluster, or of the given one, linked to the given replicas. */
   startAgent(options: StartAgentOptions): Promise<RunningAgent>;
-}
-
-export interface StartAgentOptions {
-  readonly replicas: readonly Replica[];
-  readonly apiPort: number;
-  readonly links?: number;
-  readonly cluster?: ClusterEntry;
-  readonly certificateOf?: ClusterEntry;
-  /** Who issued its certificate; default the installation's authority. */
-  readonly certificateBy?: TestAuthority;
-  /** `host:port` to dial instead of the replicas' own. */
-  readonly endpoints?: readonly string[];
-  readonly notAfter?: Date;
-  /** Of the bundle whose roots it holds, which are the authority's; default 1. */
-  readonly trustVersion?: number;
-  /** A bootstrap token to enrol with, in place of an identity. */
-  readonly token?: string;
-  readonly logger?: Logger;
-  /** Rules for raw TCP targets; default none. */
-  readonly allowTargets?: readonly string[];
-  readonly resolve?: Resolve;
-  readonly registry?: Registry;
-  /** Of its cluster, as it says; default nothing that is true. */
-  readonly facts?: Parameters<typeof runAgent>[0]['facts'];
-  readonly tracer?: Tracer;
-  /** Do not wait for the links: the test is about their absence. */
-  readonly expectRefusal?: boolean;
-}
-
-export interface RunningAgent {
-  readonly agent: Agent;
-  /** What its store holds. */
-  readonly stored: Readonly<Record<string, string>>;
-  stop(): Promise<void>;
 }
 
 const LEASE_MS = 3_000;
@@ -87,6 +54,7 @@ export async function startInstallation(): Promise<TestInstallation> {
   const keysNats = await nats.connect({ role: 'keys', credential: 'keys' });
   const directory = await testDirectory(registrationNats, keysNats);
   const ca = new TestCa(authority);
+  const gitops = new TestGitops(await nats.connect({ role: 'gitops', credential: 'gitops' }));
   const publishTrust = async (entry?: TrustEntry): Promise<void> =>
     putKv(keysNats, BUCKETS.trust, TRUST_KEY, entry ?? (await ca.bundle()));
   await publishTrust();
@@ -96,6 +64,7 @@ export async function startInstallation(): Promise<TestInstallation> {
   return {
     authority,
     ca,
+    gitops,
     publishTrust,
     loseTrust: () => deleteKv(keysNats, BUCKETS.trust, TRUST_KEY),
     nats,
@@ -103,7 +72,7 @@ export async function startInstallation(): Promise<TestInstallation> {
     token,
     ...directory,
     startReplica: async (name, options = {}) => {
-      const replica = await startReplica(nats, ca, name, options);
+      const replica = await startReplica(nats, { ca, gitops }, name, options);
       stops.push(() => replica.stop());
       return replica;
     },
@@ -120,7 +89,7 @@ export async function startInstallation(): Promise<TestInstallation> {
   };
 }
 
-async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options: ReplicaOptions): Promise<Replica> {
+async function startReplica(nats: SecuredNats, asked: Asked, name: string, options: ReplicaOptions): Promise<Replica> {
   const nc = await nats.connect({ role: 'gateway', credential: name });
   const stopping = new AbortController();
   const registry = new Registry();
@@ -132,7 +101,7 @@ async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options
     {
       credential: name,
       nc,
-      rpc: signingRpc(ca, name, troubles, facts),
+      rpc: signingRpc(asked, name, troubles, facts),
       events: {
         agentConnected: (session) => events?.agentConnected(session),
         agentDisconnected: (session) => events?.agentDisconnected(session),
@@ -171,78 +140,4 @@ async function startReplica(nats: SecuredNats, ca: TestCa, name: string, options
     await gateway.stop();
   };
   return { name, gateway, registry, refusals, troubles, facts, stop };
-}
-
-/** Of a certificate that ends then: now, or a minute before an end that is over. */
-function beginOf(notAfter: Date): Date {
-  const nowMs = Date.now();
-  return new Date(notAfter.getTime() > nowMs ? nowMs : notAfter.getTime() - 60_000);
-}
-
-async function startAgent(
-  authority: TestAuthority,
-  ownCluster: ClusterEntry,
-  options: StartAgentOptions,
-): Promise<RunningAgent> {
-  const cluster = options.cluster ?? ownCluster;
-  const certified = options.certificateOf ?? cluster;
-  const certificate = await (options.certificateBy ?? authority).agent(certified.clusterId, {
-    generation: certified.generation,
-    ...(options.notAfter ? { notBefore: beginOf(options.notAfter), notAfter: options.notAfter } : {}),
-  });
-  const stopping = new AbortController();
-  const identity = JSON.stringify({
-    clusterId: cluster.clusterId,
-    generation: cluster.generation,
-    trustDomain: authority.trustDomain,
-    keyPem: certificate.privateKeyPem,
-    chainPem: certificate.chain,
-    rootsPem: authority.roots,
-    trustVersion: options.trustVersion ?? 1,
-  });
-  const values: Record<string, string> = options.token === undefined ? { identity } : {};
-  const store: TextStore = {
-    read: () => Promise.resolve(values),
-    write: (changed) => Promise.resolve(void Object.assign(values, changed)),
-  };
-  const links = options.links ?? 1;
-  const agent = runAgent(
-    {
-      endpoints: (options.endpoints ?? options.replicas.map(({ gateway }) => gateway.link.address)).map(parseEndpoint),
-      proxy: { noProxy: [] },
-      pins: [],
-      links,
-      store: identityStore(store),
-      token: () => Promise.resolve(options.token ?? null),
-      kubeApi: {
-        host: '127.0.0.1',
-        port: options.apiPort,
-        caPem: authority.roots.join('\n'),
-        token: () => Promise.resolve('the-service-account-token'),
-      },
-      tcp: {
-        rules: (options.allowTargets ?? []).map(parseTargetRule),
-        ...(options.resolve ? { resolve: options.resolve } : {}),
-      },
-      ...(options.registry ? { registry: options.registry } : {}),
-      ...(options.tracer ? { tracer: options.tracer } : {}),
-      facts: options.facts ?? { agentVersion: 'test', kubernetesVersion: 'test', platform: 'test' },
-      logger: options.logger ?? silentLogger,
-    },
-    stopping.signal,
-  );
-  if (!options.expectRefusal) {
-    await eventually(() => {
-      const detail = agent.readiness()[0]?.detail ?? '';
-      if (!detail.startsWith(`${links} of`)) throw new Error(detail);
-    });
-  }
-  return {
-    agent,
-    stored: values,
-    stop: async () => {
-      stopping.abort();
-      await agent.done;
-    },
-  };
 }

@@ -13,7 +13,8 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clientCertificate, connectThrough, type ClientCertificate, type ConnectAnswer } from './connect-client.js';
 import { callDoor, openDoor } from './kube-client.js';
-import { startInstallation, type Replica, type RunningAgent, type TestInstallation } from './replicas.js';
+import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+import type { RunningAgent } from './test-agent.js';
 
 let installation: TestInstallation;
 let api: RecordingApiServer;

@@ -13,15 +13,23 @@ import {
   type PeerCertificate,
 } from '@fairlead/pki';
 import type { TestCa } from './test-ca.js';
+import type { TestGitops } from './test-gitops.js';
 
-/** `keys`, and registration's ear for troubles and facts, as far as a replica needs them here; the real service is exercised by its own tests and by e2e. */
+/** The services behind a replica. */
+export interface Asked {
+  readonly ca: TestCa;
+  readonly gitops: TestGitops;
+}
+
+/** `keys`, `gitops`, and registration's ear for troubles and facts, as far as a replica needs them here; the real service is exercised by its own tests and by e2e. */
 export function signingRpc(
-  ca: TestCa,
+  { ca, gitops }: Asked,
   replica: string,
   troubles: LinkTrouble[] = [],
   facts: ClusterFacts[] = [],
 ): RpcClient {
-  const answer = (method: string, input: unknown): Promise<unknown> => {
+  const answer = ({ service, method }: Rpc, tenantId: string, input: unknown): Promise<unknown> => {
+    if (service === 'gitops') return gitops.answer(method, tenantId, input);
     const { trustDomain } = ca;
     switch (method) {
       case 'sign-gateway':
@@ -50,7 +58,7 @@ export function signingRpc(
         return Promise.reject(new FairleadError('UNAVAILABLE', `${method} is not part of this test`));
     }
   };
-  return { call: (rpc: Rpc, _tenant: string, input: unknown) => answer(rpc.method, input) as never };
+  return { call: (rpc: Rpc, tenantId: string, input: unknown) => answer(rpc, tenantId, input) as never };
 }
 
 interface Request {

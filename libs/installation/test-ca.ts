@@ -85,11 +85,17 @@ export class TestCa {
 
   /** As it is written to the bucket, or something near it: `change` is made before it is signed. */
   async bundle(
-    change: { version?: number; roots?: readonly string[]; signer?: TrustSigner } = {},
+    change: {
+      version?: number;
+      roots?: readonly string[];
+      signer?: TrustSigner;
+      revokedGateways?: readonly string[];
+    } = {},
   ): Promise<TrustEntry> {
-    const { version = this.version, roots = this.roots, signer = await this.#signer() } = change;
+    const { version = this.version, roots = this.roots, signer = await this.#signer(), revokedGateways = [] } = change;
     const { trustDomain } = this;
-    const { bundle, signerChainPem, signature } = await signTrust({ version, trustDomain, rootsPem: roots }, signer);
+    const contents = { version, trustDomain, rootsPem: roots, revokedGateways };
+    const { bundle, signerChainPem, signature } = await signTrust(contents, signer);
     const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
     return { version, bundle: base64(bundle), signerChain: [...signerChainPem], signature: base64(signature) };
   }

@@ -55,6 +55,7 @@ it('a gateway of another trust domain below our root is no replica of ours', asy
 it('a replica relays nothing to a gateway of another trust domain below our root', async () => {
   const relayTo = async (authority: TestAuthority): Promise<void> => {
     const server = createRelayServer({
+      revoked: { has: () => false, onChange: () => undefined },
       identity: sourceOf(await authority.gateway('gateway-b'), authority),
       trustDomain: installation.authority.trustDomain,
       registry: new SessionRegistry(),
@@ -66,7 +67,12 @@ it('a replica relays nothing to a gateway of another trust domain below our root
     server.tls.listen(0, '127.0.0.1');
     await once(server.tls, 'listening');
     const own = sourceOf(await installation.authority.gateway('gateway-a'), installation.authority);
-    const client = new RelayClient(own, installation.authority.trustDomain, silentLogger);
+    const client = new RelayClient(
+      own,
+      installation.authority.trustDomain,
+      { has: () => false, onChange: () => undefined },
+      silentLogger,
+    );
     const relayAddress = `127.0.0.1:${(server.tls.address() as AddressInfo).port}`;
     try {
       await client.tunnel({ credential: 'gateway-b', instance: 'b', relayAddress });

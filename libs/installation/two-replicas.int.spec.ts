@@ -6,7 +6,8 @@ import { eventually } from '@fairlead/testing';
 import { startRecordingApiServer, type RecordingApiServer } from '@fairlead/tunnel/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { callDoor, openDoor } from './kube-client.js';
-import { startInstallation, type Replica, type RunningAgent, type TestInstallation } from './replicas.js';
+import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+import type { RunningAgent } from './test-agent.js';
 
 let installation: TestInstallation;
 let api: RecordingApiServer;

@@ -7,6 +7,7 @@ import {
   TrustAcknowledgementRow,
   TrustBundleRow,
 } from './store/entities.js';
+import { DeployKeyRow, GitHostKeyRow, GitHostRow } from './store/git-entities.js';
 
 export { masterKeyGiven, masterKeyInFile, type MasterKey } from './store/master-key.js';
 export { envelopeSealer, type KeyEncryption, type Sealer } from './store/sealer.js';
@@ -22,6 +23,8 @@ export { Revocations, type RevocationsOptions } from './feature/revocations.js';
 export { ReplicaWatch } from './feature/replica-watch.js';
 export { Rotation, type RotationOptions } from './feature/rotation.js';
 export { KEYS_BUCKETS } from './feature/projected-buckets.js';
+export { openGitKeys, type GitKeys, type GitKeysOptions } from './feature/git/git-keys.js';
+export { watchHostKeys } from './feature/git/host-keys.js';
 export { KeysModule } from './feature/keys.module.js';
 
 export const KEYS_ENTITIES = [
@@ -31,5 +34,8 @@ export const KEYS_ENTITIES = [
   RevocationRow,
   TrustBundleRow,
   TrustAcknowledgementRow,
+  GitHostRow,
+  GitHostKeyRow,
+  DeployKeyRow,
   OutboxRow,
 ];

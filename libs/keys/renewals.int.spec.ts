@@ -113,11 +113,11 @@ it('hide no certificate that has not ended: these are listed first', async () =>
      from certificates, generate_series(1, 250) n`,
   );
   const { clusterId } = agent;
-  const listed = await keys.revocations.list('default', { clusterId });
+  const listed = await keys.revocations.list({ tenantId: 'default', clusterId });
   expect([listed.certificates.length, listed.certificates[0]?.serial]).toEqual([200, agent.serial]);
   // What is issued meanwhile moves nobody to another page.
   await renew(keys, agent);
-  const rest = await keys.revocations.list('default', { clusterId, after: listed.next });
+  const rest = await keys.revocations.list({ tenantId: 'default', clusterId }, listed.next);
   const serials = [...listed.certificates, ...rest.certificates].map(({ serial }) => serial);
   expect([serials.length, new Set(serials).size, rest.next]).toEqual([251, 251, undefined]);
   const other = await enrol(keys);
@@ -126,7 +126,7 @@ it('hide no certificate that has not ended: these are listed first', async () =>
     ['other', agent.serial],
     ['default', '0b'],
   ] as const) {
-    const listing = keys.revocations.list(tenant, { clusterId, after });
+    const listing = keys.revocations.list({ tenantId: tenant, clusterId }, after);
     await expect(listing).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   }
 });

@@ -61,7 +61,7 @@ beforeAll(async () => {
   const runtime = { database, source, logger: silentLogger, onCommitted };
   const ca = await CurrentCa.open({ ...runtime, masterKey, trustDomain, leafLifeSeconds: 86_400 });
   issuer = new CertificateIssuer({ ...runtime, ca, servingNames: [] });
-  revocations = new Revocations({ database, source, onCommitted });
+  revocations = new Revocations({ database, source, ca, onCommitted });
   const connection = await nats.connect(source);
   projection = new Projection({ database, nats: connection, logger: silentLogger, buckets: KEYS_BUCKETS });
   bucket = watchBucket(await nats.connect(gatewayA), BUCKETS.revocations, RevocationEntry);
@@ -138,7 +138,7 @@ it('knows only certificates of the tenant that asks', async () => {
     await expect(foreign).rejects.toMatchObject({ code: 'NOT_FOUND' });
   }
   expect(await known(agent.serial)).toBe(false);
-  expect(await revocations.list('other', { clusterId: agent.clusterId })).toEqual({ certificates: [] });
+  expect(await revocations.list({ tenantId: 'other', clusterId: agent.clusterId })).toEqual({ certificates: [] });
 });
 
 it('revokes enrolments for good: what they have, and what they would still get, but not the next one', async () => {
@@ -153,7 +153,7 @@ it('revokes enrolments for good: what they have, and what they would still get, 
   // An older request that comes late takes nothing back.
   await revocations.revokeGenerations('default', { clusterId, throughGeneration: 0, reason: 'late' });
   const next = await issuer.signAgent(registration, 'default', { clusterId, generation: 2, csr: await csr() });
-  const { certificates } = await revocations.list('default', { clusterId });
+  const { certificates } = await revocations.list({ tenantId: 'default', clusterId });
   expect(certificates).toMatchObject([
     { serial: next.serial, generation: 2, revokedAt: null, revokedFor: null },
     { serial: agent.serial, generation: 1, revokedFor: reason },

@@ -30,5 +30,12 @@ export {
   type StatementTrust,
   type TrustSigner,
 } from './signed-statement.js';
-export { openTrust, signTrust, type SignedTrust, type TrustedRoots } from './signed-trust.js';
+export {
+  MAX_REVOKED_GATEWAYS,
+  openTrust,
+  readTrust,
+  signTrust,
+  type SignedTrust,
+  type TrustedRoots,
+} from './signed-trust.js';
 export { explainTlsFailure, isLoopback, readCaFile, requireLoopback } from './server-trust.js';

@@ -8,6 +8,7 @@ import {
   generatePrivateKey,
   issueIdentity,
   openTrust,
+  readTrust,
   signTrust,
   type Authority,
   type SignedTrust,
@@ -47,6 +48,18 @@ it('is opened through a certificate for the new root by the old one', async () =
   );
   await expect(openTrust(signed, held(root))).resolves.toMatchObject({ version: 8 });
   await expect(openTrust(signed, held(fresh))).resolves.toMatchObject({ version: 8 });
+});
+
+it('names certificates of gateways that were revoked, and a bundle that names none is as it always was', async () => {
+  const revokedGateways = ['0a0b', 'ff'.repeat(20)];
+  const roots = await openTrust(await sign({ revokedGateways }), held(root));
+  expect(roots.revokedGateways).toEqual(revokedGateways);
+  const none = await sign();
+  expect(Buffer.from(none.bundle).toString()).not.toContain('revoked');
+  expect(readTrust(none.bundle).revokedGateways).toEqual([]);
+  for (const bad of [['0A'], ['x'], [''], Array.from({ length: 257 }, () => '0a')]) {
+    await expect(sign({ revokedGateways: bad })).rejects.toThrow(/revoked certificate/);
+  }
 });
 
 it('is refused when its version is too far ahead of the one that is held, or of none', async () => {
@@ -110,7 +123,7 @@ function contents() {
   return { version: 2, trustDomain, rootsPem: [other.certificatePem, root.certificatePem] };
 }
 
-function sign(change: { version?: number } = {}): Promise<SignedTrust> {
+function sign(change: { version?: number; revokedGateways?: readonly string[] } = {}): Promise<SignedTrust> {
   return signTrust({ ...contents(), ...change }, signer);
 }
 

@@ -10,6 +10,8 @@ export interface TrustedRoots {
   readonly trustDomain: string;
   /** The root of what is issued now first; then the one that comes next, or the one that goes. 1 to 4. */
   readonly rootsPem: readonly string[];
+  /** Serial numbers of gateways' certificates that have not ended and are worth nothing all the same; at most 256. Absent: none. */
+  readonly revokedGateways?: readonly string[];
 }
 
 /** As it travels: whoever carries it can neither add a root nor take one away. */
@@ -24,6 +26,9 @@ export interface SignedTrust {
 
 const MAX_BUNDLE_BYTES = 32_768;
 const MAX_ROOTS = 4;
+/** Of a bundle; its maker names those that were revoked last. */
+export const MAX_REVOKED_GATEWAYS = 256;
+const SERIAL = /^([0-9a-f]{2}){1,20}$/;
 /**
  * How far a version may be ahead of the one that is held: a rotation takes three. Whoever signs by a root whose key leaked could otherwise
  * give somebody the highest version there is, after which nothing of ours counts any more.
@@ -36,9 +41,10 @@ const CONTEXT = 'fairlead trust bundle v1';
 
 /** Signs roots with a key whose certificate says `service/keys`. */
 export async function signTrust(roots: TrustedRoots, signer: TrustSigner): Promise<SignedTrust> {
-  const { version, trustDomain, rootsPem } = roots;
-  const bundle = new Uint8Array(Buffer.from(JSON.stringify({ version, trustDomain, rootsPem })));
-  parseRoots(bundle);
+  const { version, trustDomain, rootsPem, revokedGateways = [] } = roots;
+  const contents = { version, trustDomain, rootsPem, ...(revokedGateways.length > 0 ? { revokedGateways } : {}) };
+  const bundle = new Uint8Array(Buffer.from(JSON.stringify(contents)));
+  readTrust(bundle);
   const { signerChainPem, signature } = await signStatement(CONTEXT, bundle, signer);
   return { bundle, signerChainPem, signature };
 }
@@ -60,7 +66,7 @@ export async function openTrust(
   const { version = 0 } = held;
   const { bundle, signerChainPem, signature } = signed;
   await openStatement(CONTEXT, { document: bundle, signerChainPem, signature }, held);
-  const roots = parseRoots(signed.bundle);
+  const roots = readTrust(signed.bundle);
   if (roots.trustDomain !== held.trustDomain) throw refused('it is of another trust domain');
   const highest = version === 0 ? MAX_FIRST_VERSION : version + MAX_VERSION_STEP;
   if (roots.version > highest) {
@@ -70,9 +76,13 @@ export async function openTrust(
   return roots;
 }
 
-function parseRoots(bundle: Uint8Array): TrustedRoots {
+/** What a bundle says; who signed it is not looked at. CERTIFICATE_REFUSED if it cannot be read. */
+export function readTrust(bundle: Uint8Array): TrustedRoots & { readonly revokedGateways: readonly string[] } {
   if (bundle.length > MAX_BUNDLE_BYTES) throw refused(`it is larger than ${MAX_BUNDLE_BYTES} bytes`);
-  const { version, trustDomain, rootsPem } = readJson(bundle);
+  return parseRoots(readJson(bundle));
+}
+
+function parseRoots({ version, trustDomain, rootsPem, revokedGateways }: Contents): ReturnType<typeof readTrust> {
   if (typeof version !== 'number' || !Number.isInteger(version) || version < 1 || version > 0xff_ff_ff_ff) {
     throw refused('its version is no number from 1');
   }
@@ -80,10 +90,22 @@ function parseRoots(bundle: Uint8Array): TrustedRoots {
   if (!Array.isArray(rootsPem) || rootsPem.length === 0 || rootsPem.length > MAX_ROOTS) {
     throw refused(`it does not have 1 to ${MAX_ROOTS} roots`);
   }
-  return { version, trustDomain, rootsPem: rootsPem.map(readRoot) };
+  return { version, trustDomain, rootsPem: rootsPem.map(readRoot), revokedGateways: readSerials(revokedGateways) };
 }
 
-function readJson(bundle: Uint8Array): { version?: unknown; trustDomain?: unknown; rootsPem?: unknown } {
+function readSerials(serials: unknown = []): string[] {
+  if (!Array.isArray(serials) || serials.length > MAX_REVOKED_GATEWAYS) {
+    throw refused(`it does not have 0 to ${MAX_REVOKED_GATEWAYS} revoked certificates`);
+  }
+  return serials.map((serial: unknown) => {
+    if (typeof serial !== 'string' || !SERIAL.test(serial)) throw refused('a revoked certificate is no serial number');
+    return serial;
+  });
+}
+
+type Contents = Partial<Record<'version' | 'trustDomain' | 'rootsPem' | 'revokedGateways', unknown>>;
+
+function readJson(bundle: Uint8Array): Contents {
   try {
     const value: unknown = JSON.parse(Buffer.from(bundle).toString('utf8'));
     if (typeof value === 'object' && value !== null) return value;

@@ -23,7 +23,7 @@ const INJECTED = {
 };
 
 /** Those that are shipped as a bundle: it is waited for when they start anew. */
-export const BUNDLED = ['agent', 'gateway'];
+export const BUNDLED = ['agent', 'gateway', 'installer'];
 
 /** Writes the bundle of an app into a folder, which is replaced as a whole. `user`: whom it will run as, if not as us. */
 export async function bundle(app, target, user) {

@@ -76,7 +76,7 @@ describe.each(['single-node', 'production'])('k8s/overlays/%s', (overlay) => {
     expect(settings['FAIRLEAD_NATS_URL']).toMatch(/^tls:/);
     expect([settings['FAIRLEAD_NATS_CA_FILE'], settings['FAIRLEAD_DATABASE_CA_FILE']]).toEqual([CA_FILE, CA_FILE]);
     const pods = resourcesIn(stdout).flatMap(({ spec }) => spec?.template?.spec ?? []);
-    expect(pods).toHaveLength(4);
+    expect(pods).toHaveLength(5);
     for (const { containers, initContainers, volumes } of pods) {
       const ours = [...containers, ...initContainers].filter(({ name }) => name !== 'own-secrets');
       for (const { volumeMounts } of ours) {

@@ -84,7 +84,7 @@ it('provisions a Postgres, and leaves each service a URL that works', async () =
   for (let times = 0; times < 2; times += 1) {
     expect(await run('provision-postgres', ...args)).toMatchObject({ code: 0, stderr: '' });
   }
-  for (const service of ['keys', 'registration']) {
+  for (const service of ['gitops', 'keys', 'registration']) {
     const url = readFileSync(secret(`database-${service}.url`), 'utf8').trim();
     expect(url).toMatch(/@localhost:\d+\/fairlead\?sslmode=verify-full$/);
     const options = { url, caFile: prepared.caPath, service, entities: [], migrations: [], logger: silentLogger };

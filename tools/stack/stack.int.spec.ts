@@ -95,10 +95,10 @@ describe('a stack', () => {
   it.runIf(linux)('tells every process that speaks to NATS or Postgres whom to trust', () => {
     expect(stack.nats).toEqual({ url: expect.stringMatching(/^tls:/) as string, caFile: expect.any(String) as string });
     const environment = (name: string): string => readFileSync(`/proc/${stack.process(name).pid}/environ`, 'latin1');
-    for (const name of ['api', 'keys', 'registration', 'gateway-a', 'gateway-b']) {
+    for (const name of ['api', 'gitops', 'keys', 'registration', 'gateway-a', 'gateway-b']) {
       expect(environment(name)).toContain(`FAIRLEAD_NATS_CA_FILE=${stack.nats.caFile}`);
     }
-    for (const name of ['keys', 'registration']) {
+    for (const name of ['gitops', 'keys', 'registration']) {
       expect(environment(name)).toContain(`FAIRLEAD_DATABASE_CA_FILE=${stack.nats.caFile}`);
     }
   });

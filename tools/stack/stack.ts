@@ -29,6 +29,8 @@ export interface StackOptions {
   readonly gatewayEnv?: Readonly<Record<string, string>>;
   /** Further settings of registration, such as who approves agents. Default none. */
   readonly registrationEnv?: Readonly<Record<string, string>>;
+  /** Further settings of gitops. Default none. */
+  readonly gitopsEnv?: Readonly<Record<string, string>>;
   /** Whether processes that die are started again (with backoff). Each has its own switch too. Default true. */
   readonly restart?: boolean;
   /** The agent's entry file. Default: this repository's own; a test of the image passes the one in the image's tree. */

@@ -54,6 +54,7 @@ function withDefaults(options: StackOptions): Resolved {
     gateways: options.gateways ?? DEFAULT_GATEWAYS,
     gatewayEnv: options.gatewayEnv ?? {},
     registrationEnv: options.registrationEnv ?? {},
+    gitopsEnv: options.gitopsEnv ?? {},
     restart: options.restart ?? true,
     logLevel: options.logLevel ?? 'info',
     agentMain: options.agentMain ?? entryOf('agent'),
@@ -98,7 +99,7 @@ async function startInfrastructure(
   group: ProcessGroup,
 ): Promise<ControlPlane> {
   const { log, gateways, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage } = options;
-  const { gatewayEnv, registrationEnv } = options;
+  const { gatewayEnv, registrationEnv, gitopsEnv } = options;
   log({ kind: 'progress', text: 'starting Postgres and nats-server' });
   secretOnce(adminTokenFile(state));
   const tls = await prepareInfrastructureTls(state);
@@ -117,6 +118,7 @@ async function startInfrastructure(
     ports,
     ...ofGateways,
     registrationEnv,
+    gitopsEnv,
     natsUrl,
     databaseUrl,
     logLevel,

@@ -11,11 +11,22 @@ export { startPostgres } from './components/postgres.js';
 export { startKubernetes } from './components/kubernetes.js';
 export { startGitea } from './components/gitea.js';
 export { startKubelet } from './components/kubelet.js';
+export { startControllerManager } from './components/controller-manager.js';
+export { podProcesses, type PodProcess } from './components/processes.js';
+export { startCluster, type Cluster, type ClusterOptions } from './components/cluster.js';
+export { ownImage, type OwnImageOptions } from './components/own-image.js';
+export { fluxImages } from './flux/images.js';
+export { fluxInstallManifest } from './flux/install-manifest.js';
+export { fluxImage } from './flux/pins.js';
 export { kubectlOf, type Kubectl, type KubectlOptions, type KubectlOutput } from './components/kubectl.js';
 export { podManifest, type PodWish } from './components/pod-manifest.js';
 export type {
+  ControllerManagerInfo,
+  ControllerManagerOptions,
   GiteaInfo,
   GiteaOptions,
+  ImageProgram,
+  Images,
   KubeInfo,
   KubeletInfo,
   KubeletOptions,

@@ -31,6 +31,7 @@ const cluster: Cluster = {
   labels: {},
   links: 2,
   targets: [],
+  gitops: false,
   createdAt: at(-100),
   enrolledAt: at(-90),
   generation: 2,
@@ -40,6 +41,7 @@ const cluster: Cluster = {
 const certificate = {
   serial: '0a',
   purpose: 'agent',
+  names: [],
   generation: 2,
   notBefore: at(-8),
   notAfter: at(16),

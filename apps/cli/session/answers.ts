@@ -82,6 +82,7 @@ export const ShownPolicy = z.looseObject({ set: z.string().nullable(), effective
 export const CertificateRecord = z.looseObject({
   serial: z.string(),
   purpose: z.string(),
+  names: z.array(z.string()).default([]),
   generation: z.number().nullable(),
   notBefore: z.string(),
   notAfter: z.string(),
@@ -90,6 +91,8 @@ export const CertificateRecord = z.looseObject({
 });
 export type CertificateRecord = z.infer<typeof CertificateRecord>;
 export const CertificateList = z.looseObject({ certificates: z.array(CertificateRecord), next: z.string().optional() });
+
+export const GatewayRevoked = z.looseObject({ revoked: z.number(), more: z.boolean() });
 
 export const CertificateAuthority = z.looseObject({
   trustVersion: z.number(),

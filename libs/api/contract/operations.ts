@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
 import { credentialOperations } from './credential-operations.js';
+import { gatewayOperations } from './gateway-operations.js';
 import type { Operation } from './operation.js';
 import {
   CertificateBySerial,
@@ -201,6 +202,7 @@ export const operations = {
   ...approvalOperations,
   ...caOperations,
   ...credentialOperations,
+  ...gatewayOperations,
   openapi: {
     id: 'openapi',
     method: 'GET',

@@ -7,6 +7,7 @@ import {
   Cluster,
   ClusterName,
   CreateCluster,
+  CredentialName,
   EnrolmentRequest,
   IssuedIdentity,
   IsoTime,
@@ -39,6 +40,12 @@ export const CertificateList = z.object({
   next: Serial.optional().describe('There may be more: ask again with it as `after`.'),
 });
 export type CertificateList = z.infer<typeof CertificateList>;
+export const GatewayByName = z.strictObject({ name: CredentialName });
+export const GatewayRevoked = z.object({
+  revoked: z.int().min(0).describe('How many were not revoked before.'),
+  more: z.boolean().describe('There may be more: ask again.'),
+});
+export type GatewayRevoked = z.infer<typeof GatewayRevoked>;
 export const BootstrapTokenById = z.strictObject({ name: ClusterName, id: z.string().min(1).max(64) });
 export const BootstrapTokenList = z.object({
   tokens: z.array(BootstrapToken).max(200).describe('Newest first, at most 200.'),

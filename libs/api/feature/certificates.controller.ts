@@ -1,7 +1,7 @@
-import { keysRpc, registrationRpc, type CertificateRecord, type Principal } from '@fairlead/contracts';
+import { NO_TENANT, keysRpc, registrationRpc, type CertificateRecord, type Principal } from '@fairlead/contracts';
 import { Controller } from '@nestjs/common';
 import { operations } from '../contract/operations.js';
-import type { CertificateList } from '../contract/schemas.js';
+import type { CertificateList, GatewayRevoked } from '../contract/schemas.js';
 import { CurrentPrincipal, JsonBody, Params, Query, Serve } from '../http/serve.js';
 import { Backend } from './backend.js';
 
@@ -29,5 +29,20 @@ export class CertificatesController {
     @JsonBody(operations.revokeCertificate) { reason }: { readonly reason: string },
   ): Promise<CertificateRecord> {
     return this.backend.write(keysRpc.revokeCertificate, tenantId, { serial, reason });
+  }
+
+  @Serve(operations.listGatewayCertificates)
+  listOfGateways(
+    @Query(operations.listGatewayCertificates) { after }: { readonly after?: string },
+  ): Promise<CertificateList> {
+    return this.backend.read(keysRpc.listGatewayCertificates, NO_TENANT, after === undefined ? {} : { after });
+  }
+
+  @Serve(operations.revokeGateway)
+  revokeGateway(
+    @Params(operations.revokeGateway) { name }: { readonly name: string },
+    @JsonBody(operations.revokeGateway) { reason }: { readonly reason: string },
+  ): Promise<GatewayRevoked> {
+    return this.backend.write(keysRpc.revokeGateway, NO_TENANT, { name, reason });
   }
 }

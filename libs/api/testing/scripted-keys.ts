@@ -34,11 +34,35 @@ export class KeysScript {
 
   @RpcHandler(keysRpc.listCertificates)
   async listCertificates({ input }: RpcRequest<K['listCertificates']>): RpcResult<K['listCertificates']> {
-    const all = [...this.script.certificates.values()];
-    const from = 1 + all.findIndex(({ serial }) => serial === input.after);
+    return this.#page(input.after, (purpose) => purpose !== 'gateway');
+  }
+
+  @RpcHandler(keysRpc.listGatewayCertificates)
+  async listGatewayCertificates({
+    input,
+  }: RpcRequest<K['listGatewayCertificates']>): RpcResult<K['listGatewayCertificates']> {
+    return this.#page(input.after, (purpose) => purpose === 'gateway');
+  }
+
+  #page(after: string | undefined, isListed: (purpose: string) => boolean) {
+    const all = [...this.script.certificates.values()].filter(({ purpose }) => isListed(purpose));
+    const from = 1 + all.findIndex(({ serial }) => serial === after);
     const certificates = all.slice(from, from + this.script.certificatesListed);
     const next = certificates.at(-1)?.serial;
     return { certificates, ...(next && from + certificates.length < all.length ? { next } : {}) };
+  }
+
+  /** One at once. */
+  @RpcHandler(keysRpc.revokeGateway)
+  async revokeGateway({ input }: RpcRequest<K['revokeGateway']>): RpcResult<K['revokeGateway']> {
+    const { name, reason } = input;
+    const all = [...this.script.certificates.values()];
+    const own = all.filter(({ names }) => names[0]?.endsWith(`/gateway/${name}`));
+    if (own.length === 0) throw new FairleadError('NOT_FOUND', `there is no certificate of a gateway named ${name}`);
+    const [first, ...others] = own.filter(({ revokedAt }) => revokedAt === null);
+    if (!first) return { revoked: 0, more: false };
+    this.script.certificates.set(first.serial, { ...first, revokedAt: new Date().toISOString(), revokedFor: reason });
+    return { revoked: 1, more: others.length > 0 };
   }
 
   @RpcHandler(keysRpc.revokeCertificate)

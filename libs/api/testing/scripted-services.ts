@@ -178,7 +178,7 @@ async function serve(
   return app;
 }
 
-function newCluster(tenantId: string, { name, labels, links, targets }: Required<CreateCluster>): Cluster {
+function newCluster(tenantId: string, { name, labels, links, targets, gitops }: Required<CreateCluster>): Cluster {
   return {
     id: randomUUID(),
     tenantId,
@@ -186,6 +186,7 @@ function newCluster(tenantId: string, { name, labels, links, targets }: Required
     labels,
     links,
     targets,
+    gitops,
     generation: 0,
     createdAt: new Date().toISOString(),
     enrolledAt: null,

@@ -59,6 +59,7 @@ export function admitLink(
     control,
     hello.trustVersion,
   );
+  session.desiredRevision = Number(hello.desiredRevision);
   http2.once('close', () => registry.remove(session));
   registry.add(session);
   // Not before: what a stranger may make us hold is one default window.

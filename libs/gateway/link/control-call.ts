@@ -3,13 +3,20 @@ import { TokenBucket, type Rate } from '@fairlead/clock';
 import type { Facts } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
-import { ControlRequestSchema, ControlResponseSchema, type Hello, type SignedTrust } from '@fairlead/proto';
+import {
+  ControlRequestSchema,
+  ControlResponseSchema,
+  type Hello,
+  type SignedDesiredState,
+  type SignedTrust,
+} from '@fairlead/proto';
 import { GrpcMessageReader, encodeGrpcMessage } from '@fairlead/rpc';
 import { LIMITS } from '@fairlead/tunnel/core';
 import type { AgentSession, ControlMessage, ControlOutbox } from '@fairlead/tunnel/gateway';
 import { acceptGrpcStream, failGrpcStream } from '@fairlead/tunnel/link';
 import { admitLink, welcome, type AdmitOptions } from './admit-link.js';
 import type { GatewayEvents } from '../gateway-events.js';
+import type { OnReport } from '../gitops/report-forwarder.js';
 import type { OnTrustHeld } from '../tell-trust.js';
 import { readFacts } from './read-facts.js';
 import { peerOf } from './link-peer.js';
@@ -17,6 +24,7 @@ import { peerOf } from './link-peer.js';
 export interface ControlOptions extends AdmitOptions {
   readonly events: GatewayEvents;
   readonly onTrustHeld: OnTrustHeld;
+  readonly onReport: OnReport;
   readonly onFacts: OnFacts;
 }
 
@@ -54,6 +62,8 @@ class ControlCall implements ControlOutbox {
   #crowd = 0;
   /** Which roots count, not told yet. */
   #trust: SignedTrust | null = null;
+  /** What is wanted of the cluster, not told yet. */
+  #desired: SignedDesiredState | null = null;
   /** The agent does not read what it was told of these. */
   #telling = false;
 
@@ -106,13 +116,20 @@ class ControlCall implements ControlOutbox {
     if (!this.#telling) this.#tell();
   }
 
+  tellDesired(state: SignedDesiredState): void {
+    if (!this.#session) return;
+    this.#desired = state;
+    if (!this.#telling) this.#tell();
+  }
+
   #tell(): void {
-    const [links, trust] = [this.#crowd, this.#trust];
-    [this.#crowd, this.#trust] = [0, null];
+    const [links, trust, desired] = [this.#crowd, this.#trust, this.#desired];
+    [this.#crowd, this.#trust, this.#desired] = [0, null, null];
     this.#telling = false;
     if (links > 0)
       this.#telling = !this.#write({ case: 'crowd', value: { $typeName: 'fairlead.link.v1.Crowd', links } });
     if (trust) this.#telling = !this.#write({ case: 'trust', value: trust });
+    if (desired) this.#telling = !this.#write({ case: 'desiredState', value: desired });
   }
 
   #ask(): void {
@@ -149,6 +166,7 @@ class ControlCall implements ControlOutbox {
     if (this.#over) return;
     if (this.#session) {
       if (message.case === 'hello') this.#end();
+      if (message.case === 'report') this.#options.onReport(this.#session, message.value.json);
       if (message.case === 'trustHeld') this.#options.onTrustHeld(this.#session, message.value.version);
       if (message.case === 'facts') this.#options.onFacts(this.#session, readFacts(message.value));
     } else if (message.case === 'hello') {

@@ -14,6 +14,8 @@ import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { peerOf, type LinkPeer } from './link-peer.js';
 import type { Directory } from '../directory.js';
+import { fetchBundle, bundleLimits } from '../gitops/fetch-bundle.js';
+import type { OnReport } from '../gitops/report-forwarder.js';
 import type { OnTrustHeld } from '../tell-trust.js';
 import type { OnFacts } from './control-call.js';
 import { readFacts } from './read-facts.js';
@@ -26,6 +28,7 @@ export interface LinkServiceOptions extends AdmitOptions {
   readonly events: GatewayEvents;
   readonly metrics: GatewayMetrics;
   readonly onTrustHeld: OnTrustHeld;
+  readonly onReport: OnReport;
   readonly onFacts: OnFacts;
 }
 
@@ -41,11 +44,14 @@ export const sessionKey = createContextKey<Http2Session | undefined>(undefined);
 /** The calls of AgentLinkService that are one question and one answer. */
 export function createLinkService(options: LinkServiceOptions): Partial<ServiceImpl<typeof AgentLinkService>> {
   const renewals = new Buckets(RENEWALS);
+  const bundles = bundleLimits();
   return {
     discover: () => discover(options),
     enrol: (request, context) => guarded(() => enrol(options, request, peerOf(context.values.get(sessionKey)))),
     renew: (request, context) =>
       guarded(() => renew(options, renewals, request, peerOf(context.values.get(sessionKey)))),
+    fetchBundle: (request, context) =>
+      guarded(() => fetchBundle(options, bundles, request, context.values.get(sessionKey))),
   };
 }
 

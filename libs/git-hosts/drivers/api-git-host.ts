@@ -51,13 +51,17 @@ export class ApiGitHost implements GitHost {
     });
   };
 
-  addDeployKey = async (path: RepositoryPath, wish: NewDeployKey, call?: Call) => {
+  addDeployKey = async (
+    path: RepositoryPath,
+    wish: NewDeployKey,
+    call?: Call & { readonly known?: readonly DeployKey[] | undefined },
+  ) => {
     this.#check(path);
     const { api, ownership } = this.#parts;
     const key = readClusterKey(wish.publicKey);
     const title = ownership.titleOf(wish.label);
     return this.#within('add a deploy key', call, (signal) =>
-      addKey({ api, ownership, path, signal, list: () => this.#keys(path, signal) }, { title, key }),
+      addKey({ api, ownership, path, signal, list: () => this.#keys(path, signal) }, { title, key }, call?.known),
     );
   };
 

@@ -19,8 +19,12 @@ interface Wish {
 }
 
 /** Adds a key that may only read, and looks at what the host made of it. */
-export async function addKey(work: KeyWork, wish: Wish): Promise<{ state: 'added' | 'present'; key: DeployKey }> {
-  const before = await work.list();
+export async function addKey(
+  work: KeyWork,
+  wish: Wish,
+  known?: readonly DeployKey[],
+): Promise<{ state: 'added' | 'present'; key: DeployKey }> {
+  const before = known ?? (await work.list());
   const present = findIn(before, wish);
   if (present) return { state: 'present', key: present };
   let made: HostKey;

@@ -1,38 +1,57 @@
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startGitea } from '@fairlead/testbed';
+import { startGitea, type GiteaInfo } from '@fairlead/testbed';
 import { scratchDir, testAuthority } from '@fairlead/testing';
 import { Agent } from 'undici';
 import { startFront, type FrontAnswer, type FrontRequest } from './front.js';
 import type { HostUnderTest } from './host-under-test.js';
 
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
 /** Asks Gitea itself, past the driver and past what a test lets go wrong. */
 interface GiteaClient extends AsyncDisposable {
   /** Throws unless it answers 2xx. Authorised by a token, or by `user:password`. */
-  ask<T>(method: 'GET' | 'POST' | 'PUT', path: string, body?: object, auth?: string): Promise<T>;
+  ask<T>(method: Method, path: string, body?: object, auth?: string): Promise<T>;
   forward(request: FrontRequest): Promise<FrontAnswer>;
 }
 
 export interface GiteaUnderTest extends HostUnderTest {
   /** A token of the bot with these scopes. */
   token(...scopes: string[]): Promise<string>;
+  /** Takes back a token of the bot. */
+  revoke(token: string): Promise<void>;
+  readonly info: GiteaInfo;
+  /** As its administrator, past the front. */
+  readonly ask: GiteaClient['ask'];
+  /** Its SSH server has another key from now on, of this type. */
+  changeHostKey(type?: 'ed25519' | 'rsa'): Promise<void>;
 }
 
 /** A real Gitea with an organisation, a repository in it, and a bot that administers the repository. */
 export async function startRealGitea(): Promise<GiteaUnderTest> {
   await using starting = new AsyncDisposableStack();
   const dir = starting.use(await scratchDir());
-  const { info } = starting.use(await startGitea({ dataDir: join(dir.path, 'gitea') }));
+  const dataDir = join(dir.path, 'gitea');
+  const server = starting.use(await startGitea({ dataDir }));
+  const { info } = server;
   const client = starting.use(giteaClient(info.url, info.caPem, info.adminToken));
   const front = starting.use(await startFront(await testAuthority(), (request) => client.forward(request)));
   const repository = { owner: 'platform', name: 'catalog' };
   const head = await prepare(client);
-  const token = await botTokens(client);
+  const { token, revoke } = await botTokens(client);
   const keysPath = '/repos/platform/catalog/keys';
   const running = starting.move();
   return {
     kind: 'gitea',
     token,
+    revoke,
+    info,
+    ask: (...args) => client.ask(...args),
+    async changeHostKey(type = 'ed25519') {
+      await writeFile(join(dataDir, 'pki', 'ssh-host-key'), newHostKey(type), { mode: 0o600 });
+      await server.restart();
+    },
     front,
     tokens: {
       enough: await token('write:repository'),
@@ -71,23 +90,42 @@ async function prepare(client: GiteaClient): Promise<string> {
   return made.commit.id;
 }
 
+interface BotTokens {
+  readonly token: (...scopes: string[]) => Promise<string>;
+  readonly revoke: (token: string) => Promise<void>;
+}
+
 /** Tokens of a bot that administers the one repository and nothing else. */
-async function botTokens(client: GiteaClient): Promise<(...scopes: string[]) => Promise<string>> {
+async function botTokens(client: GiteaClient): Promise<BotTokens> {
   const password = randomBytes(16).toString('base64url');
   const bot = { username: 'fairlead-bot', email: 'bot@fairlead.invalid', password, must_change_password: false };
   await client.ask('POST', '/admin/users', bot);
   await client.ask('PUT', '/repos/platform/catalog/collaborators/fairlead-bot', { permission: 'admin' });
   const auth = `Basic ${Buffer.from(`fairlead-bot:${password}`).toString('base64')}`;
-  return async (...scopes) => {
-    const wish = { name: `${scopes.join(' ')} ${randomBytes(4).toString('hex')}`, scopes };
-    return (await client.ask<{ sha1: string }>('POST', '/users/fairlead-bot/tokens', wish, auth)).sha1;
+  const ids = new Map<string, number>();
+  return {
+    async token(...scopes) {
+      const wish = { name: `${scopes.join(' ')} ${randomBytes(4).toString('hex')}`, scopes };
+      const path = '/users/fairlead-bot/tokens';
+      const { id, sha1 } = await client.ask<{ id: number; sha1: string }>('POST', path, wish, auth);
+      ids.set(sha1, id);
+      return sha1;
+    },
+    async revoke(token) {
+      await client.ask('DELETE', `/users/fairlead-bot/tokens/${ids.get(token)}`, undefined, auth);
+    },
   };
+}
+
+function newHostKey(type: 'ed25519' | 'rsa'): string {
+  const pair = type === 'rsa' ? generateKeyPairSync('rsa', { modulusLength: 3072 }) : generateKeyPairSync('ed25519');
+  return pair.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 }
 
 function giteaClient(origin: string, caPem: string, adminToken: string): GiteaClient {
   const agent = new Agent({ connect: { ca: caPem }, headersTimeout: 30_000, bodyTimeout: 30_000, allowH2: false });
   return {
-    async ask<T>(method: 'GET' | 'POST' | 'PUT', path: string, body?: object, auth?: string): Promise<T> {
+    async ask<T>(method: Method, path: string, body?: object, auth?: string): Promise<T> {
       const headers = { authorization: auth ?? `token ${adminToken}`, 'content-type': 'application/json' };
       const text = body === undefined ? {} : { body: JSON.stringify(body) };
       const answer = await agent.request({ origin, path: `/api/v1${path}`, method, headers, ...text });

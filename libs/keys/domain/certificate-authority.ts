@@ -11,6 +11,7 @@ import {
   type CheckedCsr,
   type PeerCertificate,
   type SpiffeId,
+  type TrustSigner,
 } from '@fairlead/pki';
 import {
   SKEW_MS,
@@ -28,6 +29,11 @@ export interface IssuedLeaf {
   /** The issuing CA. */
   readonly authorityId: string;
   readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+/** A key that nobody keeps, with its certificate, which ends at `notAfter`. */
+export interface OneTimeSigner extends TrustSigner {
   readonly notAfter: Date;
 }
 
@@ -90,24 +96,32 @@ export class CertificateAuthority {
   }
 
   /**
-   * The roots as a signed bundle. The key is used this once; its certificate lives as long as the CA that issued it, and it is in no
-   * list of certificates but in the bundle itself.
+   * The roots as a signed bundle. Its signer's certificate lives as long as the CA that issued it, and it is in no list of certificates
+   * but in the bundle itself.
    */
-  async signBundle(version: number, now: Date): Promise<SignedTrust> {
-    const { issuing } = this.#signerPair(now);
-    const keyPem = await generatePrivateKey();
-    const csr = await checkCsr(await createCsr(keyPem));
-    const id: SpiffeId = { kind: 'service', trustDomain: this.trustDomain, name: 'keys' };
-    const validity = { notBefore: new Date(now.getTime() - SKEW_MS), notAfter: issuing.notAfter };
-    const { certificatePem } = await issueIdentity(withKey(issuing), { csr, id, ...validity });
-    const contents = { version, trustDomain: this.trustDomain, rootsPem: this.roots() };
-    const chainPem = [certificatePem, issuing.certificatePem, ...this.#crossOf('identity')];
-    const { bundle, signature, signerChainPem } = await signTrust(contents, { keyPem, chainPem });
+  async signBundle(version: number, revokedGateways: readonly string[], now: Date): Promise<SignedTrust> {
+    const contents = { version, trustDomain: this.trustDomain, rootsPem: this.roots(), revokedGateways };
+    const { bundle, signature, signerChainPem } = await signTrust(contents, await this.oneTimeSigner(now));
     return {
       bundle: Buffer.from(bundle).toString('base64'),
       signerChain: [...signerChainPem],
       signature: Buffer.from(signature).toString('base64'),
     };
+  }
+
+  /**
+   * A key to sign one thing with, certified as this service for so long, or as long as the CA that issued it lives. While another root is
+   * still trusted, whoever knows only that one can follow the chain. UNAVAILABLE when the issuing CA has ended.
+   */
+  async oneTimeSigner(now: Date, lifeMs: number = Infinity): Promise<OneTimeSigner> {
+    const { issuing } = this.#signerPair(now);
+    const keyPem = await generatePrivateKey();
+    const csr = await checkCsr(await createCsr(keyPem));
+    const id: SpiffeId = { kind: 'service', trustDomain: this.trustDomain, name: 'keys' };
+    const notAfter = new Date(Math.min(now.getTime() + lifeMs, issuing.notAfter.getTime()));
+    const validity = { notBefore: new Date(now.getTime() - SKEW_MS), notAfter };
+    const { certificatePem } = await issueIdentity(withKey(issuing), { csr, id, ...validity });
+    return { keyPem, chainPem: [certificatePem, issuing.certificatePem, ...this.#crossOf('identity')], notAfter };
   }
 
   /** An installation whose root has ended is brought back by the next one; nobody believes the old one any more. */

@@ -3,7 +3,7 @@ import { FairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent } from '@fairlead/events';
 import type { Logger } from '@fairlead/observability';
 import { inTransaction, readFrom } from '@fairlead/persistence';
-import { spkiPin } from '@fairlead/pki';
+import { MAX_REVOKED_GATEWAYS, readTrust, spkiPin } from '@fairlead/pki';
 import type { DataSource, EntityManager } from 'typeorm';
 import { createIssuingBelow, isDue, type AuthorityPair, type HeldAuthority } from '../domain/authority.js';
 import {
@@ -14,6 +14,7 @@ import {
   newestBundle,
   shareAuthorities,
 } from '../store/authority-store.js';
+import { revokedGateways } from '../store/revocation-store.js';
 import type { MasterKey } from '../store/master-key.js';
 import type { Sealer } from '../store/sealer.js';
 import { TREES, aboutCa, createFirst, loadCa, signVersion, type Ca, type CaParameters } from './load-ca.js';
@@ -99,6 +100,19 @@ export class CurrentCa {
     await signVersion(manager, this.sealer, this.#options, next, this.now());
     // Not kept: what is not committed may never be.
     return (await loadCa(manager, this.sealer, this.#options)).ca;
+  }
+
+  /** Agents learn from the trust bundle which gateways' certificates were revoked: signs the next version if the newest one leaves any out. */
+  async publishRevokedGateways(): Promise<void> {
+    const published = await inTransaction(this.#options.database, async (manager) => {
+      const { bundle } = await this.locked(manager);
+      const named = new Set(readTrust(Buffer.from(bundle.bundle, 'base64')).revokedGateways);
+      const revoked = await revokedGateways(manager, this.now(), MAX_REVOKED_GATEWAYS);
+      if (revoked.every((serial) => named.has(serial))) return false;
+      await this.publish(manager);
+      return true;
+    });
+    if (published) this.#options.onCommitted();
   }
 
   /** Replaces issuing CAs whose time has come and whose root's key is here. To be called before signing; it costs nothing mostly. */

@@ -73,7 +73,19 @@ export class KeysController {
     tenantId,
     input,
   }: RpcRequest<Rpcs['listCertificates']>): RpcResult<Rpcs['listCertificates']> {
-    return this.#revocations.list(tenantId, input);
+    return this.#revocations.list({ tenantId, clusterId: input.clusterId }, input.after);
+  }
+
+  @RpcHandler(keysRpc.listGatewayCertificates)
+  async listGatewayCertificates({
+    input,
+  }: RpcRequest<Rpcs['listGatewayCertificates']>): RpcResult<Rpcs['listGatewayCertificates']> {
+    return this.#revocations.list({ purpose: 'gateway' }, input.after);
+  }
+
+  @RpcHandler(keysRpc.revokeGateway)
+  async revokeGateway({ caller, input }: RpcRequest<Rpcs['revokeGateway']>): RpcResult<Rpcs['revokeGateway']> {
+    return this.#revocations.revokeGateway(caller, input);
   }
 
   @RpcHandler(keysRpc.caStatus)

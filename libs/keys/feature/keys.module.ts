@@ -1,19 +1,31 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { CertificateIssuer } from './certificate-issuer.js';
+import { DeployKeys } from './git/deploy-keys.js';
+import { DesiredStateSigner } from './git/desired-state-signer.js';
+import { GitHosts } from './git/git-hosts.js';
+import { GitKeysController } from './git/git-keys.controller.js';
+import type { GitKeys } from './git/git-keys.js';
+import { HostKeys } from './git/host-keys.js';
+import { Repositories } from './git/repositories.js';
 import { KeysController } from './keys.controller.js';
 import { Revocations } from './revocations.js';
 import { Rotation } from './rotation.js';
 
 @Module({})
 export class KeysModule {
-  static around(issuer: CertificateIssuer, revocations: Revocations, rotation: Rotation): DynamicModule {
+  static around(issuer: CertificateIssuer, revocations: Revocations, rotation: Rotation, git: GitKeys): DynamicModule {
     return {
       module: KeysModule,
-      controllers: [KeysController],
+      controllers: [KeysController, GitKeysController],
       providers: [
         { provide: CertificateIssuer, useValue: issuer },
         { provide: Revocations, useValue: revocations },
         { provide: Rotation, useValue: rotation },
+        { provide: DesiredStateSigner, useValue: git.signer },
+        { provide: GitHosts, useValue: git.hosts },
+        { provide: HostKeys, useValue: git.hostKeys },
+        { provide: DeployKeys, useValue: git.deployKeys },
+        { provide: Repositories, useValue: git.repositories },
       ],
     };
   }

@@ -1,7 +1,7 @@
 import { NO_TENANT, type Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent } from '@fairlead/events';
-import { spkiPin } from '@fairlead/pki';
+import { MAX_REVOKED_GATEWAYS, spkiPin } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { createPair, type AuthorityPair, type Tree } from '../domain/authority.js';
 import { CertificateAuthority } from '../domain/certificate-authority.js';
@@ -13,6 +13,7 @@ import {
   saveBundle,
   type StoredBundle,
 } from '../store/authority-store.js';
+import { revokedGateways } from '../store/revocation-store.js';
 import type { Sealer } from '../store/sealer.js';
 
 /** Of an installation that was given none: all of these have the same, so it tells nobody apart below a root that they share. */
@@ -65,7 +66,8 @@ export async function signVersion(
   now: Date,
 ): Promise<void> {
   const authority = await assemble(manager, sealer, options);
-  await saveBundle(manager, { ...(await authority.signBundle(version, now)), version }, now);
+  const revoked = await revokedGateways(manager, now, MAX_REVOKED_GATEWAYS);
+  await saveBundle(manager, { ...(await authority.signBundle(version, revoked, now)), version }, now);
 }
 
 /** The CA of an installation that had none. `imported`: the identity tree that it begins with. */

@@ -1,9 +1,11 @@
-import { BUCKETS, RevocationEntry, TRUST_KEY, TrustEntry, revocationKeys } from '@fairlead/contracts';
+import { BUCKETS, GitHostEntry, RevocationEntry, TRUST_KEY, TrustEntry, revocationKeys } from '@fairlead/contracts';
 import type { ProjectedBucket } from '@fairlead/events';
 import { newestBundle } from '../store/authority-store.js';
+import { allGitHosts, hostKeysOf } from '../store/git-host-store.js';
 import { revokedCertificates, revokedGenerations } from '../store/revocation-store.js';
+import { toEntry } from './git/host-view.js';
 
-/** What gateways know of this service's tables. */
+/** What gateways and gitops know of this service's tables. */
 export const KEYS_BUCKETS: readonly ProjectedBucket[] = [
   {
     bucket: BUCKETS.revocations,
@@ -25,6 +27,18 @@ export const KEYS_BUCKETS: readonly ProjectedBucket[] = [
     rows: async (manager) => {
       const bundle = await newestBundle(manager);
       return new Map<string, TrustEntry>(bundle ? [[TRUST_KEY, bundle]] : []);
+    },
+  },
+  {
+    bucket: BUCKETS.gitHosts,
+    schema: GitHostEntry,
+    rows: async (manager) => {
+      const hosts = await allGitHosts(manager);
+      const keys = await hostKeysOf(
+        manager,
+        hosts.map(({ id }) => id),
+      );
+      return new Map(hosts.map((host) => [`${host.tenantId}.${host.id}`, toEntry(host, keys.get(host.id) ?? [])]));
     },
   },
 ];

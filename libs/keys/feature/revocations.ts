@@ -4,16 +4,20 @@ import { appendEvent, createEvent } from '@fairlead/events';
 import { inTransaction, readFrom } from '@fairlead/persistence';
 import type { DataSource, EntityManager } from 'typeorm';
 import {
-  certificatesOfCluster,
   findCertificate,
+  listCertificates,
   lockCluster,
+  unrevokedOfGateway,
+  type ListedCertificates,
   type RecordedCertificate,
 } from '../store/certificate-store.js';
+import type { CurrentCa } from './current-ca.js';
 import {
+  KNOWN_FOR_MS,
   insertCertificateRevocation,
   raiseGenerationRevocation,
   revocationOf,
-  revocationsOfCluster,
+  revocationsOf,
   type StoredRevocation,
 } from '../store/revocation-store.js';
 
@@ -21,6 +25,8 @@ export interface RevocationsOptions {
   readonly database: DataSource;
   /** This process, as the source of events. */
   readonly source: Caller;
+  /** Tells agents, by the trust bundle. */
+  readonly ca: Pick<CurrentCa, 'publishRevokedGateways'>;
   /** Events and the projection may go out. */
   readonly onCommitted: () => void;
   readonly now?: () => Date;
@@ -28,6 +34,7 @@ export interface RevocationsOptions {
 
 /** Of one page. */
 const LISTED = 200;
+const REVOKED_AT_ONCE = 1_000;
 
 /** Makes certificates worth nothing before they expire. What is revoked stays so. */
 export class Revocations {
@@ -37,29 +44,64 @@ export class Revocations {
     this.#options = options;
   }
 
-  /** NOT_FOUND if it is not one of the tenant's. */
+  /** NOT_FOUND if it is neither one of the tenant's nor of a gateway: these belong to the installation, as the CA does. */
   async revokeCertificate(
     caller: Caller,
     tenantId: string,
     { serial, reason }: { serial: string; reason: string },
   ): Promise<CertificateRecord> {
-    const { database, source, onCommitted } = this.#options;
+    const { database, onCommitted } = this.#options;
     const record = await inTransaction(database, async (manager) => {
       const certificate = await findCertificate(manager, serial);
-      if (certificate?.tenantId !== tenantId) {
+      if (certificate?.tenantId !== tenantId && certificate?.purpose !== 'gateway') {
         throw new FairleadError('NOT_FOUND', `there is no certificate with the serial number ${serial}`);
       }
-      const { purpose, clusterId } = certificate;
-      const revokedAt = this.#now();
-      if (await insertCertificateRevocation(manager, { tenantId, serial, reason, revokedAt })) {
-        const about = { tenantId, subject: `certificate/${serial}`, actor: actorOf(caller), reason: 'OK' };
-        const data = { ...about, purpose, clusterId, serial, why: reason };
-        await appendEvent(manager, createEvent(source, 'dev.fairlead.certificate.revoked.v1', data, revokedAt));
-      }
+      await this.#revoke(manager, caller, certificate, reason);
       return toRecord(certificate, await revocationOf(manager, certificate));
     });
     onCommitted();
+    await this.#tellAgents(record.purpose);
     return record;
+  }
+
+  /**
+   * All that the gateway of this name has, and those it had, as long as something may stand that was opened with them: the newest thousand.
+   * `more`: to be asked again. NOT_FOUND for a gateway that never had any. Its credential may get it new ones.
+   */
+  async revokeGateway(
+    caller: Caller,
+    { name, reason }: { readonly name: string; readonly reason: string },
+  ): Promise<{ revoked: number; more: boolean }> {
+    const { database, onCommitted } = this.#options;
+    const endedAfter = new Date(this.#now().getTime() - KNOWN_FOR_MS);
+    const revoked = await inTransaction(database, async (manager) => {
+      const { certificates, known } = await unrevokedOfGateway(manager, name, endedAfter, REVOKED_AT_ONCE);
+      if (!known) throw new FairleadError('NOT_FOUND', `there is no certificate of a gateway named ${name}`);
+      for (const certificate of certificates) await this.#revoke(manager, caller, certificate, reason);
+      return certificates.length;
+    });
+    onCommitted();
+    await this.#tellAgents('gateway');
+    return { revoked, more: revoked === REVOKED_AT_ONCE };
+  }
+
+  /** In a transaction of its own: what is revoked stays so, also where nothing can be signed. Asking again makes up for it. */
+  async #tellAgents(purpose: CertificateRecord['purpose']): Promise<void> {
+    if (purpose === 'gateway') await this.#options.ca.publishRevokedGateways();
+  }
+
+  async #revoke(
+    manager: EntityManager,
+    caller: Caller,
+    { tenantId, serial, purpose, clusterId }: RecordedCertificate,
+    reason: string,
+  ): Promise<void> {
+    const revokedAt = this.#now();
+    if (!(await insertCertificateRevocation(manager, { tenantId, serial, reason, revokedAt }))) return;
+    const about = { tenantId, subject: `certificate/${serial}`, actor: actorOf(caller), reason: 'OK' };
+    const data = { ...about, purpose, clusterId, serial, why: reason };
+    const { source } = this.#options;
+    await appendEvent(manager, createEvent(source, 'dev.fairlead.certificate.revoked.v1', data, revokedAt));
   }
 
   /** Registration tells of it in an event of its own, which has the cluster's name. */
@@ -75,22 +117,23 @@ export class Revocations {
     this.#options.onCommitted();
   }
 
-  /** Those that end last first; `next` is there if there may be more: to be passed as `after`. INVALID_ARGUMENT for one that is not of the cluster. */
+  /** Those that end last first; `next` is there if there may be more: to be passed as `after`. INVALID_ARGUMENT for one that is not among them. */
   async list(
-    tenantId: string,
-    { clusterId, after = null }: { readonly clusterId: string; readonly after?: string | null | undefined },
+    whose: ListedCertificates,
+    after: string | null = null,
   ): Promise<{ certificates: CertificateRecord[]; next?: string }> {
-    const certificates = await this.#page(tenantId, clusterId, after);
+    const certificates = await this.#page(whose, after);
     const last = certificates.at(-1);
     return last && certificates.length === LISTED ? { certificates, next: last.serial } : { certificates };
   }
 
-  #page(tenantId: string, clusterId: string, after: string | null): Promise<CertificateRecord[]> {
+  #page(whose: ListedCertificates, after: string | null): Promise<CertificateRecord[]> {
     return readFrom(this.#options.database, async (manager) => {
-      if (after !== null) await requireOf(manager, { tenantId, clusterId }, after);
-      const certificates = await certificatesOfCluster(manager, { tenantId, clusterId }, after, LISTED);
+      if (after !== null) await requireOf(manager, whose, after);
+      const certificates = await listCertificates(manager, whose, after, LISTED);
       const serials = certificates.map(({ serial }) => serial);
-      const { bySerial, ofGenerations } = await revocationsOfCluster(manager, clusterId, serials);
+      const clusterId = 'clusterId' in whose ? whose.clusterId : null;
+      const { bySerial, ofGenerations } = await revocationsOf(manager, clusterId, serials);
       return certificates.map((certificate) => {
         const fenced = (ofGenerations?.throughGeneration ?? -1) >= (certificate.generation ?? 0);
         return toRecord(certificate, bySerial.get(certificate.serial) ?? (fenced ? ofGenerations : null));
@@ -104,17 +147,14 @@ export class Revocations {
 }
 
 /** It may have been forgotten since the page before. */
-async function requireOf(
-  manager: EntityManager,
-  { tenantId, clusterId }: { readonly tenantId: string; readonly clusterId: string },
-  serial: string,
-): Promise<void> {
+async function requireOf(manager: EntityManager, whose: ListedCertificates, serial: string): Promise<void> {
   const found = await findCertificate(manager, serial);
-  if (found?.tenantId === tenantId && found.clusterId === clusterId) return;
-  throw new FairleadError(
-    'INVALID_ARGUMENT',
-    `the cluster has no certificate ${serial} to go on after; list from the start`,
-  );
+  const isAmong =
+    'clusterId' in whose
+      ? found?.tenantId === whose.tenantId && found.clusterId === whose.clusterId
+      : found?.purpose === whose.purpose;
+  if (isAmong) return;
+  throw new FairleadError('INVALID_ARGUMENT', `there is no certificate ${serial} to go on after; list from the start`);
 }
 
 function toRecord(certificate: RecordedCertificate, revocation: StoredRevocation | null): CertificateRecord {

@@ -63,19 +63,24 @@ export async function keyWasRevoked(manager: EntityManager, clusterId: string, s
   return rows.length > 0;
 }
 
+/** Whose certificates: an agent's, or those of all gateways, which belong to no tenant. */
+export type ListedCertificates =
+  | { readonly tenantId: string; readonly clusterId: string }
+  | { readonly purpose: 'gateway' };
+
 /**
- * Of one cluster: those that end last first, so those that have ended come last. From the one after `after`, a serial number, on. The order
- * never changes, whatever ends or is issued between two pages.
+ * Those that end last first, so those that have ended come last. From the one after `after`, a serial number, on. The order never changes,
+ * whatever ends or is issued between two pages.
  */
-export function certificatesOfCluster(
+export function listCertificates(
   manager: EntityManager,
-  { tenantId, clusterId }: { readonly tenantId: string; readonly clusterId: string },
+  whose: ListedCertificates,
   after: string | null,
   limit: number,
 ): Promise<RecordedCertificate[]> {
   const query = manager
     .createQueryBuilder(CertificateRow, 'one')
-    .where('one.tenant_id = :tenantId and one.cluster_id = :clusterId', { tenantId, clusterId })
+    .where(whose)
     .orderBy({ 'one.notAfter': 'DESC', 'one.notBefore': 'DESC', 'one.serial': 'DESC' })
     .limit(limit);
   if (after !== null) {
@@ -84,6 +89,26 @@ export function certificatesOfCluster(
     query.andWhere(`(one.not_after, one.not_before, one.serial) < (${last})`, { after });
   }
   return query.getMany();
+}
+
+/** Of the gateway of this name, which is a DNS label: at most `limit` that ended after `endedAfter` and are not revoked; and whether it has any at all. */
+export async function unrevokedOfGateway(
+  manager: EntityManager,
+  name: string,
+  endedAfter: Date,
+  limit: number,
+): Promise<{ certificates: RecordedCertificate[]; known: boolean }> {
+  const ofGateway = manager
+    .createQueryBuilder(CertificateRow, 'one')
+    .where(`one.purpose = 'gateway' and one.names[1] like :suffix`, { suffix: `spiffe://%/gateway/${name}` });
+  const known = await ofGateway.clone().getExists();
+  const certificates = await ofGateway
+    .andWhere('one.not_after > :endedAfter', { endedAfter })
+    .andWhere('not exists (select from revocations where revocations.serial = one.serial)')
+    .orderBy('one.notAfter', 'DESC')
+    .limit(limit)
+    .getMany();
+  return { certificates, known };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { OUTBOX_TABLE_V1 } from '@fairlead/events';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { GitHosts1795600000000 } from './git-migrations.js';
 
 /** Forward only, in order. A released one is never changed. */
 class AuthoritiesAndCertificates1795200000000 implements MigrationInterface {
@@ -110,9 +111,22 @@ class DeletedClusters1795500000000 implements MigrationInterface {
   }
 }
 
+class GatewayCertificates1795700000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`create index certificates_gateways on certificates (not_after desc, not_before desc, serial desc)
+      where purpose = 'gateway'`);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const KEYS_MIGRATIONS = [
   AuthoritiesAndCertificates1795200000000,
   Revocations1795300000000,
   Rotation1795400000000,
   DeletedClusters1795500000000,
+  GitHosts1795600000000,
+  GatewayCertificates1795700000000,
 ];

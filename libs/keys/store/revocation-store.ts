@@ -5,7 +5,7 @@ import { RevocationRow } from './entities.js';
  * Gateways know a revocation for this long after it was made and the certificate ended, whichever is later. Links and tunnels outlive
  * the certificate they were opened with, and a replica that was away from NATS is to find it when it is back.
  */
-const KNOWN_FOR_MS = 30 * 86_400_000;
+export const KNOWN_FOR_MS = 30 * 86_400_000;
 
 export type StoredRevocation = Readonly<RevocationRow>;
 
@@ -66,10 +66,10 @@ export async function generationRevocation(
   return row && (row.throughGeneration ?? 0) >= generation ? row : null;
 }
 
-/** Of a cluster: those of single certificates, by serial, and the one of its enrolments. */
-export async function revocationsOfCluster(
+/** Those of single certificates, by serial, and the one of a cluster's enrolments. */
+export async function revocationsOf(
   manager: EntityManager,
-  clusterId: string,
+  clusterId: string | null,
   serials: readonly string[],
 ): Promise<{ bySerial: Map<string, StoredRevocation>; ofGenerations: StoredRevocation | null }> {
   const rows =
@@ -79,7 +79,7 @@ export async function revocationsOfCluster(
           RevocationRow,
           serials.map((serial) => ({ serial })),
         );
-  const ofGenerations = await manager.findOneBy(RevocationRow, { clusterId });
+  const ofGenerations = clusterId === null ? null : await manager.findOneBy(RevocationRow, { clusterId });
   return { bySerial: new Map(rows.map((row) => [row.serial as string, row])), ofGenerations };
 }
 
@@ -95,6 +95,17 @@ export async function revokedCertificates(
     [new Date(now.getTime() - KNOWN_FOR_MS)],
   )) as { serial: string; since: Date }[];
   return rows.map(({ serial, since }) => ({ serial, knownUntil: new Date(since.getTime() + KNOWN_FOR_MS) }));
+}
+
+/** Serial numbers of gateways' certificates that were revoked and have not ended: at most `limit`, those that were revoked last. */
+export async function revokedGateways(manager: EntityManager, now: Date, limit: number): Promise<string[]> {
+  const rows = (await manager.query(
+    `select serial from revocations join certificates using (serial)
+     where certificates.purpose = 'gateway' and certificates.not_after > $1
+     order by revocations.revoked_at desc, serial limit $2`,
+    [now, limit],
+  )) as { serial: string }[];
+  return rows.map(({ serial }) => serial);
 }
 
 /** Clusters that had enrolments revoked: at most one each, for good; of those that were deleted, as long as of a certificate. */

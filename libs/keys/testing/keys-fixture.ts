@@ -77,8 +77,9 @@ export async function keysFixture(): Promise<KeysFixture> {
     start: async () => startProcess(fixture, await connect()),
     reset: async () => {
       await first.query(
-        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, outbox',
+        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, git_hosts cascade',
       );
+      await first.query('truncate outbox');
       Object.assign(fixture, { nowMs: Date.now(), behind: [], current: null });
     },
     [Symbol.asyncDispose]: async () => {
@@ -104,7 +105,7 @@ async function startProcess(fixture: KeysFixture, database: DataSource): Promise
       servingNames: ['localhost'],
       currentEnrolment: () => fixture.current,
     }),
-    revocations: new Revocations(runtime),
+    revocations: new Revocations({ ...runtime, ca }),
     rotation: new Rotation({ ...runtime, ca, behind: () => fixture.behind }),
   };
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
 import { silentLogger, type Logger } from '@fairlead/observability';
@@ -15,6 +16,8 @@ export interface WatchBucketOptions<T> {
   readonly keys?: string;
   /** Called for each change, `undefined` for a key that is gone. It must not throw. */
   readonly onChange?: (key: string, value: T | undefined) => void;
+  /** Remember of each entry's text its digest alone: for a bucket of large values, which would be held twice. */
+  readonly forgetTexts?: boolean;
   readonly logger?: Logger;
   readonly signal?: AbortSignal;
 }
@@ -43,8 +46,8 @@ class BucketWatch<T> implements KvSnapshot<T> {
   readonly #signal: AbortSignal;
   readonly #firstLoad = deferred<void>();
   readonly #running: Promise<void>;
-  /** Value, and the text it was read from: an unchanged text is no change. */
-  readonly #entries = new Map<string, { readonly text: string; readonly value: T }>();
+  /** Value, and the text it was read from, or its digest: an unchanged text is no change. */
+  readonly #entries = new Map<string, { readonly mark: string; readonly value: T }>();
   isLoaded = false;
   lastSyncedAtMs: number | null = null;
 
@@ -141,13 +144,14 @@ class BucketWatch<T> implements KvSnapshot<T> {
       return;
     }
     const text = new TextDecoder().decode(bytes);
-    if (this.#entries.get(key)?.text === text) return;
+    const mark = this.#options.forgetTexts ? createHash('sha256').update(bytes).digest('base64') : text;
+    if (this.#entries.get(key)?.mark === mark) return;
     const value = this.#parse(key, text);
     if (value === undefined) {
       this.#drop(key);
       return;
     }
-    this.#entries.set(key, { text, value });
+    this.#entries.set(key, { mark, value });
     this.#options.onChange?.(key, value);
   }
 

@@ -1,7 +1,7 @@
 import type { ControlRequest, Facts, Hello, SignedTrust } from '@fairlead/proto';
 import type { TrustEnd } from './ports.js';
 
-/** Our side of a link's Control call: Hello, then which trust bundle we hold whenever we were told one, and facts that change. */
+/** Our side of a link's Control call: Hello, then which trust bundle we hold whenever we were told one, facts that change, and reports. */
 export class ControlVoice {
   readonly #hello: Hello;
   readonly #trust: TrustEnd;
@@ -11,6 +11,7 @@ export class ControlVoice {
   #taking = false;
   /** To be said. */
   #held: number | null = null;
+  #report: Uint8Array | null = null;
   #facts: Facts | null = null;
   #woken = Promise.withResolvers<void>();
 
@@ -27,6 +28,12 @@ export class ControlVoice {
     if (!this.#taking) void this.#takeAll();
   }
 
+  /** One that is not said yet gives way to this one. */
+  report(json: Uint8Array): void {
+    this.#report = json;
+    this.#woken.resolve();
+  }
+
   /** What is not said yet gives way to what is newer. */
   tellFacts(facts: Facts): void {
     this.#facts = facts;
@@ -39,11 +46,12 @@ export class ControlVoice {
     for (;;) {
       if ((await Promise.race([over, this.#woken.promise])) === 'over') return;
       this.#woken = Promise.withResolvers();
-      const [version, facts] = [this.#held, this.#facts];
-      [this.#held, this.#facts] = [null, null];
+      const [version, facts, json] = [this.#held, this.#facts, this.#report];
+      [this.#held, this.#facts, this.#report] = [null, null, null];
       if (version !== null)
         yield request({ case: 'trustHeld', value: { $typeName: 'fairlead.link.v1.TrustHeld', version } });
       if (facts) yield request({ case: 'facts', value: facts });
+      if (json) yield request({ case: 'report', value: { $typeName: 'fairlead.link.v1.InstallerReport', json } });
     }
   }
 

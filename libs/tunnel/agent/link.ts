@@ -1,11 +1,12 @@
+import type { CallOptions } from '@connectrpc/connect';
 import { startDeadline } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
-import type { ControlResponse, Hello, Welcome } from '@fairlead/proto';
+import type { ControlResponse, FetchBundleResponse, Hello, Welcome } from '@fairlead/proto';
 import { LIMITS, PROTOCOL_VERSIONS } from '../core/index.js';
 import { fromConnectError } from '../link/index.js';
 import { ControlVoice } from './control-voice.js';
-import type { AgentFacts, GatewayConnection, TrustEnd } from './ports.js';
+import type { AgentFacts, DesiredStateEnd, GatewayConnection, TrustEnd } from './ports.js';
 import { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';
 import { wireFacts } from './wire-facts.js';
 
@@ -16,6 +17,8 @@ export interface LinkOptions extends AcceptorOptions {
   readonly slot: number;
   readonly facts: AgentFacts;
   readonly trust: TrustEnd;
+  /** Absent: nobody here wants to know. */
+  readonly desired?: DesiredStateEnd | undefined;
   /** A stop does not wait for a Welcome that does not come. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
@@ -96,6 +99,16 @@ export class Link {
     return this.#crowd;
   }
 
+  /** Tells the gateway what the cluster's installer says; one that is not sent yet gives way. */
+  report(json: Uint8Array): void {
+    this.#voice.report(json);
+  }
+
+  /** A call on the link's own connection. Rejects as ConnectRPC does. */
+  fetchBundle(request: { digest: string; offset: number }, options: CallOptions): Promise<FetchBundleResponse> {
+    return this.#options.connection.rpc.fetchBundle(request, options);
+  }
+
   /** Parks the first tunnels: from now on the gateway may use this link. */
   begin(): void {
     this.#refill(SPARE_TUNNELS);
@@ -130,6 +143,7 @@ export class Link {
     if (message.case === 'openTunnels') this.#refill(this.#parked + Math.min(message.value.count, LIMITS.waitingOpens));
     if (message.case === 'crowd') this.#crowd = message.value.links;
     if (message.case === 'trust') this.#voice.take(message.value);
+    if (message.case === 'desiredState') this.#options.desired?.take(message.value);
     if (message.case === 'drain') {
       this.#draining = true;
       this.#onDrain(message.value.deadlineMs);
@@ -175,7 +189,7 @@ function assertVersion({ protocolVersion }: Welcome): void {
   );
 }
 
-function helloOf({ agentInstance, clusterId, slot, facts, trust }: LinkOptions): Hello {
+function helloOf({ agentInstance, clusterId, slot, facts, trust, desired }: LinkOptions): Hello {
   return {
     $typeName: 'fairlead.link.v1.Hello',
     agentInstance,
@@ -186,5 +200,6 @@ function helloOf({ agentInstance, clusterId, slot, facts, trust }: LinkOptions):
     maxTunnels: LIMITS.tunnelsPerLink,
     facts: wireFacts(facts),
     trustVersion: trust.version,
+    desiredRevision: BigInt(desired?.revision ?? 0),
   };
 }

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Client } from '@connectrpc/connect';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import type { TunnelIdentity } from '@fairlead/kube-http';
-import type { AgentLinkService, SignedTrust, Tcp } from '@fairlead/proto';
+import type { AgentLinkService, SignedDesiredState, SignedTrust, Tcp } from '@fairlead/proto';
 import type { Counted, Followed, Level } from '../core/index.js';
 
 /** One HTTP/2 session to a gateway: ordinary calls through ConnectRPC, tunnels straight on its streams. */
@@ -34,6 +34,14 @@ export interface TrustEnd {
   readonly version: number;
   /** Resolves, once it is stored, with the version to say that we hold; null: nothing to say. Never rejects. */
   take(trust: SignedTrust): Promise<number | null>;
+}
+
+/** Where what is wanted of the cluster goes, unread. */
+export interface DesiredStateEnd {
+  /** Of what it has; 0: nothing, or it wants to be told again. */
+  readonly revision: number;
+  /** Takes it, and hands it on when it can. Never throws. */
+  take(state: SignedDesiredState): void;
 }
 
 /** Where tunnels to the cluster's kube-apiserver end. */

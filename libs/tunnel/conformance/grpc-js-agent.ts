@@ -5,10 +5,13 @@ import {
   ControlResponseSchema,
   DiscoverRequestSchema,
   DiscoverResponseSchema,
+  FetchBundleRequestSchema,
+  FetchBundleResponseSchema,
   FrameSchema,
   type ControlRequest,
   type ControlResponse,
   type DiscoverResponse,
+  type FetchBundleResponse,
   type Frame,
 } from '@fairlead/proto';
 import { eventually } from '@fairlead/testing';
@@ -60,13 +63,31 @@ export class GrpcJsAgent implements Disposable {
   }
 
   discover(): Promise<DiscoverResponse> {
+    return this.#ask('Discover', DiscoverRequestSchema, create(DiscoverRequestSchema), DiscoverResponseSchema);
+  }
+
+  fetchBundle(digest: string, offset: number): Promise<FetchBundleResponse> {
+    const request = create(FetchBundleRequestSchema, { digest, offset });
+    return this.#ask('FetchBundle', FetchBundleRequestSchema, request, FetchBundleResponseSchema);
+  }
+
+  report(json: Uint8Array): void {
+    this.#control.write(create(ControlRequestSchema, { message: { case: 'report', value: { json } } }));
+  }
+
+  #ask<In extends DescMessage, Out extends DescMessage>(
+    method: string,
+    input: In,
+    request: MessageShape<In>,
+    output: Out,
+  ): Promise<MessageShape<Out>> {
     return new Promise((resolve, reject) => {
       this.#client.makeUnaryRequest(
-        `${SERVICE}/Discover`,
-        serializer(DiscoverRequestSchema),
-        parser(DiscoverResponseSchema),
-        create(DiscoverRequestSchema),
-        (error: ServiceError | null, answer?: DiscoverResponse) => (answer ? resolve(answer) : reject(error as Error)),
+        `${SERVICE}/${method}`,
+        serializer(input),
+        parser(output),
+        request,
+        (error: ServiceError | null, answer?: MessageShape<Out>) => (answer ? resolve(answer) : reject(error as Error)),
       );
     });
   }

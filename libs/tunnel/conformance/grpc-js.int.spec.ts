@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { TestInstallation } from '@fairlead/installation';
+import { reportOf, type TestInstallation } from '@fairlead/installation';
 import { eventually } from '@fairlead/testing';
 import type { TunnelConnection } from '@fairlead/tunnel/link';
 import { collect, pattern } from '@fairlead/tunnel/testing';
@@ -55,6 +55,25 @@ describe('a stock gRPC client as the agent', () => {
         trustDomain: 'fairlead.local',
       });
     }
+  });
+});
+
+describe('a stock gRPC client as the agent of a cluster with GitOps', () => {
+  it('is told what is wanted, reports, and fetches a bundle', async () => {
+    const { gitops, cluster } = subject.installation as TestInstallation;
+    const [agent] = agents as [GrpcJsAgent];
+    const { document } = await gitops.want(cluster, 3);
+    const told = await eventually(() => {
+      const message = agent.heard.find((heard) => heard.case === 'desiredState');
+      if (!message) throw new Error('nothing was told');
+      return message.value;
+    });
+    expect([told.revision, Buffer.from(told.document).toString('base64')]).toEqual([3n, document]);
+    agent.report(Buffer.from(JSON.stringify(reportOf(cluster.clusterId, { observedRevision: 3 }))));
+    await eventually(() => expect(gitops.reports.at(-1)?.report.observedRevision).toBe(3));
+    const { digest, gzip } = gitops.addBundle(1_000);
+    const { piece, compressedBytes } = await agent.fetchBundle(digest, 0);
+    expect([Buffer.from(piece).equals(gzip), compressedBytes]).toEqual([true, 1_000]);
   });
 });
 

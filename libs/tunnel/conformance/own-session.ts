@@ -60,6 +60,7 @@ export async function ownSessions({ authority, nats, cluster }: TestInstallation
     },
     metrics,
     onTrustHeld: () => undefined,
+    onReport: () => undefined,
     onFacts: () => undefined,
     logger: silentLogger,
   });

@@ -1,5 +1,5 @@
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
-import type { ControlResponse, SignedTrust } from '@fairlead/proto';
+import type { ControlResponse, SignedDesiredState, SignedTrust } from '@fairlead/proto';
 import { ParkedTunnels } from './parked-tunnels.js';
 
 /** How long a link that may be a leftover has to answer a ping. */
@@ -31,6 +31,8 @@ export interface ControlOutbox {
   tellCrowd(links: number): void;
   /** Says which roots count. What is not sent yet gives way to what is newer. */
   tellTrust(trust: SignedTrust): void;
+  /** Says what is wanted of the cluster. What is not sent yet gives way to what is newer. */
+  tellDesired(state: SignedDesiredState): void;
 }
 
 /** One agent's link to this replica: its parked tunnels, and what is to be said to it. */
@@ -40,6 +42,8 @@ export class AgentSession {
   readonly http2: Http2Session;
   /** Version of the trust bundle that the agent said last it holds; 0: none. */
   trustVersion: number;
+  /** Of the desired state that the agent said it has, or was told last on this link; 0: none. */
+  desiredRevision = 0;
   readonly #control: ControlOutbox;
   readonly #parked: ParkedTunnels;
   #closed = false;
@@ -89,6 +93,11 @@ export class AgentSession {
   /** Tells the agent which roots count. */
   tellTrust(trust: SignedTrust): void {
     this.#control.tellTrust(trust);
+  }
+
+  /** Tells the agent what is wanted of its cluster. */
+  tellDesired(state: SignedDesiredState): void {
+    this.#control.tellDesired(state);
   }
 
   /** Ends the session soon, unless its peer answers a ping. */

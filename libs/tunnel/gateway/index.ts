@@ -8,4 +8,4 @@ export { RelayClient } from './relay/relay-client.js';
 export { createRelayServer } from './relay/relay-server.js';
 export { reportAbuse } from './report-abuse.js';
 export { reportTlsErrors, useCertificate } from './tls-server.js';
-export type { CertificateSource, TlsIdentity } from './ports.js';
+export type { CertificateSource, RevokedCertificates, TlsIdentity } from './ports.js';

@@ -1,3 +1,4 @@
+import type { PeerCertificate } from '@fairlead/pki';
 import type { Counted, Followed, Level } from '../core/index.js';
 
 /** A private key with the certificates for it. */
@@ -19,6 +20,13 @@ export interface CertificateSource {
   readonly current: TlsIdentity | null;
   /** Calls back with each new identity, and at once with the present one. */
   onChange(listener: (identity: TlsIdentity) => void): void;
+}
+
+/** Which certificates are worth nothing any more. */
+export interface RevokedCertificates {
+  has(certificate: PeerCertificate): boolean;
+  /** Calls back after each revocation. */
+  onChange(listener: () => void): void;
 }
 
 /** Hears of replicas that were turned away. It must not block and must not throw. */

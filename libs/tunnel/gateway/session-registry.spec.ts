@@ -28,6 +28,7 @@ const DEAF: ControlOutbox = {
   askForTunnels: () => undefined,
   tellCrowd: () => undefined,
   tellTrust: () => undefined,
+  tellDesired: () => undefined,
 };
 
 let registry: SessionRegistry;

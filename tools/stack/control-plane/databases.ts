@@ -4,7 +4,7 @@ import type { StateDir } from '../state/state-dir.js';
 import { trustOf } from './infrastructure-tls.js';
 import { databaseUrlFile } from './service-environments.js';
 
-const SERVICES = ['keys', 'registration'] as const;
+const SERVICES = ['gitops', 'keys', 'registration'] as const;
 
 /** The server's `pg_hba.conf`: each service in its database only. */
 export function databaseAccessConfig(): string {

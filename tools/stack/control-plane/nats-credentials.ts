@@ -3,7 +3,7 @@ import { createNkey, nkeyFromSeed, natsAuthorization, type Holder, type NatsUser
 import { secretOnce } from '../state/secret-file.js';
 import type { StateDir } from '../state/state-dir.js';
 
-const SERVICES: readonly Role[] = ['api', 'keys', 'registration'];
+const SERVICES: readonly Role[] = ['api', 'gitops', 'keys', 'registration'];
 export const OPERATOR: Holder = { role: 'operator', credential: 'operator' };
 
 /** The file with the seed of a credential. */

@@ -9,6 +9,7 @@ import {
   apiEnvironment,
   at,
   gatewayEnvironment,
+  gitopsEnvironment,
   keysEnvironment,
   registrationEnvironment,
   type ControlPlane,
@@ -19,7 +20,7 @@ type Environment = Readonly<Record<string, string>>;
 const MIGRATION_TIMEOUT_MS = 120_000;
 
 /**
- * Migrations, keys, registration, then api and gateways side by side: whoever is asked for something runs before the one
+ * Migrations, keys, registration and gitops, then api and gateways side by side: whoever is asked for something runs before the one
  * who asks. Leaves the root of the serving certificates in `caFile`.
  */
 export async function startServices(
@@ -31,13 +32,21 @@ export async function startServices(
   const { ports } = plane;
   const keys = keysEnvironment(plane);
   const registration = registrationEnvironment(plane);
+  const gitops = gitopsEnvironment(plane);
   const progress = (text: string): void => log({ kind: 'progress', text });
   progress('bringing the database schemas up to date');
-  await Promise.all([migrate(plane, 'keys', keys, log), migrate(plane, 'registration', registration, log)]);
-  progress('starting keys and registration');
+  await Promise.all([
+    migrate(plane, 'keys', keys, log),
+    migrate(plane, 'registration', registration, log),
+    migrate(plane, 'gitops', gitops, log),
+  ]);
+  progress('starting keys, registration and gitops');
   await group.start(service(plane, 'keys', keys, ports.keysHealth, log), 'service');
   writeFileSync(caFile, await readServingRoot(plane.state, plane.natsUrl, group.signal));
-  await group.start(service(plane, 'registration', registration, ports.registrationHealth, log), 'service');
+  await Promise.all([
+    group.start(service(plane, 'registration', registration, ports.registrationHealth, log), 'service'),
+    group.start(service(plane, 'gitops', gitops, ports.gitopsHealth, log), 'service'),
+  ]);
   progress('starting the admin API and the gateways');
   const gateways = ports.gateways.map(({ health }, index) => {
     const name = plane.gateways[index] ?? '';
@@ -66,7 +75,12 @@ function service(
   });
 }
 
-function migrate(plane: ControlPlane, app: 'keys' | 'registration', env: Environment, log: StackLog): Promise<void> {
+function migrate(
+  plane: ControlPlane,
+  app: 'gitops' | 'keys' | 'registration',
+  env: Environment,
+  log: StackLog,
+): Promise<void> {
   const name = `${app}-migrate`;
   const logPath = plane.state.logFile(name);
   const run = {

@@ -19,6 +19,7 @@ export interface PortPlan {
   readonly apiHealth: number;
   readonly registrationHealth: number;
   readonly keysHealth: number;
+  readonly gitopsHealth: number;
   readonly agentHealth: number;
   readonly nats: number;
   readonly postgres: number;
@@ -47,6 +48,7 @@ export async function planPorts(basePort: number, gateways: number, keptIn: stri
     keysHealth: above(72),
     apiHealth: above(73),
     agentHealth: above(74),
+    gitopsHealth: above(75),
     nats: above(422),
     postgres: above(432),
     kube: above(643),
@@ -62,15 +64,16 @@ export async function planPorts(basePort: number, gateways: number, keptIn: stri
 async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
   if (existsSync(keptIn)) {
     const plan = JSON.parse(readFileSync(keptIn, 'utf8')) as PortPlan;
-    if (plan.gateways.length === gateways) return withConnectPorts(plan, keptIn);
+    if (plan.gateways.length === gateways) return withNewerPorts(plan, keptIn);
   }
-  const ports = await Promise.all(Array.from({ length: 9 + 5 * gateways }, () => freePort()));
+  const ports = await Promise.all(Array.from({ length: 10 + 5 * gateways }, () => freePort()));
   const take = (): number => ports.pop() as number;
   const plan: PortPlan = {
     api: take(),
     apiHealth: take(),
     registrationHealth: take(),
     keysHealth: take(),
+    gitopsHealth: take(),
     agentHealth: take(),
     nats: take(),
     postgres: take(),
@@ -88,14 +91,15 @@ async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
   return plan;
 }
 
-/** A plan that an older version kept has no ports for the CONNECT doors. */
-async function withConnectPorts(plan: PortPlan, keptIn: string): Promise<PortPlan> {
+/** A plan that an older version kept has no ports for the CONNECT doors, or none for gitops. */
+async function withNewerPorts(plan: PortPlan, keptIn: string): Promise<PortPlan> {
   const kept: readonly (Omit<GatewayPorts, 'connect'> & { readonly connect?: number })[] = plan.gateways;
-  if (kept.every(({ connect }) => connect !== undefined)) return plan;
+  const { gitopsHealth } = plan as Partial<PortPlan>;
+  if (gitopsHealth !== undefined && kept.every(({ connect }) => connect !== undefined)) return plan;
   const gateways = await Promise.all(
     kept.map(async (each) => ({ ...each, connect: each.connect ?? (await freePort()) })),
   );
-  const complete = { ...plan, gateways };
+  const complete = { ...plan, gitopsHealth: gitopsHealth ?? (await freePort()), gateways };
   keep(complete, keptIn);
   return complete;
 }
@@ -112,6 +116,7 @@ export function portUses(ports: PortPlan, gateways: readonly string[], demo: boo
     [ports.apiHealth, "the admin API's health check"],
     [ports.registrationHealth, "registration's health check"],
     [ports.keysHealth, "the keys service's health check"],
+    [ports.gitopsHealth, "the gitops service's health check"],
     ...(env['NATS_URL'] ? [] : [[ports.nats, 'nats'] as const]),
     ...(env['DATABASE_URL'] ? [] : [[ports.postgres, 'Postgres'] as const]),
     ...(demo ? [[ports.agentHealth, "the demo agent's health check"] as const] : []),

@@ -1,5 +1,14 @@
 /** The programs the testbed runs, at the versions it pins. */
-export type BinaryName = 'nats-server' | 'etcd' | 'kube-apiserver' | 'kubectl' | 'test-kubelet' | 'gitea';
+export type BinaryName =
+  | 'nats-server'
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kubectl'
+  | 'test-kubelet'
+  | 'gitea'
+  | 'flux-source-controller'
+  | 'flux-kustomize-controller';
 
 export interface Component {
   readonly name: BinaryName;
@@ -7,8 +16,8 @@ export interface Component {
   readonly version: string;
   /** The oldest version accepted from PATH, KUBEBUILDER_ASSETS or the environment. */
   readonly oldest: string;
-  /** Arguments that make it print its version. */
-  readonly versionArgs: readonly string[];
+  /** Arguments that make it print its version; absent: only what Go wrote into it says, so that needs Go. */
+  readonly versionArgs?: readonly string[];
   /** The variable that names a binary to use. */
   readonly env: string;
   readonly go: GoModule;
@@ -52,7 +61,7 @@ const LINUX = ['linux-amd64', 'linux-arm64'];
 const LINUX_AND_MAC = [...LINUX, 'darwin-amd64', 'darwin-arm64'];
 
 function kubernetes(
-  name: 'kube-apiserver' | 'kubectl',
+  name: 'kube-apiserver' | 'kube-controller-manager' | 'kubectl',
   platforms: readonly string[],
 ): Pick<Component, 'version' | 'go'> & { readonly release: Release } {
   const url = `https://dl.k8s.io/release/v{version}/bin/{os}/{arch}/${name}`;
@@ -72,6 +81,21 @@ function kubernetes(
     about: 'about 4 min',
   };
   return { version: KUBERNETES, go, release: { url, sumsUrl: `${url}.sha256`, pinned: {}, platforms } };
+}
+
+/** A controller of Flux; upstream releases it as an image only. */
+function fluxController(
+  name: 'source-controller' | 'kustomize-controller',
+  version: string,
+  oldestGo: string,
+): Component {
+  return {
+    name: `flux-${name}`,
+    version,
+    oldest: version,
+    env: `FAIRLEAD_TESTBED_FLUX_${name.toUpperCase().replace('-', '_')}`,
+    go: { dir: `flux-${name}`, package: `github.com/fluxcd/${name}`, set: {}, oldestGo, about: 'about 6 min' },
+  };
 }
 
 export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
@@ -113,6 +137,13 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
     versionArgs: ['--version'],
     env: 'FAIRLEAD_TESTBED_KUBE_APISERVER',
     ...kubernetes('kube-apiserver', LINUX),
+  },
+  'kube-controller-manager': {
+    name: 'kube-controller-manager',
+    oldest: '1.28.0',
+    versionArgs: ['--version'],
+    env: 'FAIRLEAD_TESTBED_KUBE_CONTROLLER_MANAGER',
+    ...kubernetes('kube-controller-manager', LINUX),
   },
   kubectl: {
     name: 'kubectl',
@@ -162,6 +193,9 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       platforms: LINUX,
     },
   },
+  // The newest whose modules a proxy serves.
+  'flux-source-controller': fluxController('source-controller', '1.3.0', '1.24'),
+  'flux-kustomize-controller': fluxController('kustomize-controller', '1.9.5', '1.26'),
 };
 
 /** This machine in the words of Go and of the releases: `linux-amd64`. */

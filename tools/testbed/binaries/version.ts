@@ -4,11 +4,20 @@ import type { Component } from './catalog.js';
 
 /** The version (x.y.z) a binary says it is. Throws when it does not run or says none. */
 export async function versionOf(path: string, component: Pick<Component, 'versionArgs'>): Promise<string> {
+  if (component.versionArgs === undefined) return versionOfModule(path);
   // KUBECONFIG is emptied: kubectl must not so much as look at the user's own.
   const env = { ...process.env, KUBECONFIG: '/dev/null' };
   const { stdout, stderr } = await promisify(execFile)(path, [...component.versionArgs], { timeout: 20_000, env });
   const found = /\bv?(\d+\.\d+\.\d+)/u.exec(`${stdout}\n${stderr}`);
   if (!found) throw new Error(`${path} ${component.versionArgs.join(' ')} printed no version`);
+  return found[1]!;
+}
+
+/** The version of the module that the program is of. */
+async function versionOfModule(path: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('go', ['version', '-m', path], { timeout: 20_000 });
+  const found = /^\tmod\t\S+\tv(\d+\.\d+\.\d+)/mu.exec(stdout);
+  if (!found) throw new Error(`go version -m ${path} printed no version`);
   return found[1]!;
 }
 

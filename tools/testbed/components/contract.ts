@@ -94,13 +94,50 @@ export interface KubeOptions {
   readonly asProcesses?: boolean | undefined;
   /** For processes: an EgressSelectorConfiguration, read at each start. */
   readonly egressSelectorConfigPath?: string | undefined;
+  /** For processes: true where a controller manager runs. Then pods belong to service accounts and are given their tokens. */
+  readonly serviceAccounts?: boolean | undefined;
+  /** For processes: the addresses of Services. Default 10.96.0.0/16, where nothing listens. */
+  readonly serviceRange?: string | undefined;
   /** For processes: which of a node's addresses is dialled, the first that it has. Default `InternalIP`. */
   readonly kubeletAddressTypes?: readonly string[] | undefined;
 }
 
+export interface ControllerManagerInfo {
+  readonly port: number;
+}
+
+export interface ControllerManagerOptions {
+  /** Holds its log; made when absent. */
+  readonly dataDir: string;
+  /** The cluster, which the testbed runs as processes, with `serviceAccounts`. */
+  readonly kube: KubeInfo;
+  /** 0 or absent: any free port. */
+  readonly port?: number | undefined;
+  readonly log?: Log | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a container of an image runs. */
+export interface ImageProgram {
+  /** A program of this machine and its arguments; a container's `command` replaces it. */
+  readonly program: readonly string[];
+  /**
+   * After the container's own arguments. Here and in `env` there may be `$(POD_IP)`, `$(POD_NAME)`, `$(POD_NAMESPACE)`,
+   * `$(SERVICE_ACCOUNT_DIR)`, and `$(<SERVICE>_SERVICE_HOST)` of a Service in the pod's namespace.
+   */
+  readonly appendArgs?: readonly string[];
+  /** Files and folders of the image, by where they are on this machine, for those that a container names. */
+  readonly paths?: Readonly<Record<string, string>>;
+  /** Whatever the container says. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** By image, as the container names it. */
+export type Images = Readonly<Record<string, ImageProgram | readonly string[]>>;
+
 export interface KubeletInfo {
   readonly nodeName: string;
-  /** Where it listens: what the kube-apiserver dials, and the address of its pods. */
+  /** Where it listens: what the kube-apiserver dials. */
   readonly address: string;
   readonly port: number;
 }
@@ -111,8 +148,12 @@ export interface KubeletOptions {
   /** The cluster that it joins, which the testbed runs as processes. */
   readonly kube: KubeInfo;
   readonly nodeName: string;
-  /** What a container of the image runs: a program and its arguments. Any other image is an ErrImagePull. */
-  readonly images: Readonly<Record<string, readonly string[]>>;
+  /** Any other image is an ErrImagePull. */
+  readonly images: Images;
+  /** True: takes every pod that has no node, as a scheduler of a cluster with this node would. Default false. */
+  readonly bindsPods?: boolean | undefined;
+  /** True: carries connections to Services whose address is a loopback one to their pods, as kube-proxy would. Default false. */
+  readonly servesServices?: boolean | undefined;
   /** An IPv4 address of this machine. Default 127.0.0.1. */
   readonly address?: string | undefined;
   /** 0 or absent: any free port. */

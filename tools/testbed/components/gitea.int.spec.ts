@@ -1,34 +1,12 @@
 import { execFile } from 'node:child_process';
 import { readFile, stat, writeFile } from 'node:fs/promises';
-import { request } from 'node:https';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { askGitea as ask } from '../fixtures/gitea-api.js';
 import { temporaryDirectory } from '../fixtures/temporary.js';
 import type { GiteaInfo, Running } from './contract.js';
 import { startGitea } from './gitea.js';
-
-interface Answer {
-  readonly status: number;
-  readonly body: string;
-}
-
-function ask(gitea: GiteaInfo, method: string, path: string, body?: object, token?: string): Promise<Answer> {
-  return new Promise((done, fail) => {
-    const headers = {
-      'content-type': 'application/json',
-      ...(token === undefined ? {} : { authorization: `token ${token}` }),
-    };
-    const asked = request(`${gitea.url}/api/v1${path}`, { method, headers, ca: gitea.caPem, agent: false }, (got) => {
-      let text = '';
-      got.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      got.once('end', () => done({ status: got.statusCode!, body: text }));
-    });
-    asked.setTimeout(20_000, () => asked.destroy(new Error('no answer in 20 s')));
-    asked.once('error', fail);
-    asked.end(body === undefined ? undefined : JSON.stringify(body));
-  });
-}
 
 describe('gitea', () => {
   let dir: Awaited<ReturnType<typeof temporaryDirectory>>;

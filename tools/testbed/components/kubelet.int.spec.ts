@@ -49,9 +49,9 @@ async function run(pod: Omit<PodWish, 'node'>): Promise<void> {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 }
 
-/** A shell that says its pid first. */
+/** A shell that says its pid first. In a container's arguments `$$` is an escaped `$`. */
 async function runShell(name: string, script: string, more: Partial<PodWish> = {}): Promise<void> {
-  await run({ name, image: SHELL, args: [`echo "pid $$"; ${script}`], ...more });
+  await run({ name, image: SHELL, args: [`echo "pid $$$$"; ${script}`], ...more });
 }
 
 /** Waits until kubectl's `jsonpath` of the pod is the value. */
@@ -243,9 +243,9 @@ describe('a test kubelet', () => {
     await once(forward, 'exit');
   });
 
-  it('says ErrImagePull of an image that is not in the map', async () => {
+  it('cannot pull an image that is not in the map', async () => {
     await run({ name: 'unknown', image: 'nobody/has-it:1' });
-    await becomes('unknown', '.status.containerStatuses[0].state.waiting.reason', 'ErrImagePull');
+    await becomes('unknown', '.status.containerStatuses[0].state.waiting.reason', 'ImagePullBackOff');
     expect(await read('unknown', '.status.phase')).toBe('Pending');
     expect((await kubectl(['logs', 'unknown'])).stderr).toContain('trying and failing to pull image');
     expect((await kubectl(['exec', 'unknown', '--', 'true'])).code).toBe(1);
@@ -254,10 +254,10 @@ describe('a test kubelet', () => {
 
   it('rather fails a pod than run something else than was asked for', async () => {
     const pod = JSON.parse(podManifest({ name: 'demanding', node: 'node-1', image: SHELL })) as { spec: object };
-    const spec = { ...pod.spec, volumes: [{ name: 'scratch', emptyDir: {} }] };
+    const spec = { ...pod.spec, volumes: [{ name: 'scratch', hostPath: { path: '/' } }] };
     expect((await kubectl(['apply', '-f', '-'], JSON.stringify({ ...pod, spec }))).stderr).toBe('');
     await becomes('demanding', '.status.phase', 'Failed');
-    expect(await read('demanding', '.status.message')).toBe('the test kubelet has no volumes');
+    expect(await read('demanding', '.status.message')).toBe('the test kubelet has no volumes of the kind of scratch');
   });
 
   it('restarts what failed as the policy says, more slowly each time', async () => {

@@ -12,7 +12,7 @@ const READY_TIMEOUT_MS = 60_000;
 
 /**
  * Joins a node to a cluster that the testbed runs as processes. Its kubelet (`go/kubelet`) runs each container of the pods
- * bound to the node (`spec.nodeName`) as a process that `images` names, and serves exec, attach, logs and port-forward.
+ * bound to the node as a process that `images` names, and serves exec, attach, logs and port-forward.
  * Resolves when it serves and knows its pods. Stopped, it takes its processes along; the node and its pods stay in the API,
  * and run again after `restart`.
  */
@@ -51,7 +51,17 @@ interface Prepared extends KubeletOptions {
 }
 
 async function launchUntilReady(launch: Launch, path: string, prepared: Prepared): Promise<void> {
-  const { dataDir, kube, nodeName, address, port, pkiDir, signal } = prepared;
+  const {
+    dataDir,
+    kube,
+    nodeName,
+    address,
+    port,
+    pkiDir,
+    signal,
+    bindsPods = false,
+    servesServices = false,
+  } = prepared;
   const args = [
     `--kubeconfig=${kube.adminKubeconfigPath}`,
     `--hostname-override=${nodeName}`,
@@ -62,6 +72,8 @@ async function launchUntilReady(launch: Launch, path: string, prepared: Prepared
     `--client-ca-file=${join(pkiDir, 'ca.crt')}`,
     `--images=${join(dataDir, 'images.json')}`,
     `--root-dir=${dataDir}`,
+    `--bind-pods=${bindsPods}`,
+    `--serve-services=${servesServices}`,
   ];
   const logPath = join(dataDir, 'kubelet.log');
   const child = await launch({ name: 'test-kubelet', path, args, logPath, cwd: dataDir, stopSignal: 'SIGTERM' });

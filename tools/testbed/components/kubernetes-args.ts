@@ -32,11 +32,14 @@ export interface ApiserverSettings {
   readonly etcdPort: number;
   readonly egressSelectorConfigPath: string | undefined;
   readonly kubeletAddressTypes: readonly string[];
+  /** False: pods have no service accounts, which nobody would make. */
+  readonly serviceAccounts: boolean;
+  readonly serviceRange: string;
 }
 
-/** An API server on 127.0.0.1 alone: RBAC, no cloud, no controllers (so no service-account admission: nobody would make them). */
+/** An API server on 127.0.0.1 alone: RBAC, no cloud. */
 export function apiserverArgs(settings: ApiserverSettings, pki: KubernetesPki): string[] {
-  const { port, etcdPort, egressSelectorConfigPath, kubeletAddressTypes } = settings;
+  const { port, etcdPort, egressSelectorConfigPath, kubeletAddressTypes, serviceAccounts, serviceRange } = settings;
   return [
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
@@ -56,12 +59,47 @@ export function apiserverArgs(settings: ApiserverSettings, pki: KubernetesPki): 
     `--service-account-key-file=${pki.path('service-account.crt')}`,
     `--service-account-signing-key-file=${pki.path('service-account.key')}`,
     '--service-account-issuer=https://kubernetes.default.svc',
-    '--service-cluster-ip-range=10.96.0.0/16',
+    `--service-cluster-ip-range=${serviceRange}`,
     '--authorization-mode=RBAC',
-    '--disable-admission-plugins=ServiceAccount',
+    ...(serviceAccounts ? [] : ['--disable-admission-plugins=ServiceAccount']),
     '--endpoint-reconciler-type=none',
     '--profiling=false',
     // Nobody waits for watches to drain when a test ends.
     '--shutdown-delay-duration=0s',
+  ];
+}
+
+/** Those that a cluster of one node needs: a pod's loopback address may not be an endpoint, and no node is lost. */
+const CONTROLLERS = [
+  'deployment',
+  'replicaset',
+  'statefulset',
+  'daemonset',
+  'job',
+  'disruption',
+  'garbagecollector',
+  'podgc',
+  'namespace',
+  'serviceaccount',
+  'root-ca-cert-publisher',
+  'clusterrole-aggregation',
+  'resourcequota',
+  'ttl-after-finished',
+];
+
+/** A controller manager on 127.0.0.1, as the administrator. */
+export function controllerManagerArgs(port: number, kubeconfigPath: string, pki: (file: string) => string): string[] {
+  return [
+    '--bind-address=127.0.0.1',
+    `--secure-port=${port}`,
+    `--kubeconfig=${kubeconfigPath}`,
+    `--authentication-kubeconfig=${kubeconfigPath}`,
+    `--authorization-kubeconfig=${kubeconfigPath}`,
+    `--tls-cert-file=${pki('serving.crt')}`,
+    `--tls-private-key-file=${pki('serving.key')}`,
+    `--root-ca-file=${pki('ca.crt')}`,
+    `--controllers=${CONTROLLERS.join(',')}`,
+    '--leader-elect=false',
+    '--profiling=false',
   ];
 }

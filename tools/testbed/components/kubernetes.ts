@@ -5,7 +5,7 @@ import { logToStderr } from '../log.js';
 import { onFreePorts } from './auto-port.js';
 import { chooseServer } from './choose-server.js';
 import type { KubeInfo, KubeOptions, Running } from './contract.js';
-import { apiserverArgs, etcdArgs } from './kubernetes-args.js';
+import { apiserverArgs, etcdArgs, type ApiserverSettings } from './kubernetes-args.js';
 import { externalCluster, kubeconfigFor } from './kubeconfig.js';
 import { ensurePki, type KubernetesPki } from './kubernetes-pki.js';
 import { expectOk } from './expect-ok.js';
@@ -15,7 +15,7 @@ import { pointTo, runServer, untilReady, type Launch } from './running.js';
 const READY_TIMEOUT_MS = 120_000;
 
 /**
- * Starts etcd and kube-apiserver on 127.0.0.1 (RBAC, no controllers, no nodes), or points to the cluster of
+ * Starts etcd and kube-apiserver on 127.0.0.1 (RBAC, no controllers, no nodes: see `startCluster`), or points to the cluster of
  * FAIRLEAD_TESTBED_KUBECONFIG; never to the user's own KUBECONFIG. Throws TestbedError naming what to install.
  */
 export async function startKubernetes(options: KubeOptions): Promise<Running<KubeInfo>> {
@@ -66,12 +66,17 @@ async function startProcesses(options: KubeOptions, programs: Programs, ports: n
         args: etcdArguments,
         readyUrl: etcdUrl,
       });
-      const { egressSelectorConfigPath, kubeletAddressTypes = ['InternalIP'] } = options;
-      const args = apiserverArgs({ port: apiPort, etcdPort, egressSelectorConfigPath, kubeletAddressTypes }, pki);
+      const args = apiserverArgs(apiserverSettings(options, apiPort, etcdPort), pki);
       const readyUrl = `${url}/readyz`;
       await serveUntilReady(launch, { ...serve, name: 'kube-apiserver', path: programs.apiserver, args, readyUrl });
     },
   });
+}
+
+function apiserverSettings(options: KubeOptions, port: number, etcdPort: number): ApiserverSettings {
+  const { egressSelectorConfigPath, kubeletAddressTypes = ['InternalIP'] } = options;
+  const { serviceAccounts = false, serviceRange = '10.96.0.0/16' } = options;
+  return { port, etcdPort, egressSelectorConfigPath, kubeletAddressTypes, serviceAccounts, serviceRange };
 }
 
 interface Server {

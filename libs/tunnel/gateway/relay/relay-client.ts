@@ -15,7 +15,7 @@ import {
   keepAlive,
   requestGrpcStream,
 } from '../../link/index.js';
-import type { CertificateSource, TlsIdentity } from '../ports.js';
+import type { CertificateSource, RevokedCertificates, TlsIdentity } from '../ports.js';
 import type { RouteOwner } from '../routing/route-table.js';
 
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -25,12 +25,15 @@ export class RelayClient {
   readonly #identity: CertificateSource;
   readonly #trustDomain: string;
   readonly #logger: Logger;
+  readonly #revoked: RevokedCertificates;
   readonly #sessions = new Map<string, Promise<Http2Session>>();
 
-  constructor(identity: CertificateSource, trustDomain: string, logger: Logger) {
+  constructor(identity: CertificateSource, trustDomain: string, revoked: RevokedCertificates, logger: Logger) {
     this.#identity = identity;
     this.#trustDomain = trustDomain;
+    this.#revoked = revoked;
     this.#logger = logger;
+    revoked.onChange(() => this.#endRevoked());
   }
 
   /** A tunnel stream to another replica, not opened yet. UNAVAILABLE if it cannot be reached, UNTRUSTED_PEER if it is not who it should be. */
@@ -49,6 +52,22 @@ export class RelayClient {
     }
   }
 
+  /** Also those that are being opened, once they are. */
+  #endRevoked(): void {
+    for (const [key, opening] of this.#sessions) void this.#endIfRevoked(key, opening);
+  }
+
+  async #endIfRevoked(key: string, opening: Promise<Http2Session>): Promise<void> {
+    // One that was not opened needs no end: whoever asked for it is told.
+    const session = await opening.catch(() => null);
+    const leaf = session?.socket.getPeerX509Certificate();
+    if (!session || !leaf || !this.#revoked.has(readPeerCertificate(leaf.raw))) return;
+    this.#logger.warn('relay.revoked', { address: session.socket.remoteAddress });
+    // What is asked for from now on finds none, however long it takes to close.
+    if (this.#sessions.get(key) === opening) this.#sessions.delete(key);
+    session.destroy();
+  }
+
   async #session(owner: RouteOwner): Promise<Http2Session> {
     const key = `${owner.instance} ${owner.relayAddress}`;
     const known = this.#sessions.get(key);
@@ -65,7 +84,7 @@ export class RelayClient {
   async #dial(owner: RouteOwner): Promise<Http2Session> {
     const identity = this.#identity.current;
     if (!identity) throw new FairleadError('UNAVAILABLE', 'this replica has no certificate yet');
-    const socket = await secure(plainSocket(owner), owner, identity, this.#trustDomain);
+    const socket = await secure(plainSocket(owner), owner, identity, (certificate) => this.#check(owner, certificate));
     const session = connectHttp2(socket, RELAY_SESSION_OPTIONS);
     session.once('close', (cause) => {
       if (cause) this.#logger.debug('relay.session.error', { reason: cause.message });
@@ -74,6 +93,22 @@ export class RelayClient {
     keepAlive(session, DEFAULT_KEEPALIVE, fitStreamWindow(session));
     this.#logger.info('relay.connected', { replica: owner.credential, address: owner.relayAddress });
     return session;
+  }
+
+  /** Runs only after the chain was verified. */
+  #check(owner: RouteOwner, certificate: NodePeerCertificate): Error | undefined {
+    try {
+      const peer = readPeerCertificate(certificate.raw);
+      const { id } = peer;
+      const isMeant = id.kind === 'gateway' && id.name === owner.credential && id.trustDomain === this.#trustDomain;
+      if (isMeant && !this.#revoked.has(peer)) return undefined;
+      const why = isMeant
+        ? `showed a certificate of ${owner.credential} that was revoked`
+        : `is not ${owner.credential}`;
+      return new FairleadError('UNTRUSTED_PEER', `the replica at ${owner.relayAddress} ${why}`);
+    } catch (error) {
+      return error as Error;
+    }
   }
 }
 
@@ -84,7 +119,12 @@ function plainSocket({ relayAddress }: RouteOwner): Socket {
 }
 
 /** TLS with the replica, verified to be the one that is meant. UNAVAILABLE or UNTRUSTED_PEER. */
-function secure(transport: Socket, owner: RouteOwner, identity: TlsIdentity, trustDomain: string): Promise<TLSSocket> {
+function secure(
+  transport: Socket,
+  owner: RouteOwner,
+  identity: TlsIdentity,
+  check: (certificate: NodePeerCertificate) => Error | undefined,
+): Promise<TLSSocket> {
   const socket = tlsConnect({
     socket: transport,
     key: identity.keyPem,
@@ -94,7 +134,7 @@ function secure(transport: Socket, owner: RouteOwner, identity: TlsIdentity, tru
     ALPNProtocols: ['h2'],
     // A name that nothing resolves: the SPIFFE identity is what counts, and each dial is a session of its own.
     servername: `${randomUUID()}.relay.invalid`,
-    checkServerIdentity: (_name, certificate) => checkReplica(owner, certificate, trustDomain),
+    checkServerIdentity: (_name, certificate) => check(certificate),
   });
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => fail(new Error('timed out')), CONNECT_TIMEOUT_MS);
@@ -113,17 +153,6 @@ function secure(transport: Socket, owner: RouteOwner, identity: TlsIdentity, tru
       resolve(socket);
     });
   });
-}
-
-/** Runs only after the chain was verified. */
-function checkReplica(owner: RouteOwner, certificate: NodePeerCertificate, trustDomain: string): Error | undefined {
-  try {
-    const { id } = readPeerCertificate(certificate.raw);
-    if (id.kind === 'gateway' && id.name === owner.credential && id.trustDomain === trustDomain) return undefined;
-    return new FairleadError('UNTRUSTED_PEER', `the replica at ${owner.relayAddress} is not ${owner.credential}`);
-  } catch (error) {
-    return error as Error;
-  }
 }
 
 function unreachable(owner: RouteOwner, error: Error): FairleadError {

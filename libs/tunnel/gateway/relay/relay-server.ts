@@ -17,7 +17,7 @@ import {
   rejectGrpcStream,
   splice,
 } from '../../link/index.js';
-import type { AbuseMetrics, CertificateSource, RelayEvents, RelayMetrics } from '../ports.js';
+import type { AbuseMetrics, CertificateSource, RelayEvents, RelayMetrics, RevokedCertificates } from '../ports.js';
 import type { SessionRegistry } from '../session-registry.js';
 import { reportAbuse } from '../report-abuse.js';
 import { reportTlsErrors, useCertificate } from '../tls-server.js';
@@ -29,6 +29,7 @@ export interface RelayServerOptions {
   readonly trustDomain: string;
   readonly events: RelayEvents;
   readonly registry: SessionRegistry;
+  readonly revoked: RevokedCertificates;
   readonly logger: Logger;
   readonly metrics: RelayMetrics & AbuseMetrics;
   readonly tracer: Tracer;
@@ -36,6 +37,7 @@ export interface RelayServerOptions {
 
 const GRPC_UNIMPLEMENTED = 12;
 const HANDSHAKE_TIMEOUT_MS = 5_000;
+const REVOKED = 'the certificate was revoked';
 /** Connections whose handshake has not ended: replicas make one each. */
 const NEWCOMERS: PlaceLimits = { total: 1_024, perNetwork: 256 };
 
@@ -56,11 +58,17 @@ export function createRelayServer(options: RelayServerOptions): Http2Server {
       session.once('close', (cause) => {
         if (cause) options.logger.debug('relay.session.error', { reason: cause.message });
       });
-      const why = refusalOf(session.socket, options.trustDomain);
+      const why = refusalOf(session.socket, options);
       if (why === null) serveReplica(session, options);
       else turnReplicaAway(session, why, options);
     },
   );
+  options.revoked.onChange(() => {
+    for (const session of server.sessions) {
+      const why = refusalOf(session.socket, options);
+      if (why === REVOKED) turnReplicaAway(session, why, options);
+    }
+  });
   const newcomers = new Newcomers(server.tls, NEWCOMERS);
   useCertificate(server.tls, options.identity);
   reportTlsErrors(server.tls, options.logger);
@@ -80,13 +88,16 @@ function serveReplica(session: Http2Session, options: RelayServerOptions): void 
 function turnReplicaAway(session: Http2Session, why: string, { logger, events }: RelayServerOptions): void {
   const address = session.socket.remoteAddress ?? '';
   logger.warn('relay.peer.refused', { address, reason: why });
-  events.accessRefused({ code: 'CERTIFICATE_REFUSED', reason: why, address, door: 'relay' });
+  const code = why === REVOKED ? 'CERTIFICATE_REVOKED' : 'CERTIFICATE_REFUSED';
+  events.accessRefused({ code, reason: why, address, door: 'relay' });
   session.destroy();
 }
 
-function refusalOf(socket: TLSSocket, trustDomain: string): string | null {
+function refusalOf(socket: TLSSocket, { trustDomain, revoked }: RelayServerOptions): string | null {
   try {
     const peer = readPeerCertificate(socket.getPeerX509Certificate()?.raw ?? new Uint8Array());
+    // First: what stands may have outlived its certificate.
+    if (revoked.has(peer)) return REVOKED;
     if (isOutOfDate(peer)) return 'the certificate has expired';
     if (peer.id.kind !== 'gateway') return 'the certificate is not a gateway’s';
     return peer.id.trustDomain === trustDomain ? null : 'the certificate is of another trust domain';

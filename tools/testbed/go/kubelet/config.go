@@ -1,9 +1,9 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
+	"net/url"
+
+	"k8s.io/client-go/rest"
 )
 
 type config struct {
@@ -11,22 +11,19 @@ type config struct {
 	port                            int
 	certFile, keyFile, clientCAFile string
 	imagesFile, rootDir             string
+	bindsPods, servesServices       bool
+	// apiHost and apiPort are the API server's, for the processes of pods.
+	apiHost, apiPort string
 }
 
-// readImages reads the map of images to the arguments of a process. An image that is not in it cannot be pulled.
-func readImages(path string) (map[string][]string, error) {
-	text, err := os.ReadFile(path)
+func (c *config) readServer(client *rest.Config) error {
+	server, err := url.Parse(client.Host)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var images map[string][]string
-	if err := json.Unmarshal(text, &images); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	c.apiHost, c.apiPort = server.Hostname(), server.Port()
+	if c.apiPort == "" {
+		c.apiPort = "443"
 	}
-	for image, argv := range images {
-		if len(argv) == 0 {
-			return nil, fmt.Errorf("%s: %s has no program", path, image)
-		}
-	}
-	return images, nil
+	return nil
 }

@@ -16,8 +16,9 @@ import (
 // kubelet keeps one pod running for each that the API server has for this node.
 type kubelet struct {
 	config config
-	images map[string][]string
 	client kubernetes.Interface
+	// services is nil where nobody asked for them.
+	services *services
 	// synced: the pods that were there at the start are known.
 	synced atomic.Bool
 
@@ -27,8 +28,8 @@ type kubelet struct {
 	ended sync.WaitGroup
 }
 
-func newKubelet(config config, images map[string][]string, client kubernetes.Interface) *kubelet {
-	return &kubelet{config: config, images: images, client: client, pods: map[types.UID]*pod{}}
+func newKubelet(config config, client kubernetes.Interface) *kubelet {
+	return &kubelet{config: config, client: client, pods: map[types.UID]*pod{}}
 }
 
 // run watches the node's pods until the context ends, then ends their processes and returns when they are gone. The
@@ -63,7 +64,7 @@ func (k *kubelet) update(ctx context.Context, object *v1.Pod) {
 		if (terminal && object.DeletionTimestamp == nil) || ctx.Err() != nil {
 			return
 		}
-		running = newPod(k, object)
+		running = newPod(k, object, k.addressOf(object))
 		k.pods[object.UID] = running
 		k.ended.Add(1)
 		go func() {

@@ -57,7 +57,7 @@ func (c *container) logOf(previous bool) (string, error) {
 	switch {
 	case previous:
 		return "", fmt.Errorf("previous terminated container %q in pod %q not found", name, pod)
-	case state.Waiting != nil && state.Waiting.Reason == "ErrImagePull":
+	case state.Waiting != nil && (state.Waiting.Reason == "ErrImagePull" || state.Waiting.Reason == "ImagePullBackOff"):
 		return "", fmt.Errorf("container %q in pod %q is waiting to start: trying and failing to pull image", name, pod)
 	default:
 		return "", fmt.Errorf("container %q in pod %q is waiting to start", name, pod)

@@ -106,7 +106,8 @@ func (k *kubelet) serveAttach(w http.ResponseWriter, r *http.Request) {
 }
 
 func (k *kubelet) servePortForward(w http.ResponseWriter, r *http.Request) {
-	if k.find(r.PathValue("namespace"), r.PathValue("pod")) == nil {
+	pod := k.find(r.PathValue("namespace"), r.PathValue("pod"))
+	if pod == nil {
 		http.Error(w, "pod does not exist", http.StatusNotFound)
 		return
 	}
@@ -115,7 +116,7 @@ func (k *kubelet) servePortForward(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	portforward.ServePortForward(w, r, loopback{}, "", "", options,
+	portforward.ServePortForward(w, r, forwarder{pod}, "", "", options,
 		streamIdleTimeout, streamCreationTimeout, portforward.SupportedProtocols)
 }
 
@@ -149,5 +150,5 @@ func (k *kubelet) findContainer(r *http.Request) *container {
 var (
 	_ remotecommand.Executor    = &instance{}
 	_ remotecommand.Attacher    = &instance{}
-	_ portforward.PortForwarder = loopback{}
+	_ portforward.PortForwarder = forwarder{}
 )

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,26 +22,65 @@ const (
 func (p *pod) status() v1.PodStatus {
 	status := v1.PodStatus{
 		HostIP: p.kubelet.config.address, HostIPs: []v1.HostIP{{IP: p.kubelet.config.address}},
-		PodIP: p.kubelet.config.address, PodIPs: []v1.PodIP{{IP: p.kubelet.config.address}},
+		PodIP: p.address, PodIPs: []v1.PodIP{{IP: p.address}},
 		StartTime: &p.started,
 	}
-	ready := v1.ConditionTrue
+	initialized := v1.PodCondition{Type: v1.PodInitialized, Status: v1.ConditionTrue}
+	for _, container := range p.inits {
+		each := container.report()
+		status.InitContainerStatuses = append(status.InitContainerStatuses, each)
+		if !each.Ready {
+			initialized.Status, initialized.Reason = v1.ConditionFalse, "ContainersNotInitialized"
+		}
+	}
+	var unready []string
 	for _, container := range p.containers {
 		each := container.report()
 		status.ContainerStatuses = append(status.ContainerStatuses, each)
 		if !each.Ready {
-			ready = v1.ConditionFalse
+			unready = append(unready, each.Name)
 		}
 	}
 	status.Phase = phaseOf(status.ContainerStatuses, p.object.Spec.RestartPolicy)
-	now := metav1.Now()
-	status.Conditions = []v1.PodCondition{
-		{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: p.started},
-		{Type: v1.PodInitialized, Status: v1.ConditionTrue, LastTransitionTime: p.started},
-		{Type: v1.ContainersReady, Status: ready, LastTransitionTime: now},
-		{Type: v1.PodReady, Status: ready, LastTransitionTime: now},
+	if failedToInitialize(status.InitContainerStatuses, p.object.Spec.RestartPolicy) {
+		status.Phase = v1.PodFailed
 	}
+	ready := v1.PodCondition{Type: v1.ContainersReady, Status: v1.ConditionTrue}
+	if len(unready) > 0 {
+		ready.Status, ready.Reason = v1.ConditionFalse, "ContainersNotReady"
+		ready.Message = fmt.Sprintf("containers with unready status: %v", unready)
+	}
+	podReady := ready
+	podReady.Type = v1.PodReady
+	p.reported = since(p.reported, []v1.PodCondition{
+		{Type: v1.PodScheduled, Status: v1.ConditionTrue},
+		initialized,
+		ready,
+		podReady,
+	})
+	status.Conditions = p.reported
 	return status
+}
+
+// failedToInitialize: an init container failed, and is not to run again.
+func failedToInitialize(containers []v1.ContainerStatus, policy v1.RestartPolicy) bool {
+	for _, container := range containers {
+		if ended := container.State.Terminated; ended != nil && ended.ExitCode != 0 && policy == v1.RestartPolicyNever {
+			return true
+		}
+	}
+	return false
+}
+
+// since says of each condition when it became what it is.
+func since(before, now []v1.PodCondition) []v1.PodCondition {
+	for index := range now {
+		now[index].LastTransitionTime = metav1.Now()
+		if before != nil && before[index].Status == now[index].Status {
+			now[index].LastTransitionTime = before[index].LastTransitionTime
+		}
+	}
+	return now
 }
 
 // phaseOf: a pod is pending until every container has run, and done when none runs or will run again.

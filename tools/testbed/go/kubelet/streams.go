@@ -58,12 +58,16 @@ func (i *instance) AttachContainer(_ context.Context, _ string, _ types.UID, _ s
 	return nil
 }
 
-// loopback forwards ports: the processes of all pods share this machine's.
-type loopback struct{}
+// forwarder forwards ports of one pod.
+type forwarder struct{ pod *pod }
 
-// PortForward carries one connection, each direction to its own end.
-func (loopback) PortForward(_ context.Context, _ string, _ types.UID, port int32, stream io.ReadWriteCloser) error {
-	dialled, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))), portForwardDialTimeout)
+// PortForward carries one connection, each direction to its own end. A process that listens on all addresses, or on the
+// pod's, is found there; one that listens on localhost, on this machine's.
+func (f forwarder) PortForward(_ context.Context, _ string, _ types.UID, port int32, stream io.ReadWriteCloser) error {
+	dialled, err := net.DialTimeout("tcp", net.JoinHostPort(f.pod.address, strconv.Itoa(int(port))), portForwardDialTimeout)
+	if err != nil {
+		dialled, err = net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))), portForwardDialTimeout)
+	}
 	if err != nil {
 		return err
 	}

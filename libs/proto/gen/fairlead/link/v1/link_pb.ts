@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file fairlead/link/v1/link.proto.
  */
 export const file_fairlead_link_v1_link: GenFile = /*@__PURE__*/
-  fileDesc("ChtmYWlybGVhZC9saW5rL3YxL2xpbmsucHJvdG8SEGZhaXJsZWFkLmxpbmsudjEi8QEKBUZyYW1lEg4KBGRhdGEYASABKAxIABImCgRvcGVuGAIgASgLMhYuZmFpcmxlYWQubGluay52MS5PcGVuSAASKgoGb3BlbmVkGAMgASgLMhguZmFpcmxlYWQubGluay52MS5PcGVuZWRIABIsCgdyZWZ1c2VkGAQgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASJAoDZW9mGAUgASgLMhUuZmFpcmxlYWQubGluay52MS5Fb2ZIABIoCgVyZXNldBgGIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuUmVzZXRIAEIGCgRraW5kIsgBCgRPcGVuEhEKCXR1bm5lbF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKY2x1c3Rlcl9pZBgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgNEi0KCGt1YmVfYXBpGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5LdWJlQXBpSAASJAoDdGNwGAYgASgLMhUuZmFpcmxlYWQubGluay52MS5UY3BIABITCgt0cmFjZXBhcmVudBgHIAEoCUIICgZ0YXJnZXQiTwoHS3ViZUFwaRIMCgR1c2VyGAEgASgJEg4KBmdyb3VwcxgCIAMoCRImCgVleHRyYRgDIAMoCzIXLmZhaXJsZWFkLmxpbmsudjEuRXh0cmEiJAoFRXh0cmESCwoDa2V5GAEgASgJEg4KBnZhbHVlcxgCIAMoCSIhCgNUY3ASDAoEaG9zdBgBIAEoCRIMCgRwb3J0GAIgASgNIggKBk9wZW5lZCIoCgdSZWZ1c2VkEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSIFCgNFb2YiJgoFUmVzZXQSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIhEKD0Rpc2NvdmVyUmVxdWVzdCJOChBEaXNjb3ZlclJlc3BvbnNlEhEKCWVuZHBvaW50cxgBIAMoCRIRCglyb290c19wZW0YAiADKAkSFAoMdHJ1c3RfZG9tYWluGAMgASgJImkKDEVucm9sUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCRIOCgZzZWNyZXQYAiABKAwSDwoHY3NyX2RlchgDIAEoDBImCgVmYWN0cxgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRmFjdHMikQEKDUVucm9sUmVzcG9uc2USEgoKY2x1c3Rlcl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKZ2VuZXJhdGlvbhgDIAEoDRIRCgljaGFpbl9wZW0YBCADKAkSLAoFdHJ1c3QYBiABKAsyHS5mYWlybGVhZC5saW5rLnYxLlNpZ25lZFRydXN0SgQIBRAGIkkKDFJlbmV3UmVxdWVzdBIPCgdjc3JfZGVyGAEgASgMEhkKEWN1cnJlbnRfY2hhaW5fcGVtGAIgAygJEg0KBXByb29mGAMgASgMIlYKDVJlbmV3UmVzcG9uc2USEQoJY2hhaW5fcGVtGAEgAygJEiwKBXRydXN0GAMgASgLMh0uZmFpcmxlYWQubGluay52MS5TaWduZWRUcnVzdEoECAIQAyJKCgtTaWduZWRUcnVzdBIOCgZidW5kbGUYASABKAwSGAoQc2lnbmVyX2NoYWluX3BlbRgCIAMoCRIRCglzaWduYXR1cmUYAyABKAwiHAoJVHJ1c3RIZWxkEg8KB3ZlcnNpb24YASABKA0itgEKBUZhY3RzEhUKDWFnZW50X3ZlcnNpb24YASABKAkSGgoSa3ViZXJuZXRlc192ZXJzaW9uGAIgASgJEhAKCHBsYXRmb3JtGAMgASgJEhQKDGRpc3RyaWJ1dGlvbhgEIAEoCRIQCghwcm92aWRlchgFIAEoCRIqCgVub2RlcxgGIAEoCzIbLmZhaXJsZWFkLmxpbmsudjEuTm9kZUNvdW50EhQKDGNhcGFiaWxpdGllcxgHIAMoCSIpCglOb2RlQ291bnQSDQoFdG90YWwYASABKA0SDQoFcmVhZHkYAiABKA0iogEKDkNvbnRyb2xSZXF1ZXN0EigKBWhlbGxvGAEgASgLMhcuZmFpcmxlYWQubGluay52MS5IZWxsb0gAEigKBWZhY3RzGAIgASgLMhcuZmFpcmxlYWQubGluay52MS5GYWN0c0gAEjEKCnRydXN0X2hlbGQYAyABKAsyGy5mYWlybGVhZC5saW5rLnYxLlRydXN0SGVsZEgAQgkKB21lc3NhZ2Ui0AEKBUhlbGxvEhYKDmFnZW50X2luc3RhbmNlGAEgASgJEhgKEHByb3RvY29sX3ZlcnNpb24YAiABKA0SJgoFZmFjdHMYAyABKAsyFy5mYWlybGVhZC5saW5rLnYxLkZhY3RzEhMKC21heF90dW5uZWxzGAQgASgNEhIKCmNsdXN0ZXJfaWQYBSABKAkSDAoEbGluaxgGIAEoDRIfChdvbGRlc3RfcHJvdG9jb2xfdmVyc2lvbhgHIAEoDRIVCg10cnVzdF92ZXJzaW9uGAggASgNIoUCCg9Db250cm9sUmVzcG9uc2USLAoHd2VsY29tZRgBIAEoCzIZLmZhaXJsZWFkLmxpbmsudjEuV2VsY29tZUgAEjUKDG9wZW5fdHVubmVscxgCIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuT3BlblR1bm5lbHNIABIoCgVkcmFpbhgDIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRHJhaW5IABIoCgVjcm93ZBgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuQ3Jvd2RIABIuCgV0cnVzdBgFIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuU2lnbmVkVHJ1c3RIAEIJCgdtZXNzYWdlInQKB1dlbGNvbWUSGAoQZ2F0ZXdheV9pbnN0YW5jZRgBIAEoCRISCgpnYXRld2F5X2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgEIAEoDRINCgVsaW5rcxgFIAEoDSIWCgVDcm93ZBINCgVsaW5rcxgBIAEoDSIcCgtPcGVuVHVubmVscxINCgVjb3VudBgBIAEoDSIcCgVEcmFpbhITCgtkZWFkbGluZV9tcxgBIAEoDTKNAwoQQWdlbnRMaW5rU2VydmljZRJRCghEaXNjb3ZlchIhLmZhaXJsZWFkLmxpbmsudjEuRGlzY292ZXJSZXF1ZXN0GiIuZmFpcmxlYWQubGluay52MS5EaXNjb3ZlclJlc3BvbnNlEkgKBUVucm9sEh4uZmFpcmxlYWQubGluay52MS5FbnJvbFJlcXVlc3QaHy5mYWlybGVhZC5saW5rLnYxLkVucm9sUmVzcG9uc2USSAoFUmVuZXcSHi5mYWlybGVhZC5saW5rLnYxLlJlbmV3UmVxdWVzdBofLmZhaXJsZWFkLmxpbmsudjEuUmVuZXdSZXNwb25zZRJSCgdDb250cm9sEiAuZmFpcmxlYWQubGluay52MS5Db250cm9sUmVxdWVzdBohLmZhaXJsZWFkLmxpbmsudjEuQ29udHJvbFJlc3BvbnNlKAEwARI+CgZUdW5uZWwSFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lGhcuZmFpcmxlYWQubGluay52MS5GcmFtZSgBMAEyTgoMUmVsYXlTZXJ2aWNlEj4KBlR1bm5lbBIXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUaFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lKAEwAWIGcHJvdG8z");
+  fileDesc("ChtmYWlybGVhZC9saW5rL3YxL2xpbmsucHJvdG8SEGZhaXJsZWFkLmxpbmsudjEi8QEKBUZyYW1lEg4KBGRhdGEYASABKAxIABImCgRvcGVuGAIgASgLMhYuZmFpcmxlYWQubGluay52MS5PcGVuSAASKgoGb3BlbmVkGAMgASgLMhguZmFpcmxlYWQubGluay52MS5PcGVuZWRIABIsCgdyZWZ1c2VkGAQgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASJAoDZW9mGAUgASgLMhUuZmFpcmxlYWQubGluay52MS5Fb2ZIABIoCgVyZXNldBgGIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuUmVzZXRIAEIGCgRraW5kIsgBCgRPcGVuEhEKCXR1bm5lbF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKY2x1c3Rlcl9pZBgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgNEi0KCGt1YmVfYXBpGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5LdWJlQXBpSAASJAoDdGNwGAYgASgLMhUuZmFpcmxlYWQubGluay52MS5UY3BIABITCgt0cmFjZXBhcmVudBgHIAEoCUIICgZ0YXJnZXQiTwoHS3ViZUFwaRIMCgR1c2VyGAEgASgJEg4KBmdyb3VwcxgCIAMoCRImCgVleHRyYRgDIAMoCzIXLmZhaXJsZWFkLmxpbmsudjEuRXh0cmEiJAoFRXh0cmESCwoDa2V5GAEgASgJEg4KBnZhbHVlcxgCIAMoCSIhCgNUY3ASDAoEaG9zdBgBIAEoCRIMCgRwb3J0GAIgASgNIggKBk9wZW5lZCIoCgdSZWZ1c2VkEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSIFCgNFb2YiJgoFUmVzZXQSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIhEKD0Rpc2NvdmVyUmVxdWVzdCJOChBEaXNjb3ZlclJlc3BvbnNlEhEKCWVuZHBvaW50cxgBIAMoCRIRCglyb290c19wZW0YAiADKAkSFAoMdHJ1c3RfZG9tYWluGAMgASgJImkKDEVucm9sUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCRIOCgZzZWNyZXQYAiABKAwSDwoHY3NyX2RlchgDIAEoDBImCgVmYWN0cxgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRmFjdHMikQEKDUVucm9sUmVzcG9uc2USEgoKY2x1c3Rlcl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKZ2VuZXJhdGlvbhgDIAEoDRIRCgljaGFpbl9wZW0YBCADKAkSLAoFdHJ1c3QYBiABKAsyHS5mYWlybGVhZC5saW5rLnYxLlNpZ25lZFRydXN0SgQIBRAGIkkKDFJlbmV3UmVxdWVzdBIPCgdjc3JfZGVyGAEgASgMEhkKEWN1cnJlbnRfY2hhaW5fcGVtGAIgAygJEg0KBXByb29mGAMgASgMIlYKDVJlbmV3UmVzcG9uc2USEQoJY2hhaW5fcGVtGAEgAygJEiwKBXRydXN0GAMgASgLMh0uZmFpcmxlYWQubGluay52MS5TaWduZWRUcnVzdEoECAIQAyJKCgtTaWduZWRUcnVzdBIOCgZidW5kbGUYASABKAwSGAoQc2lnbmVyX2NoYWluX3BlbRgCIAMoCRIRCglzaWduYXR1cmUYAyABKAwiHAoJVHJ1c3RIZWxkEg8KB3ZlcnNpb24YASABKA0iZQoSU2lnbmVkRGVzaXJlZFN0YXRlEhAKCHJldmlzaW9uGAEgASgEEhAKCGRvY3VtZW50GAIgASgMEhgKEHNpZ25lcl9jaGFpbl9wZW0YAyADKAkSEQoJc2lnbmF0dXJlGAQgASgMIh8KD0luc3RhbGxlclJlcG9ydBIMCgRqc29uGAEgASgMIjQKEkZldGNoQnVuZGxlUmVxdWVzdBIOCgZkaWdlc3QYASABKAkSDgoGb2Zmc2V0GAIgASgNIj4KE0ZldGNoQnVuZGxlUmVzcG9uc2USDQoFcGllY2UYASABKAwSGAoQY29tcHJlc3NlZF9ieXRlcxgCIAEoDSK2AQoFRmFjdHMSFQoNYWdlbnRfdmVyc2lvbhgBIAEoCRIaChJrdWJlcm5ldGVzX3ZlcnNpb24YAiABKAkSEAoIcGxhdGZvcm0YAyABKAkSFAoMZGlzdHJpYnV0aW9uGAQgASgJEhAKCHByb3ZpZGVyGAUgASgJEioKBW5vZGVzGAYgASgLMhsuZmFpcmxlYWQubGluay52MS5Ob2RlQ291bnQSFAoMY2FwYWJpbGl0aWVzGAcgAygJIikKCU5vZGVDb3VudBINCgV0b3RhbBgBIAEoDRINCgVyZWFkeRgCIAEoDSLXAQoOQ29udHJvbFJlcXVlc3QSKAoFaGVsbG8YASABKAsyFy5mYWlybGVhZC5saW5rLnYxLkhlbGxvSAASKAoFZmFjdHMYAiABKAsyFy5mYWlybGVhZC5saW5rLnYxLkZhY3RzSAASMQoKdHJ1c3RfaGVsZBgDIAEoCzIbLmZhaXJsZWFkLmxpbmsudjEuVHJ1c3RIZWxkSAASMwoGcmVwb3J0GAQgASgLMiEuZmFpcmxlYWQubGluay52MS5JbnN0YWxsZXJSZXBvcnRIAEIJCgdtZXNzYWdlIuoBCgVIZWxsbxIWCg5hZ2VudF9pbnN0YW5jZRgBIAEoCRIYChBwcm90b2NvbF92ZXJzaW9uGAIgASgNEiYKBWZhY3RzGAMgASgLMhcuZmFpcmxlYWQubGluay52MS5GYWN0cxITCgttYXhfdHVubmVscxgEIAEoDRISCgpjbHVzdGVyX2lkGAUgASgJEgwKBGxpbmsYBiABKA0SHwoXb2xkZXN0X3Byb3RvY29sX3ZlcnNpb24YByABKA0SFQoNdHJ1c3RfdmVyc2lvbhgIIAEoDRIYChBkZXNpcmVkX3JldmlzaW9uGAkgASgEIsQCCg9Db250cm9sUmVzcG9uc2USLAoHd2VsY29tZRgBIAEoCzIZLmZhaXJsZWFkLmxpbmsudjEuV2VsY29tZUgAEjUKDG9wZW5fdHVubmVscxgCIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuT3BlblR1bm5lbHNIABIoCgVkcmFpbhgDIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRHJhaW5IABIoCgVjcm93ZBgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuQ3Jvd2RIABIuCgV0cnVzdBgFIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuU2lnbmVkVHJ1c3RIABI9Cg1kZXNpcmVkX3N0YXRlGAYgASgLMiQuZmFpcmxlYWQubGluay52MS5TaWduZWREZXNpcmVkU3RhdGVIAEIJCgdtZXNzYWdlInQKB1dlbGNvbWUSGAoQZ2F0ZXdheV9pbnN0YW5jZRgBIAEoCRISCgpnYXRld2F5X2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgEIAEoDRINCgVsaW5rcxgFIAEoDSIWCgVDcm93ZBINCgVsaW5rcxgBIAEoDSIcCgtPcGVuVHVubmVscxINCgVjb3VudBgBIAEoDSIcCgVEcmFpbhITCgtkZWFkbGluZV9tcxgBIAEoDTLpAwoQQWdlbnRMaW5rU2VydmljZRJRCghEaXNjb3ZlchIhLmZhaXJsZWFkLmxpbmsudjEuRGlzY292ZXJSZXF1ZXN0GiIuZmFpcmxlYWQubGluay52MS5EaXNjb3ZlclJlc3BvbnNlEkgKBUVucm9sEh4uZmFpcmxlYWQubGluay52MS5FbnJvbFJlcXVlc3QaHy5mYWlybGVhZC5saW5rLnYxLkVucm9sUmVzcG9uc2USSAoFUmVuZXcSHi5mYWlybGVhZC5saW5rLnYxLlJlbmV3UmVxdWVzdBofLmZhaXJsZWFkLmxpbmsudjEuUmVuZXdSZXNwb25zZRJaCgtGZXRjaEJ1bmRsZRIkLmZhaXJsZWFkLmxpbmsudjEuRmV0Y2hCdW5kbGVSZXF1ZXN0GiUuZmFpcmxlYWQubGluay52MS5GZXRjaEJ1bmRsZVJlc3BvbnNlElIKB0NvbnRyb2wSIC5mYWlybGVhZC5saW5rLnYxLkNvbnRyb2xSZXF1ZXN0GiEuZmFpcmxlYWQubGluay52MS5Db250cm9sUmVzcG9uc2UoATABEj4KBlR1bm5lbBIXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUaFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lKAEwATJOCgxSZWxheVNlcnZpY2USPgoGVHVubmVsEhcuZmFpcmxlYWQubGluay52MS5GcmFtZRoXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUoATABYgZwcm90bzM");
 
 /**
  * Every message of a tunnel, in both directions and on both hops, so that a relay can copy bytes unread.
@@ -501,6 +501,114 @@ export const TrustHeldSchema: GenMessage<TrustHeld> = /*@__PURE__*/
   messageDesc(file_fairlead_link_v1_link, 16);
 
 /**
+ * What the cluster's installer is to do, signed by the keys service. Gateway and agent carry it unread; contents and signature are
+ * libs/desired-state.
+ *
+ * @generated from message fairlead.link.v1.SignedDesiredState
+ */
+export type SignedDesiredState = Message<"fairlead.link.v1.SignedDesiredState"> & {
+  /**
+   * As the document says, so that nobody has to read it on the way.
+   *
+   * @generated from field: uint64 revision = 1;
+   */
+  revision: bigint;
+
+  /**
+   * @generated from field: bytes document = 2;
+   */
+  document: Uint8Array;
+
+  /**
+   * Leaf first, without the root.
+   *
+   * @generated from field: repeated string signer_chain_pem = 3;
+   */
+  signerChainPem: string[];
+
+  /**
+   * @generated from field: bytes signature = 4;
+   */
+  signature: Uint8Array;
+};
+
+/**
+ * Describes the message fairlead.link.v1.SignedDesiredState.
+ * Use `create(SignedDesiredStateSchema)` to create a new message.
+ */
+export const SignedDesiredStateSchema: GenMessage<SignedDesiredState> = /*@__PURE__*/
+  messageDesc(file_fairlead_link_v1_link, 17);
+
+/**
+ * What the cluster's installer says of itself: JSON of an InstallerReport of libs/desired-state.
+ *
+ * @generated from message fairlead.link.v1.InstallerReport
+ */
+export type InstallerReport = Message<"fairlead.link.v1.InstallerReport"> & {
+  /**
+   * @generated from field: bytes json = 1;
+   */
+  json: Uint8Array;
+};
+
+/**
+ * Describes the message fairlead.link.v1.InstallerReport.
+ * Use `create(InstallerReportSchema)` to create a new message.
+ */
+export const InstallerReportSchema: GenMessage<InstallerReport> = /*@__PURE__*/
+  messageDesc(file_fairlead_link_v1_link, 18);
+
+/**
+ * @generated from message fairlead.link.v1.FetchBundleRequest
+ */
+export type FetchBundleRequest = Message<"fairlead.link.v1.FetchBundleRequest"> & {
+  /**
+   * SHA-256 of the manifest's YAML, hex.
+   *
+   * @generated from field: string digest = 1;
+   */
+  digest: string;
+
+  /**
+   * From this byte of its gzipped form.
+   *
+   * @generated from field: uint32 offset = 2;
+   */
+  offset: number;
+};
+
+/**
+ * Describes the message fairlead.link.v1.FetchBundleRequest.
+ * Use `create(FetchBundleRequestSchema)` to create a new message.
+ */
+export const FetchBundleRequestSchema: GenMessage<FetchBundleRequest> = /*@__PURE__*/
+  messageDesc(file_fairlead_link_v1_link, 19);
+
+/**
+ * @generated from message fairlead.link.v1.FetchBundleResponse
+ */
+export type FetchBundleResponse = Message<"fairlead.link.v1.FetchBundleResponse"> & {
+  /**
+   * @generated from field: bytes piece = 1;
+   */
+  piece: Uint8Array;
+
+  /**
+   * Of the whole.
+   *
+   * @generated from field: uint32 compressed_bytes = 2;
+   */
+  compressedBytes: number;
+};
+
+/**
+ * Describes the message fairlead.link.v1.FetchBundleResponse.
+ * Use `create(FetchBundleResponseSchema)` to create a new message.
+ */
+export const FetchBundleResponseSchema: GenMessage<FetchBundleResponse> = /*@__PURE__*/
+  messageDesc(file_fairlead_link_v1_link, 20);
+
+/**
  * What an agent says of itself and of its cluster. Empty or absent: it does not know, may not look, or is older than the field.
  *
  * @generated from message fairlead.link.v1.Facts
@@ -553,7 +661,7 @@ export type Facts = Message<"fairlead.link.v1.Facts"> & {
  * Use `create(FactsSchema)` to create a new message.
  */
 export const FactsSchema: GenMessage<Facts> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 17);
+  messageDesc(file_fairlead_link_v1_link, 21);
 
 /**
  * @generated from message fairlead.link.v1.NodeCount
@@ -577,7 +685,7 @@ export type NodeCount = Message<"fairlead.link.v1.NodeCount"> & {
  * Use `create(NodeCountSchema)` to create a new message.
  */
 export const NodeCountSchema: GenMessage<NodeCount> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 18);
+  messageDesc(file_fairlead_link_v1_link, 22);
 
 /**
  * @generated from message fairlead.link.v1.ControlRequest
@@ -604,6 +712,14 @@ export type ControlRequest = Message<"fairlead.link.v1.ControlRequest"> & {
      */
     value: TrustHeld;
     case: "trustHeld";
+  } | {
+    /**
+     * Whenever it changed, and now and then.
+     *
+     * @generated from field: fairlead.link.v1.InstallerReport report = 4;
+     */
+    value: InstallerReport;
+    case: "report";
   } | { case: undefined; value?: undefined };
 };
 
@@ -612,7 +728,7 @@ export type ControlRequest = Message<"fairlead.link.v1.ControlRequest"> & {
  * Use `create(ControlRequestSchema)` to create a new message.
  */
 export const ControlRequestSchema: GenMessage<ControlRequest> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 19);
+  messageDesc(file_fairlead_link_v1_link, 23);
 
 /**
  * @generated from message fairlead.link.v1.Hello
@@ -669,6 +785,13 @@ export type Hello = Message<"fairlead.link.v1.Hello"> & {
    * @generated from field: uint32 trust_version = 8;
    */
   trustVersion: number;
+
+  /**
+   * Of the desired state that the agent has handed over; 0: none, or one that it wants again. The replica sends another one.
+   *
+   * @generated from field: uint64 desired_revision = 9;
+   */
+  desiredRevision: bigint;
 };
 
 /**
@@ -676,7 +799,7 @@ export type Hello = Message<"fairlead.link.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 20);
+  messageDesc(file_fairlead_link_v1_link, 24);
 
 /**
  * @generated from message fairlead.link.v1.ControlResponse
@@ -717,6 +840,14 @@ export type ControlResponse = Message<"fairlead.link.v1.ControlResponse"> & {
      */
     value: SignedTrust;
     case: "trust";
+  } | {
+    /**
+     * After Welcome to an agent that has another one, and whenever it changes.
+     *
+     * @generated from field: fairlead.link.v1.SignedDesiredState desired_state = 6;
+     */
+    value: SignedDesiredState;
+    case: "desiredState";
   } | { case: undefined; value?: undefined };
 };
 
@@ -725,7 +856,7 @@ export type ControlResponse = Message<"fairlead.link.v1.ControlResponse"> & {
  * Use `create(ControlResponseSchema)` to create a new message.
  */
 export const ControlResponseSchema: GenMessage<ControlResponse> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 21);
+  messageDesc(file_fairlead_link_v1_link, 25);
 
 /**
  * @generated from message fairlead.link.v1.Welcome
@@ -768,7 +899,7 @@ export type Welcome = Message<"fairlead.link.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 22);
+  messageDesc(file_fairlead_link_v1_link, 26);
 
 /**
  * How many links this replica holds now, when that is another order than it said last. Those that hold them lose them in
@@ -788,7 +919,7 @@ export type Crowd = Message<"fairlead.link.v1.Crowd"> & {
  * Use `create(CrowdSchema)` to create a new message.
  */
 export const CrowdSchema: GenMessage<Crowd> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 23);
+  messageDesc(file_fairlead_link_v1_link, 27);
 
 /**
  * The gateway has no parked tunnel left and wants this many more.
@@ -807,7 +938,7 @@ export type OpenTunnels = Message<"fairlead.link.v1.OpenTunnels"> & {
  * Use `create(OpenTunnelsSchema)` to create a new message.
  */
 export const OpenTunnelsSchema: GenMessage<OpenTunnels> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 24);
+  messageDesc(file_fairlead_link_v1_link, 28);
 
 /**
  * Open a link elsewhere, then close this one.
@@ -826,7 +957,7 @@ export type Drain = Message<"fairlead.link.v1.Drain"> & {
  * Use `create(DrainSchema)` to create a new message.
  */
 export const DrainSchema: GenMessage<Drain> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 25);
+  messageDesc(file_fairlead_link_v1_link, 29);
 
 /**
  * @generated from service fairlead.link.v1.AgentLinkService
@@ -861,6 +992,16 @@ export const AgentLinkService: GenService<{
     methodKind: "unary";
     input: typeof RenewRequestSchema;
     output: typeof RenewResponseSchema;
+  },
+  /**
+   * A piece of the install manifest that the cluster's desired state names. UNIMPLEMENTED at gateways that know none.
+   *
+   * @generated from rpc fairlead.link.v1.AgentLinkService.FetchBundle
+   */
+  fetchBundle: {
+    methodKind: "unary";
+    input: typeof FetchBundleRequestSchema;
+    output: typeof FetchBundleResponseSchema;
   },
   /**
    * One per link, for its whole life. The first message up is Hello, the first down is Welcome.

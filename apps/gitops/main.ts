@@ -1,0 +1,6 @@
+import 'reflect-metadata';
+import { runProcess } from '@fairlead/config';
+import { readConfig } from './config.js';
+import { migrate, serve } from './serve.js';
+
+await runProcess({ name: 'gitops', readConfig, run: serve, commands: { migrate } });

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { kubectlOf, ownImage, podProcesses, startCluster, type Cluster, type Kubectl } from '@fairlead/testbed';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { succeeds } from '../support/kubectl-streams.js';
+import { startTestStack, type TestStack } from '../support/test-stack.js';
+
+const IMAGE = 'registry.example.test/fairlead/agent:1';
+const ENTRY = fileURLToPath(new URL('../../apps/agent/dist/main.js', import.meta.url));
+const PATIENCE = '--timeout=120s';
+const SELECTOR = 'app.kubernetes.io/name=fairlead-agent';
+
+let started: AsyncDisposableStack;
+let running: TestStack;
+let cluster: Cluster;
+let kubectl: Kubectl;
+
+beforeAll(async () => {
+  started = new AsyncDisposableStack();
+  running = started.use(await startTestStack({ demo: false, agentImage: IMAGE }));
+  const dataDir = join(running.stack.stateDir, 'edge');
+  const images = { [IMAGE]: ownImage({ entry: ENTRY }) };
+  cluster = started.use(await startCluster({ dataDir, images, log: () => undefined }));
+  kubectl = await kubectlOf(cluster.kube.info.adminKubeconfigPath, { timeoutMs: 150_000, log: () => undefined });
+});
+afterAll(() => started?.disposeAsync());
+
+async function fairlead(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await running.stack.cli(args);
+  expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+
+async function isOnline(): Promise<void> {
+  const { presence } = JSON.parse(await fairlead('cluster', 'show', 'edge', '-o', 'json')) as {
+    presence: { state: string };
+  };
+  expect(presence.state).toBe('online');
+}
+
+describe('the agent in a pod, with what its import manifest gives it', () => {
+  it('joins, and its probes say that it is ready', async () => {
+    await fairlead('cluster', 'create', 'edge');
+    await succeeds(kubectl(['apply', '-f', '-'], await fairlead('cluster', 'import', 'edge')));
+    await succeeds(kubectl(['rollout', 'status', 'deployment/fairlead-agent', '-n', 'fairlead-system', PATIENCE]));
+    await eventually(isOnline, { timeoutMs: 60_000 });
+  });
+
+  it('is restarted when it is killed, and is back under the same identity', async () => {
+    const [before] = await podProcesses(kubectl, 'fairlead-system', SELECTOR);
+    process.kill(before!.pid, 'SIGKILL');
+    await eventually(
+      async () => {
+        const [after] = await podProcesses(kubectl, 'fairlead-system', SELECTOR);
+        expect(after).toMatchObject({ pod: before!.pod });
+        expect(after!.pid).not.toBe(before!.pid);
+      },
+      { timeoutMs: 60_000 },
+    );
+    await succeeds(kubectl(['wait', '--for=condition=Ready', `pod/${before!.pod}`, '-n', 'fairlead-system', PATIENCE]));
+    await eventually(isOnline, { timeoutMs: 60_000 });
+  });
+});

@@ -1,0 +1,61 @@
+import type { Clock } from '@fairlead/clock';
+import type { CarryingLink } from './ports.js';
+import { Wake } from './wake.js';
+
+/** Gateways take one in two seconds. */
+const GAP_MS = 2_500;
+/** Said again unchanged after so long, so that nobody takes a quiet cluster for a lost one. */
+const AGAIN_MS = 300_000;
+
+/** Says the newest report on one of the links: when it changed, when that link was lost, and now and then. */
+export class ReportVoice {
+  readonly #clock: Clock;
+  readonly #wake = new Wake();
+  readonly #links = new Set<CarryingLink>();
+  #report: Uint8Array | null = null;
+  #said: { readonly report: Uint8Array; readonly on: CarryingLink; readonly atMs: number } | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Those that stand, the oldest first. */
+  get links(): readonly CarryingLink[] {
+    return [...this.#links];
+  }
+
+  linked(link: CarryingLink): void {
+    this.#links.add(link);
+    this.#wake.up();
+  }
+
+  unlinked(link: CarryingLink): void {
+    this.#links.delete(link);
+    this.#wake.up();
+  }
+
+  say(report: Uint8Array): void {
+    this.#report = report;
+    this.#wake.up();
+  }
+
+  /** Until the signal; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const againMs = AGAIN_MS * (0.75 + Math.random() / 2);
+      if (this.#due(againMs)) await this.#clock.sleep(GAP_MS, signal).catch(() => undefined);
+      else await this.#wake.pause(this.#clock, againMs, signal);
+    }
+  }
+
+  #due(againMs: number): boolean {
+    const [report, on] = [this.#report, this.links[0]];
+    if (!report || !on) return false;
+    const nowMs = this.#clock.monotonicMs();
+    const said = this.#said;
+    if (said?.report === report && said.on === on && nowMs - said.atMs < againMs) return false;
+    on.report(report);
+    this.#said = { report, on, atMs: nowMs };
+    return true;
+  }
+}

@@ -1,0 +1,117 @@
+import { Buckets, fullJitterMs, systemClock, type Clock, type Rate } from '@fairlead/clock';
+import { gitopsRpc } from '@fairlead/contracts';
+import { InstallerReport, MAX_REPORT_BYTES } from '@fairlead/desired-state';
+import { toFairleadError } from '@fairlead/errors';
+import type { RpcClient } from '@fairlead/messaging';
+import type { Logger } from '@fairlead/observability';
+import type { AgentSession } from '@fairlead/tunnel/gateway';
+import type { GatewayMetrics } from '../gateway-metrics.js';
+import { PendingReports, type PendingReport } from './pending-reports.js';
+
+/** What the link server hears of an agent's installer. */
+export type OnReport = (session: AgentSession, json: Uint8Array) => void;
+
+/** Of one cluster, whatever links it has here: agents send one in two seconds, and one again when they change links. */
+const REPORTS: Rate = { burst: 4, perSecond: 0.5 };
+/** Of one cluster, how often the log says that its reports are refused. */
+const COMPLAINTS: Rate = { burst: 1, perSecond: 1 / 300 };
+const MAX_CLUSTERS = 20_000;
+const AT_ONCE = 8;
+const RETRY = { baseMs: 1_000, capMs: 60_000 };
+/** Another try may help; a report may be told twice. */
+const WORTH_ANOTHER_TRY: ReadonlySet<string> = new Set(['DEADLINE_EXCEEDED', 'RATE_LIMITED', 'UNAVAILABLE']);
+
+export interface ReportForwarderOptions {
+  readonly rpc: RpcClient;
+  readonly metrics: Pick<GatewayMetrics, 'installerReports'>;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  readonly clock?: Clock;
+}
+
+/**
+ * Carries what installers say to `gitops`, each for the cluster of the link it came on. What comes too often, is too large, or is
+ * no report of that cluster is dropped and counted, and its link stays. While `gitops` is away the newest of each cluster is kept.
+ */
+export class ReportForwarder {
+  readonly #options: ReportForwarderOptions;
+  readonly #clock: Clock;
+  readonly #rates = new Buckets(REPORTS, MAX_CLUSTERS);
+  readonly #complaints = new Buckets(COMPLAINTS, MAX_CLUSTERS);
+  readonly #pending: PendingReports;
+  #running = false;
+
+  constructor(options: ReportForwarderOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#pending = new PendingReports(() => this.#count('forgotten'));
+  }
+
+  readonly take: OnReport = ({ facts: { tenantId, clusterId } }, json) => {
+    if (!this.#rates.take(clusterId, this.#clock.monotonicMs())) {
+      this.#count('rate-limited');
+      return;
+    }
+    const problem = problemOf(json, clusterId);
+    if (problem) {
+      this.#count(problem);
+      this.#complain(clusterId, problem);
+      return;
+    }
+    // A copy: these bytes are a part of what came with them.
+    this.#pending.put({ tenantId, clusterId, json: Buffer.from(json) });
+    if (!this.#running) void this.#run();
+  };
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    for (let failures = 0; this.#pending.size > 0 && !this.#options.signal.aborted;) {
+      const told = await Promise.all(this.#pending.takeSome(AT_ONCE).map((report) => this.#forward(report)));
+      failures = told.includes(false) ? failures + 1 : 0;
+      if (failures === 0) continue;
+      await this.#clock.sleep(fullJitterMs(failures, RETRY), this.#options.signal).catch(() => undefined);
+    }
+    this.#running = false;
+  }
+
+  /** False: it is kept for another try. */
+  async #forward(pending: PendingReport): Promise<boolean> {
+    const { tenantId, clusterId, json } = pending;
+    const { rpc, signal } = this.#options;
+    try {
+      const report = JSON.parse(json.toString('utf8')) as InstallerReport;
+      await rpc.call(gitopsRpc.reportCluster, tenantId, { clusterId, report }, { signal });
+      this.#count('ok');
+      return true;
+    } catch (error) {
+      const { code, message } = toFairleadError(error);
+      const again = WORTH_ANOTHER_TRY.has(code);
+      if (again) this.#pending.putBack(pending);
+      else this.#count('refused');
+      this.#complain(again ? '' : clusterId, `${code}: ${message}`);
+      return !again;
+    }
+  }
+
+  #count(outcome: string): void {
+    this.#options.metrics.installerReports.inc({ outcome });
+  }
+
+  /** Once in a while of each cluster, and of `gitops` itself. */
+  #complain(clusterId: string, reason: string): void {
+    if (!this.#complaints.take(clusterId, this.#clock.monotonicMs())) return;
+    this.#options.logger.warn('installer.report.not_forwarded', { ...(clusterId ? { clusterId } : {}), reason });
+  }
+}
+
+/** Null: it is a report, and of this cluster. */
+function problemOf(json: Uint8Array, clusterId: string): 'too-large' | 'invalid' | 'other-cluster' | null {
+  if (json.length > MAX_REPORT_BYTES) return 'too-large';
+  try {
+    const report = InstallerReport.parse(JSON.parse(Buffer.from(json).toString('utf8')));
+    return report.clusterId === clusterId ? null : 'other-cluster';
+  } catch {
+    // What a schema says of it quotes what a stranger wrote.
+    return 'invalid';
+  }
+}

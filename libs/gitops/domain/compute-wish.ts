@@ -1,0 +1,128 @@
+import type { Assignment, GitHostEntry } from '@fairlead/contracts';
+import {
+  GitOpsWish,
+  MAX_DESIRED_STATE_BYTES,
+  type BundleReference,
+  type CatalogSource,
+  type KnownHost,
+} from '@fairlead/desired-state';
+import type { DeployKeyState } from './key-state.js';
+
+/** Room for what stands around a wish in its document. */
+const ENVELOPE_BYTES = 500;
+
+export interface WishInput {
+  readonly clusterName: string;
+  readonly spec: Assignment;
+  /** Undefined: it is gone, which the service does not let happen. */
+  readonly bundle: BundleReference | undefined;
+  /** Undefined: the assignment names none. */
+  readonly repository: CatalogLocation | undefined;
+  /** As keys shows it; undefined: it does not. */
+  readonly host: GitHostEntry | undefined;
+  readonly keys: DeployKeyState;
+  /** What is wanted so far. */
+  readonly previous: GitOpsWish | null;
+  readonly holdRepairs: boolean;
+}
+
+export interface CatalogLocation {
+  readonly name: string;
+  readonly gitHost: string;
+  readonly sshUrl: string;
+  readonly defaultBranch: string | null;
+}
+
+export interface Wish {
+  readonly gitops: GitOpsWish | null;
+  /** What somebody has to do before all of it can be wanted. */
+  readonly waitsFor: string | null;
+}
+
+/**
+ * What a cluster's installer is to do. Fails closed: without approved host keys nothing new is followed, and what was followed is
+ * suspended with the keys of before, since a source that vanished would take what it deployed with it.
+ */
+export function computeWish(input: WishInput): Wish {
+  const { spec, bundle, previous, keys, holdRepairs } = input;
+  if (!bundle) return { gitops: previous, waitsFor: `the bundle ${spec.tool} ${spec.bundleVersion} is not there` };
+  const { source, waitsFor, frozen } = sourceOf(input);
+  const wish = GitOpsWish.safeParse({
+    tool: spec.tool,
+    bundle,
+    images: spec.images,
+    source,
+    deployKey: {
+      current: keys.current.number,
+      next: keys.next?.number ?? null,
+      currentReady: keys.current.ready,
+      nextReady: keys.next?.ready ?? false,
+    },
+    suspend: spec.suspend || frozen,
+    selfHeal: spec.selfHeal,
+    lockdown: spec.lockdown,
+    holdRepairs,
+  });
+  if (!wish.success) return { gitops: previous, waitsFor: `what the assignment ${spec.name} makes of it is not valid` };
+  if (Buffer.byteLength(JSON.stringify(wish.data)) > MAX_DESIRED_STATE_BYTES - ENVELOPE_BYTES) {
+    return { gitops: previous, waitsFor: `what the assignment ${spec.name} makes of it is too large` };
+  }
+  return { gitops: wish.data, waitsFor };
+}
+
+/** `{cluster}` is the cluster's name. */
+export function pathOf(path: string, clusterName: string): string {
+  return path.replaceAll('{cluster}', clusterName);
+}
+
+interface Source {
+  readonly source: CatalogSource | null;
+  readonly waitsFor: string | null;
+  readonly frozen: boolean;
+}
+
+function sourceOf({ clusterName, spec, repository, host, previous }: WishInput): Source {
+  if (spec.repository === null) return { source: null, waitsFor: null, frozen: false };
+  if (!repository) return unchanged(previous, `the repository ${spec.repository} is not there`);
+  if (!host) return unchanged(previous, `the Git host ${repository.gitHost} is not there`);
+  const knownHosts = knownHostsOf(host);
+  if (knownHosts.length === 0) {
+    return unchanged(previous, `nobody has approved SSH host keys of the Git host ${host.name}: approve them`);
+  }
+  const branch = spec.branch ?? repository.defaultBranch;
+  if (branch === null) return unchanged(previous, `the repository ${repository.name} has no branch: name one`);
+  const url = sshUrlOf(repository.sshUrl, host);
+  if (url === null) return unchanged(previous, `the SSH address of the repository ${repository.name} cannot be used`);
+  const { intervalSeconds, prune, verification } = spec;
+  const path = pathOf(spec.path, clusterName);
+  return {
+    source: { url, branch, path, knownHosts, intervalSeconds, prune, verification },
+    waitsFor: null,
+    frozen: false,
+  };
+}
+
+function unchanged(previous: GitOpsWish | null, waitsFor: string): Source {
+  return { source: previous?.source ?? null, waitsFor, frozen: previous?.source != null };
+}
+
+/** Dialled where the approved keys are of, whatever host the repository's own address names. Null: neither `ssh://` nor scp's form. */
+export function sshUrlOf(
+  sshUrl: string,
+  { sshHost, sshPort }: Pick<GitHostEntry, 'sshHost' | 'sshPort'>,
+): string | null {
+  const match =
+    /^ssh:\/\/([^@/:]+)@[^/]+\/(.+)$/.exec(sshUrl) ??
+    /^([^@/:]+)@(?:[^/:[\]]+|\[[^\]/]+\]):(?!\/\/)\/?(.+)$/.exec(sshUrl);
+  if (!match) return null;
+  const [, user, path] = match;
+  return `ssh://${user}@${sshHost}${sshPort === 22 ? '' : `:${sshPort}`}/${path}`;
+}
+
+function knownHostsOf({ sshHost, sshPort, approvedKeys }: GitHostEntry): KnownHost[] {
+  const host = sshPort === 22 ? sshHost : `[${sshHost}]:${sshPort}`;
+  return approvedKeys.map((text) => {
+    const [type, key] = text.split(' ') as [KnownHost['type'], string];
+    return { host, type, key };
+  });
+}

@@ -1,0 +1,12 @@
+/** Bytes of JSON that one answer may hold, with room for the envelope around it. */
+export const PAGE_BYTES = 192 * 1024;
+
+/** The first items that fit; at least one, so that paging always goes on. */
+export function fitPage<T>(items: readonly T[], maxBytes: number = PAGE_BYTES): T[] {
+  let bytes = 0;
+  const end = items.findIndex((item, index) => {
+    bytes += Buffer.byteLength(JSON.stringify(item)) + 1;
+    return index > 0 && bytes > maxBytes;
+  });
+  return items.slice(0, end === -1 ? items.length : end);
+}

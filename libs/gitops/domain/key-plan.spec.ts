@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { beginRotation, droppable, markReady, missingKeys, planKeys } from './key-plan.js';
+import { newDeployKeys, type DeployKeyState } from './key-state.js';
+
+const repository = crypto.randomUUID();
+const other = crypto.randomUUID();
+const key = (number: number, works: boolean | null = null, publicKey = `key-${number}`) => ({
+  number,
+  publicKey,
+  works,
+});
+
+const inUse = (): DeployKeyState => markReady(planKeys(newDeployKeys(), repository, [key(1)]), 1);
+
+describe('the deploy keys of a cluster', () => {
+  it('wait for the key that the cluster makes, then for the Git host', () => {
+    const waiting = planKeys(newDeployKeys(), repository, []);
+    expect(missingKeys(waiting)).toEqual([]);
+    const made = planKeys(waiting, repository, [key(1)]);
+    expect(missingKeys(made)).toEqual([{ number: 1, publicKey: 'key-1' }]);
+    expect(missingKeys(markReady(made, 1))).toEqual([]);
+  });
+
+  it('are rotated when the next one is there and was tried, and the old one goes when it is out of use', () => {
+    const begun = beginRotation(inUse())!;
+    expect(begun.next).toEqual({ number: 2, publicKey: null, ready: false });
+    expect(beginRotation(begun)).toBeNull();
+    const made = planKeys(begun, repository, [key(1, true), key(2)]);
+    expect(missingKeys(made)).toEqual([{ number: 2, publicKey: 'key-2' }]);
+    const untried = planKeys(markReady(made, 2), repository, [key(1, true), key(2)]);
+    expect(untried.current.number).toBe(1);
+    expect(planKeys(untried, repository, [key(1, true), key(2, false)]).current.number).toBe(1);
+    const switched = planKeys(untried, repository, [key(1, true), key(2, true)]);
+    expect(switched).toMatchObject({ current: { number: 2, ready: true }, next: null });
+    expect(droppable(switched, 99, [key(2, true)])).toEqual([]);
+    const published = { ...switched, drops: switched.drops.map((drop) => ({ ...drop, afterRevision: 7 })) };
+    expect(droppable(published, 6, [key(2, true)])).toEqual([]);
+    expect(droppable(published, 7, [key(2, false)])).toEqual([]);
+    expect(droppable(published, 7, [key(2, true)])).toEqual([
+      { repositoryId: repository, number: 1, afterRevision: 7 },
+    ]);
+  });
+
+  it('get another number in another repository: a host knows a key once', () => {
+    const moved = planKeys(inUse(), other, [key(1, true)]);
+    expect(moved).toMatchObject({ repositoryId: other, current: { number: 2, publicKey: null, ready: false } });
+    expect(moved.drops).toEqual([{ repositoryId: repository, number: 1, afterRevision: null }]);
+    expect(planKeys(planKeys(newDeployKeys(), repository, []), other, [])).toMatchObject({ current: { number: 1 } });
+  });
+
+  it('get another number when the cluster lost them and made new ones, a bounded number of times', () => {
+    let state = inUse();
+    for (let attempt = 0; attempt < 50; attempt += 1) {
+      const { number } = state.current;
+      state = markReady(planKeys(state, repository, [key(number, null, `made-${attempt}`)]), number);
+    }
+    expect(state.drops.length).toBe(8);
+    expect(state.current.number).toBeLessThan(12);
+  });
+
+  it('leave the repository when nothing is followed any more', () => {
+    const left = planKeys(beginRotation(inUse())!, null, [key(1, true)]);
+    expect(left).toMatchObject({ repositoryId: null, next: null, current: { number: 3, ready: false } });
+    const drops = left.drops.map((drop) => ({ ...drop, afterRevision: 3 }));
+    expect(droppable({ ...left, drops }, 3, [])).toHaveLength(1);
+  });
+});

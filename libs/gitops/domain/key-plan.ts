@@ -1,0 +1,103 @@
+import type { DeployKeyState, ReportedKey } from './key-state.js';
+
+/** Keys that are being withdrawn at once: a cluster that shows another key each time gets no further numbers. */
+const MAX_DROPS = 8;
+const MAX_NUMBER = 1_000_000;
+
+export interface KeyRequest {
+  readonly number: number;
+  readonly publicKey: string;
+}
+
+/**
+ * Which numbers a cluster's keys have, after what its installer reported and for the repository that it is to follow (null:
+ * none). A number stands for one key in one repository, for ever: another repository, or another key under the same number,
+ * makes a new number.
+ */
+export function planKeys(
+  state: DeployKeyState,
+  repositoryId: string | null,
+  reported: readonly ReportedKey[],
+): DeployKeyState {
+  const moved = followRepository(state, repositoryId);
+  return switchToNext(learn(moved, reported), reported);
+}
+
+/** What the Git host is to hold, and is not known to hold yet. */
+export function missingKeys({ repositoryId, current, next }: DeployKeyState): KeyRequest[] {
+  if (repositoryId === null) return [];
+  return [current, ...(next ? [next] : [])].flatMap(({ number, publicKey, ready }) =>
+    publicKey !== null && !ready ? [{ number, publicKey }] : [],
+  );
+}
+
+/** The Git host has this one. */
+export function markReady(state: DeployKeyState, number: number): DeployKeyState {
+  const mark = <T extends { number: number; ready: boolean }>(key: T): T =>
+    key.number === number ? { ...key, ready: true } : key;
+  return { ...state, current: mark(state.current), next: state.next && mark(state.next) };
+}
+
+/** The next number, to be tried before the present one goes. Null: there is one already, or nothing to rotate. */
+export function beginRotation(state: DeployKeyState): DeployKeyState | null {
+  if (state.next || state.repositoryId === null || state.highest >= MAX_NUMBER) return null;
+  const number = state.highest + 1;
+  return { ...state, highest: number, next: { number, publicKey: null, ready: false } };
+}
+
+/** Keys that nobody uses any more, because the cluster has been brought to a revision without them and works with the present one. */
+export function droppable(
+  { drops, current, repositoryId }: DeployKeyState,
+  appliedRevision: number,
+  reported: readonly ReportedKey[],
+): DeployKeyState['drops'] {
+  const works =
+    repositoryId === null || reported.some(({ number, works }) => number === current.number && works === true);
+  return drops.filter(({ afterRevision }) => works && afterRevision !== null && appliedRevision >= afterRevision);
+}
+
+function followRepository(state: DeployKeyState, repositoryId: string | null): DeployKeyState {
+  if (state.repositoryId === repositoryId) return state;
+  const used = state.repositoryId !== null && state.current.publicKey !== null;
+  const left = state.repositoryId === null ? state : withdraw(withdraw(state, state.next), state.current);
+  const renewed = used ? renumber({ ...left, next: null }) : { ...left, next: null };
+  return { ...renewed, repositoryId };
+}
+
+/** Takes down the public keys; one that is not the key that it was gets a number of its own. */
+function learn(state: DeployKeyState, reported: readonly ReportedKey[]): DeployKeyState {
+  const keyOf = (number: number): string | null => reported.find((key) => key.number === number)?.publicKey ?? null;
+  const key = keyOf(state.current.number);
+  let learnt = state;
+  if (key !== null && key !== state.current.publicKey) {
+    if (state.current.publicKey === null) learnt = { ...state, current: { ...state.current, publicKey: key } };
+    else if (state.drops.length < MAX_DROPS) learnt = renumber(withdraw(state, state.current));
+  }
+  const next = learnt.next && keyOf(learnt.next.number);
+  if (learnt.next && next !== null && next !== learnt.next.publicKey) {
+    if (learnt.next.publicKey === null) return { ...learnt, next: { ...learnt.next, publicKey: next } };
+    if (learnt.drops.length < MAX_DROPS) {
+      return beginRotation({ ...withdraw(learnt, learnt.next), next: null }) ?? learnt;
+    }
+  }
+  return learnt;
+}
+
+function switchToNext(state: DeployKeyState, reported: readonly ReportedKey[]): DeployKeyState {
+  const { next } = state;
+  const works = reported.some((key) => key.number === next?.number && key.works === true);
+  if (!next?.ready || !works) return state;
+  return { ...withdraw(state, state.current), current: next, next: null };
+}
+
+function renumber(state: DeployKeyState): DeployKeyState {
+  const number = Math.min(state.highest + 1, MAX_NUMBER);
+  return { ...state, highest: number, current: { number, publicKey: null, ready: false } };
+}
+
+/** It is to leave the repository, once a desired state without it was applied. */
+function withdraw(state: DeployKeyState, key: DeployKeyState['next']): DeployKeyState {
+  const { repositoryId } = state;
+  if (!key?.publicKey || repositoryId === null) return state;
+  return { ...state, drops: [...state.drops, { repositoryId, number: key.number, afterRevision: null }] };
+}

@@ -1,0 +1,37 @@
+import type { Bundle, Caller } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import type { Bundles, NewBundle } from './bundles.js';
+import { fetchBundle, type FetchOptions } from './fetch-bundle.js';
+
+/** Fetched at once by this process: each may have 16 MiB in memory. */
+const MAX_FETCHES = 2;
+
+/** Bundles that this service fetches itself. */
+export class BundleImports {
+  readonly #bundles: Bundles;
+  readonly #options: FetchOptions;
+  #running = 0;
+
+  constructor(bundles: Bundles, options: FetchOptions) {
+    this.#bundles = bundles;
+    this.#options = options;
+  }
+
+  /** RATE_LIMITED while others are fetched; otherwise as `fetchBundle` and `Bundles.store`. */
+  async fromUrl(
+    caller: Caller,
+    tenantId: string,
+    { url, ...wanted }: Omit<NewBundle, 'origin'> & { readonly url: string },
+  ): Promise<Bundle> {
+    if (this.#running >= MAX_FETCHES) {
+      throw new FairleadError('RATE_LIMITED', `${MAX_FETCHES} bundles are being fetched already; wait for one of them`);
+    }
+    this.#running += 1;
+    try {
+      const yaml = await fetchBundle(url, this.#options);
+      return await this.#bundles.store(caller, tenantId, { ...wanted, origin: url }, yaml);
+    } finally {
+      this.#running -= 1;
+    }
+  }
+}

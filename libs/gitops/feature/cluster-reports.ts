@@ -1,0 +1,62 @@
+import type { InstallerReport } from '@fairlead/desired-state';
+import { FairleadError } from '@fairlead/errors';
+import { lockCluster, updateCluster, type StoredCluster } from '../store/cluster-store.js';
+import { appendClusterEvents } from '../store/event-store.js';
+import { commit, tell, type Runtime } from './runtime.js';
+
+/** What installers say of their clusters. */
+export class ClusterReports {
+  readonly #runtime: Runtime;
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  /** NOT_FOUND for a cluster that is not there; INVALID_ARGUMENT for a report of another one than the link's. */
+  async take(tenantId: string, clusterId: string, report: InstallerReport): Promise<void> {
+    if (report.clusterId !== clusterId) {
+      throw new FairleadError('INVALID_ARGUMENT', 'the report is of another cluster than the one it came from');
+    }
+    await commit(this.#runtime, async (manager) => {
+      const cluster = await lockCluster(manager, clusterId);
+      if (cluster?.tenantId !== tenantId) throw new FairleadError('NOT_FOUND', `there is no cluster ${clusterId}`);
+      const { events, ...rest } = report;
+      const now = this.#runtime.now();
+      const problemCode = report.problem?.code ?? null;
+      const since = problemCode === cluster.problemCode ? cluster.problemSince : now;
+      await updateCluster(manager, clusterId, {
+        report: rest,
+        reportedAt: now,
+        phase: report.phase,
+        problemCode,
+        problemSince: problemCode === null ? null : since,
+        ...(concernsDesiredState(cluster, report) ? { dueAt: now, touched: cluster.touched + 1 } : {}),
+      });
+      await appendClusterEvents(manager, clusterId, report.installerInstance, events);
+      if (report.phase === cluster.phase || !isNews(report.phase)) return;
+      const actor = { kind: 'agent', id: clusterId } as const;
+      const about = { tenantId, subject: `cluster/${clusterId}`, actor, reason: 'OK' };
+      const data = { ...about, clusterId, name: cluster.name, phase: report.phase, problem: problemCode };
+      await tell(this.#runtime, manager, 'dev.fairlead.gitops.cluster.phase.v1', data);
+    });
+  }
+}
+
+/** The others are steps on the way to one of these. */
+function isNews(phase: InstallerReport['phase']): boolean {
+  return phase === 'healthy' || phase === 'degraded' || phase === 'escalated' || phase === 'off';
+}
+
+/** Keys that were made or tried, a revision that was applied while keys wait for it, or one that nobody here remembers. */
+function concernsDesiredState(cluster: StoredCluster, report: InstallerReport): boolean {
+  const before = cluster.report;
+  return (
+    report.observedRevision > cluster.revision ||
+    JSON.stringify(keysOf(before)) !== JSON.stringify(keysOf(report)) ||
+    (cluster.deployKeys.drops.length > 0 && before?.appliedRevision !== report.appliedRevision)
+  );
+}
+
+function keysOf(report: Pick<InstallerReport, 'publicKeys'> | null): unknown[] {
+  return (report?.publicKeys ?? []).map(({ number, publicKey, works }) => [number, publicKey, works]);
+}

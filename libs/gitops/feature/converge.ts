@@ -1,0 +1,158 @@
+import { isDeepStrictEqual } from 'node:util';
+import { fullJitterMs } from '@fairlead/clock';
+import type { DesiredState, GitOpsWish } from '@fairlead/desired-state';
+import { messageOf } from '@fairlead/errors';
+import { adopt } from '../domain/adopt.js';
+import { computeWish } from '../domain/compute-wish.js';
+import { droppable, planKeys } from '../domain/key-plan.js';
+import type { DeployKeyState } from '../domain/key-state.js';
+import { updateCluster, updateIfUntouched, type StoredCluster } from '../store/cluster-store.js';
+import type { World } from './converge-world.js';
+import { askForKeys, dropKeys } from './deploy-keys.js';
+import type { KeysPort } from './keys-port.js';
+import { commit, actorOf, tell, type Runtime } from './runtime.js';
+import { signState, type SignedState } from './sign-state.js';
+
+const RETRY = { baseMs: 1_000, capMs: 60_000 };
+/** A cluster that registration does not show may be back in a moment; its keys go later. */
+export const ABSENCE_MS = 3_600_000;
+
+type Change = Parameters<typeof updateIfUntouched>[2];
+
+/**
+ * Brings one cluster's desired state to what is wanted now: adopts, asks for keys, and signs a new revision if anything is different.
+ * What fails is tried again later, with growing pauses.
+ */
+export async function converge(runtime: Runtime, keys: KeysPort, world: World, cluster: StoredCluster): Promise<void> {
+  try {
+    if (cluster.absentSince) await leave(runtime, keys, cluster, cluster.absentSince);
+    else await bringUpToDate(runtime, keys, world, cluster);
+  } catch (error) {
+    const { id: clusterId, failures } = cluster;
+    runtime.logger.log(failures === 0 ? 'warn' : 'debug', 'desired_state.delayed', {
+      clusterId,
+      reason: messageOf(error),
+    });
+    const dueAt = later(runtime, fullJitterMs(failures, RETRY));
+    await commit(runtime, (manager) => updateCluster(manager, clusterId, { dueAt, failures: failures + 1 }));
+  }
+}
+
+async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, cluster: StoredCluster): Promise<void> {
+  const { tenantId } = cluster;
+  const selected = world.selected(tenantId, cluster);
+  const adopted = adopt(cluster.adopted, selected);
+  const named = adopted?.spec.repository ?? null;
+  const repository = named === null ? undefined : world.repository(tenantId, named);
+  const planned = planKeys(cluster.deployKeys, repository?.id ?? null, cluster.report?.publicKeys ?? []);
+  const asked = await askForKeys(keys, cluster, planned, repository);
+  const host = repository && world.host(tenantId, repository.hostId);
+  const { gitops, waitsFor } = adopted
+    ? computeWish({
+        clusterName: cluster.name,
+        spec: adopted.spec,
+        bundle: world.bundle(tenantId, adopted.spec.tool, adopted.spec.bundleVersion),
+        repository,
+        host,
+        keys: asked.state,
+        previous: cluster.wish,
+        holdRepairs: world.holdRepairs(tenantId),
+      })
+    : { gitops: null, waitsFor: null };
+  const signed = await signIfChanged(runtime, keys, cluster, gitops);
+  const settled = await settleKeys(keys, cluster, asked.state, signed?.revision ?? cluster.revision);
+  const waiting = waitsFor ?? asked.waitsFor ?? (selected && !adopted ? `a rollout of ${selected.name}` : null);
+  await save(runtime, cluster, signed, {
+    assignment: selected?.name ?? null,
+    adopted,
+    // Whatever follows is not what was said about the assignment before.
+    remove: adopted ? 'keep' : cluster.remove,
+    deployKeys: settled,
+    waitsFor: waiting?.slice(0, 1_024) ?? null,
+    converged: cluster.touched,
+    failures: asked.pending ? cluster.failures + 1 : 0,
+    dueAt: asked.pending ? later(runtime, fullJitterMs(cluster.failures, RETRY) + RETRY.baseMs) : null,
+    wish: gitops,
+  });
+}
+
+/** Undefined: what is wanted is what was. */
+async function signIfChanged(
+  runtime: Runtime,
+  keys: KeysPort,
+  cluster: StoredCluster,
+  gitops: GitOpsWish | null,
+): Promise<SignedState | undefined> {
+  const { id: clusterId, tenantId, revision, remove } = cluster;
+  if (revision === 0 && gitops === null) return undefined;
+  // An installer that has seen a higher one than we remember takes none that is not higher still.
+  const seen = Math.max(revision, cluster.report?.observedRevision ?? 0);
+  const removed = gitops ? 'keep' : remove;
+  const same = cluster.removed === removed && isDeepStrictEqual(cluster.wish, gitops);
+  if (same && revision > 0 && seen === revision) return undefined;
+  const state: DesiredState = {
+    version: 1,
+    tenantId,
+    clusterId,
+    revision: seen + 1,
+    issuedAt: runtime.now().toISOString(),
+    gitops,
+    remove: removed,
+  };
+  return signState(runtime, keys, state);
+}
+
+/** Keys that are out of use leave their repositories; those that fell out of use now, when this revision was applied. */
+async function settleKeys(
+  keys: KeysPort,
+  cluster: StoredCluster,
+  state: DeployKeyState,
+  revision: number,
+): Promise<DeployKeyState> {
+  const drops = state.drops.map((drop) => ({ ...drop, afterRevision: drop.afterRevision ?? revision }));
+  const { appliedRevision = 0, publicKeys = [] } = cluster.report ?? {};
+  const gone = droppable({ ...state, drops }, appliedRevision, publicKeys);
+  await dropKeys(keys, cluster, gone);
+  return { ...state, drops: drops.filter((drop) => !gone.includes(drop)) };
+}
+
+async function save(
+  runtime: Runtime,
+  cluster: StoredCluster,
+  signed: SignedState | undefined,
+  change: Change,
+): Promise<void> {
+  const { id: clusterId, tenantId, name } = cluster;
+  const about = { tenantId, subject: `cluster/${clusterId}`, actor: actorOf(runtime.source), reason: 'OK' };
+  await commit(runtime, async (manager) => {
+    if (!(await updateIfUntouched(manager, cluster, { ...change, ...signed }))) return;
+    if (signed) {
+      const { revision } = signed;
+      const data = { ...about, clusterId, name, revision, assignment: change.assignment ?? null };
+      await tell(runtime, manager, 'dev.fairlead.gitops.desired-state.changed.v1', data);
+    }
+    const { current } = change.deployKeys ?? cluster.deployKeys;
+    if (cluster.deployKeys.next && current.number === cluster.deployKeys.next.number) {
+      const data = { ...about, clusterId, name, number: current.number, step: 'switched' as const };
+      await tell(runtime, manager, 'dev.fairlead.gitops.deploy-key.rotated.v1', data);
+    }
+  });
+  if (signed) runtime.onDesired();
+}
+
+/** A cluster that is gone for good takes its keys with it. */
+async function leave(runtime: Runtime, keys: KeysPort, cluster: StoredCluster, absentSince: Date): Promise<void> {
+  const goneAt = new Date(absentSince.getTime() + ABSENCE_MS);
+  if (runtime.now() < goneAt) {
+    await commit(runtime, (manager) => updateIfUntouched(manager, cluster, { dueAt: goneAt }));
+    return;
+  }
+  const { drops, ...state } = planKeys(cluster.deployKeys, null, []);
+  await dropKeys(keys, cluster, drops);
+  const change = { dueAt: null, signAgainAt: null, failures: 0, deployKeys: { ...state, drops: [] } };
+  await commit(runtime, (manager) => updateIfUntouched(manager, cluster, change));
+}
+
+function later(runtime: Runtime, ms: number): Date {
+  return new Date(runtime.now().getTime() + ms);
+}

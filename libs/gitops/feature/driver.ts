@@ -1,0 +1,167 @@
+import { fullJitterMs, systemClock } from '@fairlead/clock';
+import type { ClusterEntry, GitHostEntry } from '@fairlead/contracts';
+import { messageOf } from '@fairlead/errors';
+import type { KvSnapshot } from '@fairlead/messaging';
+import { inTransaction, tryAdvisoryLock } from '@fairlead/persistence';
+import { deleteAbsentSince, dueClusters, markAbsent, putClusters, touchClusters } from '../store/cluster-store.js';
+import { converge } from './converge.js';
+import { readWorld } from './converge-world.js';
+import type { KeysPort } from './keys-port.js';
+import { commit, read, type Runtime } from './runtime.js';
+import { signAgain } from './sign-state.js';
+
+/** Between turns, if nothing wakes it; another replica's work is found after so long. */
+const PERIOD_MS = 1_000;
+const RETRY = { baseMs: 500, capMs: 10_000 };
+/** Looks at everything, in case something was missed. */
+const FULL_MS = 600_000;
+const BATCH = 100;
+/** Clusters looked at, and signatures asked for, at once. */
+const PARALLEL = 8;
+const FORGET_MS = 30 * 86_400_000;
+
+export interface DriverOptions {
+  readonly runtime: Runtime;
+  readonly keys: KeysPort;
+  readonly clusters: KvSnapshot<ClusterEntry>;
+  readonly gitHosts: KvSnapshot<GitHostEntry>;
+  /** Further work of a turn, before clusters are looked at. True: there is more to do at once. */
+  readonly steps?: readonly (() => Promise<boolean>)[];
+}
+
+/**
+ * Brings the desired states of all clusters to what is wanted, turn by turn. Of several replicas one drives at a time, by a lock in
+ * the database; whatever happens at another is found in its tables. Created running; dispose of it to stop.
+ */
+export class Driver implements AsyncDisposable {
+  readonly #options: DriverOptions;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #wake = new AbortController();
+  #clustersChanged = true;
+  #hostsChanged = true;
+  #fullAtMs = 0;
+
+  constructor(options: DriverOptions) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  /** Something was committed that may change what is wanted. */
+  poke(): void {
+    this.#wake.abort();
+  }
+
+  /** The bucket of clusters changed. */
+  clustersChanged(): void {
+    this.#clustersChanged = true;
+    this.poke();
+  }
+
+  /** The bucket of Git hosts changed. */
+  hostsChanged(): void {
+    this.#hostsChanged = true;
+    this.poke();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { clusters, gitHosts, runtime } = this.#options;
+    const stopped = new Promise<void>((resolve) => {
+      this.#stop.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.race([Promise.all([clusters.loaded, gitHosts.loaded]), stopped]);
+    for (let failures = 0; !this.#stop.signal.aborted;) {
+      try {
+        this.#wake = new AbortController();
+        const busy = await this.#turn();
+        failures = 0;
+        if (!busy) await this.#rest(PERIOD_MS);
+      } catch (error) {
+        runtime.logger.log(failures === 0 ? 'warn' : 'debug', 'driver.delayed', { reason: messageOf(error) });
+        await this.#rest(fullJitterMs(failures, RETRY) + 100);
+        failures += 1;
+      }
+    }
+  }
+
+  async #rest(ms: number): Promise<void> {
+    const signal = AbortSignal.any([this.#stop.signal, this.#wake.signal]);
+    await systemClock.sleep(ms, signal).catch(() => undefined);
+  }
+
+  /** True if there is more to do at once. */
+  #turn(): Promise<boolean> {
+    return inTransaction(this.#options.runtime.database, async (manager) => {
+      if (!(await tryAdvisoryLock(manager, 'driver'))) {
+        // Whoever takes over knows nothing of what it saw before.
+        this.#clustersChanged = true;
+        this.#fullAtMs = 0;
+        return false;
+      }
+      await this.#follow();
+      let more = false;
+      for (const step of this.#options.steps ?? []) more = (await step()) || more;
+      const signed = await signAgain(this.#options.runtime, this.#options.keys, PARALLEL);
+      return (await this.#converge()) || signed === PARALLEL || more;
+    });
+  }
+
+  /** Takes over what the buckets say. */
+  async #follow(): Promise<void> {
+    const { runtime, clusters } = this.#options;
+    const now = runtime.now();
+    const full = now.getTime() >= this.#fullAtMs;
+    if (this.#clustersChanged || full) {
+      this.#clustersChanged = false;
+      const entries = [...clusters.entries()].map(([, entry]) => entry);
+      await this.#undoIfFailed('clusters', () =>
+        commit(runtime, async (manager) => {
+          await putClusters(manager, entries, now);
+          await markAbsent(
+            manager,
+            entries.map(({ clusterId }) => clusterId),
+            now,
+          );
+          await deleteAbsentSince(manager, new Date(now.getTime() - FORGET_MS));
+        }),
+      );
+    }
+    if (this.#hostsChanged || full) {
+      this.#hostsChanged = false;
+      await this.#undoIfFailed('hosts', () => commit(runtime, (manager) => touchClusters(manager, 'all', now)));
+      this.#fullAtMs = now.getTime() + FULL_MS;
+    }
+  }
+
+  async #undoIfFailed(what: 'clusters' | 'hosts', work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (what === 'clusters') this.#clustersChanged = true;
+      else this.#hostsChanged = true;
+      throw error;
+    }
+  }
+
+  async #converge(): Promise<boolean> {
+    const { runtime, keys, gitHosts } = this.#options;
+    const due = await read(runtime, (manager) => dueClusters(manager, runtime.now(), BATCH));
+    if (due.length === 0) return false;
+    const hostOf = (tenantId: string, id: string): GitHostEntry | undefined => gitHosts.get(`${tenantId}.${id}`);
+    const world = await read(runtime, (manager) => readWorld(manager, { hostOf }));
+    const waiting = [...due];
+    const worker = async (): Promise<void> => {
+      for (let cluster = waiting.shift(); cluster; cluster = waiting.shift()) {
+        if (this.#stop.signal.aborted) return;
+        await converge(runtime, keys, world, cluster);
+      }
+    };
+    await Promise.all(Array.from({ length: PARALLEL }, worker));
+    return due.length === BATCH;
+  }
+}

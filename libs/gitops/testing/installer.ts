@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import { DEFAULT_TENANT, gitopsRpc } from '@fairlead/contracts';
+import type { InstallerReport, PublicKey } from '@fairlead/desired-state';
+import type { GitopsFixture } from './gitops-fixture.js';
+
+/** Plays a cluster's installer: it acts on what the bucket holds, and reports over the real RPC. */
+export class ScriptedInstaller {
+  readonly #fixture: GitopsFixture;
+  readonly clusterId: string;
+  readonly #instance = crypto.randomUUID();
+  readonly #keys = new Map<number, string>();
+  /** What it says beyond what it read; a test sets it. */
+  says: Partial<InstallerReport> = {};
+  /** Whether the tool fetches with a key; null: not tried. */
+  works: (number: number) => boolean | null = () => true;
+
+  constructor(fixture: GitopsFixture, clusterId: string) {
+    this.#fixture = fixture;
+    this.clusterId = clusterId;
+  }
+
+  /** Brings the cluster to what is wanted, unless the test says otherwise, and reports. */
+  async report(): Promise<InstallerReport> {
+    const state = await this.#fixture.stateOf(this.clusterId);
+    const revision = state?.revision ?? 0;
+    const report: InstallerReport = {
+      version: 1,
+      clusterId: this.clusterId,
+      installerVersion: '0.1.0',
+      installerInstance: this.#instance,
+      observedRevision: revision,
+      appliedRevision: revision,
+      bundleDigest: state?.gitops?.bundle.digest ?? null,
+      wantedBundle: null,
+      phase: state?.gitops ? 'healthy' : 'off',
+      problem: null,
+      publicKeys: this.#publicKeys(state?.gitops?.deployKey),
+      source: null,
+      sync: null,
+      functionalAt: null,
+      events: [],
+      ...this.says,
+    };
+    const request = { clusterId: this.clusterId, report };
+    await this.#fixture.asGateway.call(gitopsRpc.reportCluster, DEFAULT_TENANT, request);
+    return report;
+  }
+
+  #publicKeys(wanted: { current: number; next: number | null } | undefined): PublicKey[] {
+    const numbers = wanted ? [wanted.current, ...(wanted.next === null ? [] : [wanted.next])] : [];
+    return numbers.map((number) => ({ number, publicKey: this.#key(number), works: this.works(number) }));
+  }
+
+  #key(number: number): string {
+    const key = this.#keys.get(number) ?? newPublicKey();
+    this.#keys.set(number, key);
+    return key;
+  }
+}
+
+/** RFC 8709: the length and name of the type, the length of the key, the key. */
+export function newPublicKey(): string {
+  const head = Buffer.from('0000000b7373682d6564323535313900000020', 'hex');
+  return `ssh-ed25519 ${Buffer.concat([head, randomBytes(32)]).toString('base64')}`;
+}

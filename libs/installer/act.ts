@@ -1,0 +1,110 @@
+import { keyOf, refOf, shown, type ObjectRef } from '@fairlead/kube/rest';
+import { prune } from './apply/prune.js';
+import type { ObjectResult } from './apply/reconcile.js';
+import type { Finding, LadderAction } from './ladder/ladder-state.js';
+import { findingOf } from './look.js';
+import { attemptOf, inventoryOf, type Task, type ToolKeeperParts } from './task.js';
+
+/** Does what the ladder says. Returns what stood in the way, if anything did. */
+export async function actOn(
+  parts: ToolKeeperParts,
+  task: Task,
+  { rung, finding }: LadderAction,
+  signal: AbortSignal,
+): Promise<Finding | null> {
+  switch (rung) {
+    case 'apply':
+      return apply(parts, task, 'apply', signal);
+    case 'recreate':
+      return apply(parts, task, 'recreate', signal);
+    case 'restart':
+      return restart(parts, task, finding?.workloads ?? []);
+    case 'roll-back':
+      await parts.keeper.keep({ givenUp: attemptOf(task.wish) });
+      parts.story.tell('rolled-back', '', `${finding?.code ?? 'it cannot be applied'}: back to the last good bundle`);
+      break;
+  }
+  return null;
+}
+
+async function apply(
+  { keeper, reconciler, objects, story, functional, webhooks }: ToolKeeperParts,
+  { driver, wish, wanted, key, reference, revision }: Task,
+  mode: 'apply' | 'recreate',
+  signal: AbortSignal,
+): Promise<Finding | null> {
+  const inventory = inventoryOf(wanted);
+  const known = new Set(inventory.map(keyOf));
+  const before: ObjectRef[] = keeper.held.inventory.map(plainRef);
+  const earlier = before.filter((ref) => !known.has(keyOf(ref)));
+  const first = keeper.held.appliedKey !== key;
+  // What we are about to make is noted first: nothing of it is forgotten, whenever we die.
+  await keeper.keep({ tool: driver.tool, inventory: [...earlier, ...inventory] });
+  const { results, complete } = await reconciler.reconcile(wanted, { mode, signal });
+  for (const result of results) tellWritten(story, result, first);
+  if (results.some(({ outcome }) => outcome !== 'same' && outcome !== 'left')) functional.forget();
+  if (!complete) {
+    const mayExempt = wish.selfHeal === 'enforce' && !wish.holdRepairs;
+    return (await webhooks.blocking(results, wanted, [driver.namespace], mayExempt)) ?? findingOf(results);
+  }
+  webhooks.passed();
+  const { removed, left } = await prune(objects, driver, wanted, [...earlier, ...inventory]);
+  for (const ref of removed) story.tell('removed', shown(ref), 'no longer wanted');
+  for (const why of left) story.tellOnce('observed', '', `not removed: ${why}`);
+  if (first) story.tell('installed', '', `revision ${revision}, bundle ${reference.digest.slice(0, 12)}`);
+  await keeper.keep({ appliedKey: key, appliedRevision: revision, bundleDigest: reference.digest, inventory });
+  return null;
+}
+
+function tellWritten(story: ToolKeeperParts['story'], { ref, outcome, error }: ObjectResult, first: boolean): void {
+  // An installation of forty objects is one event of the story, not forty.
+  if (outcome === 'recreated') story.tell('recreated', shown(ref), 'made anew');
+  else if (!first && outcome === 'created') story.tell('applied', shown(ref), 'it was gone');
+  else if (!first && outcome === 'updated') story.tell('applied', shown(ref), 'it differed');
+  else if (outcome === 'failed') story.tellOnce('observed', shown(ref), error?.message ?? 'it could not be written');
+}
+
+/** Deletes the pods of Deployments, as their selectors find them. */
+async function restart(
+  { objects, story, functional }: ToolKeeperParts,
+  { driver, wanted }: Task,
+  names: readonly string[],
+): Promise<null> {
+  for (const deployment of wanted.filter(
+    ({ kind, metadata }) => kind === 'Deployment' && names.includes(metadata.name),
+  )) {
+    const labels = (deployment['spec'] as { selector?: { matchLabels?: Record<string, string> } }).selector
+      ?.matchLabels;
+    if (!labels) continue;
+    const namespace = deployment.metadata.namespace ?? driver.namespace;
+    const labelSelector = Object.entries(labels)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(',');
+    const pods = await objects.list(
+      { apiVersion: 'v1', kind: 'Pod' },
+      { namespace, labelSelector, metadataOnly: true },
+    );
+    for (const pod of pods) {
+      const { uid } = pod.metadata;
+      await objects.remove(refOf(pod), uid === undefined ? {} : { uid });
+    }
+    story.tell('restarted', shown(refOf(deployment)), `${pods.length} of its pods were deleted`);
+  }
+  functional.forget();
+  return null;
+}
+
+/** As it was written to JSON: a namespace that is not there is no namespace. */
+export function plainRef({
+  apiVersion,
+  kind,
+  namespace,
+  name,
+}: {
+  apiVersion: string;
+  kind: string;
+  namespace?: string | undefined;
+  name: string;
+}): ObjectRef {
+  return namespace === undefined ? { apiVersion, kind, name } : { apiVersion, kind, namespace, name };
+}

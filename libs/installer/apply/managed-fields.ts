@@ -1,0 +1,158 @@
+import type { FieldSet, KubeObject, ManagedFields } from '@fairlead/kube/rest';
+import { FIELD_MANAGER } from '../names.js';
+
+/**
+ * Operators whose fields are left to them, by what they call themselves as field managers. Everybody else who changes an object of
+ * ours did it by hand, and it is put back.
+ */
+const OPERATORS: readonly RegExp[] = [
+  /^kustomize-controller$/,
+  /^helm(-controller)?$/,
+  /^argocd(-|$)/,
+  /^vpa-(recommender|updater|admission-controller)$/,
+  /^keda(-|$)/,
+  /^cert-manager-cainjector$/,
+  /^horizontal-pod-autoscaler$/,
+];
+
+/** The control plane of Kubernetes itself: it sets the scale for an autoscaler. */
+const CONTROL_PLANE = /^(kube-controller-manager|clusterrole-aggregation-controller)$/;
+/** What `kubectl rollout restart` leaves: taking it away would restart the pods once more. */
+const LEFT = new Set(['f:kubectl.kubernetes.io/restartedAt']);
+
+export interface Honoured {
+  readonly object: KubeObject;
+  /** `spec.replicas of helm`: what was left to whom. */
+  readonly fields: readonly string[];
+}
+
+/** What is to be applied, without the fields of other operators. */
+export function withoutHonoured(wanted: KubeObject, managedFields: readonly ManagedFields[] = []): Honoured {
+  const fields: string[] = [];
+  let object: KubeObject = wanted;
+  for (const entry of managedFields.filter(isOperators)) {
+    const without = (path: string): void => {
+      // Names and labels stay ours: by them an object is found again.
+      fields.push(`${path} of ${entry.manager ?? ''}`);
+    };
+    object = removed(object, entry.fieldsV1 ?? {}, '', without) as KubeObject;
+  }
+  return { object: { ...object, apiVersion: wanted.apiVersion, kind: wanted.kind, metadata: wanted.metadata }, fields };
+}
+
+/**
+ * Who set what, after everything that was set by hand became ours: the next apply then takes away of it what is not wanted. Null if
+ * nothing was. As Flux itself takes over what kubectl made; server-side apply has no other way to remove what another one added.
+ */
+export function takenOver(managedFields: readonly ManagedFields[] = []): ManagedFields[] | null {
+  const byHand = managedFields.filter((entry) => isByHand(entry) && touchesMore(entry.fieldsV1 ?? {}));
+  const ours = managedFields.find(isOurs);
+  if (byHand.length === 0 || !ours) return null;
+  const fieldsV1 = byHand.reduce((all, { fieldsV1 = {} }) => merged(all, stripped(fieldsV1)), ours.fieldsV1 ?? {});
+  const others = managedFields.filter((entry) => entry !== ours && !byHand.includes(entry));
+  return [...others, { ...ours, fieldsV1 }];
+}
+
+function isOurs({ manager, operation, subresource }: ManagedFields): boolean {
+  return manager === FIELD_MANAGER && operation === 'Apply' && subresource === undefined;
+}
+
+function isOperators({ manager = '', subresource }: ManagedFields): boolean {
+  if (subresource === 'scale') return CONTROL_PLANE.test(manager) || OPERATORS.some((name) => name.test(manager));
+  return subresource === undefined && OPERATORS.some((name) => name.test(manager));
+}
+
+function isByHand(entry: ManagedFields): boolean {
+  const { manager = '', subresource } = entry;
+  if (isOurs(entry) || isOperators(entry) || CONTROL_PLANE.test(manager)) return false;
+  // Kubernetes writes these itself: the API server the names and conditions of CRDs, the kubelet a status.
+  if (manager === 'kube-apiserver' || manager === 'kubelet') return false;
+  return subresource === undefined || subresource === 'scale';
+}
+
+/** Does it hold anything but metadata, and a status that is no subresource? */
+function touchesMore(fields: FieldSet): boolean {
+  return Object.keys(stripped(fields)).length > 0;
+}
+
+/** Without what is left to whoever set it. */
+function stripped(fields: FieldSet): FieldSet {
+  const { 'f:metadata': _metadata, 'f:status': _status, ...rest } = fields;
+  return withoutLeft(rest);
+}
+
+function withoutLeft(fields: FieldSet): FieldSet {
+  const kept = Object.entries(fields).flatMap(([name, below]): [string, FieldSet][] => {
+    if (LEFT.has(name)) return [];
+    if (Object.keys(below).length === 0) return [[name, below]];
+    const rest = withoutLeft(below);
+    return Object.keys(rest).length === 0 ? [] : [[name, rest]];
+  });
+  // A map that was made only to hold what is left.
+  const real = kept.filter(([name]) => name !== '.');
+  return Object.fromEntries(real.length === 0 && kept.length < Object.keys(fields).length ? [] : kept);
+}
+
+function merged(a: FieldSet, b: FieldSet): FieldSet {
+  const all: Record<string, FieldSet> = { ...a };
+  for (const [name, below] of Object.entries(b)) all[name] = merged(a[name] ?? {}, below);
+  return all;
+}
+
+/** The value without the fields of a set; tells of each that was there. */
+function removed(value: unknown, fields: FieldSet, path: string, tell: (path: string) => void): unknown {
+  let rest = value;
+  for (const [name, below] of Object.entries(fields)) {
+    if (name === '.' || name === 'f:metadata' || name === 'f:status') continue;
+    rest = name.startsWith('k:')
+      ? withoutItem(rest, name, below, path, tell)
+      : withoutField(rest, name, below, path, tell);
+  }
+  return rest;
+}
+
+function withoutField(
+  value: unknown,
+  name: string,
+  below: FieldSet,
+  path: string,
+  tell: (path: string) => void,
+): unknown {
+  if (!name.startsWith('f:') || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const field = name.slice(2);
+  if (!Object.hasOwn(value, field)) return value;
+  const { [field]: inner, ...others } = value as Record<string, unknown>;
+  const where = path === '' ? field : `${path}.${field}`;
+  if (isLeaf(below)) {
+    tell(where);
+    return others;
+  }
+  return { ...others, [field]: removed(inner, below, where, tell) };
+}
+
+/** An item of a list that is named by some of its fields. Itself it stays: who owns a part of it does not own the rest. */
+function withoutItem(
+  value: unknown,
+  name: string,
+  below: FieldSet,
+  path: string,
+  tell: (path: string) => void,
+): unknown {
+  if (!Array.isArray(value)) return value;
+  const keys = Object.entries(JSON.parse(name.slice(2)) as Record<string, unknown>);
+  return value.map((item: unknown) => {
+    const fields = item as Record<string, unknown>;
+    if (!keys.every(([key, wanted]) => (fields[key] ?? defaultOf(key)) === wanted)) return item;
+    const inner = Object.fromEntries(Object.entries(below).filter(([key]) => !keys.some(([k]) => key === `f:${k}`)));
+    return removed(item, inner, `${path}[${String(keys[0]?.[1])}]`, tell);
+  });
+}
+
+/** A port's protocol is part of its name in a list, and need not be said. */
+function defaultOf(key: string): unknown {
+  return key === 'protocol' ? 'TCP' : undefined;
+}
+
+function isLeaf(fields: FieldSet): boolean {
+  return Object.keys(fields).every((name) => name === '.');
+}

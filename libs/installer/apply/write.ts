@@ -1,0 +1,79 @@
+import { FairleadError } from '@fairlead/errors';
+import { refOf, type KubeObject, type ManagedFields, type Objects } from '@fairlead/kube/rest';
+import { FIELD_MANAGER } from '../names.js';
+import { Trouble } from '../trouble.js';
+import type { Comparison } from './compare.js';
+
+/** Deleting one of these takes things with it that are not ours. */
+const NEVER_RECREATED = new Set(['CustomResourceDefinition', 'Namespace', 'PersistentVolumeClaim', 'PersistentVolume']);
+
+const TOOL_FINALIZERS = new Set(['finalizers.fluxcd.io']);
+/** The tool has this long to let go of what is deleted. */
+const STUCK_MS = 30_000;
+
+/** Brings an object to what is wanted. Returns it as it is then. OBJECT_IMMUTABLE for one that may not be made anew. */
+export async function write(objects: Objects, wanted: KubeObject, comparison: Comparison): Promise<KubeObject> {
+  switch (comparison.kind) {
+    case 'differs':
+      await takeOver(objects, comparison.live, comparison.takeOver);
+      return applyTo(objects, comparison.object);
+    case 'immutable':
+      return recreate(objects, wanted, comparison.live, comparison.error);
+    case 'refused':
+      throw comparison.error;
+    case 'terminating':
+      await releaseStuck(objects, comparison.live);
+      throw new Trouble('OBJECT_TERMINATING', 'it is being deleted: it is made anew once it is gone');
+    case 'missing':
+      return applyTo(objects, wanted);
+    case 'same':
+      return comparison.live;
+    case 'left':
+      break;
+  }
+  return wanted;
+}
+
+/** Deletes an object and makes it anew. */
+export async function recreate(
+  objects: Objects,
+  wanted: KubeObject,
+  live: KubeObject | null,
+  why?: FairleadError,
+): Promise<KubeObject> {
+  if (NEVER_RECREATED.has(wanted.kind)) {
+    const what = why ? `: ${why.message}` : '';
+    throw new Trouble('OBJECT_IMMUTABLE', `a ${wanted.kind} is never made anew${what}`, { cause: why });
+  }
+  const { uid } = live?.metadata ?? {};
+  if (uid !== undefined) await objects.remove(refOf(wanted), { uid });
+  return applyTo(objects, wanted);
+}
+
+function applyTo(objects: Objects, object: KubeObject): Promise<KubeObject> {
+  return objects.apply(object, { fieldManager: FIELD_MANAGER, force: true });
+}
+
+/**
+ * Whoever should let go of it may be gone with it, as when its namespace is deleted with the tool's controllers in it. Only the tool's
+ * own finalizers are taken off.
+ */
+async function releaseStuck(objects: Objects, live: KubeObject): Promise<void> {
+  const { finalizers = [], deletionTimestamp = '', namespace } = live.metadata;
+  const others = finalizers.filter((name) => !TOOL_FINALIZERS.has(name));
+  if (others.length === finalizers.length) return;
+  const around =
+    namespace === undefined ? null : await objects.read({ apiVersion: 'v1', kind: 'Namespace', name: namespace });
+  const leaving = around?.metadata.deletionTimestamp !== undefined;
+  if (!leaving && Date.now() - Date.parse(deletionTimestamp) < STUCK_MS) return;
+  await objects.patch(refOf(live), { type: 'merge', body: { metadata: { finalizers: others } } }, FIELD_MANAGER);
+}
+
+async function takeOver(objects: Objects, live: KubeObject, managed: readonly ManagedFields[] | null): Promise<void> {
+  if (managed === null) return;
+  const body = [
+    { op: 'test', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion },
+    { op: 'replace', path: '/metadata/managedFields', value: managed },
+  ];
+  await objects.patch(refOf(live), { type: 'json', body }, FIELD_MANAGER);
+}

@@ -1,0 +1,44 @@
+import type { KubeObject } from '@fairlead/kube/rest';
+
+export interface Container {
+  readonly name: string;
+  readonly image?: string;
+  readonly args?: readonly string[];
+  readonly [field: string]: unknown;
+}
+
+interface PodSpec {
+  readonly containers?: readonly Container[];
+  readonly initContainers?: readonly Container[];
+  readonly [field: string]: unknown;
+}
+
+/** The kinds that have a pod template at `spec.template`. */
+export const WORKLOADS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet', 'DaemonSet', 'Job', 'ReplicaSet']);
+
+/** The object with each container of its pods changed; itself, if it makes no pods. */
+export function withContainers(object: KubeObject, change: (container: Container) => Container): KubeObject {
+  const spec = object['spec'] as Record<string, unknown> | undefined;
+  if (!spec) return object;
+  if (object.kind === 'CronJob') {
+    const job = spec['jobTemplate'] as { spec?: Record<string, unknown> } | undefined;
+    if (!job?.spec) return object;
+    return { ...object, spec: { ...spec, jobTemplate: { ...job, spec: withTemplate(job.spec, change) } } };
+  }
+  return WORKLOADS.has(object.kind) ? { ...object, spec: withTemplate(spec, change) } : object;
+}
+
+function withTemplate(
+  spec: Record<string, unknown>,
+  change: (container: Container) => Container,
+): Record<string, unknown> {
+  const template = spec['template'] as { spec?: PodSpec } | undefined;
+  const pod = template?.spec;
+  if (!pod) return spec;
+  const changed: PodSpec = {
+    ...pod,
+    ...(pod.containers ? { containers: pod.containers.map(change) } : {}),
+    ...(pod.initContainers ? { initContainers: pod.initContainers.map(change) } : {}),
+  };
+  return { ...spec, template: { ...template, spec: changed } };
+}

@@ -1,0 +1,76 @@
+import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
+import { Trouble } from '../../trouble.js';
+import type { ProbeTarget, ToolDriver } from '../driver.js';
+import { stateOf } from './conditions.js';
+import { lockedDown } from './lockdown.js';
+import { CATALOG, GIT_REPOSITORY, KUSTOMIZATION, NAMESPACE, NEXT, fluxSources } from './sources.js';
+
+const SOURCE_CONTROLLER = 'source-controller';
+const KUSTOMIZE_CONTROLLER = 'kustomize-controller';
+/** An object of ours that nothing is fetched for, for a controller that has nothing else to answer for. */
+const PROBE = 'fairlead-functional';
+
+const named = (kind: { apiVersion: string; kind: string }, name: string) => ({ ...kind, namespace: NAMESPACE, name });
+
+/** Flux, from v2.0: https://fluxcd.io/flux/components/ */
+export const flux: ToolDriver = {
+  tool: 'flux',
+  namespace: NAMESPACE,
+  adapt: (bundle, { lockdown }) => (lockdown ? bundle.map(lockedDown) : [...bundle]),
+  objection: ({ source }) =>
+    source?.verification?.type === 'ssh'
+      ? new Trouble(
+          'VERIFICATION_UNSUPPORTED',
+          'Flux verifies OpenPGP signatures of commits only: nothing is followed while SSH signatures are demanded',
+        )
+      : null,
+  sources: (wish, keys) => fluxSources(wish, keys),
+  released: (ref) => (isSync(ref) ? { spec: { prune: false, suspend: true } } : null),
+  emptied: (ref) => (isSync(ref) ? { spec: { prune: true, suspend: false } } : null),
+  read: async (objects, at) => {
+    const [repository, kustomization, next] = await Promise.all([
+      objects.read(named(GIT_REPOSITORY, CATALOG)),
+      objects.read(named(KUSTOMIZATION, CATALOG)),
+      objects.read(named(GIT_REPOSITORY, NEXT)),
+    ]);
+    const source = stateOf(repository, at);
+    return {
+      source,
+      sync: stateOf(kustomization, at),
+      currentWorks: source?.ready ?? null,
+      nextWorks: stateOf(next, at)?.ready ?? null,
+    };
+  },
+  probes: ({ suspend }, sources) => {
+    const followed = !suspend && sources.some(({ kind }) => kind === 'GitRepository');
+    const name = followed ? CATALOG : PROBE;
+    return [
+      {
+        ref: named(GIT_REPOSITORY, name),
+        deployment: SOURCE_CONTROLLER,
+        ...(followed ? {} : { make: probeRepository() }),
+      },
+      { ref: named(KUSTOMIZATION, name), deployment: KUSTOMIZE_CONTROLLER, ...(followed ? {} : { make: probeSync() }) },
+    ] satisfies ProbeTarget[];
+  },
+  finalizers: ['finalizers.fluxcd.io'],
+};
+
+const isSync = ({ kind, name }: ObjectRef): boolean => kind === 'Kustomization' && name === CATALOG;
+
+/** It names a Secret that there is not, so that no connection is made for it: the controller answers all the same. */
+function probeRepository(): KubeObject {
+  return {
+    ...GIT_REPOSITORY,
+    metadata: { name: PROBE, namespace: NAMESPACE },
+    spec: { url: 'ssh://git@fairlead.invalid/none', secretRef: { name: PROBE }, interval: '24h' },
+  };
+}
+
+function probeSync(): KubeObject {
+  return {
+    ...KUSTOMIZATION,
+    metadata: { name: PROBE, namespace: NAMESPACE },
+    spec: { sourceRef: { kind: 'GitRepository', name: PROBE }, prune: false, interval: '24h' },
+  };
+}

@@ -1,0 +1,62 @@
+import type { KubeObject } from '@fairlead/kube/rest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestCluster, type TestCluster } from './testing/cluster.js';
+import { bring, bundleOf, handOver, handoverOf, stateOf, wishOf } from './testing/control-plane.js';
+import { smallBundle } from './testing/small-bundle.js';
+import { startStandIn, type StandIn } from './testing/stand-in.js';
+
+const bundle = bundleOf(smallBundle());
+let cluster: TestCluster;
+let standIn: StandIn;
+let installer: AsyncDisposable;
+
+beforeAll(async () => {
+  cluster = await startTestCluster();
+  standIn = startStandIn(cluster.objects);
+  installer = cluster.install();
+});
+afterAll(async () => {
+  await installer[Symbol.asyncDispose]();
+  await standIn[Symbol.asyncDispose]();
+  await cluster[Symbol.asyncDispose]();
+});
+
+const read = (apiVersion: string, kind: string, name: string): Promise<KubeObject | null> =>
+  cluster.objects.read({ apiVersion, kind, name, namespace: 'flux-system' });
+
+it('says which bundle it lacks, and installs it once the agent brought it', async () => {
+  const { objects, authority } = cluster;
+  const wish = wishOf(bundle, { deployKey: { current: 1, next: null, currentReady: false, nextReady: false } });
+  await handOver(objects, await handoverOf(authority, stateOf(1, wish)));
+  const waiting = await cluster.report((report) => {
+    expect(report).toMatchObject({ phase: 'waiting', observedRevision: 1, wantedBundle: bundle.reference.digest });
+  });
+  expect(waiting.publicKeys).toHaveLength(1);
+  await bring(objects, bundle);
+  await cluster.report((report) => {
+    expect(report).toMatchObject({ appliedRevision: 1, bundleDigest: bundle.reference.digest, wantedBundle: null });
+    expect(report).toMatchObject({ phase: 'waiting', problem: { code: 'DEPLOY_KEY_NOT_READY' } });
+  });
+  expect(await read('source.toolkit.fluxcd.io/v1', 'GitRepository', 'fairlead-catalog')).toBeNull();
+});
+
+it('follows the catalog once its key is there, and the tool works', async () => {
+  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(2, wishOf(bundle))));
+  const report = await cluster.report((report) => {
+    expect(report).toMatchObject({ phase: 'healthy', appliedRevision: 2, problem: null });
+  });
+  expect(report).toMatchObject({ source: { ready: true }, sync: { ready: true }, publicKeys: [{ works: true }] });
+  expect(report.functionalAt).not.toBeNull();
+  expect(await read('kustomize.toolkit.fluxcd.io/v1', 'Kustomization', 'fairlead-catalog')).toMatchObject({
+    metadata: { labels: { 'app.kubernetes.io/managed-by': 'fairlead' } },
+    spec: { path: './clusters/demo', prune: true, serviceAccountName: 'kustomize-controller' },
+  });
+});
+
+it('writes nothing where nothing differs', async () => {
+  const before = await read('apps/v1', 'Deployment', 'source-controller');
+  await cluster.report((report) => expect(report.phase).toBe('healthy'));
+  const after = await read('apps/v1', 'Deployment', 'source-controller');
+  expect(after?.metadata.managedFields).toEqual(before?.metadata.managedFields);
+  expect(after?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
+});

@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@fairlead/clock';
+import { HANDOVER, Handover, type DesiredState, type InstallerReport } from '@fairlead/desired-state';
+import { FairleadError } from '@fairlead/errors';
+import type { Objects } from '@fairlead/kube/rest';
+import type { Logger } from '@fairlead/observability';
+import { Reconciler } from './apply/reconcile.js';
+import { BundleShelf } from './bundle/bundle-shelf.js';
+import type { ToolDriver } from './drivers/driver.js';
+import { FunctionalProbe, FUNCTIONAL_LIMITS, type FunctionalLimits } from './health/functional.js';
+import { LADDER_LIMITS, type LadderLimits } from './ladder/ladder-state.js';
+import { OWN } from './names.js';
+import { removeTool } from './removal/remove-tool.js';
+import { ReportWriter } from './report/report-writer.js';
+import { makeReport, type Told } from './report/make-report.js';
+import { Story } from './report/story.js';
+import { serve } from './serve.js';
+import { ownObjects, type OwnObjects } from './state/own-objects.js';
+import { StateKeeper } from './state/state-keeper.js';
+import type { ToolKeeperParts } from './task.js';
+import { Trouble } from './trouble.js';
+import { acceptHandover, type Installed } from './trust/accept-handover.js';
+import { WebhookWatch, WEBHOOK_LIMITS, type WebhookLimits } from './webhooks/webhook-watch.js';
+
+export interface InstallerOptions {
+  readonly installed: Installed;
+  /** The installer's own, and the agent's. */
+  readonly namespace: string;
+  readonly version: string;
+  readonly objects: Objects;
+  readonly drivers: readonly ToolDriver[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly ladder?: LadderLimits;
+  readonly functional?: FunctionalLimits;
+  readonly webhooks?: WebhookLimits;
+}
+
+/** Acts on signed desired state, and on nothing else (docs/adr/0026). Each `cycle` is one look, at most one repair, and a report. */
+export class Installer {
+  readonly #options: InstallerOptions;
+  readonly #own: OwnObjects;
+  readonly #parts: ToolKeeperParts;
+  readonly #writer: ReportWriter;
+  readonly #instance = randomUUID();
+  readonly #since = new Map<string, string>();
+
+  private constructor(options: InstallerOptions, own: OwnObjects, keeper: StateKeeper) {
+    const { objects, clock } = options;
+    const story = new Story(() => new Date(clock.nowMs()));
+    this.#options = options;
+    this.#own = own;
+    this.#writer = new ReportWriter(own, clock);
+    this.#parts = {
+      objects,
+      clock,
+      story,
+      keeper,
+      reconciler: new Reconciler(objects, clock),
+      functional: new FunctionalProbe(objects, options.functional ?? FUNCTIONAL_LIMITS),
+      webhooks: new WebhookWatch(objects, clock, story, options.namespace, options.webhooks ?? WEBHOOK_LIMITS),
+      shelf: new BundleShelf(own),
+      limits: options.ladder ?? LADDER_LIMITS,
+    };
+  }
+
+  static async open(options: InstallerOptions): Promise<Installer> {
+    const own = ownObjects(options.objects, options.namespace);
+    return new Installer(options, own, await StateKeeper.open(own));
+  }
+
+  /** Throws where the API server did not answer, or takes nothing from us: the caller tries again. */
+  async cycle(signal: AbortSignal): Promise<InstallerReport> {
+    try {
+      return await this.#look(signal);
+    } catch (error) {
+      if (error instanceof FairleadError && !signal.aborted) await this.#unblock(error);
+      throw error;
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<InstallerReport> {
+    const refused = await this.#takeHandover();
+    const { desired } = this.#parts.keeper.held;
+    const told = await this.#bring(desired, signal);
+    const report = this.#report({ ...told, problem: told.problem ?? refused ?? null });
+    await this.#writer.write(report, signal);
+    return report;
+  }
+
+  /** What cannot be remembered, or reported, is what a webhook that concerns everything keeps from us too. */
+  async #unblock(error: FairleadError): Promise<void> {
+    const httpStatus = Number(error.details?.['httpStatus'] ?? 0);
+    if (httpStatus < 400) return;
+    const { webhooks, keeper } = this.#parts;
+    const { namespace, drivers, logger } = this.#options;
+    const ref = { apiVersion: 'v1', kind: 'Secret', namespace, name: OWN.state };
+    const failed = { ref, outcome: 'failed' as const, honoured: [], error: { ...error, httpStatus } };
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: OWN.state } };
+    const wish = keeper.held.desired?.gitops;
+    const mayExempt = wish?.selfHeal === 'enforce' && !wish.holdRepairs;
+    const tools = drivers.filter(({ tool }) => tool === wish?.tool).map(({ namespace }) => namespace);
+    const finding = await webhooks.blocking([failed], [secret], tools, mayExempt);
+    if (finding) logger.error('installer.blocked', { code: finding.code, reason: finding.message });
+  }
+
+  async #bring(desired: DesiredState | null, signal: AbortSignal): Promise<Told> {
+    if (!desired) {
+      const problem = new Trouble('STATE_AWAITED', 'no desired state was handed over yet');
+      return { phase: 'waiting', problem: this.#parts.keeper.held.rootsPem.length === 0 ? null : problem };
+    }
+    const { gitops } = desired;
+    const { drivers, logger } = this.#options;
+    if (!gitops) return removeTool(this.#parts, this.#own, drivers, desired, signal);
+    const driver = drivers.find(({ tool }) => tool === gitops.tool);
+    if (!driver) {
+      return {
+        phase: 'waiting',
+        problem: new Trouble('TOOL_UNSUPPORTED', `this installer does not know ${gitops.tool}`),
+      };
+    }
+    const told = await serve(this.#parts, this.#own, driver, { ...desired, gitops }, signal);
+    logger.debug('installer.cycle', { phase: told.phase, code: told.problem?.code, reason: told.problem?.message });
+    return told;
+  }
+
+  /** Why some of what was handed over does not count. */
+  async #takeHandover(): Promise<Trouble | null> {
+    const { keeper, story, clock } = this.#parts;
+    const text = (await this.#own.readConfigMap(HANDOVER.desiredState))?.data[HANDOVER.keys.handover];
+    if (text === undefined || text === '') return null;
+    const handover = Handover.safeParse(jsonOf(text));
+    if (!handover.success) return this.#refuse(new Trouble('HANDOVER_UNREADABLE', 'the handover cannot be read'));
+    const before = keeper.held;
+    const { refused, ...held } = await acceptHandover(
+      before,
+      handover.data,
+      this.#options.installed,
+      new Date(clock.nowMs()),
+    );
+    await keeper.keep({ ...held, rootsPem: [...held.rootsPem] });
+    if (held.desired?.revision !== before.desired?.revision) {
+      this.#options.logger.info('installer.desired_state', { revision: held.desired?.revision });
+      story.tell('observed', '', `revision ${held.desired?.revision} is wanted`);
+    }
+    for (const trouble of refused) this.#refuse(trouble);
+    return refused[0] ?? null;
+  }
+
+  #refuse(trouble: Trouble): Trouble {
+    const { code, message } = trouble;
+    this.#parts.story.tellOnce('refused', '', `${code}: ${message}`);
+    this.#options.logger.warn('installer.refused', { code, reason: message });
+    return trouble;
+  }
+
+  #report(told: Told): InstallerReport {
+    const { installed, version, clock } = this.#options;
+    const { keeper, story, functional } = this.#parts;
+    return makeReport(told, {
+      clusterId: installed.clusterId,
+      installerVersion: version,
+      installerInstance: this.#instance,
+      held: keeper.held,
+      events: story.events,
+      functionalMs: functional.answeredMs,
+      now: new Date(clock.nowMs()),
+      since: this.#since,
+    });
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not JSON is not a handover: the schema says so.
+    return null;
+  }
+}

@@ -1,0 +1,65 @@
+import type { KubeObject, Objects } from '@fairlead/kube/rest';
+import { shownAll, type ObjectResult, type Reconciler, type Reconciliation } from './apply/reconcile.js';
+import type { ProbeTarget } from './drivers/driver.js';
+import type { FunctionalProbe } from './health/functional.js';
+import { lookAtWorkloads } from './health/workloads.js';
+import type { Finding } from './ladder/ladder-state.js';
+
+export interface Look {
+  readonly reconciliation: Reconciliation;
+  /** The first layer that is not as it should be. */
+  readonly finding: Finding | null;
+  /** All is well, as far as it is known: the tool has not answered yet, and has time to. */
+  readonly unproven: boolean;
+}
+
+export interface Looker {
+  readonly objects: Objects;
+  readonly reconciler: Reconciler;
+  readonly functional: FunctionalProbe;
+}
+
+/** Looks at the three layers, each only when the one below it is well. Writes nothing but a reconcile request. */
+export async function lookAt(
+  { objects, reconciler, functional }: Looker,
+  wanted: readonly KubeObject[],
+  probes: readonly ProbeTarget[],
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<Look> {
+  const reconciliation = await reconciler.reconcile(wanted, { mode: 'look', signal });
+  const seen = (finding: Finding | null, unproven = false): Look => ({ reconciliation, finding, unproven });
+  if (!reconciliation.complete) return seen(findingOf(reconciliation.results));
+  const workloads = await lookAtWorkloads(objects, wanted);
+  if (workloads) return seen(workloads);
+  const answer = await functional.look(probes, nowMs);
+  return answer === 'unproven' ? seen(null, true) : seen(answer);
+}
+
+/** What is wrong with the first layer. */
+export function findingOf(results: readonly ObjectResult[]): Finding {
+  const differing = results.filter(({ outcome }) => outcome === 'failed' || outcome === 'would-change');
+  const [refused] = differing.flatMap(({ error }) => error ?? []);
+  const names = shownAll(differing.map(({ ref }) => ref));
+  return {
+    layer: 'objects',
+    code: refused ? codeOf(refused) : 'OBJECTS_DIFFER',
+    message: refused ? `${names}: ${refused.message}` : `not as it was applied: ${names}`,
+    workloads: [],
+  };
+}
+
+function codeOf({ code }: NonNullable<ObjectResult['error']>): string {
+  switch (code) {
+    case 'FORBIDDEN':
+      return 'APPLY_FORBIDDEN';
+    case 'INVALID_ARGUMENT':
+      return 'APPLY_INVALID';
+    case 'INTERNAL':
+      return 'APPLY_FAILED';
+    case 'NOT_FOUND':
+      return 'OBJECTS_DIFFER';
+    default:
+      return code;
+  }
+}

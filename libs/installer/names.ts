@@ -1,0 +1,27 @@
+/** What is ours in a cluster bears these names. */
+export const FIELD_MANAGER = 'fairlead-installer';
+
+export const LABELS = {
+  managedBy: 'app.kubernetes.io/managed-by',
+  bundle: 'fairlead.dev/bundle',
+} as const;
+
+/** Value of the label `app.kubernetes.io/managed-by`. */
+export const OWNER = 'fairlead';
+
+/** All objects of ours, but those that the agent and the import manifest keep. */
+export const OURS = `${LABELS.managedBy}=${OWNER},${LABELS.bundle}`;
+
+export const ANNOTATIONS = {
+  /** `disabled` on an object: it is left as it is. */
+  reconcile: 'fairlead.dev/reconcile',
+  /** On a webhook configuration: which of our namespaces were exempted from it, and when. */
+  exempted: 'fairlead.dev/exempted',
+} as const;
+
+/** What the installer keeps in its own namespace. */
+export const OWN = {
+  state: 'fairlead-installer-state',
+  good: 'fairlead-bundle-good',
+  keys: 'fairlead-deploy-keys',
+} as const;

@@ -1,0 +1,36 @@
+import type { ObjectEvent } from '@fairlead/desired-state';
+
+const MAX_EVENTS = 40;
+
+/** The last steps of what the installer did, for the report. */
+export class Story {
+  readonly #now: () => Date;
+  #events: ObjectEvent[] = [];
+  #sequence = 0;
+
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
+
+  get events(): readonly ObjectEvent[] {
+    return this.#events;
+  }
+
+  tell(step: ObjectEvent['step'], object: string, message: string): void {
+    this.#sequence += 1;
+    const event = {
+      sequence: this.#sequence,
+      at: this.#now().toISOString(),
+      step,
+      object: object.slice(0, 256),
+      message: message.slice(0, 1_024),
+    };
+    this.#events = [...this.#events, event].slice(-MAX_EVENTS);
+  }
+
+  /** Only if the last event of this step and object said something else: what is seen again and again is told once. */
+  tellOnce(step: ObjectEvent['step'], object: string, message: string): void {
+    const last = this.#events.findLast((event) => event.step === step && event.object === object);
+    if (last?.message !== message.slice(0, 1_024)) this.tell(step, object, message);
+  }
+}

@@ -1,0 +1,61 @@
+import type { DesiredState, GitOpsWish, Phase, PublicKey } from '@fairlead/desired-state';
+import type { SourceStates, ToolDriver } from './drivers/driver.js';
+import { deployKeys, type DeployKey } from './keys/deploy-keys.js';
+import type { Told } from './report/make-report.js';
+import type { OwnObjects } from './state/own-objects.js';
+import type { ToolKeeperParts } from './task.js';
+import { tend, type Standing } from './tool-keeper.js';
+import { Trouble } from './trouble.js';
+
+/** One look at a cluster that shall have a tool: its keys, the tool, and what the tool says of its repository. */
+export async function serve(
+  parts: ToolKeeperParts,
+  own: OwnObjects,
+  driver: ToolDriver,
+  desired: DesiredState & { gitops: GitOpsWish },
+  signal: AbortSignal,
+): Promise<Told> {
+  const wish = desired.gitops;
+  const keys = await deployKeys(own, wish.deployKey);
+  const objection = driver.objection(wish);
+  const allowed = { ...desired, gitops: objection ? followingNothingNew(wish) : wish };
+  const standing = await tend(parts, driver, allowed, keys, signal);
+  const missing = standing.status === 'no-bundle' ? await parts.shelf.complaint(wish.bundle) : null;
+  const states = await driver.read(parts.objects, new Date(parts.clock.nowMs()).toISOString());
+  const waitsForKey = wish.source !== null && !wish.deployKey.currentReady;
+  return {
+    phase: phaseOf(standing, waitsForKey || objection !== null),
+    problem: objection ?? missing ?? problemOf(standing, waitsForKey),
+    wantedBundle: standing.status === 'no-bundle' ? wish.bundle.digest : null,
+    publicKeys: keys.map((key) => told(key, wish, states)),
+    source: states.source,
+    sync: states.sync,
+  };
+}
+
+/** What cannot be verified as demanded is not followed: what was fetched before stays, and nothing new comes. */
+function followingNothingNew(wish: GitOpsWish): GitOpsWish {
+  return { ...wish, suspend: true, source: wish.source && { ...wish.source, verification: null } };
+}
+
+function phaseOf({ status, rolledBack }: Standing, waits: boolean): Phase {
+  if (status === 'no-bundle') return 'waiting';
+  if (status !== 'healthy') return status;
+  if (rolledBack) return 'degraded';
+  return waits ? 'waiting' : 'healthy';
+}
+
+function problemOf({ status, finding, rolledBack }: Standing, waitsForKey: boolean): Told['problem'] {
+  if (status === 'no-bundle') return new Trouble('BUNDLE_MISSING', 'the bundle was not brought yet');
+  if (finding) return { code: finding.code, message: finding.message };
+  if (rolledBack)
+    return new Trouble('BUNDLE_ROLLED_BACK', 'the wanted bundle did not become healthy: the last good one runs');
+  return waitsForKey
+    ? new Trouble('DEPLOY_KEY_NOT_READY', 'the Git host does not have the key of this cluster yet')
+    : null;
+}
+
+function told({ number, publicKey }: DeployKey, { deployKey }: GitOpsWish, states: SourceStates): PublicKey {
+  const works = number === deployKey.current ? states.currentWorks : states.nextWorks;
+  return { number, publicKey, works };
+}

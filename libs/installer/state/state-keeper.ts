@@ -1,0 +1,46 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Trouble } from '../trouble.js';
+import { OWN } from '../names.js';
+import { HeldState, NOTHING_HELD } from './held-state.js';
+import type { OwnObjects } from './own-objects.js';
+
+/** Holds what the installer remembers, and keeps it in its Secret before it counts. */
+export class StateKeeper {
+  readonly #own: OwnObjects;
+  #held: HeldState;
+
+  private constructor(own: OwnObjects, held: HeldState) {
+    this.#own = own;
+    this.#held = held;
+  }
+
+  /** STATE_UNREADABLE if the Secret holds something else: then somebody has to look, because older desired state would count again. */
+  static async open(own: OwnObjects): Promise<StateKeeper> {
+    const { state } = await own.readSecret(OWN.state);
+    return new StateKeeper(own, state === undefined ? NOTHING_HELD : parsed(state, own.namespace));
+  }
+
+  get held(): HeldState {
+    return this.#held;
+  }
+
+  /** Writes only what changed. */
+  async keep(changes: Partial<HeldState>): Promise<void> {
+    const next = { ...this.#held, ...changes };
+    if (isDeepStrictEqual(next, this.#held)) return;
+    await this.#own.writeSecret(OWN.state, { state: JSON.stringify(next) });
+    this.#held = next;
+  }
+}
+
+function parsed(text: string, namespace: string): HeldState {
+  try {
+    return HeldState.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Trouble(
+      'STATE_UNREADABLE',
+      `the Secret ${namespace}/${OWN.state} cannot be read; delete it to begin anew from the pinned roots`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '@fairlead/clock';
+import type { BundleReference, GitOpsWish } from '@fairlead/desired-state';
+import { keyOf, refOf, type KubeObject, type Objects, type ObjectRef } from '@fairlead/kube/rest';
+import type { Reconciler } from './apply/reconcile.js';
+import type { BundleShelf } from './bundle/bundle-shelf.js';
+import type { ToolDriver } from './drivers/driver.js';
+import type { FunctionalProbe } from './health/functional.js';
+import type { LadderLimits } from './ladder/ladder-state.js';
+import type { Story } from './report/story.js';
+import type { StateKeeper } from './state/state-keeper.js';
+import type { WebhookWatch } from './webhooks/webhook-watch.js';
+
+export interface ToolKeeperParts {
+  readonly objects: Objects;
+  readonly reconciler: Reconciler;
+  readonly functional: FunctionalProbe;
+  readonly webhooks: WebhookWatch;
+  readonly shelf: BundleShelf;
+  readonly keeper: StateKeeper;
+  readonly story: Story;
+  readonly clock: Clock;
+  readonly limits: LadderLimits;
+}
+
+/** What is acted for. */
+export interface Task {
+  readonly driver: ToolDriver;
+  readonly wish: GitOpsWish;
+  readonly wanted: readonly KubeObject[];
+  readonly key: string;
+  readonly reference: Pick<BundleReference, 'digest' | 'bytes'>;
+  readonly revision: number;
+  readonly rolledBack: boolean;
+}
+
+/** A bundle with the rules for its images: one that failed is tried again when either changes. */
+export function attemptOf({ bundle, images, lockdown }: GitOpsWish): string {
+  return createHash('sha256')
+    .update(JSON.stringify([bundle.digest, images, lockdown]))
+    .digest('hex');
+}
+
+/** Inventory of these objects. */
+export function inventoryOf(objects: readonly KubeObject[]): ObjectRef[] {
+  return [...new Map(objects.map((object) => [keyOf(refOf(object)), refOf(object)])).values()];
+}

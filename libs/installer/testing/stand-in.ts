@@ -1,0 +1,91 @@
+import { systemClock } from '@fairlead/clock';
+import { FairleadError } from '@fairlead/errors';
+import { refOf, type KubeObject, type Objects } from '@fairlead/kube/rest';
+
+const FLUX = [
+  { apiVersion: 'source.toolkit.fluxcd.io/v1', kind: 'GitRepository', by: 'source-controller' },
+  { apiVersion: 'kustomize.toolkit.fluxcd.io/v1', kind: 'Kustomization', by: 'kustomize-controller' },
+] as const;
+
+/** Plays the controller manager and Flux where none runs: Deployments become available, and requests are answered. */
+export interface StandIn extends AsyncDisposable {
+  /** Their requests are answered no more. */
+  readonly frozen: Set<string>;
+  /** Their Deployments never become available: their images, as a wrong one would. */
+  readonly brokenImages: Set<string>;
+}
+
+export function startStandIn(objects: Objects): StandIn {
+  const stop = new AbortController();
+  const frozen = new Set<string>();
+  const brokenImages = new Set<string>();
+  const round = async (): Promise<void> => {
+    for (const deployment of await objects.list({ apiVersion: 'apps/v1', kind: 'Deployment' })) {
+      await setStatus(objects, deployment, deploymentStatus(deployment, brokenImages));
+    }
+    for (const { apiVersion, kind, by } of FLUX) {
+      if (frozen.has(by)) continue;
+      for (const object of await objects.list({ apiVersion, kind }))
+        await setStatus(objects, object, fluxStatus(object));
+    }
+  };
+  const running = (async () => {
+    while (!stop.signal.aborted) {
+      // What goes away in the middle, or an API server that is not there, is met again in the next round.
+      await round().catch((error: unknown) => {
+        if (!(error instanceof FairleadError)) throw error;
+      });
+      await systemClock.sleep(100, stop.signal).catch(() => undefined);
+    }
+  })();
+  return {
+    frozen,
+    brokenImages,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+function deploymentStatus(deployment: KubeObject, brokenImages: ReadonlySet<string>): Record<string, unknown> {
+  const spec = deployment['spec'] as {
+    replicas?: number;
+    template: { spec: { containers: readonly { image: string }[] } };
+  };
+  const works = spec.template.spec.containers.every(
+    ({ image }) => ![...brokenImages].some((part) => image.includes(part)),
+  );
+  const count = works ? (spec.replicas ?? 1) : 0;
+  return {
+    observedGeneration: deployment.metadata.generation,
+    replicas: count,
+    updatedReplicas: count,
+    readyReplicas: count,
+    availableReplicas: count,
+    conditions: [
+      {
+        type: 'Available',
+        status: works ? 'True' : 'False',
+        reason: 'Scripted',
+        message: works ? 'up' : 'no such image',
+      },
+    ],
+  };
+}
+
+function fluxStatus({ metadata }: KubeObject): Record<string, unknown> {
+  const requested = metadata.annotations?.['reconcile.fluxcd.io/requestedAt'];
+  return {
+    observedGeneration: metadata.generation,
+    conditions: [{ type: 'Ready', status: 'True', reason: 'Succeeded', message: 'stored' }],
+    ...(requested === undefined ? {} : { lastHandledReconcileAt: requested }),
+  };
+}
+
+async function setStatus(objects: Objects, object: KubeObject, status: Record<string, unknown>): Promise<void> {
+  const held = (object['status'] ?? {}) as Record<string, unknown>;
+  const same = Object.entries(status).every(([key, value]) => JSON.stringify(held[key]) === JSON.stringify(value));
+  if (same) return;
+  await objects.patch(refOf(object), { type: 'merge', body: { status }, subresource: 'status' }, 'stand-in');
+}

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import type { BundleReference, DesiredState, GitOpsWish } from '@fairlead/desired-state';
+import { actOn } from './act.js';
+import { withImages } from './bundle/images.js';
+import { withLabels } from './bundle/labels.js';
+import type { ToolDriver } from './drivers/driver.js';
+import type { DeployKey } from './keys/deploy-keys.js';
+import type { Finding, Observation } from './ladder/ladder-state.js';
+import { step } from './ladder/ladder.js';
+import { lookAt, type Look } from './look.js';
+import type { Story } from './report/story.js';
+import { attemptOf, type Task, type ToolKeeperParts } from './task.js';
+
+/** How the tool stands after one look and, perhaps, one repair. */
+export interface Standing {
+  readonly status: 'healthy' | 'installing' | 'repairing' | 'degraded' | 'escalated' | 'no-bundle';
+  readonly finding: Finding | null;
+  readonly rolledBack: boolean;
+}
+
+/** Brings a tool to what is wished, and keeps it there: one look, one step of the ladder, at most one action. */
+export async function tend(
+  parts: ToolKeeperParts,
+  driver: ToolDriver,
+  desired: DesiredState & { gitops: GitOpsWish },
+  keys: readonly DeployKey[],
+  signal: AbortSignal,
+): Promise<Standing> {
+  const { keeper, shelf, clock } = parts;
+  const wish = desired.gitops;
+  const rolledBack = keeper.held.givenUp === attemptOf(wish) && keeper.held.good !== null;
+  const reference: Pick<BundleReference, 'digest' | 'bytes'> =
+    rolledBack && keeper.held.good ? keeper.held.good : wish.bundle;
+  const bundle = await shelf.open(reference);
+  if (!bundle) return { status: 'no-bundle', finding: null, rolledBack };
+  const sources = withLabels(driver.sources(wish, keys), driver.tool);
+  const wanted = [...withLabels(withImages(driver.adapt(bundle, wish), wish.images), driver.tool), ...sources];
+  const key = createHash('sha256').update(JSON.stringify(wanted)).digest('hex');
+  const applied = keeper.held.appliedKey === key;
+  const proven = keeper.held.good?.digest === reference.digest;
+  if (applied && proven && wish.selfHeal === 'off') {
+    await keeper.keep({ appliedRevision: desired.revision });
+    return { status: rolledBack ? 'degraded' : 'healthy', finding: null, rolledBack };
+  }
+  const look = await lookAt(parts, wanted, driver.probes(wish, sources), clock.nowMs(), signal);
+  tellHonoured(parts.story, look);
+  if (applied && look.reconciliation.complete) await keeper.keep({ appliedRevision: desired.revision });
+  if (applied && look.unproven) return { status: keeper.held.ladder.status, finding: null, rolledBack };
+  const seen: Observation = {
+    wanted: key,
+    applied,
+    proven,
+    canRollBack: keeper.held.good !== null && keeper.held.good.digest !== reference.digest,
+    selfHeal: wish.selfHeal,
+    holdRepairs: wish.holdRepairs,
+    finding: look.finding,
+  };
+  return climb(parts, { driver, wish, wanted, key, reference, revision: desired.revision, rolledBack }, seen, signal);
+}
+
+async function climb(parts: ToolKeeperParts, task: Task, seen: Observation, signal: AbortSignal): Promise<Standing> {
+  const { keeper, story, clock, limits } = parts;
+  const before = keeper.held.ladder;
+  const { state, action } = step(before, seen, clock.nowMs(), limits);
+  const { finding } = seen;
+  if (finding && state.status !== 'installing') {
+    story.tellOnce('observed', '', `${finding.code}: ${finding.message}`);
+  }
+  if (state.status === 'escalated' && before.status !== 'escalated') {
+    story.tell('escalated', '', finding ? `${finding.code}: ${finding.message}` : 'it cannot be applied');
+  }
+  // Kept before it is done: whoever dies in the middle has spent it.
+  await keeper.keep({ ladder: state });
+  if (state.status === 'healthy' && before.status !== 'healthy') await becameHealthy(parts, task);
+  const failure = action ? await actOn(parts, task, action, signal) : null;
+  return { status: state.status, finding: failure ?? finding, rolledBack: task.rolledBack };
+}
+
+async function becameHealthy({ keeper, shelf, story }: ToolKeeperParts, { reference }: Task): Promise<void> {
+  story.tell('healthy', '', `the tool works with the bundle ${reference.digest.slice(0, 12)}`);
+  if (keeper.held.good?.digest === reference.digest) return;
+  if (await shelf.keepGood(reference))
+    await keeper.keep({ good: { digest: reference.digest, bytes: reference.bytes } });
+}
+
+function tellHonoured(story: Story, { reconciliation }: Look): void {
+  for (const { ref, honoured, outcome } of reconciliation.results) {
+    const name = `${ref.kind} ${ref.namespace === undefined ? '' : `${ref.namespace}/`}${ref.name}`;
+    if (honoured.length > 0) story.tellOnce('observed', name, `left to others: ${honoured.slice(0, 5).join(', ')}`);
+    if (outcome === 'left') story.tellOnce('observed', name, 'left alone, as it is annotated');
+  }
+}

@@ -1,0 +1,151 @@
+import type { Clock } from '@fairlead/clock';
+import { keyOf, refOf, shown, type KubeObject, type Objects } from '@fairlead/kube/rest';
+import type { ObjectResult } from '../apply/reconcile.js';
+import type { Finding } from '../ladder/ladder-state.js';
+import { ANNOTATIONS, FIELD_MANAGER } from '../names.js';
+import type { Story } from '../report/story.js';
+import { concerns, type Webhook } from './matching.js';
+import { isDead } from './backend.js';
+
+const KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'] as const;
+/** What the API server answers when a webhook does not; one that says no answers 4xx. */
+const NOT_ANSWERED = 500;
+const NAMESPACE_NAME = 'kubernetes.io/metadata.name';
+
+export interface WebhookLimits {
+  /** For how long writes must have been blocked before our namespaces are exempted. */
+  readonly graceMs: number;
+}
+
+export const WEBHOOK_LIMITS: WebhookLimits = { graceMs: 20_000 };
+
+interface Blocker {
+  readonly configuration: KubeObject;
+  readonly webhooks: readonly { readonly webhook: Webhook; readonly at: number }[];
+}
+
+/**
+ * Finds the admission webhooks that keep us from writing, and gets past those that are dead (docs/adr/0027): where nobody answers for a
+ * webhook, and repairs are wanted, the namespaces of the tool and of the installer are taken out of its `namespaceSelector`. One that
+ * answers no is a policy: it is told, with what to do, and never touched.
+ */
+export class WebhookWatch {
+  readonly #objects: Objects;
+  readonly #clock: Clock;
+  readonly #story: Story;
+  readonly #ownNamespace: string;
+  readonly #limits: WebhookLimits;
+  #blockedSinceMs: number | null = null;
+
+  constructor(
+    objects: Objects,
+    clock: Clock,
+    story: Story,
+    ownNamespace: string,
+    limits: WebhookLimits = WEBHOOK_LIMITS,
+  ) {
+    this.#objects = objects;
+    this.#clock = clock;
+    this.#story = story;
+    this.#ownNamespace = ownNamespace;
+    this.#limits = limits;
+  }
+
+  /** Writes go through. */
+  passed(): void {
+    this.#blockedSinceMs = null;
+  }
+
+  /** What webhooks have to do with writes that failed; null: nothing. */
+  async blocking(
+    results: readonly ObjectResult[],
+    wanted: readonly KubeObject[],
+    namespaces: readonly string[],
+    mayExempt: boolean,
+  ): Promise<Finding | null> {
+    const first = results.find(({ error }) => (error?.httpStatus ?? 0) >= 400);
+    const object = wanted.find((object) => first && keyOf(refOf(object)) === keyOf(first.ref));
+    if (!first || !object) return null;
+    const blockers = await this.#blockersOf(object);
+    if (blockers.length === 0) return null;
+    if (first.error?.httpStatus !== NOT_ANSWERED) return finding('WEBHOOK_DENIES', object, blockers, first);
+    const nowMs = this.#clock.monotonicMs();
+    this.#blockedSinceMs ??= nowMs;
+    if (mayExempt && nowMs - this.#blockedSinceMs >= this.#limits.graceMs) {
+      for (const blocker of blockers) await this.#exempt(blocker, [...namespaces, this.#ownNamespace]);
+    }
+    return finding('WEBHOOK_BLOCKS', object, blockers, first);
+  }
+
+  async #blockersOf(object: KubeObject): Promise<Blocker[]> {
+    const { namespace } = object.metadata;
+    const found =
+      namespace === undefined
+        ? null
+        : await this.#objects.read({ apiVersion: 'v1', kind: 'Namespace', name: namespace });
+    const labels = namespace === undefined ? null : { [NAMESPACE_NAME]: namespace, ...found?.metadata.labels };
+    const blockers: Blocker[] = [];
+    for (const kind of KINDS) {
+      for (const configuration of await this.#objects.list({ apiVersion: 'admissionregistration.k8s.io/v1', kind })) {
+        const all = (configuration['webhooks'] ?? []) as Webhook[];
+        const webhooks = all.flatMap((webhook, at) => (concerns(webhook, object, labels) ? [{ webhook, at }] : []));
+        if (webhooks.length > 0) blockers.push({ configuration, webhooks });
+      }
+    }
+    return blockers;
+  }
+
+  async #exempt({ configuration, webhooks }: Blocker, namespaces: readonly string[]): Promise<void> {
+    const dead: { webhook: Webhook; at: number }[] = [];
+    for (const one of webhooks) if (await isDead(this.#objects, one.webhook)) dead.push(one);
+    if (dead.length === 0) return;
+    const { resourceVersion, annotations } = configuration.metadata;
+    const selectors = dead.map(({ webhook, at }) => {
+      const { matchExpressions = [], ...rest } = webhook.namespaceSelector ?? {};
+      const expression = { key: NAMESPACE_NAME, operator: 'NotIn', values: [...new Set(namespaces)] };
+      return {
+        op: 'add',
+        path: `/webhooks/${at}/namespaceSelector`,
+        value: { ...rest, matchExpressions: [...matchExpressions, expression] },
+      };
+    });
+    const body = [
+      { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+      {
+        op: 'add',
+        path: '/metadata/annotations',
+        value: { ...annotations, [ANNOTATIONS.exempted]: namespaces.join(',') },
+      },
+      ...selectors,
+    ];
+    await this.#objects.patch(refOf(configuration), { type: 'json', body }, FIELD_MANAGER);
+    const names = dead.map(({ webhook }) => webhook.name).join(', ');
+    this.#story.tell(
+      'applied',
+      shown(refOf(configuration)),
+      `nobody answers for ${names}: our namespaces are exempted from it`,
+    );
+  }
+}
+
+function finding(
+  code: 'WEBHOOK_BLOCKS' | 'WEBHOOK_DENIES',
+  object: KubeObject,
+  blockers: readonly Blocker[],
+  { error }: ObjectResult,
+): Finding {
+  const names = blockers
+    .map(
+      ({ configuration, webhooks }) =>
+        `${shown(refOf(configuration))} (${webhooks.map(({ webhook }) => webhook.name).join(', ')})`,
+    )
+    .join('; ');
+  const what = code === 'WEBHOOK_BLOCKS' ? 'does not answer, and so keeps us from writing' : 'may be what refuses';
+  const remedy = `repair it, or exempt the namespace ${object.metadata.namespace ?? '(none)'} in its namespaceSelector`;
+  return {
+    layer: 'objects',
+    code,
+    message: `${names} ${what} ${shown(refOf(object))}: ${remedy}. ${error?.message ?? ''}`.slice(0, 900),
+    workloads: [],
+  };
+}

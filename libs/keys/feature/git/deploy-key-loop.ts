@@ -1,0 +1,90 @@
+import { systemClock } from '@fairlead/clock';
+import { messageOf } from '@fairlead/errors';
+import type { Logger } from '@fairlead/observability';
+import { inTransaction } from '@fairlead/persistence';
+import type { DataSource } from 'typeorm';
+import { leaseRepository, releaseRepository, type LeasedRepository } from '../../store/repository-lease-store.js';
+import type { DeployKeyTurn } from './deploy-key-turn.js';
+
+/** Repositories that this process works on at once. */
+const WORKERS = 8;
+/** Longer than a turn can take: whoever holds one longer is gone. */
+const LEASE_MS = 180_000;
+/** Of one host at once, in all processes. */
+const PER_HOST = 2;
+/** How soon what another process committed is seen; what this one did wakes it. */
+const POLL_MS = 2_000;
+
+export interface DeployKeyLoopOptions {
+  readonly database: DataSource;
+  readonly turn: DeployKeyTurn;
+  readonly logger: Logger;
+  /** How often a repository is looked at whose turn failed here, not on the host. */
+  readonly everyMs: number;
+}
+
+/** Keeps the deploy keys of all repositories as they are wanted. Created running; dispose of it to stop. */
+export class DeployKeyLoop implements AsyncDisposable {
+  readonly #options: DeployKeyLoopOptions;
+  readonly #stop = new AbortController();
+  readonly #turns = new Set<Promise<void>>();
+  readonly #running: Promise<void>;
+  #wake = new AbortController();
+
+  constructor(options: DeployKeyLoopOptions) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  /** Something was committed: look now. */
+  poke(): void {
+    this.#wake.abort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    await Promise.all(this.#turns);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      this.#wake = new AbortController();
+      const wake = AbortSignal.any([this.#stop.signal, this.#wake.signal]);
+      await this.#startTurns().catch((error: unknown) => {
+        this.#options.logger.warn('deploy_keys.not_leased', { reason: messageOf(error) });
+      });
+      // Stopping and waking end a sleep early. With jitter, so that processes do not ask in step.
+      await systemClock.sleep(POLL_MS * (0.5 + Math.random() / 2), wake).catch(() => undefined);
+    }
+  }
+
+  /** As many as are due and there is room for. */
+  async #startTurns(): Promise<void> {
+    const limits = { leaseMs: LEASE_MS, perHost: PER_HOST };
+    while (this.#turns.size < WORKERS && !this.#stop.signal.aborted) {
+      const leased = await inTransaction(this.#options.database, (manager) => leaseRepository(manager, limits));
+      if (!leased) return;
+      const turn = this.#turn(leased).finally(() => {
+        this.#turns.delete(turn);
+        // There is room for another one.
+        this.poke();
+      });
+      this.#turns.add(turn);
+    }
+  }
+
+  /** Throws nothing. A lease that cannot be given back ends by itself. */
+  async #turn(leased: LeasedRepository): Promise<void> {
+    const { database, turn, logger, everyMs } = this.#options;
+    const about = { hostId: leased.hostId, path: leased.path };
+    const next = await turn.run(leased, this.#stop.signal).catch((error: unknown) => {
+      if (this.#stop.signal.aborted) return 'now';
+      logger.error('deploy_keys.turn_failed', { ...about, err: error });
+      return { everyMs, paceMs: 0, pages: 1 } as const;
+    });
+    await inTransaction(database, (manager) => releaseRepository(manager, leased, next)).catch((error: unknown) => {
+      logger.warn('deploy_keys.not_released', { ...about, reason: messageOf(error) });
+    });
+  }
+}

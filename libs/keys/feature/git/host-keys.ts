@@ -1,0 +1,156 @@
+import { systemClock, type Clock } from '@fairlead/clock';
+import type { GitHost } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import { appendEvent, createEvent } from '@fairlead/events';
+import type { Logger } from '@fairlead/observability';
+import { inTransaction, readFrom } from '@fairlead/persistence';
+import type { EntityManager } from 'typeorm';
+import { afterApproval, afterScan } from '../../domain/host-key-set.js';
+import {
+  gitHostById,
+  hostKeysOf,
+  lockGitHosts,
+  replaceHostKeys,
+  takeDueScan,
+  updateGitHost,
+  type StoredGitHost,
+} from '../../store/git-host-store.js';
+import { aboutHost, bySelf, byUser, existingHost, type GitRuntime } from './git-hosts.js';
+import { viewHost } from './host-view.js';
+import { scanSshHost } from './ssh-scan.js';
+
+/** What is pinned goes into each desired state. */
+const MAX_APPROVED = 16;
+
+/** The SSH keys of Git hosts: looked at often, trusted when an administrator says so. */
+export class HostKeys {
+  readonly #runtime: GitRuntime;
+  readonly #logger: Logger;
+
+  constructor(runtime: GitRuntime, logger: Logger) {
+    this.#runtime = runtime;
+    this.#logger = logger;
+  }
+
+  /** Asks the host now. NOT_FOUND; UNAVAILABLE, DEADLINE_EXCEEDED, PROTOCOL_ERROR of its SSH server. */
+  async scan(tenantId: string, name: string): Promise<GitHost> {
+    const { database } = this.#runtime;
+    const host = await readFrom(database, (manager) => existingHost(manager, tenantId, name));
+    return this.#look(host, new AbortController().signal);
+  }
+
+  /** The pinned set from now on. NOT_FOUND for a fingerprint that was never shown or given. */
+  async approve(
+    tenantId: string,
+    decision: {
+      readonly name: string;
+      readonly fingerprints: readonly string[];
+      readonly keys: readonly string[];
+      readonly actor: string;
+    },
+  ): Promise<GitHost> {
+    const { database, source, onCommitted } = this.#runtime;
+    const { name, actor, keys: given } = decision;
+    const fingerprints = [...new Set(decision.fingerprints)];
+    if (fingerprints.length > MAX_APPROVED) {
+      throw new FairleadError('INVALID_ARGUMENT', `at most ${MAX_APPROVED} keys of a host are approved`);
+    }
+    const view = await inTransaction(database, async (manager) => {
+      await lockGitHosts(manager, tenantId);
+      const host = await existingHost(manager, tenantId, name);
+      const known = await keysOf(manager, host);
+      const { keys, withdrawn } = afterApproval(known, { fingerprints, given, by: actor }, this.#now());
+      await replaceHostKeys(manager, host.id, keys);
+      const data = {
+        ...aboutHost(host, byUser(actor)),
+        approved: fingerprints,
+        withdrawn: [...withdrawn],
+        reason: 'OK',
+      };
+      await appendEvent(manager, createEvent(source, 'dev.fairlead.git-host.keys-approved.v1', data, this.#now()));
+      return viewHost(manager, host);
+    });
+    onCommitted();
+    return view;
+  }
+
+  /** Looks at one host that is due, and puts it off before, so that it is looked at by one process. False: none is due. */
+  async scanOneDue(intervalMs: number, signal: AbortSignal): Promise<boolean> {
+    const { database } = this.#runtime;
+    // Between half and all of it: hosts that were added together are not asked together for ever.
+    const putOffMs = Math.ceil(intervalMs * (0.5 + Math.random() / 2));
+    const host = await inTransaction(database, (manager) => takeDueScan(manager, putOffMs));
+    if (!host) return false;
+    try {
+      await this.#look(host, signal);
+    } catch (error) {
+      if (signal.aborted || !(error instanceof FairleadError)) throw error;
+      this.#logger.warn('git_host.not_scanned', { hostId: host.id, code: error.code, reason: error.message });
+    }
+    return true;
+  }
+
+  async #look(host: StoredGitHost, signal: AbortSignal): Promise<GitHost> {
+    const { database, onCommitted } = this.#runtime;
+    const shown = await scanSshHost(host, signal);
+    const view = await inTransaction(database, async (manager) => {
+      await lockGitHosts(manager, host.tenantId);
+      return this.#record(manager, host, shown);
+    });
+    onCommitted();
+    return view;
+  }
+
+  async #record(manager: EntityManager, asked: StoredGitHost, shown: readonly string[]): Promise<GitHost> {
+    const host = await gitHostById(manager, asked.id);
+    if (host?.sshHost !== asked.sshHost || host.sshPort !== asked.sshPort) {
+      throw new FairleadError('CONFLICT', 'the Git host was changed while its keys were looked at; try again');
+    }
+    const now = this.#now();
+    const { keys, raised } = afterScan(await keysOf(manager, host), shown, now);
+    await replaceHostKeys(manager, host.id, keys);
+    await updateGitHost(manager, host.id, { scannedAt: now });
+    for (const { type, fingerprint } of raised) {
+      const about = { ...aboutHost(host, bySelf(this.#runtime)), reason: 'UNTRUSTED_PEER', type, fingerprint };
+      const event = createEvent(this.#runtime.source, 'dev.fairlead.git-host.key-changed.v1', about, now);
+      await appendEvent(manager, event);
+      this.#logger.warn('git_host.key_changed', { hostId: host.id, type, fingerprint });
+    }
+    return viewHost(manager, { ...host, scannedAt: now });
+  }
+
+  #now(): Date {
+    return this.#runtime.now?.() ?? new Date();
+  }
+}
+
+/** Looks at the SSH keys of every host again and again; dispose of it to stop. */
+export function watchHostKeys(
+  keys: HostKeys,
+  { intervalMs, logger, clock = systemClock }: { intervalMs: number; logger: Logger; clock?: Clock },
+): AsyncDisposable {
+  const stop = new AbortController();
+  const running = (async () => {
+    while (!stop.signal.aborted) {
+      const again = await keys.scanOneDue(intervalMs, stop.signal).catch((error: unknown) => {
+        if (!stop.signal.aborted) logger.warn('git_host.scan_failed', { err: error });
+        return false;
+      });
+      // Stopping ends a sleep early, and the loop's condition sees that.
+      if (!again) await clock.sleep(Math.min(POLL_MS, intervalMs), stop.signal).catch(() => undefined);
+    }
+  })();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+/** How soon a host that was added is looked at. */
+const POLL_MS = 5_000;
+
+async function keysOf(manager: EntityManager, { id }: StoredGitHost) {
+  return (await hostKeysOf(manager, [id])).get(id) ?? [];
+}

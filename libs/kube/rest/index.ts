@@ -1,0 +1,14 @@
+/** The API server by its REST API, for processes that must stay small. */
+export { accessFromKubeconfig, accessFromPod, type ClusterAccess } from './cluster-access.js';
+export { createKubeApi, type KubeApi, type KubeApiOptions, type KubeRequest } from './kube-api.js';
+export {
+  keyOf,
+  refOf,
+  shown,
+  type FieldSet,
+  type KubeObject,
+  type ManagedFields,
+  type ObjectMeta,
+  type ObjectRef,
+} from './kube-object.js';
+export { createObjects, type ApplyWish, type KindRef, type ListOptions, type Objects, type Patch } from './objects.js';
