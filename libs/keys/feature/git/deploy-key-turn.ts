@@ -68,6 +68,7 @@ export class DeployKeyTurn {
     const startedMs = performance.now();
     const answer = await asked(() => remote.listDeployKeys(path, { signal }));
     await this.#parts.problems.clear(host);
+    await this.#parts.problems.tellExpiry(host);
     if (answer.state === 'listed') work.listed = [...answer.keys];
     const steps = answer.state === 'listed' ? planKeys(keys, answer.keys, this.#now()) : keys.flatMap(byHand);
     const isSame = (step: KeyStep<StoredDeployKey>): boolean => step.do === 'note-present' && isAsBefore(step);
