@@ -63,7 +63,9 @@ it('adds each key once, however many processes work', async () => {
   }
   expect(posts()).toBe(30);
   // Of our own installation's title, each.
-  const titles = (await gitea.ask<{ title: string }[]>('GET', `/repos/${path}/keys?limit=50`)).map(({ title }) => title);
+  const titles = (await gitea.ask<{ title: string }[]>('GET', `/repos/${path}/keys?limit=50`)).map(
+    ({ title }) => title,
+  );
   expect(new Set(titles).size).toBe(titles.length);
 });
 
