@@ -58,6 +58,7 @@ it('outlives whatever a server says', async () => {
 });
 
 it('believes no key of a handshake that was changed on the way', async () => {
+  const believed: unknown[] = [];
   for (let at = 40; at < 2_000; at += 60) {
     const { port, server } = await listening((socket) => {
       const behind = connect(gitea.info.sshPort, '127.0.0.1');
@@ -74,9 +75,11 @@ it('believes no key of a handshake that was changed on the way', async () => {
       socket.on('close', () => behind.destroy());
     });
     const outcome = await scan(port, 3_000);
-    if (!(outcome instanceof FairleadError)) expect(outcome).toEqual([gitea.info.sshHostKey]);
+    if (!(outcome instanceof FairleadError)) believed.push(outcome);
     server.close();
   }
+  // What was changed after the key was proved changes nothing of it.
+  for (const outcome of believed) expect(outcome).toEqual([gitea.info.sshHostKey]);
 });
 
 it('ends in time with a server that says nothing, drips, or is not there', async () => {
