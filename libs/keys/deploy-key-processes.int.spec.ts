@@ -4,6 +4,7 @@ import { answering, newPublicKey, startRealGitea, type GiteaUnderTest } from '@f
 import { silentLogger } from '@fairlead/observability';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { forgetRemoved } from './feature/forget-ended.js';
 import { openGitKeys, type GitKeys } from './index.js';
 import { keysFixture, source, type KeysFixture, type KeysProcess } from './testing/keys-fixture.js';
 
@@ -81,6 +82,11 @@ it('goes on where a process ended between the host and its own records', async (
   expect(posts()).toBe(added);
   await git[0].deployKeys.drop(tenantId, { clusterId: clusterId!, repositoryId, number: 1 });
   await eventually(async () => expect(await states()).toEqual(['removed']), patient);
+  const { database } = processes[0];
+  const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000);
+  expect(await forgetRemoved({ database, now: () => inDays(29) })).toBe(0);
+  expect(await forgetRemoved({ database, now: () => inDays(31) })).toBe(1);
+  expect(await states()).toEqual([]);
 });
 
 it('takes over from a process that is gone when its lease ends, and not before', async () => {
