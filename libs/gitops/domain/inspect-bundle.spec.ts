@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fluxManifest } from '../testing/manifests.js';
+import { argocdManifest, fluxManifest } from '../testing/manifests.js';
 import { inspectBundle } from './inspect-bundle.js';
 
 const inspect = (text: string, tool: 'flux' | 'argocd' = 'flux') => inspectBundle(tool, Buffer.from(text));
@@ -15,6 +15,7 @@ describe('a bundle', () => {
       objects: 4,
       images: ['ghcr.io/fluxcd/kustomize-controller:v2.7.3', 'ghcr.io/fluxcd/source-controller:v2.7.3'],
     });
+    expect(await inspect(argocdManifest(), 'argocd')).toMatchObject({ images: ['quay.io/argoproj/argocd:v3.1.16'] });
     await expect(inspect(fluxManifest(), 'argocd')).rejects.toMatchObject({
       message: expect.stringContaining('no Deployment argocd-repo-server') as string,
     });
