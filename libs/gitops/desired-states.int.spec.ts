@@ -183,7 +183,7 @@ describe('the deploy key of a cluster', () => {
     installer.works = () => null;
     await installer.report();
     await eventually(async () => expect((await status(name)).waitsFor).toMatch(/^add ssh-ed25519 /));
-    expect((await gitops.stateOf(id))?.gitops?.deployKey.currentReady).toBe(true);
+    await eventually(async () => expect((await gitops.stateOf(id))?.gitops?.deployKey.currentReady).toBe(true));
     installer.works = () => true;
     await installer.report();
     await eventually(async () => expect((await status(name)).waitsFor).toBeNull());
