@@ -52,7 +52,7 @@ describe('a bundle', () => {
   it('has bounds', async () => {
     const object = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n---\n';
     expect(await refusal(object.repeat(2_001))).toMatch(/^TOO_LARGE .*2000 objects/);
-    expect(await refusal(`# ${'x'.repeat(4 * 1_048_576)}`)).toMatch(/^TOO_LARGE .*document 1/);
+    expect(await refusal(`# ${'x'.repeat(2 * 1_048_576)}`)).toMatch(/^TOO_LARGE .*document 1/);
     await expect(inspectBundle('flux', new Uint8Array(16 * 1_048_576 + 1))).rejects.toMatchObject({
       code: 'TOO_LARGE',
     });
