@@ -11,8 +11,16 @@ const bundle = bundleOf(smallBundle());
 const keys = [1, 2].map((number) => ({ number, ...createSshKey() }));
 const named = (objects: readonly KubeObject[]) => objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
 const find = (objects: readonly KubeObject[], name: string) => objects.find((object) => named([object])[0] === name);
-const argsOf = (object: KubeObject | undefined) =>
-  (object?.['spec'] as { template: { spec: { containers: { args: string[] }[] } } }).template.spec.containers[0]?.args;
+const argsOf = (objects: readonly KubeObject[], name: string) => {
+  const spec = find(objects, name)?.['spec'] as
+    | { template: { spec: { containers: { args: string[] }[] } } }
+    | undefined;
+  return spec?.template.spec.containers[0]?.args;
+};
+const textOf = (objects: readonly KubeObject[], name: string, key: string): string => {
+  const data = find(objects, name)?.['data'] as Record<string, string> | undefined;
+  return Buffer.from(data?.[key] ?? '', 'base64').toString();
+};
 const withSource = (more: Partial<NonNullable<GitOpsWish['source']>>): GitOpsWish => {
   const wish = wishOf(bundle);
   return { ...wish, source: wish.source && { ...wish.source, ...more } };
@@ -26,10 +34,10 @@ describe('the objects that follow a catalog', () => {
   });
 
   it('trust exactly the approved host keys', () => {
-    const secret = find(flux.sources(wishOf(bundle), keys), 'Secret fairlead-catalog');
-    const { known_hosts: hosts = '', identity = '' } = secret?.['data'] as Record<string, string>;
-    expect(Buffer.from(hosts, 'base64').toString()).toBe(`${HOST_KEY.host} ${HOST_KEY.type} ${HOST_KEY.key}\n`);
-    expect(Buffer.from(identity, 'base64').toString()).toBe(keys[0]?.privateKey);
+    const objects = flux.sources(wishOf(bundle), keys);
+    const hosts = textOf(objects, 'Secret fairlead-catalog', 'known_hosts');
+    expect(hosts).toBe(`${HOST_KEY.host} ${HOST_KEY.type} ${HOST_KEY.key}\n`);
+    expect(textOf(objects, 'Secret fairlead-catalog', 'identity')).toBe(keys[0]?.privateKey);
   });
 
   it('try the next key beside the current one', () => {
@@ -42,8 +50,7 @@ describe('the objects that follow a catalog', () => {
       'Secret fairlead-probe',
       'GitRepository fairlead-probe',
     ]);
-    const { identity = '' } = find(objects, 'Secret fairlead-probe')?.['data'] as Record<string, string>;
-    expect(Buffer.from(identity, 'base64').toString()).toBe(keys[1]?.privateKey);
+    expect(textOf(objects, 'Secret fairlead-probe', 'identity')).toBe(keys[1]?.privateKey);
   });
 
   it('demand signatures of commits by the keys that were given', () => {
@@ -76,13 +83,13 @@ describe('the objects that follow a catalog', () => {
 it('lockdown sets the flags that Flux recommends, once', () => {
   const objects = parseBundle(smallBundle());
   const locked = flux.adapt(flux.adapt(objects, wishOf(bundle)), wishOf(bundle));
-  expect(argsOf(find(locked, 'Deployment kustomize-controller'))).toEqual([
+  expect(argsOf(locked, 'Deployment kustomize-controller')).toEqual([
     '--log-level=info',
     '--no-cross-namespace-refs=true',
     '--no-remote-bases=true',
     '--default-service-account=default',
   ]);
-  expect(argsOf(find(locked, 'Deployment source-controller'))).toEqual(['--log-level=info']);
+  expect(argsOf(locked, 'Deployment source-controller')).toEqual(['--log-level=info']);
   expect(flux.adapt(objects, wishOf(bundle, { lockdown: false }))).toEqual(objects);
 });
 
