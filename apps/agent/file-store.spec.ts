@@ -1,5 +1,5 @@
 import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { fileStore } from './file-store.js';
@@ -50,4 +50,33 @@ it.each([0o640, 0o604, 0o620])('refuses a file that others have rights to (%i)',
     message: expect.stringContaining('chmod 600'),
   });
   await expect(store.write({ identity: 'two' })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+});
+
+it('takes back the rights that the kubelet gave a pod’s group, in a folder of that group', async () => {
+  const store = fileStore(path);
+  await store.write({ identity: 'one' });
+  for (const [folder, mode] of [
+    [0o2770, 0o660],
+    [0o2775, 0o660],
+    [0o2770, 0o640],
+  ] as const) {
+    await chmod(dirname(path), folder);
+    await chmod(path, mode);
+    expect(await store.read()).toEqual({ identity: 'one' });
+    expect(await modeOf(path)).toBe(0o600);
+  }
+});
+
+it.each([
+  ['world-readable file', 0o2770, 0o664],
+  ['executable file', 0o2770, 0o670],
+  ['file in a folder that all may write to', 0o2777, 0o660],
+  ['file in a folder that does not hand its group on', 0o770, 0o660],
+])('refuses a %s: no kubelet made it', async (_, folder, file) => {
+  const store = fileStore(path);
+  await store.write({ identity: 'one' });
+  await chmod(dirname(path), folder);
+  await chmod(path, file);
+  await expect(store.read()).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  expect(await modeOf(path)).toBe(file);
 });

@@ -24,6 +24,12 @@ const Config = z.object({
   FAIRLEAD_BUNDLE_CA_FILE: z.string().optional(),
   /** After so long without a report, nobody knows how a cluster is. */
   FAIRLEAD_REPORT_SILENCE_SECONDS: seconds.default(300),
+  /** So many clusters, and such a share of those that report, that newly fail alike within so long open the breaker. */
+  FAIRLEAD_BREAKER_CLUSTERS: z.coerce.number().int().min(2).max(100_000).default(5),
+  FAIRLEAD_BREAKER_SHARE: z.coerce.number().min(0).max(1).default(0.2),
+  FAIRLEAD_BREAKER_WINDOW_SECONDS: seconds.default(600),
+  /** Repairs are held for so long at most while it is open. */
+  FAIRLEAD_BREAKER_HOLD_SECONDS: seconds.default(3_600),
   /** What is wanted anew of a cluster may take so long before it counts as drifted. */
   FAIRLEAD_PROGRESS_SECONDS: seconds.default(600),
 });

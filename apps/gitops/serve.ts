@@ -81,6 +81,12 @@ function optionsOf(config: Config): GitopsOptions {
       silenceMs: config.FAIRLEAD_REPORT_SILENCE_SECONDS * 1_000,
       graceMs: config.FAIRLEAD_PROGRESS_SECONDS * 1_000,
     },
+    breaker: {
+      minClusters: config.FAIRLEAD_BREAKER_CLUSTERS,
+      share: config.FAIRLEAD_BREAKER_SHARE,
+      windowMs: config.FAIRLEAD_BREAKER_WINDOW_SECONDS * 1_000,
+      holdRepairsMs: config.FAIRLEAD_BREAKER_HOLD_SECONDS * 1_000,
+    },
   };
 }
 

@@ -36,6 +36,8 @@ const cutOff = {
   cutOffGateways: z.int().min(0),
   cutOffCertificates: z.int().min(0),
 };
+/** Events of the same kind and the same one, or of all who proved nothing, that were not told before this one, because there were too many. */
+const damped = { suppressed: z.int().min(0).default(0) };
 const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
 
 /**
@@ -48,6 +50,7 @@ export const EVENTS = {
     ...cluster,
     links: z.int(),
     targets: z.array(z.string().max(300)).max(64).default([]),
+    gitops: z.boolean().default(false),
   }),
   'dev.fairlead.cluster.deleted.v1': event(cluster),
   /** Its agent says something else of it than before: a version, nodes, what it may do. */
@@ -60,7 +63,7 @@ export const EVENTS = {
   'dev.fairlead.client.deleted.v1': event(client),
   'dev.fairlead.import-link.created.v1': event({ ...cluster, expiresAt: IsoTime }),
   'dev.fairlead.import-link.redeemed.v1': event({ ...cluster, tokenId: z.string().max(64) }),
-  'dev.fairlead.import-link.refused.v1': event(maybeCluster),
+  'dev.fairlead.import-link.refused.v1': event({ ...maybeCluster, ...damped }),
   'dev.fairlead.token.minted.v1': event({ ...cluster, tokenId: z.string().max(64), expiresAt: IsoTime }),
   'dev.fairlead.token.revoked.v1': event({ ...cluster, tokenId: z.string().max(64) }),
   'dev.fairlead.api-token.created.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
@@ -76,12 +79,17 @@ export const EVENTS = {
     /** What its agent says of the cluster, if that is not what was known of it before. */
     facts: Facts.optional(),
   }),
-  'dev.fairlead.enrolment.refused.v1': event({ ...maybeCluster, tokenId: z.string().max(64) }),
+  'dev.fairlead.enrolment.refused.v1': event({ ...maybeCluster, ...damped, tokenId: z.string().max(64) }),
   /** An agent waits for an administrator. */
-  'dev.fairlead.enrolment.requested.v1': event({ ...maybeCluster, ...enrolmentRequest }),
+  'dev.fairlead.enrolment.requested.v1': event({ ...maybeCluster, ...enrolmentRequest, ...damped }),
   /** `insecure`: nobody looked at it. */
   'dev.fairlead.enrolment.approved.v1': event({ ...cluster, ...enrolmentRequest, insecure: z.boolean() }),
-  'dev.fairlead.enrolment.rejected.v1': event({ ...maybeCluster, ...enrolmentRequest, why: z.string().max(256) }),
+  'dev.fairlead.enrolment.rejected.v1': event({
+    ...maybeCluster,
+    ...enrolmentRequest,
+    ...damped,
+    why: z.string().max(256),
+  }),
   'dev.fairlead.approval-policy.changed.v1': event({ ...maybeCluster, policy: ApprovalPolicy.nullable() }),
   'dev.fairlead.ca.created.v1': event({ pins: z.array(z.string().length(64)), trustDomain: z.string().max(255) }),
   /** A root that will be the next one is made known; `imported`: it was made elsewhere. */
@@ -106,7 +114,7 @@ export const EVENTS = {
     generation: Generation.nullable(),
     notAfter: IsoTime,
   }),
-  'dev.fairlead.certificate.refused.v1': event({ ...maybeCluster, purpose: certificatePurpose }),
+  'dev.fairlead.certificate.refused.v1': event({ ...maybeCluster, ...damped, purpose: certificatePurpose }),
   'dev.fairlead.certificate.revoked.v1': event({
     ...maybeCluster,
     purpose: certificatePurpose,

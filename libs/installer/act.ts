@@ -35,11 +35,11 @@ async function apply(
 ): Promise<Finding | null> {
   const inventory = inventoryOf(wanted);
   const known = new Set(inventory.map(keyOf));
-  const before: ObjectRef[] = keeper.held.inventory.map(withoutUndefined);
+  const before: ObjectRef[] = keeper.held.inventory.map(plainRef);
   const earlier = before.filter((ref) => !known.has(keyOf(ref)));
   const first = keeper.held.appliedKey !== key;
   // What we are about to make is noted first: nothing of it is forgotten, whenever we die.
-  await keeper.keep({ inventory: [...earlier, ...inventory] });
+  await keeper.keep({ tool: driver.tool, inventory: [...earlier, ...inventory] });
   const { results, complete } = await reconciler.reconcile(wanted, { mode, signal });
   for (const result of results) tellWritten(story, result, first);
   if (results.some(({ outcome }) => outcome !== 'same' && outcome !== 'left')) functional.forget();
@@ -95,7 +95,7 @@ async function restart(
 }
 
 /** As it was written to JSON: a namespace that is not there is no namespace. */
-function withoutUndefined({
+export function plainRef({
   apiVersion,
   kind,
   namespace,

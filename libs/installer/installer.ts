@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@fairlead/clock';
 import { HANDOVER, Handover, type DesiredState, type InstallerReport } from '@fairlead/desired-state';
+import { FairleadError } from '@fairlead/errors';
 import type { Objects } from '@fairlead/kube/rest';
 import type { Logger } from '@fairlead/observability';
 import { Reconciler } from './apply/reconcile.js';
@@ -8,6 +9,7 @@ import { BundleShelf } from './bundle/bundle-shelf.js';
 import type { ToolDriver } from './drivers/driver.js';
 import { FunctionalProbe, FUNCTIONAL_LIMITS, type FunctionalLimits } from './health/functional.js';
 import { LADDER_LIMITS, type LadderLimits } from './ladder/ladder-state.js';
+import { OWN } from './names.js';
 import { removeTool } from './removal/remove-tool.js';
 import { ReportWriter } from './report/report-writer.js';
 import { makeReport, type Told } from './report/make-report.js';
@@ -67,14 +69,39 @@ export class Installer {
     return new Installer(options, own, await StateKeeper.open(own));
   }
 
-  /** Throws where the API server did not answer: the caller tries again. */
+  /** Throws where the API server did not answer, or takes nothing from us: the caller tries again. */
   async cycle(signal: AbortSignal): Promise<InstallerReport> {
+    try {
+      return await this.#look(signal);
+    } catch (error) {
+      if (error instanceof FairleadError && !signal.aborted) await this.#unblock(error);
+      throw error;
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<InstallerReport> {
     const refused = await this.#takeHandover();
     const { desired } = this.#parts.keeper.held;
     const told = await this.#bring(desired, signal);
     const report = this.#report({ ...told, problem: told.problem ?? refused ?? null });
     await this.#writer.write(report, signal);
     return report;
+  }
+
+  /** What cannot be remembered, or reported, is what a webhook that concerns everything keeps from us too. */
+  async #unblock(error: FairleadError): Promise<void> {
+    const httpStatus = Number(error.details?.['httpStatus'] ?? 0);
+    if (httpStatus < 400) return;
+    const { webhooks, keeper } = this.#parts;
+    const { namespace, drivers, logger } = this.#options;
+    const ref = { apiVersion: 'v1', kind: 'Secret', namespace, name: OWN.state };
+    const failed = { ref, outcome: 'failed' as const, honoured: [], error: { ...error, httpStatus } };
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: OWN.state } };
+    const wish = keeper.held.desired?.gitops;
+    const mayExempt = wish?.selfHeal === 'enforce' && !wish.holdRepairs;
+    const tools = drivers.filter(({ tool }) => tool === wish?.tool).map(({ namespace }) => namespace);
+    const finding = await webhooks.blocking([failed], [secret], tools, mayExempt);
+    if (finding) logger.error('installer.blocked', { code: finding.code, reason: finding.message });
   }
 
   async #bring(desired: DesiredState | null, signal: AbortSignal): Promise<Told> {

@@ -169,7 +169,7 @@ describe('renewal', () => {
     const agent = await enrolled();
     const { chain } = await issuer.renewAgent(await renewal(agent));
     const peer = readPeerCertificate(new X509Certificate(chain[0]!).raw);
-    expect(peer).toMatchObject({ id: { clusterId: agent.clusterId }, generation: 1 });
+    expect(peer).toMatchObject({ id: { clusterId: agent.clusterId }, generation: 1, trustVersion: 1 });
 
     const stolen = await renewal({ key: await generatePrivateKey(), chain: agent.chain });
     await expect(issuer.renewAgent(stolen)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
@@ -224,4 +224,17 @@ describe('renewal', () => {
     await database.query('delete from certificates where cluster_id = $1', [agent.clusterId]);
     await expect(issuer.renewAgent(await renewal(agent))).rejects.toThrow(/never issued/);
   });
+});
+
+it('renewals with made-up chains leaves so many events and no more', async () => {
+  const counted = async (): Promise<number> => (await lastEvents(10_000)).length;
+  const before = await counted();
+  const { csr, proof } = await renewal(await enrolled());
+  for (let n = 0; n < 300; n += 1) {
+    const made = issuer.renewAgent({ csr, proof, currentChain: [`made up ${n}`] });
+    await expect(made).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+  }
+  const told = (await counted()) - before;
+  expect(told).toBeGreaterThan(190);
+  expect(told).toBeLessThan(210);
 });

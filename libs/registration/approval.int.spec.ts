@@ -82,6 +82,7 @@ beforeAll(async () => {
   links = new ImportLinks(runtime, {
     endpoints: ['127.0.0.1:7443'],
     image: 'fairlead/agent:test',
+    installerImage: 'fairlead/installer:test',
     linkTtlSeconds: 600,
     tokenTtlSeconds: 3_600,
     trustBundle: () => testTrustBundle(authority),
@@ -121,7 +122,7 @@ const signFor: SignAgent = async (_tenant, { clusterId, generation }) => {
 
 let count = 0;
 const newCluster = (): ReturnType<Clusters['create']> =>
-  clusters.create(api, 'default', { name: `a${(count += 1)}`, labels: {}, links: 1, targets: [] });
+  clusters.create(api, 'default', { name: `a${(count += 1)}`, labels: {}, links: 1, targets: [], gitops: false });
 
 const newCsr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
 const fingerprintOf = async (csr: string): Promise<string> => (await checkCsr(Buffer.from(csr, 'base64'))).spkiSha256;
@@ -154,6 +155,24 @@ describe('an agent without a token', () => {
     await expect(ask(await newCsr())).rejects.toMatchObject({ code: 'ENROLMENT_REJECTED' });
     expect(await requests.list('default')).toEqual([]);
     expect((await lastEvents(1))[0]).toBe('enrolment.refused.v1');
+  });
+
+  it('that comes in crowds leaves so many events and no more, and who has a token leaves its own', async () => {
+    const { name } = await newCluster();
+    const [csr, other, token] = [await newCsr(), await newCsr(), await mint(name)];
+    await ask(csr, token);
+    const counted = async (): Promise<number> => (await lastEvents(10_000)).length;
+    const before = await counted();
+    // Each is a new token that nobody knows, of a network of its own.
+    for (let n = 0; n < 300; n += 1) {
+      const made = { tokenId: `made-up-${n}`, secret: token.secret };
+      await expect(ask(csr, made, `192.0.${n >> 8}.${n & 255}`)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    }
+    const told = (await counted()) - before;
+    expect(told).toBeGreaterThanOrEqual(200);
+    expect(told).toBeLessThan(210);
+    await expect(ask(other, token)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    expect(await counted()).toBe(before + told + 1);
   });
 
   it('waits, learns nothing but that, and has its identity once it is approved as a new cluster', async () => {

@@ -1,4 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { TokenBucket, type Rate } from '@fairlead/clock';
 import type { Facts } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
@@ -34,6 +35,8 @@ const HELLO_TIMEOUT_MS = 10_000;
 /** Of Hello, which anybody may send: an honest one has a few hundred bytes. */
 const MAX_HELLO_BYTES = 8 * 1024;
 const MAX_MESSAGE_BYTES = 128 * 1024;
+/** Of one link. An honest agent says a handful in its whole life; each costs time that all links of the replica share. */
+const MESSAGES: Rate = { burst: 100, perSecond: 1 };
 
 /**
  * Serves the Control call of one link, for the link's whole life. Not by ConnectRPC: its machinery for streams costs
@@ -48,6 +51,7 @@ class ControlCall implements ControlOutbox {
   readonly #http2: Http2Session;
   readonly #stream: Http2Stream;
   readonly #reader = new GrpcMessageReader(MAX_HELLO_BYTES);
+  readonly #messages = new TokenBucket(MESSAGES, performance.now());
   readonly #helloTimer: NodeJS.Timeout;
   #session: AgentSession | null = null;
   #over = false;
@@ -147,7 +151,11 @@ class ControlCall implements ControlOutbox {
     this.#stream.taken(chunk.length);
     if (this.#over) return;
     try {
-      for (const bytes of this.#reader.push(chunk)) this.#onMessage(parse(bytes));
+      for (const bytes of this.#reader.push(chunk)) {
+        // Before it is parsed, which is what costs.
+        if (!this.#messages.take(performance.now())) throw tooMany();
+        this.#onMessage(parse(bytes));
+      }
     } catch (error) {
       this.#refuse(toFairleadError(error));
     }
@@ -197,6 +205,10 @@ class ControlCall implements ControlOutbox {
     if (this.#session) this.#options.registry.remove(this.#session);
     else this.#stream.end();
   }
+}
+
+function tooMany(): FairleadError {
+  return new FairleadError('PROTOCOL_ERROR', 'the peer says more on its Control call than any agent has to say');
 }
 
 function parse(bytes: Buffer) {

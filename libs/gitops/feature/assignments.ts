@@ -1,12 +1,21 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Assignment, Caller } from '@fairlead/contracts';
 import { CatalogSource } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
 import { pathOf } from '../domain/compute-wish.js';
-import { deleteAssignment, listAssignments, lockAssignment, saveAssignment } from '../store/assignment-store.js';
+import {
+  deleteAssignment,
+  listAssignments,
+  lockAssignment,
+  saveAssignment,
+  type StoredAssignment,
+} from '../store/assignment-store.js';
 import { findBundle } from '../store/bundle-store.js';
 import { lockCatalog } from '../store/catalog-lock.js';
 import { findClusterByName, removeFrom, touchClusters } from '../store/cluster-store.js';
 import { findRepository } from '../store/repository-store.js';
+import { lockRolloutOf } from '../store/rollout-store.js';
+import type { Rollouts } from './rollouts.js';
 import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 import type { EntityManager } from 'typeorm';
 
@@ -18,12 +27,17 @@ const MAX_ALL_BYTES = 192 * 1_024;
 /** What is wanted of which clusters. */
 export class Assignments {
   readonly #runtime: Runtime;
+  readonly #rollouts: Rollouts;
 
-  constructor(runtime: Runtime) {
+  constructor(runtime: Runtime, rollouts: Rollouts) {
     this.#runtime = runtime;
+    this.#rollouts = rollouts;
   }
 
-  /** NOT_FOUND: a bundle, repository or cluster that is not there. TOO_LARGE, INVALID_ARGUMENT. */
+  /**
+   * Begins its rollout; the same again begins none. NOT_FOUND: a bundle, repository or cluster that is not there. TOO_LARGE,
+   * INVALID_ARGUMENT.
+   */
   async put(caller: Caller, tenantId: string, spec: Assignment, actor: string): Promise<Assignment> {
     checkPath(spec);
     if (Buffer.byteLength(JSON.stringify(spec)) > MAX_BYTES) {
@@ -33,15 +47,17 @@ export class Assignments {
       await lockCatalog(manager, tenantId);
       await checkNames(manager, tenantId, spec);
       const before = await lockAssignment(manager, tenantId, spec.name);
+      if (before && (await isUnderWay(manager, before, spec))) return spec;
       const version = (before?.version ?? 0) + 1;
-      const stable = { stable: spec, stableVersion: version };
-      await saveAssignment(manager, { tenantId, name: spec.name, version, spec, ...stable });
+      const { stable = null, stableVersion = 0 } = before ?? {};
+      await saveAssignment(manager, { tenantId, name: spec.name, version, spec, stable, stableVersion });
       await checkRoom(manager, tenantId);
+      await this.#rollouts.begin(manager, tenantId, spec, version, operatorOf(caller, actor));
       await touchClusters(manager, { tenantId }, this.#runtime.now());
       const { name, tool, bundleVersion, repository } = spec;
       const about = { tenantId, subject: `assignment/${name}`, actor: operatorOf(caller, actor), reason: 'OK' };
       const data = { ...about, name, version, tool, bundleVersion, repository };
-      await tell(this.#runtime, manager, 'dev.fairlead.gitops.assignment.put.v1', data);
+      await tell(this.#runtime, manager, 'dev.fairlead.assignment.put.v1', data);
       return spec;
     });
   }
@@ -62,13 +78,20 @@ export class Assignments {
       if (!(await lockAssignment(manager, tenantId, name))) {
         throw new FairleadError('NOT_FOUND', `there is no assignment named ${name}`);
       }
+      await this.#rollouts.abandon(manager, tenantId, name, 'the assignment was removed', operatorOf(caller, actor));
       await removeFrom(manager, tenantId, name, remove);
       await deleteAssignment(manager, tenantId, name);
       await touchClusters(manager, { tenantId }, this.#runtime.now());
       const about = { tenantId, subject: `assignment/${name}`, actor: operatorOf(caller, actor), reason: 'OK' };
-      await tell(this.#runtime, manager, 'dev.fairlead.gitops.assignment.removed.v1', { ...about, name, remove });
+      await tell(this.#runtime, manager, 'dev.fairlead.assignment.removed.v1', { ...about, name, remove });
     });
   }
+}
+
+async function isUnderWay(manager: EntityManager, before: StoredAssignment, spec: Assignment): Promise<boolean> {
+  if (!isDeepStrictEqual(before.spec, spec)) return false;
+  if (isDeepStrictEqual(before.stable, spec)) return true;
+  return (await lockRolloutOf(manager, before.tenantId, spec.name)) !== null;
 }
 
 function checkPath({ path }: Assignment): void {

@@ -4,8 +4,10 @@ import type { EntityManager } from 'typeorm';
 import type { SelectedAssignment } from '../domain/adopt.js';
 import { selectAssignment, type Selectable } from '../domain/select-assignment.js';
 import { allAssignments, type StoredAssignment } from '../store/assignment-store.js';
+import { allBreakers } from '../store/breaker-store.js';
 import { allBundles } from '../store/bundle-store.js';
 import { allRepositories, type StoredRepository } from '../store/repository-store.js';
+import { runningRollouts } from '../store/rollout-store.js';
 
 /** All that what is wanted of a cluster follows from, but for the cluster itself. Read once for many clusters. */
 export interface World {
@@ -23,6 +25,9 @@ export interface WorldSources {
 
 export async function readWorld(manager: EntityManager, { hostOf }: WorldSources): Promise<World> {
   const assignments = await allAssignments(manager);
+  const rolling = new Set((await runningRollouts(manager)).map((each) => keyOf(each.tenantId, each.assignment)));
+  const breakers = await allBreakers(manager);
+  const holding = new Set(breakers.filter(({ heldRepairs }) => heldRepairs).map(({ tenantId }) => tenantId));
   const bundles = new Map(
     (await allBundles(manager)).map((row): [string, BundleReference] => {
       const { tenantId, tool, version, digest, bytes, compressedBytes } = row;
@@ -34,21 +39,26 @@ export async function readWorld(manager: EntityManager, { hostOf }: WorldSources
     selected: (tenantId, cluster) =>
       selectedOf(
         assignments.filter((each) => each.tenantId === tenantId),
+        rolling,
         cluster,
       ),
     bundle: (tenantId, tool, version) => bundles.get(keyOf(tenantId, tool, version)),
     repository: (tenantId, name) => repositories.get(keyOf(tenantId, name)),
     host: hostOf,
-    holdRepairs: () => false,
+    holdRepairs: (tenantId) => holding.has(tenantId),
   };
 }
 
 const keyOf = (...parts: string[]): string => parts.join(' ');
 
-function selectedOf(assignments: readonly StoredAssignment[], cluster: Selectable): SelectedAssignment | undefined {
+function selectedOf(
+  assignments: readonly StoredAssignment[],
+  rolling: ReadonlySet<string>,
+  cluster: Selectable,
+): SelectedAssignment | undefined {
   const candidates = assignments.map((assignment) => ({ ...assignment.spec, assignment }));
   const found = selectAssignment(candidates, cluster)?.assignment;
   if (!found) return undefined;
-  const { name, stable, stableVersion } = found;
-  return { name, stable, stableVersion, rollingOut: false };
+  const { tenantId, name, stable, stableVersion } = found;
+  return { name, stable, stableVersion, rollingOut: rolling.has(keyOf(tenantId, name)) };
 }

@@ -25,8 +25,8 @@ export interface DriverOptions {
   readonly keys: KeysPort;
   readonly clusters: KvSnapshot<ClusterEntry>;
   readonly gitHosts: KvSnapshot<GitHostEntry>;
-  /** Further work of a turn, before clusters are looked at. */
-  readonly steps?: readonly (() => Promise<void>)[];
+  /** Further work of a turn, before clusters are looked at. True: there is more to do at once. */
+  readonly steps?: readonly (() => Promise<boolean>)[];
 }
 
 /**
@@ -104,9 +104,10 @@ export class Driver implements AsyncDisposable {
         return false;
       }
       await this.#follow();
-      for (const step of this.#options.steps ?? []) await step();
+      let more = false;
+      for (const step of this.#options.steps ?? []) more = (await step()) || more;
       const signed = await signAgain(this.#options.runtime, this.#options.keys, PARALLEL);
-      return (await this.#converge()) || signed === PARALLEL;
+      return (await this.#converge()) || signed === PARALLEL || more;
     });
   }
 

@@ -7,7 +7,10 @@ import { CatalogController } from './catalog.controller.js';
 import { ClusterReports } from './cluster-reports.js';
 import { ClusterStatus } from './cluster-status.js';
 import { ClustersController } from './clusters.controller.js';
+import { FleetBreaker } from './fleet-breaker.js';
 import { Repositories } from './repositories.js';
+import { Rollouts } from './rollouts.js';
+import { RolloutsController } from './rollouts.controller.js';
 
 export interface GitopsParts {
   readonly repositories: Repositories;
@@ -17,6 +20,8 @@ export interface GitopsParts {
   readonly assignments: Assignments;
   readonly status: ClusterStatus;
   readonly reports: ClusterReports;
+  readonly rollouts: Rollouts;
+  readonly breaker: FleetBreaker;
 }
 
 @Module({})
@@ -24,7 +29,7 @@ export class GitopsModule {
   static around(parts: GitopsParts): DynamicModule {
     return {
       module: GitopsModule,
-      controllers: [CatalogController, ClustersController],
+      controllers: [CatalogController, ClustersController, RolloutsController],
       providers: [
         { provide: Repositories, useValue: parts.repositories },
         { provide: Bundles, useValue: parts.bundles },
@@ -33,6 +38,8 @@ export class GitopsModule {
         { provide: Assignments, useValue: parts.assignments },
         { provide: ClusterStatus, useValue: parts.status },
         { provide: ClusterReports, useValue: parts.reports },
+        { provide: Rollouts, useValue: parts.rollouts },
+        { provide: FleetBreaker, useValue: parts.breaker },
       ],
     };
   }

@@ -1,6 +1,7 @@
 import { BUCKETS, ClusterEntry, GitHostEntry } from '@fairlead/contracts';
 import { createRpcClient, watchBucket } from '@fairlead/messaging';
 import type { NatsConnection } from '@nats-io/transport-node';
+import type { BreakerLimits } from '../domain/breaker.js';
 import type { HealthLimits } from '../domain/cluster-health.js';
 import { Assignments } from './assignments.js';
 import { BundleImports } from './bundle-imports.js';
@@ -8,16 +9,20 @@ import { BundleUploads } from './bundle-uploads.js';
 import { Bundles } from './bundles.js';
 import { ClusterReports } from './cluster-reports.js';
 import { ClusterStatus } from './cluster-status.js';
+import { driveRollouts } from './drive-rollouts.js';
 import { Driver } from './driver.js';
+import { FleetBreaker } from './fleet-breaker.js';
 import type { FetchOptions } from './fetch-bundle.js';
 import type { GitopsParts } from './gitops.module.js';
 import { keysOver } from './keys-port.js';
 import { Repositories } from './repositories.js';
+import { Rollouts } from './rollouts.js';
 import type { Runtime } from './runtime.js';
 
 export interface GitopsOptions {
   readonly fetch: FetchOptions;
   readonly health: HealthLimits;
+  readonly breaker: BreakerLimits;
 }
 
 export interface StartedGitops extends AsyncDisposable {
@@ -45,7 +50,12 @@ export function startGitops(runtime: Runtime, nats: NatsConnection, options: Git
       driver.poke();
     },
   };
-  const driver: Driver = new Driver({ runtime, keys, clusters, gitHosts });
+  const { silenceMs } = options.health;
+  const breaker = new FleetBreaker(driven, options.breaker, silenceMs);
+  const rollouts = new Rollouts(driven, silenceMs);
+  const look = new FleetBreaker(runtime, options.breaker, silenceMs);
+  const steps = [() => look.look(), () => driveRollouts(runtime, silenceMs)];
+  const driver: Driver = new Driver({ runtime, keys, clusters, gitHosts, steps });
   const bundles = new Bundles(driven);
   return {
     parts: {
@@ -53,9 +63,11 @@ export function startGitops(runtime: Runtime, nats: NatsConnection, options: Git
       bundles,
       uploads: new BundleUploads(driven, bundles),
       imports: new BundleImports(bundles, options.fetch),
-      assignments: new Assignments(driven),
+      assignments: new Assignments(driven, rollouts),
       status: new ClusterStatus(driven, options.health),
       reports: new ClusterReports(driven),
+      rollouts,
+      breaker,
     },
     get loaded() {
       return clusters.isLoaded && gitHosts.isLoaded;

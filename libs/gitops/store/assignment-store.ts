@@ -30,13 +30,15 @@ export async function deleteAssignment(manager: EntityManager, tenantId: string,
   await manager.delete(AssignmentRow, { tenantId, name });
 }
 
-/** What assignments and clusters hold on to: what is wanted, what was brought everywhere, and what clusters follow. */
+/** What must not go: what is wanted, what was brought everywhere, what clusters follow, and what they may go back to. */
 export async function specsInUse(manager: EntityManager, tenantId: string): Promise<Assignment[]> {
   const rows = (await manager.query(
     `select spec from assignments where tenant_id = $1
      union select stable from assignments where tenant_id = $1 and stable is not null
      union select adopted -> 'spec' from clusters
-       where tenant_id = $1 and absent_since is null and adopted is not null`,
+       where tenant_id = $1 and absent_since is null and adopted is not null
+     union select former -> 'spec' from rollouts, jsonb_array_elements(formers) as former
+       where tenant_id = $1 and ended_at is null`,
     [tenantId],
   )) as { spec: Assignment }[];
   return rows.map(({ spec }) => spec);

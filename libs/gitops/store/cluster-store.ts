@@ -134,3 +134,9 @@ export async function removeFrom(
     remove,
   ]);
 }
+
+/** All that are there, by name. */
+export function tenantClusters(manager: EntityManager, tenantId: string): Promise<StoredCluster[]> {
+  const select = { id: true, name: true, labels: true, adopted: true, reportedAt: true } as const;
+  return manager.find(ClusterRow, { where: { tenantId, absentSince: IsNull() }, order: { name: 'ASC' }, select });
+}

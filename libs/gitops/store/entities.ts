@@ -212,6 +212,10 @@ export class ClusterRow {
   @Column({ type: 'int' })
   failures!: number;
 
+  /** The `touched` that what is wanted of it was last computed for, with success. */
+  @Column({ type: 'bigint', transformer: asNumber })
+  converged!: number;
+
   @Column({ type: 'jsonb', nullable: true })
   report!: Omit<InstallerReport, 'events'> | null;
 

@@ -91,6 +91,7 @@ const TABLES_V1 = [
     due_at timestamptz,
     touched bigint not null default 0,
     failures int not null default 0,
+    converged bigint not null default -1,
     report jsonb,
     reported_at timestamptz,
     phase text,
@@ -108,6 +109,26 @@ const TABLES_V1 = [
     sequence bigint not null,
     event jsonb not null,
     unique (cluster_id, instance, sequence)
+  )`,
+  `create table rollouts (
+    id uuid primary key,
+    tenant_id text not null,
+    assignment text not null,
+    version int not null,
+    spec jsonb not null,
+    formers jsonb not null,
+    former_of jsonb not null,
+    progress jsonb not null,
+    state text not null,
+    started_at timestamptz not null,
+    ended_at timestamptz
+  )`,
+  'create unique index rollouts_running on rollouts (tenant_id, assignment) where ended_at is null',
+  'create index rollouts_of_tenant on rollouts (tenant_id, started_at desc)',
+  `create table breakers (
+    tenant_id text primary key,
+    breaker jsonb not null,
+    held_repairs boolean not null default false
   )`,
 ];
 

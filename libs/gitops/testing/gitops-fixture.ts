@@ -34,6 +34,10 @@ const source = { role: 'gitops', credential: 'gitops' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
 const registration = { role: 'registration', credential: 'registration' } as const;
+const DEFAULTS = {
+  health: { silenceMs: 300_000, graceMs: 600_000 },
+  breaker: { minClusters: 5, share: 0.2, windowMs: 600_000, holdRepairsMs: 3_600_000 },
+};
 export const actor = 'admin@example.com';
 
 /** The gitops service in this process, on a real Postgres and nats-server, with scripted keys. */
@@ -135,7 +139,7 @@ async function startProcess(
         now: () => new Date(Date.now() + fixture.aheadMs),
       },
       connection,
-      { fetch: {}, health: { silenceMs: 300_000, graceMs: 600_000 }, ...options },
+      { fetch: {}, ...DEFAULTS, ...options },
     ),
   );
   const module = GitopsModule.around(started.parts);
@@ -154,9 +158,22 @@ async function addCluster(
   return clusterId;
 }
 
+/** What was verified, by its signature. */
+const opened = new WeakMap<object, Promise<DesiredState>>();
+
 async function stateOf({ desired, authority }: GitopsFixture, clusterId: string): Promise<DesiredState | undefined> {
   const entry = desired.get(`${DEFAULT_TENANT}.${clusterId}`);
   if (!entry) return undefined;
+  const state = opened.get(entry) ?? openEntry(entry, authority, clusterId);
+  opened.set(entry, state);
+  return state;
+}
+
+async function openEntry(
+  entry: z.infer<typeof DesiredEntry>,
+  authority: TestAuthority,
+  clusterId: string,
+): Promise<DesiredState> {
   const { trustDomain, roots: rootsPem } = authority;
   const bytes = (text: string): Uint8Array => Buffer.from(text, 'base64');
   const { document, signature, signerChain: signerChainPem } = entry;

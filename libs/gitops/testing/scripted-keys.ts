@@ -5,7 +5,7 @@ import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, putKv, serveRpc, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import type { SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
-import type { TestAuthority } from '@fairlead/testing';
+import type { TestAuthority, TestCertificate } from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Controller, Module, type DynamicModule } from '@nestjs/common';
 
@@ -24,13 +24,20 @@ export class KeysScript {
   /** What becomes of a deploy key that is wanted. */
   keyState: DeployKey['state'] = 'present';
   away = false;
-  signatures = 0;
+  /** Made once: a certificate for each signature would be most of the work of a test. */
+  readonly #signer: Promise<TestCertificate>;
   signatureLifeMs = 86_400_000;
 
   constructor(
     readonly authority: TestAuthority,
     readonly connection: NatsConnection,
-  ) {}
+  ) {
+    this.#signer = authority.service('keys');
+  }
+
+  signer(): Promise<TestCertificate> {
+    return this.#signer;
+  }
 
   /** As after an administrator's decision. */
   async approve(...approvedKeys: string[]): Promise<void> {
@@ -96,9 +103,8 @@ class ScriptedKeys {
   @RpcHandler(gitKeysRpc.signDesiredState)
   async signDesiredState({ input }: RpcRequest<K['signDesiredState']>): RpcResult<K['signDesiredState']> {
     this.#fail();
-    this.script.signatures += 1;
     const state = DesiredState.parse(JSON.parse(Buffer.from(input.document, 'base64').toString()));
-    const signer = await this.script.authority.service('keys');
+    const signer = await this.script.signer();
     const chainPem = signer.chain.slice(0, -1);
     const signed = await signDesiredState(state, { keyPem: signer.privateKeyPem, chainPem });
     return {

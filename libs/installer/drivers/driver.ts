@@ -16,12 +16,14 @@ export interface ToolDriver {
   sources(wish: GitOpsWish, keys: readonly DeployKey[]): KubeObject[];
   /** What a source object is changed to before it is deleted, so that what it deployed stays; null: deleting it takes nothing along. */
   released(ref: ObjectRef): unknown;
+  /** What it is changed to so that what it deployed goes with it; null: it deployed nothing. */
+  emptied(ref: ObjectRef): unknown;
   /** What the tool says of the repository, of what it deployed, and of the next key. */
   read(objects: Objects, at: string): Promise<SourceStates>;
   /** Objects that a working controller answers for, and whose it is. */
   probes(wish: GitOpsWish, sources: readonly KubeObject[]): ProbeTarget[];
-  /** The tool's kinds, whose objects would hang on a finalizer without it. */
-  ownGroup(group: string): boolean;
+  /** What its controllers hold objects by: nobody takes these off once they are gone. */
+  readonly finalizers: readonly string[];
 }
 
 export interface SourceStates {

@@ -1,4 +1,4 @@
-import { DesiredState } from '@fairlead/desired-state';
+import { DesiredState, Tool } from '@fairlead/desired-state';
 import { z } from 'zod';
 import { LadderState, STILL } from '../ladder/ladder-state.js';
 
@@ -21,6 +21,8 @@ export const HeldState = z.object({
   appliedRevision: z.int().min(0),
   /** What was last applied as a whole, as the ladder names it. */
   appliedKey: z.string(),
+  /** Whose objects are in the inventory. */
+  tool: Tool.nullable(),
   /** SHA-256 of the bundle that runs. */
   bundleDigest: z.string().nullable(),
   /** The last one that became healthy: its bytes are kept beside this. */
@@ -40,6 +42,7 @@ export const NOTHING_HELD: HeldState = {
   desired: null,
   appliedRevision: 0,
   appliedKey: '',
+  tool: null,
   bundleDigest: null,
   good: null,
   givenUp: null,

@@ -1,6 +1,6 @@
 import { NO_TENANT, type Caller, type Issued, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
-import { appendEvent, createEvent, type Actor } from '@fairlead/events';
+import { EventRate, appendEvent, createEvent, type Actor } from '@fairlead/events';
 import { inTransaction } from '@fairlead/persistence';
 import type { Logger } from '@fairlead/observability';
 import { checkCsr, formatSpiffeId, type CheckedCsr, type PeerCertificate, type SpiffeId } from '@fairlead/pki';
@@ -45,6 +45,7 @@ export class CertificateIssuer {
   readonly #options: CertificateIssuerOptions;
   readonly #currentEnrolment: CurrentEnrolment;
   readonly #renewals = new RenewalLimiter();
+  readonly #refusals = new EventRate();
 
   constructor(options: CertificateIssuerOptions) {
     this.#options = options;
@@ -63,10 +64,10 @@ export class CertificateIssuer {
   ): Promise<Issued> {
     const { clusterId, generation } = input;
     const request: Request = { purpose: 'agent', tenantId, clusterId, actor: serviceActor(caller) };
-    return this.#decide(request, async (manager, authority) => {
+    return this.#decide(request, async (manager, authority, trustVersion) => {
       const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
       await checkEnrolment(manager, { clusterId, generation }, csr);
-      return this.#issueAgent(manager, authority, request, csr, { clusterId, generation });
+      return this.#issueAgent(manager, authority, request, csr, clusterId, { generation, trustVersion });
     });
   }
 
@@ -95,14 +96,14 @@ export class CertificateIssuer {
     const asked = { ...unknown, clusterId: id.clusterId, actor };
     const csr = await this.#orRefuse(asked, () => provenCsr(input));
     this.#renewals.admit(peer.serial);
-    return this.#decide(asked, async (manager, authority) => {
+    return this.#decide(asked, async (manager, authority, trustVersion) => {
       // A root may have been retired since.
       if (authority !== seen) await verify(authority);
       const { tenantId } = await checkCurrent(manager, id.clusterId, peer, csr, this.#currentEnrolment);
       this.#renewals.issue(id.clusterId);
       const request: Request = { purpose: 'agent', tenantId, clusterId: id.clusterId, actor };
       const { generation } = peer;
-      return this.#issueAgent(manager, authority, request, csr, { clusterId: id.clusterId, generation });
+      return this.#issueAgent(manager, authority, request, csr, id.clusterId, { generation, trustVersion });
     });
   }
 
@@ -146,11 +147,12 @@ export class CertificateIssuer {
     authority: CertificateAuthority,
     request: Request,
     csr: CheckedCsr,
-    { clusterId, generation }: { clusterId: string; generation: number },
+    clusterId: string,
+    enrolment: { readonly generation: number; readonly trustVersion: number },
   ): Promise<Leaf> {
     const id: SpiffeId = { kind: 'agent', trustDomain: authority.trustDomain, clusterId };
-    const leaf = await authority.issueIdentity(csr, id, this.#now(), generation);
-    return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)], generation);
+    const leaf = await authority.issueIdentity(csr, id, this.#now(), enrolment);
+    return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)], enrolment.generation);
   }
 
   async #issueNamed(
@@ -187,14 +189,14 @@ export class CertificateIssuer {
 
   async #decide(
     request: Request,
-    work: (manager: EntityManager, authority: CertificateAuthority) => Promise<Leaf>,
+    work: (manager: EntityManager, authority: CertificateAuthority, trustVersion: number) => Promise<Leaf>,
   ): Promise<Issued> {
     const { ca, database } = this.#options;
     const issued = await this.#orRefuse(request, async () => {
       await ca.upkeep();
       return inTransaction(database, async (manager) => {
         const { authority, bundle } = await ca.shared(manager);
-        return { ...(await work(manager, authority)), trustVersion: bundle.version };
+        return { ...(await work(manager, authority, bundle.version)), trustVersion: bundle.version };
       });
     });
     this.#options.onCommitted();
@@ -213,12 +215,15 @@ export class CertificateIssuer {
   async #refuse(request: Request, error: FairleadError): Promise<never> {
     if (error.kind.http >= 500 || error.code === 'RATE_LIMITED') throw error;
     const { clusterId, ...rest } = request;
+    const suppressed = isService(rest.actor) ? 0 : this.#refusals.take(rest.actor.kind === 'agent' ? clusterId : null);
+    if (suppressed === null) throw error;
     const subject = clusterId ? `cluster/${clusterId}` : `certificate/${request.purpose}`;
     const event = createEvent(this.#options.source, 'dev.fairlead.certificate.refused.v1', {
       ...rest,
       clusterId,
       subject,
       reason: error.code,
+      suppressed,
     });
     await inTransaction(this.#options.database, (manager) => appendEvent(manager, event)).catch((cause: unknown) => {
       this.#options.logger.error('event.not_recorded', { eventId: event.id, reason: error.code, err: cause });
@@ -230,6 +235,10 @@ export class CertificateIssuer {
   #now(): Date {
     return this.#options.now?.() ?? new Date();
   }
+}
+
+function isService({ kind }: Actor): boolean {
+  return kind === 'service' || kind === 'gateway';
 }
 
 function serviceActor(caller: Caller): Actor {

@@ -3,6 +3,7 @@ import { FairleadError } from '@fairlead/errors';
 import type { EventInput } from '@fairlead/events';
 import type { StoredBootstrapToken } from '../store/token-store.js';
 import { ADOPTION } from './enrolment-requests.js';
+import type { LinkTroubles } from './link-troubles.js';
 
 export interface EnrolInput {
   /** Null: it has none. */
@@ -21,6 +22,24 @@ export function rejected(): FairleadError {
 
 export function unknownToken(): FairleadError {
   return new FairleadError('TOKEN_UNKNOWN', 'the bootstrap token is not known; fetch a new import manifest');
+}
+
+/** Whose token was shown, by somebody who has all of it; null if nobody has proved to. */
+export function provenCluster(token: StoredBootstrapToken | null, { code }: FairleadError): string | null {
+  // A CSR is looked at before the token's secret is.
+  return !token || code === 'TOKEN_UNKNOWN' || code === 'CSR_INVALID' ? null : token.clusterId;
+}
+
+/** Not for who has no right to speak of the cluster: its token has to be the right one. What merely failed is no refusal. */
+export async function rememberRefused(
+  troubles: LinkTroubles,
+  { remoteAddress: address }: EnrolInput,
+  token: StoredBootstrapToken | null,
+  refused: FairleadError,
+): Promise<void> {
+  const clusterId = provenCluster(token, refused);
+  if (clusterId === null || refused.kind.http >= 500) return;
+  await troubles.refused(clusterId, { code: refused.code, reason: refused.message, address });
 }
 
 /** What an event about a refusal says. */

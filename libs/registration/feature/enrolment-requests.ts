@@ -1,10 +1,12 @@
 import { networkOf } from '@fairlead/clock';
 import type { Caller, EnrolmentRequest, Facts } from '@fairlead/contracts';
 import { FairleadError, assertNever } from '@fairlead/errors';
+import { EventRate } from '@fairlead/events';
 import type { EntityManager } from 'typeorm';
 import { QUEUE } from '../domain/adoption-queue.js';
 import { saidAtEnrolment } from '../domain/known-facts.js';
 import {
+  ADOPTED,
   clusterNames,
   findCluster,
   findClusterByName,
@@ -34,6 +36,8 @@ import { aboutRequest, rejectIn, turnAway } from './turn-away.js';
 const LISTED = 500;
 /** In events, in the place of a token's id, for an agent that an administrator let in. */
 export const ADOPTION = 'adoption';
+/** A queue that fills at once is told whole. */
+const QUEUEFUL = { burst: QUEUE.perTenant };
 /** How often it is written down that an agent still asks. */
 const TOUCH_MS = 60_000;
 
@@ -51,6 +55,8 @@ export interface Asking {
 /** Agents that wait for an administrator, and what was decided about them. */
 export class EnrolmentRequests {
   readonly #runtime: Runtime;
+  /** A program may empty the queue as fast as strangers fill it. */
+  readonly #adoptions = { requested: new EventRate(QUEUEFUL), rejected: new EventRate(QUEUEFUL) };
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime;
@@ -105,7 +111,10 @@ export class EnrolmentRequests {
     // The same key asked through another replica at this moment: it is in the queue.
     if (!(await insertRequest(manager, request))) return request;
     const actor = { kind: 'unknown', id: '', address: asking.remoteAddress } as const;
-    await tell(this.#runtime, manager, 'dev.fairlead.enrolment.requested.v1', { ...aboutRequest(request), actor });
+    const suppressed = this.#adoptions.requested.take(request.clusterId);
+    if (suppressed === null) return request;
+    const event = { ...aboutRequest(request), actor, suppressed };
+    await tell(this.#runtime, manager, 'dev.fairlead.enrolment.requested.v1', event);
     return request;
   }
 
@@ -177,7 +186,9 @@ export class EnrolmentRequests {
   async reject(caller: Caller, tenantId: string, id: string, reason: string): Promise<EnrolmentRequest> {
     return commit(this.#runtime, async (manager) => {
       const request = this.#undecided(await lockRequest(manager, id), tenantId);
-      const rejected = await rejectIn(this.#runtime, manager, request, { actor: actorOf(caller), why: reason });
+      // What an administrator decides is told always, and what a program does as often as it is told who asked.
+      const rate = caller.role === this.#runtime.source.role ? this.#adoptions.rejected : null;
+      const rejected = await rejectIn(this.#runtime, manager, request, { actor: actorOf(caller), why: reason, rate });
       const names = await clusterNames(manager, request.clusterId === null ? [] : [request.clusterId]);
       return showRequest(rejected, names.get(request.clusterId ?? '') ?? null);
     });
@@ -203,7 +214,7 @@ export class EnrolmentRequests {
       throw new FairleadError('INVALID_ARGUMENT', 'this agent showed no token: say which cluster it is');
     }
     const known = await findClusterByName(manager, tenantId, name).catch(ifMissing);
-    if (!known) return insertCluster(manager, { tenantId, name, labels: {}, links: 2, targets: [] });
+    if (!known) return insertCluster(manager, { tenantId, name, ...ADOPTED });
     const cluster = await lockCluster(manager, known.id);
     if (!cluster) throw new FairleadError('NOT_FOUND', `the cluster ${name} was deleted meanwhile`);
     return cluster;

@@ -1,11 +1,11 @@
 import { DEFAULT_TENANT, type Caller, type Issued } from '@fairlead/contracts';
 import { FairleadError, assertNever, toFairleadError } from '@fairlead/errors';
+import { EventRate } from '@fairlead/events';
 import { checkCsr } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { decideEnrolment } from '../domain/decide-enrolment.js';
 import { saidAtEnrolment } from '../domain/known-facts.js';
-import { hashSecret, sameHash } from '../domain/secret-hash.js';
-import { insertCluster, lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
+import { ADOPTED, insertCluster, lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
 import type { StoredEnrolmentRequest } from '../store/enrolment-request-store.js';
 import {
   bindBootstrapToken,
@@ -18,9 +18,17 @@ import type { ApprovalPolicies } from './approval-policies.js';
 import type { ApprovalWebhook } from './approval-webhook.js';
 import type { EnrolmentRequests } from './enrolment-requests.js';
 import type { LinkTroubles } from './link-troubles.js';
-import { refusal, rejected, unknownToken, type EnrolInput } from './enrolment-refusals.js';
+import {
+  provenCluster,
+  refusal,
+  rejected,
+  rememberRefused,
+  unknownToken,
+  type EnrolInput,
+} from './enrolment-refusals.js';
 import { requireToken } from './request-token.js';
 import { commit, read, refuse, tell, type Runtime } from './runtime.js';
+import { showsToken } from './shown-token.js';
 
 export interface Enrolled {
   readonly tenantId: string;
@@ -52,9 +60,6 @@ interface Decided {
 
 type WithToken = EnrolInput & { readonly token: StoredBootstrapToken };
 
-/** So that an unknown id takes as long to refuse as a wrong secret. */
-const NOBODYS_HASH = hashSecret('');
-
 /** Certificates for agents, by a bootstrap token or an administrator's word: as the policy of the cluster has it. */
 export class Enrolments {
   readonly #runtime: Runtime;
@@ -63,6 +68,7 @@ export class Enrolments {
   readonly #webhook: ApprovalWebhook;
   readonly #troubles: LinkTroubles;
   readonly #signAgent: SignAgent;
+  readonly #refusals = new EventRate();
 
   constructor(runtime: Runtime, { policies, requests, webhook, troubles }: Approval, signAgent: SignAgent) {
     this.#runtime = runtime;
@@ -84,19 +90,14 @@ export class Enrolments {
       const known = toFairleadError(error);
       // A full queue must not fill the event log instead.
       if (known.code === 'RATE_LIMITED') throw known;
-      await this.#remember(input, token, known);
-      return refuse(this.#runtime, known, 'dev.fairlead.enrolment.refused.v1', refusal(caller, input, token, known));
+      await rememberRefused(this.#troubles, input, token, known);
+      const damped = { rate: this.#refusals, who: provenCluster(token, known) };
+      const event = refusal(caller, input, token, known);
+      return refuse(this.#runtime, damped, known, 'dev.fairlead.enrolment.refused.v1', event);
     });
     const { id: clusterId, tenantId } = cluster;
     const { chain, roots } = await this.#signAgent(tenantId, { clusterId, generation, csr: input.csr });
     return { tenantId, clusterId, generation, chain, roots };
-  }
-
-  /** Not for who has no right to speak of the cluster: its token has to be the right one. What merely failed is no refusal. */
-  async #remember(input: EnrolInput, token: StoredBootstrapToken | null, refused: FairleadError): Promise<void> {
-    const { code, message: reason, kind } = refused;
-    if (!token || code === 'TOKEN_UNKNOWN' || code === 'CSR_INVALID' || kind.http >= 500) return;
-    await this.#troubles.refused(token.clusterId, { code, reason, address: input.remoteAddress });
   }
 
   async #tokenOf({ tokenId }: EnrolInput): Promise<StoredBootstrapToken | null> {
@@ -142,13 +143,7 @@ export class Enrolments {
         case 'insecure-always-approve': {
           const name = `adopted-${spkiSha256.slice(0, 12)}`;
           const request = await this.#requests.add(manager, asking);
-          const made = await insertCluster(manager, {
-            tenantId: DEFAULT_TENANT,
-            name,
-            labels: {},
-            links: 2,
-            targets: [],
-          });
+          const made = await insertCluster(manager, { tenantId: DEFAULT_TENANT, name, ...ADOPTED });
           const { generation } = await this.#requests.approveIn(manager, caller, request, made, true);
           this.#runtime.logger.warn('enrolment.approved_insecurely', { name, fingerprint: spkiSha256, remoteAddress });
           return { cluster: made, generation: generation ?? 1 };
@@ -165,8 +160,7 @@ export class Enrolments {
     spkiSha256: string,
   ): Promise<Decided | StoredEnrolmentRequest> {
     // Before anything else is told: only who has the secret learns in which state the token is.
-    const matches = sameHash(hashSecret(Buffer.from(input.secret, 'base64')), found?.secretHash ?? NOBODYS_HASH);
-    if (!found || !matches) throw unknownToken();
+    if (!showsToken(input, found)) throw unknownToken();
     return commit(this.#runtime, async (manager) => {
       const cluster = await lockCluster(manager, found.clusterId);
       const token = await lockBootstrapToken(manager, found.id);

@@ -1,6 +1,13 @@
 import type { Caller } from '@fairlead/contracts';
 import type { FairleadError } from '@fairlead/errors';
-import { appendEvent, createEvent, type Actor, type EventInput, type EventType } from '@fairlead/events';
+import {
+  appendEvent,
+  createEvent,
+  type Actor,
+  type EventInput,
+  type EventRate,
+  type EventType,
+} from '@fairlead/events';
 import { inTransaction, readFrom } from '@fairlead/persistence';
 import type { Logger } from '@fairlead/observability';
 import type { DataSource, EntityManager } from 'typeorm';
@@ -38,19 +45,24 @@ export function tell<T extends EventType>(
   return appendEvent(manager, createEvent(runtime.source, type, data, runtime.now()));
 }
 
+type Refused = 'dev.fairlead.enrolment.refused.v1' | 'dev.fairlead.import-link.refused.v1';
+
 /**
  * Records a refusal in a transaction of its own, since the refused one left nothing, and throws it. What merely failed (5xx)
- * is no refusal and leaves no event.
+ * is no refusal and leaves no event; nor does what comes too often, but it is counted. `who`: see EventRate.
  */
-export async function refuse<T extends EventType>(
+export async function refuse<T extends Refused>(
   runtime: Runtime,
+  { rate, who }: { readonly rate: EventRate; readonly who: string | null },
   error: FairleadError,
   type: T,
   data: EventInput<T>,
 ): Promise<never> {
   if (error.kind.http >= 500) throw error;
+  const suppressed = rate.take(who);
+  if (suppressed === null) throw error;
   try {
-    await commit(runtime, (manager) => tell(runtime, manager, type, data));
+    await commit(runtime, (manager) => tell(runtime, manager, type, { ...data, suppressed }));
   } catch (cause) {
     // The refusal stands, whether or not it could be recorded.
     runtime.logger.error('event.not_recorded', { type, subject: data.subject, reason: error.code, err: cause });

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import type { Actor } from '@fairlead/events';
+import type { Actor, EventRate } from '@fairlead/events';
 import { changeRequest, lockPending, type StoredEnrolmentRequest } from '../store/enrolment-request-store.js';
 import { tell, type Runtime } from './runtime.js';
 
@@ -7,6 +7,8 @@ export interface Rejection {
   readonly actor: Actor;
   /** At most 256 characters. */
   readonly why: string;
+  /** How often it is told; default always. */
+  readonly rate?: EventRate | null;
 }
 
 /**
@@ -27,11 +29,15 @@ export async function rejectIn(
   runtime: Runtime,
   manager: EntityManager,
   request: StoredEnrolmentRequest,
-  { actor, why }: Rejection,
+  { actor, why, rate }: Rejection,
 ): Promise<StoredEnrolmentRequest> {
   const change = { state: 'rejected', reason: why, decidedAt: runtime.now() } as const;
   await changeRequest(manager, request.id, change);
-  await tell(runtime, manager, 'dev.fairlead.enrolment.rejected.v1', { ...aboutRequest(request), actor, why });
+  const suppressed = rate ? rate.take(request.clusterId) : 0;
+  if (suppressed !== null) {
+    const event = { ...aboutRequest(request), actor, why, suppressed };
+    await tell(runtime, manager, 'dev.fairlead.enrolment.rejected.v1', event);
+  }
   return { ...request, ...change };
 }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@fairlead/testing';
 import { dialRelay, stillWorks } from './gateway-peers.js';
 import { gatewaySubject, type GatewaySubject } from './gateway-subject.js';
-import { ScriptedAgent, hello, type ControlScript, type LinkedAgent } from './scripted-agent.js';
+import { ScriptedAgent, controlMessage, hello, type ControlScript, type LinkedAgent } from './scripted-agent.js';
 import { TunnelScript } from './tunnel-script.js';
 import { data, eof, grpcMessage, open, opened, reset } from './wire.js';
 
@@ -100,6 +100,20 @@ describe('Control', () => {
     link.control.say({ case: 'facts', value: { agentVersion: 'v'.repeat(10_000), nodes, capabilities } });
     await stillWorks(subject, link);
     expect(link.control.outcome).toBeNull();
+  });
+
+  it.each([
+    ['messages that say nothing', () => grpcMessage(Buffer.alloc(0))],
+    ['Facts', () => controlMessage({ case: 'facts', value: {} })],
+  ])('that has more %s to say than any agent ends its link, and no other', async (_, make) => {
+    await using talkative = await ScriptedAgent.linked(subject);
+    const { stream } = talkative.control;
+    const message = make();
+    stream.write(Buffer.concat(Array.from({ length: 90 }, () => message)));
+    await stillWorks(subject, talkative);
+    stream.on('error', () => undefined).write(Buffer.concat(Array.from({ length: 1_000 }, () => message)));
+    await eventually(() => expect(talkative.agent.http2.destroyed).toBe(true));
+    await stillWorks(subject, link);
   });
 
   it('that ends takes its link along, with every tunnel', async () => {

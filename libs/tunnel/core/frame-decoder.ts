@@ -12,6 +12,8 @@ export interface FrameSink {
 
 const GRPC_PREFIX_BYTES = 5;
 const MAX_VARINT_BYTES = 5;
+/** No end of ours sends any; each costs as much as one with something in it, and no window bounds them. */
+const MAX_EMPTY_DATA = 100;
 
 /** Where in a message the decoder stands. */
 type Position =
@@ -33,6 +35,7 @@ const FIRST_ROOM_BYTES = 256;
  */
 export class FrameDecoder {
   #position: Position = START;
+  #emptyData = 0;
 
   /** Is it between two messages? A stream that ends elsewhere was cut off. */
   get atBoundary(): boolean {
@@ -96,6 +99,8 @@ export class FrameDecoder {
       return chunk.subarray(1);
     }
     if (read + value !== position.messageBytes) throw broken('a data frame with something beside its data');
+    if (value === 0) this.#emptyData += 1;
+    if (this.#emptyData > MAX_EMPTY_DATA) throw broken('data frame after data frame without data');
     this.#position = value === 0 ? START : { at: 'data', remaining: value };
     return chunk.subarray(1);
   }

@@ -202,6 +202,10 @@ describe('garbage', () => {
     ['an empty message', Buffer.from([0, 0, 0, 0, 0])],
     ['a control frame above the limit', wrap(Buffer.from([0x12]), LIMITS.controlFrameBytes + 1)],
     ['a data length of more than 32 bits', wrap(Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 1]))],
+    [
+      'data without data again and again',
+      Buffer.concat(Array.from({ length: 101 }, () => wrap(Buffer.from([0x0a, 0])))),
+    ],
     ['something after the data', wrap(Buffer.from([0x0a, 1, 7, 0x2a, 0]))],
     ['data that claims more than its message', wrap(Buffer.from([0x0a, 9, 7]))],
     ['a kind before the data', wrap(Buffer.from([0x2a, 0, 0x0a, 1, 7]))],

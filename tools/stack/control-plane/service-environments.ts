@@ -40,6 +40,8 @@ export function registrationEnvironment(plane: ControlPlane): Environment {
     ...databaseEnvironment(plane, 'registration'),
     FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane).join(','),
     FAIRLEAD_AGENT_IMAGE: plane.agentImage,
+    // Another one is set by `registrationEnv`.
+    FAIRLEAD_INSTALLER_IMAGE: 'fairlead/installer:dev',
     FAIRLEAD_ADMIN_TOKEN_FILE: adminTokenFile(plane.state),
     ...plane.registrationEnv,
   };

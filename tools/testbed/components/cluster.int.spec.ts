@@ -166,6 +166,48 @@ describe('a cluster of the testbed', () => {
     expect(await read(other!.pod, '.status.containerStatuses[0].restartCount')).toBe('0');
   });
 
+  it('carries connections to a Service to pods that are ready', async () => {
+    const spec = { selector: { app: 'web' }, ports: [{ port: 80, targetPort: 'health' }] };
+    await apply({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' }, spec });
+    const address = await insist(['get', 'service', 'web', '-o=jsonpath={.spec.clusterIP}']);
+    const ask = async (): Promise<number> =>
+      (await fetch(`http://${address}/healthz`, { signal: AbortSignal.timeout(30_000) })).status;
+    await vi.waitFor(async () => expect(await ask()).toBe(200), { timeout: 30_000, interval: 100 });
+    await insist(['scale', 'deployment/web', '--replicas=0']);
+    await vi.waitFor(async () => expect(ask()).rejects.toThrow('fetch failed'), { timeout: 30_000, interval: 100 });
+    await insist(['scale', 'deployment/web', '--replicas=2']);
+    await insist(['rollout', 'status', 'deployment/web', PATIENCE]);
+    const script = 'echo "$WEB_SERVICE_HOST:$WEB_SERVICE_PORT"; sleep 1000';
+    await apply(shellPod('guest', script, {}));
+    await insist(['wait', '--for=condition=Ready', 'pod/guest', PATIENCE]);
+    await vi.waitFor(async () => expect(await insist(['logs', 'guest'])).toBe(`${address}:80\n`), { timeout: 30_000 });
+  });
+
+  it('runs init containers one after the other, each until it succeeds, before the others', async () => {
+    const init = (name: string, script: string): object => ({
+      name,
+      image: SHELL,
+      args: [script],
+      volumeMounts: [{ name: 'shared', mountPath: '/shared' }],
+    });
+    const inits = [
+      // It fails the first time.
+      init('first', 'test -e /shared/tried || { touch /shared/tried; exit 3; }; echo first > /shared/order'),
+      init('second', 'echo second >> /shared/order'),
+    ];
+    const mounts = [{ name: 'shared', mountPath: '/shared' }];
+    const pod = shellPod('prepared', 'cat /shared/order; sleep 1000', {
+      mounts,
+      volumes: [{ name: 'shared', emptyDir: {} }],
+    }) as { spec: object };
+    await apply({ ...pod, spec: { ...pod.spec, initContainers: inits } });
+    await insist(['wait', '--for=condition=Ready', 'pod/prepared', PATIENCE]);
+    await vi.waitFor(async () => expect(await insist(['logs', 'prepared'])).toBe('first\nsecond\n'), {
+      timeout: 30_000,
+    });
+    expect(await read('prepared', '.status.initContainerStatuses[*].restartCount')).toBe('1 0');
+  });
+
   it('brings a Deployment back to its number of pods, and ends all of them with it', async () => {
     const [first] = await podProcesses(kubectl, 'default', 'app=web');
     await insist(['delete', 'pod', first!.pod, PATIENCE]);

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { join, resolve } from 'node:path';
 import type { Log } from '../log.js';
 import type { ControllerManagerInfo, Images, KubeInfo, KubeletInfo, Running } from './contract.js';
 import { startControllerManager } from './controller-manager.js';
@@ -26,8 +27,8 @@ export interface Cluster extends AsyncDisposable {
 }
 
 /**
- * Starts etcd, kube-apiserver, kube-controller-manager and a test kubelet that takes every pod: what is applied to this cluster
- * runs, with a service account, as processes of this machine. Resolves when all of them are ready.
+ * Starts etcd, kube-apiserver, kube-controller-manager and a test kubelet that takes every pod and serves every Service: what is
+ * applied to this cluster runs, with a service account, as processes of this machine. Resolves when all of them are ready.
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { dataDir, images, nodeName = 'node-1', log, signal } = options;
@@ -35,14 +36,36 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   await using parts = new AsyncDisposableStack();
   const start = async <T>(part: Promise<Running<T>>): Promise<Running<T>> => parts.use(await part);
   const kube = await start(
-    startKubernetes({ dataDir: join(dataDir, 'kubernetes'), asProcesses: true, serviceAccounts: true, ...given }),
+    startKubernetes({
+      dataDir: join(dataDir, 'kubernetes'),
+      asProcesses: true,
+      serviceAccounts: true,
+      ...(process.platform === 'linux' ? { serviceRange: loopbackRange(dataDir) } : {}),
+      ...given,
+    }),
   );
   const of = { kube: kube.info, ...given };
   const controllers = await start(startControllerManager({ dataDir: join(dataDir, 'controllers'), ...of }));
   const kubelet = await start(
-    startKubelet({ dataDir: join(dataDir, 'kubelet'), nodeName, images, bindsPods: true, ...of }),
+    startKubelet({
+      dataDir: join(dataDir, 'kubelet'),
+      nodeName,
+      images,
+      bindsPods: true,
+      servesServices: true,
+      ...of,
+    }),
   );
   const all = parts.move();
   const stop = () => all.disposeAsync();
   return { kube, controllers, kubelet, stop, [Symbol.asyncDispose]: stop };
+}
+
+/**
+ * 4,096 addresses of 127.192.0.0/10 for Services, where Linux listens: the same for the same folder, as etcd keeps them, and
+ * others for most other clusters of this machine. Pods have theirs below that.
+ */
+function loopbackRange(dataDir: string): string {
+  const [first, second] = createHash('sha256').update(resolve(dataDir)).digest();
+  return `127.${192 + (first! % 64)}.${(second! % 16) * 16}.0/20`;
 }

@@ -96,6 +96,8 @@ export interface KubeOptions {
   readonly egressSelectorConfigPath?: string | undefined;
   /** For processes: true where a controller manager runs. Then pods belong to service accounts and are given their tokens. */
   readonly serviceAccounts?: boolean | undefined;
+  /** For processes: the addresses of Services. Default 10.96.0.0/16, where nothing listens. */
+  readonly serviceRange?: string | undefined;
   /** For processes: which of a node's addresses is dialled, the first that it has. Default `InternalIP`. */
   readonly kubeletAddressTypes?: readonly string[] | undefined;
 }
@@ -120,10 +122,12 @@ export interface ImageProgram {
   /** A program of this machine and its arguments; a container's `command` replaces it. */
   readonly program: readonly string[];
   /**
-   * After the container's own arguments. Here and in `env` there may be `$(POD_IP)`, `$(POD_NAME)`, `$(POD_NAMESPACE)` and
-   * `$(SERVICE_ACCOUNT_DIR)`.
+   * After the container's own arguments. Here and in `env` there may be `$(POD_IP)`, `$(POD_NAME)`, `$(POD_NAMESPACE)`,
+   * `$(SERVICE_ACCOUNT_DIR)`, and `$(<SERVICE>_SERVICE_HOST)` of a Service in the pod's namespace.
    */
   readonly appendArgs?: readonly string[];
+  /** Files and folders of the image, by where they are on this machine, for those that a container names. */
+  readonly paths?: Readonly<Record<string, string>>;
   /** Whatever the container says. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -148,6 +152,8 @@ export interface KubeletOptions {
   readonly images: Images;
   /** True: takes every pod that has no node, as a scheduler of a cluster with this node would. Default false. */
   readonly bindsPods?: boolean | undefined;
+  /** True: carries connections to Services whose address is a loopback one to their pods, as kube-proxy would. Default false. */
+  readonly servesServices?: boolean | undefined;
   /** An IPv4 address of this machine. Default 127.0.0.1. */
   readonly address?: string | undefined;
   /** 0 or absent: any free port. */

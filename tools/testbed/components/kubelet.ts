@@ -51,7 +51,17 @@ interface Prepared extends KubeletOptions {
 }
 
 async function launchUntilReady(launch: Launch, path: string, prepared: Prepared): Promise<void> {
-  const { dataDir, kube, nodeName, address, port, pkiDir, signal, bindsPods = false } = prepared;
+  const {
+    dataDir,
+    kube,
+    nodeName,
+    address,
+    port,
+    pkiDir,
+    signal,
+    bindsPods = false,
+    servesServices = false,
+  } = prepared;
   const args = [
     `--kubeconfig=${kube.adminKubeconfigPath}`,
     `--hostname-override=${nodeName}`,
@@ -63,6 +73,7 @@ async function launchUntilReady(launch: Launch, path: string, prepared: Prepared
     `--images=${join(dataDir, 'images.json')}`,
     `--root-dir=${dataDir}`,
     `--bind-pods=${bindsPods}`,
+    `--serve-services=${servesServices}`,
   ];
   const logPath = join(dataDir, 'kubelet.log');
   const child = await launch({ name: 'test-kubelet', path, args, logPath, cwd: dataDir, stopSignal: 'SIGTERM' });

@@ -34,11 +34,12 @@ export interface ApiserverSettings {
   readonly kubeletAddressTypes: readonly string[];
   /** False: pods have no service accounts, which nobody would make. */
   readonly serviceAccounts: boolean;
+  readonly serviceRange: string;
 }
 
 /** An API server on 127.0.0.1 alone: RBAC, no cloud. */
 export function apiserverArgs(settings: ApiserverSettings, pki: KubernetesPki): string[] {
-  const { port, etcdPort, egressSelectorConfigPath, kubeletAddressTypes, serviceAccounts } = settings;
+  const { port, etcdPort, egressSelectorConfigPath, kubeletAddressTypes, serviceAccounts, serviceRange } = settings;
   return [
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
@@ -58,7 +59,7 @@ export function apiserverArgs(settings: ApiserverSettings, pki: KubernetesPki): 
     `--service-account-key-file=${pki.path('service-account.crt')}`,
     `--service-account-signing-key-file=${pki.path('service-account.key')}`,
     '--service-account-issuer=https://kubernetes.default.svc',
-    '--service-cluster-ip-range=10.96.0.0/16',
+    `--service-cluster-ip-range=${serviceRange}`,
     '--authorization-mode=RBAC',
     ...(serviceAccounts ? [] : ['--disable-admission-plugins=ServiceAccount']),
     '--endpoint-reconciler-type=none',
@@ -68,7 +69,7 @@ export function apiserverArgs(settings: ApiserverSettings, pki: KubernetesPki): 
   ];
 }
 
-/** Those that a cluster of one node without services needs: a pod's loopback address may not be an endpoint, and no node is lost. */
+/** Those that a cluster of one node needs: a pod's loopback address may not be an endpoint, and no node is lost. */
 const CONTROLLERS = [
   'deployment',
   'replicaset',

@@ -5,7 +5,7 @@ import { logToStderr } from '../log.js';
 import { onFreePorts } from './auto-port.js';
 import { chooseServer } from './choose-server.js';
 import type { KubeInfo, KubeOptions, Running } from './contract.js';
-import { apiserverArgs, etcdArgs } from './kubernetes-args.js';
+import { apiserverArgs, etcdArgs, type ApiserverSettings } from './kubernetes-args.js';
 import { externalCluster, kubeconfigFor } from './kubeconfig.js';
 import { ensurePki, type KubernetesPki } from './kubernetes-pki.js';
 import { expectOk } from './expect-ok.js';
@@ -66,13 +66,17 @@ async function startProcesses(options: KubeOptions, programs: Programs, ports: n
         args: etcdArguments,
         readyUrl: etcdUrl,
       });
-      const { egressSelectorConfigPath, kubeletAddressTypes = ['InternalIP'], serviceAccounts = false } = options;
-      const settings = { port: apiPort, etcdPort, egressSelectorConfigPath, kubeletAddressTypes, serviceAccounts };
-      const args = apiserverArgs(settings, pki);
+      const args = apiserverArgs(apiserverSettings(options, apiPort, etcdPort), pki);
       const readyUrl = `${url}/readyz`;
       await serveUntilReady(launch, { ...serve, name: 'kube-apiserver', path: programs.apiserver, args, readyUrl });
     },
   });
+}
+
+function apiserverSettings(options: KubeOptions, port: number, etcdPort: number): ApiserverSettings {
+  const { egressSelectorConfigPath, kubeletAddressTypes = ['InternalIP'] } = options;
+  const { serviceAccounts = false, serviceRange = '10.96.0.0/16' } = options;
+  return { port, etcdPort, egressSelectorConfigPath, kubeletAddressTypes, serviceAccounts, serviceRange };
 }
 
 interface Server {

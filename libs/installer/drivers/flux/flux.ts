@@ -1,4 +1,4 @@
-import type { KubeObject } from '@fairlead/kube/rest';
+import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
 import { Trouble } from '../../trouble.js';
 import type { ProbeTarget, ToolDriver } from '../driver.js';
 import { stateOf } from './conditions.js';
@@ -25,8 +25,8 @@ export const flux: ToolDriver = {
         )
       : null,
   sources: (wish, keys) => fluxSources(wish, keys),
-  released: ({ kind, name }) =>
-    kind === 'Kustomization' && name === CATALOG ? { spec: { prune: false, suspend: true } } : null,
+  released: (ref) => (isSync(ref) ? { spec: { prune: false, suspend: true } } : null),
+  emptied: (ref) => (isSync(ref) ? { spec: { prune: true, suspend: false } } : null),
   read: async (objects, at) => {
     const [repository, kustomization, next] = await Promise.all([
       objects.read(named(GIT_REPOSITORY, CATALOG)),
@@ -53,8 +53,10 @@ export const flux: ToolDriver = {
       { ref: named(KUSTOMIZATION, name), deployment: KUSTOMIZE_CONTROLLER, ...(followed ? {} : { make: probeSync() }) },
     ] satisfies ProbeTarget[];
   },
-  ownGroup: (group) => group === 'fluxcd.io' || group.endsWith('.fluxcd.io'),
+  finalizers: ['finalizers.fluxcd.io'],
 };
+
+const isSync = ({ kind, name }: ObjectRef): boolean => kind === 'Kustomization' && name === CATALOG;
 
 /** It names a Secret that there is not, so that no connection is made for it: the controller answers all the same. */
 function probeRepository(): KubeObject {

@@ -11,7 +11,7 @@ type config struct {
 	port                            int
 	certFile, keyFile, clientCAFile string
 	imagesFile, rootDir             string
-	bindsPods                       bool
+	bindsPods, servesServices       bool
 	// apiHost and apiPort are the API server's, for the processes of pods.
 	apiHost, apiPort string
 }

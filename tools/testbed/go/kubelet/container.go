@@ -28,6 +28,8 @@ type container struct {
 	pod  *pod
 	spec *v1.Container
 	dir  string
+	// runsOnce: it is an init container, which is done once it succeeded.
+	runsOnce bool
 
 	mu       sync.Mutex
 	state    v1.ContainerState
@@ -45,28 +47,30 @@ func newContainer(pod *pod, spec *v1.Container) *container {
 	return &container{pod: pod, spec: spec, dir: dir, state: creating}
 }
 
-// run keeps the container's process running as the restart policy says, until the pod stops; then ends it.
-func (c *container) run() {
+// run keeps the container's process running as the restart policy says, until the pod stops; then ends it. The result is
+// whether it ended with success by itself.
+func (c *container) run() (succeeded bool) {
 	backoff := firstBackoff
 	for run := int32(0); c.pod.stopping.Err() == nil; run++ {
 		invocation := c.prepare()
 		if invocation == nil {
-			return
+			return false
 		}
 		began := time.Now()
 		exitCode := c.runOnce(invocation, run)
 		if c.pod.stopping.Err() != nil || !c.runsAgain(exitCode) {
-			return
+			return exitCode == 0
 		}
 		if time.Since(began) > stableAfter {
 			backoff = firstBackoff
 		}
 		c.wait("CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container %s", backoff, c.spec.Name))
 		if !c.pause(backoff) {
-			return
+			return false
 		}
 		backoff = min(2*backoff, maxBackoff)
 	}
+	return false
 }
 
 // prepare pulls the image and finds out what to run, however often that takes; nil when the pod stops.
@@ -144,7 +148,11 @@ func (c *container) start(invocation *invocation, run int32) (*instance, error) 
 }
 
 func (c *container) runsAgain(exitCode int32) bool {
-	switch c.pod.object.Spec.RestartPolicy {
+	policy := c.pod.object.Spec.RestartPolicy
+	if c.runsOnce && policy == v1.RestartPolicyAlways {
+		policy = v1.RestartPolicyOnFailure
+	}
+	switch policy {
 	case v1.RestartPolicyNever:
 		return false
 	case v1.RestartPolicyOnFailure:
@@ -218,6 +226,9 @@ func (c *container) report() v1.ContainerStatus {
 	status := v1.ContainerStatus{
 		Name: c.spec.Name, Image: c.spec.Image, State: c.state, LastTerminationState: c.last,
 		Ready: started && c.ready, Started: &started, RestartCount: c.restarts,
+	}
+	if c.runsOnce {
+		status.Ready = c.state.Terminated != nil && c.state.Terminated.ExitCode == 0
 	}
 	if c.state.Waiting == nil || c.last.Terminated != nil {
 		status.ImageID = "process://" + c.spec.Image

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 )
@@ -23,6 +24,7 @@ func (c *container) invocation(ctx context.Context, image *image) (*invocation, 
 		return nil, err
 	}
 	mounts := c.mounts()
+	maps.Copy(mounts, image.Paths)
 	declared, err := c.declaredEnvironment(ctx)
 	if err != nil {
 		return nil, err
@@ -38,6 +40,12 @@ func (c *container) invocation(ctx context.Context, image *image) (*invocation, 
 	if err := c.addIdentity(env, mounts); err != nil {
 		return nil, err
 	}
+	services := c.pod.kubelet.services.variables(c.pod.object.Namespace)
+	if links := c.pod.object.Spec.EnableServiceLinks; links == nil || *links {
+		for _, name := range sortedKeys(services) {
+			env.set(name, services[name])
+		}
+	}
 	for _, name := range declared.names {
 		env.set(name, mounts.localise(declared.values[name]))
 	}
@@ -45,6 +53,7 @@ func (c *container) invocation(ctx context.Context, image *image) (*invocation, 
 		"POD_IP": c.pod.address, "POD_NAME": c.pod.object.Name, "POD_NAMESPACE": c.pod.object.Namespace,
 		"SERVICE_ACCOUNT_DIR": mounts[serviceAccountPath],
 	}
+	maps.Copy(own, services)
 	for name, value := range image.Env {
 		env.set(name, expand(value, own))
 	}

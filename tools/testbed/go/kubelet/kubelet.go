@@ -17,6 +17,8 @@ import (
 type kubelet struct {
 	config config
 	client kubernetes.Interface
+	// services is nil where nobody asked for them.
+	services *services
 	// synced: the pods that were there at the start are known.
 	synced atomic.Bool
 

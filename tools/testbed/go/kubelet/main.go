@@ -7,7 +7,7 @@
 //
 // Where to begin: node.go (the node), kubelet.go (which pods), binder.go (which get a node), pod.go (one pod's life),
 // container.go (one container's), invocation.go and environment.go (what it is told to run), volumes.go (what it finds),
-// probes.go, process.go (what it runs); server.go is what the API server calls.
+// probes.go, services.go (what stands in for kube-proxy), process.go (what it runs); server.go is what the API server calls.
 //
 // It ends on SIGTERM or when its parent ends, and takes its processes with it.
 package main
@@ -43,6 +43,7 @@ func main() {
 	flag.StringVar(&config.imagesFile, "images", "", "JSON file: image -> arguments of the process; read at each pull")
 	flag.BoolVar(&config.bindsPods, "bind-pods", false, "take every pod that has no node, as there is no scheduler")
 	flag.StringVar(&config.rootDir, "root-dir", "", "folder for logs and working directories of containers")
+	flag.BoolVar(&config.servesServices, "serve-services", false, "carry connections to Services with a loopback address, as there is no kube-proxy")
 	showVersion := flag.Bool("version", false, "print the version")
 	flag.Parse()
 	if *showVersion {
@@ -80,6 +81,9 @@ func run(ctx context.Context, config config) error {
 	defer stopServing()
 	if err := registerNode(ctx, client, config); err != nil {
 		return err
+	}
+	if config.servesServices {
+		kubelet.serveServices(ctx)
 	}
 	if config.bindsPods {
 		go kubelet.bindPods(ctx)

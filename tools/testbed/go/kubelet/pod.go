@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,8 @@ type pod struct {
 	address    string
 	started    metav1.Time
 	containers []*container
+	// inits run before them, one after the other.
+	inits []*container
 	// changed says that the status has to be written; one more change while it is full is told by the same write.
 	changed chan struct{}
 	// tokens are those of its service account, by their path in a volume.
@@ -50,6 +53,10 @@ func newPod(kubelet *kubelet, object *v1.Pod, address string) *pod {
 	gone, forget := context.WithCancel(context.Background())
 	p.gone = gone
 	p.deleted = func() { forget(); p.stop(); p.kill() }
+	for index := range object.Spec.InitContainers {
+		p.inits = append(p.inits, newContainer(p, &object.Spec.InitContainers[index]))
+		p.inits[index].runsOnce = true
+	}
 	for index := range object.Spec.Containers {
 		p.containers = append(p.containers, newContainer(p, &object.Spec.Containers[index]))
 	}
@@ -95,6 +102,11 @@ func (p *pod) runContainers(running *sync.WaitGroup) {
 	}
 	running.Add(1)
 	go func() { defer running.Done(); p.keepVolumes(p.stopping) }()
+	for _, container := range p.inits {
+		if !container.run() {
+			return
+		}
+	}
 	for _, container := range p.containers {
 		running.Add(1)
 		go func() { defer running.Done(); container.run() }()
@@ -164,7 +176,7 @@ func (p *pod) tell() {
 
 // find is the container of that name; the API server always names one.
 func (p *pod) find(name string) *container {
-	for _, container := range p.containers {
+	for _, container := range slices.Concat(p.inits, p.containers) {
 		if container.spec.Name == name {
 			return container
 		}

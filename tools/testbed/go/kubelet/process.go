@@ -4,6 +4,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -43,7 +45,8 @@ type process struct {
 }
 
 func startProcess(spec processSpec) (*process, error) {
-	cmd := exec.Command(spec.argv[0], spec.argv[1:]...)
+	cmd := exec.Command(lookUp(spec.argv[0], spec.env), spec.argv[1:]...)
+	cmd.Args[0] = spec.argv[0]
 	cmd.Env, cmd.Dir = spec.env, spec.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p := &process{cmd: cmd, done: make(chan struct{}), killed: make(chan struct{})}
@@ -59,6 +62,23 @@ func startProcess(spec processSpec) (*process, error) {
 	}
 	go p.wait(&pipes)
 	return p, nil
+}
+
+// lookUp finds a program as the process itself would: by the PATH of its own environment.
+func lookUp(program string, env []string) string {
+	if strings.Contains(program, "/") {
+		return program
+	}
+	for _, variable := range env {
+		path, found := strings.CutPrefix(variable, "PATH=")
+		for _, dir := range filepath.SplitList(path) {
+			candidate := filepath.Join(dir, program)
+			if info, err := os.Stat(candidate); found && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				return candidate
+			}
+		}
+	}
+	return program
 }
 
 func (p *process) connect(spec processSpec, pipes *pipes) (err error) {

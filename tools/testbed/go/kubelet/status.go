@@ -25,6 +25,14 @@ func (p *pod) status() v1.PodStatus {
 		PodIP: p.address, PodIPs: []v1.PodIP{{IP: p.address}},
 		StartTime: &p.started,
 	}
+	initialized := v1.PodCondition{Type: v1.PodInitialized, Status: v1.ConditionTrue}
+	for _, container := range p.inits {
+		each := container.report()
+		status.InitContainerStatuses = append(status.InitContainerStatuses, each)
+		if !each.Ready {
+			initialized.Status, initialized.Reason = v1.ConditionFalse, "ContainersNotInitialized"
+		}
+	}
 	var unready []string
 	for _, container := range p.containers {
 		each := container.report()
@@ -34,6 +42,9 @@ func (p *pod) status() v1.PodStatus {
 		}
 	}
 	status.Phase = phaseOf(status.ContainerStatuses, p.object.Spec.RestartPolicy)
+	if failedToInitialize(status.InitContainerStatuses, p.object.Spec.RestartPolicy) {
+		status.Phase = v1.PodFailed
+	}
 	ready := v1.PodCondition{Type: v1.ContainersReady, Status: v1.ConditionTrue}
 	if len(unready) > 0 {
 		ready.Status, ready.Reason = v1.ConditionFalse, "ContainersNotReady"
@@ -43,12 +54,22 @@ func (p *pod) status() v1.PodStatus {
 	podReady.Type = v1.PodReady
 	p.reported = since(p.reported, []v1.PodCondition{
 		{Type: v1.PodScheduled, Status: v1.ConditionTrue},
-		{Type: v1.PodInitialized, Status: v1.ConditionTrue},
+		initialized,
 		ready,
 		podReady,
 	})
 	status.Conditions = p.reported
 	return status
+}
+
+// failedToInitialize: an init container failed, and is not to run again.
+func failedToInitialize(containers []v1.ContainerStatus, policy v1.RestartPolicy) bool {
+	for _, container := range containers {
+		if ended := container.State.Terminated; ended != nil && ended.ExitCode != 0 && policy == v1.RestartPolicyNever {
+			return true
+		}
+	}
+	return false
 }
 
 // since says of each condition when it became what it is.

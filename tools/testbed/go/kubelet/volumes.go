@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -72,7 +73,7 @@ func (p *pod) syncVolumes(ctx context.Context) error {
 
 // makeSubPaths makes the folders of an empty volume that containers mount.
 func (p *pod) makeSubPaths(volume string) error {
-	for _, container := range p.object.Spec.Containers {
+	for _, container := range slices.Concat(p.object.Spec.InitContainers, p.object.Spec.Containers) {
 		for _, mount := range container.VolumeMounts {
 			if mount.Name != volume {
 				continue

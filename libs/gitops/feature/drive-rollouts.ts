@@ -1,0 +1,55 @@
+import { isDeepStrictEqual } from 'node:util';
+import { stepRollout, type RolloutPlan } from '../domain/rollout.js';
+import type { Verdict } from '../domain/rollout-clusters.js';
+import { readBreaker } from '../store/breaker-store.js';
+import {
+  judgedRows,
+  lockRollout,
+  runningRollouts,
+  type JudgedRow,
+  type StoredRollout,
+} from '../store/rollout-store.js';
+import { takeStep } from './rollouts.js';
+import { commit, read, type Runtime } from './runtime.js';
+
+/** Looks at each rollout once. True if one of them did something. */
+export async function driveRollouts(runtime: Runtime, silenceMs: number): Promise<boolean> {
+  let changed = false;
+  for (const { id, tenantId } of await read(runtime, runningRollouts)) {
+    await commit(runtime, async (manager) => {
+      const rollout = await lockRollout(manager, tenantId, id);
+      if (rollout.endedAt) return;
+      const { progress, spec } = rollout;
+      const rows = await judgedRows(manager, Object.keys(progress.clusters));
+      const nowMs = runtime.now().getTime();
+      const verdicts = new Map(rows.map((row) => [row.id, verdictOf(rollout, row, nowMs - silenceMs)]));
+      const breakerOpen = (await readBreaker(manager, tenantId)).breaker.state === 'open';
+      const verdict = (clusterId: string): Verdict => verdicts.get(clusterId) ?? 'gone';
+      const step = stepRollout(progress, { breakerOpen, verdict }, nowMs, planOf(spec.rollout));
+      if (step.actions.length > 0 || !isDeepStrictEqual(step.state, progress)) {
+        await takeStep(runtime, manager, rollout, step);
+        changed = true;
+      }
+    });
+  }
+  return changed;
+}
+
+function planOf(rollout: StoredRollout['spec']['rollout']): RolloutPlan {
+  const { soakSeconds, timeoutSeconds, maxFailed, onFailure } = rollout;
+  return { soakMs: soakSeconds * 1_000, timeoutMs: timeoutSeconds * 1_000, maxFailed, onFailure };
+}
+
+/** As to what the rollout gave it or, when it goes back, to what it had. */
+function verdictOf({ assignment, version, progress }: StoredRollout, row: JudgedRow, heardAfterMs: number): Verdict {
+  if (row.absent) return 'gone';
+  if (!row.reportedAt || row.reportedAt.getTime() < heardAfterMs) return 'silent';
+  if (!row.converged) return 'progressing';
+  const back = progress.clusters[row.id]?.step === 'reverting';
+  if (!back && row.assignment !== assignment) return 'gone';
+  const hasNew = row.adoptedName === assignment && row.adoptedVersion === version;
+  if (hasNew === back) return 'progressing';
+  if (row.phase === 'escalated' && (row.observedRevision ?? 0) >= row.revision) return 'failed';
+  if (row.phase !== 'healthy' || (row.appliedRevision ?? 0) < row.revision) return 'progressing';
+  return row.follows && row.sourceReady === false ? 'progressing' : 'healthy';
+}

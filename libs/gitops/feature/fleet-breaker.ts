@@ -1,0 +1,78 @@
+import type { Breaker, Caller } from '@fairlead/contracts';
+import type { Actor } from '@fairlead/events';
+import type { EntityManager } from 'typeorm';
+import { holdsRepairs, resetBreaker, stepBreaker, type BreakerLimits, type BreakerState } from '../domain/breaker.js';
+import { lockBreaker, observeProblems, readBreaker, saveBreaker, tenantsAtWork } from '../store/breaker-store.js';
+import { touchClusters } from '../store/cluster-store.js';
+import { actorOf, commit, operatorOf, read, tell, type Runtime } from './runtime.js';
+
+/** Holds rollouts, and for a while repairs, when many clusters come to fail alike. */
+export class FleetBreaker {
+  readonly #runtime: Runtime;
+  readonly #limits: BreakerLimits;
+  readonly #silenceMs: number;
+
+  constructor(runtime: Runtime, limits: BreakerLimits, silenceMs: number) {
+    this.#runtime = runtime;
+    this.#limits = limits;
+    this.#silenceMs = silenceMs;
+  }
+
+  async get(tenantId: string): Promise<Breaker> {
+    return show((await read(this.#runtime, (manager) => readBreaker(manager, tenantId))).breaker);
+  }
+
+  /** Closes it; what clusters have now does not open it again. */
+  async reset(caller: Caller, tenantId: string, actor: string): Promise<Breaker> {
+    return commit(this.#runtime, async (manager) => {
+      const before = await lockBreaker(manager, tenantId);
+      const breaker = resetBreaker(this.#runtime.now().getTime());
+      await this.#change(manager, before, breaker, operatorOf(caller, actor));
+      return show(breaker);
+    });
+  }
+
+  /** Looks at the fleet of each tenant once. What it finds is acted on in the same turn. */
+  async look(): Promise<false> {
+    for (const tenantId of await read(this.#runtime, tenantsAtWork)) {
+      await commit(this.#runtime, async (manager) => {
+        const before = await lockBreaker(manager, tenantId);
+        const nowMs = this.#runtime.now().getTime();
+        const freshAfter = new Date(Math.max(nowMs - this.#limits.windowMs, before.breaker.resetAtMs));
+        const heardAfter = new Date(nowMs - this.#silenceMs);
+        const observation = await observeProblems(manager, tenantId, { heardAfter, freshAfter });
+        const breaker = stepBreaker(before.breaker, observation, nowMs, this.#limits);
+        await this.#change(manager, before, breaker, actorOf(this.#runtime.source));
+      });
+    }
+    return false;
+  }
+
+  async #change(
+    manager: EntityManager,
+    { tenantId, breaker: before, heldRepairs }: { tenantId: string; breaker: BreakerState; heldRepairs: boolean },
+    breaker: BreakerState,
+    actor: Actor,
+  ): Promise<void> {
+    const now = this.#runtime.now();
+    const holds = holdsRepairs(breaker, now.getTime(), this.#limits);
+    if (breaker === before && holds === heldRepairs) return;
+    await saveBreaker(manager, tenantId, { breaker, heldRepairs: holds });
+    if (holds !== heldRepairs) await touchClusters(manager, { tenantId }, now);
+    if (breaker.state === before.state) return;
+    const { state, code, clusters, of } = breaker.state === 'open' ? breaker : { ...before, state: breaker.state };
+    this.#runtime.logger.warn(`breaker.${state}`, { tenantId, problem: code, clusters, of });
+    const about = { tenantId, subject: 'breaker', actor, reason: 'OK' };
+    await tell(this.#runtime, manager, 'dev.fairlead.breaker.changed.v1', {
+      ...about,
+      state,
+      code,
+      clusters,
+      of,
+    });
+  }
+}
+
+function show({ state, code, clusters, of, sinceMs }: BreakerState): Breaker {
+  return { state, code, clusters, of, since: sinceMs === null ? null : new Date(sinceMs).toISOString() };
+}
