@@ -31,6 +31,8 @@ const Config = z.object({
   /** `host:port` that agents dial, written into import manifests. */
   FAIRLEAD_LINK_ENDPOINTS: commaList.refine(areEndpoints, 'expected 1 to 16 of host:port, separated by commas'),
   FAIRLEAD_AGENT_IMAGE: z.string().min(1).max(512),
+  /** Of the installer, for clusters with GitOps. */
+  FAIRLEAD_INSTALLER_IMAGE: z.string().min(1).max(512).default('fairlead/installer:0.1.0'),
   /** Where agents send their spans, as their clusters see it: OTEL_EXPORTER_OTLP_ENDPOINT in import manifests. */
   FAIRLEAD_AGENT_TRACING_ENDPOINT: z
     .url({ protocol: /^https?$/ })

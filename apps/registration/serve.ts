@@ -107,6 +107,7 @@ function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: Presenc
   const importLinks = new ImportLinks(runtime, {
     endpoints,
     image: config.FAIRLEAD_AGENT_IMAGE,
+    installerImage: config.FAIRLEAD_INSTALLER_IMAGE,
     tracingEndpoint: config.FAIRLEAD_AGENT_TRACING_ENDPOINT,
     linkTtlSeconds: config.FAIRLEAD_IMPORT_LINK_TTL_SECONDS,
     tokenTtlSeconds: config.FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS,

@@ -4,100 +4,30 @@ import { connect as connectTls } from 'node:tls';
 import { FairleadError } from '@fairlead/errors';
 import { createCsr, generatePrivateKey, parseSpiffeId } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
-import { Agent, request as undiciRequest } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALL_OPERATIONS, type Problem } from './index.js';
+import { ALL_OPERATIONS } from './index.js';
+import { checkedClient, problemOf, type CheckedClient } from './testing/checked-client.js';
 import { bootstrapToken, waitingAgent } from './testing/enrolment-request.js';
 import { TEST_CONNECT_DOORS, startScriptedApi, type ScriptedApi } from './testing/scripted-api.js';
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Record<string, string | string[] | undefined>;
-  readonly text: string;
-  readonly json: Record<string, unknown>;
-}
-
-interface Ask {
-  readonly token?: string | null;
-  readonly body?: unknown;
-  readonly headers?: Record<string, string>;
-  readonly raw?: string;
-}
-
 let api: ScriptedApi;
-let agent: Agent;
-let document: { paths: Record<string, Record<string, Described>>; components: unknown };
-let ajv: Ajv2020;
-
-interface Described {
-  readonly operationId: string;
-  readonly security?: unknown[];
-  readonly parameters?: { name: string; in: string }[];
-  readonly responses: Record<string, { content?: Record<string, unknown> }>;
-}
+let client: CheckedClient;
+let document: CheckedClient['document'];
 
 beforeAll(async () => {
   api = await startScriptedApi();
-  agent = new Agent({ connect: { ca: api.caPem } });
-  document = (await ask('GET', '/openapi.json', { token: null })).json as unknown as typeof document;
-  ajv = new Ajv2020({ strict: false });
-  (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
-  ajv.addSchema(document, 'openapi');
+  client = await checkedClient(api);
+  ({ document } = client);
 });
 
 afterAll(async () => {
-  await agent?.close();
+  await client?.[Symbol.asyncDispose]();
   await api?.[Symbol.asyncDispose]();
 });
 
-/** Sends a request as a client would, and checks every answer against the OpenAPI document. */
-async function ask(method: string, path: string, options: Ask = {}): Promise<Answer> {
-  const { token = api.script.token, body, headers = {}, raw } = options;
-  const response = await undiciRequest(`${api.url}${path}`, {
-    method: method as 'GET',
-    dispatcher: agent,
-    headers: {
-      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    body: raw ?? (body === undefined ? null : JSON.stringify(body)),
-  });
-  const text = await response.body.text();
-  const type = String(response.headers['content-type'] ?? '');
-  const json = (type.includes('json') && text !== '' ? JSON.parse(text) : {}) as Record<string, unknown>;
-  const answer = { status: response.statusCode, headers: response.headers, text, json };
-  if (document) checkAgainstDocument(method, path, answer, type);
-  return answer;
-}
-
-function checkAgainstDocument(method: string, path: string, { status, json, text }: Answer, type: string): void {
-  const template = Object.keys(document.paths).find((known) =>
-    new RegExp(`^${known.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0] ?? ''),
-  );
-  const operation = template ? document.paths[template]?.[method.toLowerCase()] : undefined;
-  if (!template || !operation || method === 'HEAD') return;
-  const response = String(status) in operation.responses ? String(status) : 'default';
-  if (text === '') {
-    expect(operation.responses[response]?.content).toBeUndefined();
-    return;
-  }
-  const mediaType = type.split(';')[0] ?? '';
-  expect(Object.keys(operation.responses[response]?.content ?? {})).toContain(mediaType);
-  if (!mediaType.includes('json')) return;
-  const pointer = ['paths', template, method.toLowerCase(), 'responses', response, 'content', mediaType, 'schema']
-    .map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D'))
-    .join('/');
-  const validate = ajv.compile({ $ref: `openapi#/${pointer}` });
-  validate(json);
-  expect(validate.errors).toBeNull();
-}
+const ask: CheckedClient['ask'] = (...request) => client.ask(...request);
 
 const newCsr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
-
-const problemOf = (answer: Answer): Problem => answer.json as unknown as Problem;
 
 describe('clients', () => {
   it('are certified, listed and deleted, and told where to go', async () => {

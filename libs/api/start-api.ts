@@ -12,6 +12,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiModule, type ApiModuleOptions } from './api.module.js';
 import { installAccessLog } from './http/access-log.js';
 import type { ApiRequest } from './http/api-request.js';
+import { acceptUploads, allowSlowAnswers } from './http/upload.js';
 import { ProblemFilter } from './problem/problem-filter.js';
 import { toProblem } from './problem/to-problem.js';
 import type { TlsSource } from './serving/tls-material.js';
@@ -81,6 +82,8 @@ function prepare(fastify: FastifyInstance, { logger, registry }: ApiOptions): vo
     });
     done();
   });
+  acceptUploads(fastify);
+  allowSlowAnswers(fastify);
   installAccessLog(fastify, logger, registry);
 }
 

@@ -1,10 +1,12 @@
 import type { Server } from 'node:net';
 import { Places, type PlaceLimits } from './places.js';
 
-/** Where a connection comes from, as its socket tells. */
+/** Both ends of a connection, as its socket tells. */
 export interface Dialler {
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
+  readonly localAddress?: string | undefined;
+  readonly localPort?: number | undefined;
 }
 
 /**
@@ -40,6 +42,7 @@ export class Newcomers {
   }
 }
 
-function keyOf({ remoteAddress, remotePort }: Dialler): string {
-  return `${remoteAddress} ${remotePort}`;
+/** A client may use one port of its own for connections to several addresses of ours. */
+function keyOf({ remoteAddress, remotePort, localAddress, localPort }: Dialler): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

@@ -30,6 +30,8 @@ export const Cluster = z.object({
   links: z.int().min(1).max(4),
   /** What its agent opens for raw TCP; none: nothing. Takes effect when the import manifest is applied. */
   targets: TargetRules.default([]),
+  /** Does its import manifest bring an installer of GitOps tools? */
+  gitops: z.boolean().default(false),
   generation: Generation,
   createdAt: IsoTime,
   enrolledAt: IsoTime.nullable(),
@@ -44,6 +46,7 @@ export const CreateCluster = z.object({
   labels: Labels.default({}),
   links: z.int().min(1).max(4).default(2),
   targets: TargetRules.default([]),
+  gitops: z.boolean().default(false),
 });
 export type CreateCluster = z.infer<typeof CreateCluster>;
 
@@ -119,6 +122,8 @@ export const registrationRpc = {
     z.object({ code: z.string().min(1).max(128) }),
     z.object({ manifest: z.string().max(65_536) }),
   ),
+  /** Adds an installer to a cluster that was imported without one. It holds no secret. NOT_FOUND. */
+  installerManifest: rpc('installer-manifest', ['api'], ByName, z.object({ manifest: z.string().max(65_536) })),
   /** Of one cluster, newest first, at most 200. */
   listBootstrapTokens: rpc(
     'list-bootstrap-tokens',

@@ -50,6 +50,7 @@ export const EVENTS = {
     ...cluster,
     links: z.int(),
     targets: z.array(z.string().max(300)).max(64).default([]),
+    gitops: z.boolean().default(false),
   }),
   'dev.fairlead.cluster.deleted.v1': event(cluster),
   /** Its agent says something else of it than before: a version, nodes, what it may do. */

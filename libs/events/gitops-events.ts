@@ -10,52 +10,52 @@ const rollout = { rolloutId: z.uuid(), assignment: GitOpsName };
 
 /** What the gitops service tells. Subjects: `repository/<id>`, `bundle/<digest>`, `assignment/<name>`, `rollout/<id>`, `cluster/<id>`. */
 export const GITOPS_EVENTS = {
-  'dev.fairlead.gitops.repository.added.v1': event({
+  'dev.fairlead.catalog-repository.added.v1': event({
     ...repository,
     gitHost: GitHostName,
     path: z.string().max(512),
     /** It was made on its Git host. */
     created: z.boolean(),
   }),
-  'dev.fairlead.gitops.repository.removed.v1': event(repository),
-  'dev.fairlead.gitops.bundle.imported.v1': event({ ...bundle, origin: z.string().max(1_024), bytes: z.int().min(1) }),
-  'dev.fairlead.gitops.bundle.removed.v1': event(bundle),
-  'dev.fairlead.gitops.assignment.put.v1': event({
+  'dev.fairlead.catalog-repository.removed.v1': event(repository),
+  'dev.fairlead.bundle.imported.v1': event({ ...bundle, origin: z.string().max(1_024), bytes: z.int().min(1) }),
+  'dev.fairlead.bundle.removed.v1': event(bundle),
+  'dev.fairlead.assignment.put.v1': event({
     name: GitOpsName,
     version: z.int().min(1),
     tool,
     bundleVersion: z.string().max(64),
     repository: GitOpsName.nullable(),
   }),
-  'dev.fairlead.gitops.assignment.removed.v1': event({
+  'dev.fairlead.assignment.removed.v1': event({
     name: GitOpsName,
     remove: z.enum(['keep', 'tool', 'everything']),
   }),
   /** A cluster's installer is to do something else from now on. */
-  'dev.fairlead.gitops.desired-state.changed.v1': event({
+  'dev.fairlead.desired-state.changed.v1': event({
     ...cluster,
     revision: z.int().min(1),
     assignment: GitOpsName.nullable(),
   }),
-  'dev.fairlead.gitops.deploy-key.rotated.v1': event({
+  'dev.fairlead.deploy-key.rotated.v1': event({
     ...cluster,
     number: z.int().min(1),
     /** `begun`: the cluster makes another key. `switched`: it works, and the old one goes. */
     step: z.enum(['begun', 'switched']),
   }),
   /** As its installer says. */
-  'dev.fairlead.gitops.cluster.phase.v1': event({
+  'dev.fairlead.gitops.phase-changed.v1': event({
     ...cluster,
     phase: z.string().max(32),
     problem: z.string().max(64).nullable(),
   }),
-  'dev.fairlead.gitops.rollout.changed.v1': event({
+  'dev.fairlead.rollout.changed.v1': event({
     ...rollout,
     state: Rollout.shape.state,
     wave: z.int().min(0),
     why: z.string().max(1_024).nullable(),
   }),
-  'dev.fairlead.gitops.breaker.changed.v1': event({
+  'dev.fairlead.breaker.changed.v1': event({
     state: z.enum(['open', 'closed']),
     code: z.string().max(64).nullable(),
     clusters: z.int().min(0),

@@ -14,6 +14,8 @@ export class TestGitops {
   readonly #bundles = new Map<string, Buffer>();
   /** It answers nothing meanwhile. */
   away = false;
+  /** Calls that came while it was away. */
+  missed = 0;
 
   constructor(nc: NatsConnection) {
     this.#nc = nc;
@@ -45,7 +47,10 @@ export class TestGitops {
 
   /** A call of a replica. */
   answer(method: string, tenantId: string, input: unknown): Promise<unknown> {
-    if (this.away) return Promise.reject(new FairleadError('UNAVAILABLE', 'gitops is away'));
+    if (this.away) {
+      this.missed += 1;
+      return Promise.reject(new FairleadError('UNAVAILABLE', 'gitops is away'));
+    }
     if (method === 'report-cluster') {
       this.reports.push({ tenantId, ...(input as { clusterId: string; report: InstallerReport }) });
       return Promise.resolve({});

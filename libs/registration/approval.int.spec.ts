@@ -82,6 +82,7 @@ beforeAll(async () => {
   links = new ImportLinks(runtime, {
     endpoints: ['127.0.0.1:7443'],
     image: 'fairlead/agent:test',
+    installerImage: 'fairlead/installer:test',
     linkTtlSeconds: 600,
     tokenTtlSeconds: 3_600,
     trustBundle: () => testTrustBundle(authority),
@@ -121,7 +122,7 @@ const signFor: SignAgent = async (_tenant, { clusterId, generation }) => {
 
 let count = 0;
 const newCluster = (): ReturnType<Clusters['create']> =>
-  clusters.create(api, 'default', { name: `a${(count += 1)}`, labels: {}, links: 1, targets: [] });
+  clusters.create(api, 'default', { name: `a${(count += 1)}`, labels: {}, links: 1, targets: [], gitops: false });
 
 const newCsr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
 const fingerprintOf = async (csr: string): Promise<string> => (await checkCsr(Buffer.from(csr, 'base64'))).spkiSha256;

@@ -108,6 +108,7 @@ function build(): void {
   links = new ImportLinks(runtime, {
     endpoints: ['127.0.0.1:7443'],
     image: 'fairlead/agent:test',
+    installerImage: 'fairlead/installer:test',
     linkTtlSeconds: 600,
     tokenTtlSeconds: 3_600,
     trustBundle: () => testTrustBundle(authority),
@@ -129,7 +130,7 @@ function build(): void {
 let count = 0;
 async function newCluster(): Promise<{ id: string; name: string }> {
   count += 1;
-  return clusters.create(api, 'default', { name: `c${count}`, labels: {}, links: 2, targets: [] });
+  return clusters.create(api, 'default', { name: `c${count}`, labels: {}, links: 2, targets: [], gitops: false });
 }
 
 async function newCsr(): Promise<{ csr: string; fingerprint: string }> {

@@ -9,7 +9,7 @@ import {
   TenantRow,
 } from './store/entities.js';
 
-export { renderImportManifest, type ImportManifestInput } from './domain/import-manifest.js';
+export { renderImportManifest, renderInstallerManifest, type ImportManifestInput } from './domain/import-manifest.js';
 export { REGISTRATION_MIGRATIONS } from './store/migrations.js';
 export { ApiTokens, checkAdminToken } from './feature/api-tokens.js';
 export { ApprovalPolicies, type ApprovalOptions } from './feature/approval-policies.js';

@@ -125,6 +125,7 @@ function build(): void {
   links = new ImportLinks(runtime, {
     endpoints: ['127.0.0.1:7443'],
     image: 'fairlead/agent:test',
+    installerImage: 'fairlead/installer:test',
     linkTtlSeconds: 600,
     tokenTtlSeconds: 3_600,
     trustBundle: async (): Promise<TrustBundle> => {
@@ -157,7 +158,13 @@ function build(): void {
 let count = 0;
 async function newCluster(): Promise<{ id: string; name: string }> {
   count += 1;
-  return clusters.create(api, 'default', { name: `c${count}`, labels: { env: 'test' }, links: 2, targets: [] });
+  return clusters.create(api, 'default', {
+    name: `c${count}`,
+    labels: { env: 'test' },
+    links: 2,
+    targets: [],
+    gitops: false,
+  });
 }
 
 const csr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
@@ -284,7 +291,13 @@ describe('clusters', () => {
       enrolledAt: null,
       presence: { state: 'never', replicas: [], since: null, agents: [] },
     });
-    const again = clusters.create(api, 'default', { name: created.name, labels: {}, links: 1, targets: [] });
+    const again = clusters.create(api, 'default', {
+      name: created.name,
+      labels: {},
+      links: 1,
+      targets: [],
+      gitops: false,
+    });
     await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
     expect((await clusters.list('default')).clusters.map(({ name }) => name)).toContain(created.name);
     expect(await lastEvents(1)).toEqual(['cluster.created.v1 OK']);
@@ -297,7 +310,7 @@ describe('clusters', () => {
     await expect(clusters.delete(api, 'other', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(links.create(api, 'other', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect(await clusters.list('other')).toEqual({ clusters: [] });
-    const noTenant = clusters.create(api, 'nobody', { name: 'x', labels: {}, links: 1, targets: [] });
+    const noTenant = clusters.create(api, 'nobody', { name: 'x', labels: {}, links: 1, targets: [], gitops: false });
     await expect(noTenant).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 

@@ -1,6 +1,7 @@
 import { ERROR_KINDS, type ErrorCode } from '@fairlead/errors';
 import { z } from 'zod';
 import { CaStep, CertificateAuthority } from './ca-operations.js';
+import { GITOPS_INPUTS, GITOPS_OUTPUTS } from './gitops-components.js';
 import { ALL_OPERATIONS } from './operations.js';
 import type { Operation, OperationAnswer } from './operation.js';
 import {
@@ -50,8 +51,9 @@ const OUTPUTS = {
   Readiness,
   ShownPolicy,
   Whoami,
+  ...GITOPS_OUTPUTS,
 };
-const INPUTS = { Approval, CaStep, ChosenPolicy, NewClient, NewCluster, Rejection, Revocation };
+const INPUTS = { Approval, CaStep, ChosenPolicy, NewClient, NewCluster, Rejection, Revocation, ...GITOPS_INPUTS };
 /** What any operation may answer. */
 const EVERYWHERE: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'RATE_LIMITED', 'INTERNAL', 'UNAVAILABLE'];
 const WITH_TOKEN: readonly ErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN'];
@@ -93,19 +95,20 @@ function describeOperation(operation: Operation): Json {
     ...(operation.description ? { description: operation.description } : {}),
     ...(operation.auth === 'public' ? { security: [] } : {}),
     ...(operation.params || operation.query ? { parameters: parameters(operation) } : {}),
-    ...(operation.body
-      ? {
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: schemaOf(operation.body, 'input') } },
-          },
-        }
-      : {}),
+    ...describeBody(operation),
     responses: {
       ...Object.fromEntries(operation.answers.map((answer) => [answer.status, describeAnswer(answer)])),
       ...problemResponses(operation),
     },
   };
+}
+
+function describeBody({ body, upload }: Operation): Json {
+  const content = {
+    ...(body ? { 'application/json': { schema: schemaOf(body, 'input') } } : {}),
+    ...(upload ? { [upload.mediaType]: { schema: { type: 'string' } } } : {}),
+  };
+  return body || upload ? { requestBody: { required: true, content } } : {};
 }
 
 function describeAnswer(answer: OperationAnswer): Json {
@@ -130,6 +133,10 @@ function problemResponses(operation: Operation): Json {
     responses[413] = problem('TOO_LARGE: the body is larger than 64 KiB');
     responses[415] = problem('INVALID_ARGUMENT: the body is not application/json');
   }
+  if (operation.upload) {
+    responses[413] = problem(`TOO_LARGE: the body is larger than ${operation.upload.maxBytes} bytes`);
+    responses[415] = problem(`INVALID_ARGUMENT: the body is not ${operation.upload.mediaType}`);
+  }
   responses.default = problem('Any other problem.');
   return responses;
 }
@@ -143,7 +150,7 @@ function parameters({ params, query }: Operation): Json[] {
     Object.entries(shape).map(([name, schema]) => ({
       name,
       in: where,
-      required: where === 'path',
+      required: where === 'path' || !z.safeParse(schema, undefined).success,
       schema: withoutMeta(z.toJSONSchema(schema, { io: 'input', override })),
     }));
   return [...describe('path', params?.shape), ...describe('query', query?.shape)];
@@ -162,9 +169,9 @@ function componentSchemas(named: Record<string, z.ZodType>, io: 'input' | 'outpu
   return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutMeta(schema as Json)]));
 }
 
-/** zod writes a prefix as a format that no validator knows, beside the pattern that all of them do. */
+/** zod writes a prefix and base64 as formats that no validator knows, beside what says the same to all of them. */
 function override({ jsonSchema }: { jsonSchema: { format?: string } }): void {
-  if (jsonSchema.format === 'starts_with') delete jsonSchema.format;
+  if (jsonSchema.format === 'starts_with' || jsonSchema.format === 'base64') delete jsonSchema.format;
 }
 
 function reference(id: string): string {

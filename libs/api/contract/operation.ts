@@ -16,9 +16,15 @@ export interface Operation {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
+  /** The body is a file, taken as it streams in, instead of JSON. Its Content-Length has to be there. */
+  readonly upload?: { readonly mediaType: string; readonly maxBytes: number };
   readonly answers: readonly OperationAnswer[];
   /** Besides those that every operation can have. */
   readonly errors: readonly ErrorCode[];
+  /** What to do about an error, where it is something else than for other operations. */
+  readonly next?: Partial<Record<ErrorCode, string>>;
+  /** Where the answer may take longer than others, since somebody outside is asked. */
+  readonly answersWithinMs?: number;
 }
 
 export type OperationAnswer =
@@ -35,6 +41,15 @@ export function routerPath(operation: Operation): string {
 export function allowedMethods(operations: readonly Operation[], path: string): string[] {
   const methods = operations.filter((operation) => matches(operation.path, path)).map((operation) => operation.method);
   return [...new Set(methods)];
+}
+
+/** The operation that is routed so. */
+export function routedOperation(
+  operations: readonly Operation[],
+  method: string,
+  url: string | undefined,
+): Operation | undefined {
+  return operations.find((operation) => operation.method === method && routerPath(operation) === url);
 }
 
 function matches(template: string, path: string): boolean {

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
+import { catalogOperations } from './catalog-operations.js';
 import { credentialOperations } from './credential-operations.js';
+import { gitHostOperations } from './git-host-operations.js';
+import { gitopsOperations } from './gitops-operations.js';
 import { gatewayOperations } from './gateway-operations.js';
 import type { Operation } from './operation.js';
 import {
@@ -202,6 +205,9 @@ export const operations = {
   ...approvalOperations,
   ...caOperations,
   ...credentialOperations,
+  ...gitHostOperations,
+  ...catalogOperations,
+  ...gitopsOperations,
   ...gatewayOperations,
   openapi: {
     id: 'openapi',

@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { allowedMethods } from '../contract/operation.js';
 import { ALL_OPERATIONS } from '../contract/operations.js';
 import type { ApiRequest } from '../http/api-request.js';
+import { operationOf } from '../http/upload.js';
 import { toProblem } from './to-problem.js';
 
 interface Translated {
@@ -23,7 +24,8 @@ export class ProblemFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<ApiRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     const { error, allow, ...options } = translate(thrown, request);
-    const problem = toProblem(error, { ...options, requestId: request.id });
+    const next = options.next ?? operationOf(request)?.next?.[error.code];
+    const problem = toProblem(error, { ...options, ...(next === undefined ? {} : { next }), requestId: request.id });
     request.problemCode = problem.code;
     if (error.kind.logLevel === 'error') {
       this.logger.error('api.failed', { requestId: request.id, code: error.code, err: error.cause ?? error });
@@ -42,8 +44,9 @@ function translate(thrown: unknown, request: ApiRequest): Translated {
   if (status === 404) return unknownRoute(request);
   if (status === 413) return { error: new FairleadError('TOO_LARGE', 'the body is larger than 64 KiB') };
   if (status === 415) {
-    const error = new FairleadError('INVALID_ARGUMENT', 'the body is not of the type application/json');
-    return { error, status, next: 'send JSON with "Content-Type: application/json"' };
+    const mediaType = operationOf(request)?.upload?.mediaType ?? 'application/json';
+    const error = new FairleadError('INVALID_ARGUMENT', `the body is not of the type ${mediaType}`);
+    return { error, status, next: `send it with "Content-Type: ${mediaType}"` };
   }
   if (status >= 400 && status < 500) {
     return { error: new FairleadError('INVALID_ARGUMENT', 'the request is not readable as HTTP with a JSON body') };

@@ -1,14 +1,23 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type {
   ApprovalPolicy,
-  CaStatus,
+  Assignment,
+  Breaker,
   BootstrapToken,
+  Bundle,
+  CaStatus,
+  CatalogRepository,
   CertificateRecord,
   Client,
   Cluster,
+  ClusterGitOps,
+  DeployKey,
   EnrolmentRequest,
+  GitHost,
   Principal,
+  Rollout,
 } from '@fairlead/contracts';
+import type { ObjectEvent } from '@fairlead/desired-state';
 import type { TestAuthority } from '@fairlead/testing';
 
 /**
@@ -36,6 +45,28 @@ export class Script {
   /** Who the API said asks for a revocation of a token. */
   readonly revokers: string[] = [];
   readonly links = new Map<string, string>();
+  readonly gitHosts = new Map<string, GitHost>();
+  /** What a scan of any Git host finds. */
+  shownHostKeys: string[] = [];
+  /** The tokens of Git hosts that arrived. */
+  readonly gitTokens: string[] = [];
+  readonly deployKeys: DeployKey[] = [];
+  readonly repositories = new Map<string, CatalogRepository>();
+  /** By tool and version. */
+  readonly bundles = new Map<string, Bundle>();
+  /** Of the last upload. */
+  bundleBytes = Buffer.alloc(0);
+  readonly assignments = new Map<string, Assignment>();
+  /** Thrown by each request to put an assignment. */
+  assignmentFailure: Error | undefined;
+  /** What was to happen when assignments were removed. */
+  readonly removals: string[] = [];
+  readonly rollouts = new Map<string, Rollout>();
+  breaker: Breaker = { state: 'closed', code: null, clusters: 0, of: 0, since: null };
+  readonly statuses = new Map<string, ClusterGitOps>();
+  gitopsEvents: ObjectEvent[] = [];
+  /** Who the API said asks for changes about GitOps. */
+  readonly actors: string[] = [];
   /** How often registration was asked whose a token is. */
   authentications = 0;
   revoked = false;

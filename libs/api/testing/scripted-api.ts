@@ -7,6 +7,8 @@ import { ApiSettings, issuedCertificate, startApi, type Door } from '../index.js
 import { Script, serveScript, type ScriptedServices } from './scripted-services.js';
 
 export { bootstrapToken, waitingAgent } from './enrolment-request.js';
+export { deployKey, hostKey } from './scripted-git-keys.js';
+export { clusterGitOps, installerReport, rollout } from './scripted-gitops.js';
 
 export { Script, serveScript, type ScriptedServices };
 

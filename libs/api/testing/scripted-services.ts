@@ -10,7 +10,10 @@ import { NestFactory } from '@nestjs/core';
 import type { SecuredNats } from '@fairlead/messaging/testing';
 import { ApprovalScript } from './scripted-approval.js';
 import { CaScript } from './scripted-ca.js';
+import { CatalogScript } from './scripted-catalog.js';
 import { CredentialsScript } from './scripted-credentials.js';
+import { GitKeysScript } from './scripted-git-keys.js';
+import { GitOpsScript } from './scripted-gitops.js';
 import { KeysScript } from './scripted-keys.js';
 import { Script } from './script.js';
 
@@ -21,9 +24,10 @@ export interface ScriptedServices extends AsyncDisposable {
   startRegistration(): Promise<void>;
 }
 
-/** Answers as registration and as keys. */
+/** Answers as registration, as keys and as gitops. */
 export async function serveScript(nats: SecuredNats, script: Script): Promise<ScriptedServices> {
   const keys = await serve(nats, 'keys', script);
+  const gitops = await serve(nats, 'gitops', script);
   let registration = await serve(nats, 'registration', script);
   return {
     stopRegistration: () => registration.close(),
@@ -31,7 +35,7 @@ export async function serveScript(nats: SecuredNats, script: Script): Promise<Sc
       registration = await serve(nats, 'registration', script);
     },
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([keys.close(), registration.close()]);
+      await Promise.all([keys.close(), gitops.close(), registration.close()]);
     },
   };
 }
@@ -157,18 +161,24 @@ class RegistrationScript {
   }
 }
 
+const SCRIPTS = {
+  keys: [KeysScript, CaScript, GitKeysScript],
+  gitops: [CatalogScript, GitOpsScript],
+  registration: [RegistrationScript, ApprovalScript, CredentialsScript],
+};
+
 @Module({})
 class ScriptModule {}
 
 async function serve(
   nats: SecuredNats,
-  role: 'keys' | 'registration',
+  role: keyof typeof SCRIPTS,
   script: Script,
 ): Promise<{ close(): Promise<void> }> {
   const connection = await nats.connect({ role, credential: role });
   const module: DynamicModule = {
     module: ScriptModule,
-    controllers: role === 'keys' ? [KeysScript, CaScript] : [RegistrationScript, ApprovalScript, CredentialsScript],
+    controllers: SCRIPTS[role],
     providers: [{ provide: Script, useValue: script }],
   };
   const strategy = new RpcServer({ connection, queue: role, logger: silentLogger });
@@ -178,7 +188,7 @@ async function serve(
   return app;
 }
 
-function newCluster(tenantId: string, { name, labels, links, targets }: Required<CreateCluster>): Cluster {
+function newCluster(tenantId: string, { name, labels, links, targets, gitops }: Required<CreateCluster>): Cluster {
   return {
     id: randomUUID(),
     tenantId,
@@ -186,6 +196,7 @@ function newCluster(tenantId: string, { name, labels, links, targets }: Required
     labels,
     links,
     targets,
+    gitops,
     generation: 0,
     createdAt: new Date().toISOString(),
     enrolledAt: null,

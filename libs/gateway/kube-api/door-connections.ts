@@ -22,8 +22,8 @@ export function tendConnections(server: Http2SecureServer): void {
   server.on('secureConnection', (socket: TLSSocket) => void socket.setKeepAlive(true, TCP_KEEPALIVE_MS));
   server.on('session', (session: ServerHttp2Session) => {
     // Read now: a session that ended does not tell it any more.
-    const { remoteAddress, remotePort } = session.socket;
-    diallers.set(session, { remoteAddress, remotePort });
+    const { remoteAddress, remotePort, localAddress, localPort } = session.socket;
+    diallers.set(session, { remoteAddress, remotePort, localAddress, localPort });
     session.on('error', () => session.destroy());
     keepAlive(pinged(session));
     closeWhenIdle(session);

@@ -57,7 +57,7 @@ export class Assignments {
       const { name, tool, bundleVersion, repository } = spec;
       const about = { tenantId, subject: `assignment/${name}`, actor: operatorOf(caller, actor), reason: 'OK' };
       const data = { ...about, name, version, tool, bundleVersion, repository };
-      await tell(this.#runtime, manager, 'dev.fairlead.gitops.assignment.put.v1', data);
+      await tell(this.#runtime, manager, 'dev.fairlead.assignment.put.v1', data);
       return spec;
     });
   }
@@ -83,7 +83,7 @@ export class Assignments {
       await deleteAssignment(manager, tenantId, name);
       await touchClusters(manager, { tenantId }, this.#runtime.now());
       const about = { tenantId, subject: `assignment/${name}`, actor: operatorOf(caller, actor), reason: 'OK' };
-      await tell(this.#runtime, manager, 'dev.fairlead.gitops.assignment.removed.v1', { ...about, name, remove });
+      await tell(this.#runtime, manager, 'dev.fairlead.assignment.removed.v1', { ...about, name, remove });
     });
   }
 }

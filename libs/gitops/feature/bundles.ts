@@ -69,7 +69,7 @@ export class Bundles {
       }
       const about = { tenantId, subject: `bundle/${digest}`, actor: operatorOf(caller, actor), reason: 'OK' };
       const data = { ...about, tool, version, digest, origin, bytes };
-      await tell(this.#runtime, manager, 'dev.fairlead.gitops.bundle.imported.v1', data);
+      await tell(this.#runtime, manager, 'dev.fairlead.bundle.imported.v1', data);
       return show(bundle);
     });
   }
@@ -90,7 +90,7 @@ export class Bundles {
       if (user) throw new FairleadError('CONFLICT', `the assignment ${user.name} needs the bundle ${tool} ${version}`);
       await deleteBundle(manager, id);
       const about = { tenantId, subject: `bundle/${digest}`, actor: operatorOf(caller, actor), reason: 'OK' };
-      await tell(this.#runtime, manager, 'dev.fairlead.gitops.bundle.removed.v1', { ...about, tool, version, digest });
+      await tell(this.#runtime, manager, 'dev.fairlead.bundle.removed.v1', { ...about, tool, version, digest });
     });
   }
 

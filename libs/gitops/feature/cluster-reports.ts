@@ -37,7 +37,7 @@ export class ClusterReports {
       const actor = { kind: 'agent', id: clusterId } as const;
       const about = { tenantId, subject: `cluster/${clusterId}`, actor, reason: 'OK' };
       const data = { ...about, clusterId, name: cluster.name, phase: report.phase, problem: problemCode };
-      await tell(this.#runtime, manager, 'dev.fairlead.gitops.cluster.phase.v1', data);
+      await tell(this.#runtime, manager, 'dev.fairlead.gitops.phase-changed.v1', data);
     });
   }
 }

@@ -60,7 +60,7 @@ export class ClusterStatus {
       await updateCluster(manager, id, change);
       const about = { tenantId, subject: `cluster/${id}`, actor: operatorOf(caller, actor), reason: 'OK' };
       const data = { ...about, clusterId: id, name, number: deployKeys.next.number, step: 'begun' as const };
-      await tell(this.#runtime, manager, 'dev.fairlead.gitops.deploy-key.rotated.v1', data);
+      await tell(this.#runtime, manager, 'dev.fairlead.deploy-key.rotated.v1', data);
       return this.#show({ ...cluster, ...change });
     });
   }

@@ -129,12 +129,12 @@ async function save(
     if (signed) {
       const { revision } = signed;
       const data = { ...about, clusterId, name, revision, assignment: change.assignment ?? null };
-      await tell(runtime, manager, 'dev.fairlead.gitops.desired-state.changed.v1', data);
+      await tell(runtime, manager, 'dev.fairlead.desired-state.changed.v1', data);
     }
     const { current } = change.deployKeys ?? cluster.deployKeys;
     if (cluster.deployKeys.next && current.number === cluster.deployKeys.next.number) {
       const data = { ...about, clusterId, name, number: current.number, step: 'switched' as const };
-      await tell(runtime, manager, 'dev.fairlead.gitops.deploy-key.rotated.v1', data);
+      await tell(runtime, manager, 'dev.fairlead.deploy-key.rotated.v1', data);
     }
   });
   if (signed) runtime.onDesired();

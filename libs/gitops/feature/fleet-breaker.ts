@@ -63,7 +63,7 @@ export class FleetBreaker {
     const { state, code, clusters, of } = breaker.state === 'open' ? breaker : { ...before, state: breaker.state };
     this.#runtime.logger.warn(`breaker.${state}`, { tenantId, problem: code, clusters, of });
     const about = { tenantId, subject: 'breaker', actor, reason: 'OK' };
-    await tell(this.#runtime, manager, 'dev.fairlead.gitops.breaker.changed.v1', {
+    await tell(this.#runtime, manager, 'dev.fairlead.breaker.changed.v1', {
       ...about,
       state,
       code,

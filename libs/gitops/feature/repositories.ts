@@ -62,7 +62,7 @@ export class Repositories {
       const subject = `repository/${repository.id}`;
       const about = { tenantId, subject, actor: operatorOf(caller, actor), reason: 'OK' };
       const data = { ...about, repositoryId: repository.id, name, gitHost, path, created: createdThere };
-      await tell(this.#runtime, manager, 'dev.fairlead.gitops.repository.added.v1', data);
+      await tell(this.#runtime, manager, 'dev.fairlead.catalog-repository.added.v1', data);
       return show(repository);
     });
   }
@@ -94,7 +94,7 @@ export class Repositories {
       if (user) throw new FairleadError('CONFLICT', `the assignment ${user.name} needs the repository ${name}`);
       await deleteRepository(manager, id);
       const about = { tenantId, subject: `repository/${id}`, actor: operatorOf(caller, actor), reason: 'OK' };
-      await tell(this.#runtime, manager, 'dev.fairlead.gitops.repository.removed.v1', {
+      await tell(this.#runtime, manager, 'dev.fairlead.catalog-repository.removed.v1', {
         ...about,
         repositoryId: id,
         name,

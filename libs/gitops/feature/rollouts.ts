@@ -164,7 +164,7 @@ async function tellOf(
   const { state, wave, reason: why } = progress;
   const about = { tenantId, subject: `rollout/${rolloutId}`, actor, reason: 'OK' };
   const data = { ...about, rolloutId, assignment, state, wave, why };
-  await tell(runtime, manager, 'dev.fairlead.gitops.rollout.changed.v1', data);
+  await tell(runtime, manager, 'dev.fairlead.rollout.changed.v1', data);
 }
 
 function show({ id, assignment, state, progress, startedAt, endedAt }: StoredRollout): Rollout {

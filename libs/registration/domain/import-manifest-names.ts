@@ -20,6 +20,16 @@ export interface ImportManifestInput {
    * that was handed out, whose Secret whoever made its key adds.
    */
   readonly bootstrapToken: string | null;
+  /** Null: without an installer. It needs to know its cluster. */
+  readonly installer: { readonly image: string } | null;
+}
+
+/** What an installer needs to know: no secret. */
+export interface InstallerManifestInput {
+  readonly clusterId: string;
+  readonly pins: readonly string[];
+  readonly trustDomain: string;
+  readonly image: string;
 }
 
 /** One document of the manifest, as plain data. */
@@ -55,7 +65,19 @@ export const LABELS = {
   'app.kubernetes.io/managed-by': 'fairlead',
 } as const;
 
+export const INSTALLER = {
+  name: 'fairlead-installer',
+  /** Its pods. */
+  selector: { 'app.kubernetes.io/name': 'fairlead-installer', 'app.kubernetes.io/component': 'installer' },
+} as const;
+
+export const INSTALLER_LABELS = { ...LABELS, ...INSTALLER.selector } as const;
+
 /** Metadata of an object; without a namespace for cluster-wide kinds. */
-export function metadata(name: string, namespace?: string): Record<string, unknown> {
-  return { name, ...(namespace === undefined ? {} : { namespace }), labels: LABELS };
+export function metadata(
+  name: string,
+  namespace?: string,
+  labels: Readonly<Record<string, string>> = LABELS,
+): Record<string, unknown> {
+  return { name, ...(namespace === undefined ? {} : { namespace }), labels };
 }

@@ -1,6 +1,6 @@
 import { ADMIN_GROUP, AGENT, LABELS, SECRETS, metadata, type KubernetesDocument } from './import-manifest-names.js';
 
-const RBAC = 'rbac.authorization.k8s.io/v1';
+export const RBAC = 'rbac.authorization.k8s.io/v1';
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const ADMINS = 'fairlead-admins';
 
@@ -75,11 +75,12 @@ function ownSecret(): KubernetesDocument {
   };
 }
 
-function serviceAccount(): Record<string, string> {
-  return { kind: 'ServiceAccount', name: AGENT.name, namespace: AGENT.namespace };
+/** As the subject of a binding. */
+export function serviceAccount(name: string = AGENT.name): Record<string, string> {
+  return { kind: 'ServiceAccount', name, namespace: AGENT.namespace };
 }
 
-function binding(
+export function binding(
   kind: 'ClusterRoleBinding' | 'RoleBinding',
   meta: Record<string, unknown>,
   role: { kind: 'ClusterRole' | 'Role'; name: string },

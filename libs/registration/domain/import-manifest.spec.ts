@@ -10,6 +10,7 @@ const input: ImportManifestInput = {
   trustDomain: 'fairlead.local',
   links: 1,
   targets: [],
+  installer: null,
   image: 'registry.example.test/fairlead/agent:0.1.0',
   bootstrapToken,
 };

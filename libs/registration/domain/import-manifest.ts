@@ -1,15 +1,17 @@
 import { stringify } from 'yaml';
+import { installerDocuments } from './import-manifest-installer.js';
 import { rightsDocuments } from './import-manifest-rights.js';
 import {
   AGENT,
   SECRETS,
   metadata,
   type ImportManifestInput,
+  type InstallerManifestInput,
   type KubernetesDocument,
 } from './import-manifest-names.js';
 import { workloadDocuments } from './import-manifest-workload.js';
 
-export type { ImportManifestInput } from './import-manifest-names.js';
+export type { ImportManifestInput, InstallerManifestInput } from './import-manifest-names.js';
 
 /**
  * The YAML that `kubectl apply` takes to make a cluster join: namespace, least rights, Secrets, Deployment, network
@@ -17,10 +19,33 @@ export type { ImportManifestInput } from './import-manifest-names.js';
  * stored, because the identity Secret is listed without data.
  */
 export function renderImportManifest(input: ImportManifestInput): string {
-  const documents = [...rightsDocuments(), ...secretDocuments(input), ...workloadDocuments(input)];
-  const header = headerLines(input).join('\n');
+  return render(headerLines(input), [
+    ...rightsDocuments(),
+    ...secretDocuments(input),
+    // Before the agent: what it is to find should be there when it looks first.
+    ...installerOf(input),
+    ...workloadDocuments(input),
+  ]);
+}
+
+/** The YAML that adds an installer beside the agent of a cluster that was imported without one. It holds no secret. */
+export function renderInstallerManifest(input: InstallerManifestInput & { readonly name: string }): string {
+  const header = [
+    `# Fairlead: adds an installer to the cluster "${input.name}" (${input.clusterId}), which has an agent already.`,
+    '# It holds no secret, and may be kept in Git. The installer has the rights of an administrator: docs/security.md.',
+  ];
+  return render(header, installerDocuments(input));
+}
+
+function render(header: readonly string[], documents: readonly KubernetesDocument[]): string {
   const body = documents.map((document) => stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }));
-  return `${header}\n---\n${body.join('---\n')}`;
+  return `${header.join('\n')}\n---\n${body.join('---\n')}`;
+}
+
+/** Without a cluster of its own nobody could sign anything for it. */
+function installerOf({ cluster, installer, pins, trustDomain }: ImportManifestInput): KubernetesDocument[] {
+  if (cluster === null || installer === null) return [];
+  return installerDocuments({ clusterId: cluster.id, pins, trustDomain, image: installer.image });
 }
 
 function headerLines({ cluster, bootstrapToken }: ImportManifestInput): string[] {

@@ -44,8 +44,8 @@ export class Clusters {
   async create(caller: Caller, tenantId: string, input: CreateCluster): Promise<Cluster> {
     const row = await commit(this.#runtime, async (manager) => {
       const cluster = await insertCluster(manager, { tenantId, ...input });
-      const { name, links, targets } = cluster;
-      const event = { ...about(caller, cluster), name, links, targets };
+      const { name, links, targets, gitops } = cluster;
+      const event = { ...about(caller, cluster), name, links, targets, gitops };
       await tell(this.#runtime, manager, 'dev.fairlead.cluster.created.v1', event);
       return cluster;
     });
@@ -126,12 +126,12 @@ export class Clusters {
   }
 
   #show(row: StoredCluster): Cluster {
-    const { id, tenantId, name, labels, links, targets, generation } = row;
+    const { id, tenantId, name, labels, links, targets, gitops, generation } = row;
     const enrolledAt = row.enrolledAt?.toISOString() ?? null;
     const createdAt = row.createdAt.toISOString();
     const presence = { ...this.#presenceOf(id, enrolledAt), lastError: row.lastError };
     const facts = row.facts && knownFacts(row.facts);
-    return { id, tenantId, name, labels, links, targets, generation, createdAt, enrolledAt, facts, presence };
+    return { id, tenantId, name, labels, links, targets, gitops, generation, createdAt, enrolledAt, facts, presence };
   }
 }
 

@@ -6,6 +6,7 @@ import type { EntityManager } from 'typeorm';
 import { QUEUE } from '../domain/adoption-queue.js';
 import { saidAtEnrolment } from '../domain/known-facts.js';
 import {
+  ADOPTED,
   clusterNames,
   findCluster,
   findClusterByName,
@@ -213,7 +214,7 @@ export class EnrolmentRequests {
       throw new FairleadError('INVALID_ARGUMENT', 'this agent showed no token: say which cluster it is');
     }
     const known = await findClusterByName(manager, tenantId, name).catch(ifMissing);
-    if (!known) return insertCluster(manager, { tenantId, name, labels: {}, links: 2, targets: [] });
+    if (!known) return insertCluster(manager, { tenantId, name, ...ADOPTED });
     const cluster = await lockCluster(manager, known.id);
     if (!cluster) throw new FairleadError('NOT_FOUND', `the cluster ${name} was deleted meanwhile`);
     return cluster;

@@ -5,7 +5,7 @@ import { checkCsr } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { decideEnrolment } from '../domain/decide-enrolment.js';
 import { saidAtEnrolment } from '../domain/known-facts.js';
-import { insertCluster, lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
+import { ADOPTED, insertCluster, lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
 import type { StoredEnrolmentRequest } from '../store/enrolment-request-store.js';
 import {
   bindBootstrapToken,
@@ -143,13 +143,7 @@ export class Enrolments {
         case 'insecure-always-approve': {
           const name = `adopted-${spkiSha256.slice(0, 12)}`;
           const request = await this.#requests.add(manager, asking);
-          const made = await insertCluster(manager, {
-            tenantId: DEFAULT_TENANT,
-            name,
-            labels: {},
-            links: 2,
-            targets: [],
-          });
+          const made = await insertCluster(manager, { tenantId: DEFAULT_TENANT, name, ...ADOPTED });
           const { generation } = await this.#requests.approveIn(manager, caller, request, made, true);
           this.#runtime.logger.warn('enrolment.approved_insecurely', { name, fingerprint: spkiSha256, remoteAddress });
           return { cluster: made, generation: generation ?? 1 };

@@ -3,7 +3,7 @@ import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { EventRate } from '@fairlead/events';
 import { formatToken } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
-import { renderImportManifest } from '../domain/import-manifest.js';
+import { renderImportManifest, renderInstallerManifest } from '../domain/import-manifest.js';
 import { hashSecret, newSecret } from '../domain/secret-hash.js';
 import { findClusterByName, lockCluster, type StoredCluster } from '../store/cluster-store.js';
 import {
@@ -29,6 +29,7 @@ export interface ImportLinksOptions {
   readonly endpoints: readonly string[];
   /** The agent's container image. */
   readonly image: string;
+  readonly installerImage: string;
   /** Where the agent sends its spans; absent: nowhere. */
   readonly tracingEndpoint?: string | undefined;
   readonly linkTtlSeconds: number;
@@ -112,6 +113,7 @@ export class ImportLinks {
       links: cluster.links,
       targets: cluster.targets,
       bootstrapToken: token.text,
+      installer: this.#installerOf(cluster),
     });
   }
 
@@ -124,13 +126,34 @@ export class ImportLinks {
       links: 2,
       targets: [],
       bootstrapToken: null,
+      // Whoever is adopted learns only then which cluster it is: `installerManifest` is for afterwards.
+      installer: null,
     });
   }
 
   /** The manifest that goes with an identity which was handed out: without a token, and no secret. */
-  manifestWithoutToken({ id, name, links, targets }: StoredCluster, bundle: TrustBundle): string {
-    const cluster = { name, id };
-    return renderImportManifest({ ...this.#installation(bundle), cluster, links, targets, bootstrapToken: null });
+  manifestWithoutToken(of: StoredCluster, bundle: TrustBundle): string {
+    const { id, name, links, targets } = of;
+    return renderImportManifest({
+      ...this.#installation(bundle),
+      cluster: { name, id },
+      links,
+      targets,
+      bootstrapToken: null,
+      installer: this.#installerOf(of),
+    });
+  }
+
+  /** What adds an installer to a cluster that has an agent already. NOT_FOUND; no secret, and nothing is stored. */
+  async installerManifest(tenantId: string, name: string): Promise<string> {
+    const bundle = await this.#options.trustBundle();
+    const { id } = await read(this.#runtime, (manager) => findClusterByName(manager, tenantId, name));
+    const { pins, trustDomain } = bundle;
+    return renderInstallerManifest({ name, clusterId: id, pins, trustDomain, image: this.#options.installerImage });
+  }
+
+  #installerOf({ gitops }: StoredCluster): { image: string } | null {
+    return gitops ? { image: this.#options.installerImage } : null;
   }
 
   #installation({ pins, trustDomain }: TrustBundle) {

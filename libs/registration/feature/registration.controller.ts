@@ -89,6 +89,14 @@ export class RegistrationController {
     return { manifest: await this.#importLinks.redeem(caller, input.code) };
   }
 
+  @RpcHandler(registrationRpc.installerManifest)
+  async installerManifest({
+    tenantId,
+    input,
+  }: RpcRequest<Rpcs['installerManifest']>): RpcResult<Rpcs['installerManifest']> {
+    return { manifest: await this.#importLinks.installerManifest(tenantId, input.name) };
+  }
+
   @RpcHandler(registrationRpc.createClient)
   async createClient({ caller, tenantId, input }: RpcRequest<Rpcs['createClient']>): RpcResult<Rpcs['createClient']> {
     return this.#clients.create(caller, tenantId, input);

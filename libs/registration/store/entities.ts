@@ -23,6 +23,10 @@ export class ClusterRow {
   @Column({ type: 'text', array: true })
   targets!: string[];
 
+  /** Does its import manifest bring an installer? */
+  @Column({ type: 'boolean' })
+  gitops!: boolean;
+
   /** The current enrolment; 0 before the first. */
   @Column({ type: 'int' })
   generation!: number;

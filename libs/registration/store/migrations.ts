@@ -191,6 +191,16 @@ const TABLES_V7 = [
   `create index enrolment_requests_decided on enrolment_requests (tenant_id, decided_at desc) where state <> 'pending'`,
 ];
 
+class InstallersOfClusters1795352400000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table clusters add column gitops boolean not null default false');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const REGISTRATION_MIGRATIONS = [
   ClustersAndTokens1795200000000,
   TargetsAndClients1795294800000,
@@ -199,4 +209,5 @@ export const REGISTRATION_MIGRATIONS = [
   TokensOfRequests1795342200000,
   LastGenerations1795345200000,
   BoundsOfRequests1795348800000,
+  InstallersOfClusters1795352400000,
 ];

@@ -1,0 +1,152 @@
+import { Bundle, CatalogRepository, GitOpsName, gitopsRpc } from '@fairlead/contracts';
+import { BundleLimits } from '@fairlead/desired-state';
+import { z } from 'zod';
+import { HOST_ANSWER_MS } from './git-host-operations.js';
+import type { Operation } from './operation.js';
+
+export { Bundle, CatalogRepository };
+
+export const CatalogByName = z.strictObject({ name: GitOpsName });
+export const NewCatalogRepository = gitopsRpc.addRepository.input
+  .omit({ actor: true })
+  .strict()
+  .describe('A repository that clusters are to follow. With `create` it is made if it is not there.');
+export const CatalogList = z.object({ repositories: z.array(CatalogRepository).max(500) });
+export type CatalogList = z.infer<typeof CatalogList>;
+
+export const BundleByVersion = z.strictObject({ tool: Bundle.shape.tool, version: Bundle.shape.version });
+export const BundleList = z.object({ bundles: z.array(Bundle).max(500) });
+export type BundleList = z.infer<typeof BundleList>;
+const sha256 = gitopsRpc.beginBundle.input.shape.digest.describe('SHA-256 of the YAML, hex.');
+export const UploadedBundle = z.strictObject({
+  digest: sha256,
+  origin: z.string().min(1).max(1_024).default('uploaded').describe('Where it comes from, such as the name of a file.'),
+});
+export const BundleImport = gitopsRpc.importBundleUrl.input
+  .pick({ url: true, digest: true })
+  .extend({ digest: sha256 })
+  .strict()
+  .describe('Fetched by the control plane itself. The digest says that it is what was meant.');
+
+const kept = { kind: 'json', status: 201, description: 'Kept.', schema: Bundle } as const;
+const IMPORT_ERRORS = ['ALREADY_EXISTS', 'TOO_LARGE', 'CONFLICT', 'DEADLINE_EXCEEDED'] as const;
+const IMPORT_NEXT = {
+  INVALID_ARGUMENT: 'take the install manifest of the tool as it was released, and the SHA-256 of that very file',
+  ALREADY_EXISTS: 'give it another version, or look at what is there: fairlead bundle list',
+  TOO_LARGE: `a bundle has at most ${BundleLimits.maxBytes} bytes, and ${BundleLimits.maxCompressedBytes} when gzipped`,
+  CONFLICT: 'import it again; if there are too many bundles, remove one: fairlead bundle rm',
+} as const;
+
+/** What the admin API can do about catalog repositories and bundles. */
+export const catalogOperations = {
+  listCatalogRepositories: {
+    id: 'listCatalogRepositories',
+    method: 'GET',
+    path: '/v1/catalog-repositories',
+    tag: 'catalog',
+    summary: 'List the catalog repositories',
+    auth: 'bearer',
+    answers: [{ kind: 'json', status: 200, description: 'All of them.', schema: CatalogList }],
+    errors: [],
+  },
+  addCatalogRepository: {
+    id: 'addCatalogRepository',
+    method: 'POST',
+    path: '/v1/catalog-repositories',
+    tag: 'catalog',
+    summary: 'Add a repository that clusters may follow',
+    auth: 'bearer',
+    body: NewCatalogRepository,
+    answers: [{ kind: 'json', status: 201, description: 'Added.', schema: CatalogRepository }],
+    errors: [
+      'ALREADY_EXISTS',
+      'NOT_FOUND',
+      'CONFLICT',
+      'GIT_TOKEN_REFUSED',
+      'GIT_RIGHTS_MISSING',
+      'UNTRUSTED_PEER',
+      'DEADLINE_EXCEEDED',
+    ],
+    next: {
+      NOT_FOUND:
+        'check the Git host with fairlead git-host list, and the path; fairlead catalog add --create makes the repository',
+      ALREADY_EXISTS: 'choose another name, or look at what is there: fairlead catalog list',
+      GIT_TOKEN_REFUSED: 'give the Git host a new token: fairlead git-host add NAME --token-file FILE',
+      GIT_RIGHTS_MISSING: 'give the token these rights at the Git host (docs/gitops.md), then try again',
+    },
+    answersWithinMs: HOST_ANSWER_MS,
+  },
+  removeCatalogRepository: {
+    id: 'removeCatalogRepository',
+    method: 'DELETE',
+    path: '/v1/catalog-repositories/{name}',
+    tag: 'catalog',
+    summary: 'Forget a catalog repository',
+    description: 'Refused while an assignment names it. Nothing happens to the repository itself.',
+    auth: 'bearer',
+    params: CatalogByName,
+    answers: [{ kind: 'empty', status: 204, description: 'Forgotten.' }],
+    errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
+    next: {
+      NOT_FOUND: 'see which there are: fairlead catalog list',
+      CONFLICT: 'see which assignments name it: fairlead gitops list',
+    },
+  },
+  listBundles: {
+    id: 'listBundles',
+    method: 'GET',
+    path: '/v1/bundles',
+    tag: 'bundles',
+    summary: 'List the install manifests that were imported',
+    auth: 'bearer',
+    answers: [{ kind: 'json', status: 200, description: 'All of them.', schema: BundleList }],
+    errors: [],
+  },
+  uploadBundle: {
+    id: 'uploadBundle',
+    method: 'PUT',
+    path: '/v1/bundles/{tool}/{version}',
+    tag: 'bundles',
+    summary: 'Import the install manifest of a GitOps tool',
+    description:
+      'The body is the YAML itself, with its Content-Length. The same again does no harm; another one of this version is refused.',
+    auth: 'bearer',
+    params: BundleByVersion,
+    query: UploadedBundle,
+    upload: { mediaType: 'application/yaml', maxBytes: BundleLimits.maxBytes },
+    answers: [kept],
+    errors: IMPORT_ERRORS,
+    next: IMPORT_NEXT,
+    answersWithinMs: HOST_ANSWER_MS,
+  },
+  importBundle: {
+    id: 'importBundle',
+    method: 'POST',
+    path: '/v1/bundles/{tool}/{version}/import',
+    tag: 'bundles',
+    summary: 'Have an install manifest fetched from a URL',
+    auth: 'bearer',
+    params: BundleByVersion,
+    body: BundleImport,
+    answers: [kept],
+    errors: IMPORT_ERRORS,
+    next: IMPORT_NEXT,
+    answersWithinMs: HOST_ANSWER_MS,
+  },
+  removeBundle: {
+    id: 'removeBundle',
+    method: 'DELETE',
+    path: '/v1/bundles/{tool}/{version}',
+    tag: 'bundles',
+    summary: 'Remove a bundle',
+    description: 'Refused while an assignment or a running rollout needs it.',
+    auth: 'bearer',
+    params: BundleByVersion,
+    answers: [{ kind: 'empty', status: 204, description: 'Removed.' }],
+    errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
+    next: {
+      NOT_FOUND: 'see which there are: fairlead bundle list',
+      CONFLICT: 'see who needs it: fairlead gitops list, and fairlead rollout list',
+    },
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { expect, it } from 'vitest';
+import { Newcomers } from './newcomers.js';
+
+it('tells connections from one port of a client to two addresses of ours apart', async () => {
+  const server = createServer();
+  const newcomers = new Newcomers(server, { total: 10, perNetwork: 2 });
+  server.listen(0, '0.0.0.0');
+  await once(server, 'listening');
+  const clients: Socket[] = [];
+  try {
+    const first = await dial(server, clients, '127.0.0.1');
+    const second = await dial(server, clients, '127.0.0.2', first.client.localPort);
+    expect(first.client.localPort).toBe(second.client.localPort);
+    for (const { accepted } of [first, second]) newcomers.admit(accepted);
+    // Both places were given back: there are two again, and no third.
+    for (const host of ['127.0.0.1', '127.0.0.2'])
+      expect((await dial(server, clients, host)).accepted.destroyed).toBe(false);
+    expect((await dial(server, clients, '127.0.0.1')).accepted.destroyed).toBe(true);
+  } finally {
+    for (const client of clients) client.destroy();
+    server.close();
+  }
+});
+
+async function dial(
+  server: Server,
+  clients: Socket[],
+  host: string,
+  localPort?: number,
+): Promise<{ readonly client: Socket; readonly accepted: Socket }> {
+  const { port } = server.address() as AddressInfo;
+  const from = localPort === undefined ? {} : { localPort };
+  // Listens after the one that is tested: what is too much is destroyed by then.
+  const came = once(server, 'connection') as Promise<[Socket]>;
+  const client = connect({ host, port, localAddress: '127.0.0.1', ...from }).on('error', () => undefined);
+  clients.push(client);
+  await once(client, 'connect');
+  const [accepted] = await came;
+  return { client, accepted: accepted.on('error', () => undefined) };
+}

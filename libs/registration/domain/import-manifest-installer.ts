@@ -1,0 +1,130 @@
+import { HANDOVER } from '@fairlead/desired-state/carried';
+import {
+  AGENT,
+  INSTALLER,
+  INSTALLER_LABELS,
+  metadata,
+  type InstallerManifestInput,
+  type KubernetesDocument,
+} from './import-manifest-names.js';
+import { RBAC, binding, serviceAccount } from './import-manifest-rights.js';
+
+const HANDOVER_ROLE = 'fairlead-agent-handover';
+/** Where API servers listen: most, kubeadm and k3s, minikube, MicroK8s. */
+const API_SERVER_PORTS = [443, 6443, 8443, 16_443];
+/** Of its metrics, on loopback: nobody outside the pod is to ask it anything. */
+const HEALTH_LISTEN = '127.0.0.1:8080';
+
+/** The ConfigMaps between agent and installer, the agent's rights to them, and the installer with its own. */
+export function installerDocuments(input: InstallerManifestInput): KubernetesDocument[] {
+  const { namespace } = AGENT;
+  const { name } = INSTALLER;
+  return [
+    handoverMap(HANDOVER.desiredState),
+    handoverMap(HANDOVER.bundle),
+    handoverRole(),
+    binding('RoleBinding', metadata(HANDOVER_ROLE, namespace), { kind: 'Role', name: HANDOVER_ROLE }, serviceAccount()),
+    {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: metadata(name, namespace, INSTALLER_LABELS),
+      automountServiceAccountToken: false,
+    },
+    // A GitOps tool brings CRDs, cluster-wide roles and whatever else its next version needs; nobody may grant what they do not have.
+    binding(
+      'ClusterRoleBinding',
+      metadata(name, undefined, INSTALLER_LABELS),
+      { kind: 'ClusterRole', name: 'cluster-admin' },
+      serviceAccount(name),
+    ),
+    networkPolicy(),
+    deployment(input),
+  ];
+}
+
+/** Without `data`: the agent writes it, and applying the manifest again leaves it alone. */
+function handoverMap(name: string): KubernetesDocument {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata(name, AGENT.namespace) };
+}
+
+/** No `create` here either: RBAC cannot limit it to a name. `list` and `watch` of the one name are for an agent that watches. */
+function handoverRole(): KubernetesDocument {
+  const maps = { apiGroups: [''], resources: ['configmaps'] };
+  return {
+    apiVersion: RBAC,
+    kind: 'Role',
+    metadata: metadata(HANDOVER_ROLE, AGENT.namespace),
+    rules: [
+      { ...maps, resourceNames: [HANDOVER.desiredState, HANDOVER.bundle], verbs: ['get', 'update', 'patch'] },
+      { ...maps, resourceNames: [HANDOVER.report], verbs: ['get', 'list', 'watch'] },
+    ],
+  };
+}
+
+/** In: nothing. Out: names, and the API server. */
+function networkPolicy(): KubernetesDocument {
+  const dns = ['UDP', 'TCP'].map((protocol) => ({ protocol, port: 53 }));
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: metadata(INSTALLER.name, AGENT.namespace, INSTALLER_LABELS),
+    spec: {
+      podSelector: { matchLabels: INSTALLER.selector },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [],
+      egress: [{ ports: dns }, { ports: API_SERVER_PORTS.map((port) => ({ protocol: 'TCP', port })) }],
+    },
+  };
+}
+
+function deployment(input: InstallerManifestInput): KubernetesDocument {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: metadata(INSTALLER.name, AGENT.namespace, INSTALLER_LABELS),
+    spec: {
+      replicas: 1,
+      // Two would undo each other's work: the old one goes first.
+      strategy: { type: 'Recreate' },
+      selector: { matchLabels: INSTALLER.selector },
+      template: { metadata: { labels: INSTALLER_LABELS }, spec: podSpec(input) },
+    },
+  };
+}
+
+function podSpec(input: InstallerManifestInput): Record<string, unknown> {
+  const user = AGENT.userId;
+  const seccompProfile = { type: 'RuntimeDefault' };
+  return {
+    serviceAccountName: INSTALLER.name,
+    automountServiceAccountToken: true,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: 30,
+    securityContext: { runAsNonRoot: true, runAsUser: user, runAsGroup: user, fsGroup: user, seccompProfile },
+    containers: [
+      {
+        name: 'installer',
+        image: input.image,
+        env: Object.entries(environment(input)).map(([name, value]) => ({ name, value })),
+        resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          runAsNonRoot: true,
+          capabilities: { drop: ['ALL'] },
+          seccompProfile,
+        },
+      },
+    ],
+  };
+}
+
+function environment({ clusterId, pins, trustDomain }: InstallerManifestInput): Record<string, string> {
+  return {
+    FAIRLEAD_CLUSTER_ID: clusterId,
+    FAIRLEAD_TRUST_DOMAIN: trustDomain,
+    FAIRLEAD_ROOT_PINS: pins.join(','),
+    FAIRLEAD_NAMESPACE: AGENT.namespace,
+    FAIRLEAD_HEALTH_LISTEN: HEALTH_LISTEN,
+  };
+}
