@@ -150,6 +150,8 @@ describe('a repository', () => {
     const added = await add('catalog', 'platform/catalog');
     expect(added).toMatchObject({ name: 'catalog', gitHost: 'gitea', defaultBranch: 'main' });
     expect(await add('catalog', 'platform/catalog')).toEqual(added);
+    gitops.keys.defaultBranch = 'trunk';
+    expect(await add('catalog', 'platform/catalog')).toMatchObject({ defaultBranch: 'trunk' });
     await expect(add('catalog', 'platform/other')).rejects.toEqual(code('ALREADY_EXISTS'));
     await gitops.assign({ name: 'demo', selector: { cluster: 'demo' }, repository: 'catalog' });
     await expect(drop('catalog')).rejects.toEqual(code('CONFLICT'));
