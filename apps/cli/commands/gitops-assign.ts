@@ -18,7 +18,7 @@ Examples:
   fairlead gitops assign shop --label stage=prod --repo catalog --bundle v2.7.3
   fairlead gitops assign shop --bundle v2.8.0 --wave 1 --wave 20% --on-failure pause     # another version, carefully
   fairlead gitops assign edge --cluster edge-7 --repo catalog --path 'edge/{cluster}'
-  fairlead gitops assign shop --verify-ssh alice.pub --verify-ssh bob.pub                # only commits that they signed`;
+  fairlead gitops assign shop --verify-gpg alice.asc --verify-gpg bob.asc                # only commits that they signed`;
 
 export interface AssignOptions {
   readonly cluster?: string;
@@ -76,9 +76,10 @@ export function addAssignCommand(gitops: Command, io: Io): void {
 function addCarefulOptions(assign: Command): Command {
   return assign
     .addOption(
-      new Option('--verify-ssh <file>', 'only commits signed by this SSH key count; may be repeated').argParser(
-        collected,
-      ),
+      new Option(
+        '--verify-ssh <file>',
+        'likewise by this SSH key; Flux cannot verify these, and follows nothing then',
+      ).argParser(collected),
     )
     .addOption(
       new Option('--verify-gpg <file>', 'only commits signed by this OpenPGP key count; may be repeated').argParser(
