@@ -93,7 +93,7 @@ const read = (...of: Parameters<typeof inFlux>): Promise<KubeObject | null> => c
 it('installs a bundle', async () => {
   await bring(cluster.objects, first);
   await want(first);
-  await healthy(first);
+  expect(await healthy(first)).toMatchObject({ observedRevision: revision });
 });
 
 describe('what is handed over and does not count', () => {

@@ -25,6 +25,8 @@ export interface AgentLink {
   readonly tunnels: TunnelScript[];
   /** Versions of the trust bundle that the agent said it holds, as they came. */
   readonly held: number[];
+  /** What it said that the installer says, as it came. */
+  readonly reports: string[];
   /** What the agent said of its cluster after its Hello, as it came. */
   readonly facts: Facts[];
   say(message: ControlInit): void;
@@ -88,11 +90,13 @@ export function welcome(link: AgentLink, links = 0): void {
 function serveControl(stream: ServerHttp2Stream, onHello: (link: AgentLink) => void): void {
   const reader = new MessageReader();
   const held: number[] = [];
+  const reports: string[] = [];
   const facts: Facts[] = [];
   const sayRaw = (bytes: Buffer): void => void stream.write(bytes);
   stream.on('data', (chunk: Buffer) => {
     for (const message of reader.push(chunk)) {
       const { message: kind } = fromBinary(ControlRequestSchema, message);
+      if (kind.case === 'report') reports.push(Buffer.from(kind.value.json).toString('utf8'));
       if (kind.case === 'trustHeld') held.push(kind.value.version);
       if (kind.case === 'facts') facts.push(kind.value);
       if (kind.case !== 'hello') continue;
@@ -101,6 +105,7 @@ function serveControl(stream: ServerHttp2Stream, onHello: (link: AgentLink) => v
         hello: kind.value,
         tunnels: [],
         held,
+        reports,
         facts,
         sayRaw,
         say: (answer) =>
