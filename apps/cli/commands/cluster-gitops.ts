@@ -37,7 +37,10 @@ export async function plannedAssignment(
   if (repo === undefined && (branch !== undefined || path !== undefined)) {
     throw usage('--branch and --path are of a repository', 'add --repo NAME: fairlead catalog list');
   }
-  if (repo !== undefined) await checkRepository(api, repo);
+  const repository = repo === undefined ? undefined : await checkRepository(api, repo);
+  if (repository?.defaultBranch === null && branch === undefined) {
+    throw usage(`the Git host of ${repository.name} names no default branch`, 'add --branch NAME, such as main');
+  }
   return {
     selector: { cluster: name },
     tool,

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FairleadError } from '@fairlead/errors';
+import type { z } from 'zod';
 import { failure } from '../failure.js';
 import type { ApiClient } from '../session/api-client.js';
-import { Assignment, BundleList, CatalogList } from '../session/gitops-answers.js';
+import { Assignment, BundleList, CatalogList, type CatalogRepository } from '../session/gitops-answers.js';
 import { itemPath } from '../session/paths.js';
 
 const ASSIGNMENTS = '/v1/gitops/assignments';
@@ -52,9 +53,10 @@ export async function bundleVersion(api: ApiClient, tool: string, wanted: string
 }
 
 /** NOT_FOUND tells how to add it. */
-export async function checkRepository(api: ApiClient, name: string): Promise<void> {
+export async function checkRepository(api: ApiClient, name: string): Promise<z.infer<typeof CatalogRepository>> {
   const { repositories } = await api.ask(CatalogList, '/v1/catalog-repositories');
-  if (repositories.some((each) => each.name === name)) return;
+  const found = repositories.find((each) => each.name === name);
+  if (found) return found;
   const next = `fairlead catalog add ${name} --host GIT-HOST --repo OWNER/NAME, or look at: fairlead catalog list`;
   throw failure('NOT_FOUND', `there is no catalog repository ${name}`, next);
 }
