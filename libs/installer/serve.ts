@@ -7,6 +7,9 @@ import type { ToolKeeperParts } from './task.js';
 import { tend, type Standing } from './tool-keeper.js';
 import { Trouble } from './trouble.js';
 
+/** Of what is told about the repository, in the story. */
+const CATALOG_SUBJECT = 'catalog';
+
 /** One look at a cluster that shall have a tool: its keys, the tool, and what the tool says of its repository. */
 export async function serve(
   parts: ToolKeeperParts,
@@ -23,14 +26,22 @@ export async function serve(
   const missing = standing.status === 'no-bundle' ? await parts.shelf.complaint(wish.bundle) : null;
   const states = await driver.read(parts.objects, new Date(parts.clock.nowMs()).toISOString());
   const waitsForKey = wish.source !== null && !wish.deployKey.currentReady;
+  const complaint = allowed.gitops.suspend || wish.source === null ? null : states.complaint;
+  tellComplaint(parts.story, complaint, states);
   return {
     phase: phaseOf(standing, waitsForKey || objection !== null),
-    problem: objection ?? missing ?? problemOf(standing, waitsForKey),
+    problem: objection ?? missing ?? problemOf(standing, waitsForKey) ?? complaint,
     wantedBundle: standing.status === 'no-bundle' ? wish.bundle.digest : null,
     publicKeys: keys.map((key) => told(key, wish, states)),
     source: states.source,
     sync: states.sync,
   };
+}
+
+/** Once when it stops following the repository, and once when it follows it again. */
+function tellComplaint(story: ToolKeeperParts['story'], complaint: Trouble | null, { source }: SourceStates): void {
+  if (complaint) story.tellOnce('observed', CATALOG_SUBJECT, `${complaint.code}: ${complaint.message}`);
+  else if (source?.ready === true) story.tellOnce('observed', CATALOG_SUBJECT, 'the repository is followed');
 }
 
 /** What cannot be verified as demanded is not followed: what was fetched before stays, and nothing new comes. */

@@ -50,6 +50,7 @@ export async function assign({ api }: Pick<World, 'api'>, more: object = {}): Pr
     bundleVersion: VERSION,
     repository: 'catalog',
     intervalSeconds: INTERVAL_SECONDS,
+    rollout: { waves: [], soakSeconds: 0, onFailure: 'pause' },
     ...more,
   });
 }
