@@ -55,7 +55,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const [cluster, gitea, { stack }] = await Promise.all([
     startCluster({ dataDir: join(scratch.path, 'cluster'), images }).then((part) => parts.use(part)),
     startRealGitea().then((part) => parts.use(part)),
-    startTestStack({ demo: false, keysEnv: { ...KEYS_ENV, ...options.keysEnv }, ...options.stack }).then((part) => parts.use(part)),
+    startTestStack({ demo: false, keysEnv: { ...KEYS_ENV, ...options.keysEnv }, ...options.stack }).then((part) =>
+      parts.use(part),
+    ),
   ]);
   const gitToken = gitea.tokens.enough;
   secretScan.issued.add('the token of the Git host', gitToken);

@@ -24,7 +24,7 @@ it.each([
 });
 
 it('tells a commit that is not signed as demanded, and what cannot be applied', () => {
-  expect(complaintOf(state(false, 'no signature', 'VerificationError'), well)?.code).toBe('SOURCE_UNVERIFIED');
+  expect(complaintOf(state(false, 'no signature', 'InvalidCommitSignature'), well)?.code).toBe('SOURCE_UNVERIFIED');
   expect(complaintOf(well, state(false, 'kustomization path not found', 'ArtifactFailed'))?.code).toBe('SYNC_FAILED');
   expect(complaintOf(well, well)).toBeNull();
   expect(complaintOf(state(null), null)).toBeNull();

@@ -1,8 +1,8 @@
 import type { SourceState } from '@fairlead/desired-state';
 import { Trouble } from '../../trouble.js';
 
-/** What Flux says when it turns a commit down: https://fluxcd.io/flux/components/source/gitrepositories/#verification */
-const UNVERIFIED = 'VerificationError';
+/** Reasons with which Flux turns a commit down: https://fluxcd.io/flux/components/source/gitrepositories/#verification */
+const UNVERIFIED: ReadonlySet<string> = new Set(['InvalidCommitSignature', 'InvalidTagSignature', 'VerificationError']);
 
 /**
  * Flux has one reason, GitOperationFailed, for all that can go wrong between it and the Git host. What is told apart here is told apart
@@ -37,7 +37,7 @@ export function complaintOf(source: SourceState | null, sync: SourceState | null
 }
 
 function ofSource(source: SourceState): Trouble {
-  if (source.reason === UNVERIFIED) {
+  if (UNVERIFIED.has(source.reason)) {
     return new Trouble('SOURCE_UNVERIFIED', 'the newest commit is not signed as it has to be: it is not followed');
   }
   const [, code = 'SOURCE_FAILED', what = 'the repository cannot be fetched'] =
