@@ -52,9 +52,17 @@ function tellComplaint(story: ToolKeeperParts['story'], complaint: Trouble | nul
   else if (source?.ready === true) story.tellOnce('observed', CATALOG_SUBJECT, 'the repository is followed');
 }
 
-/** What cannot be verified as demanded is not followed: what was fetched before stays, and nothing new comes. */
-function followingNothingNew(wish: GitOpsWish): GitOpsWish {
-  return { ...wish, suspend: true, source: wish.source && { ...wish.source, verification: null } };
+/**
+ * What cannot be verified as demanded is not followed: what was fetched before stays, and nothing new comes. Neither does the next deploy
+ * key fetch, since what it tries would lie unverified in the cluster.
+ */
+export function followingNothingNew(wish: GitOpsWish): GitOpsWish {
+  return {
+    ...wish,
+    suspend: true,
+    source: wish.source && { ...wish.source, verification: null },
+    deployKey: { ...wish.deployKey, nextReady: false },
+  };
 }
 
 function phaseOf(standing: Standing | null, rolledBack: boolean, waits: boolean): Phase {
