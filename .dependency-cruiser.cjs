@@ -112,6 +112,23 @@ module.exports = {
       },
     },
     {
+      name: 'installer-knows-only-its-cluster',
+      comment: 'It runs with the rights of an administrator: no link, no service, no message bus in it.',
+      severity: 'error',
+      from: { path: '^(apps|libs)/installer/', pathNot: '(\\.spec\\.ts$|/testing/)' },
+      to: {
+        path: '(^libs/|node_modules/(@nestjs|@nats-io|typeorm|pg|@kubernetes)/)',
+        pathNot: '^libs/(installer|desired-state|kube/rest|pki|errors|clock|config|observability)/',
+      },
+    },
+    {
+      name: 'desired-state-is-plain',
+      comment: 'Schemas and a signature: both ends build on them.',
+      severity: 'error',
+      from: { path: libs('desired-state'), pathNot: '\\.spec\\.ts$' },
+      to: { path: '^libs/', pathNot: '^libs/(desired-state|pki|errors)/' },
+    },
+    {
       name: 'proto-depends-on-nothing',
       severity: 'error',
       from: { path: libs('proto') },

@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 # One image for each process: docker build --target agent -t fairlead/agent:0.1.0 .
-# Each holds Node, the compiled code of one app, and the packages that it reaches; nothing that builds or installs. The agent
-# and the gateway are bundles (docs/adr/0019).
+# Each holds Node, the compiled code of one app, and the packages that it reaches; nothing that builds or installs. The agent,
+# the gateway and the installer are bundles (docs/adr/0019).
 
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /src
@@ -9,7 +9,7 @@ COPY . .
 # Scripts stay off: none of the packages that a server runs needs one, and Node is already here.
 RUN npm ci --ignore-scripts \
  && node node_modules/typescript/bin/tsc -b \
- && for app in agent api gateway gitops keys registration; do node tools/image/assemble.mjs "$app" "/out/$app"; done
+ && for app in agent api gateway gitops installer keys registration; do node tools/image/assemble.mjs "$app" "/out/$app"; done
 
 FROM node:24.21.0-bookworm-slim AS runtime
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn*
@@ -31,6 +31,10 @@ CMD ["apps/gateway/dist/bundle/main.js"]
 FROM runtime AS gitops
 COPY --from=build /out/gitops /app
 CMD ["apps/gitops/dist/main.js"]
+
+FROM runtime AS installer
+COPY --from=build /out/installer /app
+CMD ["apps/installer/dist/bundle/main.js"]
 
 FROM runtime AS keys
 # Reads PKCS#12 when a CA is imported (docs/adr/0024).

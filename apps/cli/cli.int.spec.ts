@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
-import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import { FairleadError } from '@fairlead/errors';
 import { bootstrapToken, startScriptedApi, waitingAgent, type ScriptedApi } from '@fairlead/api/testing';
@@ -9,27 +8,13 @@ import { splitPem } from '@fairlead/pki';
 import { scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig } from './config.js';
-import type { Input, Output } from './io.js';
-import { run } from './program.js';
-
-interface Result {
-  readonly status: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-interface RunOptions {
-  readonly stdin?: string;
-  readonly terminal?: boolean;
-  readonly env?: NodeJS.ProcessEnv;
-}
+import { CLI_SELF, cliRunner, type CliResult, type RunCli } from './testing/cli-runner.js';
 
 let api: ScriptedApi;
 let scratch: ScratchDir;
 let home: string;
 let caFile: string;
-const self = { node: '/opt/node', script: '/opt/fairlead/main.js' };
+const self = CLI_SELF;
 
 beforeAll(async () => {
   api = await startScriptedApi();
@@ -45,24 +30,9 @@ beforeEach(async (context) => {
   await writeFile(caFile, api.caPem);
 });
 
-async function fairlead(args: readonly string[], options: RunOptions = {}): Promise<Result> {
-  const terminal = options.terminal ?? false;
-  const stdin: Input = Object.assign(new PassThrough(), { isTTY: terminal });
-  stdin.push(options.stdin ?? '');
-  if (!terminal) stdin.push(null);
-  const [stdout, stderr] = [collector(terminal), collector(terminal)];
-  const config = readConfig({ FAIRLEAD_HOME: home, ...options.env }, scratch.path);
-  const now = (): Date => new Date();
-  const status = await run(args, { stdin, stdout: stdout.stream, stderr: stderr.stream, config, self, now });
-  return { status, out: stdout.text(), err: stderr.text() };
-}
+const fairlead: RunCli = (args, options) => cliRunner(home, scratch.path)(args, options);
 
-function collector(isTTY: boolean): { stream: Output; text: () => string } {
-  const stream: Output & PassThrough = Object.assign(new PassThrough(), { isTTY });
-  return { stream, text: () => String((stream.read() as Buffer | null) ?? '') };
-}
-
-const logIn = (...more: string[]): Promise<Result> =>
+const logIn = (...more: string[]): Promise<CliResult> =>
   fairlead(['login', '--server', api.url, '--ca-file', caFile, ...more], { stdin: `${api.script.token}\n` });
 
 describe('login', () => {
@@ -583,7 +553,7 @@ describe('client', () => {
     await fairlead(['cluster', 'create', 'demo']);
   });
 
-  const create = (name: string, ...more: string[]): Promise<Result> =>
+  const create = (name: string, ...more: string[]): Promise<CliResult> =>
     fairlead(['client', 'create', name, '--out', out, ...more]);
 
   it('create makes a key here, has it certified, and shows how it is used', async () => {

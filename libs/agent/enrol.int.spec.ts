@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairleadError } from '@fairlead/errors';
-import { silentLogger } from '@fairlead/observability';
+import { silentLogger, type Logger } from '@fairlead/observability';
 import { checkCsr, formatToken, issueIdentity, type SignedTrust } from '@fairlead/pki';
 import type { EnrolRequest } from '@fairlead/proto';
 import { eventually, testAuthority, type TestAuthority, type TestCertificate } from '@fairlead/testing';
@@ -57,7 +57,10 @@ const issued = async (request: EnrolRequest, trust?: Promise<SignedTrust>) => {
   return trust ? { ...answer, trust: onWire(await trust) } : answer;
 };
 
-const enrolAt = ({ endpoint }: ScriptedGateway, change: { pins?: string[]; token?: null; trustDomain?: string } = {}) =>
+const enrolAt = (
+  { endpoint }: ScriptedGateway,
+  change: { pins?: string[]; token?: null; trustDomain?: string; logger?: Logger } = {},
+) =>
   enrol({
     endpoint,
     proxy: { noProxy: [] },
@@ -200,6 +203,22 @@ describe('enrolment', () => {
     expect(secretWasSeen(gateway)).toBe(false);
   });
 
+  it('says which key it asks for, so that one which spent the token in its place is seen', async () => {
+    let asked = '';
+    const lines: { event: string; fields: unknown }[] = [];
+    const info = (event: string, fields?: unknown): void => void lines.push({ event, fields });
+    const answer: Script['enrol'] = async (request) => {
+      asked = (await checkCsr(request.csrDer)).spkiSha256;
+      throw new FairleadError('TOKEN_USED', 'another key spent it');
+    };
+    const change = { enrol: answer };
+    await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots, change));
+    await expect(enrolAt(gateway, { logger: { ...silentLogger, info } })).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    const fields = { tokenId: 'token-1', fingerprint: asked };
+    expect(lines).toContainEqual({ event: 'agent.enrolling', fields });
+    expect(asked).toHaveLength(64);
+  });
+
   it('does not even dial when the manifest pins other roots than the token', async () => {
     await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots));
     await expect(enrolAt(gateway, { pins: [...theirs.pins] })).rejects.toMatchObject({ code: 'UNTRUSTED_PEER' });
@@ -271,6 +290,14 @@ describe('enrolment', () => {
       'CERTIFICATE_REFUSED',
     ],
     [
+      'with roots of a rotation that is over by what its certificate says',
+      async (request) => ({
+        ...(await issueTo(ours, CLUSTER, request, 3)),
+        trust: onWire(await trustOf(ours, { version: 2 })),
+      }),
+      'UNAVAILABLE',
+    ],
+    [
       'of a root that is not among those it is told to trust',
       (request) => issued(request, trustOf(ours, { rootsPem: theirs.roots })),
       'CERTIFICATE_REFUSED',
@@ -283,6 +310,20 @@ describe('enrolment', () => {
     expect(values['identity']).toBeUndefined();
   });
 });
+
+it.each([3, 4])(
+  'an agent that enrols takes version %i of the bundle with a certificate of version 3',
+  async (version) => {
+    const answer: Script['enrol'] = async (request) => ({
+      ...(await issueTo(ours, CLUSTER, request, 3)),
+      trust: onWire(await trustOf(ours, { version })),
+    });
+    await using gateway = await startScriptedGateway(
+      script(await ours.gateway('gateway-a'), ours.roots, { enrol: answer }),
+    );
+    expect(await enrolAt(gateway)).toMatchObject({ trustVersion: version });
+  },
+);
 
 describe('a renewal', () => {
   const renewAt = async (answer: NonNullable<Script['renew']>) => {

@@ -5,6 +5,7 @@ import {
   createCsr,
   generatePrivateKey,
   parseToken,
+  readPeerCertificate,
   sha256Hex,
   signProof,
   spkiPin,
@@ -55,6 +56,8 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
     trust: { kind: 'roots', rootsPem, trustDomain },
   });
   const csrDer = await createCsr(keyPem);
+  // A gateway in wrong hands could enrol a key of its own with this token: `token list` and the events say which key spent it.
+  logger.info('agent.enrolling', { tokenId: token?.id ?? ADOPTION, fingerprint: fingerprintOf(keyPem) });
   const secret = new Uint8Array(token?.secret ?? []);
   const request = { tokenId: token?.id ?? '', secret, csrDer: new Uint8Array(csrDer), facts: wireFacts(facts) };
   const answer = await call(() => connection.rpc.enrol(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
@@ -72,6 +75,7 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
     ...(answer.trust ? { signedTrust: storedTrust(answer.trust) } : {}),
     revokedGateways: [...(roots.revokedGateways ?? [])],
   });
+  notBehind(identity);
   await store.saveIdentity(identity);
   logger.info('agent.enrolled', { clusterId: identity.clusterId, generation: identity.generation });
   return identity;
@@ -172,14 +176,29 @@ async function checked(identity: AgentIdentity): Promise<AgentIdentity> {
     usage,
     trustDomain,
   });
-  const key = createPublicKey(data.keyPem).export({ type: 'spki', format: 'der' });
-  if (id.kind !== 'agent' || id.clusterId !== data.clusterId || spkiSha256 !== sha256Hex(key)) {
+  if (id.kind !== 'agent' || id.clusterId !== data.clusterId || spkiSha256 !== fingerprintOf(data.keyPem)) {
     throw new FairleadError('CERTIFICATE_REFUSED', 'the gateway issued a certificate for another key or cluster');
   }
   if (generation !== data.generation) {
     throw new FairleadError('CERTIFICATE_REFUSED', 'the gateway issued a certificate of another enrolment');
   }
   return data;
+}
+
+/** SHA-256 of the public key, hex: what administrators see of it. */
+function fingerprintOf(keyPem: string): string {
+  return sha256Hex(createPublicKey(keyPem).export({ type: 'spki', format: 'der' }));
+}
+
+/**
+ * A new agent knows no version of the bundle yet, so that a gateway could hand it one from the middle of a rotation that is long over. What
+ * `keys` certified says which one counted then. UNAVAILABLE: an honest replica may learn of it a moment later than `keys` issues by it.
+ */
+function notBehind({ chainPem: [leaf = ''], trustVersion }: AgentIdentity): void {
+  const certified = readPeerCertificate(new X509Certificate(leaf).raw).trustVersion;
+  if (trustVersion >= certified) return;
+  const held = `the gateway handed on version ${trustVersion} of the trust bundle`;
+  throw new FairleadError('UNAVAILABLE', `${held}, and the certificate was issued by version ${certified}`);
 }
 
 async function keyFor(tokenId: string, store: IdentityStore): Promise<string> {

@@ -37,7 +37,7 @@ const generation = (throughGeneration: number): Promise<void> =>
 function certificate(serial: string, ofGeneration: number): PeerCertificate {
   const [notBefore, notAfter] = [new Date(0), new Date(Date.now() + hourMs)];
   const id = { kind: 'agent', trustDomain: 'fairlead.local', clusterId } as const;
-  return { id, serial, generation: ofGeneration, notBefore, notAfter, spkiSha256: '' };
+  return { id, serial, generation: ofGeneration, trustVersion: 0, notBefore, notAfter, spkiSha256: '' };
 }
 
 it('is loaded once all is there that was counted, and not before anything was', async () => {

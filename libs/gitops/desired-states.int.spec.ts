@@ -3,7 +3,8 @@ import { DEFAULT_TENANT, gitopsRpc, type ClusterGitOps } from '@fairlead/contrac
 import { eventually as poll } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { actor, gitopsFixture, type GitopsFixture } from './testing/gitops-fixture.js';
-import { ScriptedInstaller, newPublicKey } from './testing/installer.js';
+import { ScriptedInstaller } from './testing/installer.js';
+import { newPublicKey } from './testing/public-key.js';
 
 const eventually = <T>(attempt: () => T | Promise<T>): Promise<T> => poll(attempt, { timeoutMs: 30_000 });
 const hostKey = newPublicKey();
@@ -161,17 +162,31 @@ describe('the desired state of a cluster', () => {
 });
 
 describe('the deploy key of a cluster', () => {
-  it('waits for the Git host, and for whoever has to add it by hand', async () => {
-    gitops.keys.keyState = 'by-hand';
+  it('waits for the Git host', async () => {
+    gitops.keys.keyState = 'wanted';
     const { id, name } = await newCluster();
     await gitops.assign({ name, selector: { cluster: name }, repository: 'catalog' });
     await eventually(async () => expect(await gitops.stateOf(id)).toMatchObject({ revision: 1 }));
     await new ScriptedInstaller(gitops, id).report();
-    await eventually(async () => expect((await status(name)).waitsFor).toMatch(/^add ssh-ed25519 /));
+    await eventually(() => expect([...gitops.keys.deployKeys.keys()].join()).toContain(id));
     expect((await gitops.stateOf(id))?.gitops?.deployKey.currentReady).toBe(false);
     gitops.keys.keyState = 'present';
     await eventually(async () => expect((await gitops.stateOf(id))?.gitops?.deployKey.currentReady).toBe(true));
-    expect((await status(name)).waitsFor).toBeNull();
+  });
+
+  it('is tried where somebody adds it by hand, who is told so until it works', async () => {
+    gitops.keys.keyState = 'by-hand';
+    const { id, name } = await newCluster();
+    await gitops.assign({ name, selector: { cluster: name }, repository: 'catalog' });
+    await eventually(async () => expect(await gitops.stateOf(id)).toMatchObject({ revision: 1 }));
+    const installer = new ScriptedInstaller(gitops, id);
+    installer.works = () => null;
+    await installer.report();
+    await eventually(async () => expect((await status(name)).waitsFor).toMatch(/^add ssh-ed25519 /));
+    await eventually(async () => expect((await gitops.stateOf(id))?.gitops?.deployKey.currentReady).toBe(true));
+    installer.works = () => true;
+    await installer.report();
+    await eventually(async () => expect((await status(name)).waitsFor).toBeNull());
   });
 
   it('is rotated: added, tried, switched to, and the old one dropped', async () => {

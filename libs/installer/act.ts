@@ -64,6 +64,9 @@ function tellWritten(story: ToolKeeperParts['story'], { ref, outcome, error }: O
   else if (outcome === 'failed') story.tellOnce('observed', shown(ref), error?.message ?? 'it could not be written');
 }
 
+/** A controller that is frozen hears no SIGTERM: what it would have of its own, often a minute, is only waited for. */
+const GRACE_SECONDS = 10;
+
 /** Deletes the pods of Deployments, as their selectors find them. */
 async function restart(
   { objects, story, functional }: ToolKeeperParts,
@@ -86,7 +89,7 @@ async function restart(
     );
     for (const pod of pods) {
       const { uid } = pod.metadata;
-      await objects.remove(refOf(pod), uid === undefined ? {} : { uid });
+      await objects.remove(refOf(pod), { gracePeriodSeconds: GRACE_SECONDS, ...(uid === undefined ? {} : { uid }) });
     }
     story.tell('restarted', shown(refOf(deployment)), `${pods.length} of its pods were deleted`);
   }

@@ -95,7 +95,12 @@ export class Installer {
     const { webhooks, keeper } = this.#parts;
     const { namespace, drivers, logger } = this.#options;
     const ref = { apiVersion: 'v1', kind: 'Secret', namespace, name: OWN.state };
-    const failed = { ref, outcome: 'failed' as const, honoured: [], error: { ...error, httpStatus } };
+    const failed = {
+      ref,
+      outcome: 'failed' as const,
+      honoured: [],
+      error: { code: error.code, message: error.message, httpStatus },
+    };
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: OWN.state } };
     const wish = keeper.held.desired?.gitops;
     const mayExempt = wish?.selfHeal === 'enforce' && !wish.holdRepairs;
@@ -149,8 +154,8 @@ export class Installer {
 
   #refuse(trouble: Trouble): Trouble {
     const { code, message } = trouble;
-    this.#parts.story.tellOnce('refused', '', `${code}: ${message}`);
-    this.#options.logger.warn('installer.refused', { code, reason: message });
+    const isNews = this.#parts.story.tellOnce('refused', '', `${code}: ${message}`);
+    if (isNews) this.#options.logger.warn('installer.refused', { code, reason: message });
     return trouble;
   }
 

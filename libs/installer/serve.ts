@@ -1,4 +1,5 @@
 import type { DesiredState, GitOpsWish, Phase, PublicKey } from '@fairlead/desired-state';
+import { chooseBundle } from './bundle/choose-bundle.js';
 import type { SourceStates, ToolDriver } from './drivers/driver.js';
 import { deployKeys, type DeployKey } from './keys/deploy-keys.js';
 import type { Told } from './report/make-report.js';
@@ -19,40 +20,42 @@ export async function serve(
   const keys = await deployKeys(own, wish.deployKey);
   const objection = driver.objection(wish);
   const allowed = { ...desired, gitops: objection ? followingNothingNew(wish) : wish };
-  const standing = await tend(parts, driver, allowed, keys, signal);
-  const missing = standing.status === 'no-bundle' ? await parts.shelf.complaint(wish.bundle) : null;
+  const { chosen, missing } = await chooseBundle(parts.shelf, parts.keeper.held, wish);
+  const standing = chosen && (await tend(parts, driver, allowed, chosen, keys, signal));
   const states = await driver.read(parts.objects, new Date(parts.clock.nowMs()).toISOString());
-  const waitsForKey = wish.source !== null && !wish.deployKey.currentReady;
+  const waits = objection ?? missing ?? unreadyKey(wish);
+  const rolledBack = chosen?.runs === 'rolled-back';
   return {
-    phase: phaseOf(standing, waitsForKey || objection !== null),
-    problem: objection ?? missing ?? problemOf(standing, waitsForKey),
-    wantedBundle: standing.status === 'no-bundle' ? wish.bundle.digest : null,
+    phase: phaseOf(standing, rolledBack, waits !== null),
+    problem: objection ?? missing ?? standing?.finding ?? (rolledBack ? ROLLED_BACK : waits),
+    // One that is here and cannot be used is not asked for again.
+    wantedBundle: missing && missing.code !== 'BUNDLE_UNREADABLE' ? wish.bundle.digest : null,
     publicKeys: keys.map((key) => told(key, wish, states)),
     source: states.source,
     sync: states.sync,
   };
 }
 
+const ROLLED_BACK = {
+  code: 'BUNDLE_ROLLED_BACK',
+  message: 'the wanted bundle did not become healthy: the last good one runs',
+};
+
 /** What cannot be verified as demanded is not followed: what was fetched before stays, and nothing new comes. */
 function followingNothingNew(wish: GitOpsWish): GitOpsWish {
   return { ...wish, suspend: true, source: wish.source && { ...wish.source, verification: null } };
 }
 
-function phaseOf({ status, rolledBack }: Standing, waits: boolean): Phase {
-  if (status === 'no-bundle') return 'waiting';
-  if (status !== 'healthy') return status;
+function phaseOf(standing: Standing | null, rolledBack: boolean, waits: boolean): Phase {
+  if (!standing) return 'waiting';
+  if (standing.status !== 'healthy') return standing.status;
   if (rolledBack) return 'degraded';
   return waits ? 'waiting' : 'healthy';
 }
 
-function problemOf({ status, finding, rolledBack }: Standing, waitsForKey: boolean): Told['problem'] {
-  if (status === 'no-bundle') return new Trouble('BUNDLE_MISSING', 'the bundle was not brought yet');
-  if (finding) return { code: finding.code, message: finding.message };
-  if (rolledBack)
-    return new Trouble('BUNDLE_ROLLED_BACK', 'the wanted bundle did not become healthy: the last good one runs');
-  return waitsForKey
-    ? new Trouble('DEPLOY_KEY_NOT_READY', 'the Git host does not have the key of this cluster yet')
-    : null;
+function unreadyKey({ source, deployKey }: GitOpsWish): Trouble | null {
+  if (source === null || deployKey.currentReady) return null;
+  return new Trouble('DEPLOY_KEY_NOT_READY', 'the Git host does not have the key of this cluster yet');
 }
 
 function told({ number, publicKey }: DeployKey, { deployKey }: GitOpsWish, states: SourceStates): PublicKey {

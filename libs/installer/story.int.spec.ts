@@ -93,7 +93,7 @@ const read = (...of: Parameters<typeof inFlux>): Promise<KubeObject | null> => c
 it('installs a bundle', async () => {
   await bring(cluster.objects, first);
   await want(first);
-  await healthy(first);
+  expect(await healthy(first)).toMatchObject({ observedRevision: revision });
 });
 
 describe('what is handed over and does not count', () => {
@@ -124,7 +124,13 @@ describe('what is handed over and does not count', () => {
     await cluster.report((report) => {
       expect(report).toMatchObject({ phase: 'waiting', wantedBundle: second.reference.digest });
       expect(report).toMatchObject({ problem: { code: 'BUNDLE_WRONG_DIGEST' } });
+      expect(report).toMatchObject({ appliedRevision: revision - 1, bundleDigest: first.reference.digest });
     });
+  });
+
+  it('and what runs is repaired meanwhile', async () => {
+    await cluster.objects.remove(inFlux('apps/v1', 'Deployment', 'kustomize-controller'));
+    await eventually(async () => expect(await read('apps/v1', 'Deployment', 'kustomize-controller')).not.toBeNull());
   });
 });
 

@@ -30,8 +30,8 @@ export interface Task {
   readonly wanted: readonly KubeObject[];
   readonly key: string;
   readonly reference: Pick<BundleReference, 'digest' | 'bytes'>;
+  /** Which revision this is, as a whole. */
   readonly revision: number;
-  readonly rolledBack: boolean;
 }
 
 /** A bundle with the rules for its images: one that failed is tried again when either changes. */

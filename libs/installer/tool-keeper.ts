@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
-import type { BundleReference, DesiredState, GitOpsWish } from '@fairlead/desired-state';
+import type { DesiredState, GitOpsWish } from '@fairlead/desired-state';
 import { actOn } from './act.js';
+import type { ChosenBundle } from './bundle/choose-bundle.js';
 import { withImages } from './bundle/images.js';
 import { withLabels } from './bundle/labels.js';
 import type { ToolDriver } from './drivers/driver.js';
 import type { DeployKey } from './keys/deploy-keys.js';
-import type { Finding, Observation } from './ladder/ladder-state.js';
+import type { Finding, LadderStatus, Observation } from './ladder/ladder-state.js';
 import { step } from './ladder/ladder.js';
 import { lookAt, type Look } from './look.js';
 import type { Story } from './report/story.js';
-import { attemptOf, type Task, type ToolKeeperParts } from './task.js';
+import type { Task, ToolKeeperParts } from './task.js';
 
 /** How the tool stands after one look and, perhaps, one repair. */
 export interface Standing {
-  readonly status: 'healthy' | 'installing' | 'repairing' | 'degraded' | 'escalated' | 'no-bundle';
+  readonly status: LadderStatus;
   readonly finding: Finding | null;
-  readonly rolledBack: boolean;
 }
 
 /** Brings a tool to what is wished, and keeps it there: one look, one step of the ladder, at most one action. */
@@ -23,29 +23,27 @@ export async function tend(
   parts: ToolKeeperParts,
   driver: ToolDriver,
   desired: DesiredState & { gitops: GitOpsWish },
+  { runs, objects, reference }: ChosenBundle,
   keys: readonly DeployKey[],
   signal: AbortSignal,
 ): Promise<Standing> {
-  const { keeper, shelf, clock } = parts;
+  const { keeper, clock } = parts;
   const wish = desired.gitops;
-  const rolledBack = keeper.held.givenUp === attemptOf(wish) && keeper.held.good !== null;
-  const reference: Pick<BundleReference, 'digest' | 'bytes'> =
-    rolledBack && keeper.held.good ? keeper.held.good : wish.bundle;
-  const bundle = await shelf.open(reference);
-  if (!bundle) return { status: 'no-bundle', finding: null, rolledBack };
   const sources = withLabels(driver.sources(wish, keys), driver.tool);
-  const wanted = [...withLabels(withImages(driver.adapt(bundle, wish), wish.images), driver.tool), ...sources];
+  const wanted = [...withLabels(withImages(driver.adapt(objects, wish), wish.images), driver.tool), ...sources];
   const key = createHash('sha256').update(JSON.stringify(wanted)).digest('hex');
   const applied = keeper.held.appliedKey === key;
   const proven = keeper.held.good?.digest === reference.digest;
+  // A revision is applied as a whole only with the bundle that it names.
+  const revision = runs === 'wanted' ? desired.revision : keeper.held.appliedRevision;
   if (applied && proven && wish.selfHeal === 'off') {
-    await keeper.keep({ appliedRevision: desired.revision });
-    return { status: rolledBack ? 'degraded' : 'healthy', finding: null, rolledBack };
+    await keeper.keep({ appliedRevision: revision });
+    return { status: 'healthy', finding: null };
   }
   const look = await lookAt(parts, wanted, driver.probes(wish, sources), clock.nowMs(), signal);
   tellHonoured(parts.story, look);
-  if (applied && look.reconciliation.complete) await keeper.keep({ appliedRevision: desired.revision });
-  if (applied && look.unproven) return { status: keeper.held.ladder.status, finding: null, rolledBack };
+  if (applied && look.reconciliation.complete) await keeper.keep({ appliedRevision: revision });
+  if (applied && look.unproven) return { status: keeper.held.ladder.status, finding: null };
   const seen: Observation = {
     wanted: key,
     applied,
@@ -55,7 +53,7 @@ export async function tend(
     holdRepairs: wish.holdRepairs,
     finding: look.finding,
   };
-  return climb(parts, { driver, wish, wanted, key, reference, revision: desired.revision, rolledBack }, seen, signal);
+  return climb(parts, { driver, wish, wanted, key, reference, revision }, seen, signal);
 }
 
 async function climb(parts: ToolKeeperParts, task: Task, seen: Observation, signal: AbortSignal): Promise<Standing> {
@@ -73,7 +71,7 @@ async function climb(parts: ToolKeeperParts, task: Task, seen: Observation, sign
   await keeper.keep({ ladder: state });
   if (state.status === 'healthy' && before.status !== 'healthy') await becameHealthy(parts, task);
   const failure = action ? await actOn(parts, task, action, signal) : null;
-  return { status: state.status, finding: failure ?? finding, rolledBack: task.rolledBack };
+  return { status: state.status, finding: failure ?? finding };
 }
 
 async function becameHealthy({ keeper, shelf, story }: ToolKeeperParts, { reference }: Task): Promise<void> {

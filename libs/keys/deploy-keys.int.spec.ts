@@ -5,7 +5,6 @@ import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { gitFixture, tenantId, type GitFixture } from './testing/git-fixture.js';
 
-const EVERY_MS = 1_000;
 const patient = { timeoutMs: 60_000 };
 const actor = 'ada';
 
@@ -15,7 +14,7 @@ let host: GitHost;
 const tokens: string[] = [];
 
 beforeAll(async () => {
-  fixture = await gitFixture({ deployKeysEveryMs: EVERY_MS });
+  fixture = await gitFixture({ deployKeysEveryMs: 1_000 });
   host = await put(fixture.gitea.tokens.enough);
 });
 afterAll(async () => {
@@ -196,6 +195,18 @@ it('shows that a token was revoked, and recovers with another one', async () => 
   await put(await fixture.gitea.token('write:repository'));
   expect((await hostNow()).problem).toBeNull();
   await becomes(key, { state: 'present' });
+});
+
+it('tells once of a token that ends soon', async () => {
+  const { database } = fixture.process;
+  const told = async () => (await fixture.events()).filter(({ type }) => type === 'git-host.token-expiring.v1');
+  await database.query(`update git_hosts set token_expires_at = now() + interval '13 days' where id = $1`, [host.id]);
+  await eventually(async () => expect(await told()).toMatchObject([{ data: { hostId: host.id } }]), patient);
+  // Another look at the repository later there is still one.
+  const key = wanted();
+  await want(key);
+  await becomes(key, { state: 'present' });
+  expect(await told()).toHaveLength(1);
 });
 
 it('says what to do by hand where no API is used', async () => {

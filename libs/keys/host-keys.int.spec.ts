@@ -1,10 +1,8 @@
 import 'reflect-metadata';
-import { createServer, type AddressInfo } from 'node:net';
 import { BUCKETS, GitHostEntry, gitKeysRpc, type GitHost } from '@fairlead/contracts';
 import { watchBucket, type KvSnapshot } from '@fairlead/messaging';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { scanSshHost } from './feature/git/ssh-scan.js';
 import { gitFixture, tenantId, type GitFixture } from './testing/git-fixture.js';
 
 let fixture: GitFixture;
@@ -89,29 +87,4 @@ it('takes a key that is known from elsewhere, so that no scan has to be believed
   await approve([fingerprint], [key]);
   await eventually(() => expect(pinned()).toEqual([key]));
   expect((await current()).problem).toMatchObject({ code: 'GIT_HOST_KEY_CHANGED' });
-});
-
-it('says what is wrong with what is no SSH server, or does not answer', async () => {
-  const say = async (greeting: string | null, timeoutMs: number): Promise<unknown> => {
-    const server = createServer((socket) => {
-      socket.on('error', () => undefined);
-      if (greeting === '') socket.destroy();
-      else if (greeting !== null) socket.write(greeting);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const address = { sshHost: '127.0.0.1', sshPort: port };
-    const outcome = await scanSshHost(address, new AbortController().signal, timeoutMs).catch(
-      (error: unknown) => error,
-    );
-    server.close();
-    return outcome;
-  };
-  expect(await say(null, 300)).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
-  for (const greeting of ['', 'HTTP/1.1 400 Bad Request\r\n\r\n'.repeat(100_000)]) {
-    const code: unknown = expect.stringMatching(/^(PROTOCOL_ERROR|UNAVAILABLE)$/);
-    expect(await say(greeting, 5_000)).toMatchObject({ code });
-  }
-  const nobody = scanSshHost({ sshHost: '127.0.0.1', sshPort: 1 }, new AbortController().signal);
-  await expect(nobody).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });

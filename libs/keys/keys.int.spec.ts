@@ -169,7 +169,7 @@ describe('renewal', () => {
     const agent = await enrolled();
     const { chain } = await issuer.renewAgent(await renewal(agent));
     const peer = readPeerCertificate(new X509Certificate(chain[0]!).raw);
-    expect(peer).toMatchObject({ id: { clusterId: agent.clusterId }, generation: 1 });
+    expect(peer).toMatchObject({ id: { clusterId: agent.clusterId }, generation: 1, trustVersion: 1 });
 
     const stolen = await renewal({ key: await generatePrivateKey(), chain: agent.chain });
     await expect(issuer.renewAgent(stolen)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });

@@ -20,6 +20,8 @@ export interface IdentityOptions extends Validity {
   readonly id: SpiffeId;
   /** Counts an agent's enrolments; carried as the subject's `OU=generation:<n>`. */
   readonly generation?: number;
+  /** Of the trust bundle that counted when it was issued; carried as `OU=trust:<n>`. */
+  readonly trustVersion?: number;
   /** Hex; random unless given. */
   readonly serial?: string;
 }
@@ -38,7 +40,8 @@ export interface IssuedCertificate {
 
 /** A certificate for one SPIFFE id: agents and clients only dial, gateways and services are servers as well. */
 export async function issueIdentity(issuer: Authority, options: IdentityOptions): Promise<IssuedCertificate> {
-  const { csr, id, generation } = options;
+  const { csr, id, generation, trustVersion } = options;
+  const units = [...unit('generation', generation), ...unit('trust', trustVersion)];
   const commonName = id.kind === 'agent' ? id.clusterId : id.name;
   const usages =
     id.kind === 'agent' || id.kind === 'client'
@@ -47,9 +50,13 @@ export async function issueIdentity(issuer: Authority, options: IdentityOptions)
   return issue(issuer, {
     ...options,
     csr,
-    subject: [{ CN: [commonName] }, ...(generation === undefined ? [] : [{ OU: [`generation:${generation}`] }])],
+    subject: [{ CN: [commonName] }, ...units],
     extensions: leafExtensions(usages, [{ type: 'url', value: formatSpiffeId(id) }]),
   });
+}
+
+function unit(name: 'generation' | 'trust', value: number | undefined): { OU: string[] }[] {
+  return value === undefined ? [] : [{ OU: [`${name}:${value}`] }];
 }
 
 /** A server certificate for names that the caller has allowed. */

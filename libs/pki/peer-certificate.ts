@@ -8,6 +8,8 @@ export interface PeerCertificate {
   readonly id: SpiffeId;
   /** 0 if the certificate carries none. */
   readonly generation: number;
+  /** Of the trust bundle that counted when it was issued; 0 if the certificate carries none. */
+  readonly trustVersion: number;
   /** Lower-case hex. */
   readonly serial: string;
   readonly notBefore: Date;
@@ -39,9 +41,11 @@ export function isOutOfDate({ notBefore, notAfter }: PeerCertificate, nowMs: num
 /** By Node alone: the library that reads every extension takes 25 ms to load, and an agent that starts is waited for. */
 function read(der: Uint8Array): PeerCertificate {
   const certificate = parseCertificate(der);
+  const units = organizationalUnits(certificate);
   return {
     id: readId(certificate),
-    generation: readGeneration(organizationalUnits(certificate)),
+    generation: readCount(units, 'generation'),
+    trustVersion: readCount(units, 'trust'),
     serial: canonicalSerial(certificate.serialNumber),
     notBefore: readTime(certificate.validFrom),
     notAfter: readTime(certificate.validTo),
@@ -78,11 +82,12 @@ function readTime(text: string): Date {
   return time;
 }
 
-function readGeneration(units: readonly string[]): number {
-  const [unit, ...others] = units.filter((value) => value.startsWith('generation:'));
+/** `<name>:<n>`, once at most; 0 if there is none. */
+function readCount(units: readonly string[], name: 'generation' | 'trust'): number {
+  const [unit, ...others] = units.filter((value) => value.startsWith(`${name}:`));
   if (unit === undefined) return 0;
-  const digits = /^generation:(0|[1-9]\d{0,9})$/.exec(unit)?.[1];
-  if (digits === undefined || others.length > 0) throw refused('its generation cannot be read');
+  const digits = /^(?:0|[1-9]\d{0,9})$/.exec(unit.slice(name.length + 1))?.[0];
+  if (digits === undefined || others.length > 0) throw refused(`its ${name} cannot be read`);
   return Number(digits);
 }
 

@@ -87,6 +87,7 @@ describe('a chain of ours', () => {
       expect(peer).toEqual({
         id: gatewayId,
         generation: 3,
+        trustVersion: 0,
         serial: leaf.serial,
         spkiSha256: csr.spkiSha256,
         ...validity,
@@ -312,7 +313,7 @@ describe('readPeerCertificate', () => {
   it('takes nothing within an attribute of the subject for a generation', async () => {
     for (const value of ['x\nOU=generation:9', 'x + OU=generation:9', 'x\\nOU=generation:9', ' OU=generation:9']) {
       const der = derOf(await oddLeaf({ subject: [{ CN: [value] }, { OU: [value] }, { OU: ['generation:3'] }] }));
-      expect(readPeerCertificate(der)).toMatchObject({ generation: 3 });
+      expect(readPeerCertificate(der)).toMatchObject({ generation: 3, trustVersion: 0 });
     }
   });
 
@@ -324,7 +325,14 @@ describe('readPeerCertificate', () => {
     for (const bytes of [Buffer.concat([der, Buffer.alloc(1)]), der.subarray(0, 100), Buffer.alloc(0)]) {
       expect(() => readPeerCertificate(bytes)).toThrow(refused);
     }
-    for (const units of [['generation:'], ['generation:-1'], ['generation:01'], ['generation:1', 'generation:2']]) {
+    for (const units of [
+      ['trust:x'],
+      ['trust:1', 'trust:1'],
+      ['generation:'],
+      ['generation:-1'],
+      ['generation:01'],
+      ['generation:1', 'generation:2'],
+    ]) {
       const odd = await oddLeaf({ subject: [{ CN: ['x'] }, { OU: units }] });
       const bytes = Buffer.from(odd.replaceAll(/-----.*-----|\s/g, ''), 'base64');
       expect(() => readPeerCertificate(bytes)).toThrow(refused);

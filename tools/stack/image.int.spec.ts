@@ -30,20 +30,23 @@ async function assemble(app: string): Promise<string> {
   return out;
 }
 
-describe.each(['agent', 'gateway', 'api', 'gitops', 'keys', 'registration'])('the files of the %s image', (app) => {
-  it.runIf(existsSync(join(REPOSITORY, 'apps', app, 'dist', 'main.js')))(
-    'are all that it needs: it gets as far as its configuration, as a user without rights',
-    async () => {
-      const tree = await assemble(app);
-      const dist = join(tree, 'apps', app, 'dist');
-      const main = [join(dist, 'bundle', 'main.js'), join(dist, 'main.js')].find((path) => existsSync(path)) ?? '';
-      const [program, ...args] = [...asNobody, process.execPath, main];
-      const output = await runCommand(program, args, { env: { PATH: env['PATH'] ?? '' }, cwd: '/' });
-      expect(output.stderr).toContain('the configuration is not valid');
-      expect(output.code).not.toBe(0);
-    },
-  );
-});
+describe.each(['agent', 'gateway', 'api', 'gitops', 'installer', 'keys', 'registration'])(
+  'the files of the %s image',
+  (app) => {
+    it.runIf(existsSync(join(REPOSITORY, 'apps', app, 'dist', 'main.js')))(
+      'are all that it needs: it gets as far as its configuration, as a user without rights',
+      async () => {
+        const tree = await assemble(app);
+        const dist = join(tree, 'apps', app, 'dist');
+        const main = [join(dist, 'bundle', 'main.js'), join(dist, 'main.js')].find((path) => existsSync(path)) ?? '';
+        const [program, ...args] = [...asNobody, process.execPath, main];
+        const output = await runCommand(program, args, { env: { PATH: env['PATH'] ?? '' }, cwd: '/' });
+        expect(output.stderr).toContain('the configuration is not valid');
+        expect(output.code).not.toBe(0);
+      },
+    );
+  },
+);
 
 describe('the files of the agent image', () => {
   it('leave out what only builds and tests', async () => {

@@ -29,6 +29,8 @@ export interface StackOptions {
   readonly gatewayEnv?: Readonly<Record<string, string>>;
   /** Further settings of registration, such as who approves agents. Default none. */
   readonly registrationEnv?: Readonly<Record<string, string>>;
+  /** Further settings of keys, such as how often Git hosts are looked at. Default none. */
+  readonly keysEnv?: Readonly<Record<string, string>>;
   /** Further settings of gitops. Default none. */
   readonly gitopsEnv?: Readonly<Record<string, string>>;
   /** Whether processes that die are started again (with backoff). Each has its own switch too. Default true. */

@@ -54,6 +54,7 @@ function withDefaults(options: StackOptions): Resolved {
     gateways: options.gateways ?? DEFAULT_GATEWAYS,
     gatewayEnv: options.gatewayEnv ?? {},
     registrationEnv: options.registrationEnv ?? {},
+    keysEnv: options.keysEnv ?? {},
     gitopsEnv: options.gitopsEnv ?? {},
     restart: options.restart ?? true,
     logLevel: options.logLevel ?? 'info',
@@ -99,7 +100,7 @@ async function startInfrastructure(
   group: ProcessGroup,
 ): Promise<ControlPlane> {
   const { log, gateways, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage } = options;
-  const { gatewayEnv, registrationEnv, gitopsEnv } = options;
+  const { gatewayEnv, registrationEnv, keysEnv, gitopsEnv } = options;
   log({ kind: 'progress', text: 'starting Postgres and nats-server' });
   secretOnce(adminTokenFile(state));
   const tls = await prepareInfrastructureTls(state);
@@ -118,6 +119,7 @@ async function startInfrastructure(
     ports,
     ...ofGateways,
     registrationEnv,
+    keysEnv,
     gitopsEnv,
     natsUrl,
     databaseUrl,

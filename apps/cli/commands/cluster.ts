@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
@@ -17,7 +17,9 @@ import { Cluster, ClusterList } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import { confirm } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';
+import { addGitOpsOptions, assignCreated, plannedAssignment, type GitOpsOptions } from './cluster-gitops.js';
 import { addImportCommand } from './cluster-import.js';
+import { pairs, wholeNumber } from './option-values.js';
 import { addClusterRevocation } from './revocation.js';
 import { withApi } from './with-api.js';
 
@@ -26,6 +28,7 @@ Examples:
   fairlead cluster create demo
   fairlead cluster create shop-eu --label zone=eu --label stage=prod
   fairlead cluster create edge-7 --links 1     # a small site: one link instead of two
+  fairlead cluster create shop --gitops flux --repo catalog --path 'shops/{cluster}'
   fairlead cluster create shop --allow-target 10.0.0.0/8:10250 --allow-target '*.shop.svc:443'
 
 A target is what clients of the CONNECT door may reach there, as an address block or a host name (* for a part of it)
@@ -41,17 +44,18 @@ export function addClusterCommands(program: Command, io: Io): void {
     .command('cluster')
     .summary('register clusters, bring them in, look at them')
     .description('Register clusters, bring them in, and look at them.');
-  cluster
+  const creation = cluster
     .command('create <name>')
     .summary('register a cluster')
     .description('Register a cluster. Nothing happens in the cluster until its import manifest is applied.')
-    .addOption(new Option('--label <key=value>', 'a label; may be repeated').argParser(addLabel).default({}, 'none'))
+    .addOption(new Option('--label <key=value>', 'a label; may be repeated').argParser(pairs).default({}, 'none'))
     .option('--links <n>', 'gateway replicas its agent keeps a link to, 1 to 4; 2 unless given', wholeNumber)
     .addOption(
       new Option('--allow-target <rule>', 'what its agent may open for raw TCP, as HOST:PORT; may be repeated')
         .argParser((rule: string, rules: readonly string[]) => [...rules, rule])
         .default([], 'none'),
-    )
+    );
+  addGitOpsOptions(creation)
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', CREATE_HELP)
     .action((name: string, options: CreateOptions) => create(io, name, options));
@@ -80,7 +84,7 @@ export function addClusterCommands(program: Command, io: Io): void {
   addClusterRevocation(cluster, io);
 }
 
-interface CreateOptions extends Printed {
+interface CreateOptions extends Printed, GitOpsOptions {
   readonly label: Readonly<Record<string, string>>;
   readonly links?: number;
   readonly allowTarget: readonly string[];
@@ -94,10 +98,15 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
     labels,
     ...(links === undefined ? {} : { links }),
     ...(targets.length === 0 ? {} : { targets }),
+    ...(options.gitops === undefined ? {} : { gitops: true }),
   };
-  const cluster = await withApi(io, (api) => api.ask(Cluster, '/v1/clusters', { method: 'POST', body }));
+  const { cluster, advice } = await withApi(io, async (api) => {
+    const assignment = await plannedAssignment(api, name, options);
+    const made = await api.ask(Cluster, '/v1/clusters', { method: 'POST', body });
+    return { cluster: made, advice: assignment ? await assignCreated(api, name, assignment, options.repo) : [] };
+  });
   if (output === 'json') return printJson(io, cluster);
-  printLines(io, `cluster ${cluster.name} created`);
+  printLines(io, `cluster ${cluster.name} created`, ...advice);
   printHint(io, `next: fairlead cluster import ${cluster.name} | kubectl apply -f -`);
 }
 
@@ -171,15 +180,4 @@ async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: t
   await withApi(io, (api) => api.ask(z.null(), path, { method: 'DELETE' }));
   if (output === 'json') return printJson(io, { name, deleted: true });
   printLines(io, `cluster ${name} deleted`);
-}
-
-function addLabel(text: string, labels: Readonly<Record<string, string>>): Record<string, string> {
-  const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (key === undefined || value === undefined) throw new InvalidArgumentError('Write it as key=value.');
-  return { ...labels, [key]: value };
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,3}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
-  return Number(text);
 }

@@ -48,7 +48,17 @@ const LISTERS: Readonly<Record<string, string>> = {
   kubeconfig: CLUSTERS,
   doctor: CLUSTERS,
   'client delete': 'fairlead client list -o name',
+  ...listedBy('fairlead git-host list -o name', 'git-host', ['show', 'scan', 'approve', 'rm']),
+  ...listedBy('fairlead catalog list -o name', 'catalog', ['rm']),
+  ...listedBy('fairlead bundle list -o name', 'bundle', ['rm']),
+  ...listedBy('fairlead gitops list -o name', 'gitops', ['assign', 'show', 'unassign', 'suspend', 'resume']),
+  ...listedBy(CLUSTERS, 'gitops', ['status', 'events', 'rotate-key']),
+  ...listedBy('fairlead rollout list -o name', 'rollout', ['pause', 'resume', 'abort', 'roll-back']),
 };
+
+function listedBy(lister: string, group: string, commands: readonly string[]): Record<string, string> {
+  return Object.fromEntries(commands.map((command) => [`${group} ${command}`, lister]));
+}
 
 function describe(command: Command, path: string): Node[] {
   const children = command.commands.map((child) => ({ child, childPath: `${path} ${child.name()}`.trim() }));

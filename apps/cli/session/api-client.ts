@@ -22,6 +22,10 @@ export interface Target {
 interface Ask {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly body?: unknown;
+  /** Instead of a JSON body. */
+  readonly file?: { readonly mediaType: string; readonly content: Buffer };
+  /** Where the answer may take longer than usual. */
+  readonly deadlineMs?: number;
   /** False where the path itself is the secret. */
   readonly authenticated?: boolean;
 }
@@ -67,14 +71,15 @@ export function dispatcherFor({ certificateAuthority, proxy }: Target): Dispatch
 }
 
 async function send(target: Target, dispatcher: Dispatcher, path: string, options: Ask = {}): Promise<string> {
-  const { method = 'GET', body, authenticated = true } = options;
+  const { method = 'GET', body, file, authenticated = true } = options;
+  const mediaType = file?.mediaType ?? (body === undefined ? undefined : 'application/json');
   const headers = {
     accept: 'application/json, text/yaml',
     ...(authenticated ? { authorization: `Bearer ${target.token}` } : {}),
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(mediaType === undefined ? {} : { 'content-type': mediaType }),
   };
-  const signal = AbortSignal.timeout(target.deadlineMs ?? REQUEST_TIMEOUT_MS);
-  const payload = body === undefined ? null : JSON.stringify(body);
+  const signal = AbortSignal.timeout(options.deadlineMs ?? target.deadlineMs ?? REQUEST_TIMEOUT_MS);
+  const payload = file?.content ?? (body === undefined ? null : JSON.stringify(body));
   let status: number;
   let text: string;
   try {

@@ -93,12 +93,14 @@ export async function issueTo(
   authority: TestAuthority,
   clusterId: string,
   { csrDer }: EnrolRequest,
+  trustVersion?: number,
 ): Promise<Message<EnrolResponse>> {
   const { trustDomain, issuing, root } = authority;
   const { certificatePem } = await issueIdentity(issuing, {
     csr: await checkCsr(csrDer),
     id: { kind: 'agent', trustDomain, clusterId },
     generation: 1,
+    ...(trustVersion === undefined ? {} : { trustVersion }),
     notBefore: new Date(Date.now() - 60_000),
     notAfter: new Date(Date.now() + 3_600_000),
   });

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startGitea, type GiteaInfo } from '@fairlead/testbed';
+import { startGitea, type GiteaInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, testAuthority } from '@fairlead/testing';
 import { Agent } from 'undici';
 import { startFront, type FrontAnswer, type FrontRequest } from './front.js';
@@ -22,6 +22,8 @@ export interface GiteaUnderTest extends HostUnderTest {
   /** Takes back a token of the bot. */
   revoke(token: string): Promise<void>;
   readonly info: GiteaInfo;
+  /** To stop it, and to have it back. */
+  readonly server: Running<GiteaInfo>;
   /** As its administrator, past the front. */
   readonly ask: GiteaClient['ask'];
   /** Its SSH server has another key from now on, of this type. */
@@ -47,6 +49,7 @@ export async function startRealGitea(): Promise<GiteaUnderTest> {
     token,
     revoke,
     info,
+    server,
     ask: (...args) => client.ask(...args),
     async changeHostKey(type = 'ed25519') {
       await writeFile(join(dataDir, 'pki', 'ssh-host-key'), newHostKey(type), { mode: 0o600 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fluxManifest } from '../testing/manifests.js';
+import { argocdManifest, fluxManifest } from '../testing/manifests.js';
 import { inspectBundle } from './inspect-bundle.js';
 
 const inspect = (text: string, tool: 'flux' | 'argocd' = 'flux') => inspectBundle(tool, Buffer.from(text));
@@ -15,6 +15,7 @@ describe('a bundle', () => {
       objects: 4,
       images: ['ghcr.io/fluxcd/kustomize-controller:v2.7.3', 'ghcr.io/fluxcd/source-controller:v2.7.3'],
     });
+    expect(await inspect(argocdManifest(), 'argocd')).toMatchObject({ images: ['quay.io/argoproj/argocd:v3.1.16'] });
     await expect(inspect(fluxManifest(), 'argocd')).rejects.toMatchObject({
       message: expect.stringContaining('no Deployment argocd-repo-server') as string,
     });
@@ -51,7 +52,7 @@ describe('a bundle', () => {
   it('has bounds', async () => {
     const object = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n---\n';
     expect(await refusal(object.repeat(2_001))).toMatch(/^TOO_LARGE .*2000 objects/);
-    expect(await refusal(`# ${'x'.repeat(4 * 1_048_576)}`)).toMatch(/^TOO_LARGE .*document 1/);
+    expect(await refusal(`# ${'x'.repeat(2 * 1_048_576)}`)).toMatch(/^TOO_LARGE .*document 1/);
     await expect(inspectBundle('flux', new Uint8Array(16 * 1_048_576 + 1))).rejects.toMatchObject({
       code: 'TOO_LARGE',
     });

@@ -4,8 +4,8 @@ import { FairleadError } from '@fairlead/errors';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 
-/** Of one document: the largest definition of Argo CD has about 1.3 MB. */
-const MAX_DOCUMENT_BYTES = 4 * 1_048_576;
+/** Of one document: the largest definition of Argo CD has about 1 MB. */
+const MAX_DOCUMENT_BYTES = 2 * 1_048_576;
 const MAX_IMAGES = 64;
 /** Upstream's manifests have no aliases at all. */
 const MAX_ALIASES = 20;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { beginRotation, droppable, markReady, missingKeys, planKeys } from './key-plan.js';
+import { beginRotation, droppable, instructionsOf, markReady, missingKeys, planKeys } from './key-plan.js';
 import { newDeployKeys, type DeployKeyState } from './key-state.js';
 
 const repository = crypto.randomUUID();
@@ -23,7 +23,7 @@ describe('the deploy keys of a cluster', () => {
 
   it('are rotated when the next one is there and was tried, and the old one goes when it is out of use', () => {
     const begun = beginRotation(inUse())!;
-    expect(begun.next).toEqual({ number: 2, publicKey: null, ready: false });
+    expect(begun.next).toEqual({ number: 2, publicKey: null, ready: false, byHand: null });
     expect(beginRotation(begun)).toBeNull();
     const made = planKeys(begun, repository, [key(1, true), key(2)]);
     expect(missingKeys(made)).toEqual([{ number: 2, publicKey: 'key-2' }]);
@@ -56,6 +56,15 @@ describe('the deploy keys of a cluster', () => {
     }
     expect(state.drops.length).toBe(8);
     expect(state.current.number).toBeLessThan(12);
+  });
+
+  it('are tried where somebody has to add them, who is told so until they work', () => {
+    const state = markReady(planKeys(newDeployKeys(), repository, [key(1)]), 1, 'add it');
+    expect(missingKeys(state)).toEqual([]);
+    expect(instructionsOf(state, [key(1)])).toBe('add it');
+    expect(instructionsOf(state, [key(1, false)])).toBe('add it');
+    expect(instructionsOf(state, [key(1, true)])).toBeNull();
+    expect(instructionsOf(inUse(), [key(1, false)])).toBeNull();
   });
 
   it('leave the repository when nothing is followed any more', () => {

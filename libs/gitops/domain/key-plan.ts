@@ -1,4 +1,4 @@
-import type { DeployKeyState, ReportedKey } from './key-state.js';
+import type { DeployKeyState, Key, ReportedKey } from './key-state.js';
 
 /** Keys that are being withdrawn at once: a cluster that shows another key each time gets no further numbers. */
 const MAX_DROPS = 8;
@@ -31,18 +31,24 @@ export function missingKeys({ repositoryId, current, next }: DeployKeyState): Ke
   );
 }
 
-/** The Git host has this one. */
-export function markReady(state: DeployKeyState, number: number): DeployKeyState {
-  const mark = <T extends { number: number; ready: boolean }>(key: T): T =>
-    key.number === number ? { ...key, ready: true } : key;
+/** The Git host has this one; or, with instructions, somebody is to add it, and the cluster finds out whether that was done. */
+export function markReady(state: DeployKeyState, number: number, byHand: string | null = null): DeployKeyState {
+  const mark = (key: Key): Key => (key.number === number ? { ...key, ready: true, byHand } : key);
   return { ...state, current: mark(state.current), next: state.next && mark(state.next) };
+}
+
+/** What somebody has to do on the Git host, for a key that does not work yet. */
+export function instructionsOf({ current, next }: DeployKeyState, reported: readonly ReportedKey[]): string | null {
+  const works = (key: Key): boolean =>
+    reported.some(({ number, works: does }) => number === key.number && does === true);
+  return [current, ...(next ? [next] : [])].find((key) => key.byHand !== null && !works(key))?.byHand ?? null;
 }
 
 /** The next number, to be tried before the present one goes. Null: there is one already, or nothing to rotate. */
 export function beginRotation(state: DeployKeyState): DeployKeyState | null {
   if (state.next || state.repositoryId === null || state.highest >= MAX_NUMBER) return null;
   const number = state.highest + 1;
-  return { ...state, highest: number, next: { number, publicKey: null, ready: false } };
+  return { ...state, highest: number, next: { number, publicKey: null, ready: false, byHand: null } };
 }
 
 /** Keys that nobody uses any more, because the cluster has been brought to a revision without them and works with the present one. */
@@ -92,7 +98,7 @@ function switchToNext(state: DeployKeyState, reported: readonly ReportedKey[]): 
 
 function renumber(state: DeployKeyState): DeployKeyState {
   const number = Math.min(state.highest + 1, MAX_NUMBER);
-  return { ...state, highest: number, current: { number, publicKey: null, ready: false } };
+  return { ...state, highest: number, current: { number, publicKey: null, ready: false, byHand: null } };
 }
 
 /** It is to leave the repository, once a desired state without it was applied. */

@@ -4,9 +4,12 @@ const Key = z.object({
   number: z.int().min(1).max(1_000_000),
   /** As the cluster reported it; null: it has not made it yet. */
   publicKey: z.string().nullable(),
-  /** The Git host has it. It stays so: a key that vanishes there is put back by `keys`. */
+  /** The Git host has it, or only the cluster can find out. It stays so: a key that vanishes there is put back by `keys`. */
   ready: z.boolean(),
+  /** What somebody has to do on the Git host, as long as it does not work; null: `keys` does it. */
+  byHand: z.string().nullable(),
 });
+export type Key = z.infer<typeof Key>;
 
 /** A cluster's deploy keys, as far as numbers go. */
 export const DeployKeyState = z.object({
@@ -33,7 +36,7 @@ export function newDeployKeys(): DeployKeyState {
   return {
     repositoryId: null,
     highest: 1,
-    current: { number: 1, publicKey: null, ready: false },
+    current: { number: 1, publicKey: null, ready: false, byHand: null },
     next: null,
     drops: [],
   };

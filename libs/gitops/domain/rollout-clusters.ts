@@ -25,14 +25,18 @@ export interface ClusterProgress {
   readonly failed?: boolean;
 }
 
-/** What a look at a cluster makes of it. One that was healthy and is not any more has the rest of its time to become so again. */
+/**
+ * What a look at a cluster makes of it. One that was healthy and is not any more has all its time to become so again: it may be
+ * given something else that the rollout has nothing to do with. One that was healthy and went away says nothing against it.
+ */
 export function judge(progress: ClusterProgress, verdict: Verdict, nowMs: number, timeoutMs: number): ClusterProgress {
   const { step, sinceMs } = progress;
   if (step === 'gone' || step === 'reverting' || step === 'reverted') return progress;
   if (verdict === 'gone') return { ...progress, step: 'gone' };
   if (step !== 'updating' && step !== 'healthy' && step !== 'failed') return progress;
   if (verdict === 'healthy' || verdict === 'failed') return { ...progress, step: verdict };
-  if (step === 'failed') return progress;
+  if (step === 'failed' || (step === 'healthy' && verdict === 'silent')) return progress;
+  if (step === 'healthy') return { ...progress, step: 'updating', sinceMs: nowMs };
   return { ...progress, step: nowMs - (sinceMs ?? nowMs) >= timeoutMs ? 'failed' : 'updating' };
 }
 

@@ -134,6 +134,17 @@ describe('a rollout', () => {
     expect(drive.look(10).given()).toHaveLength(2);
   });
 
+  it('does not mind a cluster of an earlier wave that is busy for a while, or goes away', () => {
+    const drive = new Drive({ ...plan, soakMs: 30_000 }).all('healthy').look(90);
+    expect(drive.given()).toHaveLength(2);
+    drive.verdicts['a'] = 'progressing';
+    expect(drive.look(3).state.state).toBe('running');
+    Object.assign(drive.verdicts, { a: 'healthy' });
+    drive.look();
+    drive.verdicts['a'] = 'silent';
+    expect(drive.look(200).state.state).toBe('done');
+  });
+
   it('bears so many failures in a wave, and no more', () => {
     const drive = new Drive({ ...plan, maxFailed: 1 }).all('healthy');
     drive.verdicts['b'] = 'failed';

@@ -11,7 +11,7 @@ import {
   type StoredAssignment,
 } from '../store/assignment-store.js';
 import { findBundle } from '../store/bundle-store.js';
-import { lockCatalog } from '../store/catalog-lock.js';
+import { lockCatalog } from '../store/locks.js';
 import { findClusterByName, removeFrom, touchClusters } from '../store/cluster-store.js';
 import { findRepository } from '../store/repository-store.js';
 import { lockRolloutOf } from '../store/rollout-store.js';

@@ -15,7 +15,7 @@ import {
   readBundlePiece,
   type StoredBundle,
 } from '../store/bundle-store.js';
-import { lockCatalog } from '../store/catalog-lock.js';
+import { lockCatalog } from '../store/locks.js';
 import { findCluster } from '../store/cluster-store.js';
 import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 

@@ -149,7 +149,7 @@ async function leave(runtime: Runtime, keys: KeysPort, cluster: StoredCluster, a
   }
   const { drops, ...state } = planKeys(cluster.deployKeys, null, []);
   await dropKeys(keys, cluster, drops);
-  const change = { dueAt: null, signAgainAt: null, failures: 0, deployKeys: { ...state, drops: [] } };
+  const change = { dueAt: null, failures: 0, deployKeys: { ...state, drops: [] } };
   await commit(runtime, (manager) => updateIfUntouched(manager, cluster, change));
 }
 

@@ -1,5 +1,5 @@
 import { FairleadError } from '@fairlead/errors';
-import { markReady, missingKeys } from '../domain/key-plan.js';
+import { instructionsOf, markReady, missingKeys } from '../domain/key-plan.js';
 import type { DeployKeyState } from '../domain/key-state.js';
 import type { StoredCluster } from '../store/cluster-store.js';
 import type { StoredRepository } from '../store/repository-store.js';
@@ -16,7 +16,7 @@ export interface AskedKeys {
 /** Has keys add what the Git host is not known to have, and takes down what it has by now. */
 export async function askForKeys(
   keys: KeysPort,
-  { id: clusterId, name: clusterName, tenantId }: StoredCluster,
+  { id: clusterId, name: clusterName, tenantId, report }: StoredCluster,
   planned: DeployKeyState,
   repository: StoredRepository | undefined,
 ): Promise<AskedKeys> {
@@ -27,9 +27,10 @@ export async function askForKeys(
     const request = { clusterId, repositoryId, number, hostId, path, clusterName, publicKey };
     const { state, instructions, problem } = await keys.wantDeployKey(tenantId, request);
     if (state === 'present') asked = { ...asked, state: markReady(asked.state, number) };
-    else asked = { ...asked, pending: true, waitsFor: instructions ?? problem?.message ?? asked.waitsFor };
+    else if (state === 'by-hand') asked = { ...asked, state: markReady(asked.state, number, instructions) };
+    else asked = { ...asked, pending: true, waitsFor: problem?.message ?? asked.waitsFor };
   }
-  return asked;
+  return { ...asked, waitsFor: instructionsOf(asked.state, report?.publicKeys ?? []) ?? asked.waitsFor };
 }
 
 export async function dropKeys(

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { stepRollout, type RolloutPlan } from '../domain/rollout.js';
 import type { Verdict } from '../domain/rollout-clusters.js';
 import { readBreaker } from '../store/breaker-store.js';
+import { lockCatalog } from '../store/locks.js';
 import {
   judgedRows,
   lockRollout,
@@ -17,6 +18,7 @@ export async function driveRollouts(runtime: Runtime, silenceMs: number): Promis
   let changed = false;
   for (const { id, tenantId } of await read(runtime, runningRollouts)) {
     await commit(runtime, async (manager) => {
+      await lockCatalog(manager, tenantId);
       const rollout = await lockRollout(manager, tenantId, id);
       if (rollout.endedAt) return;
       const { progress, spec } = rollout;

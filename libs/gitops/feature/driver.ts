@@ -17,7 +17,7 @@ const RETRY = { baseMs: 500, capMs: 10_000 };
 const FULL_MS = 600_000;
 const BATCH = 100;
 /** Clusters looked at, and signatures asked for, at once. */
-const PARALLEL = 8;
+const PARALLEL = 6;
 const FORGET_MS = 30 * 86_400_000;
 
 export interface DriverOptions {

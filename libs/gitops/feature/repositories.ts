@@ -1,5 +1,6 @@
 import type { Caller, CatalogRepository } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
+import type { EntityManager } from 'typeorm';
 import { specsInUse } from '../store/assignment-store.js';
 import {
   countRepositories,
@@ -7,9 +8,11 @@ import {
   ensureRepository,
   findRepository,
   listRepositories,
+  updateRepository,
   type StoredRepository,
 } from '../store/repository-store.js';
-import { lockCatalog } from '../store/catalog-lock.js';
+import { lockCatalog } from '../store/locks.js';
+import { touchClusters } from '../store/cluster-store.js';
 import type { KeysPort } from './keys-port.js';
 import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 
@@ -35,7 +38,7 @@ export class Repositories {
   }
 
   /**
-   * Asks its Git host for it first. The same again changes nothing but what the host says; ALREADY_EXISTS: another repository has
+   * Asks its Git host for it first. The same again takes over what the host says now; ALREADY_EXISTS: another repository has
    * that name. Throws what keys and the host say.
    */
   async add(caller: Caller, tenantId: string, wanted: NewRepository): Promise<CatalogRepository> {
@@ -52,7 +55,7 @@ export class Repositories {
           `the repository ${name} is ${repository.path} of ${repository.gitHost}`,
         );
       }
-      if (!created) return show(repository);
+      if (!created) return this.#refresh(manager, repository, { sshUrl, defaultBranch });
       if ((await countRepositories(manager, tenantId)) > MAX_REPOSITORIES) {
         throw new FairleadError('CONFLICT', `there are ${MAX_REPOSITORIES} repositories already`);
       }
@@ -62,6 +65,19 @@ export class Repositories {
       await tell(this.#runtime, manager, 'dev.fairlead.catalog-repository.added.v1', data);
       return show(repository);
     });
+  }
+
+  async #refresh(
+    manager: EntityManager,
+    repository: StoredRepository,
+    said: Pick<StoredRepository, 'sshUrl' | 'defaultBranch'>,
+  ): Promise<CatalogRepository> {
+    const { id, tenantId, sshUrl, defaultBranch } = repository;
+    if (sshUrl !== said.sshUrl || defaultBranch !== said.defaultBranch) {
+      await updateRepository(manager, id, said);
+      await touchClusters(manager, { tenantId }, this.#runtime.now());
+    }
+    return show({ ...repository, ...said });
   }
 
   async list(tenantId: string): Promise<CatalogRepository[]> {

@@ -7,6 +7,7 @@ import { beginRollout, hasEnded, steerRollout, type RolloutStep } from '../domai
 import { showWave } from '../domain/rollout-clusters.js';
 import { selectAssignment } from '../domain/select-assignment.js';
 import { listAssignments, lockAssignment, saveAssignment } from '../store/assignment-store.js';
+import { lockCatalog } from '../store/locks.js';
 import { tenantClusters, touchClusters, type Adopted, type StoredCluster } from '../store/cluster-store.js';
 import {
   adoptSpec,
@@ -47,6 +48,7 @@ export class Rollouts {
     { id, step, actor }: { id: string; step: 'pause' | 'resume' | 'abort' | 'roll-back'; actor: string },
   ): Promise<Rollout> {
     return commit(this.#runtime, async (manager) => {
+      await lockCatalog(manager, tenantId);
       const rollout = await lockRollout(manager, tenantId, id);
       const steered = steerRollout(rollout.progress, step, `${actor} said ${step}`, this.#runtime.now().getTime());
       if (!steered) throw new FairleadError('CONFLICT', `the rollout is ${rollout.state}: it cannot ${step}`);

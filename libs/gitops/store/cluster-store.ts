@@ -2,6 +2,7 @@ import type { ClusterEntry } from '@fairlead/contracts';
 import { IsNull, LessThanOrEqual, MoreThan, type EntityManager } from 'typeorm';
 import { newDeployKeys } from '../domain/key-state.js';
 import { ClusterRow } from './entities.js';
+import { lockFleet } from './locks.js';
 
 export type { Adopted } from './entities.js';
 export type StoredCluster = Readonly<ClusterRow>;
@@ -9,6 +10,7 @@ export type StoredCluster = Readonly<ClusterRow>;
 /** Makes the table know these clusters as registration shows them, and looks again at those that changed. */
 export async function putClusters(manager: EntityManager, entries: readonly ClusterEntry[], now: Date): Promise<void> {
   if (entries.length === 0) return;
+  await lockFleet(manager);
   const rows = entries.map(({ clusterId: id, tenantId, name, labels }) => ({ id, tenant_id: tenantId, name, labels }));
   await manager.query(
     `insert into clusters (id, tenant_id, name, labels, deploy_keys, due_at)
@@ -26,6 +28,7 @@ export async function putClusters(manager: EntityManager, entries: readonly Clus
 
 /** All others are absent from now on. Their rows stay: a revision must never go down. */
 export async function markAbsent(manager: EntityManager, present: readonly string[], now: Date): Promise<void> {
+  await lockFleet(manager);
   await manager.query(
     `update clusters set absent_since = $2, due_at = $2, touched = touched + 1
       where absent_since is null and not (id = any($1::uuid[]))`,
@@ -34,6 +37,7 @@ export async function markAbsent(manager: EntityManager, present: readonly strin
 }
 
 export async function deleteAbsentSince(manager: EntityManager, before: Date): Promise<void> {
+  await lockFleet(manager);
   await manager.query('delete from clusters where absent_since < $1', [before]);
 }
 
@@ -82,6 +86,7 @@ export async function touchClusters(
   which: { readonly ids: readonly string[] } | { readonly tenantId: string } | 'all',
   now: Date,
 ): Promise<void> {
+  await lockFleet(manager);
   const set = 'update clusters set due_at = $1, touched = touched + 1 where absent_since is null';
   if (which === 'all') await manager.query(set, [now]);
   else if ('ids' in which) await manager.query(`${set} and id = any($2::uuid[])`, [now, which.ids]);
@@ -128,6 +133,7 @@ export async function removeFrom(
   assignment: string,
   remove: StoredCluster['remove'],
 ): Promise<void> {
+  await lockFleet(manager);
   await manager.query(`update clusters set remove = $3 where tenant_id = $1 and adopted -> 'spec' ->> 'name' = $2`, [
     tenantId,
     assignment,

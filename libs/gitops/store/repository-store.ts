@@ -43,6 +43,15 @@ export function allRepositories(manager: EntityManager): Promise<StoredRepositor
   return manager.find(RepositoryRow);
 }
 
+/** As its host shows it now. */
+export async function updateRepository(
+  manager: EntityManager,
+  id: string,
+  change: Pick<StoredRepository, 'sshUrl' | 'defaultBranch'>,
+): Promise<void> {
+  await manager.update(RepositoryRow, { id }, change);
+}
+
 export async function deleteRepository(manager: EntityManager, id: string): Promise<void> {
   await manager.delete(RepositoryRow, { id });
 }

@@ -1,6 +1,7 @@
 import { FairleadError } from '@fairlead/errors';
 import { IsNull, type EntityManager } from 'typeorm';
 import type { Adopted } from './entities.js';
+import { lockFleet } from './locks.js';
 import { RolloutRow } from './rollout-entities.js';
 
 export type StoredRollout = Readonly<RolloutRow>;
@@ -66,6 +67,7 @@ export async function adoptSpec(
   adopted: Adopted,
   now: Date,
 ): Promise<void> {
+  await lockFleet(manager);
   await manager.query(
     `update clusters set adopted = $2::jsonb, due_at = $3, touched = touched + 1
       where id = any($1::uuid[]) and absent_since is null`,

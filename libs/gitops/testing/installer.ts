@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { DEFAULT_TENANT, gitopsRpc } from '@fairlead/contracts';
 import type { InstallerReport, PublicKey } from '@fairlead/desired-state';
 import type { GitopsFixture } from './gitops-fixture.js';
+import { newPublicKey } from './public-key.js';
 
 /** Plays a cluster's installer: it acts on what the bucket holds, and reports over the real RPC. */
 export class ScriptedInstaller {
@@ -56,10 +56,4 @@ export class ScriptedInstaller {
     this.#keys.set(number, key);
     return key;
   }
-}
-
-/** RFC 8709: the length and name of the type, the length of the key, the key. */
-export function newPublicKey(): string {
-  const head = Buffer.from('0000000b7373682d6564323535313900000020', 'hex');
-  return `ssh-ed25519 ${Buffer.concat([head, randomBytes(32)]).toString('base64')}`;
 }

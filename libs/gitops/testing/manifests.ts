@@ -8,6 +8,17 @@ export function fluxManifest(tag = 'v2.7.3'): string {
   ].join('\n---\n');
 }
 
+/** The same for Argo CD's. */
+export function argocdManifest(tag = 'v3.1.16'): string {
+  const image = `quay.io/argoproj/argocd:${tag}`;
+  return [
+    definition('applications', 'argoproj.io', 'Application'),
+    definition('appprojects', 'argoproj.io', 'AppProject'),
+    deployment('argocd-repo-server', image),
+    deployment('argocd-application-controller', image).replace('kind: Deployment', 'kind: StatefulSet'),
+  ].join('\n---\n');
+}
+
 function definition(plural: string, group: string, kind: string): string {
   return `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -24,6 +24,7 @@ export class KeysScript {
   /** What becomes of a deploy key that is wanted. */
   keyState: DeployKey['state'] = 'present';
   away = false;
+  defaultBranch: string | null = 'main';
   /** Made once: a certificate for each signature would be most of the work of a test. */
   readonly #signer: Promise<TestCertificate>;
   signatureLifeMs = 86_400_000;
@@ -67,7 +68,7 @@ class ScriptedKeys {
     const { host } = this.script;
     if (input.host !== host.name) throw new FairleadError('NOT_FOUND', `there is no Git host named ${input.host}`);
     const sshUrl = `git@${host.sshHost}:${input.path}.git`;
-    return { hostId: host.id, created: input.create, sshUrl, defaultBranch: 'main', head: null };
+    return { hostId: host.id, created: input.create, sshUrl, defaultBranch: this.script.defaultBranch, head: null };
   }
 
   @RpcHandler(gitKeysRpc.wantDeployKey)

@@ -60,12 +60,17 @@ function answered({ details }: FairleadError): boolean {
 
 /** One that is right in itself is refused for what there is already. Asked under another name, as a dry run. */
 async function wouldBeCreated(objects: Objects, wanted: KubeObject): Promise<boolean> {
-  const name = `${wanted.metadata.name.slice(0, 40)}-fairlead-dry-run`;
   try {
-    await objects.create({ ...wanted, metadata: { ...wanted.metadata, name } }, true);
+    await objects.create(underAnotherName(wanted), true);
     return true;
   } catch (error) {
     if (error instanceof FairleadError && answered(error)) return false;
     throw error;
   }
+}
+
+/** For a dry run that must not meet what is there. */
+export function underAnotherName(object: KubeObject): KubeObject {
+  const name = `${object.metadata.name.slice(0, 40)}-fairlead-dry-run`;
+  return { ...object, metadata: { ...object.metadata, name } };
 }

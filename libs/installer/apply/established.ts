@@ -1,26 +1,24 @@
 import type { Clock } from '@fairlead/clock';
-import { refOf, shown, type KubeObject, type Objects } from '@fairlead/kube/rest';
-import { Trouble } from '../trouble.js';
+import { refOf, type KubeObject, type ObjectRef, type Objects } from '@fairlead/kube/rest';
 
 const DEADLINE_MS = 30_000;
 const PAUSE_MS = 100;
 
-/** Waits until the server serves what these definitions define. CRD_NOT_ESTABLISHED after 30 s. */
+/** Waits until the server serves what these definitions define. After 30 s: the first that it does not; null: all are served. */
 export async function untilEstablished(
   objects: Objects,
   stage: readonly KubeObject[],
   clock: Clock,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<ObjectRef | null> {
   const until = clock.monotonicMs() + DEADLINE_MS;
   for (const definition of stage.filter(({ kind }) => kind === 'CustomResourceDefinition')) {
     while (!isEstablished(await objects.read(refOf(definition)))) {
-      if (clock.monotonicMs() > until) {
-        throw new Trouble('CRD_NOT_ESTABLISHED', `${shown(refOf(definition))} is not served after ${DEADLINE_MS} ms`);
-      }
+      if (clock.monotonicMs() > until) return refOf(definition);
       await clock.sleep(PAUSE_MS, signal);
     }
   }
+  return null;
 }
 
 function isEstablished(definition: KubeObject | null): boolean {

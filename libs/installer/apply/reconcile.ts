@@ -67,10 +67,14 @@ export class Reconciler {
         signal.throwIfAborted();
         results.push(await this.#one(object, versions, mode));
       }
-      const failed = results.some(({ outcome }) => outcome === 'failed');
+      const stuck = results.some(({ outcome }) => outcome === 'failed');
       // What comes later needs what comes first; a look tells all that there is.
-      if (failed && mode !== 'look') break;
-      if (mode !== 'look') await untilEstablished(this.#objects, stage, this.#clock, signal);
+      if (stuck && mode !== 'look') break;
+      const late = mode === 'look' ? null : await untilEstablished(this.#objects, stage, this.#clock, signal);
+      if (late) {
+        results.push(failed(late, new Trouble('CRD_NOT_ESTABLISHED', 'the API server does not serve it')));
+        break;
+      }
     }
     const complete =
       results.length === wanted.length &&

@@ -80,7 +80,7 @@ export class FunctionalProbe {
       this.#finding = null;
       this.#answeredMs = nowMs;
     } else if (nowMs - asked.atMs >= this.#limits.answerMs) {
-      this.#finding = findingOf(silent, nowMs - asked.atMs);
+      this.#finding = findingOf(silent, this.#limits.answerMs);
     }
   }
 
@@ -95,12 +95,12 @@ function answered(object: KubeObject | null, token: string): boolean {
   return (object?.['status'] as { lastHandledReconcileAt?: string } | undefined)?.lastHandledReconcileAt === token;
 }
 
-function findingOf(silent: readonly ProbeTarget[], sinceMs: number): Finding {
+function findingOf(silent: readonly ProbeTarget[], answerMs: number): Finding {
   const workloads = [...new Set(silent.map(({ deployment }) => deployment))];
   return {
     layer: 'functional',
     code: 'NOT_RECONCILING',
-    message: `${workloads.join(', ')} did not answer a reconcile request within ${Math.round(sinceMs / 1_000)} s`,
+    message: `${workloads.join(', ')} did not answer a reconcile request within ${Math.round(answerMs / 1_000)} s`,
     workloads,
   };
 }

@@ -21,7 +21,7 @@ export interface LadderStep {
 }
 
 /**
- * One step of the repair of a tool (docs/adr/0027-the-ladder-of-repairs.md): observe → apply → restart pods → recreate → last good
+ * One step of the repair of a tool (docs/adr/0028-the-ladder-of-repairs.md): observe → apply → restart pods → recreate → last good
  * bundle → escalate. Pure: the caller looks, acts, and keeps the state. It never acts on a finding where repairs are not wanted, and
  * never more often than the budget of the hour.
  */

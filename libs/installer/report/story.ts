@@ -29,8 +29,10 @@ export class Story {
   }
 
   /** Only if the last event of this step and object said something else: what is seen again and again is told once. */
-  tellOnce(step: ObjectEvent['step'], object: string, message: string): void {
+  tellOnce(step: ObjectEvent['step'], object: string, message: string): boolean {
     const last = this.#events.findLast((event) => event.step === step && event.object === object);
-    if (last?.message !== message.slice(0, 1_024)) this.tell(step, object, message);
+    if (last?.message === message.slice(0, 1_024)) return false;
+    this.tell(step, object, message);
+    return true;
   }
 }

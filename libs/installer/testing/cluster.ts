@@ -5,7 +5,8 @@ import { systemClock } from '@fairlead/clock';
 import { createLogger, silentLogger } from '@fairlead/observability';
 import { startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
-import { flux, LADDER_LIMITS, runInstaller } from '../index.js';
+import type { FunctionalLimits } from '../health/functional.js';
+import { flux, LADDER_LIMITS, runInstaller, type LadderLimits } from '../index.js';
 import { CLUSTER_ID, NAMESPACE } from './control-plane.js';
 
 /** A real API server, and an authority whose desired state counts in it. */
@@ -35,10 +36,19 @@ export async function startTestCluster(): Promise<TestCluster> {
     kubeconfigPath,
     kubernetes,
     authority,
-    report: (check) => eventually(async () => checked(await readReport(objects), check), { timeoutMs: 90_000 }),
+    report: (check) => reportWhen(objects, check),
     install: () => installIn(objects, authority),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+/** The report, once it is as the check wants it. */
+export function reportWhen(
+  objects: Objects,
+  check: (report: InstallerReport) => void,
+  { timeoutMs = 90_000 } = {},
+): Promise<InstallerReport> {
+  return eventually(async () => checked(await readReport(objects), check), { timeoutMs });
 }
 
 export async function readReport(objects: Objects): Promise<InstallerReport> {
@@ -53,7 +63,14 @@ function checked(report: InstallerReport, check: (report: InstallerReport) => vo
   return report;
 }
 
-function installIn(objects: Objects, authority: TestAuthority): AsyncDisposable {
+/** Another pace than the quick one of tests without controllers. */
+export interface Pace {
+  readonly ladder: Pick<LadderLimits, 'settleMs'>;
+  readonly functional: FunctionalLimits;
+}
+
+/** Runs an installer in this process, until it is disposed of. */
+export function installIn(objects: Objects, authority: TestAuthority, pace?: Pace): AsyncDisposable {
   const stop = new AbortController();
   const { trustDomain, pins } = authority;
   const running = runInstaller(
@@ -66,8 +83,8 @@ function installIn(objects: Objects, authority: TestAuthority): AsyncDisposable 
       clock: systemClock,
       logger: process.env['FAIRLEAD_TEST_LOG'] === undefined ? silentLogger : createLogger('installer', 'debug'),
       intervalMs: 500,
-      ladder: QUICK_LADDER,
-      functional: { everyMs: 2_000, answerMs: 3_000 },
+      ladder: { ...QUICK_LADDER, ...pace?.ladder },
+      functional: pace?.functional ?? { everyMs: 2_000, answerMs: 3_000 },
       webhooks: { graceMs: 1_000 },
     },
     stop.signal,

@@ -1,5 +1,7 @@
 import type { Clock } from '@fairlead/clock';
+import { FairleadError } from '@fairlead/errors';
 import { keyOf, refOf, shown, type KubeObject, type Objects } from '@fairlead/kube/rest';
+import { underAnotherName } from '../apply/compare.js';
 import type { ObjectResult } from '../apply/reconcile.js';
 import type { Finding } from '../ladder/ladder-state.js';
 import { ANNOTATIONS, FIELD_MANAGER } from '../names.js';
@@ -68,13 +70,28 @@ export class WebhookWatch {
     if (!first || !object) return null;
     const blockers = await this.#blockersOf(object);
     if (blockers.length === 0) return null;
-    if (first.error?.httpStatus !== NOT_ANSWERED) return finding('WEBHOOK_DENIES', object, blockers, first);
+    const unanswered = first.error?.httpStatus === NOT_ANSWERED && (await this.#isUnanswered(object));
+    if (!unanswered) return finding('WEBHOOK_DENIES', object, blockers, first);
     const nowMs = this.#clock.monotonicMs();
     this.#blockedSinceMs ??= nowMs;
     if (mayExempt && nowMs - this.#blockedSinceMs >= this.#limits.graceMs) {
       for (const blocker of blockers) await this.#exempt(blocker, [...namespaces, this.#ownNamespace]);
     }
     return finding('WEBHOOK_BLOCKS', object, blockers, first);
+  }
+
+  /**
+   * An apply of what the API server cannot read ends with 500 too. A creation, of the same under another name and as a dry run, does
+   * not: only a webhook makes it end so.
+   */
+  async #isUnanswered(object: KubeObject): Promise<boolean> {
+    try {
+      await this.#objects.create(underAnotherName(object), true);
+      return false;
+    } catch (error) {
+      if (error instanceof FairleadError) return error.details?.['httpStatus'] === NOT_ANSWERED;
+      throw error;
+    }
   }
 
   async #blockersOf(object: KubeObject): Promise<Blocker[]> {

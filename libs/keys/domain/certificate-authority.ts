@@ -72,11 +72,15 @@ export class CertificateAuthority {
   }
 
   /** UNAVAILABLE when the issuing CA has ended. */
-  async issueIdentity(csr: CheckedCsr, id: SpiffeId, now: Date, generation?: number): Promise<IssuedLeaf> {
+  async issueIdentity(
+    csr: CheckedCsr,
+    id: SpiffeId,
+    now: Date,
+    agent: { readonly generation?: number; readonly trustVersion?: number } = {},
+  ): Promise<IssuedLeaf> {
     const { issuing } = this.#usable('identity', now);
     const validity = this.#validity(issuing.notAfter, now);
-    const options = { csr, id, ...validity, ...(generation === undefined ? {} : { generation }) };
-    return this.#leaf('identity', await issueIdentity(withKey(issuing), options), validity);
+    return this.#leaf('identity', await issueIdentity(withKey(issuing), { csr, id, ...validity, ...agent }), validity);
   }
 
   /** UNAVAILABLE when the issuing CA has ended. */

@@ -64,10 +64,10 @@ export class CertificateIssuer {
   ): Promise<Issued> {
     const { clusterId, generation } = input;
     const request: Request = { purpose: 'agent', tenantId, clusterId, actor: serviceActor(caller) };
-    return this.#decide(request, async (manager, authority) => {
+    return this.#decide(request, async (manager, authority, trustVersion) => {
       const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
       await checkEnrolment(manager, { clusterId, generation }, csr);
-      return this.#issueAgent(manager, authority, request, csr, { clusterId, generation });
+      return this.#issueAgent(manager, authority, request, csr, clusterId, { generation, trustVersion });
     });
   }
 
@@ -96,14 +96,14 @@ export class CertificateIssuer {
     const asked = { ...unknown, clusterId: id.clusterId, actor };
     const csr = await this.#orRefuse(asked, () => provenCsr(input));
     this.#renewals.admit(peer.serial);
-    return this.#decide(asked, async (manager, authority) => {
+    return this.#decide(asked, async (manager, authority, trustVersion) => {
       // A root may have been retired since.
       if (authority !== seen) await verify(authority);
       const { tenantId } = await checkCurrent(manager, id.clusterId, peer, csr, this.#currentEnrolment);
       this.#renewals.issue(id.clusterId);
       const request: Request = { purpose: 'agent', tenantId, clusterId: id.clusterId, actor };
       const { generation } = peer;
-      return this.#issueAgent(manager, authority, request, csr, { clusterId: id.clusterId, generation });
+      return this.#issueAgent(manager, authority, request, csr, id.clusterId, { generation, trustVersion });
     });
   }
 
@@ -147,11 +147,12 @@ export class CertificateIssuer {
     authority: CertificateAuthority,
     request: Request,
     csr: CheckedCsr,
-    { clusterId, generation }: { clusterId: string; generation: number },
+    clusterId: string,
+    enrolment: { readonly generation: number; readonly trustVersion: number },
   ): Promise<Leaf> {
     const id: SpiffeId = { kind: 'agent', trustDomain: authority.trustDomain, clusterId };
-    const leaf = await authority.issueIdentity(csr, id, this.#now(), generation);
-    return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)], generation);
+    const leaf = await authority.issueIdentity(csr, id, this.#now(), enrolment);
+    return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)], enrolment.generation);
   }
 
   async #issueNamed(
@@ -188,14 +189,14 @@ export class CertificateIssuer {
 
   async #decide(
     request: Request,
-    work: (manager: EntityManager, authority: CertificateAuthority) => Promise<Leaf>,
+    work: (manager: EntityManager, authority: CertificateAuthority, trustVersion: number) => Promise<Leaf>,
   ): Promise<Issued> {
     const { ca, database } = this.#options;
     const issued = await this.#orRefuse(request, async () => {
       await ca.upkeep();
       return inTransaction(database, async (manager) => {
         const { authority, bundle } = await ca.shared(manager);
-        return { ...(await work(manager, authority)), trustVersion: bundle.version };
+        return { ...(await work(manager, authority, bundle.version)), trustVersion: bundle.version };
       });
     });
     this.#options.onCommitted();

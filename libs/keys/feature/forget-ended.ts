@@ -1,6 +1,7 @@
 import { inTransaction } from '@fairlead/persistence';
 import type { DataSource } from 'typeorm';
 import { deleteEndedCertificates } from '../store/certificate-store.js';
+import { deleteRemovedDeployKeys } from '../store/deploy-key-store.js';
 
 /** Records are kept for this long after a certificate's end, to look into what happened; longer where it can still be renewed. */
 const KEPT_MS = 90 * 86_400_000;
@@ -8,6 +9,9 @@ const KEPT_MS = 90 * 86_400_000;
 const BATCH = 1_000;
 /** Of one call; the next one goes on. */
 const MOST_BATCHES = 100;
+
+/** What became of a deploy key is remembered so long after it was removed. */
+const REMOVED_KEPT_MS = 30 * 86_400_000;
 
 export interface ForgetOptions {
   readonly database: DataSource;
@@ -30,4 +34,10 @@ export async function forgetEnded({ database, recoveryWindowSeconds, now }: Forg
     if (count < BATCH) break;
   }
   return forgotten;
+}
+
+/** Deletes what is remembered of deploy keys that were removed long ago, and returns how many. */
+export async function forgetRemoved({ database, now }: Omit<ForgetOptions, 'recoveryWindowSeconds'>): Promise<number> {
+  const before = new Date((now?.() ?? new Date()).getTime() - REMOVED_KEPT_MS);
+  return inTransaction(database, (manager) => deleteRemovedDeployKeys(manager, before));
 }

@@ -2,13 +2,13 @@ import { systemClock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import type { CurrentCa } from './current-ca.js';
-import { forgetEnded, type ForgetOptions } from './forget-ended.js';
+import { forgetEnded, forgetRemoved, type ForgetOptions } from './forget-ended.js';
 
 const INTERVAL_MS = 3_600_000;
 
 /**
  * Replaces issuing CAs in time where nothing is signed that would do it, warns of those that only a person can replace, and forgets
- * certificates that ended long ago.
+ * certificates that ended, and deploy keys that were removed, long ago.
  */
 export function keepUp(ca: CurrentCa, options: ForgetOptions, logger: Logger): AsyncDisposable {
   const stop = new AbortController();
@@ -33,6 +33,8 @@ async function forget(options: ForgetOptions, logger: Logger): Promise<void> {
   try {
     const count = await forgetEnded(options);
     if (count > 0) logger.info('certificates.forgotten', { count });
+    const keys = await forgetRemoved(options);
+    if (keys > 0) logger.info('deploy_keys.forgotten', { count: keys });
   } catch (error) {
     logger.warn('certificates.forget_failed', { reason: messageOf(error) });
   }

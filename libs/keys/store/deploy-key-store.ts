@@ -103,10 +103,10 @@ export async function listDeployKeyRows(
   return query.limit(limit).getMany();
 }
 
-/** What was removed before is remembered for a while, to look into what happened. */
-export async function forgetRemoved(manager: EntityManager, hostId: string, path: string, before: Date): Promise<void> {
-  await manager.query(
-    `delete from deploy_keys where host_id = $1 and path = $2 and state = 'removed' and state_since < $3`,
-    [hostId, path, before],
-  );
+/** What was removed before is forgotten. How many they were. */
+export async function deleteRemovedDeployKeys(manager: EntityManager, before: Date): Promise<number> {
+  const [, count] = (await manager.query(`delete from deploy_keys where state = 'removed' and state_since < $1`, [
+    before,
+  ])) as [unknown[], number];
+  return count;
 }

@@ -11,4 +11,12 @@ export {
   type ObjectMeta,
   type ObjectRef,
 } from './kube-object.js';
-export { createObjects, type ApplyWish, type KindRef, type ListOptions, type Objects, type Patch } from './objects.js';
+export {
+  createObjects,
+  type ApplyWish,
+  type KindRef,
+  type ListOptions,
+  type Objects,
+  type Patch,
+  type RemoveOptions,
+} from './objects.js';

@@ -22,11 +22,18 @@ export interface Objects {
   create(object: KubeObject, dryRun?: boolean): Promise<KubeObject>;
   patch(ref: ObjectRef, patch: Patch, fieldManager: string): Promise<KubeObject>;
   /** False if there is none. With a uid, only that one. */
-  remove(ref: ObjectRef, options?: { readonly uid?: string; readonly propagation?: string }): Promise<boolean>;
+  remove(ref: ObjectRef, options?: RemoveOptions): Promise<boolean>;
   /** All of a kind, in all namespaces or one. A kind that the server does not know has none. */
   list(kind: KindRef, options?: ListOptions): Promise<KubeObject[]>;
   /** Changes of what a list would show, until the server or the signal ends it. */
   watch(kind: KindRef, options: ListOptions, signal: AbortSignal): AsyncGenerator;
+}
+
+export interface RemoveOptions {
+  /** CONFLICT if it is another one by now. */
+  readonly uid?: string;
+  /** Of a pod; default: its own. */
+  readonly gracePeriodSeconds?: number;
 }
 
 export type KindRef = Pick<ObjectRef, 'apiVersion' | 'kind'>;
@@ -93,9 +100,8 @@ export function createObjects(api: KubeApi): Objects {
         body,
         what: `changing ${shown(ref)}`,
       }),
-    remove: async (ref, { uid, propagation = 'Background' } = {}) => {
-      const preconditions = uid === undefined ? {} : { preconditions: { uid } };
-      const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: propagation, ...preconditions };
+    remove: async (ref, options = {}) => {
+      const body = deleteOptions(options);
       const what = `deleting ${shown(ref)}`;
       return (await orNull(async () => call({ method: 'DELETE', path: await at(ref), body, what }))) !== null;
     },
@@ -134,6 +140,16 @@ async function listAll(
     page = answer?.metadata?.continue ?? '';
   } while (page !== '');
   return items;
+}
+
+function deleteOptions({ uid, gracePeriodSeconds }: RemoveOptions): unknown {
+  return {
+    kind: 'DeleteOptions',
+    apiVersion: 'v1',
+    propagationPolicy: 'Background',
+    ...(uid === undefined ? {} : { preconditions: { uid } }),
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+  };
 }
 
 function selectors({ labelSelector, fieldSelector }: ListOptions): Record<string, string> {

@@ -28,6 +28,8 @@ interface Permissions {
 /** Who has events to tell. The API asks others, and they tell. */
 const EVENT_SOURCES: ReadonlySet<Role> = new Set(['gateway', 'gitops', 'keys', 'registration']);
 
+const MIN_ANSWER_MS = 30_000;
+
 const ALL_RPCS: readonly Rpc[] = [registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) =>
   Object.values<Rpc>(rpcs),
 );
@@ -43,8 +45,7 @@ export function natsAuthorization(users: readonly NatsUser[]): string {
 
 function renderUser(user: NatsUser): string {
   const { publish, subscribe } = permissionsOf(user);
-  // A service may answer each request once, to the inbox that the request named.
-  const responses = isService(user.role) ? '\n        allow_responses: { max: 1, expires: "30s" }' : '';
+  const responses = isService(user.role) ? `\n        allow_responses: ${answerPermission(user.role)}` : '';
   return `    {
       nkey: ${JSON.stringify(user.publicKey)}
       permissions: {
@@ -120,6 +121,13 @@ function watchPermissions(read: Read): string[] {
   const [bucket, keys] = typeof read === 'string' ? [read, '>'] : read;
   const stream = `KV_${BUCKETS[bucket]}`;
   return [`$JS.API.CONSUMER.CREATE.${stream}.*.$KV.${BUCKETS[bucket]}.${keys}`, `$JS.FC.${stream}.>`];
+}
+
+/** A service may answer each request once, to the inbox that the request named, for as long as any of its callers waits. */
+function answerPermission(role: Role | 'operator'): string {
+  const waits = ALL_RPCS.filter((rpc) => rpc.service === role).map(({ timeoutMs }) => timeoutMs);
+  const longestMs = Math.max(MIN_ANSWER_MS, ...waits);
+  return `{ max: 1, expires: "${Math.ceil(longestMs / 1_000)}s" }`;
 }
 
 function isService(role: Role | 'operator'): boolean {

@@ -18,6 +18,8 @@ export interface ControlPlane {
   readonly gatewayEnv: Environment;
   /** On top of what registration gets. */
   readonly registrationEnv: Environment;
+  /** On top of what keys gets. */
+  readonly keysEnv: Environment;
   /** On top of what gitops gets. */
   readonly gitopsEnv: Environment;
   readonly natsUrl: string;
@@ -55,6 +57,7 @@ export function keysEnvironment(plane: ControlPlane): Environment {
     FAIRLEAD_TRUST_DOMAIN: TRUST_DOMAIN,
     FAIRLEAD_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_CERTIFICATE_TTL_SECONDS: String(plane.certificateTtlSeconds),
+    ...plane.keysEnv,
   };
 }
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StackError } from '../errors.js';
 
-export type AppName = 'agent' | 'api' | 'cli' | 'gateway' | 'gitops' | 'keys' | 'registration';
+export type AppName = 'agent' | 'api' | 'cli' | 'gateway' | 'gitops' | 'installer' | 'keys' | 'registration';
 
 /** The repository's root, seen from this file, compiled or not. */
 export const REPOSITORY = findRoot(dirname(fileURLToPath(import.meta.url)));

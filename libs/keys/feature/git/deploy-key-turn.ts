@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
 import { parseRepositoryPath, type DeployKey, type GitHost, type RepositoryPath } from '@fairlead/git-hosts';
-import { inTransaction, readFrom } from '@fairlead/persistence';
+import { readFrom } from '@fairlead/persistence';
 import { planKeys, type KeyStep } from '../../domain/deploy-key-plan.js';
 import { HostFailure, asked, isOfTheHost } from '../../domain/host-trouble.js';
-import { forgetRemoved, openDeployKeys, type StoredDeployKey } from '../../store/deploy-key-store.js';
+import { openDeployKeys, type StoredDeployKey } from '../../store/deploy-key-store.js';
 import { gitHostById, type StoredGitHost } from '../../store/git-host-store.js';
 import type { LeasedRepository, NextTurn } from '../../store/repository-lease-store.js';
 import type { GitRuntime } from './git-hosts.js';
@@ -14,8 +14,6 @@ import type { KeyJournal } from './key-journal.js';
 
 /** Longer than that no turn goes on; the next one takes it up. A call of a host may take as long again. */
 const TURN_MS = 60_000;
-/** What was removed is remembered so long. */
-const REMEMBERED_MS = 30 * 86_400_000;
 /** A removal from a repository that is not to be seen is given up after this: hosts do not tell whether it is still there. */
 const GIVE_UP_MS = 86_400_000;
 const KEYS_A_PAGE = 50;
@@ -68,6 +66,7 @@ export class DeployKeyTurn {
     const startedMs = performance.now();
     const answer = await asked(() => remote.listDeployKeys(path, { signal }));
     await this.#parts.problems.clear(host);
+    await this.#parts.problems.tellExpiry(host);
     if (answer.state === 'listed') work.listed = [...answer.keys];
     const steps = answer.state === 'listed' ? planKeys(keys, answer.keys, this.#now()) : keys.flatMap(byHand);
     const isSame = (step: KeyStep<StoredDeployKey>): boolean => step.do === 'note-present' && isAsBefore(step);
@@ -76,10 +75,6 @@ export class DeployKeyTurn {
       if (signal.aborted || performance.now() - startedMs > TURN_MS) return 'now';
       await this.#take(work, step);
     }
-    const before = new Date(this.#now().getTime() - REMEMBERED_MS);
-    await inTransaction(this.#parts.runtime.database, (manager) =>
-      forgetRemoved(manager, host.id, keys[0]?.path ?? '', before),
-    );
     return answer.state === 'listed' ? this.#regular(answer.keys.length) : 'never';
   }
 

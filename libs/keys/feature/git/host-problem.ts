@@ -7,6 +7,8 @@ import { gitHostById, lockGitHosts, updateGitHost, type StoredGitHost } from '..
 import { NO_PROBLEM, aboutHost, bySelf, type GitRuntime } from './git-hosts.js';
 
 const MAX_MESSAGE = 1_024;
+/** Time enough to make another token, whoever has to ask for it. */
+const EXPIRY_WARNING_MS = 14 * 86_400_000;
 
 /** Keeps visible why a Git host cannot be worked with, and tells those who watch events of what somebody has to do about. */
 export class HostProblems {
@@ -52,6 +54,24 @@ export class HostProblems {
       if (!needsSomebody(host.problemCode)) return;
       const data = { ...aboutHost(host, bySelf(this.#runtime)), reason: 'OK' };
       await appendEvent(manager, createEvent(source, 'dev.fairlead.git-host.recovered.v1', data, this.#now()));
+    });
+    onCommitted();
+  }
+
+  /** Tells once of a token that ends soon. */
+  async tellExpiry({ id, tenantId, tokenExpiresAt, expiryTold }: StoredGitHost): Promise<void> {
+    const isSoon = tokenExpiresAt !== null && tokenExpiresAt.getTime() - this.#now().getTime() < EXPIRY_WARNING_MS;
+    if (!isSoon || expiryTold) return;
+    const { database, source, onCommitted } = this.#runtime;
+    await inTransaction(database, async (manager) => {
+      await lockGitHosts(manager, tenantId);
+      const host = await gitHostById(manager, id);
+      if (!host || host.expiryTold || host.tokenExpiresAt === null) return;
+      await updateGitHost(manager, id, { expiryTold: true });
+      const expiresAt = host.tokenExpiresAt.toISOString();
+      this.#logger.warn('git_host.token_expiring', { hostId: id, expiresAt });
+      const data = { ...aboutHost(host, bySelf(this.#runtime)), reason: 'OK', expiresAt };
+      await appendEvent(manager, createEvent(source, 'dev.fairlead.git-host.token-expiring.v1', data, this.#now()));
     });
     onCommitted();
   }

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { startDeadline } from '@fairlead/clock';
 import { FairleadError, messageOf, oneLine } from '@fairlead/errors';
-import { Client, type ServerHostKeyAlgorithm } from 'ssh2';
+import { Client, type KexAlgorithm, type ServerHostKeyAlgorithm } from 'ssh2';
 
 /** One connection for each: a server proves one key in a handshake. All that clusters know. */
 const TYPES: readonly (readonly ServerHostKeyAlgorithm[])[] = [
@@ -10,6 +10,16 @@ const TYPES: readonly (readonly ServerHostKeyAlgorithm[])[] = [
   ['ecdsa-sha2-nistp384'],
   ['ecdsa-sha2-nistp521'],
   ['rsa-sha2-512', 'rsa-sha2-256'],
+];
+
+/** Without those in which the server chooses how much we have to compute. */
+const KEY_EXCHANGES: readonly KexAlgorithm[] = [
+  'curve25519-sha256',
+  'curve25519-sha256@libssh.org',
+  'ecdh-sha2-nistp256',
+  'ecdh-sha2-nistp384',
+  'ecdh-sha2-nistp521',
+  'diffie-hellman-group14-sha256',
 ];
 
 /** For all of them together. */
@@ -52,6 +62,8 @@ async function keyOfType(
 ): Promise<Buffer | null> {
   signal.throwIfAborted();
   const sock = connect({ host: sshHost, port: sshPort });
+  // Whoever waits for it hears of an error, too; here, that there is one at any time.
+  sock.on('error', () => undefined);
   const abort = (): void => void sock.destroy(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
   try {
@@ -104,7 +116,7 @@ function handshake(sock: Socket, serverHostKey: readonly ServerHostKeyAlgorithm[
       sock,
       username: 'git',
       hostVerifier,
-      algorithms: { serverHostKey: [...serverHostKey] },
+      algorithms: { serverHostKey: [...serverHostKey], kex: [...KEY_EXCHANGES], compress: ['none'] },
       authHandler: () => false,
       // The caller's deadline counts.
       readyTimeout: 0,

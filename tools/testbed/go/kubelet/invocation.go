@@ -25,7 +25,7 @@ func (c *container) invocation(ctx context.Context, image *image) (*invocation, 
 	}
 	mounts := c.mounts()
 	maps.Copy(mounts, image.Paths)
-	declared, err := c.declaredEnvironment(ctx)
+	declared, err := c.declaredEnvironment(asking(ctx))
 	if err != nil {
 		return nil, err
 	}

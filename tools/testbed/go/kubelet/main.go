@@ -29,6 +29,9 @@ import (
 // version is set by the build.
 var version = "unknown"
 
+// As in a kubelet.
+const apiQPS, apiBurst = 50, 100
+
 const parentCheckPeriod = 500 * time.Millisecond
 
 func main() {
@@ -66,6 +69,7 @@ func run(ctx context.Context, config config) error {
 	if err != nil {
 		return err
 	}
+	restConfig.QPS, restConfig.Burst = apiQPS, apiBurst
 	if err := config.readServer(restConfig); err != nil {
 		return err
 	}

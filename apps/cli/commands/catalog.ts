@@ -1,0 +1,90 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { Io } from '../io.js';
+import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { CatalogList, CatalogRepository } from '../session/gitops-answers.js';
+import { itemPath } from '../session/paths.js';
+import { confirmed } from '../session/prompt.js';
+import { withApi } from './with-api.js';
+
+const HOST_MS = 90_000;
+const CATALOG = '/v1/catalog-repositories';
+
+const ADD_HELP = `
+Each cluster that follows it gets a read-only deploy key of its own there. No cluster ever has the token of the Git host.
+
+Examples:
+  fairlead catalog add catalog --host main --repo platform/catalog
+  fairlead catalog add catalog --host main --repo platform/catalog --create    # make it if it is not there
+
+Next: fairlead cluster create demo --gitops flux --repo catalog`;
+
+interface Printed {
+  readonly output: Format;
+}
+
+interface AddOptions extends Printed {
+  readonly host: string;
+  readonly repo: string;
+  readonly create?: true;
+}
+
+/** catalog add, list, rm. */
+export function addCatalogCommands(program: Command, io: Io): void {
+  const catalog = program
+    .command('catalog')
+    .summary('say which repositories clusters may follow')
+    .description('Repositories that the GitOps tools of clusters may follow.');
+  catalog
+    .command('add <name>')
+    .summary('add a repository')
+    .description('Add a repository of a Git host, under a name of its own.')
+    .requiredOption('--host <git-host>', 'the Git host it is on: fairlead git-host list')
+    .requiredOption('--repo <owner/name>', 'the repository there')
+    .option('--create', 'make it, private, if it is not there')
+    .addOption(outputOption('table', 'json'))
+    .addHelpText('after', ADD_HELP)
+    .action((name: string, options: AddOptions) => add(io, name, options));
+  catalog
+    .command('list')
+    .alias('ls')
+    .summary('list the repositories')
+    .description('List the repositories that clusters may follow.')
+    .addOption(outputOption('table', 'json', 'name'))
+    .action((options: Printed) => list(io, options));
+  catalog
+    .command('rm <name>')
+    .summary('forget a repository')
+    .description('Forget a repository. Nothing happens to it; refused while an assignment names it.')
+    .option('--yes', 'do not ask; needed where there is no terminal')
+    .addOption(outputOption('table', 'json'))
+    .action((name: string, options: Printed & { yes?: true }) => remove(io, name, options));
+}
+
+async function add(io: Io, name: string, { host: gitHost, repo: path, create, output }: AddOptions): Promise<void> {
+  const body = { name, gitHost, path, ...(create ? { create } : {}) };
+  const ask = { method: 'POST', body, deadlineMs: HOST_MS } as const;
+  const repository = await withApi(io, (api) => api.ask(CatalogRepository, CATALOG, ask));
+  if (output === 'json') return printJson(io, repository);
+  printLines(io, `catalog repository ${repository.name} added: ${repository.sshUrl}`);
+  printHint(io, `next: fairlead cluster create demo --gitops flux --repo ${repository.name}`);
+}
+
+async function list(io: Io, { output }: Printed): Promise<void> {
+  const { repositories } = await withApi(io, (api) => api.ask(CatalogList, CATALOG));
+  if (output === 'json') return printJson(io, { repositories });
+  if (output === 'name') return printLines(io, ...repositories.map(({ name }) => name));
+  if (repositories.length === 0) return printHint(io, 'no repositories yet', 'next: fairlead catalog add --help');
+  printTable(
+    io,
+    ['NAME', 'GIT HOST', 'REPOSITORY', 'BRANCH', 'SSH'],
+    repositories.map((each) => [each.name, each.gitHost, each.path, each.defaultBranch ?? '', each.sshUrl]),
+  );
+}
+
+async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: true }): Promise<void> {
+  if (!(await confirmed(io, `Forget the catalog repository ${name}?`, yes))) return printLines(io, 'nothing removed');
+  await withApi(io, (api) => api.ask(z.null(), itemPath(CATALOG, name), { method: 'DELETE' }));
+  if (output === 'json') return printJson(io, { name, deleted: true });
+  printLines(io, `catalog repository ${name} forgotten`);
+}

@@ -1,0 +1,135 @@
+import type { Command } from 'commander';
+import { usage } from '../failure.js';
+import { clusterAdvice } from '../gitops/advice.js';
+import { watchCluster } from '../gitops/watch-cluster.js';
+import type { Io } from '../io.js';
+import { healthCell, printStatus, troubleText } from '../output/gitops-view.js';
+import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import type { ApiClient } from '../session/api-client.js';
+import { ClusterGitOps, ClusterGitOpsList, ObjectEvents } from '../session/gitops-answers.js';
+import { clusterPath } from '../session/paths.js';
+import { durationSeconds } from './option-values.js';
+import { withApi } from './with-api.js';
+
+const STATUS_HELP = `
+Health: healthy; progressing; drifted (not what is wanted, or not for long); failed (somebody has to look); unknown (no report, or none
+for long); unassigned. Exit status of --wait: 0 once it is healthy, 1 if it is not in time, or its installer gave up.
+
+Examples:
+  fairlead gitops status
+  fairlead gitops status demo
+  fairlead gitops status demo --wait --timeout 5m
+  fairlead gitops status demo --watch                # every change, until --timeout or Ctrl-C`;
+
+const STATUSES = '/v1/gitops/clusters';
+
+interface Printed {
+  readonly output: Format;
+}
+
+interface StatusOptions extends Printed {
+  readonly wait?: true;
+  readonly watch?: true;
+  readonly timeout: number;
+}
+
+/** gitops status, events, rotate-key. */
+export function addGitOpsStatusCommands(gitops: Command, io: Io): void {
+  gitops
+    .command('status [cluster]')
+    .summary('tell how clusters are')
+    .description('Tell how all clusters are, or one.')
+    .option('--wait', 'wait until the cluster is healthy')
+    .option('--watch', 'print each change')
+    .option('--timeout <duration>', 'for no longer than this; 10m unless given', durationSeconds, 600)
+    .addOption(outputOption('table', 'json', 'name'))
+    .addHelpText('after', STATUS_HELP)
+    .action((cluster: string | undefined, options: StatusOptions) => status(io, cluster, options));
+  gitops
+    .command('events <cluster>')
+    .summary('tell what was repaired')
+    .description('Tell what the installer of a cluster did: the newest 200 steps.')
+    .addOption(outputOption('table', 'json'))
+    .action((cluster: string, options: Printed) => events(io, cluster, options));
+  gitops
+    .command('rotate-key <cluster>')
+    .summary('replace the deploy key of a cluster')
+    .description(
+      'Replace the deploy key of a cluster. The next one is tried before the old one goes: no fetch fails for it.',
+    )
+    .addOption(outputOption('table', 'json'))
+    .action((cluster: string, options: Printed) => rotate(io, cluster, options));
+}
+
+async function status(io: Io, cluster: string | undefined, options: StatusOptions): Promise<void> {
+  const { wait, watch, timeout, output } = options;
+  if (wait && watch) throw usage('--wait and --watch say different things', 'drop one');
+  if (cluster === undefined) {
+    if (wait || watch) throw usage('one cluster is waited for at a time', 'name it: fairlead gitops status CLUSTER');
+    return statuses(io, options);
+  }
+  await withApi(io, async (api) => {
+    if (wait || watch) {
+      const until = wait ? 'healthy' : 'deadline';
+      return watchCluster(io, api, cluster, { until, timeoutMs: timeout * 1_000, json: output === 'json' });
+    }
+    const one = await api.ask(ClusterGitOps, `${clusterPath(cluster)}/gitops`);
+    if (output === 'json') return printJson(io, one);
+    if (output === 'name') return printLines(io, one.name);
+    printStatus(io, one);
+    for (const line of await clusterAdvice(api, one)) printLines(io, '', line);
+  });
+}
+
+async function statuses(io: Io, { output }: Printed): Promise<void> {
+  const clusters = await withApi(io, allStatuses);
+  if (output === 'json') return printJson(io, { clusters });
+  if (output === 'name') return printLines(io, ...clusters.map(({ name }) => name));
+  if (clusters.length === 0)
+    return printHint(io, 'no clusters yet', 'next: fairlead cluster create demo --gitops flux');
+  printTable(
+    io,
+    ['NAME', 'HEALTH', 'ASSIGNMENT', 'TOOL', 'REVISION', 'FOLLOWS', 'PROBLEM'],
+    clusters.map((each) => [
+      each.name,
+      healthCell(each),
+      each.assignment ?? '',
+      each.wish === null ? '' : `${each.wish.tool} ${each.wish.bundle.version}`,
+      `${each.report?.appliedRevision ?? 0}/${each.revision}`,
+      each.report?.sync?.revision ?? each.report?.source?.revision ?? '',
+      troubleText(each),
+    ]),
+  );
+}
+
+/** All pages. A server that turns in circles is left. */
+async function allStatuses(api: ApiClient): Promise<ClusterGitOps[]> {
+  const clusters: ClusterGitOps[] = [];
+  const asked = new Set<string>();
+  for (let path = STATUSES; !asked.has(path);) {
+    asked.add(path);
+    const { clusters: page, next } = await api.ask(ClusterGitOpsList, path);
+    clusters.push(...page);
+    if (next !== undefined) path = `${STATUSES}?after=${encodeURIComponent(next)}`;
+  }
+  return clusters;
+}
+
+async function events(io: Io, cluster: string, { output }: Printed): Promise<void> {
+  const story = await withApi(io, (api) => api.ask(ObjectEvents, `${clusterPath(cluster)}/gitops/events`));
+  if (output === 'json') return printJson(io, story);
+  if (story.events.length === 0) return printHint(io, `the installer of ${cluster} has told nothing yet`);
+  printTable(
+    io,
+    ['AT', 'STEP', 'OBJECT', 'WHAT'],
+    story.events.map(({ at, step, object, message }) => [at, step, object, message]),
+  );
+}
+
+async function rotate(io: Io, cluster: string, { output }: Printed): Promise<void> {
+  const path = `${clusterPath(cluster)}/gitops/deploy-key-rotation`;
+  const after = await withApi(io, (api) => api.ask(ClusterGitOps, path, { method: 'POST' }));
+  if (output === 'json') return printJson(io, after);
+  printLines(io, `${after.name} makes its next deploy key`);
+  printHint(io, `how far it is: fairlead gitops status ${after.name}`);
+}

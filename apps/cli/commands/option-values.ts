@@ -1,0 +1,31 @@
+import { InvalidArgumentError } from 'commander';
+
+/** `90s`, `10m`, `2h`, in seconds. */
+export function durationSeconds(text: string): number {
+  const [, amount, unit = 's'] = /^(\d{1,6})([smh])?$/.exec(text) ?? [];
+  if (amount === undefined) throw new InvalidArgumentError('Write it like 90s, 10m or 2h.');
+  return Number(amount) * { s: 1, m: 60, h: 3_600 }[unit as 's' | 'm' | 'h'];
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
+  return Number(text);
+}
+
+export function portNumber(text: string): number {
+  const port = wholeNumber(text);
+  if (port < 1 || port > 65_535) throw new InvalidArgumentError('Expected a port, 1 to 65535.');
+  return port;
+}
+
+/** Of an option that may be repeated. */
+export function collected(text: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), text];
+}
+
+/** `key=value`, of an option that may be repeated. */
+export function pairs(text: string, before: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (key === undefined || value === undefined) throw new InvalidArgumentError('Write it as key=value.');
+  return { ...before, [key]: value };
+}

@@ -1,0 +1,40 @@
+import { PassThrough } from 'node:stream';
+import { readConfig } from '../config.js';
+import type { Input, Output } from '../io.js';
+import { run } from '../program.js';
+
+export interface CliResult {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface CliRunOptions {
+  readonly stdin?: string;
+  readonly terminal?: boolean;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export type RunCli = (args: readonly string[], options?: CliRunOptions) => Promise<CliResult>;
+
+export const CLI_SELF = { node: '/opt/node', script: '/opt/fairlead/main.js' };
+
+/** Runs command lines in this process, with this home for the login, as if at a terminal or not. */
+export function cliRunner(home: string, userHome: string): RunCli {
+  return async (args, options = {}) => {
+    const terminal = options.terminal ?? false;
+    const stdin: Input = Object.assign(new PassThrough(), { isTTY: terminal });
+    stdin.push(options.stdin ?? '');
+    if (!terminal) stdin.push(null);
+    const [stdout, stderr] = [collector(terminal), collector(terminal)];
+    const config = readConfig({ FAIRLEAD_HOME: home, ...options.env }, userHome);
+    const streams = { stdin, stdout: stdout.stream, stderr: stderr.stream };
+    const status = await run(args, { ...streams, config, self: CLI_SELF, now: () => new Date() });
+    return { status, out: stdout.text(), err: stderr.text() };
+  };
+}
+
+function collector(isTTY: boolean): { stream: Output; text: () => string } {
+  const stream: Output & PassThrough = Object.assign(new PassThrough(), { isTTY });
+  return { stream, text: () => String((stream.read() as Buffer | null) ?? '') };
+}

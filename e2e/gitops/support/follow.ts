@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import type { ClusterGitOps, GitHost } from '@fairlead/contracts';
+import { fluxInstallManifest } from '@fairlead/testbed';
+import { eventually } from '@fairlead/testing';
+import { greeting, push } from './catalog.js';
+import { CLUSTER, type World } from './world.js';
+
+export const GIT_HOST = 'forge';
+export const VERSION = 'v2.3.0';
+/** What a commit has to reach the cluster, on a machine that is busy with other things. */
+export const INTERVAL_SECONDS = 5;
+
+/** Configures the Git host: its token, and its host keys, which are scanned and approved. */
+export async function addGitHost({ api, gitea, gitToken }: World): Promise<GitHost> {
+  const { url, caPem, sshPort } = gitea.info;
+  const host = { kind: 'gitea', url, caPem, sshHost: '127.0.0.1', sshPort, token: gitToken };
+  await api.ask('PUT', `/v1/git-hosts/${GIT_HOST}`, host);
+  return approveShownKeys(api);
+}
+
+/** Looks at what the host shows, and trusts exactly that. */
+export async function approveShownKeys(api: World['api']): Promise<GitHost> {
+  const { hostKeys } = await api.ask<GitHost>('POST', `/v1/git-hosts/${GIT_HOST}/host-keys/scan`);
+  const newest = hostKeys.reduce((last, { lastSeenAt }) => (String(lastSeenAt) > last ? String(lastSeenAt) : last), '');
+  const shown = hostKeys.filter(({ lastSeenAt }) => lastSeenAt === newest);
+  const fingerprints = shown.map(({ fingerprint }) => fingerprint);
+  return api.ask('POST', `/v1/git-hosts/${GIT_HOST}/host-keys/approval`, { fingerprints });
+}
+
+/** What an administrator does until a cluster follows its repository: everything but waiting for it. */
+export async function setUp(world: World, assignment: object = {}): Promise<void> {
+  const { api, stack } = world;
+  await addGitHost(world);
+  await push(world, 'from-git.yaml', greeting('from-git', 'hello'));
+  await api.ask('POST', '/v1/catalog-repositories', { name: 'catalog', gitHost: GIT_HOST, path: 'platform/catalog' });
+  const yaml = await fluxInstallManifest();
+  const digest = createHash('sha256').update(yaml).digest('hex');
+  await api.upload(`/v1/bundles/flux/${VERSION}?digest=${digest}&origin=install.yaml`, 'application/yaml', yaml);
+  await api.ask('POST', '/v1/clusters', { name: CLUSTER, links: 1, gitops: true });
+  await assign(world, assignment);
+  const { code, stdout, stderr } = await stack.cli(['cluster', 'import', CLUSTER]);
+  if (code !== 0) throw new Error(stderr);
+  await world.kubectl(['apply', '-f', '-'], stdout);
+}
+
+export async function assign({ api }: Pick<World, 'api'>, more: object = {}): Promise<void> {
+  await api.ask('PUT', '/v1/gitops/assignments/demo', {
+    selector: { cluster: CLUSTER },
+    tool: 'flux',
+    bundleVersion: VERSION,
+    repository: 'catalog',
+    intervalSeconds: INTERVAL_SECONDS,
+    ...more,
+  });
+}
+
+export function statusOf({ api }: World): Promise<ClusterGitOps> {
+  return api.ask('GET', `/v1/clusters/${CLUSTER}/gitops`);
+}
+
+/** The cluster's status, once it is as the check wants it. */
+export function status(
+  world: World,
+  check: (status: ClusterGitOps) => void,
+  timeoutMs = 90_000,
+): Promise<ClusterGitOps> {
+  return eventually(
+    async () => {
+      const found = await statusOf(world);
+      try {
+        check(found);
+      } catch (cause) {
+        throw new Error(`${messageOf(cause)}\nthe cluster's status: ${JSON.stringify(withoutWish(found))}`, { cause });
+      }
+      return found;
+    },
+    { timeoutMs, intervalMs: 500 },
+  );
+}
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+const withoutWish = ({ wish: _wish, ...rest }: ClusterGitOps): object => rest;

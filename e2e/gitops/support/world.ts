@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { startRealGitea, type GiteaUnderTest } from '@fairlead/git-hosts/testing';
+import { entryOf, type Stack, type StackOptions } from '@fairlead/stack';
+import { fluxImages, kubectlOf, ownImage, startCluster, type Cluster } from '@fairlead/testbed';
+import { scratchDir } from '@fairlead/testing';
+import { secretScan } from '../../support/secret-scan/index.js';
+import { startTestStack } from '../../support/test-stack.js';
+import { asAdministrator, type AdminApi } from './admin-api.js';
+
+export const CLUSTER = 'demo';
+
+export interface WorldOptions {
+  /** On top of what the import manifest tells the installer: shorter times, above all. */
+  readonly installerEnv?: Readonly<Record<string, string>>;
+  readonly stack?: Partial<StackOptions>;
+}
+
+/** The whole of it: a control plane, a Git host, and a cluster that runs what is applied to it, our own pods and Flux's included. */
+export interface World extends AsyncDisposable {
+  readonly stack: Stack;
+  readonly api: AdminApi;
+  readonly gitea: GiteaUnderTest;
+  /** What the control plane has of the Git host. */
+  readonly gitToken: string;
+  readonly cluster: Cluster;
+  /** As the cluster's own administrator, not through Fairlead; rejects with what it said unless it succeeds. */
+  kubectl(args: readonly string[], stdin?: string): Promise<string>;
+  /** As it says it, whatever it says. */
+  tryKubectl(
+    args: readonly string[],
+    stdin?: string,
+  ): Promise<{ readonly code: number | null; readonly stderr: string }>;
+}
+
+/** How fast the Git host and its keys are looked at here. */
+const KEYS_ENV = { FAIRLEAD_DEPLOY_KEY_CHECK_SECONDS: '1', FAIRLEAD_HOST_KEY_SCAN_SECONDS: '2' };
+/** What an installer does each minute or two, within seconds. */
+const INSTALLER_ENV = {
+  FAIRLEAD_INTERVAL_SECONDS: '1',
+  FAIRLEAD_FUNCTIONAL_EVERY_SECONDS: '5',
+  FAIRLEAD_FUNCTIONAL_ANSWER_SECONDS: '25',
+  FAIRLEAD_SETTLE_SECONDS: '30',
+};
+
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  await using parts = new AsyncDisposableStack();
+  const scratch = parts.use(await scratchDir());
+  const env = { ...INSTALLER_ENV, ...options.installerEnv };
+  const images = {
+    'fairlead/agent:dev': ownImage({ entry: entryOf('agent') }),
+    'fairlead/installer:dev': ownImage({ entry: entryOf('installer'), env }),
+    ...(await fluxImages()),
+  };
+  const [cluster, gitea, { stack }] = await Promise.all([
+    startCluster({ dataDir: join(scratch.path, 'cluster'), images }).then((part) => parts.use(part)),
+    startRealGitea().then((part) => parts.use(part)),
+    startTestStack({ demo: false, keysEnv: KEYS_ENV, ...options.stack }).then((part) => parts.use(part)),
+  ]);
+  const gitToken = gitea.tokens.enough;
+  secretScan.issued.add('the token of the Git host', gitToken);
+  secretScan.issued.add('the token of the Git host’s administrator', gitea.info.adminToken);
+  const run = await kubectlOf(cluster.kube.info.adminKubeconfigPath, { timeoutMs: 120_000 });
+  const all = parts.move();
+  return {
+    stack,
+    api: asAdministrator(stack),
+    gitea,
+    gitToken,
+    cluster,
+    async kubectl(args, stdin) {
+      const { code, stdout, stderr } = await run(args, stdin);
+      if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+      return stdout.toString();
+    },
+    tryKubectl: (args, stdin) => run(args, stdin),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}

@@ -1,0 +1,95 @@
+import { Assignment, type GitHostEntry } from '@fairlead/contracts';
+import { describe, expect, it } from 'vitest';
+import { newPublicKey } from '../testing/public-key.js';
+import { computeWish, sshUrlOf, type WishInput } from './compute-wish.js';
+import { newDeployKeys } from './key-state.js';
+
+const bundle = { digest: 'a'.repeat(64), version: 'v1', bytes: 100, compressedBytes: 50 };
+const host: GitHostEntry = {
+  id: crypto.randomUUID(),
+  name: 'gitea',
+  sshHost: 'git.example.com',
+  sshPort: 22,
+  approvedKeys: [newPublicKey(), newPublicKey()],
+};
+const repository = {
+  name: 'catalog',
+  gitHost: 'gitea',
+  sshUrl: 'git@elsewhere.example.com:platform/catalog.git',
+  defaultBranch: 'trunk',
+};
+
+const wishFor = (change: Partial<WishInput> = {}, spec: Partial<Assignment> = {}): ReturnType<typeof computeWish> =>
+  computeWish({
+    clusterName: 'shop',
+    spec: Assignment.parse({
+      name: 'all',
+      selector: { cluster: 'shop' },
+      tool: 'flux',
+      bundleVersion: 'v1',
+      repository: 'catalog',
+      ...spec,
+    }),
+    bundle,
+    repository,
+    host,
+    keys: newDeployKeys(),
+    previous: null,
+    holdRepairs: false,
+    ...change,
+  });
+
+describe('what is wanted of a cluster', () => {
+  it('follows its repository where the approved keys are of, below its own path', () => {
+    const { gitops, waitsFor } = wishFor({}, { path: 'fleet/{cluster}/{cluster}' });
+    expect(waitsFor).toBeNull();
+    expect(gitops?.source).toMatchObject({
+      url: 'ssh://git@git.example.com/platform/catalog.git',
+      branch: 'trunk',
+      path: 'fleet/shop/shop',
+    });
+    expect(gitops?.source?.knownHosts.map(({ host: name }) => name)).toEqual(['git.example.com', 'git.example.com']);
+    expect(wishFor({}, { branch: 'release' }).gitops?.source?.branch).toBe('release');
+  });
+
+  it('is the tool alone without a repository', () => {
+    expect(wishFor({ repository: undefined }, { repository: null })).toMatchObject({
+      gitops: { source: null, suspend: false },
+      waitsFor: null,
+    });
+  });
+
+  it.each([
+    ['a host without approved keys', { host: { ...host, approvedKeys: [] } }, 'approve'],
+    ['no host', { host: undefined }, 'the Git host gitea'],
+    ['no repository', { repository: undefined }, 'the repository catalog'],
+    ['no branch', { repository: { ...repository, defaultBranch: null } }, 'branch'],
+    ['an address that is none', { repository: { ...repository, sshUrl: 'https://x/y' } }, 'SSH address'],
+  ])('follows nothing new with %s, and freezes what it followed', (_, change, waitsFor) => {
+    const fresh = wishFor(change);
+    expect(fresh).toMatchObject({ gitops: { source: null, suspend: false } });
+    expect(fresh.waitsFor).toContain(waitsFor);
+    const previous = wishFor().gitops;
+    expect(wishFor({ ...change, previous })).toMatchObject({ gitops: { source: previous?.source, suspend: true } });
+  });
+
+  it('is as before where it would not fit, or the bundle is gone', () => {
+    const previous = wishFor().gitops;
+    const keys = Array.from({ length: 3 }, (_, index) => ({ name: `k${index}`, publicKey: 'x'.repeat(16_000) }));
+    const large = wishFor({ previous }, { verification: { type: 'gpg', keys } });
+    expect(large).toMatchObject({ gitops: previous, waitsFor: expect.stringContaining('too large') as string });
+    const gone = wishFor({ previous, bundle: undefined });
+    expect(gone).toMatchObject({ gitops: previous, waitsFor: expect.stringContaining('bundle') as string });
+  });
+});
+
+it.each([
+  ['git@host:platform/catalog.git', 'ssh://git@git.example.com:2222/platform/catalog.git'],
+  ['ssh://git@host:22/platform/catalog.git', 'ssh://git@git.example.com:2222/platform/catalog.git'],
+  ['git@[::1]:a/b', 'ssh://git@git.example.com:2222/a/b'],
+  ['https://host/a/b', null],
+  ['git@host', null],
+  ['/etc/passwd', null],
+])('takes user and path out of %s', (url, expected) => {
+  expect(sshUrlOf(url, { sshHost: 'git.example.com', sshPort: 2222 })).toBe(expected);
+});

@@ -1,0 +1,52 @@
+import type { BundleReference, GitOpsWish } from '@fairlead/desired-state';
+import type { KubeObject } from '@fairlead/kube/rest';
+import type { HeldState } from '../state/held-state.js';
+import { attemptOf } from '../task.js';
+import { Trouble } from '../trouble.js';
+import type { BundleShelf } from './bundle-shelf.js';
+
+/** Which bundle runs: the one that is wanted, or the last good one, because the wanted one failed or is not here yet. */
+export type Runs = 'wanted' | 'rolled-back' | 'awaited';
+
+export interface ChosenBundle {
+  readonly runs: Runs;
+  readonly objects: readonly KubeObject[];
+  readonly reference: Pick<BundleReference, 'digest' | 'bytes'>;
+}
+
+export interface Choice {
+  /** Null: there is none that could run. */
+  readonly chosen: ChosenBundle | null;
+  /** Why the wanted bundle does not run, if that is for want of a bundle that can be used. */
+  readonly missing: Trouble | null;
+}
+
+/** The bundle to run. Codes of what is missing: BUNDLE_MISSING, BUNDLE_WRONG_DIGEST, BUNDLE_UNREADABLE. */
+export async function chooseBundle(shelf: BundleShelf, held: HeldState, wish: GitOpsWish): Promise<Choice> {
+  const { good, givenUp } = held;
+  const failed = good !== null && givenUp === attemptOf(wish);
+  if (!failed) {
+    const wanted = await opened(shelf, wish.bundle);
+    if (!(wanted instanceof Trouble)) {
+      return { chosen: { runs: 'wanted', objects: wanted, reference: wish.bundle }, missing: null };
+    }
+    return { chosen: await lastGood(shelf, good, 'awaited'), missing: wanted };
+  }
+  return { chosen: await lastGood(shelf, good, 'rolled-back'), missing: null };
+}
+
+async function opened(shelf: BundleShelf, wanted: BundleReference): Promise<readonly KubeObject[] | Trouble> {
+  try {
+    const objects = await shelf.open(wanted);
+    if (objects) return objects;
+    return (await shelf.complaint(wanted)) ?? new Trouble('BUNDLE_MISSING', 'the bundle was not brought yet');
+  } catch (error) {
+    if (error instanceof Trouble) return error;
+    throw error;
+  }
+}
+
+async function lastGood(shelf: BundleShelf, good: HeldState['good'], runs: Runs): Promise<ChosenBundle | null> {
+  const objects = good && (await shelf.open(good));
+  return objects && { runs, objects, reference: good };
+}
