@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { startTcpTarget, type TcpTarget } from '@fairlead/tunnel/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gatewaySubject, type GatewaySubject } from './gateway-subject.js';
+import { gatewaySubject, ownSubject, type GatewaySubject } from './gateway-subject.js';
 import { ScriptedAgent, type LinkedAgent } from './scripted-agent.js';
 import { TunnelScript } from './tunnel-script.js';
 import { MALFORMED, data, eof, open, opened, refused, reset } from './wire.js';
 
+const GRPC_UNIMPLEMENTED = 12;
 const GRPC_UNAUTHENTICATED = 16;
 
 let subject: GatewaySubject;
@@ -91,6 +92,16 @@ describe('the gateway, acceptor of a connection out of a cluster', () => {
       await using agent = await ScriptedAgent.dial(subject, identity);
       expect(await new TunnelScript(agent.call('Egress')).rejected()).toBe(GRPC_UNAUTHENTICATED);
     }
+  });
+
+  it('says in Welcome that it serves it; one without rules says so, and knows no such call', async () => {
+    expect(link.control.heard[0]).toMatchObject({ case: 'welcome', value: { egress: true } });
+    await using bare = await ownSubject([]);
+    await using other = await ScriptedAgent.linked(bare);
+    expect(other.control.heard[0]).toMatchObject({ case: 'welcome', value: { egress: false } });
+    const refusedCall = new TunnelScript(other.agent.call('Egress'));
+    refusedCall.send(outOf(bare.clusterId));
+    expect(await refusedCall.rejected()).toBe(GRPC_UNIMPLEMENTED);
   });
 
   it('breaks off the target when the call is cancelled', async () => {
