@@ -1,7 +1,6 @@
+import { commitFile } from '@fairlead/git-hosts/testing';
 import type { World } from './world.js';
 import { CLUSTER } from './world.js';
-
-const CONTENTS = '/repos/platform/catalog/contents';
 
 /** Text of a ConfigMap `name` in `default`. */
 export function greeting(name: string, text: string): string {
@@ -10,13 +9,8 @@ export function greeting(name: string, text: string): string {
 }
 
 /** Commits a file of the demo cluster's folder to the branch that it follows, past Fairlead. Returns the commit. */
-export async function push({ gitea }: Pick<World, 'gitea'>, file: string, text: string): Promise<string> {
-  const path = `${CONTENTS}/clusters/${CLUSTER}/${file}`;
-  const before = await gitea.ask<{ sha: string }>('GET', path).catch(() => undefined);
-  const content = Buffer.from(text).toString('base64');
-  const body = { content, message: `Change ${file}`, ...(before ? { sha: before.sha } : {}) };
-  const { commit } = await gitea.ask<{ commit: { sha: string } }>(before ? 'PUT' : 'POST', path, body);
-  return commit.sha;
+export function push({ gitea }: Pick<World, 'gitea'>, file: string, text: string): Promise<string> {
+  return commitFile(gitea, `clusters/${CLUSTER}/${file}`, text);
 }
 
 /** The greeting that the cluster has; empty: none. */
