@@ -2,7 +2,7 @@ import type { DeployKey } from '@fairlead/contracts';
 import type { ObjectEvent } from '@fairlead/desired-state';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { greeting, greetingIn, push } from './support/catalog.js';
+import { greeting, greetingIn, greets, push } from './support/catalog.js';
 import { readEvents } from '../support/events.js';
 import { startCommitter } from './support/committer.js';
 import { approveShownKeys, assign, setUp, status } from './support/follow.js';
@@ -28,9 +28,8 @@ describe('a cluster that is to follow a repository', () => {
 
   it('gets what is pushed', async () => {
     await push(world, 'from-git.yaml', greeting('from-git', 'hello again'));
-    await eventually(async () => expect(await greetingIn(world, 'from-git')).toBe('hello again'), {
-      timeoutMs: 60_000,
-    });
+    await greets(world, 'from-git', 'hello again');
+    expect(await greetingIn(world, 'from-git')).toBe('hello again');
   });
 });
 
@@ -49,7 +48,7 @@ async function followsAgain(text: string): Promise<void> {
     expect(health).toBe('healthy');
   });
   await push(world, 'from-git.yaml', greeting('from-git', text));
-  await eventually(async () => expect(await greetingIn(world, 'from-git')).toBe(text), { timeoutMs: 60_000 });
+  await greets(world, 'from-git', text);
 }
 
 describe('following stops, and says why, with what was deployed in place', () => {
@@ -90,14 +89,12 @@ describe('following stops, and says why, with what was deployed in place', () =>
       expect(wish?.source?.verification).not.toBeNull();
       expect(report).toMatchObject({ appliedRevision: revision, problem: null, source: { ready: true } });
     });
-    await eventually(async () => expect(await greetingIn(world, 'from-git')).toBe('signed'), { timeoutMs: 60_000 });
+    await greets(world, 'from-git', 'signed');
     await committer.push('from-git.yaml', greeting('from-git', 'forged'), { signed: false, force: true });
     await complains('SOURCE_UNVERIFIED', /signature|verif/i);
     expect(await greetingIn(world, 'from-git')).toBe('signed');
     await committer.push('from-git.yaml', greeting('from-git', 'signed again'), { signed: true, force: true });
-    await eventually(async () => expect(await greetingIn(world, 'from-git')).toBe('signed again'), {
-      timeoutMs: 60_000,
-    });
+    await greets(world, 'from-git', 'signed again');
   });
 
   it('all of which is in the story of the cluster', async () => {

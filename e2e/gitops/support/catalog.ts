@@ -1,4 +1,6 @@
 import { commitFile } from '@fairlead/git-hosts/testing';
+import { eventually } from '@fairlead/testing';
+import { installerReport } from './report.js';
 import type { World } from './world.js';
 import { CLUSTER } from './world.js';
 
@@ -16,4 +18,17 @@ export function push({ gitea }: Pick<World, 'gitea'>, file: string, text: string
 /** The greeting that the cluster has; empty: none. */
 export async function greetingIn({ kubectl }: Pick<World, 'kubectl'>, name: string): Promise<string> {
   return kubectl(['get', 'configmap', name, '-n', 'default', '--ignore-not-found', '-o', 'jsonpath={.data.greeting}']);
+}
+
+/** Waits until the cluster has this greeting; says what the installer says of the repository if it never has. */
+export async function greets(world: Pick<World, 'kubectl'>, name: string, text: string): Promise<void> {
+  await eventually(
+    async () => {
+      const found = await greetingIn(world, name);
+      if (found === text) return;
+      const { phase, problem, source, sync } = await installerReport(world);
+      throw new Error(`${name} says ${found}, not ${text}: ${JSON.stringify({ phase, problem, source, sync })}`);
+    },
+    { timeoutMs: 60_000, intervalMs: 500 },
+  );
 }

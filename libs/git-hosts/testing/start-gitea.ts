@@ -20,7 +20,7 @@ export interface GiteaUnderTest extends HostUnderTest {
   readonly ask: GiteaClient['ask'];
   /** Its SSH server has another key from now on, of this type. */
   changeHostKey(type?: 'ed25519' | 'rsa'): Promise<void>;
-  /** An ed25519 key that its SSH server is to have, known before it does: `ssh-ed25519 AAAA…`. */
+  /** An RSA key that its SSH server is to have, known before it does: `ssh-rsa AAAA…`. */
   announceHostKey(): { readonly publicKey: string; use(): Promise<void> };
 }
 
@@ -52,7 +52,7 @@ export async function startRealGitea(): Promise<GiteaUnderTest> {
     ask: (...args) => client.ask(...args),
     changeHostKey: (type = 'ed25519') => useHostKey(pemOf(newHostKey(type))),
     announceHostKey() {
-      const pair = newHostKey('ed25519');
+      const pair = newHostKey('rsa');
       return { publicKey: sshPublicKey(pair), use: () => useHostKey(pemOf(pair)) };
     },
     front,
@@ -99,9 +99,17 @@ function pemOf({ privateKey }: KeyPairKeyObjectResult): string {
   return privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 }
 
-/** RFC 8709: the length and name of the type, the length of the key, the key. */
+/** RFC 4253, section 6.6: `ssh-rsa`, the exponent and the modulus, each with its length before it. */
 function sshPublicKey({ publicKey }: KeyPairKeyObjectResult): string {
-  const { x = '' } = publicKey.export({ format: 'jwk' });
-  const head = Buffer.from('0000000b7373682d6564323535313900000020', 'hex');
-  return `ssh-ed25519 ${Buffer.concat([head, Buffer.from(x, 'base64url')]).toString('base64')}`;
+  const { e = '', n = '' } = publicKey.export({ format: 'jwk' });
+  // The modulus has its highest bit set: a zero byte says that it is positive.
+  const parts = [Buffer.from('ssh-rsa'), Buffer.from(e, 'base64url'), Buffer.from(`00${hexOf(n)}`, 'hex')];
+  const blob = parts.flatMap((part) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(part.length);
+    return [length, part];
+  });
+  return `ssh-rsa ${Buffer.concat(blob).toString('base64')}`;
 }
+
+const hexOf = (base64url: string): string => Buffer.from(base64url, 'base64url').toString('hex');
