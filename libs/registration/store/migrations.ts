@@ -201,6 +201,17 @@ class InstallersOfClusters1795352400000 implements MigrationInterface {
   }
 }
 
+class ProofKeysOfTokens1795356000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    // Of tokens that exist nobody has the secret to derive one from: they are shown whole, as before.
+    await runner.query('alter table bootstrap_tokens add column proof_key text');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const REGISTRATION_MIGRATIONS = [
   ClustersAndTokens1795200000000,
   TargetsAndClients1795294800000,
@@ -210,4 +221,5 @@ export const REGISTRATION_MIGRATIONS = [
   LastGenerations1795345200000,
   BoundsOfRequests1795348800000,
   InstallersOfClusters1795352400000,
+  ProofKeysOfTokens1795356000000,
 ];
