@@ -21,7 +21,9 @@ import {
 export interface Attempt {
   /** Empty: no token, it asks to be adopted. */
   readonly tokenId: string;
-  readonly secret: Uint8Array;
+  readonly secret?: Uint8Array;
+  /** In the place of the secret. */
+  readonly proof?: Uint8Array;
   readonly csrDer: Uint8Array;
 }
 

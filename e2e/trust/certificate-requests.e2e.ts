@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { createCsr, generatePrivateKey, parseToken, signProof } from '@fairlead/pki';
+import { createCsr, generatePrivateKey, parseToken, proveEnrolment, signProof } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readEvents } from '../support/events.js';
@@ -29,6 +29,12 @@ const freshCsr = async (): Promise<Uint8Array> => createCsr(await generatePrivat
 function attemptWith({ token }: Invitation, csrDer: Uint8Array): Attempt {
   const { id, secret } = parseToken(token);
   return { tokenId: id, secret, csrDer };
+}
+
+/** As an agent asks: it keeps the secret to itself. */
+function provenWith({ token }: Invitation, csrDer: Uint8Array): Attempt & { readonly proof: Uint8Array } {
+  const parsed = parseToken(token);
+  return { tokenId: parsed.id, proof: proveEnrolment(parsed, csrDer), csrDer };
 }
 
 /** Certificate and cluster of an enrolment that is to succeed. */
@@ -66,6 +72,32 @@ describe('a bootstrap token', () => {
     expect([first.generation, again.generation, again.clusterId]).toEqual([1, 1, first.clusterId]);
     const keys = [first, again].map(({ chainPem }) => new X509Certificate(chainPem[0] ?? '').publicKey);
     expect(keys[0]?.equals(keys[1] as NonNullable<(typeof keys)[1]>)).toBe(true);
+  });
+});
+
+describe('a proof that somebody has a bootstrap token', () => {
+  it('is no use for another key than the agent’s to whoever carries it, and the token is still good', async () => {
+    const invited = await invite(running.stack, 'carried');
+    const honest = provenWith(invited, await freshCsr());
+    const stolen = { ...honest, csrDer: await freshCsr() };
+    expect(await client.enrol(stolen)).toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    expect((await enrolled(honest)).generation).toBe(1);
+    expect(await client.enrol(stolen)).toMatchObject({ code: 'TOKEN_UNKNOWN' });
+  });
+
+  it('comes alone, whole, and with a token', async () => {
+    const invited = await invite(running.stack, 'misshapen');
+    const honest = provenWith(invited, await freshCsr());
+    const { secret } = parseToken(invited.token);
+    const misshapen: Attempt[] = [
+      { ...honest, secret },
+      { ...honest, proof: honest.proof.slice(1) },
+      { ...honest, proof: new Uint8Array([...honest.proof, 0]) },
+      { ...honest, tokenId: '' },
+      { tokenId: honest.tokenId, csrDer: honest.csrDer, secret: new Uint8Array(65) },
+    ];
+    for (const attempt of misshapen) expect(await client.enrol(attempt)).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect((await enrolled(honest)).generation).toBe(1);
   });
 });
 

@@ -5,10 +5,12 @@ import {
   createCsr,
   generatePrivateKey,
   parseToken,
+  proveEnrolment,
   readPeerCertificate,
   sha256Hex,
   signProof,
   spkiPin,
+  takesProof,
   verifyChain,
   type BootstrapToken,
 } from '@fairlead/pki';
@@ -56,10 +58,10 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
     trust: { kind: 'roots', rootsPem, trustDomain },
   });
   const csrDer = await createCsr(keyPem);
-  // A gateway in wrong hands could enrol a key of its own with this token: `token list` and the events say which key spent it.
+  // Of a token that has to be sent whole, a gateway in wrong hands could make a key of its own the agent's: `token list` and
+  // the events say which key spent it.
   logger.info('agent.enrolling', { tokenId: token?.id ?? ADOPTION, fingerprint: fingerprintOf(keyPem) });
-  const secret = new Uint8Array(token?.secret ?? []);
-  const request = { tokenId: token?.id ?? '', secret, csrDer: new Uint8Array(csrDer), facts: wireFacts(facts) };
+  const request = { ...shown(token, csrDer), csrDer: new Uint8Array(csrDer), facts: wireFacts(facts) };
   const answer = await call(() => connection.rpc.enrol(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
   const { clusterId, generation, chainPem } = answer;
   const roots = await openSignedTrust(answer.trust, { rootsPem, trustDomain });
@@ -110,6 +112,19 @@ export async function renew(
   });
   await checked(renewed(identity));
   return renewed;
+}
+
+/**
+ * That it was invited. The token's id alone decides how: nothing that a gateway says makes an agent send the secret of a token whose
+ * registration takes proofs.
+ */
+function shown(
+  token: BootstrapToken | null,
+  csrDer: Uint8Array,
+): { tokenId: string; secret?: Uint8Array<ArrayBuffer>; proof?: Uint8Array<ArrayBuffer> } {
+  if (!token) return { tokenId: '' };
+  if (takesProof(token.id)) return { tokenId: token.id, proof: proveEnrolment(token, csrDer) };
+  return { tokenId: token.id, secret: new Uint8Array(token.secret) };
 }
 
 /** Roots that a gateway's chain may end in before this agent has an identity. UNTRUSTED_PEER if nothing says which. */

@@ -17,6 +17,7 @@ import {
 } from './primitives.js';
 import { ApprovalPolicy, EnrolmentRequest } from './approval.js';
 import { BootstrapToken } from './bootstrap-token.js';
+import { Enrol } from './enrol.js';
 import { ClusterFacts, Facts, MAX_CLUSTER_FACTS } from './facts.js';
 import { LinkTrouble, MAX_TROUBLES, Presence } from './presence.js';
 import type { Rpc } from './rpc.js';
@@ -230,14 +231,7 @@ export const registrationRpc = {
   enrol: rpc(
     'enrol',
     ['gateway'],
-    z.object({
-      /** Null: it has no token, and asks to be adopted. */
-      tokenId: z.string().max(64).nullable(),
-      secret: Base64,
-      csr: Base64,
-      facts: Facts,
-      remoteAddress: z.string().max(64),
-    }),
+    Enrol,
     z.object({
       tenantId: TenantId,
       clusterId: ClusterId,

@@ -1,5 +1,12 @@
 import { X509Certificate } from 'node:crypto';
-import { ClusterId, type ClusterFacts, type Issued, type LinkTrouble, type Rpc } from '@fairlead/contracts';
+import {
+  ClusterId,
+  registrationRpc,
+  type ClusterFacts,
+  type Issued,
+  type LinkTrouble,
+  type Rpc,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
 import {
@@ -44,7 +51,7 @@ export function signingRpc(
           return issueIdentity(ca.issuing, { csr, id, generation, ...life });
         });
       case 'enrol':
-        return enrol(ca, input as Request);
+        return enrol(ca, input);
       case 'acknowledge-trust':
         for (const held of (input as Held).held) ca.acknowledged.push({ replica, ...held });
         return Promise.resolve({});
@@ -65,7 +72,6 @@ interface Request {
   readonly csr: string;
   readonly names?: string[];
   readonly currentChain?: readonly string[];
-  readonly tokenId?: string;
 }
 
 interface Held {
@@ -104,9 +110,11 @@ async function issue(
   return { chain, roots: ca.roots, serial, notAfter, trustVersion: 0 };
 }
 
-/** For the cluster whose id the token's is: registration is not part of this. */
-async function enrol(ca: TestCa, request: Request) {
-  const clusterId = request.tokenId ?? '';
+/** For the cluster whose id the token's ends in: registration is not part of this. */
+async function enrol(ca: TestCa, input: unknown) {
+  const request = registrationRpc.enrol.input.parse(input);
+  ca.enrolments.push(request);
+  const clusterId = request.tokenId?.replace(/^p-/, '') ?? '';
   if (!ClusterId.safeParse(clusterId).success) throw new FairleadError('UNAVAILABLE', 'there is no registration here');
   const id = { kind: 'agent', trustDomain: ca.trustDomain, clusterId } as const;
   const issued = await issue(ca, request, (csr, life) =>

@@ -1,4 +1,4 @@
-import { TrustEntry } from '@fairlead/contracts';
+import { TrustEntry, type Enrol } from '@fairlead/contracts';
 import {
   checkCsr,
   createCsr,
@@ -37,6 +37,9 @@ export class TestCa {
   version = 1;
   /** What replicas said that agents hold, as it came. */
   readonly acknowledged: { readonly replica: string; readonly clusterId: string; readonly version: number }[] = [];
+
+  /** What replicas passed on of agents that enrolled, as it came. */
+  readonly enrolments: Enrol[] = [];
 
   /** Begins with the root of this authority. */
   constructor({ trustDomain, root, issuing }: TestAuthority) {

@@ -1,6 +1,14 @@
 export { sha256Hex } from './digest.js';
 export { formatSpiffeId, isTrustDomain, parseSpiffeId, type SpiffeId } from './spiffe-id.js';
 export { formatToken, parseToken, type BootstrapToken } from './bootstrap-token.js';
+export {
+  ENROLMENT_PROOF_BYTES,
+  enrolmentProofKey,
+  newProvableTokenId,
+  proveEnrolment,
+  takesProof,
+  verifyEnrolmentProof,
+} from './enrolment-proof.js';
 export { splitPem, spkiPin, withoutRoot } from './pem.js';
 export { rootOf } from './root-of.js';
 export { generatePrivateKey, isPairOf, signProof, spkiPinOfKey, verifyProof } from './private-key.js';

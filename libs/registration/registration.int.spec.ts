@@ -7,7 +7,7 @@ import { putKv, watchBucket } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
-import { createCsr, generatePrivateKey, parseToken, spkiPin } from '@fairlead/pki';
+import { createCsr, generatePrivateKey, parseToken, proveEnrolment, spkiPin } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
 import {
   eventually,
@@ -184,7 +184,15 @@ async function mint(name: string): Promise<{ tokenId: string; secret: string }> 
   return { tokenId: id, secret: Buffer.from(secret).toString('base64') };
 }
 
-async function enrol(token: { tokenId: string; secret: string }, request: string): ReturnType<Enrolments['enrol']> {
+type Shown = { tokenId: string } & ({ secret: string } | { proof: string });
+
+/** What an agent sends in the place of the secret: good for this request. */
+function proven({ tokenId, secret }: { tokenId: string; secret: string }, request: string): Shown {
+  const proof = proveEnrolment({ id: tokenId, secret: Buffer.from(secret, 'base64') }, Buffer.from(request, 'base64'));
+  return { tokenId, proof: Buffer.from(proof).toString('base64') };
+}
+
+async function enrol(token: Shown, request: string): ReturnType<Enrolments['enrol']> {
   return enrolments.enrol(gateway, { ...token, csr: request, facts, remoteAddress: '127.0.0.1' });
 }
 
@@ -478,6 +486,70 @@ describe('enrolment', () => {
     await enrol(first, request);
     expect(await enrol(await mint(name), await csr())).toMatchObject({ generation: 2 });
     await expect(enrol(first, request)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+  });
+});
+
+describe('a proof in the place of the secret', () => {
+  it('enrols the key of its request, again and again', async () => {
+    const { id, name } = await newCluster();
+    const [token, request] = [await mint(name), await csr()];
+    const shown = proven(token, request);
+    expect(await enrol(shown, request)).toMatchObject({ clusterId: id, generation: 1 });
+    expect(await enrol(shown, request)).toMatchObject({ generation: 1 });
+    // The bound is the key, however it was shown; who has the whole token learns that it is spent.
+    const other = await csr();
+    await expect(enrol(proven(token, other), other)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    await expect(enrol(token, other)).rejects.toMatchObject({ code: 'TOKEN_USED' });
+  });
+
+  it('is no use for another request: that is refused as an unknown token, and the token stays good', async () => {
+    const { name } = await newCluster();
+    const [token, request, thiefs] = [await mint(name), await csr(), await csr()];
+    const shown = proven(token, request);
+    await expect(enrol(shown, thiefs)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    expect(await lastEvents(1)).toEqual(['enrolment.refused.v1 TOKEN_UNKNOWN']);
+    // Nor can a gateway show it as the secret, or for another token.
+    const asSecret = { tokenId: token.tokenId, secret: 'proof' in shown ? shown.proof : '' };
+    await expect(enrol(asSecret, thiefs)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    const another = await mint((await newCluster()).name);
+    await expect(enrol({ ...shown, tokenId: another.tokenId }, request)).rejects.toMatchObject({
+      code: 'TOKEN_UNKNOWN',
+    });
+    expect(await clusters.get('default', name)).toMatchObject({ generation: 0, presence: { lastError: null } });
+    expect(await enrol(shown, request)).toMatchObject({ generation: 1 });
+  });
+
+  it('cannot be made of what the database holds', async () => {
+    const { name } = await newCluster();
+    const [{ tokenId }, request] = [await mint(name), await csr()];
+    const [row] = (await database.query('select secret_hash, proof_key from bootstrap_tokens where id = $1', [
+      tokenId,
+    ])) as { secret_hash: string; proof_key: string }[];
+    const key = Buffer.from(row?.proof_key ?? '', 'base64');
+    const guesses = [row?.secret_hash ?? '', key.toString('base64'), key.subarray(-32).toString('base64')];
+    for (const secret of guesses) {
+      for (const shown of [{ tokenId, secret }, proven({ tokenId, secret }, request)]) {
+        await expect(enrol(shown, request)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+      }
+    }
+  });
+
+  it('is as good as its token: not after it was revoked or has expired, and not for one that is not there', async () => {
+    const { name } = await newCluster();
+    const [old, current, request] = [await mint(name), await mint(name), await csr()];
+    await expect(enrol(proven(old, request), request)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+    const nobodys = { ...current, tokenId: `p-${randomUUID()}` };
+    await expect(enrol(proven(nobodys, request), request)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    aheadMs = 3_601_000;
+    await expect(enrol(proven(current, request), request)).rejects.toMatchObject({ code: 'TOKEN_EXPIRED' });
+  });
+
+  it('is nothing for a token that was minted before there were proofs, whose secret is taken', async () => {
+    const { name } = await newCluster();
+    const [token, request] = [await mint(name), await csr()];
+    await database.query('update bootstrap_tokens set proof_key = null where id = $1', [token.tokenId]);
+    await expect(enrol(proven(token, request), request)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    expect(await enrol(token, request)).toMatchObject({ generation: 1 });
   });
 });
 

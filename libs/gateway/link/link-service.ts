@@ -5,7 +5,7 @@ import { NO_TENANT, keysRpc, registrationRpc } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session } from '@fairlead/http2';
 import type { RpcClient } from '@fairlead/messaging';
-import { readPeerCertificate } from '@fairlead/pki';
+import { ENROLMENT_PROOF_BYTES, readPeerCertificate } from '@fairlead/pki';
 import type { AgentLinkService, EnrolRequest, RenewRequest } from '@fairlead/proto';
 import { toConnectError } from '@fairlead/tunnel/link';
 import { currentEnrolment, type AdmitOptions } from './admit-link.js';
@@ -70,7 +70,7 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
     trustOf(options.directory);
     const issued = await rpc.call(registrationRpc.enrol, NO_TENANT, {
       tokenId: request.tokenId === '' ? null : request.tokenId,
-      secret: Buffer.from(request.secret).toString('base64'),
+      ...shownBy(request),
       csr: Buffer.from(request.csrDer).toString('base64'),
       facts: readFacts(request.facts),
       remoteAddress: peer.address,
@@ -95,6 +95,17 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
       events.accessRefused({ code, reason: message, address: peer.address, door: 'link' });
     throw error;
   }
+}
+
+/** The token's secret, or a proof in its place; the empty secret of an agent without a token. INVALID_ARGUMENT. */
+function shownBy({ tokenId, secret, proof }: EnrolRequest): { secret: string } | { proof: string } {
+  if (proof.length === 0 && secret.length <= ENROLMENT_PROOF_BYTES) {
+    return { secret: Buffer.from(secret).toString('base64') };
+  }
+  if (proof.length === ENROLMENT_PROOF_BYTES && secret.length === 0 && tokenId !== '') {
+    return { proof: Buffer.from(proof).toString('base64') };
+  }
+  throw new FairleadError('INVALID_ARGUMENT', 'an enrolment shows the secret of its token, or one proof of 64 bytes');
 }
 
 async function renew(options: LinkServiceOptions, renewals: Buckets, request: RenewRequest, peer: LinkPeer) {

@@ -8,8 +8,10 @@ import type { LinkTroubles } from './link-troubles.js';
 export interface EnrolInput {
   /** Null: it has none. */
   readonly tokenId: string | null;
-  /** Base64. */
-  readonly secret: string;
+  /** Base64; this or the proof. */
+  readonly secret?: string | undefined;
+  /** Ed25519 signature, base64. */
+  readonly proof?: string | undefined;
   /** PKCS#10, base64. */
   readonly csr: string;
   readonly facts: Facts;

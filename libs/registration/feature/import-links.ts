@@ -1,7 +1,7 @@
 import { NO_TENANT, registrationRpc, type Caller, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { EventRate } from '@fairlead/events';
-import { formatToken } from '@fairlead/pki';
+import { enrolmentProofKey, formatToken, newProvableTokenId } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { renderImportManifest, renderInstallerManifest } from '../domain/import-manifest.js';
 import { hashSecret, newSecret } from '../domain/secret-hash.js';
@@ -176,11 +176,13 @@ export class ImportLinks {
     }
     const why = 'a newer import manifest replaced the bootstrap token of this agent';
     await turnAway(this.#runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
-    const [id, secret] = [crypto.randomUUID(), newSecret()];
+    const [id, secret] = [newProvableTokenId(), newSecret()];
     const text = formatToken({ pin, id, secret });
     const expiresAt = this.#inSeconds(this.#options.tokenTtlSeconds);
     const { id: clusterId, tenantId } = cluster;
-    await insertBootstrapToken(manager, { id, tenantId, clusterId, secretHash: hashSecret(secret), expiresAt });
+    // The hash is for agents that make no proof. Neither is any use to who reads the database.
+    const shown = { secretHash: hashSecret(secret), proofKey: enrolmentProofKey({ id, secret }) };
+    await insertBootstrapToken(manager, { id, tenantId, clusterId, ...shown, expiresAt });
     const minted = {
       ...about(caller, cluster),
       tokenId: id,

@@ -135,6 +135,10 @@ export class BootstrapTokenRow {
   @Column({ type: 'text', name: 'secret_hash' })
   secretHash!: string;
 
+  /** Verifies proofs in the place of the secret: SubjectPublicKeyInfo, base64. Null: minted before there were any. */
+  @Column({ type: 'text', name: 'proof_key', nullable: true })
+  proofKey!: string | null;
+
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
 

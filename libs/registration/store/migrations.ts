@@ -211,6 +211,17 @@ class EgressOfClusters1795356000000 implements MigrationInterface {
   }
 }
 
+class ProofKeysOfTokens1795359600000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    // Of tokens that exist nobody has the secret to derive one from: they are shown whole, as before.
+    await runner.query('alter table bootstrap_tokens add column proof_key text');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const REGISTRATION_MIGRATIONS = [
   ClustersAndTokens1795200000000,
   TargetsAndClients1795294800000,
@@ -221,4 +232,5 @@ export const REGISTRATION_MIGRATIONS = [
   BoundsOfRequests1795348800000,
   InstallersOfClusters1795352400000,
   EgressOfClusters1795356000000,
+  ProofKeysOfTokens1795359600000,
 ];

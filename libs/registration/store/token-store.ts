@@ -8,7 +8,7 @@ export type StoredApiToken = Readonly<ApiTokenRow>;
 
 export async function insertBootstrapToken(
   manager: EntityManager,
-  token: Pick<StoredBootstrapToken, 'id' | 'tenantId' | 'clusterId' | 'secretHash' | 'expiresAt'>,
+  token: Pick<StoredBootstrapToken, 'id' | 'tenantId' | 'clusterId' | 'secretHash' | 'proofKey' | 'expiresAt'>,
 ): Promise<void> {
   await manager.insert(BootstrapTokenRow, token);
 }
