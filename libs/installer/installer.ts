@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@fairlead/clock';
-import { HANDOVER, Handover, type DesiredState, type InstallerReport } from '@fairlead/desired-state';
+import { HANDOVER, Handover, type DesiredState, type InstallerReport, type Phase } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
 import type { Objects } from '@fairlead/kube/rest';
 import type { Logger } from '@fairlead/observability';
@@ -21,6 +21,8 @@ import type { ToolKeeperParts } from './task.js';
 import { Trouble } from './trouble.js';
 import { acceptHandover, type Installed } from './trust/accept-handover.js';
 import { WebhookWatch, WEBHOOK_LIMITS, type WebhookLimits } from './webhooks/webhook-watch.js';
+
+const SETTLED: ReadonlySet<Phase> = new Set<Phase>(['off', 'waiting', 'healthy']);
 
 export interface InstallerOptions {
   readonly installed: Installed;
@@ -85,6 +87,8 @@ export class Installer {
     const told = await this.#bring(desired, signal);
     const report = this.#report({ ...told, problem: told.problem ?? refused ?? null });
     await this.#writer.write(report, signal);
+    // Nothing failed, and nothing waits to be tried again: a webhook that blocked something has its grace anew.
+    if (SETTLED.has(report.phase)) this.#parts.webhooks.passed();
     return report;
   }
 
