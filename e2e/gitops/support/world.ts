@@ -12,6 +12,7 @@ export const CLUSTER = 'demo';
 export interface WorldOptions {
   /** On top of what the import manifest tells the installer: shorter times, above all. */
   readonly installerEnv?: Readonly<Record<string, string>>;
+  readonly keysEnv?: Readonly<Record<string, string>>;
   readonly stack?: Partial<StackOptions>;
 }
 
@@ -54,7 +55,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const [cluster, gitea, { stack }] = await Promise.all([
     startCluster({ dataDir: join(scratch.path, 'cluster'), images }).then((part) => parts.use(part)),
     startRealGitea().then((part) => parts.use(part)),
-    startTestStack({ demo: false, keysEnv: KEYS_ENV, ...options.stack }).then((part) => parts.use(part)),
+    startTestStack({ demo: false, keysEnv: { ...KEYS_ENV, ...options.keysEnv }, ...options.stack }).then((part) =>
+      parts.use(part),
+    ),
   ]);
   const gitToken = gitea.tokens.enough;
   secretScan.issued.add('the token of the Git host', gitToken);

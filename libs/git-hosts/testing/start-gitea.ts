@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, type KeyPairKeyObjectResult } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startGitea, type GiteaInfo, type Running } from '@fairlead/testbed';
@@ -28,6 +28,8 @@ export interface GiteaUnderTest extends HostUnderTest {
   readonly ask: GiteaClient['ask'];
   /** Its SSH server has another key from now on, of this type. */
   changeHostKey(type?: 'ed25519' | 'rsa'): Promise<void>;
+  /** An ed25519 key that its SSH server is to have, known before it does: `ssh-ed25519 AAAA…`. */
+  announceHostKey(): { readonly publicKey: string; use(): Promise<void> };
 }
 
 /** A real Gitea with an organisation, a repository in it, and a bot that administers the repository. */
@@ -43,6 +45,10 @@ export async function startRealGitea(): Promise<GiteaUnderTest> {
   const head = await prepare(client);
   const { token, revoke } = await botTokens(client);
   const keysPath = '/repos/platform/catalog/keys';
+  const useHostKey = async (pem: string): Promise<void> => {
+    await writeFile(join(dataDir, 'pki', 'ssh-host-key'), pem, { mode: 0o600 });
+    await server.restart();
+  };
   const running = starting.move();
   return {
     kind: 'gitea',
@@ -51,9 +57,10 @@ export async function startRealGitea(): Promise<GiteaUnderTest> {
     info,
     server,
     ask: (...args) => client.ask(...args),
-    async changeHostKey(type = 'ed25519') {
-      await writeFile(join(dataDir, 'pki', 'ssh-host-key'), newHostKey(type), { mode: 0o600 });
-      await server.restart();
+    changeHostKey: (type = 'ed25519') => useHostKey(pemOf(newHostKey(type))),
+    announceHostKey() {
+      const pair = newHostKey('ed25519');
+      return { publicKey: sshPublicKey(pair), use: () => useHostKey(pemOf(pair)) };
     },
     front,
     tokens: {
@@ -120,9 +127,19 @@ async function botTokens(client: GiteaClient): Promise<BotTokens> {
   };
 }
 
-function newHostKey(type: 'ed25519' | 'rsa'): string {
-  const pair = type === 'rsa' ? generateKeyPairSync('rsa', { modulusLength: 3072 }) : generateKeyPairSync('ed25519');
-  return pair.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+function newHostKey(type: 'ed25519' | 'rsa'): KeyPairKeyObjectResult {
+  return type === 'rsa' ? generateKeyPairSync('rsa', { modulusLength: 3072 }) : generateKeyPairSync('ed25519');
+}
+
+function pemOf({ privateKey }: KeyPairKeyObjectResult): string {
+  return privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+}
+
+/** RFC 8709: the length and name of the type, the length of the key, the key. */
+function sshPublicKey({ publicKey }: KeyPairKeyObjectResult): string {
+  const { x = '' } = publicKey.export({ format: 'jwk' });
+  const head = Buffer.from('0000000b7373682d6564323535313900000020', 'hex');
+  return `ssh-ed25519 ${Buffer.concat([head, Buffer.from(x, 'base64url')]).toString('base64')}`;
 }
 
 function giteaClient(origin: string, caPem: string, adminToken: string): GiteaClient {
