@@ -1,7 +1,7 @@
 import type { KubeObject } from '@fairlead/kube/rest';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readReport, startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, stateOf, wishOf } from './testing/control-plane.js';
+import { bring, bundleOf, handOver, handoverOf, NAMESPACE, stateOf, wishOf } from './testing/control-plane.js';
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
 
@@ -12,6 +12,13 @@ let installer: AsyncDisposable;
 
 beforeAll(async () => {
   cluster = await startTestCluster();
+  await cluster.objects.create({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'fairlead-installer' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [],
+  });
   standIn = startStandIn(cluster.objects);
   installer = cluster.install();
 });
@@ -67,4 +74,19 @@ it('writes nothing where nothing differs', async () => {
   });
   const after = await read('apps/v1', 'Deployment', 'source-controller');
   expect(after?.metadata).toEqual(before?.metadata);
+});
+
+it('is not brought back to an older revision by who deletes its Secret', async () => {
+  const { objects, authority } = cluster;
+  await installer[Symbol.asyncDispose]();
+  await objects.remove({ apiVersion: 'v1', kind: 'Secret', namespace: NAMESPACE, name: 'fairlead-installer-state' });
+  await handOver(objects, await handoverOf(authority, stateOf(2, null, { remove: 'everything' })));
+  installer = cluster.install();
+  await cluster.report((report) => {
+    expect(report).toMatchObject({ phase: 'waiting', observedRevision: 3, problem: { code: 'STATE_AWAITED' } });
+    expect(report.events.map(({ message }) => message).join('\n')).toContain('STATE_OLDER');
+  });
+  expect(await read('apps/v1', 'Deployment', 'source-controller')).not.toBeNull();
+  await handOver(objects, await handoverOf(authority, stateOf(4, wishOf(bundle))));
+  await cluster.report((report) => expect(report).toMatchObject({ phase: 'healthy', appliedRevision: 4 }));
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@fairlead/clock';
-import { HANDOVER, Handover, type DesiredState, type InstallerReport } from '@fairlead/desired-state';
-import { FairleadError } from '@fairlead/errors';
+import { HANDOVER, Handover, type DesiredState, type InstallerReport, type Phase } from '@fairlead/desired-state';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Objects } from '@fairlead/kube/rest';
 import type { Logger } from '@fairlead/observability';
 import { Reconciler } from './apply/reconcile.js';
@@ -16,11 +16,14 @@ import { makeReport, type Told } from './report/make-report.js';
 import { Story } from './report/story.js';
 import { serve } from './serve.js';
 import { ownObjects, type OwnObjects } from './state/own-objects.js';
+import { raised, readHighWater, writeHighWater, type HighWater } from './state/high-water.js';
 import { StateKeeper } from './state/state-keeper.js';
 import type { ToolKeeperParts } from './task.js';
 import { Trouble } from './trouble.js';
 import { acceptHandover, type Installed } from './trust/accept-handover.js';
 import { WebhookWatch, WEBHOOK_LIMITS, type WebhookLimits } from './webhooks/webhook-watch.js';
+
+const SETTLED: ReadonlySet<Phase> = new Set<Phase>(['off', 'waiting', 'healthy']);
 
 export interface InstallerOptions {
   readonly installed: Installed;
@@ -44,8 +47,10 @@ export class Installer {
   readonly #writer: ReportWriter;
   readonly #instance = randomUUID();
   readonly #since = new Map<string, string>();
+  #highWater: HighWater | null;
 
-  private constructor(options: InstallerOptions, own: OwnObjects, keeper: StateKeeper) {
+  private constructor(options: InstallerOptions, own: OwnObjects, keeper: StateKeeper, highWater: HighWater | null) {
+    this.#highWater = highWater;
     const { objects, clock } = options;
     const story = new Story(() => new Date(clock.nowMs()));
     this.#options = options;
@@ -66,7 +71,8 @@ export class Installer {
 
   static async open(options: InstallerOptions): Promise<Installer> {
     const own = ownObjects(options.objects, options.namespace);
-    return new Installer(options, own, await StateKeeper.open(own));
+    const highWater = await readHighWater(options.objects, options.installed.clusterId);
+    return new Installer(options, own, await StateKeeper.open(own), highWater);
   }
 
   /** Throws where the API server did not answer, or takes nothing from us: the caller tries again. */
@@ -85,6 +91,8 @@ export class Installer {
     const told = await this.#bring(desired, signal);
     const report = this.#report({ ...told, problem: told.problem ?? refused ?? null });
     await this.#writer.write(report, signal);
+    // Nothing failed, and nothing waits to be tried again: a webhook that blocked something has its grace anew.
+    if (SETTLED.has(report.phase)) this.#parts.webhooks.passed();
     return report;
   }
 
@@ -140,16 +148,31 @@ export class Installer {
     const { refused, ...held } = await acceptHandover(
       before,
       handover.data,
-      this.#options.installed,
+      { ...this.#options.installed, highWater: this.#highWater },
       new Date(clock.nowMs()),
     );
     await keeper.keep({ ...held, rootsPem: [...held.rootsPem] });
+    await this.#raiseHighWater();
     if (held.desired?.revision !== before.desired?.revision) {
       this.#options.logger.info('installer.desired_state', { revision: held.desired?.revision });
       story.tell('observed', '', `revision ${held.desired?.revision} is wanted`);
     }
     for (const trouble of refused) this.#refuse(trouble);
     return refused[0] ?? null;
+  }
+
+  /** Repairs do not wait for it: a webhook may be in its way, and it is tried again at each look. */
+  async #raiseHighWater(): Promise<void> {
+    const { objects, installed, logger } = this.#options;
+    const next = raised(this.#highWater, this.#parts.keeper.held, installed.clusterId);
+    if (!next) return;
+    try {
+      await writeHighWater(objects, next);
+      this.#highWater = next;
+    } catch (error) {
+      const { code, message } = toFairleadError(error);
+      logger.warn('installer.high_water_failed', { code, reason: message });
+    }
   }
 
   #refuse(trouble: Trouble): Trouble {
@@ -167,6 +190,7 @@ export class Installer {
       installerVersion: version,
       installerInstance: this.#instance,
       held: keeper.held,
+      highestRevision: this.#highWater?.revision ?? 0,
       events: story.events,
       functionalMs: functional.answeredMs,
       now: new Date(clock.nowMs()),

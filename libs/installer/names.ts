@@ -17,7 +17,12 @@ export const ANNOTATIONS = {
   reconcile: 'fairlead.dev/reconcile',
   /** On a webhook configuration: which of our namespaces were exempted from it, and when. */
   exempted: 'fairlead.dev/exempted',
+  /** On our ClusterRoleBinding: how far an installer was here (`state/high-water.ts`). */
+  highWater: 'fairlead.dev/high-water',
 } as const;
+
+/** The ClusterRoleBinding that the import manifest gives us. */
+export const BINDING = 'fairlead-installer';
 
 /** What the installer keeps in its own namespace. */
 export const OWN = {

@@ -196,12 +196,10 @@ describe('an admission webhook', () => {
     ],
   });
 
-  it.each([
-    ['whose Service there is not', { clientConfig: { service: { namespace: 'nowhere', name: 'hostile', port: 443 } } }],
-    ['that nobody answers at its address', { clientConfig: { url: 'https://127.0.0.1:1/' } }],
-  ])('%s keeps us from nothing for long', async (_what, more) => {
-    const name = `hostile-${Object.keys(more.clientConfig).join('-')}`;
-    const configuration = webhook(name, more);
+  it('whose Service there is not keeps us from nothing for long', async () => {
+    const name = 'hostile-service';
+    const clientConfig = { service: { namespace: 'nowhere', name: 'hostile', port: 443 } };
+    const configuration = webhook(name, { clientConfig });
     await cluster.objects.create(configuration);
     await cluster.objects.remove(inFlux('apps/v1', 'Deployment', 'source-controller'));
     await eventually(

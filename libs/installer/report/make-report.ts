@@ -16,6 +16,8 @@ export interface ReportSurroundings {
   readonly installerVersion: string;
   readonly installerInstance: string;
   readonly held: HeldState;
+  /** What was here before, where it is more than what is held: newer desired state has to be above it. */
+  readonly highestRevision: number;
   readonly events: readonly ObjectEvent[];
   readonly functionalMs: number | null;
   readonly now: Date;
@@ -30,7 +32,7 @@ export function makeReport(told: Told, around: ReportSurroundings): InstallerRep
     clusterId: around.clusterId,
     installerVersion: around.installerVersion,
     installerInstance: around.installerInstance,
-    observedRevision: held.desired?.revision ?? 0,
+    observedRevision: Math.max(held.desired?.revision ?? 0, around.highestRevision),
     appliedRevision: held.appliedRevision,
     bundleDigest: held.bundleDigest,
     wantedBundle: told.wantedBundle ?? null,

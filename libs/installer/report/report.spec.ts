@@ -17,6 +17,7 @@ const report = (told: Partial<Told> = {}, events = new Story(() => new Date(0)).
       installerVersion: 'test',
       installerInstance: '11111111-2222-4333-8444-555555555555',
       held: NOTHING_HELD,
+      highestRevision: 0,
       events,
       functionalMs: null,
       now: new Date(0),

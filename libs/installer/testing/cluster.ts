@@ -85,7 +85,7 @@ export function installIn(objects: Objects, authority: TestAuthority, pace?: Pac
       intervalMs: 500,
       ladder: { ...QUICK_LADDER, ...pace?.ladder },
       functional: pace?.functional ?? { everyMs: 2_000, answerMs: 3_000 },
-      webhooks: { graceMs: 1_000 },
+      webhooks: { graceMs: 1_000, forgetMs: 60_000 },
     },
     stop.signal,
   );

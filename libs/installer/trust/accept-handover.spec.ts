@@ -2,6 +2,7 @@ import type { DesiredState, Handover } from '@fairlead/desired-state';
 import { testAuthority, testTrustBundle, type TestAuthority } from '@fairlead/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CLUSTER_ID, handoverOf, stateOf } from '../testing/control-plane.js';
+import type { HighWater } from '../state/high-water.js';
 import { acceptHandover, type Accepted, type Trusted } from './accept-handover.js';
 
 const nothing: Trusted = { trustVersion: 0, rootsPem: [], desired: null };
@@ -12,8 +13,15 @@ beforeAll(async () => {
   [authority, other] = await Promise.all([testAuthority(), testAuthority()]);
 });
 
-const accept = (held: Trusted, handover: Handover, at = new Date()): Promise<Accepted> =>
-  acceptHandover(held, handover, { clusterId: CLUSTER_ID, trustDomain: 'fairlead.local', pins: authority.pins }, at);
+const accept = (
+  held: Trusted,
+  handover: Handover,
+  at = new Date(),
+  highWater: HighWater | null = null,
+): Promise<Accepted> => {
+  const installed = { clusterId: CLUSTER_ID, trustDomain: 'fairlead.local', pins: authority.pins, highWater };
+  return acceptHandover(held, handover, installed, at);
+};
 const signed = (state: DesiredState, by = authority, signer?: string): Promise<Handover> =>
   handoverOf(by, state, signer);
 const codes = ({ refused }: Accepted): string[] => refused.map(({ code }) => code);
@@ -64,6 +72,36 @@ describe('desired state', () => {
     expect(codes(await accept(nothing, handover, later))).toEqual(['STATE_REFUSED']);
     const empty = await accept(held, { trust: null, roots: [], desiredState: null });
     expect(empty).toMatchObject({ desired: { revision: 3 } });
+  });
+});
+
+describe('an installer that has lost its memory', () => {
+  it('takes no older state than was here before', async () => {
+    const highWater: HighWater = { clusterId: CLUSTER_ID, revision: 5, trustVersion: 0, pins: [] };
+    const again = await accept(nothing, await signed(stateOf(4, null)), new Date(), highWater);
+    expect([codes(again), again.desired]).toEqual([['STATE_OLDER'], null]);
+    const newest = await accept(nothing, await signed(stateOf(5, null)), new Date(), highWater);
+    expect([codes(newest), newest.desired?.revision]).toEqual([[], 5]);
+  });
+
+  it('believes the roots that it believed, not those that it was installed with', async () => {
+    const highWater: HighWater = { clusterId: CLUSTER_ID, revision: 1, trustVersion: 3, pins: [...other.pins] };
+    const retired = { ...(await signed(stateOf(9, null))), trust: await trustOf(authority, authority, 9) };
+    expect(codes(await accept(nothing, retired, new Date(), highWater))).toEqual(['ROOTS_NOT_PINNED']);
+    // Of the time of the rotation: the new root signed it, and the old one is in it.
+    const both = { ...authority, roots: [...authority.roots, ...other.roots] };
+    const state = await signed(stateOf(1, null), other);
+    const before = { ...state, trust: await trustOf(other, both, 2) };
+    expect(await accept(nothing, before, new Date(), highWater)).toMatchObject({
+      trustVersion: 0,
+      rootsPem: other.roots,
+    });
+    const now = { ...state, trust: await trustOf(other, other, 3) };
+    expect(await accept(nothing, now, new Date(), highWater)).toMatchObject({
+      trustVersion: 3,
+      rootsPem: other.roots,
+      refused: [],
+    });
   });
 });
 

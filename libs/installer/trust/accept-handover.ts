@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { openDesiredState, type DesiredState, type Handover } from '@fairlead/desired-state';
 import { messageOf } from '@fairlead/errors';
 import { openTrust, spkiPin, type SignedStatement } from '@fairlead/pki';
+import type { HighWater } from '../state/high-water.js';
 import { Trouble } from '../trouble.js';
 
 /** What an installer was installed with. */
@@ -10,6 +11,8 @@ export interface Installed {
   readonly trustDomain: string;
   /** SHA-256 of the public keys of roots that count before a trust bundle was verified. */
   readonly pins: readonly string[];
+  /** What a second record says of an installer that was here before, if there is one. */
+  readonly highWater?: HighWater | null;
 }
 
 /** What it holds of earlier handovers. */
@@ -57,7 +60,7 @@ async function judged(refused: Trouble[], held: Trusted, judge: () => Promise<Tr
 }
 
 async function rootsOf(held: Trusted, handover: Handover, installed: Installed, at: Date): Promise<Trusted> {
-  const rootsPem = held.trustVersion > 0 ? held.rootsPem : pinned(handover.roots, installed.pins);
+  const rootsPem = held.trustVersion > 0 ? held.rootsPem : pinned(handover.roots, pinsOf(installed));
   if (rootsPem.length === 0) {
     if (handover.roots.length === 0 && handover.desiredState === null) return held;
     throw new Trouble(
@@ -69,10 +72,11 @@ async function rootsOf(held: Trusted, handover: Handover, installed: Installed, 
   if (!handover.trust) return known;
   const { document: bundle, ...rest } = statement(handover.trust);
   try {
-    const { trustDomain } = installed;
-    const by = { rootsPem, trustDomain, at, version: held.trustVersion };
+    const { trustDomain, highWater } = installed;
+    const version = Math.max(held.trustVersion, highWater?.trustVersion ?? 0);
+    const by = { rootsPem, trustDomain, at, version };
     const trust = await openTrust({ bundle, ...rest }, by);
-    return trust.version > held.trustVersion
+    return trust.version > held.trustVersion && trust.version >= version
       ? { ...held, trustVersion: trust.version, rootsPem: trust.rootsPem }
       : known;
   } catch (cause) {
@@ -80,6 +84,11 @@ async function rootsOf(held: Trusted, handover: Handover, installed: Installed, 
     if (held.trustVersion === 0) return known;
     throw new Trouble('TRUST_REFUSED', messageOf(cause), { cause });
   }
+}
+
+/** Roots that were retired while we were here do not count again because we have forgotten it. */
+function pinsOf({ pins, highWater }: Installed): readonly string[] {
+  return highWater && highWater.trustVersion > 0 ? highWater.pins : pins;
 }
 
 function pinned(roots: readonly string[], pins: readonly string[]): string[] {
@@ -96,7 +105,7 @@ function pinned(roots: readonly string[], pins: readonly string[]): string[] {
 async function stateOf(
   held: Trusted,
   { desiredState }: Handover,
-  { clusterId, trustDomain }: Installed,
+  { clusterId, trustDomain, highWater }: Installed,
   at: Date,
 ): Promise<DesiredState | null> {
   if (!desiredState || held.rootsPem.length === 0) return held.desired;
@@ -109,9 +118,10 @@ async function stateOf(
     const code = isOfAnother(signed.document, clusterId) ? 'STATE_OF_ANOTHER_CLUSTER' : 'STATE_REFUSED';
     throw new Trouble(code, messageOf(cause), { cause });
   }
-  const older = held.desired && state.revision < held.desired.revision;
-  if (older)
-    throw new Trouble('STATE_OLDER', `revision ${state.revision} was handed over, ${held.desired?.revision} is held`);
+  const newest = Math.max(held.desired?.revision ?? 0, highWater?.revision ?? 0);
+  if (state.revision < newest) {
+    throw new Trouble('STATE_OLDER', `revision ${state.revision} was handed over, ${newest} was here before`);
+  }
   if (held.desired && state.revision === held.desired.revision && !isDeepStrictEqual(state, held.desired)) {
     throw new Trouble(
       'STATE_AMBIGUOUS',

@@ -2,12 +2,12 @@ import type { Objects } from '@fairlead/kube/rest';
 import type { Webhook } from './matching.js';
 
 /**
- * Does nobody answer for it? There is no such Service, or none of its endpoints is ready. One outside of the cluster cannot be looked at: that
- * the API server got no answer of it is all that is known, and enough.
+ * Does nobody answer for it? There is no such Service, or none of its endpoints is ready. One outside of the cluster cannot be looked at,
+ * and is not taken for dead: it may be the company's policy engine, out of reach for a minute.
  */
 export async function isDead(objects: Objects, { clientConfig }: Webhook): Promise<boolean> {
   const service = clientConfig?.service;
-  if (!service) return clientConfig?.url !== undefined;
+  if (!service) return false;
   const { namespace, name } = service;
   if (!(await objects.read({ apiVersion: 'v1', kind: 'Service', namespace, name }))) return true;
   const slices = await objects.list(

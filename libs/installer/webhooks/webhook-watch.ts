@@ -15,11 +15,19 @@ const NOT_ANSWERED = 500;
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name';
 
 export interface WebhookLimits {
-  /** For how long writes must have been blocked before our namespaces are exempted. */
+  /** For how long a webhook must have blocked writes before our namespaces are exempted from it. */
   readonly graceMs: number;
+  /** After so long without a write that it blocked, it has its grace anew. More than the ladder waits between two writes. */
+  readonly forgetMs: number;
 }
 
-export const WEBHOOK_LIMITS: WebhookLimits = { graceMs: 20_000 };
+export const WEBHOOK_LIMITS: WebhookLimits = { graceMs: 20_000, forgetMs: 120_000 };
+
+/** From its first to its last write that was blocked. */
+interface Blocked {
+  readonly sinceMs: number;
+  readonly lastMs: number;
+}
 
 interface Blocker {
   readonly configuration: KubeObject;
@@ -27,9 +35,10 @@ interface Blocker {
 }
 
 /**
- * Finds the admission webhooks that keep us from writing, and gets past those that are dead (docs/adr/0027): where nobody answers for a
- * webhook, and repairs are wanted, the namespaces of the tool and of the installer are taken out of its `namespaceSelector`. One that
- * answers no is a policy: it is told, with what to do, and never touched.
+ * Finds the admission webhooks that keep us from writing, and gets past those that are dead (docs/adr/0028): where the API server says that
+ * it could not call a webhook, nobody is there to answer for it, and repairs are wanted, the namespaces of the tool and of the
+ * installer are taken out of its `namespaceSelector`, and of no other's. One that answers no is a policy: it is told, with what to do,
+ * and never touched.
  */
 export class WebhookWatch {
   readonly #objects: Objects;
@@ -37,7 +46,7 @@ export class WebhookWatch {
   readonly #story: Story;
   readonly #ownNamespace: string;
   readonly #limits: WebhookLimits;
-  #blockedSinceMs: number | null = null;
+  readonly #blocked = new Map<string, Blocked>();
 
   constructor(
     objects: Objects,
@@ -55,7 +64,7 @@ export class WebhookWatch {
 
   /** Writes go through. */
   passed(): void {
-    this.#blockedSinceMs = null;
+    this.#blocked.clear();
   }
 
   /** What webhooks have to do with writes that failed; null: nothing. */
@@ -70,27 +79,36 @@ export class WebhookWatch {
     if (!first || !object) return null;
     const blockers = await this.#blockersOf(object);
     if (blockers.length === 0) return null;
-    const unanswered = first.error?.httpStatus === NOT_ANSWERED && (await this.#isUnanswered(object));
-    if (!unanswered) return finding('WEBHOOK_DENIES', object, blockers, first);
-    const nowMs = this.#clock.monotonicMs();
-    this.#blockedSinceMs ??= nowMs;
-    if (mayExempt && nowMs - this.#blockedSinceMs >= this.#limits.graceMs) {
-      for (const blocker of blockers) await this.#exempt(blocker, [...namespaces, this.#ownNamespace]);
+    const silent = first.error?.httpStatus === NOT_ANSWERED ? await this.#silentFor(object) : null;
+    const named = silent === null ? [] : onlyNamed(blockers, silent);
+    if (silent === null || named.length === 0) return finding('WEBHOOK_DENIES', object, blockers, first);
+    if (this.#blockedForMs(silent) >= this.#limits.graceMs && mayExempt) {
+      for (const blocker of named) await this.#exempt(blocker, [...namespaces, this.#ownNamespace]);
     }
-    return finding('WEBHOOK_BLOCKS', object, blockers, first);
+    return finding('WEBHOOK_BLOCKS', object, named, first);
+  }
+
+  /** Each webhook has its own time: that one is dead says nothing of another whose pods are being replaced. */
+  #blockedForMs(name: string): number {
+    const nowMs = this.#clock.monotonicMs();
+    const before = this.#blocked.get(name);
+    const goesOn = before !== undefined && nowMs - before.lastMs <= this.#limits.forgetMs;
+    const sinceMs = goesOn ? before.sinceMs : nowMs;
+    this.#blocked.set(name, { sinceMs, lastMs: nowMs });
+    return nowMs - sinceMs;
   }
 
   /**
-   * An apply of what the API server cannot read ends with 500 too. A creation, of the same under another name and as a dry run, does
-   * not: only a webhook makes it end so.
+   * Name of the webhook that the API server could not call; null: it was something else. An apply of what the API server cannot read ends
+   * with 500 too. A creation, of the same under another name and as a dry run, does not.
    */
-  async #isUnanswered(object: KubeObject): Promise<boolean> {
+  async #silentFor(object: KubeObject): Promise<string | null> {
     try {
       await this.#objects.create(underAnotherName(object), true);
-      return false;
+      return null;
     } catch (error) {
-      if (error instanceof FairleadError) return error.details?.['httpStatus'] === NOT_ANSWERED;
-      throw error;
+      if (!(error instanceof FairleadError)) throw error;
+      return error.details?.['httpStatus'] === NOT_ANSWERED ? uncalledIn(error.message) : null;
     }
   }
 
@@ -143,6 +161,23 @@ export class WebhookWatch {
       `nobody answers for ${names}: our namespaces are exempted from it`,
     );
   }
+}
+
+/**
+ * Which webhook the API server could not call, in its own words. One that refuses chooses its status and its sentence itself, but not what
+ * stands before it: `admission webhook "its name" denied the request`.
+ */
+export function uncalledIn(message: string): string | null {
+  return /^[^"]*Internal error occurred: failed calling webhook "([^"]+)"/.exec(message)?.[1] ?? null;
+}
+
+function onlyNamed(blockers: readonly Blocker[], name: string): Blocker[] {
+  return blockers
+    .map(({ configuration, webhooks }) => ({
+      configuration,
+      webhooks: webhooks.filter(({ webhook }) => webhook.name === name),
+    }))
+    .filter(({ webhooks }) => webhooks.length > 0);
 }
 
 function finding(
