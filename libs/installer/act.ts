@@ -3,6 +3,7 @@ import { prune } from './apply/prune.js';
 import type { ObjectResult } from './apply/reconcile.js';
 import type { Finding, LadderAction } from './ladder/ladder-state.js';
 import { findingOf } from './look.js';
+import { inventoryWith, plainRef } from './state/inventory.js';
 import { attemptOf, inventoryOf, type Task, type ToolKeeperParts } from './task.js';
 
 /** Does what the ladder says. Returns what stood in the way, if anything did. */
@@ -39,8 +40,10 @@ async function apply(
   const earlier = before.filter((ref) => !known.has(keyOf(ref)));
   const first = keeper.held.appliedKey !== key;
   // What we are about to make is noted first: nothing of it is forgotten, whenever we die.
-  await keeper.keep({ tool: driver.tool, inventory: [...earlier, ...inventory] });
+  const noted = [...earlier, ...inventory];
+  await keeper.keep({ tool: driver.tool, inventory: inventoryWith(noted, keeper.held.inventory) });
   const { results, complete } = await reconciler.reconcile(wanted, { mode, signal });
+  await keeper.keep({ inventory: inventoryWith(noted, keeper.held.inventory, results) });
   for (const result of results) tellWritten(story, result, first);
   if (results.some(({ outcome }) => outcome !== 'same' && outcome !== 'left')) functional.forget();
   if (!complete) {
@@ -48,11 +51,16 @@ async function apply(
     return (await webhooks.blocking(results, wanted, [driver.namespace], mayExempt)) ?? findingOf(results);
   }
   webhooks.passed();
-  const { removed, left } = await prune(objects, driver, wanted, [...earlier, ...inventory]);
+  const { removed, left } = await prune(objects, driver, wanted, noted);
   for (const ref of removed) story.tell('removed', shown(ref), 'no longer wanted');
   for (const why of left) story.tellOnce('observed', '', `not removed: ${why}`);
   if (first) story.tell('installed', '', `revision ${revision}, bundle ${reference.digest.slice(0, 12)}`);
-  await keeper.keep({ appliedKey: key, appliedRevision: revision, bundleDigest: reference.digest, inventory });
+  await keeper.keep({
+    appliedKey: key,
+    appliedRevision: revision,
+    bundleDigest: reference.digest,
+    inventory: inventoryWith(inventory, keeper.held.inventory),
+  });
   return null;
 }
 
@@ -95,19 +103,4 @@ async function restart(
   }
   functional.forget();
   return null;
-}
-
-/** As it was written to JSON: a namespace that is not there is no namespace. */
-export function plainRef({
-  apiVersion,
-  kind,
-  namespace,
-  name,
-}: {
-  apiVersion: string;
-  kind: string;
-  namespace?: string | undefined;
-  name: string;
-}): ObjectRef {
-  return namespace === undefined ? { apiVersion, kind, name } : { apiVersion, kind, namespace, name };
 }
