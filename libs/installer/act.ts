@@ -1,6 +1,7 @@
 import { keyOf, refOf, shown, type ObjectRef } from '@fairlead/kube/rest';
 import { prune } from './apply/prune.js';
 import type { ObjectResult } from './apply/reconcile.js';
+import { podSelectorOf } from './health/pod-selector.js';
 import type { Finding, LadderAction } from './ladder/ladder-state.js';
 import { findingOf } from './look.js';
 import { inventoryWith, plainRef } from './state/inventory.js';
@@ -84,13 +85,9 @@ async function restart(
   for (const deployment of wanted.filter(
     ({ kind, metadata }) => kind === 'Deployment' && names.includes(metadata.name),
   )) {
-    const labels = (deployment['spec'] as { selector?: { matchLabels?: Record<string, string> } }).selector
-      ?.matchLabels;
-    if (!labels) continue;
+    const labelSelector = podSelectorOf(deployment);
+    if (labelSelector === null) continue;
     const namespace = deployment.metadata.namespace ?? driver.namespace;
-    const labelSelector = Object.entries(labels)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(',');
     const pods = await objects.list(
       { apiVersion: 'v1', kind: 'Pod' },
       { namespace, labelSelector, metadataOnly: true },
