@@ -1,8 +1,10 @@
 import { keyOf, refOf, shown, type ObjectRef } from '@fairlead/kube/rest';
 import { prune } from './apply/prune.js';
 import type { ObjectResult } from './apply/reconcile.js';
+import { podSelectorOf } from './health/pod-selector.js';
 import type { Finding, LadderAction } from './ladder/ladder-state.js';
 import { findingOf } from './look.js';
+import { inventoryWith, plainRef } from './state/inventory.js';
 import { attemptOf, inventoryOf, type Task, type ToolKeeperParts } from './task.js';
 
 /** Does what the ladder says. Returns what stood in the way, if anything did. */
@@ -39,8 +41,10 @@ async function apply(
   const earlier = before.filter((ref) => !known.has(keyOf(ref)));
   const first = keeper.held.appliedKey !== key;
   // What we are about to make is noted first: nothing of it is forgotten, whenever we die.
-  await keeper.keep({ tool: driver.tool, inventory: [...earlier, ...inventory] });
+  const noted = [...earlier, ...inventory];
+  await keeper.keep({ tool: driver.tool, inventory: inventoryWith(noted, keeper.held.inventory) });
   const { results, complete } = await reconciler.reconcile(wanted, { mode, signal });
+  await keeper.keep({ inventory: inventoryWith(noted, keeper.held.inventory, results) });
   for (const result of results) tellWritten(story, result, first);
   if (results.some(({ outcome }) => outcome !== 'same' && outcome !== 'left')) functional.forget();
   if (!complete) {
@@ -48,11 +52,16 @@ async function apply(
     return (await webhooks.blocking(results, wanted, [driver.namespace], mayExempt)) ?? findingOf(results);
   }
   webhooks.passed();
-  const { removed, left } = await prune(objects, driver, wanted, [...earlier, ...inventory]);
+  const { removed, left } = await prune(objects, driver, wanted, noted);
   for (const ref of removed) story.tell('removed', shown(ref), 'no longer wanted');
   for (const why of left) story.tellOnce('observed', '', `not removed: ${why}`);
   if (first) story.tell('installed', '', `revision ${revision}, bundle ${reference.digest.slice(0, 12)}`);
-  await keeper.keep({ appliedKey: key, appliedRevision: revision, bundleDigest: reference.digest, inventory });
+  await keeper.keep({
+    appliedKey: key,
+    appliedRevision: revision,
+    bundleDigest: reference.digest,
+    inventory: inventoryWith(inventory, keeper.held.inventory),
+  });
   return null;
 }
 
@@ -76,13 +85,9 @@ async function restart(
   for (const deployment of wanted.filter(
     ({ kind, metadata }) => kind === 'Deployment' && names.includes(metadata.name),
   )) {
-    const labels = (deployment['spec'] as { selector?: { matchLabels?: Record<string, string> } }).selector
-      ?.matchLabels;
-    if (!labels) continue;
+    const labelSelector = podSelectorOf(deployment);
+    if (labelSelector === null) continue;
     const namespace = deployment.metadata.namespace ?? driver.namespace;
-    const labelSelector = Object.entries(labels)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(',');
     const pods = await objects.list(
       { apiVersion: 'v1', kind: 'Pod' },
       { namespace, labelSelector, metadataOnly: true },
@@ -95,19 +100,4 @@ async function restart(
   }
   functional.forget();
   return null;
-}
-
-/** As it was written to JSON: a namespace that is not there is no namespace. */
-export function plainRef({
-  apiVersion,
-  kind,
-  namespace,
-  name,
-}: {
-  apiVersion: string;
-  kind: string;
-  namespace?: string | undefined;
-  name: string;
-}): ObjectRef {
-  return namespace === undefined ? { apiVersion, kind, name } : { apiVersion, kind, namespace, name };
 }

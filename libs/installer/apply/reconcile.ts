@@ -15,6 +15,8 @@ export interface ObjectResult {
   readonly outcome: 'same' | 'left' | 'created' | 'updated' | 'recreated' | 'failed' | 'would-change';
   /** Fields that were left to others: `spec.replicas of helm`. */
   readonly honoured: readonly string[];
+  /** Of one that was made, or made anew. */
+  readonly uid?: string;
   readonly error?: { readonly code: string; readonly message: string; readonly httpStatus: number };
 }
 
@@ -117,9 +119,12 @@ export class Reconciler {
         return { ref, outcome: 'same', honoured };
       }
       if (mode === 'look') return { ref, outcome: 'would-change', honoured, ...errorOf(comparison) };
-      if (anew) await recreate(this.#objects, wanted, 'live' in comparison ? comparison.live : null);
-      else await write(this.#objects, wanted, comparison);
-      return { ref, outcome: anew ? 'recreated' : outcomeOf(comparison), honoured };
+      const written = anew
+        ? await recreate(this.#objects, wanted, 'live' in comparison ? comparison.live : null)
+        : await write(this.#objects, wanted, comparison);
+      const outcome = anew ? 'recreated' : outcomeOf(comparison);
+      const { uid } = written.metadata;
+      return { ref, outcome, honoured, ...(outcome === 'updated' || uid === undefined ? {} : { uid }) };
     } catch (error) {
       return failed(ref, error);
     }

@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DesiredState } from '@fairlead/desired-state';
-import { FairleadError } from '@fairlead/errors';
-import { shown, type ObjectRef } from '@fairlead/kube/rest';
-import { plainRef } from '../act.js';
+import { keyOf, refOf, shown, type KubeObject, type Objects, type ObjectRef } from '@fairlead/kube/rest';
 import { stageOf } from '../apply/order.js';
 import type { ToolDriver } from '../drivers/driver.js';
 import { FIELD_MANAGER, LABELS, OWN, OWNER } from '../names.js';
 import type { Told } from '../report/make-report.js';
 import { NOTHING_HELD } from '../state/held-state.js';
+import { createdUids, plainRef } from '../state/inventory.js';
 import type { OwnObjects } from '../state/own-objects.js';
 import type { ToolKeeperParts } from '../task.js';
 import { Trouble } from '../trouble.js';
-import { emptySources, releaseObjects, stopControllers, toolPods } from './unwind.js';
+import { isOurs, onlyThis } from './ours.js';
+import { emptySources, othersObjectsOf, releaseObjects, stopControllers, toolPods } from './unwind.js';
 import { strangersIn } from './strangers.js';
 
 /**
@@ -64,43 +64,69 @@ async function takeAway(
   everything: boolean,
   signal: AbortSignal,
 ): Promise<Trouble | null> {
-  const { objects, story } = parts;
+  const { objects } = parts;
   if (everything && (await emptySources(objects, driver, inventory))) {
     return new Trouble('REMOVAL_WAITS', 'the tool deletes what it deployed from the catalog');
   }
-  await stopControllers(objects, driver, inventory);
-  const pods = await toolPods(objects, driver, inventory);
+  const others = await stopControllers(objects, driver, inventory);
+  const pods = await toolPods(objects, driver, inventory, others);
   if (pods.length > 0) return new Trouble('REMOVAL_WAITS', `${pods.length} pods of the tool end`);
   await releaseObjects(objects, driver, inventory, signal);
-  for (const ref of inventory.filter(({ kind }) => kind !== 'Namespace')) {
-    if (await removeOurs(parts, ref)) story.tell('removed', shown(ref), 'it is wanted no more');
-  }
-  return removeNamespaces(parts, inventory);
-}
-
-/** Only what still has our label: what somebody made in its place is theirs. */
-async function removeOurs({ objects }: ToolKeeperParts, ref: ObjectRef): Promise<boolean> {
-  const live = await objects.read(ref);
-  if (!live || live.metadata.labels?.[LABELS.managedBy] !== OWNER || live.metadata.deletionTimestamp) return false;
-  const { uid } = live.metadata;
-  return objects.remove(ref, uid === undefined ? {} : { uid });
-}
-
-async function removeNamespaces(parts: ToolKeeperParts, inventory: readonly ObjectRef[]): Promise<Trouble | null> {
-  const { objects, story } = parts;
+  const why = others.length === 0 ? null : `${shown(refOf(others[0] as KubeObject))} is not ours, and may need it`;
   for (const ref of inventory) {
-    if (ref.kind === 'Namespace') {
-      const strangers = await strangersIn(objects, ref.name);
-      if (strangers.length > 0) {
-        const body = { metadata: { labels: { [LABELS.managedBy]: null, [LABELS.bundle]: null } } };
-        await objects.patch(ref, { type: 'merge', body }, FIELD_MANAGER).catch(unlessGone);
-        story.tell('observed', shown(ref), `it stays, because others use it: ${strangers.slice(0, 3).join(', ')}`);
-      } else if (await removeOurs(parts, ref)) story.tell('removed', shown(ref), 'it is wanted no more');
-      continue;
-    }
+    signal.throwIfAborted();
+    await removeOurs(parts, driver, ref, why);
+  }
+  return remaining(parts, driver, inventory);
+}
+
+/** Only what still is ours: what somebody made in its place is theirs, and what they need stays, without our labels. */
+async function removeOurs(
+  { objects, story, keeper }: ToolKeeperParts,
+  driver: ToolDriver,
+  ref: ObjectRef,
+  others: string | null,
+): Promise<void> {
+  const live = await objects.read(ref);
+  if (!live || !isOurs(live, driver.tool) || live.metadata.deletionTimestamp !== undefined) return;
+  const { uid } = live.metadata;
+  const isCreated = uid !== undefined && createdUids(keeper.held.inventory).get(keyOf(ref)) === uid;
+  const why = (isCreated ? null : others) ?? (await keptFor(objects, driver, live, isCreated));
+  if (why === null) {
+    if (await objects.remove(ref, onlyThis(live))) story.tell('removed', shown(ref), 'it is wanted no more');
+    return;
+  }
+  await objects.patch(ref, { type: 'merge', body: UNOWNED }, FIELD_MANAGER);
+  story.tell('observed', shown(ref), `it stays: ${why}`);
+}
+
+const UNOWNED = { metadata: { labels: { [LABELS.managedBy]: null, [LABELS.bundle]: null } } };
+
+/** Why an object stays because of what would go with it. */
+async function keptFor(
+  objects: Objects,
+  driver: ToolDriver,
+  live: KubeObject,
+  isCreated: boolean,
+): Promise<string | null> {
+  if (live.kind === 'CustomResourceDefinition') {
+    const { length } = await othersObjectsOf(objects, driver, live);
+    return length === 0 ? null : `there are ${length} objects of it that are not ours`;
+  }
+  if (live.kind !== 'Namespace') return null;
+  if (!isCreated) return 'it was there before';
+  const strangers = await strangersIn(objects, live.metadata.name, driver.tool);
+  return strangers.length === 0 ? null : `others use it: ${strangers.slice(0, 3).join(', ')}`;
+}
+
+async function remaining(
+  { objects }: ToolKeeperParts,
+  driver: ToolDriver,
+  inventory: readonly ObjectRef[],
+): Promise<Trouble | null> {
+  for (const ref of inventory.filter(({ kind }) => kind !== 'Namespace')) {
     const live = await objects.read(ref);
-    if (live?.metadata.labels?.[LABELS.managedBy] === OWNER)
-      return new Trouble('REMOVAL_WAITS', `${shown(ref)} is not gone yet`);
+    if (live && isOurs(live, driver.tool)) return new Trouble('REMOVAL_WAITS', `${shown(ref)} is not gone yet`);
   }
   return null;
 }
@@ -113,8 +139,4 @@ async function forgetAll({ keeper, functional }: ToolKeeperParts, own: OwnObject
   await own.remove('Secret', OWN.keys);
   functional.forget();
   await keeper.keep(next);
-}
-
-function unlessGone(error: unknown): void {
-  if (!(error instanceof FairleadError) || error.code !== 'NOT_FOUND') throw error;
 }

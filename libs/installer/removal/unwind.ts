@@ -1,6 +1,8 @@
 import { refOf, type KubeObject, type Objects, type ObjectRef } from '@fairlead/kube/rest';
 import type { ToolDriver } from '../drivers/driver.js';
 import { FIELD_MANAGER } from '../names.js';
+import { isOurs, onlyThis } from './ours.js';
+import { kindOf, type DefinitionSpec } from './strangers.js';
 
 const WORKLOADS = new Set(['Deployment', 'StatefulSet', 'DaemonSet']);
 
@@ -14,36 +16,49 @@ export async function emptySources(
   for (const ref of inventory) {
     const body = driver.emptied(ref);
     const live = body === null ? null : await objects.read(ref);
-    if (!live) continue;
+    if (!live || !isOurs(live, driver.tool)) continue;
     left = true;
     if (live.metadata.deletionTimestamp !== undefined) continue;
     await objects.patch(ref, { type: 'merge', body }, FIELD_MANAGER);
-    await objects.remove(ref);
+    await objects.remove(ref, onlyThis(live));
   }
   return left;
 }
 
-/** Lets our sources go of what they deployed, and deletes the controllers. */
+/**
+ * Lets our sources go of what they deployed, and deletes the controllers that are ours. Returns those of the inventory's names that are
+ * not: somebody runs the tool without us.
+ */
 export async function stopControllers(
   objects: Objects,
   driver: ToolDriver,
   inventory: readonly ObjectRef[],
-): Promise<void> {
+): Promise<KubeObject[]> {
   for (const ref of inventory) {
     const body = driver.released(ref);
-    if (body === null || !(await objects.read(ref))) continue;
-    await objects.patch(ref, { type: 'merge', body }, FIELD_MANAGER);
+    const live = body === null ? null : await objects.read(ref);
+    if (live && isOurs(live, driver.tool)) await objects.patch(ref, { type: 'merge', body }, FIELD_MANAGER);
   }
-  for (const ref of inventory.filter(({ kind }) => WORKLOADS.has(kind))) await objects.remove(ref);
+  const others: KubeObject[] = [];
+  for (const ref of inventory.filter(({ kind }) => WORKLOADS.has(kind))) {
+    const live = await objects.read(ref);
+    if (live && isOurs(live, driver.tool)) await objects.remove(ref, onlyThis(live));
+    else if (live) others.push(live);
+  }
+  return others;
 }
 
-/** The pods that still run with an account of the tool. */
+/** The pods that still run with an account of the tool, but for those of others' controllers. */
 export async function toolPods(
   objects: Objects,
   driver: ToolDriver,
   inventory: readonly ObjectRef[],
+  others: readonly KubeObject[],
 ): Promise<KubeObject[]> {
-  const accounts = new Set(inventory.filter(({ kind }) => kind === 'ServiceAccount').map(({ name }) => name));
+  const theirs = new Set(others.map(accountOf));
+  const accounts = new Set(
+    inventory.filter(({ kind, name }) => kind === 'ServiceAccount' && !theirs.has(name)).map(({ name }) => name),
+  );
   const pods = await objects.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace: driver.namespace });
   return pods.filter((pod) => {
     const { serviceAccountName = '' } = (pod['spec'] ?? {}) as { serviceAccountName?: string };
@@ -51,7 +66,12 @@ export async function toolPods(
   });
 }
 
-/** Takes the tool's finalizers off all objects of its kinds: with its definitions they would hang for ever. */
+function accountOf(workload: KubeObject): string {
+  const spec = workload['spec'] as { template?: { spec?: { serviceAccountName?: string } } } | undefined;
+  return spec?.template?.spec?.serviceAccountName ?? '';
+}
+
+/** Takes the tool's finalizers off the objects of its kinds that are ours: without its controllers they would hang for ever. */
 export async function releaseObjects(
   objects: Objects,
   driver: ToolDriver,
@@ -59,22 +79,26 @@ export async function releaseObjects(
   signal: AbortSignal,
 ): Promise<void> {
   for (const definition of inventory.filter(({ kind }) => kind === 'CustomResourceDefinition')) {
-    for (const object of await objectsOf(objects, definition)) {
+    for (const object of await objectsOf(objects, await objects.read(definition))) {
       signal.throwIfAborted();
       const { finalizers = [] } = object.metadata;
       const others = finalizers.filter((name) => !driver.finalizers.includes(name));
-      if (others.length === finalizers.length) continue;
+      if (others.length === finalizers.length || !isOurs(object, driver.tool)) continue;
       await objects.patch(refOf(object), { type: 'merge', body: { metadata: { finalizers: others } } }, FIELD_MANAGER);
     }
   }
 }
 
-async function objectsOf(objects: Objects, definition: ObjectRef): Promise<KubeObject[]> {
-  const live = await objects.read(definition);
-  const spec = live?.['spec'] as
-    | { group: string; names: { kind: string }; versions: { name: string; served: boolean }[] }
-    | undefined;
-  const version = spec?.versions.find(({ served }) => served)?.name;
-  if (!spec || version === undefined) return [];
-  return objects.list({ apiVersion: `${spec.group}/${version}`, kind: spec.names.kind }, { metadataOnly: true });
+/** Whoever deletes a definition deletes these. */
+export async function othersObjectsOf(
+  objects: Objects,
+  driver: ToolDriver,
+  definition: KubeObject,
+): Promise<KubeObject[]> {
+  return (await objectsOf(objects, definition)).filter((object) => !isOurs(object, driver.tool));
+}
+
+async function objectsOf(objects: Objects, definition: KubeObject | null): Promise<KubeObject[]> {
+  const kind = definition && kindOf(definition['spec'] as DefinitionSpec);
+  return kind ? objects.list(kind, { metadataOnly: true }) : [];
 }

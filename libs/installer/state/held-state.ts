@@ -7,6 +7,8 @@ const Ref = z.object({
   kind: z.string(),
   namespace: z.string().optional(),
   name: z.string(),
+  /** Of the one that we made; none: it was there before us, or it is not known. */
+  createdUid: z.string().optional(),
 });
 
 /** All that an installer remembers; it is enough to go on without a control plane. */

@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
+import { LABELS, OWNER } from '../../names.js';
 import { Trouble } from '../../trouble.js';
 import type { ProbeTarget, ToolDriver } from '../driver.js';
 import { complaintOf } from './complaint.js';
@@ -10,6 +11,7 @@ const SOURCE_CONTROLLER = 'source-controller';
 const KUSTOMIZE_CONTROLLER = 'kustomize-controller';
 /** An object of ours that nothing is fetched for, for a controller that has nothing else to answer for. */
 const PROBE = 'fairlead-functional';
+const OUR_LABELS = { [LABELS.managedBy]: OWNER, [LABELS.bundle]: 'flux' };
 
 const named = (kind: { apiVersion: string; kind: string }, name: string) => ({ ...kind, namespace: NAMESPACE, name });
 
@@ -64,7 +66,7 @@ const isSync = ({ kind, name }: ObjectRef): boolean => kind === 'Kustomization' 
 function probeRepository(): KubeObject {
   return {
     ...GIT_REPOSITORY,
-    metadata: { name: PROBE, namespace: NAMESPACE },
+    metadata: { name: PROBE, namespace: NAMESPACE, labels: OUR_LABELS },
     spec: { url: 'ssh://git@fairlead.invalid/none', secretRef: { name: PROBE }, interval: '24h' },
   };
 }
@@ -72,7 +74,7 @@ function probeRepository(): KubeObject {
 function probeSync(): KubeObject {
   return {
     ...KUSTOMIZATION,
-    metadata: { name: PROBE, namespace: NAMESPACE },
+    metadata: { name: PROBE, namespace: NAMESPACE, labels: OUR_LABELS },
     spec: { sourceRef: { kind: 'GitRepository', name: PROBE }, prune: false, interval: '24h' },
   };
 }
