@@ -1,5 +1,6 @@
 import type { InstallerReport } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
+import { highestSeen } from '../domain/next-revision.js';
 import { lockCluster, updateCluster, type StoredCluster } from '../store/cluster-store.js';
 import { appendClusterEvents } from '../store/event-store.js';
 import { commit, tell, type Runtime } from './runtime.js';
@@ -51,10 +52,15 @@ function isNews(phase: InstallerReport['phase']): boolean {
 function concernsDesiredState(cluster: StoredCluster, report: InstallerReport): boolean {
   const before = cluster.report;
   return (
-    report.observedRevision > cluster.revision ||
+    isAhead(cluster.revision, report.observedRevision, before?.observedRevision ?? 0) ||
     JSON.stringify(keysOf(before)) !== JSON.stringify(keysOf(report)) ||
     (cluster.deployKeys.drops.length > 0 && before?.appliedRevision !== report.appliedRevision)
   );
+}
+
+/** One that is not believed is told once, not with each report. */
+function isAhead(revision: number, observed: number, before: number): boolean {
+  return highestSeen(revision, observed) > revision || (observed !== before && observed > revision);
 }
 
 function keysOf(report: Pick<InstallerReport, 'publicKeys'> | null): unknown[] {

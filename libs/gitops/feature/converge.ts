@@ -6,6 +6,7 @@ import { adopt } from '../domain/adopt.js';
 import { computeWish } from '../domain/compute-wish.js';
 import { droppable, planKeys } from '../domain/key-plan.js';
 import type { DeployKeyState } from '../domain/key-state.js';
+import { disbelief, highestSeen } from '../domain/next-revision.js';
 import { updateCluster, updateIfUntouched, type StoredCluster } from '../store/cluster-store.js';
 import type { World } from './converge-world.js';
 import { askForKeys, dropKeys } from './deploy-keys.js';
@@ -61,7 +62,11 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
     : { gitops: null, waitsFor: null };
   const signed = await signIfChanged(runtime, keys, cluster, gitops);
   const settled = await settleKeys(keys, cluster, asked.state, signed?.revision ?? cluster.revision);
-  const waiting = waitsFor ?? asked.waitsFor ?? (selected && !adopted ? `a rollout of ${selected.name}` : null);
+  const waiting =
+    waitsFor ??
+    disbelief(cluster.revision, cluster.report?.observedRevision ?? 0) ??
+    asked.waitsFor ??
+    (selected && !adopted ? `a rollout of ${selected.name}` : null);
   await save(runtime, cluster, signed, {
     assignment: selected?.name ?? null,
     adopted,
@@ -85,8 +90,7 @@ async function signIfChanged(
 ): Promise<SignedState | undefined> {
   const { id: clusterId, tenantId, revision, remove } = cluster;
   if (revision === 0 && gitops === null) return undefined;
-  // An installer that has seen a higher one than we remember takes none that is not higher still.
-  const seen = Math.max(revision, cluster.report?.observedRevision ?? 0);
+  const seen = highestSeen(revision, cluster.report?.observedRevision ?? 0);
   const removed = gitops ? 'keep' : remove;
   const same = cluster.removed === removed && isDeepStrictEqual(cluster.wish, gitops);
   if (same && revision > 0 && seen === revision) return undefined;
