@@ -4,7 +4,7 @@ import type { DesiredState, GitOpsWish } from '@fairlead/desired-state';
 import { messageOf } from '@fairlead/errors';
 import { adopt } from '../domain/adopt.js';
 import { computeWish } from '../domain/compute-wish.js';
-import { droppable, planKeys } from '../domain/key-plan.js';
+import { droppable, numberDueAt, planKeys } from '../domain/key-plan.js';
 import type { DeployKeyState } from '../domain/key-state.js';
 import { disbelief, highestSeen } from '../domain/next-revision.js';
 import { updateCluster, updateIfUntouched, type StoredCluster } from '../store/cluster-store.js';
@@ -45,7 +45,8 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
   const adopted = adopt(cluster.adopted, selected);
   const named = adopted?.spec.repository ?? null;
   const repository = named === null ? undefined : world.repository(tenantId, named);
-  const planned = planKeys(cluster.deployKeys, repository?.id ?? null, cluster.report?.publicKeys ?? []);
+  const planned = planKeys(cluster.deployKeys, repository?.id ?? null, cluster.report?.publicKeys ?? [], runtime.now());
+  const numberAt = numberDueAt(planned, cluster.report?.publicKeys ?? [], runtime.now());
   const asked = await askForKeys(keys, cluster, planned, repository);
   const host = repository && world.host(tenantId, repository.hostId);
   const { gitops, waitsFor } = adopted
@@ -64,7 +65,7 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
   const settled = await settleKeys(keys, cluster, asked.state, signed?.revision ?? cluster.revision);
   const waiting =
     waitsFor ??
-    disbelief(cluster.revision, cluster.report?.observedRevision ?? 0) ??
+    oddityOf(cluster, numberAt) ??
     asked.waitsFor ??
     (selected && !adopted ? `a rollout of ${selected.name}` : null);
   await save(runtime, cluster, signed, {
@@ -76,9 +77,16 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
     waitsFor: waiting?.slice(0, 1_024) ?? null,
     converged: cluster.touched,
     failures: asked.pending ? cluster.failures + 1 : 0,
-    dueAt: asked.pending ? later(runtime, fullJitterMs(cluster.failures, RETRY) + RETRY.baseMs) : null,
+    dueAt: asked.pending ? later(runtime, fullJitterMs(cluster.failures, RETRY) + RETRY.baseMs) : numberAt,
     wish: gitops,
   });
+}
+
+/** What people have to know of what its installer reports. */
+function oddityOf({ revision, report }: StoredCluster, numberAt: Date | null): string | null {
+  const disbelieved = disbelief(revision, report?.observedRevision ?? 0);
+  if (disbelieved !== null || numberAt === null) return disbelieved;
+  return `its SSH key changed by itself, several times; the new one counts from ${numberAt.toISOString()} on`;
 }
 
 /** Undefined: what is wanted is what was. */
@@ -151,7 +159,7 @@ async function leave(runtime: Runtime, keys: KeysPort, cluster: StoredCluster, a
     await commit(runtime, (manager) => updateIfUntouched(manager, cluster, { dueAt: goneAt }));
     return;
   }
-  const { drops, ...state } = planKeys(cluster.deployKeys, null, []);
+  const { drops, ...state } = planKeys(cluster.deployKeys, null, [], runtime.now());
   await dropKeys(keys, cluster, drops);
   const change = { dueAt: null, failures: 0, deployKeys: { ...state, drops: [] } };
   await commit(runtime, (manager) => updateIfUntouched(manager, cluster, change));
