@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { beginRotation, droppable, instructionsOf, markReady, missingKeys, planKeys } from './key-plan.js';
+import { beginRotation, droppable, instructionsOf, markReady, missingKeys, numberDueAt } from './key-plan.js';
+import { planKeys as planKeysAt } from './key-plan.js';
 import { newDeployKeys, type DeployKeyState } from './key-state.js';
 
+const now = new Date('2026-11-01T12:00:00Z');
+const minutesLater = (minutes: number): Date => new Date(now.getTime() + minutes * 60_000);
+const planKeys = (
+  state: DeployKeyState,
+  repositoryId: string | null,
+  reported: Parameters<typeof planKeysAt>[2],
+  at = now,
+) => planKeysAt(state, repositoryId, reported, at);
 const repository = crypto.randomUUID();
 const other = crypto.randomUUID();
 const key = (number: number, works: boolean | null = null, publicKey = `key-${number}`) => ({
@@ -52,10 +61,33 @@ describe('the deploy keys of a cluster', () => {
     let state = inUse();
     for (let attempt = 0; attempt < 50; attempt += 1) {
       const { number } = state.current;
-      state = markReady(planKeys(state, repository, [key(number, null, `made-${attempt}`)]), number);
+      state = markReady(
+        planKeys(state, repository, [key(number, null, `made-${attempt}`)], minutesLater(attempt * 10)),
+        number,
+      );
     }
     expect(state.drops.length).toBe(8);
     expect(state.current.number).toBeLessThan(12);
+  });
+
+  it('get four other numbers at once and one in ten minutes, since all clusters share the Git host', () => {
+    let state = inUse();
+    const another = (at: Date, attempt: number): void => {
+      const { number } = state.current;
+      const planned = planKeys(state, repository, [key(number, true, `made-${attempt}`)], at);
+      // As if each key had been withdrawn by the time.
+      state = { ...markReady(planned, planned.current.number), drops: [] };
+    };
+    for (let attempt = 0; attempt < 1_000; attempt += 1) another(now, attempt);
+    // A number is given, then its key is learnt: each takes a report.
+    expect(state.highest).toBe(5);
+    const { number } = state.current;
+    const reported = [key(number, true, 'made-once-more')];
+    expect(numberDueAt(state, reported, now)).toEqual(minutesLater(10));
+    expect(planKeys(state, repository, reported, minutesLater(9)).highest).toBe(5);
+    expect(planKeys(state, repository, reported, minutesLater(10)).highest).toBe(6);
+    expect(numberDueAt(planKeys(state, repository, reported, minutesLater(10)), [], minutesLater(10))).toBeNull();
+    expect(beginRotation(state)?.highest).toBe(6);
   });
 
   it('are tried where somebody has to add them, who is told so until they work', () => {

@@ -1,4 +1,5 @@
 import type { DeployKeyState, Key, ReportedKey } from './key-state.js';
+import { nextNumberAtMs, useNumber } from './number-allowance.js';
 
 /** Keys that are being withdrawn at once: a cluster that shows another key each time gets no further numbers. */
 const MAX_DROPS = 8;
@@ -12,15 +13,23 @@ export interface KeyRequest {
 /**
  * Which numbers a cluster's keys have, after what its installer reported and for the repository that it is to follow (null:
  * none). A number stands for one key in one repository, for ever: another repository, or another key under the same number,
- * makes a new number.
+ * makes a new number. Of the latter a cluster has few at a time: each costs calls of the Git host's API, which all clusters share.
  */
 export function planKeys(
   state: DeployKeyState,
   repositoryId: string | null,
   reported: readonly ReportedKey[],
+  now: Date,
 ): DeployKeyState {
   const moved = followRepository(state, repositoryId);
-  return switchToNext(learn(moved, reported), reported);
+  return switchToNext(learn(moved, reported, now.getTime()), reported);
+}
+
+/** Of planned keys: when the cluster gets a number for a key that it changed by itself. Null: it waits for none. */
+export function numberDueAt(state: DeployKeyState, reported: readonly ReportedKey[], now: Date): Date | null {
+  const changed = [state.current, ...(state.next ? [state.next] : [])].some((key) => isChanged(key, reported));
+  const atMs = nextNumberAtMs(state.allowance, now.getTime());
+  return changed && atMs > now.getTime() ? new Date(atMs) : null;
 }
 
 /** What the Git host is to hold, and is not known to hold yet. */
@@ -71,22 +80,38 @@ function followRepository(state: DeployKeyState, repositoryId: string | null): D
 }
 
 /** Takes down the public keys; one that is not the key that it was gets a number of its own. */
-function learn(state: DeployKeyState, reported: readonly ReportedKey[]): DeployKeyState {
-  const keyOf = (number: number): string | null => reported.find((key) => key.number === number)?.publicKey ?? null;
-  const key = keyOf(state.current.number);
-  let learnt = state;
-  if (key !== null && key !== state.current.publicKey) {
-    if (state.current.publicKey === null) learnt = { ...state, current: { ...state.current, publicKey: key } };
-    else if (state.drops.length < MAX_DROPS) learnt = renumber(withdraw(state, state.current));
-  }
-  const next = learnt.next && keyOf(learnt.next.number);
-  if (learnt.next && next !== null && next !== learnt.next.publicKey) {
-    if (learnt.next.publicKey === null) return { ...learnt, next: { ...learnt.next, publicKey: next } };
-    if (learnt.drops.length < MAX_DROPS) {
-      return beginRotation({ ...withdraw(learnt, learnt.next), next: null }) ?? learnt;
-    }
-  }
-  return learnt;
+function learn(state: DeployKeyState, reported: readonly ReportedKey[], nowMs: number): DeployKeyState {
+  const { current } = state;
+  const learnt = isChanged(current, reported)
+    ? (ifAllowed(state, nowMs, (allowed) => renumber(withdraw(allowed, current))) ?? state)
+    : { ...state, current: named(current, reported) };
+  const { next } = learnt;
+  if (!next) return learnt;
+  if (!isChanged(next, reported)) return { ...learnt, next: named(next, reported) };
+  return ifAllowed(learnt, nowMs, (allowed) => beginRotation({ ...withdraw(allowed, next), next: null })) ?? learnt;
+}
+
+function named(key: Key, reported: readonly ReportedKey[]): Key {
+  return {
+    ...key,
+    publicKey: key.publicKey ?? reported.find(({ number }) => number === key.number)?.publicKey ?? null,
+  };
+}
+
+function isChanged({ number, publicKey }: Key, reported: readonly ReportedKey[]): boolean {
+  const shown = reported.find((key) => key.number === number);
+  return shown !== undefined && publicKey !== null && shown.publicKey !== publicKey;
+}
+
+/** Null: the cluster has to wait before it gets another number. */
+function ifAllowed(
+  state: DeployKeyState,
+  nowMs: number,
+  change: (state: DeployKeyState) => DeployKeyState | null,
+): DeployKeyState | null {
+  const allowance = useNumber(state.allowance, nowMs);
+  if (!allowance || state.drops.length >= MAX_DROPS) return null;
+  return change({ ...state, allowance });
 }
 
 function switchToNext(state: DeployKeyState, reported: readonly ReportedKey[]): DeployKeyState {

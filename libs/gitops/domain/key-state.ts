@@ -19,6 +19,8 @@ export const DeployKeyState = z.object({
   highest: z.int().min(1).max(1_000_000),
   current: Key,
   next: Key.nullable(),
+  /** Of numbers for keys that the cluster changed by itself. */
+  allowance: z.object({ left: z.number(), atMs: z.number() }).exactOptional(),
   /** To leave their repositories once the cluster was brought to this revision; null: none was made yet. */
   drops: z.array(
     z.object({ repositoryId: z.uuid(), number: z.int().min(1), afterRevision: z.int().min(0).nullable() }),

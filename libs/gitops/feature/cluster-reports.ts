@@ -1,5 +1,7 @@
 import type { InstallerReport } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
+import { highestSeen } from '../domain/next-revision.js';
+import { PhaseNews } from '../domain/phase-news.js';
 import { lockCluster, updateCluster, type StoredCluster } from '../store/cluster-store.js';
 import { appendClusterEvents } from '../store/event-store.js';
 import { commit, tell, type Runtime } from './runtime.js';
@@ -7,6 +9,7 @@ import { commit, tell, type Runtime } from './runtime.js';
 /** What installers say of their clusters. */
 export class ClusterReports {
   readonly #runtime: Runtime;
+  readonly #news = new PhaseNews();
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime;
@@ -33,7 +36,7 @@ export class ClusterReports {
         ...(concernsDesiredState(cluster, report) ? { dueAt: now, touched: cluster.touched + 1 } : {}),
       });
       await appendClusterEvents(manager, clusterId, report.installerInstance, events);
-      if (report.phase === cluster.phase || !isNews(report.phase)) return;
+      if (!this.#news.isToBeTold(clusterId, cluster.phase, report.phase, now.getTime())) return;
       const actor = { kind: 'agent', id: clusterId } as const;
       const about = { tenantId, subject: `cluster/${clusterId}`, actor, reason: 'OK' };
       const data = { ...about, clusterId, name: cluster.name, phase: report.phase, problem: problemCode };
@@ -42,19 +45,19 @@ export class ClusterReports {
   }
 }
 
-/** The others are steps on the way to one of these. */
-function isNews(phase: InstallerReport['phase']): boolean {
-  return phase === 'healthy' || phase === 'degraded' || phase === 'escalated' || phase === 'off';
-}
-
 /** Keys that were made or tried, a revision that was applied while keys wait for it, or one that nobody here remembers. */
 function concernsDesiredState(cluster: StoredCluster, report: InstallerReport): boolean {
   const before = cluster.report;
   return (
-    report.observedRevision > cluster.revision ||
+    isAhead(cluster.revision, report.observedRevision, before?.observedRevision ?? 0) ||
     JSON.stringify(keysOf(before)) !== JSON.stringify(keysOf(report)) ||
     (cluster.deployKeys.drops.length > 0 && before?.appliedRevision !== report.appliedRevision)
   );
+}
+
+/** One that is not believed is told once, not with each report. */
+function isAhead(revision: number, observed: number, before: number): boolean {
+  return highestSeen(revision, observed) > revision || (observed !== before && observed > revision);
 }
 
 function keysOf(report: Pick<InstallerReport, 'publicKeys'> | null): unknown[] {

@@ -4,8 +4,9 @@ import type { DesiredState, GitOpsWish } from '@fairlead/desired-state';
 import { messageOf } from '@fairlead/errors';
 import { adopt } from '../domain/adopt.js';
 import { computeWish } from '../domain/compute-wish.js';
-import { droppable, planKeys } from '../domain/key-plan.js';
+import { droppable, numberDueAt, planKeys } from '../domain/key-plan.js';
 import type { DeployKeyState } from '../domain/key-state.js';
+import { disbelief, highestSeen } from '../domain/next-revision.js';
 import { updateCluster, updateIfUntouched, type StoredCluster } from '../store/cluster-store.js';
 import type { World } from './converge-world.js';
 import { askForKeys, dropKeys } from './deploy-keys.js';
@@ -44,7 +45,8 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
   const adopted = adopt(cluster.adopted, selected);
   const named = adopted?.spec.repository ?? null;
   const repository = named === null ? undefined : world.repository(tenantId, named);
-  const planned = planKeys(cluster.deployKeys, repository?.id ?? null, cluster.report?.publicKeys ?? []);
+  const planned = planKeys(cluster.deployKeys, repository?.id ?? null, cluster.report?.publicKeys ?? [], runtime.now());
+  const numberAt = numberDueAt(planned, cluster.report?.publicKeys ?? [], runtime.now());
   const asked = await askForKeys(keys, cluster, planned, repository);
   const host = repository && world.host(tenantId, repository.hostId);
   const { gitops, waitsFor } = adopted
@@ -61,7 +63,11 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
     : { gitops: null, waitsFor: null };
   const signed = await signIfChanged(runtime, keys, cluster, gitops);
   const settled = await settleKeys(keys, cluster, asked.state, signed?.revision ?? cluster.revision);
-  const waiting = waitsFor ?? asked.waitsFor ?? (selected && !adopted ? `a rollout of ${selected.name}` : null);
+  const waiting =
+    waitsFor ??
+    oddityOf(cluster, numberAt) ??
+    asked.waitsFor ??
+    (selected && !adopted ? `a rollout of ${selected.name}` : null);
   await save(runtime, cluster, signed, {
     assignment: selected?.name ?? null,
     adopted,
@@ -71,9 +77,16 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
     waitsFor: waiting?.slice(0, 1_024) ?? null,
     converged: cluster.touched,
     failures: asked.pending ? cluster.failures + 1 : 0,
-    dueAt: asked.pending ? later(runtime, fullJitterMs(cluster.failures, RETRY) + RETRY.baseMs) : null,
+    dueAt: asked.pending ? later(runtime, fullJitterMs(cluster.failures, RETRY) + RETRY.baseMs) : numberAt,
     wish: gitops,
   });
+}
+
+/** What people have to know of what its installer reports. */
+function oddityOf({ revision, report }: StoredCluster, numberAt: Date | null): string | null {
+  const disbelieved = disbelief(revision, report?.observedRevision ?? 0);
+  if (disbelieved !== null || numberAt === null) return disbelieved;
+  return `its SSH key changed by itself, several times; the new one counts from ${numberAt.toISOString()} on`;
 }
 
 /** Undefined: what is wanted is what was. */
@@ -85,8 +98,7 @@ async function signIfChanged(
 ): Promise<SignedState | undefined> {
   const { id: clusterId, tenantId, revision, remove } = cluster;
   if (revision === 0 && gitops === null) return undefined;
-  // An installer that has seen a higher one than we remember takes none that is not higher still.
-  const seen = Math.max(revision, cluster.report?.observedRevision ?? 0);
+  const seen = highestSeen(revision, cluster.report?.observedRevision ?? 0);
   const removed = gitops ? 'keep' : remove;
   const same = cluster.removed === removed && isDeepStrictEqual(cluster.wish, gitops);
   if (same && revision > 0 && seen === revision) return undefined;
@@ -147,7 +159,7 @@ async function leave(runtime: Runtime, keys: KeysPort, cluster: StoredCluster, a
     await commit(runtime, (manager) => updateIfUntouched(manager, cluster, { dueAt: goneAt }));
     return;
   }
-  const { drops, ...state } = planKeys(cluster.deployKeys, null, []);
+  const { drops, ...state } = planKeys(cluster.deployKeys, null, [], runtime.now());
   await dropKeys(keys, cluster, drops);
   const change = { dueAt: null, failures: 0, deployKeys: { ...state, drops: [] } };
   await commit(runtime, (manager) => updateIfUntouched(manager, cluster, change));

@@ -1,10 +1,15 @@
+import { fullJitterMs } from '@fairlead/clock';
 import type { DesiredState } from '@fairlead/desired-state';
+import { messageOf } from '@fairlead/errors';
 import { clustersToSign, updateIfUntouched, type StoredCluster } from '../store/cluster-store.js';
+import { eachApart } from './each-apart.js';
 import type { KeysPort } from './keys-port.js';
 import { commit, read, type Runtime } from './runtime.js';
 
 /** Signatures are renewed well before they end, and often enough to follow a rotation of the root. */
 const SIGN_AGAIN_MS = 6 * 3_600_000;
+/** Hours are left by then. */
+const RETRY_MS = 10_000;
 
 /** What is stored of a desired state that was signed. */
 export interface SignedState {
@@ -21,17 +26,25 @@ export async function signState(runtime: Runtime, keys: KeysPort, state: Desired
   return { revision: state.revision, removed: state.remove, revisedAt: runtime.now(), ...signature };
 }
 
-/** The same revisions with newer signatures, where they are due. Returns how many; fails as a whole, to be tried again. */
+/**
+ * The same revisions with newer signatures, where they are due. Returns how many were. One that `keys` refuses is tried again later: it
+ * must keep no other cluster from what is wanted of it.
+ */
 export async function signAgain(runtime: Runtime, keys: KeysPort, atOnce: number): Promise<number> {
   const due = await read(runtime, (manager) => clustersToSign(manager, runtime.now(), atOnce));
-  await Promise.all(
-    due.map(async (cluster) => {
-      if (!cluster.signed) return;
-      const document = Buffer.from(cluster.signed.document, 'base64');
-      const signature = await sign(runtime, keys, cluster.tenantId, document);
-      await commit(runtime, (manager) => updateIfUntouched(manager, cluster, signature));
-    }),
-  );
+  const renew = async (cluster: StoredCluster): Promise<void> => {
+    if (!cluster.signed) return;
+    const document = Buffer.from(cluster.signed.document, 'base64');
+    const signature = await sign(runtime, keys, cluster.tenantId, document);
+    await commit(runtime, (manager) => updateIfUntouched(manager, cluster, signature));
+  };
+  await eachApart(due, renew, async (cluster, error) => {
+    runtime.logger.log('warn', 'desired_state.not_signed_again', { clusterId: cluster.id, reason: messageOf(error) });
+    const signAgainAt = new Date(
+      runtime.now().getTime() + RETRY_MS + fullJitterMs(0, { baseMs: RETRY_MS, capMs: RETRY_MS }),
+    );
+    await commit(runtime, (manager) => updateIfUntouched(manager, cluster, { signAgainAt }));
+  });
   if (due.length > 0) runtime.onDesired();
   return due.length;
 }

@@ -12,9 +12,9 @@ metadata: { name: a, namespace: n }
 ---
 ---
 apiVersion: v1
-kind: List
-items:
-  - { apiVersion: v1, kind: ConfigMap, metadata: { name: b, namespace: n }, data: { k: v } }
+kind: ConfigMap
+metadata: { name: b, namespace: n }
+data: { k: v }
 ---
 apiVersion: apps/v1
 kind: Deployment
@@ -44,8 +44,8 @@ describe('a bundle', () => {
   });
 
   it.each([
-    ['no YAML', 'a: [', /document 1 is not valid YAML/],
-    ['no object', 'a: b', /document 1 has no apiVersion/],
+    ['no YAML', 'a: [', /document 1 is not YAML/],
+    ['no object', 'a: b', /document 1 is no Kubernetes object/],
     ['an object twice', `${yaml}---\n${yaml}`, /ServiceAccount n\/a twice/],
     [
       'aliases of aliases',
