@@ -31,7 +31,7 @@ export const Bundle = z.object({
   objects: z.int().min(1),
   /** Images that its workloads pull. */
   images: z.array(z.string().max(512)).max(64),
-  /** File name or URL, as its importer said. */
+  /** File name as its importer said, or the URL without query and fragment, which may be secrets. */
   origin: z.string().max(1_024),
   importedBy: UserName,
   importedAt: IsoTime,
