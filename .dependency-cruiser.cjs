@@ -11,7 +11,7 @@ module.exports = {
       severity: 'error',
       from: { path: libs('registration|keys|gitops|audit|api') },
       to: {
-        path: libs('registration|keys|gitops|audit|api|tunnel|gateway|agent|rpc|kube-http|targets'),
+        path: libs('registration|keys|gitops|audit|api|tunnel|gateway|agent|rpc|kube-http|targets|tcp-targets'),
         pathNot: '^libs/$1/',
       },
     },
@@ -77,7 +77,7 @@ module.exports = {
       comment: 'Gateway and agent are built on the data path; what it needs of them stands in its ports.',
       severity: 'error',
       from: { path: libs('tunnel'), pathNot: '^libs/tunnel/conformance/' },
-      to: { path: libs('gateway|agent|rpc|installation') },
+      to: { path: libs('gateway|agent|rpc|tcp-targets|installation') },
     },
     {
       name: 'agent-never-imports-gateway',
@@ -104,7 +104,7 @@ module.exports = {
       comment: 'The agent runs in every cluster: no NATS, no Nest, no database client in it.',
       severity: 'error',
       from: {
-        path: '^(apps/agent|libs/(agent|rpc|kube-http|targets|tunnel/(agent|link|core)))/',
+        path: '^(apps/agent|libs/(agent|rpc|kube-http|targets|tcp-targets|tunnel/(agent|link|core)))/',
         pathNot: '(\\.spec\\.ts$|/testing/)',
       },
       to: {

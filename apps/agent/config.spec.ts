@@ -30,3 +30,14 @@ it('the trust domain of the manifest is read, and must be one', () => {
   expect(trustDomain('fairlead.local')).toBe('fairlead.local');
   expect(() => trustDomain('Not A Domain')).toThrow(/FAIRLEAD_TRUST_DOMAIN/);
 });
+
+it('an agent listens for nothing that goes out unless it is told ports, and each bad one is named', () => {
+  expect(readConfig(env).FAIRLEAD_EGRESS).toEqual([]);
+  expect(readConfig({ ...env, FAIRLEAD_EGRESS: '2222=git.example.com:22' }).FAIRLEAD_EGRESS).toEqual([
+    { port: 2222, upstream: { host: 'git.example.com', port: 22 } },
+  ]);
+  const read = (): unknown =>
+    readConfig({ ...env, FAIRLEAD_EGRESS: 'git.example.com:22', FAIRLEAD_EGRESS_ADDRESS: 'x' });
+  expect(read).toThrow(/FAIRLEAD_EGRESS: "git\.example\.com:22" is no egress port/);
+  expect(read).toThrow('FAIRLEAD_EGRESS_ADDRESS');
+});

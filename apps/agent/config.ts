@@ -1,19 +1,21 @@
 import { Secret, commaList, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
+import { parseEgressPort } from '@fairlead/agent';
 import { messageOf } from '@fairlead/errors';
 import { parseTargetRule } from '@fairlead/targets';
 import { z } from 'zod';
 
-/** Every rule that cannot be read is named. */
-const targetRules = commaList.transform((rules, context) =>
-  rules.map((rule) => {
-    try {
-      return parseTargetRule(rule);
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: messageOf(error) });
-      return z.NEVER;
-    }
-  }),
-);
+/** Every one that cannot be read is named. */
+const listOf = <T>(parse: (text: string) => T) =>
+  commaList.transform((texts, context) =>
+    texts.map((text) => {
+      try {
+        return parse(text);
+      } catch (error) {
+        context.addIssue({ code: 'custom', message: messageOf(error) });
+        return z.NEVER;
+      }
+    }),
+  );
 
 const Environment = z.object({
   ...tracingVariables,
@@ -52,7 +54,11 @@ const Environment = z.object({
     .optional(),
   NO_PROXY: commaList.default([]),
   /** What raw TCP targets it opens; none, nothing. */
-  FAIRLEAD_ALLOW_TARGETS: targetRules.default([]),
+  FAIRLEAD_ALLOW_TARGETS: listOf(parseTargetRule).default([]),
+  /** Ports for connections out of the cluster, `<port>=<host>:<port>`; none, none. Gateways have to allow what they lead to. */
+  FAIRLEAD_EGRESS: listOf(parseEgressPort).default([]),
+  /** Address of those ports; default all of the machine's. */
+  FAIRLEAD_EGRESS_ADDRESS: z.union([z.ipv4(), z.ipv6()]).optional(),
   /** How often it looks at its cluster, to say what changed: nodes, versions, rights. */
   FAIRLEAD_FACTS_REFRESH_SECONDS: z.coerce.number().int().min(1).max(86_400).default(600),
   FAIRLEAD_HEALTH_LISTEN: hostPort,

@@ -40,6 +40,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       token: () => readToken(config.FAIRLEAD_BOOTSTRAP_TOKEN_FILE),
       kubeApi: { host, port, caPem, token },
       tcp: { rules: config.FAIRLEAD_ALLOW_TARGETS },
+      ...egressOf(config),
       handover: handoverFor(config, { host, port }),
       registry,
       tracer: tracing.tracer,
@@ -50,4 +51,8 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
     signal,
   );
   await agent.done;
+}
+
+function egressOf({ FAIRLEAD_EGRESS: ports, FAIRLEAD_EGRESS_ADDRESS: host }: AgentConfig) {
+  return ports.length > 0 ? { egress: { ports, host } } : {};
 }

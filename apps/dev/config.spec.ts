@@ -7,6 +7,7 @@ describe('loadConfig', () => {
       help: false,
       prepare: false,
       demo: true,
+      gitops: false,
       verbose: false,
       portBase: undefined,
       stateDir: undefined,
@@ -28,6 +29,10 @@ describe('loadConfig', () => {
     });
   });
 
+  it('takes the wish for GitOps, which needs a demo', () => {
+    expect(loadConfig(['--gitops'], {}, false)).toMatchObject({ demo: true, gitops: true });
+  });
+
   it('takes names of gateways to make credentials for', () => {
     expect(loadConfig(['--prepare', '--gateways', 'gw-0,gw-1'], {}, false).gateways).toEqual(['gw-0', 'gw-1']);
   });
@@ -47,6 +52,7 @@ describe('loadConfig', () => {
   it.each([
     [['--port-base', 'x']],
     [['--port-base', '80']],
+    [['--gitops', '--no-demo']],
     [['--colour']],
     [['extra']],
     [['--gateways', 'a']],

@@ -11,6 +11,7 @@ Starts all of Fairlead on this machine, with a demo cluster, and stops it on Ctr
   --state-dir DIR    keep everything in DIR instead of .fairlead
   --advertise HOST   also listen for clusters and people elsewhere, who reach this machine as HOST
   --agent-image REF  the agent's image in import manifests, instead of fairlead/agent:dev
+  --gitops           let the demo cluster follow a Git repository on this machine, now and in later starts
   --no-demo          start no demo cluster
   --verbose          show every line of every log, not only warnings and what starts or ends
   --prepare          only make credentials, for nats-server and Postgres of your own (see docker-compose.yml)
@@ -33,6 +34,8 @@ export interface Config {
   readonly natsNames: readonly string[] | undefined;
   readonly postgresNames: readonly string[] | undefined;
   readonly demo: boolean;
+  /** Whether the demo is to follow a repository. One that already does so goes on. */
+  readonly gitops: boolean;
   /** Undefined: this machine alone. */
   readonly advertise: string | undefined;
   /** Undefined: the stack's default. */
@@ -56,10 +59,13 @@ export function loadConfig(args: readonly string[], env: NodeJS.ProcessEnv, term
   if (portBase?.success === false) {
     throw new FairleadError('INVALID_ARGUMENT', '--port-base takes a number from 1024 to 64000');
   }
+  if (values.gitops && values['no-demo'])
+    throw new FairleadError('INVALID_ARGUMENT', '--gitops is about the demo cluster: leave --no-demo out');
   return {
     help: values.help ?? false,
     prepare: values.prepare ?? false,
     demo: !(values['no-demo'] ?? false),
+    gitops: values.gitops ?? false,
     verbose: values.verbose ?? false,
     portBase: portBase?.data,
     stateDir: values['state-dir'],
@@ -107,6 +113,7 @@ function parse(args: readonly string[]) {
       prepare: flag,
       verbose: flag,
       'no-demo': flag,
+      gitops: flag,
       'port-base': text,
       'state-dir': text,
       gateways: text,

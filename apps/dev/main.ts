@@ -49,10 +49,11 @@ async function run(config: Config, stateDir: string): Promise<number> {
   const terminal = terminalOn(process.stdout, { paint, animated: config.terminal, columns });
   const reporter = new Reporter({ terminal, paint, verbose: config.verbose });
   const interrupted = interruption(() => reporter.stopping());
-  const { portBase: basePort, demo, advertise, agentImage } = config;
+  const { portBase: basePort, demo, gitops, advertise, agentImage } = config;
   const stack = await startStack({
     stateDir,
     demo,
+    gitops,
     log: reporter.show,
     signal: interrupted,
     ...(basePort === undefined ? {} : { basePort }),

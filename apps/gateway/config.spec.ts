@@ -60,3 +60,15 @@ it('the doors have a certificate by keys for their names, or files of one’s ow
     expect(() => readConfig({ ...env, [one]: '/x' })).toThrow(`${other}: is not set`);
   }
 });
+
+it('nothing goes out of clusters unless rules allow it, and each bad rule is named', () => {
+  expect(readConfig(env).FAIRLEAD_EGRESS_ALLOW).toEqual([]);
+  const allow = (rules: string) => readConfig({ ...env, FAIRLEAD_EGRESS_ALLOW: rules }).FAIRLEAD_EGRESS_ALLOW;
+  const kinds = allow('git.example.com:22, demo@10.0.0.0/8:22,region=eu@git.example.com:22').map(
+    ({ clusters }) => clusters.kind,
+  );
+  expect(kinds).toEqual(['all', 'name', 'label']);
+  expect(() => allow('git.example.com:22,*:22,git.example.com')).toThrow(
+    /FAIRLEAD_EGRESS_ALLOW: .*\*:22 allows every name[\s\S]*FAIRLEAD_EGRESS_ALLOW: .*"git\.example\.com"/,
+  );
+});

@@ -1,6 +1,7 @@
 import { commaList, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
 import { CredentialName } from '@fairlead/contracts';
-import type { GatewayOptions } from '@fairlead/gateway';
+import { messageOf } from '@fairlead/errors';
+import { parseEgressRule, type GatewayOptions } from '@fairlead/gateway';
 import { z } from 'zod';
 
 const countUpTo = (most: number, otherwise: number) => z.coerce.number().int().min(1).max(most).default(otherwise);
@@ -58,6 +59,19 @@ const Environment = z
     /** A certificate of one's own for both doors, PEM, leaf first; read again when the files change. */
     FAIRLEAD_DOOR_TLS_CERT_FILE: z.string().optional(),
     FAIRLEAD_DOOR_TLS_KEY_FILE: z.string().optional(),
+    /** What connections out of clusters may reach on this side, `[<cluster>|<label>=<value>@]<host or block>:<ports>`; none, nothing. */
+    FAIRLEAD_EGRESS_ALLOW: commaList
+      .transform((texts, context) =>
+        texts.map((text) => {
+          try {
+            return parseEgressRule(text);
+          } catch (error) {
+            context.addIssue({ code: 'custom', message: messageOf(error) });
+            return z.NEVER;
+          }
+        }),
+      )
+      .default([]),
     FAIRLEAD_LINK_ENDPOINTS: commaList,
     FAIRLEAD_ZONE: z.string().max(63).default(''),
     /** Clusters with a label of their own in metrics; the others are "other". */

@@ -83,6 +83,6 @@ function aboutAgent(tenantId: string, clusterId: string) {
 
 function actorKind(door: string, user: string | undefined): 'user' | 'agent' | 'gateway' | 'unknown' {
   if (user !== undefined) return 'user';
-  if (door === 'link') return 'agent';
+  if (door === 'link' || door === 'egress') return 'agent';
   return door === 'relay' ? 'gateway' : 'unknown';
 }

@@ -58,6 +58,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       doorListen: config.FAIRLEAD_DOOR_LISTEN,
       connectListen: config.FAIRLEAD_CONNECT_LISTEN,
       ...doorLimits(config),
+      egressRules: config.FAIRLEAD_EGRESS_ALLOW,
       metricsClusters: config.FAIRLEAD_METRICS_CLUSTERS,
       ...(config.FAIRLEAD_RELAY_ADDRESS ? { relayAddress: config.FAIRLEAD_RELAY_ADDRESS } : {}),
       doorCertificate: doorCertificate(config),

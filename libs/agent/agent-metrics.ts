@@ -34,6 +34,23 @@ export function createAgentMetrics(registry: Registry) {
       label: 'direction',
       registry,
     }),
+    egress: new Counter({
+      name: 'fairlead_agent_egress_connections_total',
+      help: 'Connections out of the cluster, by outcome (ok, once the connection ended, or an error code).',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    egressOpen: new Gauge({
+      name: 'fairlead_agent_egress_open_connections',
+      help: 'Connections out of the cluster that have their target now.',
+      registers,
+    }),
+    egressBytes: new LiveCounter({
+      name: 'fairlead_agent_egress_bytes_total',
+      help: 'Payload of connections out of the cluster, counted while it goes; out is away from the cluster.',
+      label: 'direction',
+      registry,
+    }),
     kubeRequestsFailed: new Counter({
       name: 'fairlead_agent_kube_requests_failed_total',
       help: 'Requests that did not reach the kube-apiserver, by code.',

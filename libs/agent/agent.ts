@@ -1,14 +1,16 @@
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { toFairleadError, type ErrorCode } from '@fairlead/errors';
 import { Registry, noTracer, type Check } from '@fairlead/observability';
+import { TcpTargets } from '@fairlead/tcp-targets';
+import type { Link } from '@fairlead/tunnel/agent';
 import type { AgentIdentity } from './agent-identity.js';
+import { listenForEgress } from './egress/egress-listener.js';
 import { enrolWithToken, type AgentOptions } from './enrol-with-token.js';
 import { GitOpsCarrier } from './gitops/gitops-carrier.js';
 import { KubeApiProxy } from './kube-api-proxy.js';
 import { Replacement } from './replacement.js';
 import { LinkSupervisor } from './supervisor.js';
 import { createAgentMetrics, meterLinks } from './agent-metrics.js';
-import { TcpTargets } from './tcp-targets.js';
 
 export interface Agent {
   readiness(): readonly Check[];
@@ -31,6 +33,7 @@ const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'ENROLMENT_REJECTED',
 ]);
 const PERMANENT_RETRY_MS = 120_000;
+const REFUSED_BY = "by the policy of the cluster's agent; allow it with: fairlead cluster create --allow-target";
 /** How often an agent asks that an administrator has to decide about. */
 const PENDING_RETRY_MS = 30_000;
 
@@ -45,11 +48,22 @@ export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const { logger, tracer = noTracer } = options;
   const onFailed = (code: ErrorCode): void => metrics.kubeRequestsFailed.inc({ code });
   const kubeApi = new KubeApiProxy(options.kubeApi, logger, onFailed, tracer);
-  const tcp = { targets: new TcpTargets(options.tcp ?? { rules: [] }), metrics, logger, tracer };
+  const tcp = {
+    targets: new TcpTargets({ ...(options.tcp ?? { rules: [] }), refusedBy: REFUSED_BY }),
+    metrics,
+    logger,
+    tracer,
+  };
   let supervisor: LinkSupervisor | null = null;
   meterLinks(registry, () => supervisor?.figures ?? { links: 0, parked: 0, inUse: 0 });
   let waitingFor = 'the stored identity';
   const live = async (): Promise<void> => {
+    using stack = new DisposableStack();
+    if (options.egress) {
+      const links = (): readonly Link[] => supervisor?.egressLinks ?? [];
+      const listener = stack.use(await listenForEgress({ ...options.egress, links, metrics, logger, tracer }));
+      options.egress.onListening?.(listener.ports);
+    }
     let identity = await obtainIdentity(options, signal, (what) => (waitingFor = what));
     while (identity && !signal.aborted) {
       options.onIdentity?.(identity);

@@ -1,11 +1,12 @@
 import { FairleadError } from '@fairlead/errors';
 import type { Logger, Registry, Tracer } from '@fairlead/observability';
+import type { TcpTargetOptions } from '@fairlead/tcp-targets';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import type { EgressListenerOptions } from './egress/egress-listener.js';
 import { feedOf, type FactsSource } from './facts/feed.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import type { HandoverMaps } from './gitops/ports.js';
 import type { KubeApiTarget } from './kube-api-proxy.js';
-import type { TcpTargetOptions } from './tcp-targets.js';
 
 export interface AgentOptions {
   readonly endpoints: readonly Endpoint[];
@@ -21,7 +22,12 @@ export interface AgentOptions {
   token(): Promise<string | null>;
   readonly kubeApi: KubeApiTarget;
   /** What it opens for raw TCP; absent: nothing. */
-  readonly tcp?: TcpTargetOptions;
+  readonly tcp?: Omit<TcpTargetOptions, 'refusedBy'>;
+  /** Where it listens for connections out of the cluster; absent: nowhere. */
+  readonly egress?: Pick<EgressListenerOptions, 'ports' | 'host'> & {
+    /** Called with the ports once they are bound. */
+    readonly onListening?: (ports: readonly number[]) => void;
+  };
   /** Where it hands over what is wanted of the cluster; absent: nowhere. */
   readonly handover?: { readonly maps: HandoverMaps; readonly lookMs?: number } | undefined;
   /** Where its metrics go; absent: nowhere. */

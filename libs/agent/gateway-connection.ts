@@ -8,6 +8,7 @@ import { rpcTransport } from '@fairlead/rpc';
 import type { GatewayConnection } from '@fairlead/tunnel/agent';
 import { LIMITS } from '@fairlead/tunnel/core';
 import {
+  EGRESS_PATH,
   TUNNEL_PATH,
   TUNNEL_SESSION_OPTIONS,
   fitStreamWindow,
@@ -65,6 +66,7 @@ export async function connectToGateway(options: DialOptions): Promise<GatewayCon
     rpc: createClient(AgentLinkService, rpcTransport(http2, authority, MAX_RPC_BYTES)),
     http2,
     tunnel: () => requestGrpcStream(http2, TUNNEL_PATH),
+    egress: () => requestGrpcStream(http2, EGRESS_PATH),
     [Symbol.dispose]: () => {
       http2.destroy();
       // A connection that was reset while TLS was young does not always take its socket along.

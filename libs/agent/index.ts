@@ -4,9 +4,9 @@ export { identityStore, type AgentIdentity, type IdentityStore, type TextStore }
 export { withBundle, type BundleOptions } from './identity-bundle.js';
 export type { HandoverMaps } from './gitops/ports.js';
 export { parseEndpoint, type Endpoint, type ProxySettings } from './forward-proxy.js';
-export type { TcpTargetOptions } from './tcp-targets.js';
 export type { KubeApiTarget } from './kube-api-proxy.js';
 export type { AgentFacts } from '@fairlead/tunnel/agent';
 export type { FactsFeed } from './facts/feed.js';
 export { followCluster, type ClusterFactsOptions } from './facts/cluster-facts.js';
-export type { Resolve } from './name-lookups.js';
+export { parseEgressPort, type EgressPort } from './egress/egress-ports.js';
+export type { Resolve } from '@fairlead/tcp-targets';

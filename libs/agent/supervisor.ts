@@ -107,6 +107,11 @@ export class LinkSupervisor {
     return [{ name: 'links', ok: this.#links.size > 0, detail }];
   }
 
+  /** Links whose replicas carry connections out of the cluster now, the least busy one first. */
+  get egressLinks(): readonly Link[] {
+    return [...this.#links.values()].filter(({ takesEgress }) => takesEgress).sort((a, b) => a.inUse - b.inUse);
+  }
+
   get figures(): LinkFigures {
     const links = [...this.#links.values()];
     const sum = (of: (link: Link) => number): number => links.reduce((total, link) => total + of(link), 0);

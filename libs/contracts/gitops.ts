@@ -38,6 +38,15 @@ export const Bundle = z.object({
 });
 export type Bundle = z.infer<typeof Bundle>;
 
+/** `fairlead-egress.fairlead-system.svc:2222`. */
+export const HostAndPort = z
+  .string()
+  .max(259)
+  .regex(
+    /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?:([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/,
+    'write HOST:PORT, such as fairlead-egress.fairlead-system.svc:2222',
+  );
+
 /** What is wanted of the clusters that it selects. */
 export const Assignment = z.object({
   name: GitOpsName,
@@ -52,6 +61,11 @@ export const Assignment = z.object({
   bundleVersion: z.string().min(1).max(64),
   repository: GitOpsName.nullable(),
   branch: BranchName.optional(),
+  /**
+   * Where these clusters dial the Git host, if not at its own address: the Service of their agents that leads to it. Its keys are the
+   * same ones, pinned under this address.
+   */
+  gitThrough: HostAndPort.optional(),
   /** May hold `{cluster}`: the cluster's name. */
   path: z.string().min(1).max(256).default('clusters/{cluster}'),
   intervalSeconds: CatalogSource.shape.intervalSeconds,

@@ -57,5 +57,24 @@ export const TargetRule = z
     'write a target as HOST:PORT, such as 10.0.0.0/8:10250 or *.shop.svc:443',
   );
 export const TargetRules = z.array(TargetRule).max(64);
+/**
+ * A port where a cluster's agent listens, and the upstream that a gateway is asked for: `2222=git.example.com:22`. A gateway opens it
+ * only if its own rules allow that. Below 1024 a process without privileges may not listen; 8080 is for probes.
+ */
+export const EgressPort = z
+  .string()
+  .max(300)
+  .regex(
+    /^(102[4-9]|10[3-9]\d|1[1-9]\d\d|[2-9]\d{3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])=(([a-z0-9_-]{1,63}\.)*[a-z][a-z0-9-]{0,62}|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]{2,45}\]):([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])$/,
+    'write a way out as PORT=HOST:PORT with a first port of at least 1024, such as 2222=git.example.com:22',
+  )
+  .refine((text) => !text.startsWith('8080='), 'port 8080 of an agent is taken: choose another');
+export const EgressPorts = z
+  .array(EgressPort)
+  .max(16)
+  .refine(
+    (all) => new Set(all.map((each) => each.split('=')[0])).size === all.length,
+    'each port can lead to one place',
+  );
 /** A program that comes to the CONNECT door with a certificate. */
 export const ClientName = z.string().regex(label, 'a client name is 1 to 63 lower-case letters, digits and dashes');

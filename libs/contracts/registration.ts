@@ -10,6 +10,7 @@ import {
   Labels,
   PemChain,
   RevocationReason,
+  EgressPorts,
   TargetRules,
   TenantId,
   UserName,
@@ -30,6 +31,8 @@ export const Cluster = z.object({
   links: z.int().min(1).max(4),
   /** What its agent opens for raw TCP; none: nothing. Takes effect when the import manifest is applied. */
   targets: TargetRules.default([]),
+  /** Ports of its agent for connections out of the cluster; none: none. Takes effect when the import manifest is applied. */
+  egress: EgressPorts.default([]),
   /** Does its import manifest bring an installer of GitOps tools? */
   gitops: z.boolean().default(false),
   generation: Generation,
@@ -46,6 +49,7 @@ export const CreateCluster = z.object({
   labels: Labels.default({}),
   links: z.int().min(1).max(4).default(2),
   targets: TargetRules.default([]),
+  egress: EgressPorts.default([]),
   gitops: z.boolean().default(false),
 });
 export type CreateCluster = z.infer<typeof CreateCluster>;

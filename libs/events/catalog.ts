@@ -50,6 +50,7 @@ export const EVENTS = {
     ...cluster,
     links: z.int(),
     targets: z.array(z.string().max(300)).max(64).default([]),
+    egress: z.array(z.string().max(300)).max(16).default([]),
     gitops: z.boolean().default(false),
   }),
   'dev.fairlead.cluster.deleted.v1': event(cluster),

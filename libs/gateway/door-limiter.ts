@@ -24,6 +24,12 @@ export const DEFAULT_DOOR_LIMITS: DoorLimits = {
   heldBytes: 512 * MEBIBYTE,
 };
 
+const WHOSE: Readonly<Record<DoorName, string>> = {
+  connect: 'this client',
+  'kube-api': 'this user',
+  egress: 'this cluster',
+};
+
 /** A place among the connections; calling either more than once does nothing. */
 export interface Place {
   /** Which cluster it is for, once that is known. RATE_LIMITED when that has too much. */
@@ -48,7 +54,7 @@ export class DoorLimiter {
     this.#door = door;
     this.#limits = limits;
     this.#live = live;
-    this.#identities = new UsageLimit(door === 'connect' ? 'this client' : 'this user', limits.perIdentity);
+    this.#identities = new UsageLimit(WHOSE[door], limits.perIdentity);
     this.#clusters = new UsageLimit('this cluster', limits.perCluster);
   }
 

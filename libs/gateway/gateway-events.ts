@@ -12,7 +12,7 @@ export interface Refusal {
   readonly code: string;
   readonly reason: string;
   readonly address: string;
-  readonly door: 'link' | 'kube-api' | 'relay' | 'connect';
+  readonly door: 'link' | 'kube-api' | 'relay' | 'connect' | 'egress';
   readonly tenantId?: string | undefined;
   readonly clusterId?: string | undefined;
   /** The name that was asked for, whether or not there is such a cluster. */

@@ -51,6 +51,12 @@ export function createGatewayMetrics(registry: Registry) {
       labelNames: ['outcome'],
       registers,
     }),
+    egress: new Counter({
+      name: 'fairlead_gateway_egress_connections_total',
+      help: 'Connections out of clusters, by outcome (ok, once the connection ended, or an error code).',
+      labelNames: ['outcome'],
+      registers,
+    }),
     refusals: new Counter({
       name: 'fairlead_gateway_refusals_total',
       help: 'What a door refused, or could not get an answer for, by code.',

@@ -15,6 +15,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { ConnectLimits } from './connect/connect-context.js';
 import type { Directory } from './directory.js';
 import type { DoorLimits } from './door-limiter.js';
+import type { EgressRule } from './egress/egress-rules.js';
 import type { DoorCertificate, GatewayCertificates } from './gateway-certificates.js';
 import type { GatewayEvents } from './gateway-events.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
@@ -41,6 +42,9 @@ export interface GatewayOptions {
   readonly connectListen?: string | undefined;
   readonly connectLimits?: Partial<ConnectLimits> | undefined;
   readonly kubeApiLimits?: Partial<DoorLimits> | undefined;
+  /** What connections out of clusters may reach; none: nothing, and no cluster is told otherwise. */
+  readonly egressRules?: readonly EgressRule[];
+  readonly egressLimits?: Partial<DoorLimits> | undefined;
   /** Clusters with a label of their own in metrics. */
   readonly metricsClusters?: number;
   /** Where other replicas reach relayListen; its own address if absent. */

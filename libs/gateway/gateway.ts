@@ -13,6 +13,7 @@ import {
 import { createConnectDoor } from './connect/door.js';
 import { Directory } from './directory.js';
 import { drainAndStop } from './drain.js';
+import { Egress } from './egress/serve-egress.js';
 import { endOrphanedSessions } from './end-orphaned-sessions.js';
 import { endRevokedSessions } from './end-revoked-sessions.js';
 import { EnrolmentLimiter } from './link/enrolment-limiter.js';
@@ -172,6 +173,7 @@ function buildServers(options: GatewayOptions, state: GatewayState, heard: Heard
     events,
     metrics,
     logger,
+    egress: buildEgress(options, state),
     ...heard,
   });
   const revoked = directory.revocations;
@@ -192,6 +194,12 @@ function buildServers(options: GatewayOptions, state: GatewayState, heard: Heard
     ? createConnectDoor({ ...shared, serving, identity, trustDomain, opener, limits: connectLimits })
     : null;
   return { link, relay, door, connect };
+}
+
+function buildEgress(options: GatewayOptions, { directory, live, metrics }: GatewayState): Egress | undefined {
+  const { egressRules: rules = [], egressLimits: limits, events, logger, tracer = noTracer } = options;
+  if (rules.length === 0) return undefined;
+  return new Egress({ rules, limits, directory, live, metrics, events, logger, tracer });
 }
 
 function buildPublisher(options: GatewayOptions, state: GatewayState, relayAddress: string): RoutePublisher {

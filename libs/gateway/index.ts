@@ -4,5 +4,7 @@ export type { DoorLimits } from './door-limiter.js';
 export { DEFAULT_KUBE_API_LIMITS } from './kube-api/door.js';
 export type { GatewayOptions } from './gateway-state.js';
 export type { GatewayEvents, Refusal, SessionEvent } from './gateway-events.js';
+export { parseEgressRule, type EgressRule } from './egress/egress-rules.js';
+export { DEFAULT_EGRESS_LIMITS } from './egress/serve-egress.js';
 export { dampFlaps } from './damp-flaps.js';
 export { dampRefusals } from './damp-refusals.js';

@@ -1,20 +1,21 @@
 import type { FairleadError } from '@fairlead/errors';
 
-export type DoorName = 'connect' | 'kube-api';
+export const DOORS = ['connect', 'kube-api', 'egress'] as const;
+export type DoorName = (typeof DOORS)[number];
 
-/** Something that goes through a door now: a CONNECT connection, or one request at the Kubernetes API door. */
+/** Something that goes through a door now: a CONNECT connection, one request at the Kubernetes API door, a connection out of a cluster. */
 export interface LiveConnection {
   readonly door: DoorName;
   /** Tunnel id or trace id: what its log line will have. */
   readonly id: string;
-  /** Client id or user. */
+  /** Client id, user, or the cluster that it comes out of. */
   readonly who: string;
   readonly tenantId: string;
   readonly clusterId: string;
-  /** Where the client is. */
+  /** Where the client is; of a connection out of a cluster, its agent. */
   readonly address: string;
   readonly sinceMs: number;
-  /** `host:port`, at the CONNECT door. */
+  /** `host:port`, but at the Kubernetes API door. */
   readonly target?: string;
   /** Payload so far; up is towards the cluster. */
   bytesUp(): number;
@@ -30,7 +31,11 @@ export interface LiveConnection {
 /** Sums of what connections hold. */
 export class Held {
   #total = 0;
-  readonly #byWho: Readonly<Record<DoorName, Map<string, number>>> = { connect: new Map(), 'kube-api': new Map() };
+  readonly #byWho: Readonly<Record<DoorName, Map<string, number>>> = {
+    connect: new Map(),
+    'kube-api': new Map(),
+    egress: new Map(),
+  };
   readonly #byCluster = new Map<string, number>();
 
   add({ door, who, clusterId }: LiveConnection, bytes: number): void {

@@ -2,7 +2,7 @@ import { Counter, Gauge, type GaugeConfiguration, type Registry } from '@fairlea
 import type { AgentSession, SessionRegistry } from '@fairlead/tunnel/gateway';
 import { ClusterLabels, OTHER } from './cluster-labels.js';
 import type { Directory } from './directory.js';
-import type { LiveConnection, LiveConnections } from './live-connections.js';
+import { DOORS, type LiveConnection, type LiveConnections } from './live-connections.js';
 
 export interface MeterOptions {
   readonly registry: Registry;
@@ -76,14 +76,14 @@ function meterBytes({ registry, live, directory }: MeterOptions, labels: Cluster
 function meterOpen({ registry, live }: MeterOptions, labels: ClusterLabels): void {
   gauge({
     name: 'fairlead_gateway_open_connections',
-    help: 'Connections at the CONNECT door that have their target, and requests at the Kubernetes API door.',
+    help: 'Connections at the CONNECT door and out of clusters that have their target, and requests at the Kubernetes API door.',
     labelNames: ['door'],
     registers: [registry],
     collect() {
       setSums(
         this,
         'door',
-        ['connect', 'kube-api'],
+        DOORS,
         [...live].map(({ door }) => [door, 1]),
       );
     },
@@ -111,7 +111,7 @@ function meterOpen({ registry, live }: MeterOptions, labels: ClusterLabels): voi
       setSums(
         this,
         'door',
-        ['connect', 'kube-api'],
+        DOORS,
         [...live].map((each) => [each.door, each.heldBytes()]),
       );
     },

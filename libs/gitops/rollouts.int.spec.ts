@@ -96,6 +96,9 @@ it('stops a bad bundle at its first wave, and goes back', async () => {
 it('opens the breaker when many come to fail alike: rollouts and repairs are held until it is closed', async () => {
   const problem = { code: 'GIT_UNREACHABLE', message: 'no route', since: new Date().toISOString() };
   for (const installer of fleet.slice(20, 32)) installer.says = { phase: 'degraded', problem };
+  // On its way to a new state, a fleet waits alike: that is no failure, though there are more of them.
+  const missing = { ...problem, code: 'BUNDLE_MISSING' };
+  for (const installer of fleet.slice(0, 20)) installer.says = { phase: 'waiting', problem: missing };
   await reportAll();
   const breaker = (): Promise<unknown> => gitops.asApi.call(gitopsRpc.breaker, DEFAULT_TENANT, {});
   await eventually(async () =>

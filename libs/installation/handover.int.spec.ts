@@ -60,6 +60,7 @@ function importManifest(): string {
     endpoints: ['127.0.0.1:7444'],
     links: 2,
     targets: [],
+    egress: [],
     image: 'registry.example.test/fairlead/agent:0.1.0',
     bootstrapToken: null,
     installer: null,

@@ -4,6 +4,9 @@ import type { Logger, Tracer } from '@fairlead/observability';
 export interface ReplicaOptions {
   readonly connectLimits?: Partial<ConnectLimits>;
   readonly kubeApiLimits?: Partial<DoorLimits>;
+  /** Rules for connections out of clusters; default none. */
+  readonly allowEgress?: readonly string[];
+  readonly egressLimits?: Partial<DoorLimits>;
   readonly metricsClusters?: number;
   readonly logger?: Logger;
   readonly tracer?: Tracer;

@@ -1,6 +1,6 @@
 import { BUCKETS, TRUST_KEY, type ClusterEntry, type TrustEntry } from '@fairlead/contracts';
 import type { ClusterFacts, LinkTrouble } from '@fairlead/contracts';
-import { startGateway, type Gateway, type Refusal } from '@fairlead/gateway';
+import { parseEgressRule, startGateway, type Gateway, type Refusal } from '@fairlead/gateway';
 import { deleteKv, putKv } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger } from '@fairlead/observability';
@@ -119,6 +119,8 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
       connectListen: '127.0.0.1:0',
       connectLimits: options.connectLimits,
       kubeApiLimits: options.kubeApiLimits,
+      egressRules: (options.allowEgress ?? []).map(parseEgressRule),
+      egressLimits: options.egressLimits,
       ...(options.metricsClusters === undefined ? {} : { metricsClusters: options.metricsClusters }),
       doorCertificate: options.doorFiles ?? { names: ['127.0.0.1'] },
       linkEndpoints: ['127.0.0.1:1'],

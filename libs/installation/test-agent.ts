@@ -31,6 +31,8 @@ export interface StartAgentOptions {
   readonly logger?: Logger;
   /** Rules for raw TCP targets; default none. */
   readonly allowTargets?: readonly string[];
+  /** Upstreams that it listens for, on loopback. */
+  readonly egress?: readonly { readonly host: string; readonly port: number }[];
   readonly resolve?: Resolve;
   readonly registry?: Registry;
   /** Where it hands over desired state; default nowhere. */
@@ -44,6 +46,8 @@ export interface StartAgentOptions {
 
 export interface RunningAgent {
   readonly agent: Agent;
+  /** Where it listens, in the order of `egress`. */
+  readonly egressPorts: readonly number[];
   /** What its store holds. */
   readonly stored: Readonly<Record<string, string>>;
   stop(): Promise<void>;
@@ -76,6 +80,7 @@ export async function startAgent(
     read: () => Promise.resolve(values),
     write: (changed) => Promise.resolve(void Object.assign(values, changed)),
   };
+  let egressPorts: readonly number[] = [];
   const links = options.links ?? 1;
   const agent = runAgent(
     {
@@ -95,6 +100,15 @@ export async function startAgent(
         rules: (options.allowTargets ?? []).map(parseTargetRule),
         ...(options.resolve ? { resolve: options.resolve } : {}),
       },
+      ...(options.egress
+        ? {
+            egress: {
+              host: '127.0.0.1',
+              ports: options.egress.map((upstream) => ({ port: 0, upstream })),
+              onListening: (ports) => (egressPorts = ports),
+            },
+          }
+        : {}),
       handover: options.handover,
       ...(options.registry ? { registry: options.registry } : {}),
       ...(options.tracer ? { tracer: options.tracer } : {}),
@@ -111,6 +125,7 @@ export async function startAgent(
   }
   return {
     agent,
+    egressPorts,
     stored: values,
     stop: async () => {
       stopping.abort();

@@ -1,4 +1,5 @@
 import type { KubeObject, Objects } from '@fairlead/kube/rest';
+import { saysPolicy } from './apply/immutable.js';
 import { shownAll, type ObjectResult, type Reconciler, type Reconciliation } from './apply/reconcile.js';
 import type { ProbeTarget } from './drivers/driver.js';
 import type { FunctionalProbe } from './health/functional.js';
@@ -49,7 +50,8 @@ export function findingOf(results: readonly ObjectResult[]): Finding {
   };
 }
 
-function codeOf({ code }: NonNullable<ObjectResult['error']>): string {
+function codeOf({ code, message }: NonNullable<ObjectResult['error']>): string {
+  if (saysPolicy(message)) return 'APPLY_FORBIDDEN';
   switch (code) {
     case 'FORBIDDEN':
       return 'APPLY_FORBIDDEN';

@@ -8,6 +8,9 @@ import type { ToolKeeperParts } from './task.js';
 import { tend, type Standing } from './tool-keeper.js';
 import { Trouble } from './trouble.js';
 
+/** Of what is told about the repository, in the story. */
+const CATALOG_SUBJECT = 'catalog';
+
 /** One look at a cluster that shall have a tool: its keys, the tool, and what the tool says of its repository. */
 export async function serve(
   parts: ToolKeeperParts,
@@ -25,9 +28,11 @@ export async function serve(
   const states = await driver.read(parts.objects, new Date(parts.clock.nowMs()).toISOString());
   const waits = objection ?? missing ?? unreadyKey(wish);
   const rolledBack = chosen?.runs === 'rolled-back';
+  const complaint = allowed.gitops.suspend || wish.source === null ? null : states.complaint;
+  tellComplaint(parts.story, complaint, states);
   return {
     phase: phaseOf(standing, rolledBack, waits !== null),
-    problem: objection ?? missing ?? standing?.finding ?? (rolledBack ? ROLLED_BACK : waits),
+    problem: objection ?? missing ?? standing?.finding ?? (rolledBack ? ROLLED_BACK : (waits ?? complaint)),
     // One that is here and cannot be used is not asked for again.
     wantedBundle: missing && missing.code !== 'BUNDLE_UNREADABLE' ? wish.bundle.digest : null,
     publicKeys: keys.map((key) => told(key, wish, states)),
@@ -41,9 +46,23 @@ const ROLLED_BACK = {
   message: 'the wanted bundle did not become healthy: the last good one runs',
 };
 
-/** What cannot be verified as demanded is not followed: what was fetched before stays, and nothing new comes. */
-function followingNothingNew(wish: GitOpsWish): GitOpsWish {
-  return { ...wish, suspend: true, source: wish.source && { ...wish.source, verification: null } };
+/** Once when it stops following the repository, and once when it follows it again. */
+function tellComplaint(story: ToolKeeperParts['story'], complaint: Trouble | null, { source }: SourceStates): void {
+  if (complaint) story.tellOnce('observed', CATALOG_SUBJECT, `${complaint.code}: ${complaint.message}`);
+  else if (source?.ready === true) story.tellOnce('observed', CATALOG_SUBJECT, 'the repository is followed');
+}
+
+/**
+ * What cannot be verified as demanded is not followed: what was fetched before stays, and nothing new comes. Neither does the next deploy
+ * key fetch, since what it tries would lie unverified in the cluster.
+ */
+export function followingNothingNew(wish: GitOpsWish): GitOpsWish {
+  return {
+    ...wish,
+    suspend: true,
+    source: wish.source && { ...wish.source, verification: null },
+    deployKey: { ...wish.deployKey, nextReady: false },
+  };
 }
 
 function phaseOf(standing: Standing | null, rolledBack: boolean, waits: boolean): Phase {

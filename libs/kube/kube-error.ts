@@ -50,9 +50,14 @@ function codeFor(httpStatus: number): ErrorCode {
 function statusMessage(body: string): string | undefined {
   try {
     const status = JSON.parse(body) as { kind?: unknown; message?: unknown } | null;
-    if (status?.kind === 'Status' && typeof status.message === 'string') return status.message.slice(0, 1_000);
+    if (status?.kind === 'Status' && typeof status.message === 'string') return shortened(status.message);
   } catch {
     // Not JSON: a proxy answered. Its page is not worth showing.
   }
   return undefined;
+}
+
+/** The middle goes: what is wrong with a large value stands behind it. */
+function shortened(message: string): string {
+  return message.length <= 1_000 ? message : `${message.slice(0, 600)} … ${message.slice(-390)}`;
 }

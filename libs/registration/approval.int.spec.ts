@@ -122,7 +122,14 @@ const signFor: SignAgent = async (_tenant, { clusterId, generation }) => {
 
 let count = 0;
 const newCluster = (): ReturnType<Clusters['create']> =>
-  clusters.create(api, 'default', { name: `a${(count += 1)}`, labels: {}, links: 1, targets: [], gitops: false });
+  clusters.create(api, 'default', {
+    name: `a${(count += 1)}`,
+    labels: {},
+    links: 1,
+    targets: [],
+    egress: [],
+    gitops: false,
+  });
 
 const newCsr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
 const fingerprintOf = async (csr: string): Promise<string> => (await checkCsr(Buffer.from(csr, 'base64'))).spkiSha256;

@@ -130,7 +130,14 @@ function build(): void {
 let count = 0;
 async function newCluster(): Promise<{ id: string; name: string }> {
   count += 1;
-  return clusters.create(api, 'default', { name: `c${count}`, labels: {}, links: 2, targets: [], gitops: false });
+  return clusters.create(api, 'default', {
+    name: `c${count}`,
+    labels: {},
+    links: 2,
+    targets: [],
+    egress: [],
+    gitops: false,
+  });
 }
 
 async function newCsr(): Promise<{ csr: string; fingerprint: string }> {

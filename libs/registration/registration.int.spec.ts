@@ -163,6 +163,7 @@ async function newCluster(): Promise<{ id: string; name: string }> {
     labels: { env: 'test' },
     links: 2,
     targets: [],
+    egress: [],
     gitops: false,
   });
 }
@@ -296,6 +297,7 @@ describe('clusters', () => {
       labels: {},
       links: 1,
       targets: [],
+      egress: [],
       gitops: false,
     });
     await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
@@ -310,7 +312,14 @@ describe('clusters', () => {
     await expect(clusters.delete(api, 'other', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(links.create(api, 'other', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect(await clusters.list('other')).toEqual({ clusters: [] });
-    const noTenant = clusters.create(api, 'nobody', { name: 'x', labels: {}, links: 1, targets: [], gitops: false });
+    const noTenant = clusters.create(api, 'nobody', {
+      name: 'x',
+      labels: {},
+      links: 1,
+      targets: [],
+      egress: [],
+      gitops: false,
+    });
     await expect(noTenant).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 

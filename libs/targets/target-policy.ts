@@ -2,7 +2,7 @@ import { FairleadError } from '@fairlead/errors';
 import { isInBlock, isWithin, parseIp, parseIpBlock, type IpAddress, type IpBlock } from './ip-address.js';
 import { readTargetHost, withoutTrailingDot } from './target-address.js';
 
-/** One thing an agent may open. */
+/** One thing that may be opened. */
 export type TargetRule =
   | { readonly kind: 'block'; readonly block: IpBlock; readonly ports: PortRange }
   /** Labels from the left; `*` stands for one label, and as the first of several for one or more. */
@@ -45,6 +45,7 @@ const GUARDED: readonly IpBlock[] = [
 ];
 const IPV4_COMPATIBLE = block('::/96');
 const LOOPBACK = block('::1');
+const LOOPBACKS: readonly IpBlock[] = [block('127.0.0.0/8'), LOOPBACK];
 
 /**
  * Reads `<CIDR or host pattern>:<port | from-to | *>`, such as `10.0.0.0/8:10250`, `*.shop.svc:443`, `[fd00::/8]:1-1024`.
@@ -68,14 +69,17 @@ export function parseTargetRule(text: string): TargetRule {
 }
 
 /**
- * What an agent opens for raw TCP: nothing but what a rule allows. A name is looked at twice: before it is resolved, and
+ * What is opened for raw TCP: nothing but what a rule allows. A name is looked at twice: before it is resolved, and
  * then each address it resolved to; only an address that was allowed here may be dialled.
  */
 export class TargetPolicy {
   readonly #rules: readonly TargetRule[];
+  readonly #guarded: readonly IpBlock[];
 
-  constructor(rules: readonly TargetRule[]) {
+  /** Loopback is ordinary unless told otherwise: an agent's pod has nothing there but the agent. */
+  constructor(rules: readonly TargetRule[], { loopback = 'ordinary' }: { loopback?: 'ordinary' | 'guarded' } = {}) {
     this.#rules = rules;
+    this.#guarded = loopback === 'guarded' ? [...GUARDED, ...LOOPBACKS] : GUARDED;
   }
 
   /** Could this name lead to anything that is allowed? If not, it is not even resolved. */
@@ -88,7 +92,7 @@ export class TargetPolicy {
   allowsAddress(address: string, port: number, viaName?: string): boolean {
     const ip = parseIp(address);
     if (!ip) return false;
-    const guard = guardOf(ip);
+    const guard = guardOf(ip, this.#guarded);
     return this.#rules.some((rule) => {
       if (!covers(rule.ports, port)) return false;
       if (rule.kind === 'host') return !guard && viaName !== undefined && matches(rule, viaName);
@@ -97,9 +101,9 @@ export class TargetPolicy {
   }
 }
 
-function guardOf(ip: IpAddress): IpBlock | undefined {
+function guardOf(ip: IpAddress, guarded: readonly IpBlock[]): IpBlock | undefined {
   if (isInBlock(ip, IPV4_COMPATIBLE) && !isInBlock(ip, LOOPBACK)) return IPV4_COMPATIBLE;
-  return GUARDED.find((range) => isInBlock(ip, range));
+  return guarded.find((range) => isInBlock(ip, range));
 }
 
 function covers({ from, to }: PortRange, port: number): boolean {

@@ -3,7 +3,16 @@
  */
 export { startStack } from './start-stack.js';
 export { prepareCredentials, type PrepareOptions, type PreparedCredentials } from './prepare-credentials.js';
-export type { AgentOptions, CliOptions, Demo, GatewayAddresses, KubectlOptions, Stack, StackOptions } from './stack.js';
+export type {
+  AgentOptions,
+  CliOptions,
+  Demo,
+  DemoGitOps,
+  GatewayAddresses,
+  KubectlOptions,
+  Stack,
+  StackOptions,
+} from './stack.js';
 export { PortInUseError, StackError } from './errors.js';
 export { describeExit, type Exit, type StackEvent, type StackLog } from './events.js';
 export type { StackProcess } from './process/supervised-process.js';
@@ -11,3 +20,4 @@ export type { CommandOutput } from './process/run-command.js';
 export { DEFAULT_BASE_PORT } from './state/port-plan.js';
 export { NODE_FLAGS } from './process/node-flags.js';
 export { REPOSITORY, entryOf } from './state/repository.js';
+export { podImages, type PodImagesOptions } from './gitops/pod-images.js';

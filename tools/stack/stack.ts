@@ -15,6 +15,11 @@ export interface StackOptions {
   readonly signal?: AbortSignal;
   /** False: no demo cluster. Default true. */
   readonly demo?: boolean;
+  /**
+   * True: the demo cluster follows a repository of a local Git host. It then runs what is applied to it, and the folder's later
+   * runs have it too. Default false.
+   */
+  readonly gitops?: boolean;
   /** Replicas that the demo's agent keeps a link to. Default 1, so that one of two gateways does not hold it. */
   readonly links?: number;
   /** What the demo's agent may open for raw TCP, as rules; they are set when the demo cluster is first made. Default none. */
@@ -61,11 +66,26 @@ export interface Demo {
   readonly clusterName: 'demo';
   readonly kubeInfo: KubeInfo;
   readonly adminKubeconfigPath: string;
+  /** What it follows, if it was asked for. */
+  readonly gitops?: DemoGitOps;
+}
+
+export interface DemoGitOps {
+  /** Of the repository, for people: HTTPS under the authority of `caFile`. */
+  readonly url: string;
+  readonly caFile: string;
+  /** A clone of it that may push. */
+  readonly workingCopy: string;
+  /** A file in it that holds the ConfigMap `from-git`. */
+  readonly file: string;
+  /** How the cluster was when the boot ended: `healthy, follows main@sha1:…`. */
+  readonly status: string;
 }
 
 export interface CliOptions {
   readonly stdin?: string;
   readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
 }
 
 export interface KubectlOptions extends CliOptions {

@@ -10,6 +10,14 @@ import { startServices } from './control-plane/start-services.js';
 import { Agents } from './demo/agents.js';
 import { startDemoKubernetes, type DemoKubernetes } from './demo/kubernetes-unit.js';
 import { StackError } from './errors.js';
+import {
+  demoKindOf,
+  joinGitOpsDemo,
+  startGitOpsParts,
+  withGitHostPorts,
+  type GitOpsParts,
+  type JoinGitOpsOptions,
+} from './gitops/start-gitops-demo.js';
 import { ProcessGroup } from './process/process-group.js';
 import { DEFAULT_GATEWAYS, type Demo, type GatewayAddresses, type Stack, type StackOptions } from './stack.js';
 import { DEFAULT_BASE_PORT, planPorts, portUses, requireFree, type PortPlan } from './state/port-plan.js';
@@ -47,6 +55,7 @@ function withDefaults(options: StackOptions): Resolved {
     basePort: options.basePort ?? DEFAULT_BASE_PORT,
     log: options.log ?? (() => undefined),
     demo: options.demo ?? true,
+    gitops: options.gitops ?? false,
     links: options.links ?? 1,
     demoTargets: options.demoTargets ?? [],
     leaseSeconds: options.leaseSeconds ?? 15,
@@ -66,29 +75,33 @@ function withDefaults(options: StackOptions): Resolved {
 
 async function boot(options: Resolved, state: StateDir, group: ProcessGroup): Promise<Stack> {
   const { log, gateways } = options;
-  const ports = await planPorts(options.basePort, gateways.length, state.file('ports.json'));
-  await requireFree(portUses(ports, gateways, options.demo), state.takenOver ? PATIENCE_AFTER_KILL_MS : 0);
+  const kind = demoKindOf(options, state);
+  const plan = await planPorts(options.basePort, gateways.length, state.file('ports.json'));
+  const ports = kind === 'gitops' ? withGitHostPorts(plan, state) : plan;
+  await requireFree(portUses(ports, gateways, kind), state.takenOver ? PATIENCE_AFTER_KILL_MS : 0);
   const kubectl = findKubectl(state, log, group.signal);
-  const kubernetes: Promise<DemoKubernetes> = options.demo
-    ? startDemoKubernetes(group, state, ports, log)
-    : Promise.resolve({ unavailable: 'it was not asked for' });
-  // Both are awaited below, unless the boot fails before: then their errors are news of yesterday.
-  void Promise.allSettled([kubectl, kubernetes]);
+  const kubernetes: Promise<DemoKubernetes> =
+    kind === 'plain'
+      ? startDemoKubernetes(group, state, ports, log)
+      : Promise.resolve({ unavailable: 'it was not asked for' });
+  const { agentImage, agentMain } = options;
+  const gitops =
+    kind === 'gitops'
+      ? startGitOpsParts({ group, state, ports, log, images: { agentImage, agentMain } })
+      : Promise.resolve(undefined);
+  // All are awaited below, unless the boot fails before: then their errors are news of yesterday.
+  void Promise.allSettled([kubectl, kubernetes, gitops]);
   const plane = await startInfrastructure(options, state, ports, group);
   const access = accessOf(state, ports);
   await startServices(plane, group, access.api.caFile, log);
   await access.admin.login();
   logInCliScript(state);
-  const agents = new Agents({
-    state,
-    group,
-    admin: access.admin,
-    kubectl: await kubectl,
-    main: options.agentMain,
-    endpoints: linkEndpoints(plane),
-    log,
-  });
-  const demo = await startDemo(await kubernetes, await kubectl, options, ports, agents, access);
+  const common = { state, group, admin: access.admin, kubectl: await kubectl, endpoints: linkEndpoints(plane), log };
+  const agents = new Agents({ ...common, main: options.agentMain });
+  const parts = await gitops;
+  const demo = parts
+    ? await startGitOpsDemo(parts, common, options, access)
+    : await startDemo(await kubernetes, await kubectl, options, ports, agents, access);
   group.settle();
   return stackOf({ state, group, plane, options, access, agents, demo, kubectl: await kubectl });
 }
@@ -163,6 +176,18 @@ async function startDemo(
   const demo: Demo = { clusterName: 'demo', kubeInfo, adminKubeconfigPath: kubeInfo.adminKubeconfigPath };
   await agents.start({ clusterName: demo.clusterName, links, targets, kube: kubeInfo }, ports.agentHealth);
   await access.admin.writeKubeconfig(demo.clusterName, access.kubeconfigPath);
+  return demo;
+}
+
+async function startGitOpsDemo(
+  parts: GitOpsParts,
+  common: Pick<JoinGitOpsOptions, 'state' | 'group' | 'admin' | 'kubectl' | 'endpoints' | 'log'>,
+  { links, demoTargets: targets }: Resolved,
+  { api, admin, kubeconfigPath }: Access,
+): Promise<Demo> {
+  const cli: Stack['cli'] = (args, options) => runCli(common.state, args, options);
+  const demo = await joinGitOpsDemo(parts, { ...common, api, cli, links, targets });
+  await admin.writeKubeconfig(demo.clusterName, kubeconfigPath);
   return demo;
 }
 

@@ -13,11 +13,11 @@ export { startGitea } from './components/gitea.js';
 export { startKubelet } from './components/kubelet.js';
 export { startControllerManager } from './components/controller-manager.js';
 export { podProcesses, type PodProcess } from './components/processes.js';
-export { startCluster, type Cluster, type ClusterOptions } from './components/cluster.js';
+export { clusterParts, startCluster, type Cluster, type ClusterOptions, type ClusterParts } from './components/cluster.js';
 export { ownImage, type OwnImageOptions } from './components/own-image.js';
 export { fluxImages } from './flux/images.js';
 export { fluxInstallManifest } from './flux/install-manifest.js';
-export { fluxImage } from './flux/pins.js';
+export { FLUX_VERSION, fluxImage } from './flux/pins.js';
 export { kubectlOf, type Kubectl, type KubectlOptions, type KubectlOutput } from './components/kubectl.js';
 export { podManifest, type PodWish } from './components/pod-manifest.js';
 export type {

@@ -11,6 +11,7 @@ export interface GitOpsOptions {
   readonly branch?: string;
   readonly path?: string;
   readonly bundle?: string;
+  readonly gitThrough?: string;
 }
 
 /** What `cluster create` takes besides, so that a cluster follows a repository from its first minute. */
@@ -20,6 +21,7 @@ export function addGitOpsOptions(create: Command): Command {
     .option('--repo <name>', 'the catalog repository that it follows: fairlead catalog list')
     .option('--branch <branch>', 'the default branch unless given')
     .option('--path <path>', 'below the root of the repository; clusters/{cluster} unless given')
+    .option('--git-through <host:port>', 'where the cluster dials the Git host, if not at its own address')
     .option('--bundle <version>', 'of the tool: fairlead bundle list; the one imported last unless given');
 }
 
@@ -29,13 +31,13 @@ export async function plannedAssignment(
   name: string,
   options: GitOpsOptions,
 ): Promise<object | undefined> {
-  const { gitops: tool, repo, branch, path, bundle } = options;
+  const { gitops: tool, repo, branch, path, bundle, gitThrough } = options;
   if (tool === undefined) {
-    if ([repo, branch, path, bundle].every((each) => each === undefined)) return undefined;
+    if ([repo, branch, path, bundle, gitThrough].every((each) => each === undefined)) return undefined;
     throw usage('--repo, --branch, --path and --bundle say what a GitOps tool follows', 'add --gitops flux');
   }
-  if (repo === undefined && (branch !== undefined || path !== undefined)) {
-    throw usage('--branch and --path are of a repository', 'add --repo NAME: fairlead catalog list');
+  if (repo === undefined && [branch, path, gitThrough].some((each) => each !== undefined)) {
+    throw usage('--branch, --path and --git-through are of a repository', 'add --repo NAME: fairlead catalog list');
   }
   const repository = repo === undefined ? undefined : await checkRepository(api, repo);
   if (repository?.defaultBranch === null && branch === undefined) {
@@ -48,6 +50,7 @@ export async function plannedAssignment(
     repository: repo ?? null,
     ...(branch === undefined ? {} : { branch }),
     ...(path === undefined ? {} : { path }),
+    ...(gitThrough === undefined ? {} : { gitThrough }),
   };
 }
 

@@ -30,9 +30,14 @@ Examples:
   fairlead cluster create edge-7 --links 1     # a small site: one link instead of two
   fairlead cluster create shop --gitops flux --repo catalog --path 'shops/{cluster}'
   fairlead cluster create shop --allow-target 10.0.0.0/8:10250 --allow-target '*.shop.svc:443'
+  fairlead cluster create edge --egress 2222=git.example.com:22 --gitops flux --repo catalog \\
+    --git-through fairlead-egress.fairlead-system.svc:2222
 
 A target is what clients of the CONNECT door may reach there, as an address block or a host name (* for a part of it)
-with a port, a range of ports or *. Without any, the agent opens nothing but the Kubernetes API.`;
+with a port, a range of ports or *. Without any, the agent opens nothing but the Kubernetes API.
+
+A way out is for a cluster that cannot reach its Git host: what connects to the Service fairlead-egress in fairlead-system goes there
+through a gateway, whose own rules have to allow it (FAIRLEAD_EGRESS_ALLOW).`;
 
 interface Printed {
   readonly output: Format;
@@ -53,6 +58,11 @@ export function addClusterCommands(program: Command, io: Io): void {
     .addOption(
       new Option('--allow-target <rule>', 'what its agent may open for raw TCP, as HOST:PORT; may be repeated')
         .argParser((rule: string, rules: readonly string[]) => [...rules, rule])
+        .default([], 'none'),
+    )
+    .addOption(
+      new Option('--egress <port=host:port>', 'a port of its agent that leads out of the cluster; may be repeated')
+        .argParser((port: string, ports: readonly string[]) => [...ports, port])
         .default([], 'none'),
     );
   addGitOpsOptions(creation)
@@ -88,16 +98,18 @@ interface CreateOptions extends Printed, GitOpsOptions {
   readonly label: Readonly<Record<string, string>>;
   readonly links?: number;
   readonly allowTarget: readonly string[];
+  readonly egress: readonly string[];
 }
 
 async function create(io: Io, name: string, options: CreateOptions): Promise<void> {
-  const { label: labels, links, allowTarget: targets, output } = options;
+  const { label: labels, links, allowTarget: targets, egress, output } = options;
   // What was not asked for is not sent: an older server knows nothing of it.
   const body = {
     name,
     labels,
     ...(links === undefined ? {} : { links }),
     ...(targets.length === 0 ? {} : { targets }),
+    ...(egress.length === 0 ? {} : { egress }),
     ...(options.gitops === undefined ? {} : { gitops: true }),
   };
   const { cluster, advice } = await withApi(io, async (api) => {
@@ -164,6 +176,7 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
       ['links', String(cluster.links)],
       ['labels', labelsText(cluster.labels)],
       ['targets', cluster.targets.join(', ')],
+      ['egress', cluster.egress.join(', ')],
       ['created', cluster.createdAt],
       ['enrolled', cluster.enrolledAt ?? ''],
     ],

@@ -28,6 +28,7 @@ export interface AssignOptions {
   readonly bundle?: string;
   readonly repo?: string;
   readonly branch?: string;
+  readonly gitThrough?: string | false;
   readonly path?: string;
   readonly interval?: number;
   readonly prune?: string;
@@ -58,6 +59,8 @@ export function addAssignCommand(gitops: Command, io: Io): void {
     .option('--bundle <version>', 'of fairlead bundle list; the one imported last unless given')
     .option('--repo <name>', 'of fairlead catalog list; without any, the tool is installed and follows nothing')
     .option('--branch <branch>', 'the default branch unless given')
+    .option('--git-through <host:port>', 'where the clusters dial the Git host, if not at its own address')
+    .option('--no-git-through', 'they dial it at its own address')
     .option('--path <path>', 'may hold {cluster}; clusters/{cluster} unless given')
     .option('--interval <duration>', 'how often it fetches; 60s unless given', durationSeconds)
     .addOption(
@@ -138,6 +141,7 @@ async function settle(known: Assignment | undefined, options: AssignOptions): Pr
     ...(label === undefined ? {} : { selector: { labels: label } }),
     ...(options.priority === undefined ? {} : { priority: options.priority }),
     ...(options.branch === undefined ? {} : { branch: options.branch }),
+    ...(options.gitThrough === undefined ? {} : { gitThrough: options.gitThrough || undefined }),
     ...(options.path === undefined ? {} : { path: options.path }),
     ...(options.selfHeal === undefined ? {} : { selfHeal: options.selfHeal }),
     ...(repo === undefined ? {} : { repository: repo }),

@@ -31,6 +31,7 @@ const cluster: Cluster = {
   labels: {},
   links: 2,
   targets: [],
+  egress: [],
   gitops: false,
   createdAt: at(-100),
   enrolledAt: at(-90),

@@ -56,6 +56,7 @@ describe('what people see', () => {
       labels: {},
       links: 2,
       targets: [],
+      egress: [],
       gitops: false,
       createdAt: '',
       enrolledAt,

@@ -23,6 +23,7 @@ export const Cluster = z.looseObject({
   labels: z.record(z.string(), z.string()),
   links: z.number(),
   targets: z.array(z.string()).default([]),
+  egress: z.array(z.string()).default([]),
   createdAt: z.string(),
   enrolledAt: z.string().nullable(),
   generation: z.number().default(0),

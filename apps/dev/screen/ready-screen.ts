@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import type { Stack } from '@fairlead/stack';
+import type { DemoGitOps, Stack } from '@fairlead/stack';
 import type { Paint } from './colours.js';
 
 export interface ReadyScreenOptions {
@@ -36,6 +36,9 @@ export function readyScreen(stack: Shown, options: ReadyScreenOptions): string {
         ? 'nothing reaches this from other machines; npm start -- --advertise HOST opens it'
         : `clusters and people on other machines reach this as ${options.advertise}`,
     ),
+    ...('unavailable' in stack.demo || stack.demo.gitops
+      ? []
+      : [row('GitOps', 'npm start -- --gitops lets the demo cluster follow a Git repository')]),
     row('Logs', `${path(`${stack.stateDir}/logs`)}/`),
     row('Stop', 'Ctrl-C'),
     '',
@@ -56,6 +59,24 @@ function withDemo(stack: Shown, path: (absolute: string) => string, row: Row, pa
     paint('cyan', `  ${kubectl} --context ${first} get namespaces`),
     paint('cyan', `  ${kubectl} --context ${second} create configmap hello --from-literal=from=fairlead`),
     paint('cyan', `  ${kubectl} --context ${first} get configmap hello -o yaml`),
+    ...('gitops' in stack.demo && stack.demo.gitops
+      ? withGitOps(stack.demo.gitops, `${kubectl} --context ${first}`, path, paint)
+      : []),
+  ];
+}
+
+/** What it follows, and how to see that: everything is copied as it stands. */
+function withGitOps(gitops: DemoGitOps, kubectl: string, path: (absolute: string) => string, paint: Paint): string[] {
+  const { url, workingCopy, file, status } = gitops;
+  const made = 'create configmap from-git --namespace default --from-literal=greeting="hello, $(date)"';
+  const git = `git -C ${path(workingCopy)}`;
+  return [
+    '',
+    `The demo cluster is ${status}. Its repository is ${url}; change what is in it, and look again within ten seconds:`,
+    '',
+    paint('cyan', `  ${kubectl} ${made} --dry-run=client -o yaml > ${path(`${workingCopy}/${file}`)}`),
+    paint('cyan', `  ${git} commit --all --quiet --message 'Say hello' && ${git} push --quiet`),
+    paint('cyan', `  ${kubectl} get configmap from-git --output jsonpath='{.data.greeting}'`),
   ];
 }
 

@@ -117,6 +117,22 @@ describe('readyScreen', () => {
     expect(text).toContain('--ca-file .fairlead/ca.pem --token-file .fairlead/secrets/t');
   });
 
+  it('says what the demo follows and how to change that, or how to have it follow something', () => {
+    expect(readyScreen({ ...stack, demo }, options)).toContain('npm start -- --gitops');
+    const gitops = {
+      url: 'https://127.0.0.1:7630/platform/catalog.git',
+      caFile: '/repo/.fairlead/gitops/git-host-ca.pem',
+      workingCopy: '/repo/.fairlead/catalog',
+      file: 'clusters/demo/from-git.yaml',
+      status: 'healthy, follows main@sha1:0123456789ab',
+    };
+    const text = readyScreen({ ...stack, demo: { ...demo, gitops } }, options);
+    expect(text).toContain('healthy, follows main@sha1:0123456789ab');
+    expect(text).toContain('-o yaml > .fairlead/catalog/clusters/demo/from-git.yaml\n');
+    expect(text).toContain('&& git -C .fairlead/catalog push --quiet\n');
+    expect(text).not.toContain('--gitops');
+  });
+
   it('quotes what a shell would take apart, and keeps paths elsewhere absolute', () => {
     const text = readyScreen({ ...stack, demo, kubeconfigPath: "/else where/it's" }, options);
     expect(text).toContain(String.raw`--kubeconfig '/else where/it'\''s' `);

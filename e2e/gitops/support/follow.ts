@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClusterGitOps, GitHost } from '@fairlead/contracts';
+import type { Stack } from '@fairlead/stack';
 import { fluxInstallManifest } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { greeting, push } from './catalog.js';
@@ -7,8 +8,6 @@ import { CLUSTER, type World } from './world.js';
 
 export const GIT_HOST = 'forge';
 export const VERSION = 'v2.3.0';
-/** What a commit has to reach the cluster, on a machine that is busy with other things. */
-export const INTERVAL_SECONDS = 5;
 
 /** Configures the Git host: its token, and its host keys, which are scanned and approved. */
 export async function addGitHost({ api, gitea, gitToken }: World): Promise<GitHost> {
@@ -28,7 +27,7 @@ export async function approveShownKeys(api: World['api']): Promise<GitHost> {
 }
 
 /** What an administrator does until a cluster follows its repository: everything but waiting for it. */
-export async function setUp(world: World, assignment: object = {}): Promise<void> {
+export async function setUp(world: World): Promise<void> {
   const { api, stack } = world;
   await addGitHost(world);
   await push(world, 'from-git.yaml', greeting('from-git', 'hello'));
@@ -36,11 +35,14 @@ export async function setUp(world: World, assignment: object = {}): Promise<void
   const yaml = await fluxInstallManifest();
   const digest = createHash('sha256').update(yaml).digest('hex');
   await api.upload(`/v1/bundles/flux/${VERSION}?digest=${digest}&origin=install.yaml`, 'application/yaml', yaml);
-  await api.ask('POST', '/v1/clusters', { name: CLUSTER, links: 1, gitops: true });
-  await assign(world, assignment);
-  const { code, stdout, stderr } = await stack.cli(['cluster', 'import', CLUSTER]);
-  if (code !== 0) throw new Error(stderr);
-  await world.kubectl(['apply', '-f', '-'], stdout);
+  await fairlead(stack, ['cluster', 'create', CLUSTER, '--links', '1', '--gitops', 'flux', '--repo', 'catalog']);
+  await world.kubectl(['apply', '-f', '-'], await fairlead(stack, ['cluster', 'import', CLUSTER]));
+}
+
+async function fairlead(stack: Stack, args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await stack.cli(args);
+  if (code !== 0) throw new Error(`fairlead ${args.join(' ')}: ${stderr}`);
+  return stdout;
 }
 
 export async function assign({ api }: Pick<World, 'api'>, more: object = {}): Promise<void> {
@@ -49,7 +51,7 @@ export async function assign({ api }: Pick<World, 'api'>, more: object = {}): Pr
     tool: 'flux',
     bundleVersion: VERSION,
     repository: 'catalog',
-    intervalSeconds: INTERVAL_SECONDS,
+    rollout: { waves: [], soakSeconds: 0, onFailure: 'pause' },
     ...more,
   });
 }
@@ -76,6 +78,13 @@ export function status(
     },
     { timeoutMs, intervalMs: 500 },
   );
+}
+
+/** Once it has all that was wanted of it, and follows its repository. */
+export async function becomesHealthy(world: World): Promise<void> {
+  await status(world, ({ health }) => {
+    if (health !== 'healthy') throw new Error(`it is ${health}`);
+  });
 }
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

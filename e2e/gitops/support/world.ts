@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { startRealGitea, type GiteaUnderTest } from '@fairlead/git-hosts/testing';
-import { entryOf, type Stack, type StackOptions } from '@fairlead/stack';
-import { fluxImages, kubectlOf, ownImage, startCluster, type Cluster } from '@fairlead/testbed';
+import { podImages, type Stack, type StackOptions } from '@fairlead/stack';
+import { kubectlOf, startCluster, type Cluster } from '@fairlead/testbed';
 import { scratchDir } from '@fairlead/testing';
 import { secretScan } from '../../support/secret-scan/index.js';
 import { startTestStack } from '../../support/test-stack.js';
@@ -12,6 +12,7 @@ export const CLUSTER = 'demo';
 export interface WorldOptions {
   /** On top of what the import manifest tells the installer: shorter times, above all. */
   readonly installerEnv?: Readonly<Record<string, string>>;
+  readonly keysEnv?: Readonly<Record<string, string>>;
   readonly stack?: Partial<StackOptions>;
 }
 
@@ -45,16 +46,13 @@ const INSTALLER_ENV = {
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   await using parts = new AsyncDisposableStack();
   const scratch = parts.use(await scratchDir());
-  const env = { ...INSTALLER_ENV, ...options.installerEnv };
-  const images = {
-    'fairlead/agent:dev': ownImage({ entry: entryOf('agent') }),
-    'fairlead/installer:dev': ownImage({ entry: entryOf('installer'), env }),
-    ...(await fluxImages()),
-  };
+  const images = await podImages({ installerEnv: { ...INSTALLER_ENV, ...options.installerEnv } });
   const [cluster, gitea, { stack }] = await Promise.all([
     startCluster({ dataDir: join(scratch.path, 'cluster'), images }).then((part) => parts.use(part)),
     startRealGitea().then((part) => parts.use(part)),
-    startTestStack({ demo: false, keysEnv: KEYS_ENV, ...options.stack }).then((part) => parts.use(part)),
+    startTestStack({ demo: false, keysEnv: { ...KEYS_ENV, ...options.keysEnv }, ...options.stack }).then((part) =>
+      parts.use(part),
+    ),
   ]);
   const gitToken = gitea.tokens.enough;
   secretScan.issued.add('the token of the Git host', gitToken);

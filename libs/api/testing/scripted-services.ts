@@ -188,7 +188,10 @@ async function serve(
   return app;
 }
 
-function newCluster(tenantId: string, { name, labels, links, targets, gitops }: Required<CreateCluster>): Cluster {
+function newCluster(
+  tenantId: string,
+  { name, labels, links, targets, egress, gitops }: Required<CreateCluster>,
+): Cluster {
   return {
     id: randomUUID(),
     tenantId,
@@ -196,6 +199,7 @@ function newCluster(tenantId: string, { name, labels, links, targets, gitops }: 
     labels,
     links,
     targets,
+    egress,
     gitops,
     generation: 0,
     createdAt: new Date().toISOString(),

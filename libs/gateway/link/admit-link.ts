@@ -12,6 +12,7 @@ import {
   type SessionRegistry,
 } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../directory.js';
+import type { Egress } from '../egress/serve-egress.js';
 import { peerOf, requireAgent, type LinkPeer } from './link-peer.js';
 
 export interface AdmitOptions {
@@ -21,6 +22,8 @@ export interface AdmitOptions {
   readonly directory: Directory;
   readonly registry: SessionRegistry;
   readonly logger: Logger;
+  /** Absent: nothing goes out of clusters through this replica. */
+  readonly egress?: Egress | undefined;
 }
 
 /**
@@ -94,7 +97,7 @@ export function countsHere(directory: Directory, agent: Extract<LinkPeer, { kind
 }
 
 /** What the agent is told once it is admitted. */
-export function welcome({ instance, gatewayId, registry }: AdmitOptions, session: AgentSession, hello: Hello) {
+export function welcome({ instance, gatewayId, registry, egress }: AdmitOptions, session: AgentSession, hello: Hello) {
   return {
     $typeName: 'fairlead.link.v1.Welcome' as const,
     gatewayInstance: instance,
@@ -102,5 +105,6 @@ export function welcome({ instance, gatewayId, registry }: AdmitOptions, session
     sessionId: session.facts.sessionId,
     protocolVersion: versionFor(hello),
     links: registry.all().length,
+    egress: egress !== undefined,
   };
 }

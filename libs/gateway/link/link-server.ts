@@ -2,9 +2,10 @@ import { createContextValues } from '@connectrpc/connect';
 import { Http2Server, type Http2Session, type Http2Stream, type RequestHead } from '@fairlead/http2';
 import { AgentLinkService } from '@fairlead/proto';
 import { createRpcServer } from '@fairlead/rpc';
-import { reportAbuse, reportTlsErrors, useCertificate } from '@fairlead/tunnel/gateway';
+import { reportAbuse, reportTlsErrors, useCertificate, type AgentSession } from '@fairlead/tunnel/gateway';
 import {
   CONTROL_PATH,
+  EGRESS_PATH,
   TUNNEL_PATH,
   TUNNEL_SESSION_OPTIONS,
   fitStreamWindow,
@@ -13,6 +14,7 @@ import {
   rejectGrpcStream,
   type KeepaliveOptions,
 } from '@fairlead/tunnel/link';
+import type { Egress } from '../egress/serve-egress.js';
 import { admitInTurn } from './admit-in-turn.js';
 import { countsHere } from './admit-link.js';
 import { boundStrangers } from './bound-strangers.js';
@@ -55,6 +57,7 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
       });
       session.on('stream', (stream, head) => {
         if (head.path === TUNNEL_PATH) parkTunnel(options, session, stream, head);
+        else if (head.path === EGRESS_PATH && options.egress) carryOut(options, options.egress, session, stream, head);
         else if (head.path === CONTROL_PATH && isGrpc(head)) serveControl(options, session, stream);
         else serveRpc(stream, head, createContextValues().set(sessionKey, session));
       });
@@ -82,8 +85,30 @@ function endStrangers(session: Http2Session, { registry }: LinkServiceOptions): 
 }
 
 function parkTunnel(options: LinkServiceOptions, http2: Http2Session, stream: Http2Stream, head: RequestHead): void {
-  const session = options.registry.byHttp2(http2);
-  if (!isGrpc(head)) rejectGrpcStream(stream, GRPC_UNIMPLEMENTED, 'expected gRPC');
-  else if (!session) rejectGrpcStream(stream, GRPC_UNAUTHENTICATED, 'say Hello on the Control call first');
-  else session.park(stream);
+  linkOf(options, http2, stream, head)?.park(stream);
+}
+
+function carryOut(
+  options: LinkServiceOptions,
+  egress: Egress,
+  http2: Http2Session,
+  stream: Http2Stream,
+  head: RequestHead,
+): void {
+  const session = linkOf(options, http2, stream, head);
+  if (session) egress.serve(session, stream);
+}
+
+/** The link that a call came on; null, and the call refused, if it is none. */
+function linkOf(
+  { registry }: LinkServiceOptions,
+  http2: Http2Session,
+  stream: Http2Stream,
+  head: RequestHead,
+): AgentSession | null {
+  const session = registry.byHttp2(http2);
+  if (session && isGrpc(head)) return session;
+  if (session) rejectGrpcStream(stream, GRPC_UNIMPLEMENTED, 'expected gRPC');
+  else rejectGrpcStream(stream, GRPC_UNAUTHENTICATED, 'say Hello on the Control call first');
+  return null;
 }

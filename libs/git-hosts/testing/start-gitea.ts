@@ -1,20 +1,12 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, type KeyPairKeyObjectResult } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startGitea, type GiteaInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, testAuthority } from '@fairlead/testing';
-import { Agent } from 'undici';
-import { startFront, type FrontAnswer, type FrontRequest } from './front.js';
+import { startFront } from './front.js';
+import { ensureCatalog, ensureCollaborator } from './gitea-catalog.js';
+import { giteaClient, type GiteaClient } from './gitea-client.js';
 import type { HostUnderTest } from './host-under-test.js';
-
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
-
-/** Asks Gitea itself, past the driver and past what a test lets go wrong. */
-interface GiteaClient extends AsyncDisposable {
-  /** Throws unless it answers 2xx. Authorised by a token, or by `user:password`. */
-  ask<T>(method: Method, path: string, body?: object, auth?: string): Promise<T>;
-  forward(request: FrontRequest): Promise<FrontAnswer>;
-}
 
 export interface GiteaUnderTest extends HostUnderTest {
   /** A token of the bot with these scopes. */
@@ -28,6 +20,8 @@ export interface GiteaUnderTest extends HostUnderTest {
   readonly ask: GiteaClient['ask'];
   /** Its SSH server has another key from now on, of this type. */
   changeHostKey(type?: 'ed25519' | 'rsa'): Promise<void>;
+  /** An RSA key that its SSH server is to have, known before it does: `ssh-rsa AAAA…`. */
+  announceHostKey(): { readonly publicKey: string; use(): Promise<void> };
 }
 
 /** A real Gitea with an organisation, a repository in it, and a bot that administers the repository. */
@@ -40,9 +34,14 @@ export async function startRealGitea(): Promise<GiteaUnderTest> {
   const client = starting.use(giteaClient(info.url, info.caPem, info.adminToken));
   const front = starting.use(await startFront(await testAuthority(), (request) => client.forward(request)));
   const repository = { owner: 'platform', name: 'catalog' };
-  const head = await prepare(client);
-  const { token, revoke } = await botTokens(client);
+  await ensureCatalog(client);
+  const head = await addBranch(client);
+  const { token, revoke } = await ensureCollaborator(client, 'fairlead-bot', 'admin');
   const keysPath = '/repos/platform/catalog/keys';
+  const useHostKey = async (pem: string): Promise<void> => {
+    await writeFile(join(dataDir, 'pki', 'ssh-host-key'), pem, { mode: 0o600 });
+    await server.restart();
+  };
   const running = starting.move();
   return {
     kind: 'gitea',
@@ -51,9 +50,10 @@ export async function startRealGitea(): Promise<GiteaUnderTest> {
     info,
     server,
     ask: (...args) => client.ask(...args),
-    async changeHostKey(type = 'ed25519') {
-      await writeFile(join(dataDir, 'pki', 'ssh-host-key'), newHostKey(type), { mode: 0o600 });
-      await server.restart();
+    changeHostKey: (type = 'ed25519') => useHostKey(pemOf(newHostKey(type))),
+    announceHostKey() {
+      const pair = newHostKey('rsa');
+      return { publicKey: sshPublicKey(pair), use: () => useHostKey(pemOf(pair)) };
     },
     front,
     tokens: {
@@ -84,74 +84,32 @@ export async function startRealGitea(): Promise<GiteaUnderTest> {
   };
 }
 
-/** The organisation, the repository and its second branch; the commit that both branches point to. */
-async function prepare(client: GiteaClient): Promise<string> {
-  await client.ask('POST', '/orgs', { username: 'platform', visibility: 'private' });
-  await client.ask('POST', '/orgs/platform/repos', { name: 'catalog', private: true, auto_init: true });
+/** The second branch; the commit that both branches point to. */
+async function addBranch(client: GiteaClient): Promise<string> {
   const branch = { new_branch_name: 'release/1', old_branch_name: 'main' };
   const made = await client.ask<{ commit: { id: string } }>('POST', '/repos/platform/catalog/branches', branch);
   return made.commit.id;
 }
 
-interface BotTokens {
-  readonly token: (...scopes: string[]) => Promise<string>;
-  readonly revoke: (token: string) => Promise<void>;
+function newHostKey(type: 'ed25519' | 'rsa'): KeyPairKeyObjectResult {
+  return type === 'rsa' ? generateKeyPairSync('rsa', { modulusLength: 3072 }) : generateKeyPairSync('ed25519');
 }
 
-/** Tokens of a bot that administers the one repository and nothing else. */
-async function botTokens(client: GiteaClient): Promise<BotTokens> {
-  const password = randomBytes(16).toString('base64url');
-  const bot = { username: 'fairlead-bot', email: 'bot@fairlead.invalid', password, must_change_password: false };
-  await client.ask('POST', '/admin/users', bot);
-  await client.ask('PUT', '/repos/platform/catalog/collaborators/fairlead-bot', { permission: 'admin' });
-  const auth = `Basic ${Buffer.from(`fairlead-bot:${password}`).toString('base64')}`;
-  const ids = new Map<string, number>();
-  return {
-    async token(...scopes) {
-      const wish = { name: `${scopes.join(' ')} ${randomBytes(4).toString('hex')}`, scopes };
-      const path = '/users/fairlead-bot/tokens';
-      const { id, sha1 } = await client.ask<{ id: number; sha1: string }>('POST', path, wish, auth);
-      ids.set(sha1, id);
-      return sha1;
-    },
-    async revoke(token) {
-      await client.ask('DELETE', `/users/fairlead-bot/tokens/${ids.get(token)}`, undefined, auth);
-    },
-  };
+function pemOf({ privateKey }: KeyPairKeyObjectResult): string {
+  return privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 }
 
-function newHostKey(type: 'ed25519' | 'rsa'): string {
-  const pair = type === 'rsa' ? generateKeyPairSync('rsa', { modulusLength: 3072 }) : generateKeyPairSync('ed25519');
-  return pair.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+/** RFC 4253, section 6.6: `ssh-rsa`, the exponent and the modulus, each with its length before it. */
+function sshPublicKey({ publicKey }: KeyPairKeyObjectResult): string {
+  const { e = '', n = '' } = publicKey.export({ format: 'jwk' });
+  // The modulus has its highest bit set: a zero byte says that it is positive.
+  const parts = [Buffer.from('ssh-rsa'), Buffer.from(e, 'base64url'), Buffer.from(`00${hexOf(n)}`, 'hex')];
+  const blob = parts.flatMap((part) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(part.length);
+    return [length, part];
+  });
+  return `ssh-rsa ${Buffer.concat(blob).toString('base64')}`;
 }
 
-function giteaClient(origin: string, caPem: string, adminToken: string): GiteaClient {
-  const agent = new Agent({ connect: { ca: caPem }, headersTimeout: 30_000, bodyTimeout: 30_000, allowH2: false });
-  return {
-    async ask<T>(method: Method, path: string, body?: object, auth?: string): Promise<T> {
-      const headers = { authorization: auth ?? `token ${adminToken}`, 'content-type': 'application/json' };
-      const text = body === undefined ? {} : { body: JSON.stringify(body) };
-      const answer = await agent.request({ origin, path: `/api/v1${path}`, method, headers, ...text });
-      const said = await answer.body.text();
-      if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${said}`);
-      return (said === '' ? undefined : JSON.parse(said)) as T;
-    },
-    async forward({ method, path, query, headers, body }) {
-      const { authorization = '', accept = '*/*', 'content-type': type = 'application/json' } = headers;
-      const search = query.size > 0 ? `?${query.toString()}` : '';
-      const answer = await agent.request({
-        origin,
-        path: `${path}${search}`,
-        method,
-        headers: { authorization, accept, 'content-type': type },
-        ...(body === '' ? {} : { body }),
-      });
-      const kept = ['content-type', 'link', 'x-total-count', 'location'].flatMap((name) => {
-        const value = answer.headers[name];
-        return typeof value === 'string' ? [[name, value] as const] : [];
-      });
-      return { status: answer.statusCode, headers: Object.fromEntries(kept), body: await answer.body.text() };
-    },
-    [Symbol.asyncDispose]: () => agent.destroy(),
-  };
-}
+const hexOf = (base64url: string): string => Buffer.from(base64url, 'base64url').toString('hex');

@@ -52,6 +52,26 @@ describe('what is wanted of a cluster', () => {
     expect(wishFor({}, { branch: 'release' }).gitops?.source?.branch).toBe('release');
   });
 
+  it('dials the host through what leads to it, and pins the same keys under that address', () => {
+    const through = 'fairlead-egress.fairlead-system.svc:2222';
+    const source = wishFor({ host: { ...host, sshPort: 7_999 } }, { gitThrough: through }).gitops?.source;
+    expect(source?.url).toBe(`ssh://git@${through}/platform/catalog.git`);
+    const pinned = `[fairlead-egress.fairlead-system.svc]:2222`;
+    const keys = host.approvedKeys.map((text) => `${pinned} ${text.split(' ').slice(0, 2).join(' ')}`);
+    expect(source?.knownHosts.map(({ host: name, type, key }) => `${name} ${type} ${key}`)).toEqual(keys);
+    expect(wishFor({}, { gitThrough: 'git.svc:22' }).gitops?.source).toMatchObject({
+      url: 'ssh://git@git.svc/platform/catalog.git',
+      knownHosts: [{ host: 'git.svc' }, { host: 'git.svc' }],
+    });
+  });
+
+  it.each(['git.svc', 'git.svc:0', 'git.svc:65536', 'Git.svc:22', '-git:22', 'git.svc:22 x', '[::1]:22', 'a@git:22'])(
+    'takes %s for no address to go through',
+    (gitThrough) => {
+      expect(() => wishFor({}, { gitThrough })).toThrow('HOST:PORT');
+    },
+  );
+
   it('is the tool alone without a repository', () => {
     expect(wishFor({ repository: undefined }, { repository: null })).toMatchObject({
       gitops: { source: null, suspend: false },

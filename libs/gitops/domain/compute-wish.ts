@@ -85,13 +85,14 @@ function sourceOf({ clusterName, spec, repository, host, previous }: WishInput):
   if (spec.repository === null) return { source: null, waitsFor: null, frozen: false };
   if (!repository) return unchanged(previous, `the repository ${spec.repository} is not there`);
   if (!host) return unchanged(previous, `the Git host ${repository.gitHost} is not there`);
-  const knownHosts = knownHostsOf(host);
+  const dialled = dialledOf(spec.gitThrough, host);
+  const knownHosts = knownHostsOf(host.approvedKeys, dialled);
   if (knownHosts.length === 0) {
     return unchanged(previous, `nobody has approved SSH host keys of the Git host ${host.name}: approve them`);
   }
   const branch = spec.branch ?? repository.defaultBranch;
   if (branch === null) return unchanged(previous, `the repository ${repository.name} has no branch: name one`);
-  const url = sshUrlOf(repository.sshUrl, host);
+  const url = sshUrlOf(repository.sshUrl, dialled);
   if (url === null) return unchanged(previous, `the SSH address of the repository ${repository.name} cannot be used`);
   const { intervalSeconds, prune, verification } = spec;
   const path = pathOf(spec.path, clusterName);
@@ -106,11 +107,17 @@ function unchanged(previous: GitOpsWish | null, waitsFor: string): Source {
   return { source: previous?.source ?? null, waitsFor, frozen: previous?.source != null };
 }
 
+type SshAddress = Pick<GitHostEntry, 'sshHost' | 'sshPort'>;
+
+/** Where the host is dialled. Whatever stands on the way, the keys that count are the host's. */
+function dialledOf(through: string | undefined, host: GitHostEntry): SshAddress {
+  if (through === undefined) return host;
+  const at = through.lastIndexOf(':');
+  return { sshHost: through.slice(0, at), sshPort: Number(through.slice(at + 1)) };
+}
+
 /** Dialled where the approved keys are of, whatever host the repository's own address names. Null: neither `ssh://` nor scp's form. */
-export function sshUrlOf(
-  sshUrl: string,
-  { sshHost, sshPort }: Pick<GitHostEntry, 'sshHost' | 'sshPort'>,
-): string | null {
+export function sshUrlOf(sshUrl: string, { sshHost, sshPort }: SshAddress): string | null {
   const match =
     /^ssh:\/\/([^@/:]+)@[^/]+\/(.+)$/.exec(sshUrl) ??
     /^([^@/:]+)@(?:[^/:[\]]+|\[[^\]/]+\]):(?!\/\/)\/?(.+)$/.exec(sshUrl);
@@ -119,7 +126,7 @@ export function sshUrlOf(
   return `ssh://${user}@${sshHost}${sshPort === 22 ? '' : `:${sshPort}`}/${path}`;
 }
 
-function knownHostsOf({ sshHost, sshPort, approvedKeys }: GitHostEntry): KnownHost[] {
+function knownHostsOf(approvedKeys: readonly string[], { sshHost, sshPort }: SshAddress): KnownHost[] {
   const host = sshPort === 22 ? sshHost : `[${sshHost}]:${sshPort}`;
   return approvedKeys.map((text) => {
     const [type, key] = text.split(' ') as [KnownHost['type'], string];

@@ -38,7 +38,10 @@ export async function tenantsAtWork(manager: EntityManager): Promise<string[]> {
   return rows.map(({ tenantId }) => tenantId);
 }
 
-/** What the clusters that were heard of since `heardAfter` have in common; fresh is what they have since `freshAfter`. */
+/**
+ * What the clusters that were heard of since `heardAfter` have in common; fresh is what they have since `freshAfter`. What a cluster
+ * waits for on its way is no failure, and a repository that cannot be fetched is none of the tool: neither holds up repairs.
+ */
 export async function observeProblems(
   manager: EntityManager,
   tenantId: string,
@@ -47,8 +50,9 @@ export async function observeProblems(
   const rows = (await manager.query(
     `select problem_code as code, count(*)::int as now,
             (count(*) filter (where problem_since > $3))::int as fresh
-       from clusters
-      where tenant_id = $1 and absent_since is null and wish is not null and reported_at > $2
+       from (select case when phase in ('repairing', 'degraded', 'escalated') then problem_code end as problem_code, problem_since
+               from clusters
+              where tenant_id = $1 and absent_since is null and wish is not null and reported_at > $2) as heard
       group by problem_code`,
     [tenantId, heardAfter, freshAfter],
   )) as { code: string | null; now: number; fresh: number }[];

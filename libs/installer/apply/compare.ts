@@ -1,6 +1,7 @@
 import { FairleadError } from '@fairlead/errors';
 import { refOf, type KubeObject, type ManagedFields, type Objects } from '@fairlead/kube/rest';
 import { ANNOTATIONS, FIELD_MANAGER } from '../names.js';
+import { saysImmutable } from './immutable.js';
 import { takenOver, withoutHonoured } from './managed-fields.js';
 import { sayTheSame } from './same.js';
 
@@ -46,7 +47,8 @@ export async function compare(objects: Objects, wanted: KubeObject): Promise<Com
 
 async function explained(objects: Objects, wanted: KubeObject, live: KubeObject, error: unknown): Promise<Comparison> {
   if (!(error instanceof FairleadError) || !answered(error)) throw error;
-  if (error.details?.['httpStatus'] === UNPROCESSABLE && (await wouldBeCreated(objects, wanted))) {
+  const immutable = error.details?.['httpStatus'] === UNPROCESSABLE && saysImmutable(error.message);
+  if (immutable && (await wouldBeCreated(objects, wanted))) {
     return { kind: 'immutable', live, error };
   }
   return { kind: 'refused', error };

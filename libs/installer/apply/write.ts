@@ -3,9 +3,7 @@ import { refOf, type KubeObject, type ManagedFields, type Objects } from '@fairl
 import { FIELD_MANAGER } from '../names.js';
 import { Trouble } from '../trouble.js';
 import type { Comparison } from './compare.js';
-
-/** Deleting one of these takes things with it that are not ours. */
-const NEVER_RECREATED = new Set(['CustomResourceDefinition', 'Namespace', 'PersistentVolumeClaim', 'PersistentVolume']);
+import { mayBeMadeAnew } from './immutable.js';
 
 const TOOL_FINALIZERS = new Set(['finalizers.fluxcd.io']);
 /** The tool has this long to let go of what is deleted. */
@@ -34,19 +32,22 @@ export async function write(objects: Objects, wanted: KubeObject, comparison: Co
   return wanted;
 }
 
-/** Deletes an object and makes it anew. */
+/** Deletes an object and makes it anew, if it is of a kind that may be and nothing keeps us from deleting it. */
 export async function recreate(
   objects: Objects,
   wanted: KubeObject,
   live: KubeObject | null,
   why?: FairleadError,
 ): Promise<KubeObject> {
-  if (NEVER_RECREATED.has(wanted.kind)) {
+  if (!mayBeMadeAnew(wanted)) {
     const what = why ? `: ${why.message}` : '';
     throw new Trouble('OBJECT_IMMUTABLE', `a ${wanted.kind} is never made anew${what}`, { cause: why });
   }
   const { uid } = live?.metadata ?? {};
-  if (uid !== undefined) await objects.remove(refOf(wanted), { uid });
+  if (uid !== undefined) {
+    await objects.remove(refOf(wanted), { uid, dryRun: true });
+    await objects.remove(refOf(wanted), { uid });
+  }
   return applyTo(objects, wanted);
 }
 

@@ -32,6 +32,8 @@ export interface SourceStates {
   /** Did the tool fetch with the current, and with the next key? Null: not tried yet. */
   readonly currentWorks: boolean | null;
   readonly nextWorks: boolean | null;
+  /** Why it does not follow the repository, though it works; null: it does, or it is not known yet. */
+  readonly complaint: Trouble | null;
 }
 
 /** An object that is annotated with a request, and the Deployment of the controller that must note it in its status. */

@@ -88,6 +88,17 @@ describe('a rotation of the root', () => {
     expect(old).toMatchObject({ trustVersion: 2, desired: { revision: 2 } });
   });
 
+  it('cannot be sent far ahead, where nobody could follow', async () => {
+    const first = await trustOf(authority, authority, 1);
+    const held = await accept(nothing, { ...(await signed(stateOf(1, null))), trust: first });
+    const far = await accept(held, {
+      ...(await signed(stateOf(1, null))),
+      trust: await trustOf(authority, other, 1_002),
+    });
+    expect(far).toMatchObject({ trustVersion: 1, rootsPem: authority.roots });
+    expect(codes(far)).toEqual(['TRUST_REFUSED']);
+  });
+
   it('never goes back to a bundle that was held before', async () => {
     const first = await trustOf(authority, authority, 5);
     const held = await accept(nothing, { ...(await signed(stateOf(1, null))), trust: first });

@@ -69,7 +69,9 @@ async function rootsOf(held: Trusted, handover: Handover, installed: Installed, 
   if (!handover.trust) return known;
   const { document: bundle, ...rest } = statement(handover.trust);
   try {
-    const trust = await openTrust({ bundle, ...rest }, { rootsPem, trustDomain: installed.trustDomain, at });
+    const { trustDomain } = installed;
+    const by = { rootsPem, trustDomain, at, version: held.trustVersion };
+    const trust = await openTrust({ bundle, ...rest }, by);
     return trust.version > held.trustVersion
       ? { ...held, trustVersion: trust.version, rootsPem: trust.rootsPem }
       : known;

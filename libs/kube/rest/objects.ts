@@ -34,6 +34,8 @@ export interface RemoveOptions {
   readonly uid?: string;
   /** Of a pod; default: its own. */
   readonly gracePeriodSeconds?: number;
+  /** The server says whether it would, and deletes nothing. */
+  readonly dryRun?: boolean;
 }
 
 export type KindRef = Pick<ObjectRef, 'apiVersion' | 'kind'>;
@@ -142,13 +144,14 @@ async function listAll(
   return items;
 }
 
-function deleteOptions({ uid, gracePeriodSeconds }: RemoveOptions): unknown {
+function deleteOptions({ uid, gracePeriodSeconds, dryRun = false }: RemoveOptions): unknown {
   return {
     kind: 'DeleteOptions',
     apiVersion: 'v1',
     propagationPolicy: 'Background',
     ...(uid === undefined ? {} : { preconditions: { uid } }),
     ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    ...(dryRun ? { dryRun: ['All'] } : {}),
   };
 }
 

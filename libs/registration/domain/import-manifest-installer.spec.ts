@@ -12,6 +12,7 @@ const input: ImportManifestInput = {
   trustDomain: 'fairlead.local',
   links: 1,
   targets: [],
+  egress: [],
   image: 'registry.example.test/fairlead/agent:0.1.0',
   bootstrapToken: 'fl1.aa.id.secret-part',
   installer: { image },

@@ -11,6 +11,8 @@ export interface ImportManifestInput {
   readonly links: number;
   /** What it may open for raw TCP, as rules; none: nothing. */
   readonly targets: readonly string[];
+  /** Ports that it opens for connections out of the cluster, `<port>=<host>:<port>`; none: none. */
+  readonly egress: readonly string[];
   /** Reference of the agent's container image. */
   readonly image: string;
   /** Where the agent sends its spans, by OTLP over HTTP; absent: nowhere. */
@@ -64,6 +66,9 @@ export const LABELS = {
   'app.kubernetes.io/part-of': 'fairlead',
   'app.kubernetes.io/managed-by': 'fairlead',
 } as const;
+
+/** What the GitOps tools dial, if the cluster has a way out. */
+export const EGRESS_SERVICE = 'fairlead-egress';
 
 export const INSTALLER = {
   name: 'fairlead-installer',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   AGENT,
+  EGRESS_SERVICE,
   LABELS,
   SECRETS,
   SELECTOR,
@@ -12,9 +13,9 @@ import {
 const TOKEN_DIR = '/var/run/secrets/fairlead';
 const TOKEN_VOLUME = 'bootstrap-token';
 
-/** The agent's Deployment and the policy for its network. */
+/** The agent's Deployment, the policy for its network, and the Service that leads to its way out. */
 export function workloadDocuments(input: ImportManifestInput): KubernetesDocument[] {
-  return [networkPolicy(), deployment(input)];
+  return [networkPolicy(input), ...egressService(input), deployment(input)];
 }
 
 function deployment(input: ImportManifestInput): KubernetesDocument {
@@ -71,7 +72,10 @@ function container(input: ImportManifestInput): Record<string, unknown> {
     name: 'agent',
     image: input.image,
     env: Object.entries(environment(input)).map(([name, value]) => ({ name, value })),
-    ports: [{ name: 'health', containerPort: AGENT.healthPort, protocol: 'TCP' }],
+    ports: [
+      { name: 'health', containerPort: AGENT.healthPort, protocol: 'TCP' },
+      ...egressPorts(input).map((port) => ({ name: `egress-${port}`, containerPort: port, protocol: 'TCP' })),
+    ],
     livenessProbe: { ...probe('/healthz'), periodSeconds: 20, failureThreshold: 3 },
     readinessProbe: { ...probe('/readyz'), periodSeconds: 5, failureThreshold: 2 },
     resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
@@ -93,6 +97,7 @@ function environment(input: ImportManifestInput): Record<string, string> {
     FAIRLEAD_TRUST_DOMAIN: input.trustDomain,
     FAIRLEAD_LINKS: String(input.links),
     ...(input.targets.length > 0 ? { FAIRLEAD_ALLOW_TARGETS: input.targets.join(',') } : {}),
+    ...(input.egress.length > 0 ? { FAIRLEAD_EGRESS: input.egress.join(',') } : {}),
     ...(input.tracingEndpoint === undefined ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: input.tracingEndpoint }),
     FAIRLEAD_BOOTSTRAP_TOKEN_FILE: `${TOKEN_DIR}/token`,
     FAIRLEAD_IDENTITY_BUNDLE_FILE: `${TOKEN_DIR}/identity-bundle.json`,
@@ -106,8 +111,40 @@ function probe(path: string): Record<string, unknown> {
   return { httpGet: { path, port: 'health' }, timeoutSeconds: 3 };
 }
 
-/** In: only the probes. Out: names, and TCP to gateways, proxies, the API server and what tunnels are asked for. */
-function networkPolicy(): KubernetesDocument {
+const egressPorts = ({ egress }: ImportManifestInput): number[] => egress.map((text) => Number(text.split('=')[0]));
+
+function egressService(input: ImportManifestInput): KubernetesDocument[] {
+  if (input.egress.length === 0) return [];
+  const ports = egressPorts(input).map((port) => ({
+    name: `egress-${port}`,
+    port,
+    targetPort: `egress-${port}`,
+    protocol: 'TCP',
+  }));
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: metadata(EGRESS_SERVICE, AGENT.namespace),
+      spec: { type: 'ClusterIP', selector: SELECTOR, ports },
+    },
+  ];
+}
+
+/** Only from where a GitOps tool fetches: who else wants out needs a policy of its own. */
+function egressIngress(input: ImportManifestInput): Record<string, unknown>[] {
+  if (input.egress.length === 0) return [];
+  const namespaces = { key: 'kubernetes.io/metadata.name', operator: 'In', values: ['flux-system', 'argocd'] };
+  return [
+    {
+      from: [{ namespaceSelector: { matchExpressions: [namespaces] } }],
+      ports: egressPorts(input).map((port) => ({ protocol: 'TCP', port })),
+    },
+  ];
+}
+
+/** In: the probes, and GitOps tools to the way out. Out: names, and TCP to gateways, proxies, the API server and what tunnels are asked for. */
+function networkPolicy(input: ImportManifestInput): KubernetesDocument {
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
@@ -115,7 +152,7 @@ function networkPolicy(): KubernetesDocument {
     spec: {
       podSelector: { matchLabels: SELECTOR },
       policyTypes: ['Ingress', 'Egress'],
-      ingress: [{ ports: [{ protocol: 'TCP', port: 'health' }] }],
+      ingress: [{ ports: [{ protocol: 'TCP', port: 'health' }] }, ...egressIngress(input)],
       egress: [{ ports: [{ protocol: 'UDP', port: 53 }] }, { ports: [{ protocol: 'TCP' }] }],
     },
   };

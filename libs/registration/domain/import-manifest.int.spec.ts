@@ -14,6 +14,7 @@ const manifest = renderImportManifest({
   trustDomain: 'fairlead.local',
   links: 2,
   targets: [],
+  egress: ['2222=git.example.com:22'],
   installer: null,
   image: 'registry.example.test/fairlead/agent:0.1.0',
   bootstrapToken: 'fl1.aa.id.secret-part',

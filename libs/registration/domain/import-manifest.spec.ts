@@ -10,6 +10,7 @@ const input: ImportManifestInput = {
   trustDomain: 'fairlead.local',
   links: 1,
   targets: [],
+  egress: [],
   installer: null,
   image: 'registry.example.test/fairlead/agent:0.1.0',
   bootstrapToken,
@@ -119,6 +120,33 @@ describe('renderImportManifest', () => {
     const { env } = deployment.spec.template.spec.containers[0];
     expect(env).toContainEqual({ name: 'FAIRLEAD_ALLOW_TARGETS', value: rules.join(',') });
     expect(renderImportManifest(input)).not.toContain('FAIRLEAD_ALLOW_TARGETS');
+  });
+
+  it('has a way out only where one is wanted: a Service, the ports of the agent, and who may come to them', () => {
+    const egress = ['2222=git.example.com:22', '2223=[fd00::1]:7999'];
+    const documents: Doc[] = parseAllDocuments(renderImportManifest({ ...input, egress })).map((each) => each.toJS());
+    const of = (kind: string): Doc => documents.find((each) => each.kind === kind);
+    const service = of('Service');
+    expect(service.metadata).toMatchObject({ name: 'fairlead-egress', namespace: 'fairlead-system' });
+    expect(service.spec).toMatchObject({
+      type: 'ClusterIP',
+      ports: [
+        { port: 2222, targetPort: 'egress-2222' },
+        { port: 2223, targetPort: 'egress-2223' },
+      ],
+    });
+    const { template } = of('Deployment').spec;
+    expect(template.metadata.labels).toMatchObject(service.spec.selector);
+    const [container] = template.spec.containers;
+    expect(container.env).toContainEqual({ name: 'FAIRLEAD_EGRESS', value: egress.join(',') });
+    expect(container.ports.map((port: Doc) => port.containerPort)).toEqual([8080, 2222, 2223]);
+    const policy = documents.find(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'fairlead-agent',
+    );
+    expect(policy.spec.ingress).toHaveLength(2);
+    expect(policy.spec.ingress[1].ports.map(({ port }: Doc) => port)).toEqual([2222, 2223]);
+    expect(JSON.stringify(policy.spec.ingress[1].from)).toContain('"flux-system","argocd"');
+    expect(renderImportManifest(input)).not.toMatch(/EGRESS|fairlead-egress|kind: Service$/m);
   });
 
   it('tells the agent where to send its spans only where that is set', () => {

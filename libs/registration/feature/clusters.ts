@@ -44,8 +44,8 @@ export class Clusters {
   async create(caller: Caller, tenantId: string, input: CreateCluster): Promise<Cluster> {
     const row = await commit(this.#runtime, async (manager) => {
       const cluster = await insertCluster(manager, { tenantId, ...input });
-      const { name, links, targets, gitops } = cluster;
-      const event = { ...about(caller, cluster), name, links, targets, gitops };
+      const { name, links, targets, egress, gitops } = cluster;
+      const event = { ...about(caller, cluster), name, links, targets, egress, gitops };
       await tell(this.#runtime, manager, 'dev.fairlead.cluster.created.v1', event);
       return cluster;
     });
@@ -126,12 +126,13 @@ export class Clusters {
   }
 
   #show(row: StoredCluster): Cluster {
-    const { id, tenantId, name, labels, links, targets, gitops, generation } = row;
+    const { id, tenantId, name, labels, links, targets, egress, gitops, generation } = row;
     const enrolledAt = row.enrolledAt?.toISOString() ?? null;
     const createdAt = row.createdAt.toISOString();
     const presence = { ...this.#presenceOf(id, enrolledAt), lastError: row.lastError };
     const facts = row.facts && knownFacts(row.facts);
-    return { id, tenantId, name, labels, links, targets, gitops, generation, createdAt, enrolledAt, facts, presence };
+    const asked = { id, tenantId, name, labels, links, targets, egress, gitops };
+    return { ...asked, generation, createdAt, enrolledAt, facts, presence };
   }
 }
 

@@ -112,6 +112,7 @@ export class ImportLinks {
       cluster: { name: cluster.name, id: clusterId },
       links: cluster.links,
       targets: cluster.targets,
+      egress: cluster.egress,
       bootstrapToken: token.text,
       installer: this.#installerOf(cluster),
     });
@@ -125,6 +126,7 @@ export class ImportLinks {
       cluster: null,
       links: 2,
       targets: [],
+      egress: [],
       bootstrapToken: null,
       // Whoever is adopted learns only then which cluster it is: `installerManifest` is for afterwards.
       installer: null,
@@ -133,12 +135,13 @@ export class ImportLinks {
 
   /** The manifest that goes with an identity which was handed out: without a token, and no secret. */
   manifestWithoutToken(of: StoredCluster, bundle: TrustBundle): string {
-    const { id, name, links, targets } = of;
+    const { id, name, links, targets, egress } = of;
     return renderImportManifest({
       ...this.#installation(bundle),
       cluster: { name, id },
       links,
       targets,
+      egress,
       bootstrapToken: null,
       installer: this.#installerOf(of),
     });

@@ -8,17 +8,18 @@ import { ClusterRow } from './entities.js';
 export type StoredCluster = Readonly<ClusterRow>;
 
 /** Of a cluster that nobody described before its agent asked. */
-export const ADOPTED: Pick<StoredCluster, 'labels' | 'links' | 'targets' | 'gitops'> = {
+export const ADOPTED: Pick<StoredCluster, 'labels' | 'links' | 'targets' | 'egress' | 'gitops'> = {
   labels: {},
   links: 2,
   targets: [],
+  egress: [],
   gitops: false,
 };
 
 /** ALREADY_EXISTS if the installation has a cluster of that name; NOT_FOUND if there is no such tenant. */
 export async function insertCluster(
   manager: EntityManager,
-  cluster: Pick<StoredCluster, 'tenantId' | 'name' | 'labels' | 'links' | 'targets' | 'gitops'>,
+  cluster: Pick<StoredCluster, 'tenantId' | 'name' | 'labels' | 'links' | 'targets' | 'egress' | 'gitops'>,
 ): Promise<StoredCluster> {
   const row = manager.create(ClusterRow, {
     ...cluster,

@@ -23,6 +23,10 @@ export class ClusterRow {
   @Column({ type: 'text', array: true })
   targets!: string[];
 
+  /** Ports of its agent for connections out of the cluster. */
+  @Column({ type: 'text', array: true })
+  egress!: string[];
+
   /** Does its import manifest bring an installer? */
   @Column({ type: 'boolean' })
   gitops!: boolean;

@@ -201,6 +201,16 @@ class InstallersOfClusters1795352400000 implements MigrationInterface {
   }
 }
 
+class EgressOfClusters1795356000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`alter table clusters add column egress text[] not null default '{}'`);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const REGISTRATION_MIGRATIONS = [
   ClustersAndTokens1795200000000,
   TargetsAndClients1795294800000,
@@ -210,4 +220,5 @@ export const REGISTRATION_MIGRATIONS = [
   LastGenerations1795345200000,
   BoundsOfRequests1795348800000,
   InstallersOfClusters1795352400000,
+  EgressOfClusters1795356000000,
 ];

@@ -1,10 +1,11 @@
 import type { CallOptions } from '@connectrpc/connect';
 import { startDeadline } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
+import type { Http2Stream } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
-import type { ControlResponse, FetchBundleResponse, Hello, Welcome } from '@fairlead/proto';
+import type { ControlResponse, FetchBundleResponse, Hello, Tcp, Welcome } from '@fairlead/proto';
 import { LIMITS, PROTOCOL_VERSIONS } from '../core/index.js';
-import { fromConnectError } from '../link/index.js';
+import { TunnelConnection, fromConnectError } from '../link/index.js';
 import { ControlVoice } from './control-voice.js';
 import type { AgentFacts, DesiredStateEnd, GatewayConnection, TrustEnd } from './ports.js';
 import { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';
@@ -121,6 +122,37 @@ export class Link {
     this.#voice.tellFacts(wireFacts(facts));
   }
 
+  /** Does its replica open targets on its side, and is there room for one more? */
+  get takesEgress(): boolean {
+    return this.welcome.egress && this.#usable && this.#parked + this.#inUse < LIMITS.tunnelsPerLink;
+  }
+
+  /**
+   * A tunnel to a target on the gateway's side. Rejects as `TunnelConnection.open` does, with DEADLINE_EXCEEDED if no answer
+   * comes in time, or with UNAVAILABLE if the link takes no more.
+   */
+  async openEgress(target: Tcp, tunnelId: string, traceparent: string, signal: AbortSignal): Promise<TunnelConnection> {
+    const { connection: gateway, clusterId, generation } = this.#options;
+    const late = (): Error => new FairleadError('DEADLINE_EXCEEDED', 'the gateway did not answer in time');
+    const deadline = startDeadline(signal, LIMITS.openTimeoutMs + LIMITS.dialTimeoutMs, late);
+    try {
+      const tunnel = new TunnelConnection(
+        begin(() => gateway.egress()),
+        'opener',
+      );
+      this.#inUse += 1;
+      tunnel.once('close', () => (this.#inUse -= 1));
+      const asked = { tunnelId, tenantId: '', clusterId, generation, traceparent };
+      await tunnel.open(
+        { $typeName: 'fairlead.link.v1.Open', ...asked, target: { case: 'tcp', value: target } },
+        deadline.signal,
+      );
+      return tunnel;
+    } finally {
+      deadline.clear();
+    }
+  }
+
   close(): void {
     this.#options.connection.http2.destroy();
   }
@@ -170,6 +202,15 @@ export class Link {
       tunnel.once('close', () => (this.#inUse -= 1));
       this.#refill(SPARE_TUNNELS);
     });
+  }
+}
+
+/** A session that is closing, or has no stream left, says so by an error of HTTP/2. */
+function begin(request: () => Http2Stream): Http2Stream {
+  try {
+    return request();
+  } catch (cause) {
+    throw new FairleadError('UNAVAILABLE', 'the link takes no more tunnels now', { cause });
   }
 }
 

@@ -12,6 +12,8 @@ export interface GatewayConnection extends Disposable {
   readonly http2: Http2Session;
   /** Begins a Tunnel call. */
   tunnel(): Http2Stream;
+  /** Begins an Egress call. */
+  egress(): Http2Stream;
 }
 
 /** What an agent says of itself and of its cluster: in its Hello, and when it changes. What is not known is left out. */

@@ -9,7 +9,7 @@ export interface KeyAndChain {
 
 /** The gateway replica under test, as a peer sees it: addresses, and credentials to come with. */
 export interface GatewaySubject extends AsyncDisposable {
-  /** `host:port` of its three doors. */
+  /** `host:port` of its three doors. Connections out of the cluster may reach 127.0.0.1, ports 1024 and above. */
   readonly link: string;
   readonly relay: string;
   readonly door: string;
@@ -35,10 +35,11 @@ export async function gatewaySubject(): Promise<GatewaySubject> {
   return { ...subject, [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
-async function ownSubject(): Promise<GatewaySubject> {
+/** A replica of this checkout, in an installation of its own; connections out of the cluster as these rules say. */
+export async function ownSubject(allowEgress = ['127.0.0.1:1024-65535']): Promise<GatewaySubject> {
   const installation = await startInstallation();
   const { authority, cluster, token } = installation;
-  const { gateway } = await installation.startReplica('gateway-a');
+  const { gateway } = await installation.startReplica('gateway-a', { allowEgress });
   const [agent, other] = await Promise.all([authority.agent(cluster.clusterId), authority.gateway('gateway-b')]);
   return {
     link: gateway.link.address,

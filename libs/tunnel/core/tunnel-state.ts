@@ -1,6 +1,6 @@
 import { FairleadError } from '@fairlead/errors';
 
-/** Who sends Open (a gateway, towards an agent or another replica) and who answers it. */
+/** Who sends Open (a gateway, towards an agent or another replica; an agent, out of its cluster) and who answers it. */
 export type TunnelRole = 'opener' | 'acceptor';
 
 /** The life of one tunnel as one end sees it; PROTOCOL.md has the diagram. */

@@ -46,6 +46,7 @@ export class AgentSession {
   desiredRevision = 0;
   readonly #control: ControlOutbox;
   readonly #parked: ParkedTunnels;
+  #egress = 0;
   #closed = false;
 
   constructor(facts: SessionFacts, http2: Http2Session, control: ControlOutbox, trustVersion = 0) {
@@ -58,7 +59,7 @@ export class AgentSession {
   }
 
   get inFlight(): number {
-    return this.#parked.inUse;
+    return this.#parked.inUse + this.#egress;
   }
 
   get parked(): number {
@@ -72,6 +73,12 @@ export class AgentSession {
   /** A Tunnel call of this agent arrived: it is kept for an Open, or refused. */
   park(stream: Http2Stream): void {
     this.#parked.park(stream);
+  }
+
+  /** Something goes out of the cluster on this link until the result is called, once. */
+  countEgress(): () => void {
+    this.#egress += 1;
+    return () => void (this.#egress -= 1);
   }
 
   /** A tunnel for one Open; rejects as `ParkedTunnels.take` does. */

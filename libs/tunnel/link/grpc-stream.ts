@@ -13,6 +13,7 @@ import { shareWindow } from './path-window.js';
 
 export const CONTROL_PATH = '/fairlead.link.v1.AgentLinkService/Control';
 export const TUNNEL_PATH = '/fairlead.link.v1.AgentLinkService/Tunnel';
+export const EGRESS_PATH = '/fairlead.link.v1.AgentLinkService/Egress';
 export const RELAY_PATH = '/fairlead.link.v1.RelayService/Tunnel';
 
 const CONTENT_TYPE: HeaderField = ['content-type', 'application/grpc+proto'];

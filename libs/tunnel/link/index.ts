@@ -3,6 +3,7 @@ export { fromConnectError, toConnectError } from './rpc-errors.js';
 export { TunnelConnection } from './tunnel-connection.js';
 export {
   CONTROL_PATH,
+  EGRESS_PATH,
   RELAY_PATH,
   TUNNEL_PATH,
   acceptGrpcStream,

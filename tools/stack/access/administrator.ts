@@ -1,3 +1,4 @@
+import { ClusterGitOps } from '@fairlead/contracts';
 import { StackError } from '../errors.js';
 import type { CommandOutput } from '../process/run-command.js';
 import type { Stack } from '../stack.js';
@@ -10,8 +11,17 @@ export interface Administrator {
   /** Whether it had to be created; one that exists stays as it is. */
   ensureCluster(
     name: string,
-    wanted: { readonly links: number; readonly targets: readonly string[] },
+    wanted: {
+      readonly links: number;
+      readonly targets: readonly string[];
+      /** The catalog repository that Flux is to follow in it. Without, it is made without GitOps. */
+      readonly catalog?: string | undefined;
+    },
   ): Promise<{ readonly created: boolean }>;
+  /** A demo of a run without GitOps makes place for one with it: its import manifest had no installer. */
+  deleteClusterWithoutGitOps(name: string): Promise<{ readonly deleted: boolean }>;
+  /** What the assignment of that name selects fetches each 5 s: somebody waits for it. */
+  fetchOften(assignment: string): Promise<void>;
   /** The import manifest, through a link made for it. It holds a bootstrap token. */
   importManifest(clusterName: string): Promise<string>;
   /** Writes a kubeconfig with a context for the cluster at each gateway. */
@@ -24,12 +34,23 @@ export function administrator(cli: Cli, api: Stack['api']): Administrator {
       const files = ['--ca-file', api.caFile, '--token-file', api.adminTokenFile];
       succeed('log in', await cli(['login', '--server', api.url, ...files]));
     },
-    async ensureCluster(name, { links, targets }) {
-      const names = succeed('list the clusters', await cli(['cluster', 'list', '-o', 'name'])).stdout.split('\n');
-      if (names.includes(name)) return { created: false };
+    async ensureCluster(name, { links, targets, catalog }) {
+      if (await isThere(cli, name)) return { created: false };
       const rules = targets.flatMap((rule) => ['--allow-target', rule]);
-      succeed('create the cluster', await cli(['cluster', 'create', name, '--links', String(links), ...rules]));
+      const gitops = catalog === undefined ? [] : ['--gitops', 'flux', '--repo', catalog];
+      const all = ['--links', String(links), ...rules, ...gitops];
+      succeed('create the cluster', await cli(['cluster', 'create', name, ...all]));
       return { created: true };
+    },
+    async deleteClusterWithoutGitOps(name) {
+      if (!(await isThere(cli, name))) return { deleted: false };
+      const told = succeed('tell about GitOps', await cli(['gitops', 'status', name, '-o', 'json'])).stdout;
+      if (ClusterGitOps.parse(JSON.parse(told)).assignment !== null) return { deleted: false };
+      succeed('delete the cluster', await cli(['cluster', 'delete', name, '--yes']));
+      return { deleted: true };
+    },
+    async fetchOften(name) {
+      succeed('set how often it fetches', await cli(['gitops', 'assign', name, '--interval', '5s']));
     },
     async importManifest(clusterName) {
       return succeed('fetch the import manifest', await cli(['cluster', 'import', clusterName])).stdout;
@@ -40,7 +61,14 @@ export function administrator(cli: Cli, api: Stack['api']): Administrator {
   };
 }
 
-function succeed(what: string, output: CommandOutput): CommandOutput {
+async function isThere(cli: Cli, cluster: string): Promise<boolean> {
+  return succeed('list the clusters', await cli(['cluster', 'list', '-o', 'name']))
+    .stdout.split('\n')
+    .includes(cluster);
+}
+
+/** What a command said. Throws StackError, with its own words, unless it succeeded. */
+export function succeed(what: string, output: CommandOutput): CommandOutput {
   if (output.code === 0) return output;
   throw new StackError(`the fairlead command could not ${what}: ${output.stderr.trim().slice(-2_000)}`);
 }

@@ -9,6 +9,8 @@ export interface JoinOptions {
   readonly clusterName: string;
   readonly links: number;
   readonly targets: readonly string[];
+  /** The catalog repository that it is to follow; absent: no GitOps. */
+  readonly catalog?: string;
   readonly kube: KubeInfo;
   readonly admin: Administrator;
   readonly kubectlPath: string;
@@ -21,8 +23,9 @@ export interface JoinOptions {
  * restart enrols nobody again.
  */
 export async function joinCluster(options: JoinOptions): Promise<void> {
-  const { clusterName, links, targets, kube, admin } = options;
-  const { created } = await admin.ensureCluster(clusterName, { links, targets });
+  const { clusterName, links, targets, catalog, kube, admin } = options;
+  const { created } = await admin.ensureCluster(clusterName, { links, targets, catalog });
+  if (created && catalog !== undefined) await admin.fetchOften(clusterName);
   const identity = await readAgentSecret(kube.adminKubeconfigPath, IDENTITY_SECRET);
   const enrolled = identity !== null && identity.size > 0;
   if (enrolled && !created && (await knowsTheWay(options))) return;

@@ -25,8 +25,14 @@ export interface PortPlan {
   readonly postgres: number;
   readonly kube: number;
   readonly etcd: number;
+  /** Of the Git host of a demo with GitOps: HTTPS and SSH. */
+  readonly gitea: number;
+  readonly giteaSsh: number;
   readonly gateways: readonly GatewayPorts[];
 }
+
+/** `gitops`: it follows a repository. */
+export type DemoKind = 'none' | 'plain' | 'gitops';
 
 /** Where `npm start` listens: 7070, 7443, … are this plus 70, 443, …. */
 export const DEFAULT_BASE_PORT = 7_000;
@@ -53,6 +59,8 @@ export async function planPorts(basePort: number, gateways: number, keptIn: stri
     postgres: above(432),
     kube: above(643),
     etcd: above(479),
+    gitea: above(630),
+    giteaSsh: above(622),
     gateways: Array.from({ length: gateways }, (_, index) => {
       // 443, 543, then 843 and on: 643 is the demo cluster's.
       const door = above((index < 2 ? 443 : 643) + 100 * index);
@@ -66,7 +74,7 @@ async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
     const plan = JSON.parse(readFileSync(keptIn, 'utf8')) as PortPlan;
     if (plan.gateways.length === gateways) return withNewerPorts(plan, keptIn);
   }
-  const ports = await Promise.all(Array.from({ length: 10 + 5 * gateways }, () => freePort()));
+  const ports = await Promise.all(Array.from({ length: 12 + 5 * gateways }, () => freePort()));
   const take = (): number => ports.pop() as number;
   const plan: PortPlan = {
     api: take(),
@@ -79,6 +87,8 @@ async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
     postgres: take(),
     kube: take(),
     etcd: take(),
+    gitea: take(),
+    giteaSsh: take(),
     gateways: Array.from({ length: gateways }, () => ({
       door: take(),
       link: take(),
@@ -91,15 +101,17 @@ async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
   return plan;
 }
 
-/** A plan that an older version kept has no ports for the CONNECT doors, or none for gitops. */
+/** A plan that an older version kept has no ports for the CONNECT doors, or none for gitops or the Git host. */
 async function withNewerPorts(plan: PortPlan, keptIn: string): Promise<PortPlan> {
   const kept: readonly (Omit<GatewayPorts, 'connect'> & { readonly connect?: number })[] = plan.gateways;
-  const { gitopsHealth } = plan as Partial<PortPlan>;
-  if (gitopsHealth !== undefined && kept.every(({ connect }) => connect !== undefined)) return plan;
+  const { gitopsHealth, gitea, giteaSsh } = plan as Partial<PortPlan>;
+  const later = [gitopsHealth, gitea, giteaSsh];
+  if (later.every((port) => port !== undefined) && kept.every(({ connect }) => connect !== undefined)) return plan;
   const gateways = await Promise.all(
     kept.map(async (each) => ({ ...each, connect: each.connect ?? (await freePort()) })),
   );
-  const complete = { ...plan, gitopsHealth: gitopsHealth ?? (await freePort()), gateways };
+  const [health, https, ssh] = await Promise.all(later.map(async (port) => port ?? (await freePort())));
+  const complete = { ...plan, gitopsHealth: health!, gitea: https!, giteaSsh: ssh!, gateways };
   keep(complete, keptIn);
   return complete;
 }
@@ -109,7 +121,7 @@ function keep(plan: PortPlan, keptIn: string): void {
 }
 
 /** Each port with who needs it, in words; without those that the environment names a running server for. */
-export function portUses(ports: PortPlan, gateways: readonly string[], demo: boolean): (readonly [number, string])[] {
+export function portUses(ports: PortPlan, gateways: readonly string[], demo: DemoKind): (readonly [number, string])[] {
   const { env } = process;
   return [
     [ports.api, 'the admin API'],
@@ -119,8 +131,11 @@ export function portUses(ports: PortPlan, gateways: readonly string[], demo: boo
     [ports.gitopsHealth, "the gitops service's health check"],
     ...(env['NATS_URL'] ? [] : [[ports.nats, 'nats'] as const]),
     ...(env['DATABASE_URL'] ? [] : [[ports.postgres, 'Postgres'] as const]),
-    ...(demo ? [[ports.agentHealth, "the demo agent's health check"] as const] : []),
-    ...(demo && !env['FAIRLEAD_TESTBED_KUBECONFIG']
+    ...(demo === 'plain' ? [[ports.agentHealth, "the demo agent's health check"] as const] : []),
+    ...(demo === 'gitops'
+      ? [[ports.gitea, "the demo's Git host"] as const, [ports.giteaSsh, "the demo's Git host (SSH)"] as const]
+      : []),
+    ...(demo === 'gitops' || (demo === 'plain' && !env['FAIRLEAD_TESTBED_KUBECONFIG'])
       ? [[ports.kube, "the demo cluster's API server"] as const, [ports.etcd, "the demo cluster's etcd"] as const]
       : []),
     ...ports.gateways.flatMap(({ door, link, relay, health, connect }, index) => [

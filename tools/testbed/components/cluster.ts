@@ -13,6 +13,9 @@ export interface ClusterOptions {
   readonly images: Images;
   /** Default `node-1`. */
   readonly nodeName?: string | undefined;
+  /** 0 or absent: any free port. */
+  readonly apiPort?: number | undefined;
+  readonly etcdPort?: number | undefined;
   readonly log?: Log | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -31,34 +34,49 @@ export interface Cluster extends AsyncDisposable {
  * applied to this cluster runs, with a service account, as processes of this machine. Resolves when all of them are ready.
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const { dataDir, images, nodeName = 'node-1', log, signal } = options;
-  const given = { log, signal };
+  const starts = clusterParts(options);
   await using parts = new AsyncDisposableStack();
-  const start = async <T>(part: Promise<Running<T>>): Promise<Running<T>> => parts.use(await part);
-  const kube = await start(
-    startKubernetes({
-      dataDir: join(dataDir, 'kubernetes'),
-      asProcesses: true,
-      serviceAccounts: true,
-      ...(process.platform === 'linux' ? { serviceRange: loopbackRange(dataDir) } : {}),
-      ...given,
-    }),
-  );
-  const of = { kube: kube.info, ...given };
-  const controllers = await start(startControllerManager({ dataDir: join(dataDir, 'controllers'), ...of }));
-  const kubelet = await start(
-    startKubelet({
-      dataDir: join(dataDir, 'kubelet'),
-      nodeName,
-      images,
-      bindsPods: true,
-      servesServices: true,
-      ...of,
-    }),
-  );
+  const kube = parts.use(await starts.kube());
+  const controllers = parts.use(await starts.controllers(kube.info));
+  const kubelet = parts.use(await starts.kubelet(kube.info));
   const all = parts.move();
   const stop = () => all.disposeAsync();
   return { kube, controllers, kubelet, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** The parts of such a cluster, for whoever looks after each of them; to be started in this order and stopped in the other. */
+export interface ClusterParts {
+  kube(): Promise<Running<KubeInfo>>;
+  controllers(kube: KubeInfo): Promise<Running<ControllerManagerInfo>>;
+  kubelet(kube: KubeInfo): Promise<Running<KubeletInfo>>;
+}
+
+export function clusterParts(options: ClusterOptions): ClusterParts {
+  const { dataDir, images, nodeName = 'node-1', log, signal, apiPort, etcdPort } = options;
+  const given = { log, signal };
+  return {
+    kube: () =>
+      startKubernetes({
+        dataDir: join(dataDir, 'kubernetes'),
+        asProcesses: true,
+        serviceAccounts: true,
+        apiPort,
+        etcdPort,
+        ...(process.platform === 'linux' ? { serviceRange: loopbackRange(dataDir) } : {}),
+        ...given,
+      }),
+    controllers: (kube) => startControllerManager({ dataDir: join(dataDir, 'controllers'), kube, ...given }),
+    kubelet: (kube) =>
+      startKubelet({
+        dataDir: join(dataDir, 'kubelet'),
+        nodeName,
+        images,
+        bindsPods: true,
+        servesServices: true,
+        kube,
+        ...given,
+      }),
+  };
 }
 
 /**

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseBundle } from '../../bundle/open-bundle.js';
 import { createSshKey } from '../../keys/openssh-key.js';
 import { bundleOf, HOST_KEY, wishOf } from '../../testing/control-plane.js';
+import { followingNothingNew } from '../../serve.js';
 import { smallBundle } from '../../testing/small-bundle.js';
 import { flux } from './flux.js';
 
@@ -70,6 +71,11 @@ describe('the objects that follow a catalog', () => {
     const publicKey = keys[0]?.publicKey ?? '';
     const wish = withSource({ verification: { type: 'ssh', keys: [{ name: 'ada', publicKey }] } });
     expect(flux.objection(wish)).toMatchObject({ code: 'VERIFICATION_UNSUPPORTED' });
+    // Nothing that nobody verified is fetched, by no key.
+    const deployKey = { current: 1, next: 2, currentReady: true, nextReady: true };
+    const objects = flux.sources(followingNothingNew({ ...wish, deployKey }), keys);
+    const repositories = objects.filter(({ kind }) => kind === 'GitRepository');
+    expect(repositories.map(({ spec }) => spec)).toEqual([expect.objectContaining({ suspend: true })]);
   });
 
   it('stand still when they are suspended', () => {

@@ -1,6 +1,7 @@
 import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
 import { Trouble } from '../../trouble.js';
 import type { ProbeTarget, ToolDriver } from '../driver.js';
+import { complaintOf } from './complaint.js';
 import { stateOf } from './conditions.js';
 import { lockedDown } from './lockdown.js';
 import { CATALOG, GIT_REPOSITORY, KUSTOMIZATION, NAMESPACE, NEXT, fluxSources } from './sources.js';
@@ -33,10 +34,11 @@ export const flux: ToolDriver = {
       objects.read(named(KUSTOMIZATION, CATALOG)),
       objects.read(named(GIT_REPOSITORY, NEXT)),
     ]);
-    const source = stateOf(repository, at);
+    const [source, sync] = [stateOf(repository, at), stateOf(kustomization, at)];
     return {
       source,
-      sync: stateOf(kustomization, at),
+      sync,
+      complaint: complaintOf(source, sync),
       currentWorks: source?.ready ?? null,
       nextWorks: stateOf(next, at)?.ready ?? null,
     };

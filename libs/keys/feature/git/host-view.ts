@@ -14,11 +14,23 @@ export async function viewHost(manager: EntityManager, host: StoredGitHost): Pro
   return toGitHost(host, (await hostKeysOf(manager, [host.id])).get(host.id) ?? []);
 }
 
-/** A host as those see it who tell clusters about it. */
-export function toEntry({ id, name, sshHost, sshPort }: StoredGitHost, keys: readonly KnownHostKey[]): GitHostEntry {
-  const approved = keys.filter(({ state }) => state === 'approved').map(({ publicKey }) => publicKey);
-  return { id, name, sshHost, sshPort, approvedKeys: approved.toSorted() };
+/**
+ * A host as those see it who tell clusters about it. What it shows stands first: programs built with golang.org/x/crypto before 0.46, as
+ * Flux is, believe the first key of each type alone, and one that is only announced must not stand before the one in use.
+ */
+export function toEntry(
+  { id, name, sshHost, sshPort, scannedAt }: EntryHost,
+  keys: readonly KnownHostKey[],
+): GitHostEntry {
+  const approved = keys.filter(({ state }) => state === 'approved');
+  const isShown = ({ lastSeenAt }: KnownHostKey): boolean =>
+    scannedAt !== null && lastSeenAt !== null && lastSeenAt >= scannedAt;
+  const textsOf = (some: readonly KnownHostKey[]): string[] => some.map(({ publicKey }) => publicKey).toSorted();
+  const approvedKeys = [...textsOf(approved.filter(isShown)), ...textsOf(approved.filter((key) => !isShown(key)))];
+  return { id, name, sshHost, sshPort, approvedKeys };
 }
+
+type EntryHost = Pick<StoredGitHost, 'id' | 'name' | 'sshHost' | 'sshPort' | 'scannedAt'>;
 
 function toGitHost(host: StoredGitHost, keys: readonly KnownHostKey[]): GitHost {
   const { id, name, kind, url, sshHost, sshPort, createRepositories, sealedToken, tokenExpiresAt, checkedAt } = host;

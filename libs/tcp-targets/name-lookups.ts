@@ -137,6 +137,6 @@ export class NameLookups {
 function tooMany(name: string): FairleadError {
   return new FairleadError(
     'TARGET_UNREACHABLE',
-    `${name} cannot be resolved in the cluster now: too many other names are being resolved there; try again later`,
+    `${name} cannot be resolved now: too many other names are being resolved there; try again later`,
   );
 }

@@ -1,7 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { startDeadline } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import type { Tcp } from '@fairlead/proto';
 import { TargetPolicy, readTargetHost, type TargetRule } from '@fairlead/targets';
 import { LIMITS } from '@fairlead/tunnel/core';
 import { NameLookups, type Resolve } from './name-lookups.js';
@@ -10,27 +9,37 @@ export interface TcpTargetOptions {
   readonly rules: readonly TargetRule[];
   /** Default: the resolver of the system, which knows the search domains of a pod. */
   readonly resolve?: Resolve;
+  /** Ends the message of a refusal: whose policy it is, and how to allow the target. */
+  readonly refusedBy: string;
+}
+
+/** What is asked for, as a stranger spelt it. */
+export interface TcpTarget {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** Of a name with many addresses, how many are tried. */
 const MAX_ADDRESSES = 8;
 const TCP_KEEPALIVE_MS = 30_000;
 
-/** The raw TCP targets an agent opens: those its policy allows, dialled at the very address that was checked. */
+/** Opens raw TCP targets: those that a policy allows, dialled at the very address that was checked. */
 export class TcpTargets {
   readonly #policy: TargetPolicy;
   readonly #names: NameLookups;
+  readonly #refusedBy: string;
 
-  constructor({ rules, resolve }: TcpTargetOptions) {
+  constructor({ rules, resolve, refusedBy }: TcpTargetOptions) {
     this.#policy = new TargetPolicy(rules);
+    this.#refusedBy = refusedBy;
     this.#names = new NameLookups(resolve ? { resolve } : {});
   }
 
   /**
-   * Resolves with a connected socket. Rejects with INVALID_ARGUMENT, TARGET_REFUSED, TARGET_UNREACHABLE,
+   * Resolves with a connected socket. `policy` counts in place of the rules, if it is given. Rejects with INVALID_ARGUMENT, TARGET_REFUSED, TARGET_UNREACHABLE,
    * DEADLINE_EXCEEDED after 10 s, or the signal's reason. Nothing is left behind when it rejects.
    */
-  async connect({ host, port }: Pick<Tcp, 'host' | 'port'>, signal: AbortSignal): Promise<Socket> {
+  async connect({ host, port }: TcpTarget, signal: AbortSignal, policy: TargetPolicy = this.#policy): Promise<Socket> {
     const late = (): Error => new FairleadError('DEADLINE_EXCEEDED', `${host}:${port} did not answer within 10 s`);
     const deadline = startDeadline(signal, LIMITS.dialTimeoutMs, late);
     const deadlineMs = performance.now() + LIMITS.dialTimeoutMs;
@@ -41,25 +50,25 @@ export class TcpTargets {
       }
       const addresses =
         target.kind === 'address'
-          ? this.#asAddress(target.host, port)
-          : await this.#resolved(target.host, port, deadline.signal);
+          ? this.#asAddress(policy, target.host, port)
+          : await this.#resolved(policy, target.host, port, deadline.signal);
       return await dialFirst(addresses, port, deadlineMs, deadline.signal);
     } finally {
       deadline.clear();
     }
   }
 
-  #asAddress(host: string, port: number): readonly [string] {
-    if (!this.#policy.allowsAddress(host, port)) throw refused(host, port);
+  #asAddress(policy: TargetPolicy, host: string, port: number): readonly [string] {
+    if (!policy.allowsAddress(host, port)) throw this.#refused(host, port);
     return [host];
   }
 
   /** The addresses that may be dialled for this name; at least one. */
-  async #resolved(name: string, port: number, signal: AbortSignal): Promise<readonly string[]> {
-    if (!this.#policy.allowsName(name, port)) throw refused(name, port);
+  async #resolved(policy: TargetPolicy, name: string, port: number, signal: AbortSignal): Promise<readonly string[]> {
+    if (!policy.allowsName(name, port)) throw this.#refused(name, port);
     const found = await this.#resolveName(name, signal);
-    const allowed = found.filter((address) => this.#policy.allowsAddress(address, port, name));
-    if (allowed.length === 0) throw refused(name, port, ', as what it resolves to is not allowed');
+    const allowed = found.filter((address) => policy.allowsAddress(address, port, name));
+    if (allowed.length === 0) throw this.#refused(name, port, ', as what it resolves to is not allowed');
     return allowed.slice(0, MAX_ADDRESSES);
   }
 
@@ -70,10 +79,14 @@ export class TcpTargets {
       signal.throwIfAborted();
       if (error instanceof FairleadError) throw error;
       const code = (error as NodeJS.ErrnoException).code ?? messageOf(error);
-      throw new FairleadError('TARGET_UNREACHABLE', `${name} cannot be resolved in the cluster: ${code}`, {
+      throw new FairleadError('TARGET_UNREACHABLE', `${name} cannot be resolved: ${code}`, {
         cause: error,
       });
     }
+  }
+
+  #refused(host: string, port: number, why = ''): FairleadError {
+    return new FairleadError('TARGET_REFUSED', `${host}:${port} is not allowed${why}, ${this.#refusedBy}`);
   }
 }
 
@@ -123,11 +136,4 @@ function dial(host: string, port: number, shareMs: number | null, signal: AbortS
 
 function silent(host: string, port: number): FairleadError {
   return new FairleadError('DEADLINE_EXCEEDED', `${host}:${port} did not answer in time`);
-}
-
-function refused(host: string, port: number, why = ''): FairleadError {
-  return new FairleadError(
-    'TARGET_REFUSED',
-    `the policy of the cluster's agent does not allow ${host}:${port}${why}; allow it with: fairlead cluster create --allow-target`,
-  );
 }

@@ -7,7 +7,7 @@ it('leaves the agent a thread to resolve its own names, and says why a name cann
   const atOnce = lookupsAtOnce(process.env['UV_THREADPOOL_SIZE']);
   const waiting: ((error: Error) => void)[] = [];
   const resolve = (): Promise<readonly string[]> => new Promise((_, reject) => waiting.push(reject));
-  const targets = new TcpTargets({ rules: ['*.shop.svc:443'].map(parseTargetRule), resolve });
+  const targets = new TcpTargets({ rules: ['*.shop.svc:443'].map(parseTargetRule), resolve, refusedBy: 'by us' });
   const gone = new AbortController();
   const open = (host: string, signal = gone.signal): Promise<unknown> => targets.connect({ host, port: 443 }, signal);
   const first = open('a.shop.svc');

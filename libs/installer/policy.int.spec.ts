@@ -1,0 +1,86 @@
+import { refOf, type KubeObject } from '@fairlead/kube/rest';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestCluster, type TestCluster } from './testing/cluster.js';
+import { bring, bundleOf, handOver, handoverOf, stateOf, wishOf } from './testing/control-plane.js';
+import { smallBundle } from './testing/small-bundle.js';
+import { startStandIn, type StandIn } from './testing/stand-in.js';
+
+const bundle = bundleOf(smallBundle());
+const catalog = {
+  apiVersion: 'kustomize.toolkit.fluxcd.io/v1',
+  kind: 'Kustomization',
+  namespace: 'flux-system',
+  name: 'fairlead-catalog',
+};
+let cluster: TestCluster;
+let standIn: StandIn;
+let installer: AsyncDisposable;
+
+beforeAll(async () => {
+  cluster = await startTestCluster();
+  standIn = startStandIn(cluster.objects);
+  installer = cluster.install();
+  await bring(cluster.objects, bundle);
+});
+afterAll(async () => {
+  await installer[Symbol.asyncDispose]();
+  await standIn[Symbol.asyncDispose]();
+  await cluster[Symbol.asyncDispose]();
+});
+
+async function want(revision: number, more: Parameters<typeof wishOf>[1] = {}): Promise<void> {
+  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, wishOf(bundle, more))));
+}
+
+const healthy = (revision: number) =>
+  cluster.report((report) => expect(report).toMatchObject({ phase: 'healthy', appliedRevision: revision }));
+
+/** Without a `reason` the API server answers 422, as for an object that is invalid. */
+const FREEZE: KubeObject[] = [
+  {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name: 'freeze' },
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        resourceRules: [
+          {
+            apiGroups: ['kustomize.toolkit.fluxcd.io'],
+            apiVersions: ['*'],
+            operations: ['UPDATE'],
+            resources: ['kustomizations'],
+          },
+        ],
+      },
+      validations: [{ expression: 'false', message: 'no changes today: field is immutable' }],
+    },
+  },
+  {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name: 'freeze' },
+    spec: { policyName: 'freeze', validationActions: ['Deny'] },
+  },
+];
+
+it('a policy that allows no changes is reported, and nothing is deleted to get round it', async () => {
+  await want(1);
+  await healthy(1);
+  for (const object of FREEZE) await cluster.objects.create(object);
+  const before = await cluster.objects.read(catalog);
+  await eventually(async () => {
+    const { namespace, name, ...kind } = catalog;
+    const change = { ...kind, metadata: { namespace, name, annotations: { some: 'change' } } };
+    await expect(cluster.objects.apply(change, { fieldManager: 'somebody', dryRun: true })).rejects.toMatchObject({
+      details: { httpStatus: 422 },
+    });
+  });
+  await want(2, { suspend: true });
+  await cluster.report(({ problem }) => expect(problem?.code).toBe('APPLY_FORBIDDEN'));
+  expect((await cluster.objects.read(catalog))?.metadata.uid).toBe(before?.metadata.uid);
+  for (const object of FREEZE) await cluster.objects.remove(refOf(object));
+  await healthy(2);
+  expect((await cluster.objects.read(catalog))?.metadata.uid).toBe(before?.metadata.uid);
+});

@@ -1,0 +1,28 @@
+import { fluxImages, ownImage, type Images } from '@fairlead/testbed';
+import type { StackLog } from '../events.js';
+import { entryOf } from '../state/repository.js';
+
+/** As `FAIRLEAD_INSTALLER_IMAGE` has it. */
+export const INSTALLER_IMAGE = 'fairlead/installer:dev';
+
+export interface PodImagesOptions {
+  /** As import manifests name it. Default `fairlead/agent:dev`. */
+  readonly agentImage?: string;
+  /** The agent's entry file. Default: this repository's own. */
+  readonly agentMain?: string;
+  /** On top of what the import manifest tells the installer: shorter times, above all. */
+  readonly installerEnv?: Readonly<Record<string, string>>;
+  readonly log?: StackLog;
+  readonly signal?: AbortSignal;
+}
+
+/** What a test kubelet runs for the pods of a cluster with GitOps: our agent and installer, and Flux's controllers. Builds these if they are not here. */
+export async function podImages(options: PodImagesOptions = {}): Promise<Images> {
+  const { agentImage = 'fairlead/agent:dev', agentMain = entryOf('agent'), installerEnv, log, signal } = options;
+  const say = log && ((text: string): void => log({ kind: 'progress', text }));
+  return {
+    [agentImage]: ownImage({ entry: agentMain }),
+    [INSTALLER_IMAGE]: ownImage({ entry: entryOf('installer'), ...(installerEnv ? { env: installerEnv } : {}) }),
+    ...(await fluxImages({ log: say, signal })),
+  };
+}
