@@ -63,7 +63,7 @@ export const Assignment = z.object({
   branch: BranchName.optional(),
   /**
    * Where these clusters dial the Git host, if not at its own address: the Service of their agents that leads to it. Its keys are the
-   * same ones, pinned under this address.
+   * same ones, pinned under this address. `NAME.NAMESPACE.svc`, with or without `.cluster.local`: `keys` signs no other.
    */
   gitThrough: HostAndPort.optional(),
   /** May hold `{cluster}`: the cluster's name. */

@@ -67,6 +67,16 @@ it.each([
   expect(vouching(desired({ url }))).toThrow('no Git host of this tenant');
 });
 
+it('vouches for a way through a Service of the cluster, with keys that are approved for a Git host', () => {
+  const host = 'fairlead-egress.fairlead-system.svc';
+  const through = (letter: string, at = host) =>
+    desired({ url: `ssh://git@${at}:2222/org/catalog.git`, knownHosts: [known(`[${at}]:2222`, letter)] });
+  expect(vouching(through('A'))).not.toThrow();
+  expect(vouching(through('A', `${host}.cluster.local`))).not.toThrow();
+  expect(vouching(through('X'))).toThrow('nobody approved');
+  expect(vouching(through('A', `${host}.example.com`))).toThrow('no Git host');
+});
+
 it('does not for one without a name', () => {
   for (const host of ['[::1]', 'git.example.com:', 'git.example.com:22:22']) {
     expect(vouching(desired({ url: `ssh://git@${host}/org/catalog.git` }))).toThrow('names no host');

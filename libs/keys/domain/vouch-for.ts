@@ -59,7 +59,8 @@ export function sourceDigest({ gitops }: DesiredState): string | null {
 
 function assertApproved({ url, knownHosts }: CatalogSource, addresses: readonly ApprovedAddress[]): void {
   const dialled = dialledIn(url);
-  const there = addresses.filter(({ host, port }) => knownAs(host, port) === dialled);
+  // A Service in the cluster leads to one of the hosts (`gitThrough` of an assignment): which one, the keys say.
+  const there = addresses.filter(({ host, port }) => SERVICE.test(dialled) || knownAs(host, port) === dialled);
   if (there.length === 0) {
     throw new FairleadError('FORBIDDEN', `the source is at ${dialled}, which is no Git host of this tenant`);
   }
@@ -67,6 +68,9 @@ function assertApproved({ url, knownHosts }: CatalogSource, addresses: readonly 
   if (knownHosts.every(({ host, type, key }) => host === dialled && approved.has(`${type} ${key}`))) return;
   throw new FairleadError('FORBIDDEN', `the source has host keys that nobody approved for ${dialled}`);
 }
+
+/** `NAME.NAMESPACE.svc`, and the same of the usual cluster domain; as `known_hosts` names it. */
+const SERVICE = /^\[?[a-z0-9-]+\.[a-z0-9-]+\.svc(\.cluster\.local)?(\]:\d+)?$/;
 
 /** As `known_hosts` names it. */
 function dialledIn(url: string): string {
