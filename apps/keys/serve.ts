@@ -4,6 +4,7 @@ import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
 import {
   CertificateIssuer,
   ClusterWatch,
+  type BelongsTo,
   CurrentCa,
   type CurrentCaOptions,
   type CurrentEnrolment,
@@ -56,8 +57,9 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   stack.use(keepUp(ca, { database, recoveryWindowSeconds }, logger));
   const replicas = stack.use(new ReplicaWatch(nats, logger));
   const clusters = stack.use(new ClusterWatch(nats, logger));
+  const belongs: BelongsTo = (tenantId, clusterId) => clusters.belongs(tenantId, clusterId);
   const openGit = (): Promise<GitKeys> =>
-    openGitKeys({ ...gitOptions(config), database, source, logger, onCommitted, ca });
+    openGitKeys({ ...gitOptions(config), database, source, logger, onCommitted, ca, belongs });
   const git = await retryWhileAway(openGit, logger, signal);
   stack.use(git.startLoop());
   stack.use(watchHostKeys(git.hostKeys, { intervalMs: config.FAIRLEAD_HOST_KEY_SCAN_SECONDS * 1_000, logger }));

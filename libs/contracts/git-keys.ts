@@ -174,7 +174,10 @@ export const gitKeysRpc = {
     }),
     z.object({ keys: z.array(DeployKey).max(500), next: z.string().max(128).optional() }),
   ),
-  /** Signs a `DesiredState` of @fairlead/desired-state. Refuses what is not one, or is of another tenant than the subject's. */
+  /**
+   * Signs a `DesiredState` of @fairlead/desired-state. Refuses what is not one, is of another tenant than the subject's or of a cluster that
+   * is not its, older than what was signed for the cluster, or follows a Git host that is not the tenant's or has host keys nobody approved.
+   */
   signDesiredState: rpc(
     'sign-desired-state',
     ['gitops'],

@@ -31,7 +31,7 @@ export const Bundle = z.object({
   objects: z.int().min(1),
   /** Images that its workloads pull. */
   images: z.array(z.string().max(512)).max(64),
-  /** File name or URL, as its importer said. */
+  /** File name as its importer said, or the URL without query and fragment, which may be secrets. */
   origin: z.string().max(1_024),
   importedBy: UserName,
   importedAt: IsoTime,
@@ -63,7 +63,7 @@ export const Assignment = z.object({
   branch: BranchName.optional(),
   /**
    * Where these clusters dial the Git host, if not at its own address: the Service of their agents that leads to it. Its keys are the
-   * same ones, pinned under this address.
+   * same ones, pinned under this address. `NAME.NAMESPACE.svc`, with or without `.cluster.local`: `keys` signs no other.
    */
   gitThrough: HostAndPort.optional(),
   /** May hold `{cluster}`: the cluster's name. */

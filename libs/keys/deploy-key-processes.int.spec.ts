@@ -40,7 +40,7 @@ beforeEach(async () => {
 
 function open({ database, ca }: KeysProcess): Promise<GitKeys> {
   const runtime = { database, source, ca, onCommitted: () => undefined, logger: silentLogger };
-  return openGitKeys({ ...runtime, leafLifeSeconds: 86_400, deployKeysEveryMs: 1_000 });
+  return openGitKeys({ ...runtime, leafLifeSeconds: 86_400, deployKeysEveryMs: 1_000, belongs: () => true });
 }
 
 async function wantMany(count: number): Promise<string[]> {

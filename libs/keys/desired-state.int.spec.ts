@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { DesiredState, openDesiredState } from '@fairlead/desired-state';
+import { DesiredState, GitOpsWish, openDesiredState } from '@fairlead/desired-state';
 import type { Caller } from '@fairlead/contracts';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { DesiredStateSigner } from './feature/git/desired-state-signer.js';
@@ -7,6 +7,7 @@ import { api, keysFixture, trustDomain, type KeysFixture, type KeysProcess } fro
 
 const DAY_MS = 86_400_000;
 const caller: Caller = api;
+const foreign = crypto.randomUUID();
 
 let fixture: KeysFixture;
 let keys: KeysProcess;
@@ -21,7 +22,8 @@ afterAll(async () => {
 beforeEach(async () => {
   await fixture.reset();
   keys = await fixture.start();
-  signer = new DesiredStateSigner(keys.database, keys.ca, 86_400);
+  const belongs = (tenantId: string, clusterId: string): boolean => tenantId === 'default' && clusterId !== foreign;
+  signer = new DesiredStateSigner({ database: keys.database, ca: keys.ca, belongs, leafLifeSeconds: 86_400 });
 });
 
 const desired = (changes: Partial<DesiredState> = {}): DesiredState =>
@@ -106,3 +108,52 @@ it('is believed all through a rotation by installers that know the old root, the
   // Why it is signed again after half of its life, before agents have renewed: see statement-life.ts.
   await expect(open(before, state.clusterId, await roots())).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
 });
+
+it('signs for clusters of the tenant only', async () => {
+  await expect(signer.sign('default', encoded(desired({ clusterId: foreign })))).rejects.toMatchObject({
+    code: 'FORBIDDEN',
+  });
+});
+
+it('signs no revision that is older than one it signed for the cluster, in whichever order they come', async () => {
+  const state = desired();
+  const revisions = [9, 4, 7, 8, 5];
+  await Promise.allSettled(revisions.map((revision) => signer.sign('default', encoded({ ...state, revision }))));
+  await expect(signer.sign('default', encoded({ ...state, revision: 8 }))).rejects.toMatchObject({ code: 'CONFLICT' });
+  await signer.sign('default', encoded({ ...state, revision: 9 }));
+  await signer.sign('default', encoded(desired({ revision: 1 })));
+});
+
+it('signs a source at a Git host of the tenant only, with keys that are approved there', async () => {
+  const id = crypto.randomUUID();
+  const [approved, proposed] = ['A', 'B'].map((letter) => letter.repeat(68)) as [string, string];
+  await keys.database.query(
+    `insert into git_hosts (id, tenant_id, name, kind, ssh_host, ssh_port, create_repositories, revision)
+     values ($1, 'default', 'forge', 'manual', 'git.example.com', 2222, false, 1)`,
+    [id],
+  );
+  await keys.database.query(
+    `insert into git_host_keys (host_id, fingerprint, type, public_key, state, first_seen_at)
+     values ($1, 'a', 'ssh-ed25519', $2, 'approved', now()), ($1, 'b', 'ssh-ed25519', $3, 'proposed', now())`,
+    [id, `ssh-ed25519 ${approved}`, `ssh-ed25519 ${proposed}`],
+  );
+  const at = (host: string, key: string) => encoded(desired({ gitops: follows(host, key) }));
+  await signer.sign('default', at('git.example.com', approved));
+  await expect(signer.sign('default', at('git.example.com', proposed))).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  await expect(signer.sign('default', at('evil.example.com', approved))).rejects.toMatchObject({ code: 'FORBIDDEN' });
+});
+
+function follows(host: string, key: string): DesiredState['gitops'] {
+  return GitOpsWish.parse({
+    tool: 'flux',
+    bundle: { digest: 'a'.repeat(64), version: 'v2.7.3', bytes: 10, compressedBytes: 10 },
+    images: {},
+    source: {
+      url: `ssh://git@${host}:2222/org/catalog.git`,
+      branch: 'main',
+      path: '.',
+      knownHosts: [{ host: `[${host}]:2222`, type: 'ssh-ed25519', key }],
+    },
+    deployKey: { current: 1, currentReady: true },
+  });
+}

@@ -13,7 +13,7 @@ export { masterKeyGiven, masterKeyInFile, type MasterKey } from './store/master-
 export { envelopeSealer, type KeyEncryption, type Sealer } from './store/sealer.js';
 export { KEYS_MIGRATIONS } from './store/migrations.js';
 export { CertificateIssuer, type CertificateIssuerOptions } from './feature/certificate-issuer.js';
-export { ClusterWatch, type CurrentEnrolment } from './feature/cluster-watch.js';
+export { ClusterWatch, type BelongsTo, type CurrentEnrolment } from './feature/cluster-watch.js';
 export { CurrentCa, type CurrentCaOptions } from './feature/current-ca.js';
 export { importCa, requestIssuing, type Imported, type ImportedFiles } from './feature/import-ca.js';
 export { DEFAULT_TRUST_DOMAIN } from './feature/load-ca.js';

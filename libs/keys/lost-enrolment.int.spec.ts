@@ -117,8 +117,11 @@ describe('the bucket of clusters', () => {
     await putKv(asRegistration, BUCKETS.clusters, key, entry);
     await eventually(() => expect(told()).toBe(4));
     expect(clusters.currentEnrolment('other', clusterId)).toBeNull();
+    expect(clusters.belongs('default', clusterId)).toBe(true);
+    expect(clusters.belongs('other', clusterId)).toBe(false);
     nats.server.kill('SIGKILL');
     await eventually(() => expect(told()).toBeNull(), { timeoutMs: 60_000 });
+    expect(() => clusters.belongs('default', clusterId)).toThrow('not known at present');
     await nats.server.restart();
     await eventually(() => expect(told()).toBe(4), { timeoutMs: 60_000 });
     await eventually(() => deleteKv(asRegistration, BUCKETS.clusters, key), { timeoutMs: 60_000 });

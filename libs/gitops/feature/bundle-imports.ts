@@ -29,9 +29,16 @@ export class BundleImports {
     this.#running += 1;
     try {
       const yaml = await fetchBundle(url, this.#options);
-      return await this.#bundles.store(caller, tenantId, { ...wanted, origin: url }, yaml);
+      return await this.#bundles.store(caller, tenantId, { ...wanted, origin: originOf(url) }, yaml);
     } finally {
       this.#running -= 1;
     }
   }
+}
+
+/** Where it was fetched, for people to read: whatever may be a secret in it (a presigned query, a user, a fragment) is left out. */
+export function originOf(url: string): string {
+  const { origin, pathname } = new URL(url);
+  // Escaped it may be longer than what came.
+  return `${origin}${pathname}`.slice(0, 1_024);
 }

@@ -52,6 +52,23 @@ export class GitHosts1795600000000 implements MigrationInterface {
   }
 }
 
+/** The highest revision of a desired state that was signed for each cluster. Kept for ever: an older one must never be signed. */
+export class SignedStates1795900000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`create table signed_states (
+      cluster_id uuid primary key,
+      revision bigint not null,
+      document_digest text not null,
+      source_digest text,
+      signed_at timestamptz not null default now()
+    )`);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 async function deployKeyTables(runner: QueryRunner): Promise<void> {
   // Who works on a repository's keys, and when it is due: one process at a time.
   await runner.query(`create table deploy_key_repositories (

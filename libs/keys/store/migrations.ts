@@ -1,6 +1,6 @@
 import { OUTBOX_TABLE_V1 } from '@fairlead/events';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { GitHosts1795600000000 } from './git-migrations.js';
+import { GitHosts1795600000000, SignedStates1795900000000 } from './git-migrations.js';
 
 /** Forward only, in order. A released one is never changed. */
 class AuthoritiesAndCertificates1795200000000 implements MigrationInterface {
@@ -129,4 +129,5 @@ export const KEYS_MIGRATIONS = [
   DeletedClusters1795500000000,
   GitHosts1795600000000,
   GatewayCertificates1795700000000,
+  SignedStates1795900000000,
 ];

@@ -55,6 +55,7 @@ export async function gitFixture({
     logger,
     leafLifeSeconds: 86_400,
     deployKeysEveryMs,
+    belongs: () => true,
     ...options,
   });
   if (deployKeysEveryMs > 0) starting.use(git.startLoop());

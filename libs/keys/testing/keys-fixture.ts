@@ -77,7 +77,7 @@ export async function keysFixture(): Promise<KeysFixture> {
     start: async () => startProcess(fixture, await connect()),
     reset: async () => {
       await first.query(
-        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, git_hosts cascade',
+        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, git_hosts, signed_states cascade',
       );
       await first.query('truncate outbox');
       Object.assign(fixture, { nowMs: Date.now(), behind: [], current: null });

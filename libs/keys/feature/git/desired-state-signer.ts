@@ -1,8 +1,12 @@
 import { DesiredState, MAX_DESIRED_STATE_BYTES, signDesiredState } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
 import { inTransaction } from '@fairlead/persistence';
-import type { DataSource } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { statementLifeMs } from '../../domain/statement-life.js';
+import { digestOf, sourceDigest, vouchFor, type ApprovedAddress } from '../../domain/vouch-for.js';
+import { gitHostsOf, hostKeysOf } from '../../store/git-host-store.js';
+import { lockLastSigned, saveLastSigned } from '../../store/signed-state-store.js';
+import type { BelongsTo } from '../cluster-watch.js';
 import type { CurrentCa } from '../current-ca.js';
 
 export interface SignedAnswer {
@@ -12,27 +16,57 @@ export interface SignedAnswer {
   readonly notAfter: string;
 }
 
-/** Signs what clusters' installers act on. It decides nothing about it but whose it is. */
+/**
+ * Signs what clusters' installers act on. What they are to do is for whoever asks to decide; that it is for a cluster of the tenant, follows
+ * only a Git host of the tenant that has the host keys which were approved, and takes nothing back, is decided here.
+ */
 export class DesiredStateSigner {
   readonly #database: DataSource;
   readonly #ca: CurrentCa;
+  readonly #belongs: BelongsTo;
   readonly #lifeMs: number;
 
   /** `leafLifeSeconds`: of what else is signed. */
-  constructor(database: DataSource, ca: CurrentCa, leafLifeSeconds: number) {
+  constructor({
+    database,
+    ca,
+    belongs,
+    leafLifeSeconds,
+  }: {
+    readonly database: DataSource;
+    readonly ca: CurrentCa;
+    readonly belongs: BelongsTo;
+    readonly leafLifeSeconds: number;
+  }) {
     this.#database = database;
     this.#ca = ca;
+    this.#belongs = belongs;
     this.#lifeMs = statementLifeMs(leafLifeSeconds);
   }
 
-  /** INVALID_ARGUMENT for what is no desired state; FORBIDDEN for one of another tenant; UNAVAILABLE when the issuing CA has ended. */
+  /**
+   * INVALID_ARGUMENT for what is no desired state; FORBIDDEN for one of another tenant, of a cluster that is not this tenant's, or with a
+   * source that was not approved; CONFLICT for an older revision than was signed; UNAVAILABLE when the issuing CA has ended, or it is not
+   * known at present whose the cluster is.
+   */
   async sign(tenantId: string, documentBase64: string): Promise<SignedAnswer> {
     const state = read(documentBase64);
     if (state.tenantId !== tenantId) {
       throw new FairleadError('FORBIDDEN', 'the desired state is of another tenant than the one it was asked for');
     }
+    if (!this.#belongs(tenantId, state.clusterId)) {
+      throw new FairleadError('FORBIDDEN', 'the desired state is of a cluster that this tenant does not have');
+    }
     await this.#ca.upkeep();
     const { notAfter, ...signer } = await inTransaction(this.#database, async (manager) => {
+      const last = await lockLastSigned(manager, state.clusterId);
+      vouchFor(state, last, await approvedAddresses(manager, tenantId));
+      const { revision } = state;
+      await saveLastSigned(manager, state.clusterId, {
+        revision,
+        document: digestOf(state),
+        source: sourceDigest(state),
+      });
       const { authority } = await this.#ca.shared(manager);
       return authority.oneTimeSigner(this.#ca.now(), this.#lifeMs);
     });
@@ -44,6 +78,18 @@ export class DesiredStateSigner {
       notAfter: notAfter.toISOString(),
     };
   }
+}
+
+async function approvedAddresses(manager: EntityManager, tenantId: string): Promise<ApprovedAddress[]> {
+  const hosts = await gitHostsOf(manager, tenantId);
+  const keys = await hostKeysOf(
+    manager,
+    hosts.map(({ id }) => id),
+  );
+  return hosts.map(({ id, sshHost: host, sshPort: port }) => {
+    const approved = (keys.get(id) ?? []).filter(({ state }) => state === 'approved');
+    return { host, port, approvedKeys: approved.map(({ publicKey }) => publicKey) };
+  });
 }
 
 function read(documentBase64: string): DesiredState {

@@ -2,6 +2,7 @@ import type { Limits } from '@fairlead/git-hosts';
 import type { Logger } from '@fairlead/observability';
 import { readFrom } from '@fairlead/persistence';
 import { installationName } from '../../store/git-host-store.js';
+import type { BelongsTo } from '../cluster-watch.js';
 import type { CurrentCa } from '../current-ca.js';
 import { DeployKeyLoop } from './deploy-key-loop.js';
 import { DeployKeyTurn } from './deploy-key-turn.js';
@@ -17,6 +18,8 @@ import { Repositories } from './repositories.js';
 export interface GitKeysOptions extends GitRuntime {
   readonly ca: CurrentCa;
   readonly leafLifeSeconds: number;
+  /** Whose clusters desired states are signed for. */
+  readonly belongs: BelongsTo;
   readonly logger: Logger;
   /** How often, at most, a repository's deploy keys are looked at. */
   readonly deployKeysEveryMs: number;
@@ -40,7 +43,7 @@ export interface GitKeys {
 
 /** UNAVAILABLE while the database is away. */
 export async function openGitKeys(options: GitKeysOptions): Promise<GitKeys> {
-  const { database, ca, leafLifeSeconds, limits, logger, deployKeysEveryMs: everyMs } = options;
+  const { database, ca, leafLifeSeconds, belongs, limits, logger, deployKeysEveryMs: everyMs } = options;
   const installation = await readFrom(database, installationName);
   const access = new HostAccess({ sealer: ca.sealer, installation, limits });
   const problems = new HostProblems(options, logger);
@@ -55,7 +58,7 @@ export async function openGitKeys(options: GitKeysOptions): Promise<GitKeys> {
   const pace = { everyMs, paceMs: MS_A_REQUEST };
   const turn = new DeployKeyTurn({ runtime: options, access, problems, journal: new KeyJournal(options), pace });
   return {
-    signer: new DesiredStateSigner(database, ca, leafLifeSeconds),
+    signer: new DesiredStateSigner({ database, ca, belongs, leafLifeSeconds }),
     hosts: new GitHosts(waking, access),
     hostKeys: new HostKeys(options, logger),
     deployKeys: new DeployKeys(waking),
