@@ -28,7 +28,7 @@ export async function approveShownKeys(api: World['api']): Promise<GitHost> {
 }
 
 /** What an administrator does until a cluster follows its repository: everything but waiting for it. */
-export async function setUp(world: World, assignment: object = {}): Promise<void> {
+export async function setUp(world: World, assignment: object = {}, cluster: object = {}): Promise<void> {
   const { api, stack } = world;
   await addGitHost(world);
   await push(world, 'from-git.yaml', greeting('from-git', 'hello'));
@@ -36,8 +36,9 @@ export async function setUp(world: World, assignment: object = {}): Promise<void
   const yaml = await fluxInstallManifest();
   const digest = createHash('sha256').update(yaml).digest('hex');
   await api.upload(`/v1/bundles/flux/${VERSION}?digest=${digest}&origin=install.yaml`, 'application/yaml', yaml);
-  await api.ask('POST', '/v1/clusters', { name: CLUSTER, links: 1, gitops: true });
-  await assign(world, assignment);
+  await api.ask('POST', '/v1/clusters', { name: CLUSTER, links: 1, gitops: true, ...cluster });
+  // `gitops` learns a moment later than `registration` that there is such a cluster.
+  await eventually(() => assign(world, assignment), { timeoutMs: 30_000 });
   const { code, stdout, stderr } = await stack.cli(['cluster', 'import', CLUSTER]);
   if (code !== 0) throw new Error(stderr);
   await world.kubectl(['apply', '-f', '-'], stdout);

@@ -12,6 +12,8 @@ export const CLUSTER = 'demo';
 export interface WorldOptions {
   /** On top of what the import manifest tells the installer: shorter times, above all. */
   readonly installerEnv?: Readonly<Record<string, string>>;
+  /** On top of what the import manifest tells the agent. */
+  readonly agentEnv?: Readonly<Record<string, string>>;
   readonly stack?: Partial<StackOptions>;
 }
 
@@ -47,7 +49,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const scratch = parts.use(await scratchDir());
   const env = { ...INSTALLER_ENV, ...options.installerEnv };
   const images = {
-    'fairlead/agent:dev': ownImage({ entry: entryOf('agent') }),
+    'fairlead/agent:dev': ownImage({ entry: entryOf('agent'), env: options.agentEnv ?? {} }),
     'fairlead/installer:dev': ownImage({ entry: entryOf('installer'), env }),
     ...(await fluxImages()),
   };
