@@ -55,7 +55,7 @@ function contentsOf(leafPem: string | undefined): object {
 
 /** The whole of what an agent's certificate may say, whoever asked for what. */
 const agentOnly = (clusterId: string, generation: number): object => ({
-  subject: `CN=${clusterId}\nOU=generation:${generation}`,
+  subject: `CN=${clusterId}\nOU=generation:${generation}\nOU=trust:1`,
   subjectAltName: `URI:spiffe://fairlead.local/cluster/${clusterId}/agent`,
   ca: false,
   extendedKeyUsage: [CLIENT_AUTH],

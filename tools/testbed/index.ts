@@ -13,7 +13,13 @@ export { startGitea } from './components/gitea.js';
 export { startKubelet } from './components/kubelet.js';
 export { startControllerManager } from './components/controller-manager.js';
 export { podProcesses, type PodProcess } from './components/processes.js';
-export { clusterParts, startCluster, type Cluster, type ClusterOptions, type ClusterParts } from './components/cluster.js';
+export {
+  clusterParts,
+  startCluster,
+  type Cluster,
+  type ClusterOptions,
+  type ClusterParts,
+} from './components/cluster.js';
 export { ownImage, type OwnImageOptions } from './components/own-image.js';
 export { fluxImages } from './flux/images.js';
 export { fluxInstallManifest } from './flux/install-manifest.js';

@@ -20,14 +20,15 @@ export async function addGitHost({ api, gitea, gitToken }: World): Promise<GitHo
 /** Looks at what the host shows, and trusts exactly that. */
 export async function approveShownKeys(api: World['api']): Promise<GitHost> {
   const { hostKeys } = await api.ask<GitHost>('POST', `/v1/git-hosts/${GIT_HOST}/host-keys/scan`);
-  const newest = hostKeys.reduce((last, { lastSeenAt }) => (String(lastSeenAt) > last ? String(lastSeenAt) : last), '');
+  // A key that was given by hand was never seen.
+  const newest = hostKeys.reduce((last, { lastSeenAt }) => ((lastSeenAt ?? '') > last ? (lastSeenAt ?? '') : last), '');
   const shown = hostKeys.filter(({ lastSeenAt }) => lastSeenAt === newest);
   const fingerprints = shown.map(({ fingerprint }) => fingerprint);
   return api.ask('POST', `/v1/git-hosts/${GIT_HOST}/host-keys/approval`, { fingerprints });
 }
 
 /** What an administrator does until a cluster follows its repository: everything but waiting for it. */
-export async function setUp(world: World): Promise<void> {
+export async function setUp(world: World, createArgs: readonly string[] = []): Promise<void> {
   const { api, stack } = world;
   await addGitHost(world);
   await push(world, 'from-git.yaml', greeting('from-git', 'hello'));
@@ -35,7 +36,8 @@ export async function setUp(world: World): Promise<void> {
   const yaml = await fluxInstallManifest();
   const digest = createHash('sha256').update(yaml).digest('hex');
   await api.upload(`/v1/bundles/flux/${VERSION}?digest=${digest}&origin=install.yaml`, 'application/yaml', yaml);
-  await fairlead(stack, ['cluster', 'create', CLUSTER, '--links', '1', '--gitops', 'flux', '--repo', 'catalog']);
+  const wish = ['--links', '1', '--gitops', 'flux', '--repo', 'catalog'];
+  await fairlead(stack, ['cluster', 'create', CLUSTER, ...wish, ...createArgs]);
   await world.kubectl(['apply', '-f', '-'], await fairlead(stack, ['cluster', 'import', CLUSTER]));
 }
 

@@ -13,6 +13,8 @@ export interface WorldOptions {
   /** On top of what the import manifest tells the installer: shorter times, above all. */
   readonly installerEnv?: Readonly<Record<string, string>>;
   readonly keysEnv?: Readonly<Record<string, string>>;
+  /** On top of what the import manifest tells the agent. */
+  readonly agentEnv?: Readonly<Record<string, string>>;
   readonly stack?: Partial<StackOptions>;
 }
 
@@ -46,7 +48,10 @@ const INSTALLER_ENV = {
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   await using parts = new AsyncDisposableStack();
   const scratch = parts.use(await scratchDir());
-  const images = await podImages({ installerEnv: { ...INSTALLER_ENV, ...options.installerEnv } });
+  const images = await podImages({
+    agentEnv: options.agentEnv,
+    installerEnv: { ...INSTALLER_ENV, ...options.installerEnv },
+  });
   const [cluster, gitea, { stack }] = await Promise.all([
     startCluster({ dataDir: join(scratch.path, 'cluster'), images }).then((part) => parts.use(part)),
     startRealGitea().then((part) => parts.use(part)),

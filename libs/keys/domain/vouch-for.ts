@@ -59,8 +59,12 @@ export function sourceDigest({ gitops }: DesiredState): string | null {
 
 function assertApproved({ url, knownHosts }: CatalogSource, addresses: readonly ApprovedAddress[]): void {
   const dialled = dialledIn(url);
-  // A Service in the cluster leads to one of the hosts (`gitThrough` of an assignment): which one, the keys say.
-  const there = addresses.filter(({ host, port }) => SERVICE.test(dialled) || knownAs(host, port) === dialled);
+  // A Service in the cluster, or another port of a host, leads to one of the hosts (`gitThrough` of an assignment): which one, the keys say.
+  const exactly = addresses.filter(({ host, port }) => knownAs(host, port) === dialled);
+  const led = addresses.filter(
+    ({ host }) => SERVICE.test(dialled) || dialled === host || dialled.startsWith(`[${host}]:`),
+  );
+  const there = exactly.length > 0 ? exactly : led;
   if (there.length === 0) {
     throw new FairleadError('FORBIDDEN', `the source is at ${dialled}, which is no Git host of this tenant`);
   }
