@@ -14,6 +14,7 @@ describe('loadConfig', () => {
       gateways: undefined,
       natsNames: undefined,
       postgresNames: undefined,
+      ownGitAuthority: false,
       colours: false,
       terminal: false,
     });

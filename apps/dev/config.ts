@@ -45,6 +45,8 @@ export interface Config {
   readonly portBase: number | undefined;
   /** Undefined: `.fairlead` in the repository. */
   readonly stateDir: string | undefined;
+  /** GIT_SSL_CAINFO is set: for Git it counts more than what a clone says. */
+  readonly ownGitAuthority: boolean;
   readonly colours: boolean;
   /** Whether somebody watches: a spinner makes sense only then. */
   readonly terminal: boolean;
@@ -74,6 +76,7 @@ export function loadConfig(args: readonly string[], env: NodeJS.ProcessEnv, term
     gateways: gatewayNames(values.gateways, values.prepare ?? false),
     natsNames: serverNames('nats-names', values['nats-names'], values.prepare ?? false),
     postgresNames: serverNames('postgres-names', values['postgres-names'], values.prepare ?? false),
+    ownGitAuthority: env['GIT_SSL_CAINFO'] !== undefined,
     // https://no-color.org: present and not empty.
     colours: terminal && !env['NO_COLOR'],
     terminal,

@@ -62,7 +62,9 @@ async function run(config: Config, stateDir: string): Promise<number> {
   }).finally(() => terminal.settle());
   reporter.ready();
   const seconds = (performance.now() - startedMs) / 1_000;
-  process.stdout.write(`${readyScreen(stack, { folder: REPOSITORY, seconds, paint, advertise })}\n`);
+  const { ownGitAuthority } = config;
+  const shown = { folder: REPOSITORY, seconds, paint, advertise, ownGitAuthority };
+  process.stdout.write(`${readyScreen(stack, shown)}\n`);
   await untilAborted(interrupted);
   return stop(stack);
 }

@@ -1,101 +1,26 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { eventually } from '@fairlead/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { secretScan } from '../support/secret-scan/index.js';
-import { scratchStateDir } from '../support/test-stack.js';
-import { watchProcess, type Watch } from '../support/watching.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  endRunsAfterTests,
+  exitOf,
+  folder,
+  interrupt,
+  leftovers,
+  paste,
+  printedCommands,
+  ready,
+  start,
+  type Run,
+} from '../support/npm-start.js';
 
-const ROOT = join(import.meta.dirname, '../..');
 const SOON_MS = 60_000;
-const BOOT_MS = 1_800_000;
 /** Below the ports that the testbed picks from for what is told no port: one of those may not be one of ours. */
 const [BASE, SECOND_BASE] = [11_000, 13_000];
 
-interface Run {
-  readonly child: ChildProcess;
-  readonly watch: Watch;
-  readonly stateDir: string;
-}
-
-const runs: Run[] = [];
-const folders: string[] = [];
-/** State directories that a whole run has lived in. */
-const searched = new Set<string>();
-
-/** What `npm start` runs once everything is compiled. In a process group of its own, as a shell would start it. */
-function start(stateDir: string, base: number, ...args: string[]): Run {
-  const command = [join(ROOT, 'apps/dev/dist/main.js'), '--state-dir', stateDir, '--port-base', String(base), ...args];
-  const child = spawn(process.execPath, command, { cwd: ROOT, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  const run = { child, watch: watchProcess(child), stateDir };
-  runs.push(run);
-  return run;
-}
-
-async function folder(): Promise<string> {
-  const dir = await scratchStateDir();
-  folders.push(dir);
-  return dir;
-}
-
-/** Resolves with the last line of the ready screen. What its processes show then is searched for secrets at the end. */
-async function ready(run: Run): Promise<string> {
-  const line = await Promise.race([
-    run.watch.line(/Stop\s+Ctrl-C/, BOOT_MS),
-    exitOf(run).then((code) => {
-      throw new Error(`it ended with ${code} before it was ready:\n${run.watch.lines.join('\n')}`);
-    }),
-  ]);
-  await secretScan.lookAt(run.stateDir);
-  searched.add(run.stateDir);
-  return line;
-}
-
-async function exitOf({ child }: Run): Promise<number | null> {
-  if (child.exitCode !== null) return child.exitCode;
-  return new Promise((resolve) => child.once('exit', resolve));
-}
-
-/** What Ctrl-C does: the signal goes to the whole foreground group. */
-async function interrupt(run: Run): Promise<number | null> {
-  const exited = exitOf(run);
-  if (run.child.exitCode === null && run.child.pid !== undefined) process.kill(-run.child.pid, 'SIGINT');
-  return exited;
-}
-
-/** Processes that mention the state directory: everything of a run does, in its arguments or its environment. */
-async function leftovers(stateDir: string): Promise<string[]> {
-  const { stdout } = await promisify(execFile)('ps', ['axeww', '-o', 'pid,args'], { maxBuffer: 64 * 1024 * 1024 });
-  return stdout.split('\n').filter((line) => line.includes(stateDir) && !line.includes('ps axeww'));
-}
-
-/** The commands of the ready screen, as somebody would paste them. */
-function printedCommands(run: Run): string[] {
-  return run.watch.lines.map((line) => line.trim()).filter((line) => line.includes('/bin/kubectl --kubeconfig'));
-}
-
-async function paste(command: string): Promise<string> {
-  const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], { cwd: ROOT, timeout: 60_000 });
-  secretScan.hear(`the output of ${command}`, `${stdout}\n${stderr}`);
-  return stdout;
-}
-
-afterEach(async () => {
-  for (const run of runs.splice(0)) {
-    if (run.child.exitCode === null) await interrupt(run);
-    secretScan.hear('the screen of npm start', run.watch.lines.join('\n'));
-  }
-});
-afterAll(async () => {
-  try {
-    for (const dir of searched) await secretScan.finish(dir);
-  } finally {
-    for (const dir of folders) await rm(dir, { recursive: true, force: true });
-  }
-});
+endRunsAfterTests();
 
 describe('npm start', () => {
   let stateDir: string;

@@ -9,6 +9,8 @@ export interface ReadyScreenOptions {
   readonly paint: Paint;
   /** As which host this machine is reached from elsewhere; undefined: not at all. */
   readonly advertise: string | undefined;
+  /** Whether Git is told an authority that counts more than what a clone says. */
+  readonly ownGitAuthority: boolean;
 }
 
 type Shown = Pick<Stack, 'stateDir' | 'api' | 'gateways' | 'demo' | 'kubeconfigPath' | 'cliPath'>;
@@ -28,7 +30,7 @@ export function readyScreen(stack: Shown, options: ReadyScreenOptions): string {
     row('Log in', `npm run fairlead -- login --server ${stack.api.url} ${files}`),
     ...('unavailable' in stack.demo
       ? withoutDemo(stack.demo.unavailable, path(stack.cliPath), row, paint)
-      : withDemo(stack, path, row, paint)),
+      : withDemo(stack, path, row, options)),
     '',
     row(
       'Elsewhere',
@@ -47,10 +49,17 @@ export function readyScreen(stack: Shown, options: ReadyScreenOptions): string {
 
 type Row = (name: string, value: string) => string;
 
-function withDemo(stack: Shown, path: (absolute: string) => string, row: Row, paint: Paint): string[] {
+function withDemo(
+  stack: Shown,
+  path: (absolute: string) => string,
+  row: Row,
+  { paint, ownGitAuthority }: ReadyScreenOptions,
+): string[] {
   const contexts = stack.gateways.map(({ name }) => `demo@${name}`);
   const [first = '', second = first] = contexts;
   const kubectl = `${path(`${stack.stateDir}/bin/kubectl`)} --kubeconfig ${path(stack.kubeconfigPath)}`;
+  const git = ownGitAuthority ? 'env -u GIT_SSL_CAINFO git' : 'git';
+  const programs = { kubectl: `${kubectl} --context ${first}`, git };
   return [
     row('Kubeconfig', `${path(stack.kubeconfigPath)}  (contexts ${contexts.join(', ')})`),
     '',
@@ -59,17 +68,21 @@ function withDemo(stack: Shown, path: (absolute: string) => string, row: Row, pa
     paint('cyan', `  ${kubectl} --context ${first} get namespaces`),
     paint('cyan', `  ${kubectl} --context ${second} create configmap hello --from-literal=from=fairlead`),
     paint('cyan', `  ${kubectl} --context ${first} get configmap hello -o yaml`),
-    ...('gitops' in stack.demo && stack.demo.gitops
-      ? withGitOps(stack.demo.gitops, `${kubectl} --context ${first}`, path, paint)
-      : []),
+    ...('gitops' in stack.demo && stack.demo.gitops ? withGitOps(stack.demo.gitops, programs, path, paint) : []),
   ];
 }
 
 /** What it follows, and how to see that: everything is copied as it stands. */
-function withGitOps(gitops: DemoGitOps, kubectl: string, path: (absolute: string) => string, paint: Paint): string[] {
+function withGitOps(
+  gitops: DemoGitOps,
+  programs: { readonly kubectl: string; readonly git: string },
+  path: (absolute: string) => string,
+  paint: Paint,
+): string[] {
   const { url, workingCopy, file, status } = gitops;
   const made = 'create configmap from-git --namespace default --from-literal=greeting="hello, $(date)"';
-  const git = `git -C ${path(workingCopy)}`;
+  const { kubectl } = programs;
+  const git = `${programs.git} -C ${path(workingCopy)}`;
   return [
     '',
     `The demo cluster is ${status}. Its repository is ${url}; change what is in it, and look again within ten seconds:`,

@@ -107,7 +107,7 @@ describe('readyScreen', () => {
     kubeInfo: { url: '', caPem: '', adminKubeconfigPath: '', version: '' },
     adminKubeconfigPath: '',
   };
-  const options = { folder: '/repo', seconds: 12.3, paint: plain, advertise: undefined };
+  const options = { folder: '/repo', seconds: 12.3, paint: plain, advertise: undefined, ownGitAuthority: false };
 
   it('gives commands that can be pasted in the repository, one through each gateway', () => {
     const text = readyScreen({ ...stack, demo }, options);
@@ -131,6 +131,8 @@ describe('readyScreen', () => {
     expect(text).toContain('-o yaml > .fairlead/catalog/clusters/demo/from-git.yaml\n');
     expect(text).toContain('&& git -C .fairlead/catalog push --quiet\n');
     expect(text).not.toContain('--gitops');
+    const elsewhere = readyScreen({ ...stack, demo: { ...demo, gitops } }, { ...options, ownGitAuthority: true });
+    expect(elsewhere).toContain('&& env -u GIT_SSL_CAINFO git -C .fairlead/catalog push --quiet\n');
   });
 
   it('quotes what a shell would take apart, and keeps paths elsewhere absolute', () => {

@@ -25,14 +25,11 @@ export interface DemoCluster {
 /** What an installer does each minute, within seconds: somebody watches. */
 const INSTALLER_ENV = { FAIRLEAD_INTERVAL_SECONDS: '2', FAIRLEAD_FUNCTIONAL_EVERY_SECONDS: '20' };
 
-/** Whether the demo of this folder was made with GitOps. */
-export const demoClusterDir = (state: StateDir): string => state.file('gitops', 'cluster');
-
 /** A demo cluster that runs what is applied to it: etcd, kube-apiserver and kube-controller-manager; its kubelet is started last. */
 export async function startDemoCluster(options: DemoClusterOptions): Promise<DemoCluster> {
   const { group, state, ports, log } = options;
   const { signal } = group;
-  const dataDir = demoClusterDir(state);
+  const dataDir = state.file('gitops', 'cluster');
   const images = await podImages({ installerEnv: INSTALLER_ENV, ...options.images, log, signal });
   const say = (text: string): void => log({ kind: 'progress', text });
   const parts = clusterParts({ dataDir, images, apiPort: ports.kube, etcdPort: ports.etcd, log: say, signal });

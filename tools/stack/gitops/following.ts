@@ -11,7 +11,7 @@ import type { Stack } from '../stack.js';
 const LOOK_MS = 2_000;
 const REQUEST_MS = 10_000;
 
-/** How a cluster is, in a few words, once `enough` or `timeoutMs` is over. Throws only for the signal. */
+/** How a cluster is, in a few words, once it is healthy and follows something, or `timeoutMs` is over. Throws only for the signal. */
 export async function awaitFollowing(
   api: Stack['api'],
   cluster: string,

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   commitFile,
@@ -75,22 +75,25 @@ async function prepare(
 ): Promise<{ readonly tokenFile: string; readonly workingCopy: string }> {
   await ensureCatalog(client);
   const tokenFile = state.file('secrets', 'git-host.token');
-  const pushFile = state.file('secrets', 'git-push.credentials');
+  const pushTokenFile = state.file('secrets', 'git-push.token');
+  // Git itself writes it anew, in its own way, whenever it has used it.
+  const credentialsFile = state.file('gitops', 'push.credentials');
   if (!existsSync(tokenFile)) {
     const bot = await ensureCollaborator(client, 'fairlead-bot', 'admin');
     putSecret(tokenFile, await bot.token('write:repository'));
   }
-  if (!existsSync(pushFile)) {
+  if (!existsSync(credentialsFile)) {
     const person = await ensureCollaborator(client, 'demo', 'write');
+    putSecret(pushTokenFile, await person.token('write:repository'));
     const { host } = new URL(info.url);
-    putSecret(pushFile, `https://demo:${await person.token('write:repository')}@${host}`);
+    putSecret(credentialsFile, `https://demo:${readFileSync(pushTokenFile, 'utf8').trim()}@${host}`);
   }
   const workingCopy = state.file('catalog');
   if (!existsSync(workingCopy)) {
     const there = await exists(client, `/repos/platform/catalog/contents/${FOLLOWED_FILE}`);
     if (!there) await commitFile(client, FOLLOWED_FILE, FIRST_CONFIG_MAP);
     const url = `${info.url}/platform/catalog.git`;
-    await cloneCatalog({ url, caFile, credentialsFile: pushFile, path: workingCopy, signal: group.signal });
+    await cloneCatalog({ url, caFile, credentialsFile, path: workingCopy, signal: group.signal });
   }
   return { tokenFile, workingCopy };
 }

@@ -6,7 +6,7 @@ import { StackError } from '../errors.js';
 import type { Demo, Stack, StackOptions } from '../stack.js';
 import type { DemoKind, PortPlan } from '../state/port-plan.js';
 import type { StateDir } from '../state/state-dir.js';
-import { demoClusterDir, startDemoCluster, type DemoCluster, type DemoClusterOptions } from './demo-cluster.js';
+import { startDemoCluster, type DemoCluster, type DemoClusterOptions } from './demo-cluster.js';
 import { awaitFollowing, tellFollowing } from './following.js';
 import { FOLLOWED_FILE, startDemoGitHost, type DemoGitHost } from './git-host.js';
 import { CATALOG, setUpGitOps } from './set-up-gitops.js';
@@ -22,13 +22,16 @@ export interface GitOpsParts {
 /** Which demo a folder has: what it once was with GitOps stays so. Throws StackError where that cannot be. */
 export function demoKindOf(options: Pick<StackOptions, 'demo' | 'gitops'>, state: StateDir): DemoKind {
   if (options.demo === false) return 'none';
-  if (options.gitops !== true && !existsSync(demoClusterDir(state))) return 'plain';
+  if (options.gitops !== true && !existsSync(marker(state))) return 'plain';
   if (process.env['FAIRLEAD_TESTBED_KUBECONFIG'])
     throw new StackError(
       'a demo with GitOps is a cluster of its own: unset FAIRLEAD_TESTBED_KUBECONFIG, or leave --gitops out in another --state-dir',
     );
   return 'gitops';
 }
+
+/** Once its parts have been there: the demo without GitOps goes then. */
+const marker = (state: StateDir): string => state.file('gitops', 'in-use');
 
 const GitHostPorts = z.object({ gitea: z.int(), giteaSsh: z.int() });
 
@@ -68,6 +71,7 @@ export async function joinGitOpsDemo({ cluster, gitHost }: GitOpsParts, options:
   if ('unavailable' in kubectl) throw new StackError(`there is no kubectl: ${kubectl.unavailable}`);
   await setUpGitOps({ ...options, gitHost, signal });
   const clusterName = 'demo';
+  writeFileSync(marker(options.state), '');
   const { deleted } = await admin.deleteClusterWithoutGitOps(clusterName);
   if (deleted) log({ kind: 'progress', text: 'GitOps: the demo cluster without it makes place for one with it' });
   const kube = cluster.info;

@@ -1,0 +1,58 @@
+import { eventually } from '@fairlead/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  endRunsAfterTests,
+  folder,
+  interrupt,
+  leftovers,
+  paste,
+  ready,
+  start,
+  type Run,
+} from '../support/npm-start.js';
+
+/** Far from the other runs of npm start, which may be at work just now. */
+const BASE = 15_000;
+
+endRunsAfterTests();
+
+interface Printed {
+  readonly change: string;
+  readonly push: string;
+  readonly look: string;
+}
+
+/** The commands about GitOps, as somebody would paste them. */
+function printed({ watch: { lines } }: Run): Printed {
+  const last = (pattern: RegExp): string => lines.findLast((line) => pattern.test(line))?.trim() ?? '';
+  return { change: last(/--dry-run=client/), push: last(/push --quiet/), look: last(/get configmap from-git/) };
+}
+
+describe('npm start -- --gitops', () => {
+  let stateDir: string;
+
+  beforeAll(async () => {
+    stateDir = await folder();
+  });
+
+  it('takes the place of a demo without it, which names it', async () => {
+    const plain = start(stateDir, BASE);
+    await ready(plain);
+    await plain.watch.line(/npm start -- --gitops/, 1_000);
+    expect(await interrupt(plain)).toBe(0);
+  });
+
+  it('shows what the demo follows, a pushed change arrives and is told, and Ctrl-C leaves nothing', async () => {
+    const run = start(stateDir, BASE, '--gitops');
+    await ready(run);
+    await run.watch.line(/The demo cluster is healthy, follows main@sha1:[0-9a-f]{12}\./, 1_000);
+    const { change, push, look } = printed(run);
+    expect(await paste(look)).toBe('hello');
+    await paste(change);
+    await paste(push);
+    await eventually(async () => expect(await paste(look)).toMatch(/^hello, .*:/), { timeoutMs: 60_000 });
+    await run.watch.line(/^- demo: .*follows main@sha1:/, 60_000);
+    expect(await interrupt(run)).toBe(0);
+    await eventually(async () => expect(await leftovers(stateDir)).toEqual([]));
+  });
+});
