@@ -259,8 +259,21 @@ describe('what the installer says', () => {
     carrier.linked(link);
     maps.set(REPORT, { report: 'quiet' });
     await pass(3_600_000);
-    expect(link.said.length).toBeGreaterThanOrEqual(8);
+    expect(link.said.length).toBeGreaterThanOrEqual(9);
     expect(link.said.length).toBeLessThanOrEqual(17);
+  });
+
+  it('is said again at once where no link stood when it was due', async () => {
+    begin();
+    const [one, two] = [new TestLink(), new TestLink()];
+    carrier.linked(one);
+    maps.set(REPORT, { report: 'quiet' });
+    await pass(10_000);
+    carrier.unlinked(one);
+    await pass(3_600_000);
+    carrier.linked(two);
+    await pass(10_000);
+    expect(two.said).toEqual(['quiet']);
   });
 
   it('however often it changes, and is not said at all if it is too large', async () => {

@@ -13,7 +13,7 @@ export class ReportVoice {
   readonly #wake = new Wake();
   readonly #links = new Set<CarryingLink>();
   #report: Uint8Array | null = null;
-  #said: { readonly report: Uint8Array; readonly on: CarryingLink; readonly atMs: number } | null = null;
+  #said: { readonly report: Uint8Array; readonly on: CarryingLink; readonly againMs: number } | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -42,20 +42,24 @@ export class ReportVoice {
   /** Until the signal; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const againMs = AGAIN_MS * (0.75 + Math.random() / 2);
-      if (this.#due(againMs)) await this.#clock.sleep(GAP_MS, signal).catch(() => undefined);
-      else await this.#wake.pause(this.#clock, againMs, signal);
+      if (this.#due()) await this.#clock.sleep(GAP_MS, signal).catch(() => undefined);
+      else await this.#wake.pause(this.#clock, this.#untilAgainMs(), signal);
     }
   }
 
-  #due(againMs: number): boolean {
+  #due(): boolean {
     const [report, on] = [this.#report, this.links[0]];
     if (!report || !on) return false;
-    const nowMs = this.#clock.monotonicMs();
     const said = this.#said;
-    if (said?.report === report && said.on === on && nowMs - said.atMs < againMs) return false;
+    if (said?.report === report && said.on === on && this.#untilAgainMs() > 0) return false;
     on.report(report);
-    this.#said = { report, on, atMs: nowMs };
+    // Drawn once: a pause that is drawn anew after each wait would be drawn until it is short.
+    this.#said = { report, on, againMs: this.#clock.monotonicMs() + AGAIN_MS * (0.75 + Math.random() / 2) };
     return true;
+  }
+
+  #untilAgainMs(): number {
+    // Without a link nothing is due, however long ago it was said.
+    return this.#said && this.#links.size > 0 ? Math.max(0, this.#said.againMs - this.#clock.monotonicMs()) : AGAIN_MS;
   }
 }
