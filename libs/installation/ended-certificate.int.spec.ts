@@ -18,7 +18,7 @@ let session: ClientHttp2Session;
 
 beforeAll(async () => {
   installation = await startInstallation();
-  gateway = await installation.startReplica('gateway-a');
+  gateway = await installation.startReplica('gateway-a', { allowEgress: ['127.0.0.1:1-65535'] });
   const hourMs = 3_600_000;
   ended = await installation.authority.agent(installation.cluster.clusterId, {
     notBefore: new Date(Date.now() - 2 * hourMs),
@@ -92,6 +92,7 @@ const EXPECTED: Readonly<Record<string, readonly [why: string, status: string, m
   FetchBundle: ['it is refused', PERMISSION_DENIED, () => new Uint8Array()],
   Control: ['it is refused', PERMISSION_DENIED, hello],
   Tunnel: ['there is no Control call', UNAUTHENTICATED, () => new Uint8Array()],
+  Egress: ['there is no Control call', UNAUTHENTICATED, () => new Uint8Array()],
 };
 
 it.each(AgentLinkService.methods.map(({ name }) => name))('%s, with a certificate that has ended', async (method) => {

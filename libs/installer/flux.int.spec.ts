@@ -230,7 +230,8 @@ describe('repairs', () => {
     const { events } = await healedAfter(from);
     expect(events.map(({ step }) => step)).toContain('healthy');
     const [fresh] = await podProcesses(kubectl, 'flux-system', 'app=kustomize-controller');
-    expect(fresh?.pod).not.toBe(frozen?.pod);
+    // Its pod was made anew, or its liveness probe was faster.
+    expect(fresh?.pid).not.toBe(frozen?.pid);
   });
 });
 

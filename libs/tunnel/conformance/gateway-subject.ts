@@ -35,11 +35,14 @@ export async function gatewaySubject(): Promise<GatewaySubject> {
   return { ...subject, [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
+/** A script opens more in a second than a cluster may. */
+const MANY_OPENS = { perIdentity: { connections: 128, opensPerSecond: 1_000, heldBytes: 64 * 1024 ** 2 } };
+
 /** A replica of this checkout, in an installation of its own; connections out of the cluster as these rules say. */
 export async function ownSubject(allowEgress = ['127.0.0.1:1024-65535']): Promise<GatewaySubject> {
   const installation = await startInstallation();
   const { authority, cluster, token } = installation;
-  const { gateway } = await installation.startReplica('gateway-a', { allowEgress });
+  const { gateway } = await installation.startReplica('gateway-a', { allowEgress, egressLimits: MANY_OPENS });
   const [agent, other] = await Promise.all([authority.agent(cluster.clusterId), authority.gateway('gateway-b')]);
   return {
     link: gateway.link.address,

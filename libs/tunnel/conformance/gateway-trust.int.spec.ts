@@ -59,12 +59,12 @@ describe('a gateway', () => {
     expect([current.control.outcome, ahead.control.outcome]).toEqual([null, null]);
   });
 
-  it('takes TrustHeld at any time and any number of them, and only what it told counts', async () => {
+  it('takes TrustHeld at any time, as often as a link may say anything, and only what it told counts', async () => {
     const version = await currentVersion();
     await using agent = await ScriptedAgent.linked(subject, { trustVersion: 0 });
     for (const other of [0, version + 1, 0xff_ff_ff_ff])
       agent.control.say({ case: 'trustHeld', value: { version: other } });
-    for (let i = 0; i < 500; i += 1) agent.control.say({ case: 'trustHeld', value: { version } });
+    for (let i = 0; i < 90; i += 1) agent.control.say({ case: 'trustHeld', value: { version } });
     await stillWorks(subject, agent);
     expect(agent.control.outcome).toBeNull();
     const { clusterId } = subject;
