@@ -15,6 +15,14 @@ it('an installer needs to know its cluster, its trust domain and a root, and no 
   );
 });
 
+it('looks at hosts on the ports that it is told, and never keeps what a proxy is called', () => {
+  expect(readConfig(env)).toMatchObject({ FAIRLEAD_PREFLIGHT_PORTS: [], HTTPS_PROXY: false });
+  const told = { ...env, FAIRLEAD_PREFLIGHT_PORTS: '443,6443', https_proxy: 'http://user:word@proxy:3128' };
+  expect(readConfig(told)).toMatchObject({ FAIRLEAD_PREFLIGHT_PORTS: [443, 6443], HTTPS_PROXY: true });
+  expect(readConfig({ ...env, FAIRLEAD_PREFLIGHT_PORTS: '' }).FAIRLEAD_PREFLIGHT_PORTS).toEqual([]);
+  expect(() => readConfig({ ...env, FAIRLEAD_PREFLIGHT_PORTS: 'https' })).toThrow(/FAIRLEAD_PREFLIGHT_PORTS/);
+});
+
 it('no root is no trust', () => {
   expect(() => readConfig({ ...env, FAIRLEAD_ROOT_PINS: ',' })).toThrow(/FAIRLEAD_ROOT_PINS/);
   expect(() => readConfig({ ...env, FAIRLEAD_ROOT_PINS: 'abc' })).toThrow(/FAIRLEAD_ROOT_PINS/);

@@ -28,6 +28,16 @@ const Environment = z.object({
   FAIRLEAD_FUNCTIONAL_ANSWER_SECONDS: z.coerce.number().min(0.1).max(3_600).default(90),
   /** What pods have to become ready, before more is done than to wait for them. */
   FAIRLEAD_SETTLE_SECONDS: z.coerce.number().min(0.1).max(3_600).default(120),
+  /** What its network policy lets it dial: hosts on these ports are looked at before they are needed. None: none is. */
+  FAIRLEAD_PREFLIGHT_PORTS: commaList
+    .transform((ports) => ports.map(Number))
+    .pipe(z.array(z.int().min(1).max(65_535)))
+    .default([]),
+  /** Is one set? Nothing is dialled through it, so what it says is not kept: it may have a password in it. */
+  HTTPS_PROXY: z
+    .string()
+    .default('')
+    .transform((proxy) => proxy !== ''),
   FAIRLEAD_HEALTH_LISTEN: hostPort,
   FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });
@@ -36,5 +46,5 @@ export type InstallerConfig = z.output<typeof Environment>;
 
 /** Reads the environment; throws one error that lists everything wrong with it. */
 export function readConfig(env: NodeJS.ProcessEnv): InstallerConfig {
-  return loadConfig(Environment, env);
+  return loadConfig(Environment, { ...env, HTTPS_PROXY: env['HTTPS_PROXY'] ?? env['https_proxy'] });
 }

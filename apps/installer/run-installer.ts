@@ -1,6 +1,13 @@
 import { systemClock } from '@fairlead/clock';
 import { splitHostPort } from '@fairlead/config';
-import { flux, LADDER_LIMITS, runInstaller } from '@fairlead/installer';
+import {
+  argocd,
+  createInstallerMetrics,
+  flux,
+  LADDER_LIMITS,
+  runInstaller,
+  type PreflightOptions,
+} from '@fairlead/installer';
 import {
   accessFromKubeconfig,
   accessFromPod,
@@ -13,18 +20,23 @@ import type { InstallerConfig } from './config.js';
 
 /** Version of this installer, as its image is tagged. */
 const INSTALLER_VERSION = '0.1.0';
-/** A look that takes longer than this, several times over, is one that hangs. */
+/** A look that takes longer than this, several times over, is one that hangs. One that waits for the Lease is ready to take it. */
 const STALE_MS = 300_000;
 
 /** Runs the installer until the signal is aborted. */
 export async function run(config: InstallerConfig, logger: Logger, signal: AbortSignal): Promise<void> {
   let lookedMs: number | null = null;
+  const looked = (): void => {
+    lookedMs = systemClock.monotonicMs();
+  };
+  const registry = new Registry();
+  const metrics = createInstallerMetrics(registry);
   const readiness = (): Check[] => [
     { name: 'api-server', ok: lookedMs !== null && systemClock.monotonicMs() - lookedMs < STALE_MS },
   ];
   await using _health = await startHealthServer({
     ...splitHostPort(config.FAIRLEAD_HEALTH_LISTEN),
-    registry: new Registry(),
+    registry,
     readiness,
   });
   using api = createKubeApi({ access: await accessOf(config), userAgent: `fairlead-installer/${INSTALLER_VERSION}` });
@@ -39,7 +51,7 @@ export async function run(config: InstallerConfig, logger: Logger, signal: Abort
       namespace: config.FAIRLEAD_NAMESPACE,
       version: INSTALLER_VERSION,
       objects: createObjects(api),
-      drivers: [flux],
+      drivers: [flux, argocd],
       clock: systemClock,
       logger,
       intervalMs: config.FAIRLEAD_INTERVAL_SECONDS * 1_000,
@@ -49,14 +61,29 @@ export async function run(config: InstallerConfig, logger: Logger, signal: Abort
       },
       ladder: {
         ...LADDER_LIMITS,
+        trustMs: config.FAIRLEAD_INTERVAL_SECONDS * 1_000,
         settleMs: { ...LADDER_LIMITS.settleMs, workloads: settleMs, functional: settleMs / 2 },
       },
-      onReport: () => {
-        lookedMs = systemClock.monotonicMs();
+      ...preflightOf(config),
+      onReport: (report) => {
+        looked();
+        metrics.onReport(report);
       },
+      onStandby: () => {
+        looked();
+        metrics.onStandby();
+      },
+      onFailed: () => metrics.onFailed(),
+      onStep: (step) => metrics.onStep(step),
     },
     signal,
   );
+}
+
+/** Without ports, no host is looked at. */
+function preflightOf(config: InstallerConfig): { readonly preflight?: PreflightOptions } {
+  const { FAIRLEAD_PREFLIGHT_PORTS: ports, HTTPS_PROXY: behindProxy } = config;
+  return ports.length === 0 ? {} : { preflight: { ports, behindProxy } };
 }
 
 function accessOf(config: InstallerConfig): Promise<ClusterAccess> {

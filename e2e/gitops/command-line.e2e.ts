@@ -48,6 +48,18 @@ describe('the command line, before the real services', () => {
     expect(await fairlead('gitops', 'breaker')).toBe('closed: nothing is held\n');
   });
 
+  it('brings it to a cluster that was created without', async () => {
+    await fairlead('cluster', 'create', 'late');
+    expect(await fairlead('cluster', 'import', 'late')).not.toContain('fairlead-installer');
+    const late = ['cluster', 'update', 'late', '--gitops', 'flux', '--repo', 'catalog', '--branch', 'main'];
+    // gitops hears of a cluster a moment after it was made.
+    const changed = await eventually(() => fairlead(...late), { timeoutMs: 30_000 });
+    expect(changed).toContain('fairlead cluster import late | kubectl apply -f -');
+    expect(await fairlead('cluster', 'import', 'late')).toContain('fairlead-installer');
+    expect(await fairlead('gitops', 'status', 'late')).toMatch(/\nassignment +late\n/);
+    await fairlead('gitops', 'unassign', 'late', '--yes');
+  });
+
   it('changes it, and takes all of it back', async () => {
     const late = await running.stack.cli(['rollout', 'pause', 'shop']);
     expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('fairlead rollout list') as string]);

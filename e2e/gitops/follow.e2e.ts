@@ -24,6 +24,13 @@ describe('a cluster that is to follow a repository', () => {
       expect(health).toBe('healthy');
     });
     expect(await greetingIn(world, 'from-git')).toBe('hello');
+    // With the ports of this test: not those of a registry, nor of the Git host.
+    await status(world, ({ report }) => {
+      expect(report?.preflight?.hosts).toMatchObject([
+        { kind: 'git', code: 'NOT_TRIED' },
+        { kind: 'registry', host: 'ghcr.io', code: 'NOT_TRIED' },
+      ]);
+    });
   });
 
   it('gets what is pushed', async () => {

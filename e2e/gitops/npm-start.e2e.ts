@@ -44,15 +44,27 @@ describe('npm start -- --gitops', () => {
 
   it('shows what the demo follows, a pushed change arrives and is told, and Ctrl-C leaves nothing', async () => {
     const run = start(stateDir, BASE, '--gitops');
-    await ready(run);
-    await run.watch.line(/The demo cluster is healthy, follows main@sha1:[0-9a-f]{12}\./, 1_000);
-    const { change, push, look } = printed(run);
-    expect(await paste(look)).toBe('hello');
-    await paste(change);
-    await paste(push);
-    await eventually(async () => expect(await paste(look)).toMatch(/^hello, .*:/), { timeoutMs: 60_000 });
-    await run.watch.line(/^- demo: .*follows main@sha1:/, 60_000);
+    await follows(run, /^hello$/);
     expect(await interrupt(run)).toBe(0);
     await eventually(async () => expect(await leftovers(stateDir)).toEqual([]));
   });
+
+  it('goes on with the same repository after a restart, once the agent is connected again', async () => {
+    const run = start(stateDir, BASE);
+    await follows(run, /^hello, .*:/);
+    expect(await interrupt(run)).toBe(0);
+  });
 });
+
+/** Its ready screen says that it follows, the cluster has this greeting by then, and gets the one that is pushed. */
+async function follows(run: Run, greeting: RegExp): Promise<void> {
+  await ready(run);
+  await run.watch.line(/The demo cluster is healthy, follows main@sha1:[0-9a-f]{12}\./, 1_000);
+  const { change, push, look } = printed(run);
+  const before = await paste(look);
+  expect(before).toMatch(greeting);
+  await paste(change);
+  await paste(push);
+  await eventually(async () => expect(await paste(look)).not.toBe(before), { timeoutMs: 60_000 });
+  await run.watch.line(/^- demo: .*follows main@sha1:/, 60_000);
+}

@@ -14,10 +14,14 @@ export {
   Tool,
 } from './desired-state.js';
 export {
+  HostReach,
   InstallerReport,
+  MAX_PREFLIGHT_HOSTS,
   MAX_REPORT_BYTES,
+  MAX_REPORT_EVENTS,
   ObjectEvent,
   Phase,
+  PreflightReport,
   Problem,
   PublicKey,
   SourceState,

@@ -2,6 +2,8 @@ import { z } from 'zod';
 
 /** Of a report as JSON. */
 export const MAX_REPORT_BYTES = 32_768;
+/** Room for each object of a bundle that is put back at once: between two reports none of them is lost. */
+export const MAX_REPORT_EVENTS = 160;
 
 /**
  * `off`: nothing is wanted. `waiting`: for desired state, a bundle or a deploy key. `installing`: for the first time, or another
@@ -71,6 +73,27 @@ export const PublicKey = z.object({
 });
 export type PublicKey = z.infer<typeof PublicKey>;
 
+/** Of hosts in a preflight. */
+export const MAX_PREFLIGHT_HOSTS = 16;
+
+/** One host that a wish needs, as the installer's pod reaches it: nodes may have other ways, such as a mirror or a proxy. */
+export const HostReach = z.object({
+  kind: z.enum(['registry', 'git']),
+  /** As it is dialled, with a port unless that is 443. */
+  host: z.string().regex(/^[A-Za-z0-9.:[\]-]{1,262}$/),
+  /** `REACHABLE`, `NOT_TRIED`, or why not (libs/installer/README.md). */
+  code,
+  message: z.string().max(256),
+});
+export type HostReach = z.infer<typeof HostReach>;
+
+/** The last look at the hosts that a wish needs. A warning, never a reason not to install. */
+export const PreflightReport = z.object({
+  at: z.iso.datetime(),
+  hosts: z.array(HostReach).max(MAX_PREFLIGHT_HOSTS),
+});
+export type PreflightReport = z.infer<typeof PreflightReport>;
+
 /** What an installer says of its cluster. It comes through an agent: everything in it is a claim of that cluster about itself. */
 export const InstallerReport = z.object({
   version: z.literal(1),
@@ -99,6 +122,8 @@ export const InstallerReport = z.object({
   sync: SourceState.nullable(),
   /** When the tool last answered a reconcile request. */
   functionalAt: z.iso.datetime().nullable(),
-  events: z.array(ObjectEvent).max(40),
+  /** Absent: nothing was looked at yet, or by an installer that does not. */
+  preflight: PreflightReport.optional(),
+  events: z.array(ObjectEvent).max(MAX_REPORT_EVENTS),
 });
 export type InstallerReport = z.infer<typeof InstallerReport>;

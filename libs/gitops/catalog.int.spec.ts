@@ -78,6 +78,31 @@ describe('an upload', () => {
     expect(bundles).toEqual([first]);
   });
 
+  it('is finished later where others of the tenant are being read', async () => {
+    const yaml = Buffer.from(fluxManifest('alike'));
+    const ids = await Promise.all(Array.from({ length: 4 }, () => begin(yaml, 'alike')));
+    await Promise.all(ids.map((id) => send(id, 0, yaml)));
+    for (const bundle of await Promise.all(ids.map(finish))) {
+      expect(bundle).toMatchObject({ version: 'alike', digest: sha256(yaml) });
+    }
+    await remove('alike');
+  });
+
+  it('makes room when it is cancelled, by its own tenant alone', async () => {
+    const yaml = Buffer.from(fluxManifest('cancelled'));
+    const ids = await Promise.all(Array.from({ length: 4 }, () => begin(yaml, 'cancelled')));
+    const cancel = (tenantId: string, uploadId: string): Promise<unknown> =>
+      gitops.asApi.call(gitopsRpc.cancelBundle, tenantId, { uploadId });
+    await send(ids[0]!, 0, yaml);
+    await cancel('other', ids[0]!);
+    await expect(begin(yaml, 'cancelled')).rejects.toEqual(code('RATE_LIMITED'));
+    for (const id of [...ids, ids[0]!]) await cancel(DEFAULT_TENANT, id);
+    await expect(finish(ids[0]!)).rejects.toEqual(code('NOT_FOUND'));
+    for (const table of ['bundle_uploads', 'bundle_pieces']) {
+      expect(await gitops.database.query(`select count(*)::int from ${table}`)).toEqual([{ count: 0 }]);
+    }
+  });
+
   it('is one of a few, and expires', async () => {
     const yaml = Buffer.from(fluxManifest('many'));
     const ids = await Promise.all(Array.from({ length: 4 }, () => begin(yaml, 'many')));
@@ -153,7 +178,11 @@ describe('a repository', () => {
     gitops.keys.defaultBranch = 'trunk';
     expect(await add('catalog', 'platform/catalog')).toMatchObject({ defaultBranch: 'trunk' });
     await expect(add('catalog', 'platform/other')).rejects.toEqual(code('ALREADY_EXISTS'));
-    await gitops.assign({ name: 'demo', selector: { cluster: 'demo' }, repository: 'catalog' });
+    const followed = { name: 'demo', selector: { cluster: 'demo' }, repository: 'catalog' };
+    await gitops.keys.approve();
+    const elsewhere = { ...followed, gitThrough: 'git.example.org:22' };
+    await eventually(() => expect(gitops.assign(elsewhere)).rejects.toEqual(code('INVALID_ARGUMENT')));
+    await gitops.assign(followed);
     await expect(drop('catalog')).rejects.toEqual(code('CONFLICT'));
     await gitops.asApi.call(gitopsRpc.removeAssignment, DEFAULT_TENANT, { name: 'demo', actor });
     await eventually(() => drop('catalog'), { timeoutMs: 30_000 });
@@ -171,6 +200,10 @@ describe('an assignment', () => {
     [{ path: '../x' }, 'INVALID_ARGUMENT'],
     [{ path: `${'x'.repeat(240)}/{cluster}` }, 'INVALID_ARGUMENT'],
     [{ selector: { labels: {} } }, 'INVALID_ARGUMENT'],
+    [
+      { verification: { type: 'ssh' as const, keys: [{ name: 'a', publicKey: 'ssh-ed25519 AAAA' }] } },
+      'INVALID_ARGUMENT',
+    ],
   ])('is refused with %j', async (wrong, expected) => {
     const assigned = gitops.assign({ name: 'wrong', selector: { cluster: 'demo' }, ...wrong });
     await expect(assigned).rejects.toEqual(code(expected));
@@ -181,6 +214,45 @@ describe('an assignment', () => {
     const verification = { type: 'gpg' as const, keys };
     const assigned = gitops.assign({ name: 'wrong', selector: { cluster: 'demo' }, verification });
     await expect(assigned).rejects.toEqual(code('TOO_LARGE'));
+  });
+});
+
+describe('a change of an assignment', () => {
+  const spec = { name: 'seen', selector: { labels: { nobody: 'has' } }, tool: 'flux', bundleVersion: 'seen' } as const;
+  const put = (priority: number, ifRevision?: string | null): Promise<{ revision: string }> => {
+    const change = { ...spec, repository: null, priority, actor, ifRevision };
+    return gitops.asApi.call(gitopsRpc.putAssignment, DEFAULT_TENANT, change);
+  };
+  const unassign = (ifRevision?: string): Promise<unknown> =>
+    gitops.asApi.call(gitopsRpc.removeAssignment, DEFAULT_TENANT, { name: 'seen', actor, ifRevision });
+  const held = async (): Promise<unknown> => {
+    const { assignments } = await gitops.asApi.call(gitopsRpc.listAssignments, DEFAULT_TENANT, {});
+    return assignments.find(({ name }) => name === 'seen')?.priority;
+  };
+  beforeAll(async () => {
+    await gitops.uploadBundle('seen');
+  });
+
+  it('of two administrators who have seen the same, counts once', async () => {
+    const { revision } = await put(0, null);
+    await expect(put(1, null)).rejects.toEqual(code('REVISION_CONFLICT'));
+    const both = await Promise.allSettled([put(1, revision), put(2, revision)]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    const lost = both.find((each) => each.status === 'rejected');
+    expect(lost?.reason).toEqual(code('REVISION_CONFLICT'));
+    const kept = both.find((each) => each.status === 'fulfilled')?.value;
+    expect(await held()).toBe(both[0]?.status === 'fulfilled' ? 1 : 2);
+    expect(kept?.revision).not.toBe(revision);
+  });
+
+  it('may be sent again, and counts without a word about what was seen', async () => {
+    const { revision } = await put(3);
+    expect(await put(4, revision)).toEqual(await put(4, revision));
+    await expect(unassign(revision)).rejects.toEqual(code('REVISION_CONFLICT'));
+    await put(5);
+    expect(await held()).toBe(5);
+    await unassign();
+    await expect(put(6, revision)).rejects.toEqual(code('REVISION_CONFLICT'));
   });
 });
 
@@ -196,6 +268,23 @@ describe('what an installer reports', () => {
     const { events: all } = await gitops.asApi.call(gitopsRpc.clusterEvents, DEFAULT_TENANT, { name: 'demo' });
     return all.map(({ sequence }) => sequence);
   };
+
+  it('has the hosts that the cluster needs and does not reach', async () => {
+    const installer = new ScriptedInstaller(gitops, clusterId);
+    const preflight = {
+      at: new Date().toISOString(),
+      hosts: [{ kind: 'registry' as const, host: 'ghcr.io', code: 'UNREACHABLE', message: 'no connection' }],
+    };
+    installer.says = { preflight };
+    await installer.report();
+    const shown = await gitops.asApi.call(gitopsRpc.clusterStatus, DEFAULT_TENANT, { name: 'demo' });
+    expect(shown.report?.preflight).toEqual(preflight);
+    installer.says = {};
+    await installer.report();
+    expect((await gitops.asApi.call(gitopsRpc.clusterStatus, DEFAULT_TENANT, { name: 'demo' })).report?.preflight).toBe(
+      undefined,
+    );
+  });
 
   it('is told once, and the newest of it is kept', async () => {
     const installer = new ScriptedInstaller(gitops, clusterId);

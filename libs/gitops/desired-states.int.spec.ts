@@ -121,6 +121,39 @@ describe('the desired state of a cluster', () => {
     await eventually(async () => expect(await gitops.stateOf(id)).toMatchObject({ revision: 41 }));
   });
 
+  it('is above it only so often, where each report claims more', async () => {
+    const { id, name } = await newCluster();
+    await gitops.assign({ name, selector: { cluster: name } });
+    await eventually(async () => expect(await gitops.stateOf(id)).toMatchObject({ revision: 1 }));
+    const installer = new ScriptedInstaller(gitops, id);
+    const claim = async (observedRevision: number): Promise<void> => {
+      installer.says = { observedRevision };
+      await installer.report();
+    };
+    for (const revision of [2, 4, 6]) {
+      await claim(revision);
+      await eventually(async () => expect(await gitops.stateOf(id)).toMatchObject({ revision: revision + 1 }));
+    }
+    for (const revision of [8, 9, 10]) {
+      await claim(revision);
+      await eventually(async () => expect((await status(name)).waitsFor).toContain(`reports revision ${revision},`));
+    }
+    expect(await status(name)).toMatchObject({ revision: 7 });
+    const [{ told }] = await gitops.database.query(
+      'select count(*)::int as told from outbox where body like $1 and body like $2',
+      ['%desired-state.changed%', `%${id}%`],
+    );
+    expect(told).toBe(4);
+    // What somebody wants is not held up, and goes above what is claimed.
+    await gitops.assign({ name, selector: { cluster: name }, suspend: true });
+    await eventually(async () => expect(await gitops.stateOf(id)).toMatchObject({ revision: 11 }));
+    await claim(12);
+    await eventually(async () => expect((await status(name)).waitsFor).toContain('reports revision 12,'));
+    gitops.aheadMs = 600_000;
+    await eventually(async () => expect(await gitops.stateOf(id)).toMatchObject({ revision: 13 }));
+    gitops.aheadMs = 0;
+  });
+
   it('is signed again in time, as the same revision', async () => {
     gitops.keys.signatureLifeMs = 4_000;
     const { id, name } = await newCluster();
@@ -158,6 +191,33 @@ describe('the desired state of a cluster', () => {
     running = second;
     await gitops.assign({ name, selector: { cluster: name } });
     await eventually(async () => expect(await gitops.stateOf(id)).toMatchObject({ revision: 1 }));
+  });
+});
+
+describe('what cannot be driven keeps no other from its turn:', () => {
+  it('a rollout', async () => {
+    const [broken, other] = [await newCluster(), await newCluster()];
+    await gitops.assign({ name: broken.name, selector: { cluster: broken.name } });
+    await gitops.database.query(`update rollouts set progress = '{"clusters": {}}' where assignment = $1`, [
+      broken.name,
+    ]);
+    await gitops.database.query(`update rollouts set ended_at = null where assignment = $1`, [broken.name]);
+    await gitops.assign({ name: other.name, selector: { cluster: other.name } });
+    await eventually(async () => expect(await gitops.stateOf(other.id)).toMatchObject({ revision: 1 }));
+    await gitops.database.query('delete from rollouts where assignment = $1', [broken.name]);
+  });
+
+  it('a breaker', async () => {
+    const { id, name } = await newCluster();
+    await gitops.assign({ name, selector: { cluster: name } });
+    await eventually(async () => expect(await gitops.stateOf(id)).toMatchObject({ revision: 1 }));
+    const [{ breaker }] = await gitops.database.query('select breaker from breakers');
+    await gitops.database.query(`update breakers set breaker = 'null'`);
+    const installer = new ScriptedInstaller(gitops, id);
+    installer.says = { observedRevision: 3 };
+    await installer.report();
+    await eventually(async () => expect(await gitops.stateOf(id)).toMatchObject({ revision: 4 }));
+    await gitops.database.query('update breakers set breaker = $1::jsonb', [JSON.stringify(breaker)]);
   });
 });
 

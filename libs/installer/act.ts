@@ -2,8 +2,9 @@ import { keyOf, refOf, shown, type ObjectRef } from '@fairlead/kube/rest';
 import { prune } from './apply/prune.js';
 import type { ObjectResult } from './apply/reconcile.js';
 import { podSelectorOf } from './health/pod-selector.js';
+import { CONTROLLER_KINDS } from './health/workloads.js';
 import type { Finding, LadderAction } from './ladder/ladder-state.js';
-import { findingOf } from './look.js';
+import { findingOf, ownershipOf } from './look.js';
 import { inventoryWith, plainRef } from './state/inventory.js';
 import { attemptOf, inventoryOf, type Task, type ToolKeeperParts } from './task.js';
 
@@ -43,7 +44,11 @@ async function apply(
   // What we are about to make is noted first: nothing of it is forgotten, whenever we die.
   const noted = [...earlier, ...inventory];
   await keeper.keep({ tool: driver.tool, inventory: inventoryWith(noted, keeper.held.inventory) });
-  const { results, complete } = await reconciler.reconcile(wanted, { mode, signal });
+  const { results, complete } = await reconciler.reconcile(wanted, {
+    mode,
+    signal,
+    ...ownershipOf(objects, driver, wish),
+  });
   await keeper.keep({ inventory: inventoryWith(noted, keeper.held.inventory, results) });
   for (const result of results) tellWritten(story, result, first);
   if (results.some(({ outcome }) => outcome !== 'same' && outcome !== 'left')) functional.forget();
@@ -52,7 +57,7 @@ async function apply(
     return (await webhooks.blocking(results, wanted, [driver.namespace], mayExempt)) ?? findingOf(results);
   }
   webhooks.passed();
-  const { removed, left } = await prune(objects, driver, wanted, noted);
+  const { removed, left } = await prune(objects, driver, wish, wanted, noted);
   for (const ref of removed) story.tell('removed', shown(ref), 'no longer wanted');
   for (const why of left) story.tellOnce('observed', '', `not removed: ${why}`);
   if (first) story.tell('installed', '', `revision ${revision}, bundle ${reference.digest.slice(0, 12)}`);
@@ -65,7 +70,12 @@ async function apply(
   return null;
 }
 
-function tellWritten(story: ToolKeeperParts['story'], { ref, outcome, error }: ObjectResult, first: boolean): void {
+/** What of it belongs into the story. `first`: of an installation. */
+export function tellWritten(
+  story: ToolKeeperParts['story'],
+  { ref, outcome, error }: ObjectResult,
+  first: boolean,
+): void {
   // An installation of forty objects is one event of the story, not forty.
   if (outcome === 'recreated') story.tell('recreated', shown(ref), 'made anew');
   else if (!first && outcome === 'created') story.tell('applied', shown(ref), 'it was gone');
@@ -76,18 +86,18 @@ function tellWritten(story: ToolKeeperParts['story'], { ref, outcome, error }: O
 /** A controller that is frozen hears no SIGTERM: what it would have of its own, often a minute, is only waited for. */
 const GRACE_SECONDS = 10;
 
-/** Deletes the pods of Deployments, as their selectors find them. */
+/** Deletes the pods of Deployments and StatefulSets, as their selectors find them. */
 async function restart(
   { objects, story, functional }: ToolKeeperParts,
   { driver, wanted }: Task,
   names: readonly string[],
 ): Promise<null> {
-  for (const deployment of wanted.filter(
-    ({ kind, metadata }) => kind === 'Deployment' && names.includes(metadata.name),
+  for (const workload of wanted.filter(
+    ({ kind, metadata }) => CONTROLLER_KINDS.has(kind) && names.includes(metadata.name),
   )) {
-    const labelSelector = podSelectorOf(deployment);
+    const labelSelector = podSelectorOf(workload);
     if (labelSelector === null) continue;
-    const namespace = deployment.metadata.namespace ?? driver.namespace;
+    const namespace = workload.metadata.namespace ?? driver.namespace;
     const pods = await objects.list(
       { apiVersion: 'v1', kind: 'Pod' },
       { namespace, labelSelector, metadataOnly: true },
@@ -96,7 +106,7 @@ async function restart(
       const { uid } = pod.metadata;
       await objects.remove(refOf(pod), { gracePeriodSeconds: GRACE_SECONDS, ...(uid === undefined ? {} : { uid }) });
     }
-    story.tell('restarted', shown(refOf(deployment)), `${pods.length} of its pods were deleted`);
+    story.tell('restarted', shown(refOf(workload)), `${pods.length} of its pods were deleted`);
   }
   functional.forget();
   return null;

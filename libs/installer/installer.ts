@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Clock } from '@fairlead/clock';
 import { HANDOVER, Handover, type DesiredState, type InstallerReport, type Phase } from '@fairlead/desired-state';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
@@ -9,11 +8,13 @@ import { BundleShelf } from './bundle/bundle-shelf.js';
 import type { ToolDriver } from './drivers/driver.js';
 import { FunctionalProbe, FUNCTIONAL_LIMITS, type FunctionalLimits } from './health/functional.js';
 import { LADDER_LIMITS, type LadderLimits } from './ladder/ladder-state.js';
+import { Pace } from './ladder/pace.js';
 import { OWN } from './names.js';
+import { Preflight, type PreflightOptions } from './preflight/preflight.js';
 import { removeTool } from './removal/remove-tool.js';
 import { ReportWriter } from './report/report-writer.js';
 import { makeReport, type Told } from './report/make-report.js';
-import { Story } from './report/story.js';
+import type { Story } from './report/story.js';
 import { serve } from './serve.js';
 import { ownObjects, type OwnObjects } from './state/own-objects.js';
 import { raised, readHighWater, writeHighWater, type HighWater } from './state/high-water.js';
@@ -21,6 +22,7 @@ import { StateKeeper } from './state/state-keeper.js';
 import type { ToolKeeperParts } from './task.js';
 import { Trouble } from './trouble.js';
 import { acceptHandover, type Installed } from './trust/accept-handover.js';
+import { unblock } from './webhooks/unblock.js';
 import { WebhookWatch, WEBHOOK_LIMITS, type WebhookLimits } from './webhooks/webhook-watch.js';
 
 const SETTLED: ReadonlySet<Phase> = new Set<Phase>(['off', 'waiting', 'healthy']);
@@ -37,6 +39,15 @@ export interface InstallerOptions {
   readonly ladder?: LadderLimits;
   readonly functional?: FunctionalLimits;
   readonly webhooks?: WebhookLimits;
+  /** Absent: no host is looked at. */
+  readonly preflight?: PreflightOptions;
+}
+
+/** What outlives one installer in its process. */
+export interface InstallerProcess {
+  /** Tells its reports from those of another process. */
+  readonly instance: string;
+  readonly story: Story;
 }
 
 /** Acts on signed desired state, and on nothing else (docs/adr/0026). Each `cycle` is one look, at most one repair, and a report. */
@@ -45,15 +56,21 @@ export class Installer {
   readonly #own: OwnObjects;
   readonly #parts: ToolKeeperParts;
   readonly #writer: ReportWriter;
-  readonly #instance = randomUUID();
+  readonly #instance: string;
   readonly #since = new Map<string, string>();
   #highWater: HighWater | null;
 
-  private constructor(options: InstallerOptions, own: OwnObjects, keeper: StateKeeper, highWater: HighWater | null) {
+  private constructor(
+    options: InstallerOptions,
+    { instance, story }: InstallerProcess,
+    own: OwnObjects,
+    keeper: StateKeeper,
+    highWater: HighWater | null,
+  ) {
     this.#highWater = highWater;
-    const { objects, clock } = options;
-    const story = new Story(() => new Date(clock.nowMs()));
+    const { objects, clock, ladder = LADDER_LIMITS } = options;
     this.#options = options;
+    this.#instance = instance;
     this.#own = own;
     this.#writer = new ReportWriter(own, clock);
     this.#parts = {
@@ -65,17 +82,22 @@ export class Installer {
       functional: new FunctionalProbe(objects, options.functional ?? FUNCTIONAL_LIMITS),
       webhooks: new WebhookWatch(objects, clock, story, options.namespace, options.webhooks ?? WEBHOOK_LIMITS),
       shelf: new BundleShelf(own),
-      limits: options.ladder ?? LADDER_LIMITS,
+      limits: ladder,
+      trustPace: new Pace(ladder.trustMs),
+      preflight: options.preflight ? new Preflight(options.preflight, clock) : null,
     };
   }
 
-  static async open(options: InstallerOptions): Promise<Installer> {
+  static async open(options: InstallerOptions, process: InstallerProcess): Promise<Installer> {
     const own = ownObjects(options.objects, options.namespace);
     const highWater = await readHighWater(options.objects, options.installed.clusterId);
-    return new Installer(options, own, await StateKeeper.open(own), highWater);
+    return new Installer(options, process, own, await StateKeeper.open(own), highWater);
   }
 
-  /** Throws where the API server did not answer, or takes nothing from us: the caller tries again. */
+  /**
+   * Throws where the API server did not answer, or takes nothing from us: the caller tries again. CONFLICT: another installer wrote what
+   * this one remembers, which has to be opened anew.
+   */
   async cycle(signal: AbortSignal): Promise<InstallerReport> {
     try {
       return await this.#look(signal);
@@ -96,25 +118,12 @@ export class Installer {
     return report;
   }
 
-  /** What cannot be remembered, or reported, is what a webhook that concerns everything keeps from us too. */
-  async #unblock(error: FairleadError): Promise<void> {
-    const httpStatus = Number(error.details?.['httpStatus'] ?? 0);
-    if (httpStatus < 400) return;
+  /** What cannot be remembered, or reported. */
+  #unblock(error: FairleadError): Promise<void> {
     const { webhooks, keeper } = this.#parts;
     const { namespace, drivers, logger } = this.#options;
-    const ref = { apiVersion: 'v1', kind: 'Secret', namespace, name: OWN.state };
-    const failed = {
-      ref,
-      outcome: 'failed' as const,
-      honoured: [],
-      error: { code: error.code, message: error.message, httpStatus },
-    };
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: OWN.state } };
-    const wish = keeper.held.desired?.gitops;
-    const mayExempt = wish?.selfHeal === 'enforce' && !wish.holdRepairs;
-    const tools = drivers.filter(({ tool }) => tool === wish?.tool).map(({ namespace }) => namespace);
-    const finding = await webhooks.blocking([failed], [secret], tools, mayExempt);
-    if (finding) logger.error('installer.blocked', { code: finding.code, reason: finding.message });
+    return unblock({ webhooks, drivers, logger, desired: keeper.held.desired }, error, secret);
   }
 
   async #bring(desired: DesiredState | null, signal: AbortSignal): Promise<Told> {

@@ -1,7 +1,14 @@
-import type { KubeObject, Objects } from '@fairlead/kube/rest';
+import type { GitOpsWish } from '@fairlead/desired-state';
+import type { KubeObject, ObjectRef, Objects } from '@fairlead/kube/rest';
 import { saysPolicy } from './apply/immutable.js';
-import { shownAll, type ObjectResult, type Reconciler, type Reconciliation } from './apply/reconcile.js';
-import type { ProbeTarget } from './drivers/driver.js';
+import {
+  shownAll,
+  type ObjectResult,
+  type ReconcileOptions,
+  type Reconciler,
+  type Reconciliation,
+} from './apply/reconcile.js';
+import type { ProbeTarget, ToolDriver } from './drivers/driver.js';
 import type { FunctionalProbe } from './health/functional.js';
 import { lookAtWorkloads } from './health/workloads.js';
 import type { Finding } from './ladder/ladder-state.js';
@@ -23,18 +30,33 @@ export interface Looker {
 /** Looks at the three layers, each only when the one below it is well. Writes nothing but a reconcile request. */
 export async function lookAt(
   { objects, reconciler, functional }: Looker,
+  driver: Pick<ToolDriver, 'isOursAlone' | 'contested'>,
+  wish: GitOpsWish,
   wanted: readonly KubeObject[],
   probes: readonly ProbeTarget[],
   nowMs: number,
   signal: AbortSignal,
 ): Promise<Look> {
-  const reconciliation = await reconciler.reconcile(wanted, { mode: 'look', signal });
+  const ownership = ownershipOf(objects, driver, wish);
+  const reconciliation = await reconciler.reconcile(wanted, { mode: 'look', signal, ...ownership });
   const seen = (finding: Finding | null, unproven = false): Look => ({ reconciliation, finding, unproven });
   if (!reconciliation.complete) return seen(findingOf(reconciliation.results));
   const workloads = await lookAtWorkloads(objects, wanted);
   if (workloads) return seen(workloads);
   const answer = await functional.look(probes, nowMs);
   return answer === 'unproven' ? seen(null, true) : seen(answer);
+}
+
+/** What of the wanted objects is nobody else's. */
+export function ownershipOf(
+  objects: Objects,
+  driver: Pick<ToolDriver, 'isOursAlone' | 'contested'>,
+  wish: GitOpsWish,
+): Required<Pick<ReconcileOptions, 'isOursAlone' | 'isContested'>> {
+  return {
+    isOursAlone: (ref: ObjectRef) => driver.isOursAlone(ref, wish),
+    isContested: (live: KubeObject) => driver.contested(objects, live),
+  };
 }
 
 /** What is wrong with the first layer. */

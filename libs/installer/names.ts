@@ -29,4 +29,6 @@ export const OWN = {
   state: 'fairlead-installer-state',
   good: 'fairlead-bundle-good',
   keys: 'fairlead-deploy-keys',
+  /** Who holds it acts (`lease/`). */
+  lease: 'fairlead-installer',
 } as const;

@@ -1,4 +1,4 @@
-import { refOf, type KubeObject } from '@fairlead/kube/rest';
+import { refOf, type KubeObject, type ObjectRef } from '@fairlead/kube/rest';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestCluster, type TestCluster } from './testing/cluster.js';
@@ -83,4 +83,43 @@ it('a policy that allows no changes is reported, and nothing is deleted to get r
   for (const object of FREEZE) await cluster.objects.remove(refOf(object));
   await healthy(2);
   expect((await cluster.objects.read(catalog))?.metadata.uid).toBe(before?.metadata.uid);
+});
+
+it('what lets the tool follow less does not wait for a Deployment that a policy refuses', async () => {
+  const [policy, binding] = FREEZE.map((object) => ({ ...object, metadata: { name: 'no-deployments' } }));
+  const rule = { apiGroups: ['apps'], apiVersions: ['*'], operations: ['UPDATE'], resources: ['deployments'] };
+  const none = { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'false' }] };
+  await cluster.objects.create({ ...(policy as KubeObject), spec: none });
+  const spec = { policyName: 'no-deployments', validationActions: ['Deny'] };
+  await cluster.objects.create({ ...(binding as KubeObject), spec });
+  const deployment = { apiVersion: 'apps/v1', kind: 'Deployment' };
+  const change = { metadata: { annotations: { some: 'change' } } };
+  await eventually(async () => {
+    const ref = { ...deployment, namespace: 'flux-system', name: 'source-controller' };
+    await expect(cluster.objects.patch(ref, { type: 'merge', body: change }, 'somebody')).rejects.toMatchObject({
+      details: { httpStatus: 422 },
+    });
+  });
+  const { source } = wishOf(bundle);
+  const keys = [{ name: 'ada', publicKey: '-----BEGIN PGP PUBLIC KEY BLOCK-----\nnone\n' }];
+  const verified = source && { ...source, branch: 'other', verification: { type: 'gpg' as const, keys } };
+  const images = { rewrite: [{ from: 'ghcr.io', to: 'registry.example.com' }], pullSecret: null };
+  await want(3, { suspend: false, source: verified, images });
+  await cluster.report(({ problem }) => expect(problem?.code).toBe('APPLY_FORBIDDEN'));
+  const repository = {
+    apiVersion: 'source.toolkit.fluxcd.io/v1',
+    kind: 'GitRepository',
+    namespace: 'flux-system',
+    name: 'fairlead-catalog',
+  };
+  const specOf = async (ref: ObjectRef): Promise<unknown> => (await cluster.objects.read(ref))?.['spec'];
+  // It demands signatures at once; where it gets its commits from, and that it goes on, comes in order.
+  expect(await specOf(repository)).toMatchObject({ verify: { mode: 'HEAD' }, ref: { branch: 'main' }, suspend: true });
+  for (const object of [binding, policy]) await cluster.objects.remove(refOf(object as KubeObject));
+  await healthy(3);
+  expect(await specOf(repository)).toMatchObject({
+    verify: { mode: 'HEAD' },
+    ref: { branch: 'other' },
+    suspend: false,
+  });
 });

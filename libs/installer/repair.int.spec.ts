@@ -129,6 +129,23 @@ describe('what is edited by hand is put back', () => {
     });
   });
 
+  it('what was added under a name of Kubernetes itself', async () => {
+    const patch = { spec: { template: { spec: { hostNetwork: true } } } };
+    const as = ['--field-manager=kube-controller-manager', '-p', JSON.stringify(patch)];
+    await insist('patch', 'deployment/source-controller', '-n', 'flux-system', ...as);
+    await eventually(async () => expect((await deployment()).template.spec).not.toHaveProperty('hostNetwork'));
+  });
+
+  it('what was added by somebody who strips the history of who did', async () => {
+    const add = [
+      { op: 'add', path: '/spec/paused', value: true },
+      { op: 'replace', path: '/metadata/managedFields', value: [{}] },
+    ];
+    const json = ['--type=json', '-p', JSON.stringify(add)];
+    await insist('patch', 'deployment/source-controller', '-n', 'flux-system', ...json);
+    await eventually(async () => expect((await deployment()).paused).toBeUndefined(), { timeoutMs: 30_000 });
+  });
+
   it('rights', async () => {
     await insist(
       'patch',
@@ -139,6 +156,16 @@ describe('what is edited by hand is put back', () => {
     );
     await eventually(async () =>
       expect((await read('ClusterRole/crd-controller-flux-system'))?.['rules']).toHaveLength(1),
+    );
+  });
+
+  it('a port of a Service, though two of one name do not go together', async () => {
+    const patch = '[{"op":"replace","path":"/spec/ports/0/port","value":81}]';
+    await insist('patch', 'service/source-controller', '-n', 'flux-system', '--type=json', '-p', patch);
+    await eventually(async () =>
+      expect((await read('Service/source-controller'))?.['spec']).toMatchObject({
+        ports: [{ name: 'http', port: 80 }],
+      }),
     );
   });
 

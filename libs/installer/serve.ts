@@ -1,10 +1,12 @@
-import type { DesiredState, GitOpsWish, Phase, PublicKey } from '@fairlead/desired-state';
-import { chooseBundle } from './bundle/choose-bundle.js';
+import type { DesiredState, GitOpsWish, Phase, PreflightReport, PublicKey } from '@fairlead/desired-state';
+import { messageOf } from '@fairlead/errors';
+import { chooseBundle, type ChosenBundle } from './bundle/choose-bundle.js';
 import type { SourceStates, ToolDriver } from './drivers/driver.js';
 import { deployKeys, type DeployKey } from './keys/deploy-keys.js';
+import { neededHosts } from './preflight/needed-hosts.js';
 import type { Told } from './report/make-report.js';
 import type { OwnObjects } from './state/own-objects.js';
-import type { ToolKeeperParts } from './task.js';
+import { attemptOf, type ToolKeeperParts } from './task.js';
 import { tend, type Standing } from './tool-keeper.js';
 import { Trouble } from './trouble.js';
 
@@ -24,21 +26,51 @@ export async function serve(
   const objection = driver.objection(wish);
   const allowed = { ...desired, gitops: objection ? followingNothingNew(wish) : wish };
   const { chosen, missing } = await chooseBundle(parts.shelf, parts.keeper.held, wish);
+  const lookAtHosts = hostLook(parts, wish, chosen, signal);
+  // It begins before anything is applied, and nothing waits for it.
+  lookAtHosts(true);
   const standing = chosen && (await tend(parts, driver, allowed, chosen, keys, signal));
   const states = await driver.read(parts.objects, new Date(parts.clock.nowMs()).toISOString());
   const waits = objection ?? missing ?? unreadyKey(wish);
   const rolledBack = chosen?.runs === 'rolled-back';
-  const complaint = allowed.gitops.suspend || wish.source === null ? null : states.complaint;
+  // A tool that is frozen in part says of the repository what it cannot know.
+  const works = standing !== null && standing.finding === null;
+  const complaint = works && !allowed.gitops.suspend && wish.source !== null ? states.complaint : null;
   tellComplaint(parts.story, complaint, states);
+  if (works && !allowed.gitops.suspend) await tryAgain(parts, driver);
+  const phase = phaseOf(standing, rolledBack, waits !== null);
   return {
-    phase: phaseOf(standing, rolledBack, waits !== null),
-    problem: objection ?? missing ?? standing?.finding ?? (rolledBack ? ROLLED_BACK : (waits ?? complaint)),
+    phase,
+    problem:
+      objection ??
+      missing ??
+      standing?.finding ??
+      (rolledBack ? ROLLED_BACK : (waits ?? standing?.conflict ?? complaint)),
     // One that is here and cannot be used is not asked for again.
     wantedBundle: missing && missing.code !== 'BUNDLE_UNREADABLE' ? wish.bundle.digest : null,
     publicKeys: keys.map((key) => told(key, wish, states)),
     source: states.source,
     sync: states.sync,
+    preflight: lookAtHosts(phase === 'healthy'),
   };
+}
+
+/** What keeps it from that must not keep the report from being written. */
+async function tryAgain({ objects, clock, story }: ToolKeeperParts, driver: ToolDriver): Promise<void> {
+  await driver.tryAgain(objects, clock.nowMs()).catch((error: unknown) => {
+    story.tellOnce('observed', CATALOG_SUBJECT, `a commit cannot be tried again: ${messageOf(error)}`);
+  });
+}
+
+/** Looks at the hosts that this wish needs, where it is due, and says what is known of them. */
+function hostLook(
+  { preflight }: ToolKeeperParts,
+  wish: GitOpsWish,
+  chosen: ChosenBundle | null,
+  signal: AbortSignal,
+): (healthy: boolean) => PreflightReport | null {
+  const hosts = preflight ? neededHosts(chosen?.objects ?? [], wish) : [];
+  return (healthy) => preflight?.look(hosts, { wish: attemptOf(wish), healthy }, signal) ?? null;
 }
 
 const ROLLED_BACK = {
@@ -53,14 +85,14 @@ function tellComplaint(story: ToolKeeperParts['story'], complaint: Trouble | nul
 }
 
 /**
- * What cannot be verified as demanded is not followed: what was fetched before stays, and nothing new comes. Neither does the next deploy
+ * What cannot be verified as demanded is not followed: what was fetched before stays, and nothing new comes. It stays demanded: others
+ * may follow the same repository by what the tool was told of it. Neither does the next deploy
  * key fetch, since what it tries would lie unverified in the cluster.
  */
 export function followingNothingNew(wish: GitOpsWish): GitOpsWish {
   return {
     ...wish,
     suspend: true,
-    source: wish.source && { ...wish.source, verification: null },
     deployKey: { ...wish.deployKey, nextReady: false },
   };
 }

@@ -7,6 +7,8 @@ import type { BundleShelf } from './bundle/bundle-shelf.js';
 import type { ToolDriver } from './drivers/driver.js';
 import type { FunctionalProbe } from './health/functional.js';
 import type { LadderLimits } from './ladder/ladder-state.js';
+import type { Pace } from './ladder/pace.js';
+import type { Preflight } from './preflight/preflight.js';
 import type { Story } from './report/story.js';
 import type { StateKeeper } from './state/state-keeper.js';
 import type { WebhookWatch } from './webhooks/webhook-watch.js';
@@ -21,6 +23,10 @@ export interface ToolKeeperParts {
   readonly story: Story;
   readonly clock: Clock;
   readonly limits: LadderLimits;
+  /** Of what is put back without the ladder. */
+  readonly trustPace: Pace;
+  /** Null: it is not asked for. */
+  readonly preflight: Preflight | null;
 }
 
 /** What is acted for. */

@@ -9,13 +9,17 @@ import type { DeployKey } from './keys/deploy-keys.js';
 import type { Finding, LadderStatus, Observation } from './ladder/ladder-state.js';
 import { step } from './ladder/ladder.js';
 import { lookAt, type Look } from './look.js';
+import { putBackTrust } from './put-back-trust.js';
 import type { Story } from './report/story.js';
 import type { Task, ToolKeeperParts } from './task.js';
+import { Trouble } from './trouble.js';
 
 /** How the tool stands after one look and, perhaps, one repair. */
 export interface Standing {
   readonly status: LadderStatus;
   readonly finding: Finding | null;
+  /** What of ours is left to somebody else who puts it back each time. The tool works all the same. */
+  readonly conflict: Trouble | null;
 }
 
 /** Brings a tool to what is wished, and keeps it there: one look, one step of the ladder, at most one action. */
@@ -38,12 +42,13 @@ export async function tend(
   const revision = runs === 'wanted' ? desired.revision : keeper.held.appliedRevision;
   if (applied && proven && wish.selfHeal === 'off') {
     await keeper.keep({ appliedRevision: revision });
-    return { status: 'healthy', finding: null };
+    return { status: 'healthy', finding: null, conflict: null };
   }
-  const look = await lookAt(parts, wanted, driver.probes(wish, sources), clock.nowMs(), signal);
+  const look = await lookAt(parts, driver, wish, wanted, driver.probes(wish, sources), clock.nowMs(), signal);
   tellHonoured(parts.story, look);
+  const conflict = conflictOf(look);
   if (applied && look.reconciliation.complete) await keeper.keep({ appliedRevision: revision });
-  if (applied && look.unproven) return { status: keeper.held.ladder.status, finding: null };
+  if (applied && look.unproven) return { status: keeper.held.ladder.status, finding: null, conflict };
   const seen: Observation = {
     wanted: key,
     applied,
@@ -53,10 +58,19 @@ export async function tend(
     holdRepairs: wish.holdRepairs,
     finding: look.finding,
   };
-  return climb(parts, { driver, wish, wanted, key, reference, revision }, seen, signal);
+  const task = { driver, wish, wanted, key, reference, revision };
+  const { acted, ...climbed } = await climb(parts, task, seen, signal);
+  // Neither a budget nor a hold is a reason to follow what somebody else trusts.
+  if (applied && !acted && wish.selfHeal === 'enforce') await putBackTrust(parts, task, look, signal);
+  return { ...climbed, conflict };
 }
 
-async function climb(parts: ToolKeeperParts, task: Task, seen: Observation, signal: AbortSignal): Promise<Standing> {
+async function climb(
+  parts: ToolKeeperParts,
+  task: Task,
+  seen: Observation,
+  signal: AbortSignal,
+): Promise<Pick<Standing, 'status' | 'finding'> & { readonly acted: boolean }> {
   const { keeper, story, clock, limits } = parts;
   const before = keeper.held.ladder;
   const { state, action } = step(before, seen, clock.nowMs(), limits);
@@ -71,7 +85,7 @@ async function climb(parts: ToolKeeperParts, task: Task, seen: Observation, sign
   await keeper.keep({ ladder: state });
   if (state.status === 'healthy' && before.status !== 'healthy') await becameHealthy(parts, task);
   const failure = action ? await actOn(parts, task, action, signal) : null;
-  return { status: state.status, finding: failure ?? finding };
+  return { status: state.status, finding: failure ?? finding, acted: action !== null };
 }
 
 async function becameHealthy({ keeper, shelf, story }: ToolKeeperParts, { reference }: Task): Promise<void> {
@@ -82,9 +96,15 @@ async function becameHealthy({ keeper, shelf, story }: ToolKeeperParts, { refere
 }
 
 function tellHonoured(story: Story, { reconciliation }: Look): void {
-  for (const { ref, honoured, outcome } of reconciliation.results) {
+  for (const { ref, honoured, outcome, error } of reconciliation.results) {
     const name = `${ref.kind} ${ref.namespace === undefined ? '' : `${ref.namespace}/`}${ref.name}`;
     if (honoured.length > 0) story.tellOnce('observed', name, `left to others: ${honoured.slice(0, 5).join(', ')}`);
-    if (outcome === 'left') story.tellOnce('observed', name, 'left alone, as it is annotated');
+    if (outcome === 'left') story.tellOnce('observed', name, error?.message ?? 'left alone, as it is annotated');
   }
+}
+
+/** What was left for another reason than that somebody asked for it. */
+function conflictOf({ reconciliation }: Look): Trouble | null {
+  const [first] = reconciliation.results.flatMap(({ outcome, error }) => (outcome === 'left' && error ? [error] : []));
+  return first ? new Trouble(first.code, first.message) : null;
 }

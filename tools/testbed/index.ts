@@ -21,6 +21,8 @@ export {
   type ClusterParts,
 } from './components/cluster.js';
 export { ownImage, type OwnImageOptions } from './components/own-image.js';
+export { argocdImages } from './argocd/images.js';
+export { argocdInstallManifest } from './argocd/install-manifest.js';
 export { fluxImages } from './flux/images.js';
 export { fluxInstallManifest } from './flux/install-manifest.js';
 export { FLUX_VERSION, fluxImage } from './flux/pins.js';
@@ -45,3 +47,4 @@ export type {
   ServerTls,
 } from './components/contract.js';
 export { freePort } from './process/ports.js';
+export { startNetworkNamespace, type NetworkNamespace } from './network/network-namespace.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClusterGitOps, GitHost } from '@fairlead/contracts';
 import type { Stack } from '@fairlead/stack';
-import { fluxInstallManifest } from '@fairlead/testbed';
+import { argocdInstallManifest, fluxInstallManifest } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { greeting, push } from './catalog.js';
 import { CLUSTER, type World } from './world.js';
@@ -9,12 +9,38 @@ import { CLUSTER, type World } from './world.js';
 export const GIT_HOST = 'forge';
 export const VERSION = 'v2.3.0';
 
+/** A GitOps tool as an administrator gets to know it: a version, and its install manifest. */
+export interface Upstream {
+  readonly tool: 'flux' | 'argocd';
+  readonly version: string;
+  readonly manifest: () => Promise<string>;
+  /** Of the assignment, in place of what the command gives it. */
+  readonly assigned?: object;
+}
+
+const FLUX: Upstream = { tool: 'flux', version: VERSION, manifest: fluxInstallManifest };
+/** Flux fetches whenever it is asked whether it works; Argo CD is asked by other objects than the catalog's. */
+export const ARGOCD: Upstream = {
+  tool: 'argocd',
+  version: 'v3.1.16',
+  manifest: argocdInstallManifest,
+  assigned: { intervalSeconds: 5 },
+};
+
 /** Configures the Git host: its token, and its host keys, which are scanned and approved. */
-export async function addGitHost({ api, gitea, gitToken }: World): Promise<GitHost> {
-  const { url, caPem, sshPort } = gitea.info;
-  const host = { kind: 'gitea', url, caPem, sshHost: '127.0.0.1', sshPort, token: gitToken };
+export async function addGitHost(world: World): Promise<GitHost> {
+  await putGitHost(world, world.gitToken);
+  return approveShownKeys(world.api);
+}
+
+/** Configures it, or changes its token. */
+export async function putGitHost(
+  { api, gitea, gitPort: sshPort }: Pick<World, 'api' | 'gitea' | 'gitPort'>,
+  token: string,
+): Promise<void> {
+  const { url, caPem } = gitea.info;
+  const host = { kind: 'gitea', url, caPem, sshHost: '127.0.0.1', sshPort, token };
   await api.ask('PUT', `/v1/git-hosts/${GIT_HOST}`, host);
-  return approveShownKeys(api);
 }
 
 /** Looks at what the host shows, and trusts exactly that. */
@@ -28,16 +54,21 @@ export async function approveShownKeys(api: World['api']): Promise<GitHost> {
 }
 
 /** What an administrator does until a cluster follows its repository: everything but waiting for it. */
-export async function setUp(world: World, createArgs: readonly string[] = []): Promise<void> {
+export async function setUp(
+  world: World,
+  createArgs: readonly string[] = [],
+  { tool, version, manifest, assigned }: Upstream = FLUX,
+): Promise<void> {
   const { api, stack } = world;
   await addGitHost(world);
   await push(world, 'from-git.yaml', greeting('from-git', 'hello'));
   await api.ask('POST', '/v1/catalog-repositories', { name: 'catalog', gitHost: GIT_HOST, path: 'platform/catalog' });
-  const yaml = await fluxInstallManifest();
+  const yaml = await manifest();
   const digest = createHash('sha256').update(yaml).digest('hex');
-  await api.upload(`/v1/bundles/flux/${VERSION}?digest=${digest}&origin=install.yaml`, 'application/yaml', yaml);
-  const wish = ['--links', '1', '--gitops', 'flux', '--repo', 'catalog'];
+  await api.upload(`/v1/bundles/${tool}/${version}?digest=${digest}&origin=install.yaml`, 'application/yaml', yaml);
+  const wish = ['--links', '1', '--gitops', tool, '--repo', 'catalog'];
   await fairlead(stack, ['cluster', 'create', CLUSTER, ...wish, ...createArgs]);
+  if (assigned) await assign(world, { tool, bundleVersion: version, ...assigned });
   await world.kubectl(['apply', '-f', '-'], await fairlead(stack, ['cluster', 'import', CLUSTER]));
 }
 

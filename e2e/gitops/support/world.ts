@@ -1,10 +1,18 @@
 import { join } from 'node:path';
 import { startRealGitea, type GiteaUnderTest } from '@fairlead/git-hosts/testing';
 import { podImages, type Stack, type StackOptions } from '@fairlead/stack';
-import { kubectlOf, startCluster, type Cluster } from '@fairlead/testbed';
+import {
+  kubectlOf,
+  startCluster,
+  startNetworkNamespace,
+  type Cluster,
+  type Images,
+  type NetworkNamespace,
+} from '@fairlead/testbed';
 import { scratchDir } from '@fairlead/testing';
 import { secretScan } from '../../support/secret-scan/index.js';
 import { startTestStack } from '../../support/test-stack.js';
+import { startGitFront, type GitFront } from './git-front.js';
 import { asAdministrator, type AdminApi } from './admin-api.js';
 
 export const CLUSTER = 'demo';
@@ -16,6 +24,15 @@ export interface WorldOptions {
   /** On top of what the import manifest tells the agent. */
   readonly agentEnv?: Readonly<Record<string, string>>;
   readonly stack?: Partial<StackOptions>;
+  /** What the cluster's node can run on top of our own pods and Flux's. */
+  readonly images?: Images;
+  /** The Git host's SSH server is reached through a front, which can keep who comes waiting. */
+  readonly withGitFront?: boolean;
+  /**
+   * True: its node and pods have a network of their own, and reach nothing outside but the cluster's API server and the ports of
+   * the gateways that agents dial. Default: they share this machine's loopback with all the rest.
+   */
+  readonly cutOff?: boolean;
 }
 
 /** The whole of it: a control plane, a Git host, and a cluster that runs what is applied to it, our own pods and Flux's included. */
@@ -23,6 +40,9 @@ export interface World extends AsyncDisposable {
   readonly stack: Stack;
   readonly api: AdminApi;
   readonly gitea: GiteaUnderTest;
+  /** Where its SSH server is found. */
+  readonly gitPort: number;
+  readonly gitFront: GitFront | undefined;
   /** What the control plane has of the Git host. */
   readonly gitToken: string;
   readonly cluster: Cluster;
@@ -43,22 +63,28 @@ const INSTALLER_ENV = {
   FAIRLEAD_FUNCTIONAL_EVERY_SECONDS: '5',
   FAIRLEAD_FUNCTIONAL_ANSWER_SECONDS: '25',
   FAIRLEAD_SETTLE_SECONDS: '30',
+  // Of no registry: which hosts are needed is told, and nothing leaves this machine.
+  FAIRLEAD_PREFLIGHT_PORTS: '1',
 };
 
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   await using parts = new AsyncDisposableStack();
   const scratch = parts.use(await scratchDir());
-  const images = await podImages({
+  const ours = await podImages({
     agentEnv: options.agentEnv,
     installerEnv: { ...INSTALLER_ENV, ...options.installerEnv },
   });
+  const images = { ...ours, ...options.images };
+  const network = options.cutOff ? parts.use(await startNetworkNamespace()) : undefined;
   const [cluster, gitea, { stack }] = await Promise.all([
-    startCluster({ dataDir: join(scratch.path, 'cluster'), images }).then((part) => parts.use(part)),
+    startCluster({ dataDir: join(scratch.path, 'cluster'), images, network }).then((part) => parts.use(part)),
     startRealGitea().then((part) => parts.use(part)),
     startTestStack({ demo: false, keysEnv: { ...KEYS_ENV, ...options.keysEnv }, ...options.stack }).then((part) =>
       parts.use(part),
     ),
   ]);
+  const gitFront = options.withGitFront ? parts.use(await startGitFront(gitea.info.sshPort)) : undefined;
+  if (network) await leadToGateways(stack, network);
   const gitToken = gitea.tokens.enough;
   secretScan.issued.add('the token of the Git host', gitToken);
   secretScan.issued.add('the token of the Git host’s administrator', gitea.info.adminToken);
@@ -68,6 +94,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     stack,
     api: asAdministrator(stack),
     gitea,
+    gitPort: gitFront?.port ?? gitea.info.sshPort,
+    gitFront,
     gitToken,
     cluster,
     async kubectl(args, stdin) {
@@ -78,4 +106,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     tryKubectl: (args, stdin) => run(args, stdin),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+async function leadToGateways({ gateways }: Stack, network: NetworkNamespace): Promise<void> {
+  for (const { linkAddress } of gateways) await network.carryIn(Number(linkAddress.split(':').at(-1)));
 }

@@ -52,6 +52,18 @@ describe('what is wanted of a cluster', () => {
     expect(wishFor({}, { branch: 'release' }).gitops?.source?.branch).toBe('release');
   });
 
+  it('leaves the source where it is, suspended, while its key was withdrawn before there is another one', () => {
+    const key = { number: 2, publicKey: null, byHand: null, held: true } as const;
+    const withKey = (ready: boolean) => wishFor({ keys: { ...newDeployKeys(), current: { ...key, ready } } }).gitops;
+    expect(withKey(false)).toMatchObject({
+      source: { branch: 'trunk' },
+      suspend: true,
+      deployKey: { current: 2, currentReady: true },
+    });
+    expect(withKey(true)).toMatchObject({ suspend: false, deployKey: { current: 2, currentReady: true } });
+    expect(wishFor().gitops).toMatchObject({ suspend: false, deployKey: { current: 1, currentReady: false } });
+  });
+
   it('dials the host through what leads to it, and pins the same keys under that address', () => {
     const through = 'fairlead-egress.fairlead-system.svc:2222';
     const source = wishFor({ host: { ...host, sshPort: 7_999 } }, { gitThrough: through }).gitops?.source;
@@ -59,9 +71,13 @@ describe('what is wanted of a cluster', () => {
     const pinned = `[fairlead-egress.fairlead-system.svc]:2222`;
     const keys = host.approvedKeys.map((text) => `${pinned} ${text.split(' ').slice(0, 2).join(' ')}`);
     expect(source?.knownHosts.map(({ host: name, type, key }) => `${name} ${type} ${key}`)).toEqual(keys);
-    expect(wishFor({}, { gitThrough: 'git.svc:22' }).gitops?.source).toMatchObject({
-      url: 'ssh://git@git.svc/platform/catalog.git',
-      knownHosts: [{ host: 'git.svc' }, { host: 'git.svc' }],
+    expect(wishFor({}, { gitThrough: 'git.tools.svc:22' }).gitops?.source).toMatchObject({
+      url: 'ssh://git@git.tools.svc/platform/catalog.git',
+      knownHosts: [{ host: 'git.tools.svc' }, { host: 'git.tools.svc' }],
+    });
+    expect(wishFor({}, { gitThrough: 'git.svc:22' })).toMatchObject({
+      gitops: { source: null },
+      waitsFor: expect.stringContaining('cannot be dialled through git.svc') as string,
     });
   });
 

@@ -6,6 +6,8 @@ import {
   type CatalogSource,
   type KnownHost,
 } from '@fairlead/desired-state';
+import { whyNotThrough } from './git-through.js';
+import { isHeld } from './key-plan.js';
 import type { DeployKeyState } from './key-state.js';
 
 /** Room for what stands around a wish in its document. */
@@ -47,6 +49,7 @@ export function computeWish(input: WishInput): Wish {
   const { spec, bundle, previous, keys, holdRepairs } = input;
   if (!bundle) return { gitops: previous, waitsFor: `the bundle ${spec.tool} ${spec.bundleVersion} is not there` };
   const { source, waitsFor, frozen } = sourceOf(input);
+  const held = isHeld(keys);
   const wish = GitOpsWish.safeParse({
     tool: spec.tool,
     bundle,
@@ -55,10 +58,11 @@ export function computeWish(input: WishInput): Wish {
     deployKey: {
       current: keys.current.number,
       next: keys.next?.number ?? null,
-      currentReady: keys.current.ready,
+      // The source stays where it is, suspended: one that vanished would forget what it deployed.
+      currentReady: keys.current.ready || held,
       nextReady: keys.next?.ready ?? false,
     },
-    suspend: spec.suspend || frozen,
+    suspend: spec.suspend || frozen || held,
     selfHeal: spec.selfHeal,
     lockdown: spec.lockdown,
     holdRepairs,
@@ -85,6 +89,8 @@ function sourceOf({ clusterName, spec, repository, host, previous }: WishInput):
   if (spec.repository === null) return { source: null, waitsFor: null, frozen: false };
   if (!repository) return unchanged(previous, `the repository ${spec.repository} is not there`);
   if (!host) return unchanged(previous, `the Git host ${repository.gitHost} is not there`);
+  const unusable = whyNotThrough(spec.gitThrough, host);
+  if (unusable !== null) return unchanged(previous, unusable);
   const dialled = dialledOf(spec.gitThrough, host);
   const knownHosts = knownHostsOf(host.approvedKeys, dialled);
   if (knownHosts.length === 0) {

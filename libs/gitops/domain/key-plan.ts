@@ -5,6 +5,8 @@ import { nextNumberAtMs, useNumber } from './number-allowance.js';
 const MAX_DROPS = 8;
 const MAX_NUMBER = 1_000_000;
 
+export type RotationCause = Pick<Required<Key>, 'why' | 'begunAtMs'>;
+
 export interface KeyRequest {
   readonly number: number;
   readonly publicKey: string;
@@ -40,6 +42,17 @@ export function missingKeys({ repositoryId, current, next }: DeployKeyState): Ke
   );
 }
 
+/** Since when a key is ready, as far as it is not noted yet: one from before ages are known is as old as this knowledge. */
+export function noteAges(state: DeployKeyState, nowMs: number): DeployKeyState {
+  const note = (key: Key): Key => (key.ready && key.readyAtMs === undefined ? { ...key, readyAtMs: nowMs } : key);
+  return { ...state, current: note(state.current), next: state.next && note(state.next) };
+}
+
+/** Is what the cluster follows held, because its key was withdrawn before it had another one? */
+export function isHeld({ current }: Pick<DeployKeyState, 'current'>): boolean {
+  return current.held === true && !current.ready;
+}
+
 /** The Git host has this one; or, with instructions, somebody is to add it, and the cluster finds out whether that was done. */
 export function markReady(state: DeployKeyState, number: number, byHand: string | null = null): DeployKeyState {
   const mark = (key: Key): Key => (key.number === number ? { ...key, ready: true, byHand } : key);
@@ -54,10 +67,53 @@ export function instructionsOf({ current, next }: DeployKeyState, reported: read
 }
 
 /** The next number, to be tried before the present one goes. Null: there is one already, or nothing to rotate. */
-export function beginRotation(state: DeployKeyState): DeployKeyState | null {
+export function beginRotation(state: DeployKeyState, cause: RotationCause): DeployKeyState | null {
   if (state.next || state.repositoryId === null || state.highest >= MAX_NUMBER) return null;
   const number = state.highest + 1;
-  return { ...state, highest: number, next: { number, publicKey: null, ready: false, byHand: null } };
+  return { ...state, highest: number, next: { ...newKey(number), ...cause } };
+}
+
+/**
+ * All keys that the cluster has or had count as compromised: they leave the repository at once, whether or not another one works, and a
+ * rotation that was under way is over. Until the new key is ready, what is followed is held. A key that nobody has made yet stays
+ * wanted, so that the same again costs nothing; and where nothing is followed any more, none is made. Null: nothing is followed and no key is
+ * left, or there are no numbers left.
+ */
+export function replaceCompromised(state: DeployKeyState, begunAtMs: number): DeployKeyState | null {
+  const { repositoryId, current, next } = state;
+  if (state.highest >= MAX_NUMBER || (repositoryId === null && state.drops.length === 0)) return null;
+  const withdrawn = withdraw(withdraw({ ...state, next: null }, next), current);
+  const drops = withdrawn.drops.map((drop) => ({ ...drop, atOnce: true as const }));
+  if (repositoryId === null || current.publicKey === null) return { ...withdrawn, drops };
+  const number = state.highest + 1;
+  const held = current.ready || current.held ? ({ held: true } as const) : {};
+  return {
+    ...withdrawn,
+    drops,
+    highest: number,
+    current: { ...newKey(number), why: 'compromise', begunAtMs, ...held },
+  };
+}
+
+/**
+ * What becomes of a cluster that has one of these keys, which count as compromised: as with `replaceCompromised`; one that is only still to
+ * leave does so at once. Null: it has none of them, or there are no numbers left.
+ */
+export function withdrawCompromised(
+  state: DeployKeyState,
+  publicKeys: ReadonlySet<string>,
+  begunAtMs: number,
+): DeployKeyState | null {
+  const isOne = ({ publicKey = null }: { readonly publicKey?: string | null }): boolean =>
+    publicKey !== null && publicKeys.has(publicKey);
+  if (isOne(state.current) || (state.next && isOne(state.next))) return replaceCompromised(state, begunAtMs);
+  if (!state.drops.some(isOne)) return null;
+  return { ...state, drops: state.drops.map((drop) => (isOne(drop) ? { ...drop, atOnce: true } : drop)) };
+}
+
+/** All keys that it has, or that are still to leave. */
+export function publicKeysOf({ current, next, drops }: DeployKeyState): string[] {
+  return [current, ...(next ? [next] : []), ...drops].flatMap(({ publicKey }) => publicKey ?? []);
 }
 
 /** Keys that nobody uses any more, because the cluster has been brought to a revision without them and works with the present one. */
@@ -75,7 +131,8 @@ function followRepository(state: DeployKeyState, repositoryId: string | null): D
   if (state.repositoryId === repositoryId) return state;
   const used = state.repositoryId !== null && state.current.publicKey !== null;
   const left = state.repositoryId === null ? state : withdraw(withdraw(state, state.next), state.current);
-  const renewed = used ? renumber({ ...left, next: null }) : { ...left, next: null };
+  const { held: _held, ...current } = left.current;
+  const renewed = used ? renumber({ ...left, next: null }) : { ...left, current, next: null };
   return { ...renewed, repositoryId };
 }
 
@@ -88,7 +145,10 @@ function learn(state: DeployKeyState, reported: readonly ReportedKey[], nowMs: n
   const { next } = learnt;
   if (!next) return learnt;
   if (!isChanged(next, reported)) return { ...learnt, next: named(next, reported) };
-  return ifAllowed(learnt, nowMs, (allowed) => beginRotation({ ...withdraw(allowed, next), next: null })) ?? learnt;
+  const cause = { why: next.why ?? 'demand', begunAtMs: next.begunAtMs ?? nowMs };
+  return (
+    ifAllowed(learnt, nowMs, (allowed) => beginRotation({ ...withdraw(allowed, next), next: null }, cause)) ?? learnt
+  );
 }
 
 function named(key: Key, reported: readonly ReportedKey[]): Key {
@@ -123,12 +183,17 @@ function switchToNext(state: DeployKeyState, reported: readonly ReportedKey[]): 
 
 function renumber(state: DeployKeyState): DeployKeyState {
   const number = Math.min(state.highest + 1, MAX_NUMBER);
-  return { ...state, highest: number, current: { number, publicKey: null, ready: false, byHand: null } };
+  return { ...state, highest: number, current: newKey(number) };
+}
+
+function newKey(number: number): Key {
+  return { number, publicKey: null, ready: false, byHand: null };
 }
 
 /** It is to leave the repository, once a desired state without it was applied. */
 function withdraw(state: DeployKeyState, key: DeployKeyState['next']): DeployKeyState {
   const { repositoryId } = state;
   if (!key?.publicKey || repositoryId === null) return state;
-  return { ...state, drops: [...state.drops, { repositoryId, number: key.number, afterRevision: null }] };
+  const { number, publicKey } = key;
+  return { ...state, drops: [...state.drops, { repositoryId, number, publicKey, afterRevision: null }] };
 }

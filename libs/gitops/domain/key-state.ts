@@ -1,3 +1,4 @@
+import { KeyRotationReason } from '@fairlead/contracts';
 import { z } from 'zod';
 
 const Key = z.object({
@@ -8,6 +9,14 @@ const Key = z.object({
   ready: z.boolean(),
   /** What somebody has to do on the Git host, as long as it does not work; null: `keys` does it. */
   byHand: z.string().nullable(),
+  /** Which rotation it is of; absent: of none. */
+  why: KeyRotationReason.exactOptional(),
+  /** When the rotation that it is of began. Epoch milliseconds. */
+  begunAtMs: z.number().exactOptional(),
+  /** When it was first known to be ready: its age counts from then on. Epoch milliseconds. */
+  readyAtMs: z.number().exactOptional(),
+  /** The key before it is withdrawn already, because it counts as compromised: until this one is ready, nothing is fetched. */
+  held: z.literal(true).exactOptional(),
 });
 export type Key = z.infer<typeof Key>;
 
@@ -23,7 +32,15 @@ export const DeployKeyState = z.object({
   allowance: z.object({ left: z.number(), atMs: z.number() }).exactOptional(),
   /** To leave their repositories once the cluster was brought to this revision; null: none was made yet. */
   drops: z.array(
-    z.object({ repositoryId: z.uuid(), number: z.int().min(1), afterRevision: z.int().min(0).nullable() }),
+    z.object({
+      repositoryId: z.uuid(),
+      number: z.int().min(1),
+      afterRevision: z.int().min(0).nullable(),
+      /** Absent: of one that was withdrawn before it was noted. */
+      publicKey: z.string().exactOptional(),
+      /** Whatever its cluster does: it counts as compromised. */
+      atOnce: z.literal(true).exactOptional(),
+    }),
   ),
 });
 export type DeployKeyState = z.infer<typeof DeployKeyState>;

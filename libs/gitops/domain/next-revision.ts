@@ -1,8 +1,16 @@
+import type { Rate } from '@fairlead/clock';
+
 /**
  * An installer that has seen a higher revision than is known here, as after a restored backup, takes none that is not higher still.
  * But a report is a claim: believed without a bound, one lie would use up the numbers of its cluster for ever.
  */
 const MAX_STEP = 1_000;
+
+/**
+ * How often a cluster has a new revision only because its installer reports a higher one: three at once, then one in ten minutes. A restored
+ * backup needs one; each is a signature, and an event that everybody's history has to hold.
+ */
+export const LEAP_RATE: Rate = { burst: 3, perSecond: 1 / 600 };
 
 /** The highest revision that the cluster's installer is believed to hold. */
 export function highestSeen(revision: number, observedRevision: number): number {

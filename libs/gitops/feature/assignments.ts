@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Assignment, Caller } from '@fairlead/contracts';
-import { CatalogSource } from '@fairlead/desired-state';
+import type { Assignment, Caller, GitHostEntry, ShownAssignment } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { pathOf } from '../domain/compute-wish.js';
+import { expectRevision, revisionOf } from '../domain/assignment-revision.js';
+import { checkAssignment } from '../domain/check-assignment.js';
+import { whyNotThrough } from '../domain/git-through.js';
 import {
   deleteAssignment,
   listAssignments,
@@ -13,41 +14,54 @@ import {
 import { findBundle } from '../store/bundle-store.js';
 import { lockCatalog } from '../store/locks.js';
 import { findClusterByName, removeFrom, touchClusters } from '../store/cluster-store.js';
-import { findRepository } from '../store/repository-store.js';
+import { findRepository, type StoredRepository } from '../store/repository-store.js';
 import { lockRolloutOf } from '../store/rollout-store.js';
 import type { Rollouts } from './rollouts.js';
 import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 import type { EntityManager } from 'typeorm';
 
-/** Of one, as JSON: what it makes of a cluster has to fit into a desired state. */
-const MAX_BYTES = 24_000;
 /** Of all of a tenant together: their list is one answer. */
 const MAX_ALL_BYTES = 192 * 1_024;
+
+/** Who asks for a change, and what they have seen of the assignment before: see `expectRevision`. */
+export interface AskedBy {
+  readonly actor: string;
+  readonly ifRevision?: string | null | undefined;
+}
+
+/** A Git host as keys shows it; undefined: it does not. */
+export type HostOf = (tenantId: string, id: string) => GitHostEntry | undefined;
 
 /** What is wanted of which clusters. */
 export class Assignments {
   readonly #runtime: Runtime;
   readonly #rollouts: Rollouts;
+  readonly #hostOf: HostOf;
 
-  constructor(runtime: Runtime, rollouts: Rollouts) {
+  constructor(runtime: Runtime, rollouts: Rollouts, hostOf: HostOf) {
     this.#runtime = runtime;
     this.#rollouts = rollouts;
+    this.#hostOf = hostOf;
   }
 
   /**
-   * Begins its rollout; the same again begins none. NOT_FOUND: a bundle, repository or cluster that is not there. TOO_LARGE,
-   * INVALID_ARGUMENT.
+   * Begins its rollout; the same again begins none, whatever was seen before. NOT_FOUND: a bundle, repository or cluster that is not there.
+   * REVISION_CONFLICT, TOO_LARGE, INVALID_ARGUMENT.
    */
-  async put(caller: Caller, tenantId: string, spec: Assignment, actor: string): Promise<Assignment> {
-    checkPath(spec);
-    if (Buffer.byteLength(JSON.stringify(spec)) > MAX_BYTES) {
-      throw new FairleadError('TOO_LARGE', `an assignment has at most ${MAX_BYTES} bytes`);
-    }
+  async put(
+    caller: Caller,
+    tenantId: string,
+    spec: Assignment,
+    { actor, ifRevision }: AskedBy,
+  ): Promise<ShownAssignment> {
     return commit(this.#runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
-      await checkNames(manager, tenantId, spec);
       const before = await lockAssignment(manager, tenantId, spec.name);
-      if (before && (await isUnderWay(manager, before, spec))) return spec;
+      const underWay = before !== null && (await isUnderWay(manager, before, spec));
+      if (!underWay) expectRevision(spec.name, before?.spec, ifRevision);
+      checkAssignment(spec, before?.spec);
+      await this.#checkNames(manager, tenantId, spec);
+      if (underWay) return shown(spec);
       const version = (before?.version ?? 0) + 1;
       const { stable = null, stableVersion = 0 } = before ?? {};
       await saveAssignment(manager, { tenantId, name: spec.name, version, spec, stable, stableVersion });
@@ -58,26 +72,26 @@ export class Assignments {
       const about = { tenantId, subject: `assignment/${name}`, actor: operatorOf(caller, actor), reason: 'OK' };
       const data = { ...about, name, version, tool, bundleVersion, repository };
       await tell(this.#runtime, manager, 'dev.fairlead.assignment.put.v1', data);
-      return spec;
+      return shown(spec);
     });
   }
 
-  async list(tenantId: string): Promise<Assignment[]> {
+  async list(tenantId: string): Promise<ShownAssignment[]> {
     const rows = await read(this.#runtime, (manager) => listAssignments(manager, tenantId));
-    return rows.map(({ spec }) => spec);
+    return rows.map(({ spec }) => shown(spec));
   }
 
-  /** NOT_FOUND if there is none of that name. */
+  /** NOT_FOUND if there is none of that name. REVISION_CONFLICT. */
   async remove(
     caller: Caller,
     tenantId: string,
-    { name, remove, actor }: { name: string; remove: 'keep' | 'tool' | 'everything'; actor: string },
+    { name, remove, actor, ifRevision }: AskedBy & { name: string; remove: 'keep' | 'tool' | 'everything' },
   ): Promise<void> {
     await commit(this.#runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
-      if (!(await lockAssignment(manager, tenantId, name))) {
-        throw new FairleadError('NOT_FOUND', `there is no assignment named ${name}`);
-      }
+      const before = await lockAssignment(manager, tenantId, name);
+      if (!before) throw new FairleadError('NOT_FOUND', `there is no assignment named ${name}`);
+      expectRevision(name, before.spec, ifRevision);
       await this.#rollouts.abandon(manager, tenantId, name, 'the assignment was removed', operatorOf(caller, actor));
       await removeFrom(manager, tenantId, name, remove);
       await deleteAssignment(manager, tenantId, name);
@@ -86,32 +100,40 @@ export class Assignments {
       await tell(this.#runtime, manager, 'dev.fairlead.assignment.removed.v1', { ...about, name, remove });
     });
   }
+
+  async #checkNames(manager: EntityManager, tenantId: string, spec: Assignment): Promise<void> {
+    const { tool, bundleVersion: version, repository: named, selector } = spec;
+    await findBundle(manager, { tenantId, tool, version });
+    if (named !== null) {
+      const repository = await findRepository(manager, tenantId, named);
+      checkFollowed(spec, repository, this.#hostOf(tenantId, repository.hostId));
+    }
+    if ('cluster' in selector && !(await findClusterByName(manager, tenantId, selector.cluster))) {
+      throw new FairleadError('NOT_FOUND', `there is no cluster named ${selector.cluster}`);
+    }
+  }
+}
+
+/** INVALID_ARGUMENT if clusters could not follow it so. */
+function checkFollowed({ branch, gitThrough }: Assignment, repository: StoredRepository, host?: GitHostEntry): void {
+  if (branch === undefined && repository.defaultBranch === null) {
+    const message = `the Git host names no default branch of ${repository.name}: name one`;
+    throw new FairleadError('INVALID_ARGUMENT', message);
+  }
+  if (gitThrough === undefined) return;
+  if (!host) throw new FairleadError('UNAVAILABLE', `the Git host ${repository.gitHost} is not known here yet`);
+  const why = whyNotThrough(gitThrough, host);
+  if (why !== null) throw new FairleadError('INVALID_ARGUMENT', why);
+}
+
+function shown(spec: Assignment): ShownAssignment {
+  return { ...spec, revision: revisionOf(spec) };
 }
 
 async function isUnderWay(manager: EntityManager, before: StoredAssignment, spec: Assignment): Promise<boolean> {
   if (!isDeepStrictEqual(before.spec, spec)) return false;
   if (isDeepStrictEqual(before.stable, spec)) return true;
   return (await lockRolloutOf(manager, before.tenantId, spec.name)) !== null;
-}
-
-function checkPath({ path }: Assignment): void {
-  const longest = 'x'.repeat(63);
-  if (CatalogSource.shape.path.safeParse(pathOf(path, longest)).success) return;
-  throw new FairleadError('INVALID_ARGUMENT', 'the path is not one below the root of a repository');
-}
-
-async function checkNames(manager: EntityManager, tenantId: string, spec: Assignment): Promise<void> {
-  const { tool, bundleVersion: version, repository, branch, selector } = spec;
-  await findBundle(manager, { tenantId, tool, version });
-  if (repository !== null) {
-    const { defaultBranch } = await findRepository(manager, tenantId, repository);
-    if (branch === undefined && defaultBranch === null) {
-      throw new FairleadError('INVALID_ARGUMENT', `the Git host names no default branch of ${repository}: name one`);
-    }
-  }
-  if ('cluster' in selector && !(await findClusterByName(manager, tenantId, selector.cluster))) {
-    throw new FairleadError('NOT_FOUND', `there is no cluster named ${selector.cluster}`);
-  }
 }
 
 async function checkRoom(manager: EntityManager, tenantId: string): Promise<void> {

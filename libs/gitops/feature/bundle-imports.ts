@@ -3,35 +3,39 @@ import { FairleadError } from '@fairlead/errors';
 import type { Bundles, NewBundle } from './bundles.js';
 import { fetchBundle, type FetchOptions } from './fetch-bundle.js';
 
-/** Fetched at once by this process: each may have 16 MiB in memory. */
-const MAX_FETCHES = 2;
+/** Fetched at once by this process, each for another tenant: each may have 16 MiB in memory, and takes as long as its server likes. */
+const MAX_FETCHES = 4;
 
 /** Bundles that this service fetches itself. */
 export class BundleImports {
   readonly #bundles: Bundles;
   readonly #options: FetchOptions;
-  #running = 0;
+  /** Tenants that something is fetched for. */
+  readonly #running = new Set<string>();
 
   constructor(bundles: Bundles, options: FetchOptions) {
     this.#bundles = bundles;
     this.#options = options;
   }
 
-  /** RATE_LIMITED while others are fetched; otherwise as `fetchBundle` and `Bundles.store`. */
+  /** RATE_LIMITED while another one is fetched for the tenant, or several for others; otherwise as `fetchBundle` and `Bundles.store`. */
   async fromUrl(
     caller: Caller,
     tenantId: string,
     { url, ...wanted }: Omit<NewBundle, 'origin'> & { readonly url: string },
   ): Promise<Bundle> {
-    if (this.#running >= MAX_FETCHES) {
+    if (this.#running.has(tenantId)) {
+      throw new FairleadError('RATE_LIMITED', 'another bundle is being fetched already; wait for it');
+    }
+    if (this.#running.size >= MAX_FETCHES) {
       throw new FairleadError('RATE_LIMITED', `${MAX_FETCHES} bundles are being fetched already; wait for one of them`);
     }
-    this.#running += 1;
+    this.#running.add(tenantId);
     try {
       const yaml = await fetchBundle(url, this.#options);
-      return await this.#bundles.store(caller, tenantId, { ...wanted, origin: originOf(url) }, yaml);
+      return await this.#bundles.store(caller, tenantId, { ...wanted, origin: originOf(url) }, () => yaml);
     } finally {
-      this.#running -= 1;
+      this.#running.delete(tenantId);
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { Bundle, Caller } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
+import type { EntityManager } from 'typeorm';
 import {
   deleteUpload,
   insertPiece,
@@ -26,7 +27,7 @@ export class BundleUploads {
     this.#bundles = bundles;
   }
 
-  /** RATE_LIMITED while there are too many. One that nobody finishes is gone after a quarter of an hour. */
+  /** RATE_LIMITED while there are too many. One that nobody finishes or cancels is gone after a quarter of an hour. */
   async begin(tenantId: string, wanted: NewBundle & { readonly bytes: number }): Promise<{ uploadId: string }> {
     const { tool, version, digest, origin, actor, bytes } = wanted;
     const now = this.#runtime.now();
@@ -50,30 +51,37 @@ export class BundleUploads {
     });
   }
 
-  /** CONFLICT while pieces are missing. One whose contents are refused has to be uploaded again. */
+  /** CONFLICT while pieces are missing. RATE_LIMITED: the same again, later. One whose contents are refused has to be uploaded again. */
   async finish(caller: Caller, tenantId: string, uploadId: string): Promise<Bundle> {
-    const { upload, yaml } = await this.#read(tenantId, uploadId);
+    const upload = await this.#whole(tenantId, uploadId, (_manager, whole) => Promise.resolve(whole));
     try {
-      const bundle = await this.#bundles.store(caller, tenantId, upload, yaml);
-      await this.#forget(uploadId);
+      const load = (): Promise<Buffer> => this.#whole(tenantId, uploadId, (manager) => readPieces(manager, uploadId));
+      const bundle = await this.#bundles.store(caller, tenantId, upload, load);
+      await this.cancel(tenantId, uploadId);
       return bundle;
     } catch (error) {
-      if (toFairleadError(error).kind.http < 500) await this.#forget(uploadId);
+      const { http, retryable } = toFairleadError(error).kind;
+      if (http < 500 && !retryable) await this.cancel(tenantId, uploadId);
       throw error;
     }
   }
 
-  #forget(uploadId: string): Promise<void> {
-    return commit(this.#runtime, (manager) => deleteUpload(manager, uploadId));
+  /** Forgets it, if it is there. */
+  cancel(tenantId: string, uploadId: string): Promise<void> {
+    return commit(this.#runtime, (manager) => deleteUpload(manager, tenantId, uploadId));
   }
 
-  #read(tenantId: string, uploadId: string): Promise<{ upload: StoredUpload; yaml: Buffer }> {
+  #whole<T>(
+    tenantId: string,
+    uploadId: string,
+    work: (manager: EntityManager, upload: StoredUpload) => Promise<T>,
+  ): Promise<T> {
     return commit(this.#runtime, async (manager) => {
       const upload = await lockUpload(manager, tenantId, uploadId, this.#runtime.now());
       if (upload.received < upload.bytes) {
         throw new FairleadError('CONFLICT', `${upload.bytes - upload.received} bytes have not arrived yet`);
       }
-      return { upload, yaml: await readPieces(manager, uploadId) };
+      return work(manager, upload);
     });
   }
 }

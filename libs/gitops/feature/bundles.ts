@@ -4,7 +4,6 @@ import { constants, gzip } from 'node:zlib';
 import type { Bundle, Caller } from '@fairlead/contracts';
 import { BundleLimits, type Tool } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
-import { inspectBundle } from '../domain/inspect-bundle.js';
 import { specsInUse } from '../store/assignment-store.js';
 import {
   countBundles,
@@ -17,6 +16,7 @@ import {
 } from '../store/bundle-store.js';
 import { lockCatalog } from '../store/locks.js';
 import { findCluster } from '../store/cluster-store.js';
+import type { BundleReader } from './bundle-reader.js';
 import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 
 const compress = promisify(gzip);
@@ -35,27 +35,32 @@ export interface NewBundle {
 /** The install manifests that clusters can be given. */
 export class Bundles {
   readonly #runtime: Runtime;
+  readonly #reader: BundleReader;
 
-  constructor(runtime: Runtime) {
+  constructor(runtime: Runtime, reader: BundleReader) {
     this.#runtime = runtime;
+    this.#reader = reader;
   }
 
   /**
    * INVALID_ARGUMENT: not this digest, or no install manifest of this tool. ALREADY_EXISTS: this version with other contents; the
-   * same contents again are what is there. TOO_LARGE.
+   * same contents again are what is there. TOO_LARGE. RATE_LIMITED while others are read. `load` is called once it is this one's turn, so that
+   * only one bundle is held of all that come.
    */
-  async store(caller: Caller, tenantId: string, wanted: NewBundle, yaml: Uint8Array): Promise<Bundle> {
+  async store(
+    caller: Caller,
+    tenantId: string,
+    wanted: NewBundle,
+    load: () => Promise<Uint8Array> | Uint8Array,
+  ): Promise<Bundle> {
     const { tool, version, digest, origin, actor } = wanted;
-    if (createHash('sha256').update(yaml).digest('hex') !== digest) {
-      throw new FairleadError('INVALID_ARGUMENT', 'the bundle is refused: it does not have the digest that was named');
-    }
-    const { objects, images } = await inspectBundle(tool, yaml);
-    const content = await compress(yaml, { level: constants.Z_BEST_COMPRESSION });
-    if (content.length > BundleLimits.maxCompressedBytes) {
-      const limit = BundleLimits.maxCompressedBytes;
-      throw new FairleadError('TOO_LARGE', `the bundle is refused: compressed it has more than ${limit} bytes`);
-    }
-    const [bytes, compressedBytes, importedAt] = [yaml.length, content.length, this.#runtime.now()];
+    const { bytes, objects, images, content } = await this.#reader.inTurn(tenantId, async (readIt) => {
+      const yaml = await load();
+      if (createHash('sha256').update(yaml).digest('hex') !== digest) throw otherDigest();
+      const contents = await readIt(tool, yaml);
+      return { ...contents, bytes: yaml.length, content: await compressed(yaml) };
+    });
+    const [compressedBytes, importedAt] = [content.length, this.#runtime.now()];
     const row = { tenantId, tool, version, digest, bytes, compressedBytes, objects, images: [...images], origin };
     return commit(this.#runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
@@ -109,6 +114,17 @@ export class Bundles {
     if (piece.length === 0) throw new FairleadError('INVALID_ARGUMENT', `the bundle has ${compressedBytes} bytes`);
     return { piece: piece.toString('base64'), compressedBytes };
   }
+}
+
+async function compressed(yaml: Uint8Array): Promise<Buffer> {
+  const content = await compress(yaml, { level: constants.Z_BEST_COMPRESSION });
+  const limit = BundleLimits.maxCompressedBytes;
+  if (content.length <= limit) return content;
+  throw new FairleadError('TOO_LARGE', `the bundle is refused: compressed it has more than ${limit} bytes`);
+}
+
+function otherDigest(): FairleadError {
+  return new FairleadError('INVALID_ARGUMENT', 'the bundle is refused: it does not have the digest that was named');
 }
 
 function show(row: StoredBundle): Bundle {

@@ -63,6 +63,12 @@ export class CatalogController {
     return this.#uploads.finish(caller, tenantId, input.uploadId);
   }
 
+  @RpcHandler(gitopsRpc.cancelBundle)
+  async cancelBundle({ tenantId, input }: RpcRequest<Rpcs['cancelBundle']>): RpcResult<Rpcs['cancelBundle']> {
+    await this.#uploads.cancel(tenantId, input.uploadId);
+    return {};
+  }
+
   @RpcHandler(gitopsRpc.importBundleUrl)
   async importBundleUrl({
     caller,

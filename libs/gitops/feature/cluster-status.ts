@@ -1,20 +1,21 @@
-import type { Caller, ClusterGitOps } from '@fairlead/contracts';
+import type { Caller, ClusterDeployKey, ClusterGitOps, RotatedDeployKey } from '@fairlead/contracts';
 import type { ObjectEvent } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
 import { healthOf, type HealthInput, type HealthLimits } from '../domain/cluster-health.js';
 import { fitPage } from '../domain/fit-page.js';
-import { beginRotation } from '../domain/key-plan.js';
-import {
-  findClusterByName,
-  listClusters,
-  lockCluster,
-  updateCluster,
-  type StoredCluster,
-} from '../store/cluster-store.js';
+import { isHeld } from '../domain/key-plan.js';
+import { nextRotationMs } from '../domain/key-schedule.js';
+import { findClusterByName, listClusters, type StoredCluster } from '../store/cluster-store.js';
 import { listClusterEvents } from '../store/event-store.js';
-import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
+import { listRepositories, type StoredRepository } from '../store/repository-store.js';
+import { rotateOnDemand, withdrawEverywhere, type RotationWish } from './rotate-keys.js';
+import { read, type Runtime } from './runtime.js';
 
 const PAGE_ROWS = 100;
+/** Of one cluster in an answer. */
+const MAX_WITHDRAWING = 64;
+/** Of clusters that had the same key: it is two as a rule. */
+const MAX_NAMES = 64;
 
 /** What is wanted of clusters, and how they are. */
 export class ClusterStatus {
@@ -28,13 +29,15 @@ export class ClusterStatus {
 
   /** NOT_FOUND if there is no such cluster. */
   async get(tenantId: string, name: string): Promise<ClusterGitOps> {
-    return this.#show(await this.#find(tenantId, name));
+    const row = await this.#find(tenantId, name);
+    return this.#show(row, await this.#repositories(tenantId));
   }
 
   /** By name; `next`: there are more after it. */
   async list(tenantId: string, after = ''): Promise<{ clusters: ClusterGitOps[]; next?: string }> {
     const rows = await read(this.#runtime, (manager) => listClusters(manager, tenantId, after, PAGE_ROWS + 1));
-    const clusters = fitPage(rows.slice(0, PAGE_ROWS).map((row) => this.#show(row)));
+    const repositories = await this.#repositories(tenantId);
+    const clusters = fitPage(rows.slice(0, PAGE_ROWS).map((row) => this.#show(row, repositories)));
     const last = clusters.at(-1);
     return { clusters, ...(last && clusters.length < rows.length ? { next: last.name } : {}) };
   }
@@ -45,24 +48,17 @@ export class ClusterStatus {
     return fitPage(await read(this.#runtime, (manager) => listClusterEvents(manager, id)));
   }
 
-  /** NOT_FOUND; CONFLICT while one is under way, or where nothing is followed. */
-  async rotateKey(caller: Caller, tenantId: string, name: string, actor: string): Promise<ClusterGitOps> {
-    const { id } = await this.#find(tenantId, name);
-    return commit(this.#runtime, async (manager) => {
-      const cluster = await lockCluster(manager, id);
-      if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
-      const deployKeys = beginRotation(cluster.deployKeys);
-      if (!deployKeys?.next) {
-        const why = cluster.deployKeys.next ? 'is being rotated already' : 'is not in use: it follows no repository';
-        throw new FairleadError('CONFLICT', `the deploy key of ${name} ${why}`);
-      }
-      const change = { deployKeys, dueAt: this.#runtime.now(), touched: cluster.touched + 1 };
-      await updateCluster(manager, id, change);
-      const about = { tenantId, subject: `cluster/${id}`, actor: operatorOf(caller, actor), reason: 'OK' };
-      const data = { ...about, clusterId: id, name, number: deployKeys.next.number, step: 'begun' as const };
-      await tell(this.#runtime, manager, 'dev.fairlead.deploy-key.rotated.v1', data);
-      return this.#show({ ...cluster, ...change });
-    });
+  /**
+   * Another deploy key. After a compromise the ones that there are leave the Git host first, of whatever cluster they are, and nothing
+   * stands in the way of it. NOT_FOUND; CONFLICT where nothing is followed, and on demand while a rotation is under way.
+   */
+  async rotateKey(caller: Caller, tenantId: string, wish: RotationWish): Promise<RotatedDeployKey> {
+    const repositories = await this.#repositories(tenantId);
+    if (wish.reason === 'demand') {
+      return this.#show(await rotateOnDemand(this.#runtime, caller, tenantId, wish), repositories);
+    }
+    const { cluster, others } = await withdrawEverywhere(this.#runtime, caller, tenantId, wish);
+    return { ...this.#show(cluster, repositories), alsoReplaced: others.slice(0, MAX_NAMES) };
   }
 
   async #find(tenantId: string, name: string): Promise<StoredCluster> {
@@ -71,12 +67,38 @@ export class ClusterStatus {
     return cluster;
   }
 
-  #show(row: StoredCluster): ClusterGitOps {
+  async #repositories(tenantId: string): Promise<readonly StoredRepository[]> {
+    return read(this.#runtime, (manager) => listRepositories(manager, tenantId));
+  }
+
+  #show(row: StoredCluster, repositories: readonly StoredRepository[]): ClusterGitOps {
     const { id: clusterId, name, assignment, revision, wish, report, waitsFor } = row;
     const reportedAt = row.reportedAt?.toISOString() ?? null;
     const health = healthOf(healthInputOf(row), this.#runtime.now().getTime(), this.#limits);
-    return { clusterId, name, assignment, revision, wish, report, reportedAt, health, waitsFor };
+    const repository = repositories.find(({ id }) => id === row.deployKeys.repositoryId);
+    const deployKey = showKey(row, repository);
+    return { clusterId, name, assignment, revision, wish, report, reportedAt, health, waitsFor, deployKey };
   }
+}
+
+/** Null: nothing is followed, and no key is left to withdraw. */
+function showKey({ id, deployKeys }: StoredCluster, repository: StoredRepository | undefined): ClusterDeployKey | null {
+  const { repositoryId, current, next, drops } = deployKeys;
+  if (repositoryId === null && drops.length === 0) return null;
+  const dueMs = nextRotationMs(deployKeys, repository?.rotateKeysSeconds ?? null, id);
+  const rotating = next ? (next.why ?? 'demand') : isHeld(deployKeys) ? 'compromise' : null;
+  return {
+    repository: repository?.name ?? null,
+    number: current.number,
+    since: timeOf(current.readyAtMs ?? null),
+    nextRotationAt: timeOf(dueMs),
+    rotating,
+    withdrawing: drops.map(({ number }) => number).slice(0, MAX_WITHDRAWING),
+  };
+}
+
+function timeOf(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString();
 }
 
 export function healthInputOf({ revision, wish, revisedAt, report, reportedAt }: StoredCluster): HealthInput {

@@ -26,8 +26,8 @@ export class ClustersController {
     tenantId,
     input,
   }: RpcRequest<Rpcs['putAssignment']>): RpcResult<Rpcs['putAssignment']> {
-    const { actor, ...spec } = input;
-    return this.#assignments.put(caller, tenantId, spec, actor);
+    const { actor, ifRevision, ...spec } = input;
+    return this.#assignments.put(caller, tenantId, spec, { actor, ifRevision });
   }
 
   @RpcHandler(gitopsRpc.listAssignments)
@@ -69,7 +69,7 @@ export class ClustersController {
     tenantId,
     input,
   }: RpcRequest<Rpcs['rotateDeployKey']>): RpcResult<Rpcs['rotateDeployKey']> {
-    return this.#status.rotateKey(caller, tenantId, input.name, input.actor);
+    return this.#status.rotateKey(caller, tenantId, input);
   }
 
   @RpcHandler(gitopsRpc.reportCluster)

@@ -1,3 +1,4 @@
+import type { Buckets } from '@fairlead/clock';
 import type { BundleReference, Tool } from '@fairlead/desired-state';
 import type { GitHostEntry } from '@fairlead/contracts';
 import type { EntityManager } from 'typeorm';
@@ -16,14 +17,17 @@ export interface World {
   repository(tenantId: string, name: string): StoredRepository | undefined;
   host(tenantId: string, id: string): GitHostEntry | undefined;
   holdRepairs(tenantId: string): boolean;
+  /** What each cluster has left of revisions that only its installer's report asks for. */
+  readonly leaps: Buckets;
 }
 
 export interface WorldSources {
   /** As keys shows them. */
   readonly hostOf: (tenantId: string, id: string) => GitHostEntry | undefined;
+  readonly leaps: Buckets;
 }
 
-export async function readWorld(manager: EntityManager, { hostOf }: WorldSources): Promise<World> {
+export async function readWorld(manager: EntityManager, { hostOf, leaps }: WorldSources): Promise<World> {
   const assignments = await allAssignments(manager);
   const rolling = new Set((await runningRollouts(manager)).map((each) => keyOf(each.tenantId, each.assignment)));
   const breakers = await allBreakers(manager);
@@ -46,6 +50,7 @@ export async function readWorld(manager: EntityManager, { hostOf }: WorldSources
     repository: (tenantId, name) => repositories.get(keyOf(tenantId, name)),
     host: hostOf,
     holdRepairs: (tenantId) => holding.has(tenantId),
+    leaps,
   };
 }
 

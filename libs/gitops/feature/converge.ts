@@ -4,7 +4,7 @@ import type { DesiredState, GitOpsWish } from '@fairlead/desired-state';
 import { messageOf } from '@fairlead/errors';
 import { adopt } from '../domain/adopt.js';
 import { computeWish } from '../domain/compute-wish.js';
-import { droppable, numberDueAt, planKeys } from '../domain/key-plan.js';
+import { droppable, isHeld, noteAges, numberDueAt, planKeys } from '../domain/key-plan.js';
 import type { DeployKeyState } from '../domain/key-state.js';
 import { disbelief, highestSeen } from '../domain/next-revision.js';
 import { updateCluster, updateIfUntouched, type StoredCluster } from '../store/cluster-store.js';
@@ -29,6 +29,7 @@ export async function converge(runtime: Runtime, keys: KeysPort, world: World, c
     if (cluster.absentSince) await leave(runtime, keys, cluster, cluster.absentSince);
     else await bringUpToDate(runtime, keys, world, cluster);
   } catch (error) {
+    runtime.onFailed?.('cluster');
     const { id: clusterId, failures } = cluster;
     runtime.logger.log(failures === 0 ? 'warn' : 'debug', 'desired_state.delayed', {
       clusterId,
@@ -45,9 +46,12 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
   const adopted = adopt(cluster.adopted, selected);
   const named = adopted?.spec.repository ?? null;
   const repository = named === null ? undefined : world.repository(tenantId, named);
-  const planned = planKeys(cluster.deployKeys, repository?.id ?? null, cluster.report?.publicKeys ?? [], runtime.now());
-  const numberAt = numberDueAt(planned, cluster.report?.publicKeys ?? [], runtime.now());
+  const reported = cluster.report?.publicKeys ?? [];
+  const left = await dropCompromised(keys, cluster);
+  const planned = planKeys(left, repository?.id ?? null, reported, runtime.now());
+  const numberAt = numberDueAt(planned, reported, runtime.now());
   const asked = await askForKeys(keys, cluster, planned, repository);
+  const known = noteAges(asked.state, runtime.now().getTime());
   const host = repository && world.host(tenantId, repository.hostId);
   const { gitops, waitsFor } = adopted
     ? computeWish({
@@ -56,17 +60,21 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
         bundle: world.bundle(tenantId, adopted.spec.tool, adopted.spec.bundleVersion),
         repository,
         host,
-        keys: asked.state,
+        keys: known,
         previous: cluster.wish,
         holdRepairs: world.holdRepairs(tenantId),
       })
     : { gitops: null, waitsFor: null };
-  const signed = await signIfChanged(runtime, keys, cluster, gitops);
-  const settled = await settleKeys(keys, cluster, asked.state, signed?.revision ?? cluster.revision);
+  const signed = await signIfChanged(runtime, keys, world, cluster, gitops);
+  const leapAt = signed ? null : leapDueAt(runtime, world, cluster);
+  const settled = await settleKeys(keys, cluster, known, signed?.revision ?? cluster.revision);
   const waiting =
     waitsFor ??
-    oddityOf(cluster, numberAt) ??
+    oddityOf(cluster, numberAt, leapAt) ??
     asked.waitsFor ??
+    (isHeld(known)
+      ? 'its next deploy key: the one before counts as compromised, and nothing is fetched until then'
+      : null) ??
     (selected && !adopted ? `a rollout of ${selected.name}` : null);
   await save(runtime, cluster, signed, {
     assignment: selected?.name ?? null,
@@ -77,22 +85,36 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
     waitsFor: waiting?.slice(0, 1_024) ?? null,
     converged: cluster.touched,
     failures: asked.pending ? cluster.failures + 1 : 0,
-    dueAt: asked.pending ? later(runtime, fullJitterMs(cluster.failures, RETRY) + RETRY.baseMs) : numberAt,
+    dueAt: asked.pending
+      ? later(runtime, fullJitterMs(cluster.failures, RETRY) + RETRY.baseMs)
+      : earlier(numberAt, leapAt),
     wish: gitops,
   });
 }
 
 /** What people have to know of what its installer reports. */
-function oddityOf({ revision, report }: StoredCluster, numberAt: Date | null): string | null {
-  const disbelieved = disbelief(revision, report?.observedRevision ?? 0);
-  if (disbelieved !== null || numberAt === null) return disbelieved;
+function oddityOf({ revision, report }: StoredCluster, numberAt: Date | null, leapAt: Date | null): string | null {
+  const observed = report?.observedRevision ?? 0;
+  const disbelieved = disbelief(revision, observed);
+  if (disbelieved !== null) return disbelieved;
+  if (leapAt) {
+    return `its installer reports revision ${observed}, and the newest is ${revision}; a higher one is signed from ${leapAt.toISOString()} on, since this happened several times`;
+  }
+  if (numberAt === null) return null;
   return `its SSH key changed by itself, several times; the new one counts from ${numberAt.toISOString()} on`;
+}
+
+/** When it has a revision above what its installer reports, if there is none yet. */
+function leapDueAt(runtime: Runtime, world: World, { id, revision, report }: StoredCluster): Date | null {
+  if (revision === 0 || highestSeen(revision, report?.observedRevision ?? 0) === revision) return null;
+  return later(runtime, world.leaps.waitMs(id, runtime.now().getTime()));
 }
 
 /** Undefined: what is wanted is what was. */
 async function signIfChanged(
   runtime: Runtime,
   keys: KeysPort,
+  { leaps }: World,
   cluster: StoredCluster,
   gitops: GitOpsWish | null,
 ): Promise<SignedState | undefined> {
@@ -101,7 +123,9 @@ async function signIfChanged(
   const seen = highestSeen(revision, cluster.report?.observedRevision ?? 0);
   const removed = gitops ? 'keep' : remove;
   const same = cluster.removed === removed && isDeepStrictEqual(cluster.wish, gitops);
-  if (same && revision > 0 && seen === revision) return undefined;
+  const leap = same && revision > 0;
+  const nowMs = runtime.now().getTime();
+  if (leap && (seen === revision || leaps.waitMs(clusterId, nowMs) > 0)) return undefined;
   const state: DesiredState = {
     version: 1,
     tenantId,
@@ -111,7 +135,20 @@ async function signIfChanged(
     gitops,
     remove: removed,
   };
-  return signState(runtime, keys, state);
+  const signed = await signState(runtime, keys, state);
+  if (leap) leaps.take(clusterId, nowMs);
+  return signed;
+}
+
+/** First of all, whatever else cannot be done now: nobody is to fetch with them. */
+async function dropCompromised(keys: KeysPort, cluster: StoredCluster): Promise<DeployKeyState> {
+  const { drops, ...state } = cluster.deployKeys;
+  await dropKeys(
+    keys,
+    cluster,
+    drops.filter(({ atOnce }) => atOnce),
+  );
+  return { ...state, drops: drops.filter(({ atOnce }) => !atOnce) };
 }
 
 /** Keys that are out of use leave their repositories; those that fell out of use now, when this revision was applied. */
@@ -144,25 +181,37 @@ async function save(
       await tell(runtime, manager, 'dev.fairlead.desired-state.changed.v1', data);
     }
     const { current } = change.deployKeys ?? cluster.deployKeys;
-    if (cluster.deployKeys.next && current.number === cluster.deployKeys.next.number) {
-      const data = { ...about, clusterId, name, number: current.number, step: 'switched' as const };
+    if (isSwitched(cluster.deployKeys, current)) {
+      const { number, why = 'demand' } = current;
+      const data = { ...about, clusterId, name, number, step: 'switched', why } as const;
       await tell(runtime, manager, 'dev.fairlead.deploy-key.rotated.v1', data);
     }
   });
   if (signed) runtime.onDesired();
 }
 
+/** Is this the key that a rotation was about? After a compromise it is used as soon as it is there. */
+function isSwitched(before: DeployKeyState, { number, ready }: DeployKeyState['current']): boolean {
+  if (number === before.next?.number) return true;
+  return number === before.current.number && isHeld(before) && ready;
+}
+
 /** A cluster that is gone for good takes its keys with it. */
 async function leave(runtime: Runtime, keys: KeysPort, cluster: StoredCluster, absentSince: Date): Promise<void> {
   const goneAt = new Date(absentSince.getTime() + ABSENCE_MS);
   if (runtime.now() < goneAt) {
-    await commit(runtime, (manager) => updateIfUntouched(manager, cluster, { dueAt: goneAt }));
+    const deployKeys = await dropCompromised(keys, cluster);
+    await commit(runtime, (manager) => updateIfUntouched(manager, cluster, { dueAt: goneAt, deployKeys }));
     return;
   }
   const { drops, ...state } = planKeys(cluster.deployKeys, null, [], runtime.now());
   await dropKeys(keys, cluster, drops);
   const change = { dueAt: null, failures: 0, deployKeys: { ...state, drops: [] } };
   await commit(runtime, (manager) => updateIfUntouched(manager, cluster, change));
+}
+
+function earlier(one: Date | null, other: Date | null): Date | null {
+  return one && other ? (one < other ? one : other) : (one ?? other);
 }
 
 function later(runtime: Runtime, ms: number): Date {

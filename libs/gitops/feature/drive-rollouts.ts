@@ -10,31 +10,50 @@ import {
   type JudgedRow,
   type StoredRollout,
 } from '../store/rollout-store.js';
+import { OneByOne } from './one-by-one.js';
 import { takeStep } from './rollouts.js';
 import { commit, read, type Runtime } from './runtime.js';
 
-/** Looks at each rollout once. True if one of them did something. */
-export async function driveRollouts(runtime: Runtime, silenceMs: number): Promise<boolean> {
-  let changed = false;
-  for (const { id, tenantId } of await read(runtime, runningRollouts)) {
-    await commit(runtime, async (manager) => {
+/** Looks at each rollout, turn by turn, each apart from the others. */
+export class RolloutDriver {
+  readonly #runtime: Runtime;
+  readonly #silenceMs: number;
+  readonly #each: OneByOne;
+
+  constructor(runtime: Runtime, silenceMs: number) {
+    this.#runtime = runtime;
+    this.#silenceMs = silenceMs;
+    this.#each = new OneByOne(runtime, 'rollout');
+  }
+
+  /** One turn. True if one of them did something. */
+  async turn(): Promise<boolean> {
+    const rollouts = await read(this.#runtime, runningRollouts);
+    return this.#each.each(
+      rollouts,
+      ({ id }) => id,
+      ({ id, tenantId }) => this.#drive(tenantId, id),
+    );
+  }
+
+  #drive(tenantId: string, id: string): Promise<boolean> {
+    const runtime = this.#runtime;
+    return commit(runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
       const rollout = await lockRollout(manager, tenantId, id);
-      if (rollout.endedAt) return;
+      if (rollout.endedAt) return false;
       const { progress, spec } = rollout;
       const rows = await judgedRows(manager, Object.keys(progress.clusters));
       const nowMs = runtime.now().getTime();
-      const verdicts = new Map(rows.map((row) => [row.id, verdictOf(rollout, row, nowMs - silenceMs)]));
+      const verdicts = new Map(rows.map((row) => [row.id, verdictOf(rollout, row, nowMs - this.#silenceMs)]));
       const breakerOpen = (await readBreaker(manager, tenantId)).breaker.state === 'open';
       const verdict = (clusterId: string): Verdict => verdicts.get(clusterId) ?? 'gone';
       const step = stepRollout(progress, { breakerOpen, verdict }, nowMs, planOf(spec.rollout));
-      if (step.actions.length > 0 || !isDeepStrictEqual(step.state, progress)) {
-        await takeStep(runtime, manager, rollout, step);
-        changed = true;
-      }
+      if (step.actions.length === 0 && isDeepStrictEqual(step.state, progress)) return false;
+      await takeStep(runtime, manager, rollout, step);
+      return true;
     });
   }
-  return changed;
 }
 
 function planOf(rollout: StoredRollout['spec']['rollout']): RolloutPlan {

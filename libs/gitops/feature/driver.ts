@@ -1,8 +1,9 @@
-import { fullJitterMs, systemClock } from '@fairlead/clock';
+import { Buckets, fullJitterMs, systemClock } from '@fairlead/clock';
 import type { ClusterEntry, GitHostEntry } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
 import type { KvSnapshot } from '@fairlead/messaging';
 import { inTransaction, tryAdvisoryLock } from '@fairlead/persistence';
+import { LEAP_RATE } from '../domain/next-revision.js';
 import { deleteAbsentSince, dueClusters, markAbsent, putClusters, touchClusters } from '../store/cluster-store.js';
 import { converge } from './converge.js';
 import { readWorld } from './converge-world.js';
@@ -19,6 +20,8 @@ const BATCH = 100;
 /** Clusters looked at, and signatures asked for, at once. */
 const PARALLEL = 6;
 const FORGET_MS = 30 * 86_400_000;
+/** Whose use of revisions is remembered. */
+const MAX_CLUSTERS = 20_000;
 
 export interface DriverOptions {
   readonly runtime: Runtime;
@@ -41,6 +44,8 @@ export class Driver implements AsyncDisposable {
   #clustersChanged = true;
   #hostsChanged = true;
   #fullAtMs = 0;
+  /** In memory: who takes over begins anew, which happens seldom. */
+  readonly #leaps = new Buckets(LEAP_RATE, MAX_CLUSTERS);
 
   constructor(options: DriverOptions) {
     this.#options = options;
@@ -153,15 +158,26 @@ export class Driver implements AsyncDisposable {
     const due = await read(runtime, (manager) => dueClusters(manager, runtime.now(), BATCH));
     if (due.length === 0) return false;
     const hostOf = (tenantId: string, id: string): GitHostEntry | undefined => gitHosts.get(`${tenantId}.${id}`);
-    const world = await read(runtime, (manager) => readWorld(manager, { hostOf }));
+    const world = await read(runtime, (manager) => readWorld(manager, { hostOf, leaps: this.#leaps }));
     const waiting = [...due];
     const worker = async (): Promise<void> => {
       for (let cluster = waiting.shift(); cluster; cluster = waiting.shift()) {
         if (this.#stop.signal.aborted) return;
-        await converge(runtime, keys, world, cluster);
+        await this.#apart(cluster.id, () => converge(runtime, keys, world, cluster));
       }
     };
     await Promise.all(Array.from({ length: PARALLEL }, worker));
     return due.length === BATCH;
+  }
+
+  /** That not even a failure can be written down of one cluster keeps no other from what is wanted of it. */
+  async #apart(clusterId: string, work: () => Promise<void>): Promise<void> {
+    const { logger, onFailed } = this.#options.runtime;
+    try {
+      await work();
+    } catch (error) {
+      onFailed?.('cluster');
+      logger.warn('desired_state.failed', { clusterId, reason: messageOf(error) });
+    }
   }
 }

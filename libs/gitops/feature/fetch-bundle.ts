@@ -15,7 +15,7 @@ export interface FetchOptions {
   readonly timeoutMs?: number;
 }
 
-const TIMEOUT_MS = 60_000;
+export const FETCH_TIMEOUT_MS = 60_000;
 const MAX_REDIRECTS = 5;
 
 /**
@@ -24,7 +24,7 @@ const MAX_REDIRECTS = 5;
  * asked, UNAVAILABLE for what does not answer well, TOO_LARGE.
  */
 export async function fetchBundle(url: string, options: FetchOptions = {}): Promise<Buffer> {
-  const signal = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
+  const signal = AbortSignal.timeout(options.timeoutMs ?? FETCH_TIMEOUT_MS);
   let target = checkUrl(url, options);
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const answer = await request(target, options, signal);

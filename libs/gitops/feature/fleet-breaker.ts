@@ -4,6 +4,7 @@ import type { EntityManager } from 'typeorm';
 import { holdsRepairs, resetBreaker, stepBreaker, type BreakerLimits, type BreakerState } from '../domain/breaker.js';
 import { lockBreaker, observeProblems, readBreaker, saveBreaker, tenantsAtWork } from '../store/breaker-store.js';
 import { touchClusters } from '../store/cluster-store.js';
+import { OneByOne } from './one-by-one.js';
 import { actorOf, commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 
 /** Holds rollouts, and for a while repairs, when many clusters come to fail alike. */
@@ -11,11 +12,13 @@ export class FleetBreaker {
   readonly #runtime: Runtime;
   readonly #limits: BreakerLimits;
   readonly #silenceMs: number;
+  readonly #each: OneByOne;
 
   constructor(runtime: Runtime, limits: BreakerLimits, silenceMs: number) {
     this.#runtime = runtime;
     this.#limits = limits;
     this.#silenceMs = silenceMs;
+    this.#each = new OneByOne(runtime, 'breaker');
   }
 
   async get(tenantId: string): Promise<Breaker> {
@@ -32,20 +35,28 @@ export class FleetBreaker {
     });
   }
 
-  /** Looks at the fleet of each tenant once. What it finds is acted on in the same turn. */
+  /** Looks at the fleet of each tenant once, each apart from the others. What it finds is acted on in the same turn. */
   async look(): Promise<false> {
-    for (const tenantId of await read(this.#runtime, tenantsAtWork)) {
-      await commit(this.#runtime, async (manager) => {
-        const before = await lockBreaker(manager, tenantId);
-        const nowMs = this.#runtime.now().getTime();
-        const freshAfter = new Date(Math.max(nowMs - this.#limits.windowMs, before.breaker.resetAtMs));
-        const heardAfter = new Date(nowMs - this.#silenceMs);
-        const observation = await observeProblems(manager, tenantId, { heardAfter, freshAfter });
-        const breaker = stepBreaker(before.breaker, observation, nowMs, this.#limits);
-        await this.#change(manager, before, breaker, actorOf(this.#runtime.source));
-      });
-    }
+    const tenants = await read(this.#runtime, tenantsAtWork);
+    await this.#each.each(
+      tenants,
+      (tenantId) => tenantId,
+      (tenantId) => this.#lookAt(tenantId),
+    );
     return false;
+  }
+
+  #lookAt(tenantId: string): Promise<false> {
+    return commit<false>(this.#runtime, async (manager) => {
+      const before = await lockBreaker(manager, tenantId);
+      const nowMs = this.#runtime.now().getTime();
+      const freshAfter = new Date(Math.max(nowMs - this.#limits.windowMs, before.breaker.resetAtMs));
+      const heardAfter = new Date(nowMs - this.#silenceMs);
+      const observation = await observeProblems(manager, tenantId, { heardAfter, freshAfter });
+      const breaker = stepBreaker(before.breaker, observation, nowMs, this.#limits);
+      await this.#change(manager, before, breaker, actorOf(this.#runtime.source));
+      return false;
+    });
   }
 
   async #change(

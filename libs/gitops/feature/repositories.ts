@@ -1,5 +1,6 @@
 import type { Caller, CatalogRepository } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
+import type { Actor } from '@fairlead/events';
 import type { EntityManager } from 'typeorm';
 import { specsInUse } from '../store/assignment-store.js';
 import {
@@ -19,11 +20,16 @@ import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 /** Their list is one answer. */
 const MAX_REPOSITORIES = 200;
 
+/** Of deploy keys that the Git host's API can replace: nobody has to do anything for it. */
+const USUAL_ROTATION_SECONDS = 90 * 86_400;
+
 export interface NewRepository {
   readonly name: string;
   readonly gitHost: string;
   readonly path: string;
   readonly create: boolean;
+  /** Null: never. Undefined: as it is; of a new one, as is usual where it needs nobody, and else never. */
+  readonly rotateKeysEverySeconds?: number | null | undefined;
   readonly actor: string;
 }
 
@@ -38,16 +44,19 @@ export class Repositories {
   }
 
   /**
-   * Asks its Git host for it first. The same again takes over what the host says now; ALREADY_EXISTS: another repository has
-   * that name. Throws what keys and the host say.
+   * Asks its Git host for it first. The same again takes over what the host says now, and what is wanted of its keys; ALREADY_EXISTS:
+   * another repository has that name. Throws what keys and the host say.
    */
   async add(caller: Caller, tenantId: string, wanted: NewRepository): Promise<CatalogRepository> {
-    const { name, gitHost, path, create, actor } = wanted;
+    const { name, gitHost, path, create, rotateKeysEverySeconds: wish } = wanted;
     const opened = await this.#keys.openRepository(tenantId, { host: gitHost, path, create });
     const { hostId, sshUrl, defaultBranch, created: createdThere } = opened;
+    const actor = operatorOf(caller, wanted.actor);
     return commit(this.#runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
-      const row = { tenantId, name, gitHost, hostId, path, sshUrl, defaultBranch };
+      const usual = opened.keysByHand ? null : USUAL_ROTATION_SECONDS;
+      const rotateKeysSeconds = wish === undefined ? usual : wish;
+      const row = { tenantId, name, gitHost, hostId, path, sshUrl, defaultBranch, rotateKeysSeconds };
       const { repository, created } = await ensureRepository(manager, row);
       if (repository.hostId !== hostId || repository.path !== path) {
         throw new FairleadError(
@@ -55,13 +64,15 @@ export class Repositories {
           `the repository ${name} is ${repository.path} of ${repository.gitHost}`,
         );
       }
-      if (!created) return this.#refresh(manager, repository, { sshUrl, defaultBranch });
+      if (!created) {
+        const kept = wish === undefined ? repository.rotateKeysSeconds : wish;
+        return this.#refresh(manager, repository, { sshUrl, defaultBranch, rotateKeysSeconds: kept }, actor);
+      }
       if ((await countRepositories(manager, tenantId)) > MAX_REPOSITORIES) {
         throw new FairleadError('CONFLICT', `there are ${MAX_REPOSITORIES} repositories already`);
       }
-      const subject = `repository/${repository.id}`;
-      const about = { tenantId, subject, actor: operatorOf(caller, actor), reason: 'OK' };
-      const data = { ...about, repositoryId: repository.id, name, gitHost, path, created: createdThere };
+      const about = aboutRepository(repository, actor);
+      const data = { ...about, gitHost, path, created: createdThere, rotateKeysEverySeconds: rotateKeysSeconds };
       await tell(this.#runtime, manager, 'dev.fairlead.catalog-repository.added.v1', data);
       return show(repository);
     });
@@ -69,15 +80,20 @@ export class Repositories {
 
   async #refresh(
     manager: EntityManager,
-    repository: StoredRepository,
-    said: Pick<StoredRepository, 'sshUrl' | 'defaultBranch'>,
+    before: StoredRepository,
+    after: Pick<StoredRepository, 'sshUrl' | 'defaultBranch' | 'rotateKeysSeconds'>,
+    actor: Actor,
   ): Promise<CatalogRepository> {
-    const { id, tenantId, sshUrl, defaultBranch } = repository;
-    if (sshUrl !== said.sshUrl || defaultBranch !== said.defaultBranch) {
-      await updateRepository(manager, id, said);
-      await touchClusters(manager, { tenantId }, this.#runtime.now());
+    const { id, tenantId } = before;
+    const moved = before.sshUrl !== after.sshUrl || before.defaultBranch !== after.defaultBranch;
+    const paced = before.rotateKeysSeconds !== after.rotateKeysSeconds;
+    if (moved || paced) await updateRepository(manager, id, after);
+    if (moved) await touchClusters(manager, { tenantId }, this.#runtime.now());
+    if (paced) {
+      const data = { ...aboutRepository(before, actor), rotateKeysEverySeconds: after.rotateKeysSeconds };
+      await tell(this.#runtime, manager, 'dev.fairlead.catalog-repository.changed.v1', data);
     }
-    return show({ ...repository, ...said });
+    return show({ ...before, ...after });
   }
 
   async list(tenantId: string): Promise<CatalogRepository[]> {
@@ -89,20 +105,22 @@ export class Repositories {
   async remove(caller: Caller, tenantId: string, name: string, actor: string): Promise<void> {
     await commit(this.#runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
-      const { id } = await findRepository(manager, tenantId, name);
+      const repository = await findRepository(manager, tenantId, name);
       const user = (await specsInUse(manager, tenantId)).find(({ repository }) => repository === name);
       if (user) throw new FairleadError('CONFLICT', `the assignment ${user.name} needs the repository ${name}`);
-      await deleteRepository(manager, id);
-      const about = { tenantId, subject: `repository/${id}`, actor: operatorOf(caller, actor), reason: 'OK' };
-      await tell(this.#runtime, manager, 'dev.fairlead.catalog-repository.removed.v1', {
-        ...about,
-        repositoryId: id,
-        name,
-      });
+      await deleteRepository(manager, repository.id);
+      const about = aboutRepository(repository, operatorOf(caller, actor));
+      await tell(this.#runtime, manager, 'dev.fairlead.catalog-repository.removed.v1', about);
     });
   }
 }
 
-function show({ id, name, gitHost, path, sshUrl, defaultBranch, createdAt }: StoredRepository): CatalogRepository {
-  return { id, name, gitHost, path, sshUrl, defaultBranch, createdAt: createdAt.toISOString() };
+function aboutRepository({ id, tenantId, name }: StoredRepository, actor: Actor) {
+  return { tenantId, subject: `repository/${id}`, actor, reason: 'OK', repositoryId: id, name };
+}
+
+function show(row: StoredRepository): CatalogRepository {
+  const { id, name, gitHost, path, sshUrl, defaultBranch, rotateKeysSeconds, createdAt } = row;
+  const repository = { id, name, gitHost, path, sshUrl, defaultBranch };
+  return { ...repository, rotateKeysEverySeconds: rotateKeysSeconds, createdAt: createdAt.toISOString() };
 }

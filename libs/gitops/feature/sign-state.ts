@@ -39,6 +39,7 @@ export async function signAgain(runtime: Runtime, keys: KeysPort, atOnce: number
     await commit(runtime, (manager) => updateIfUntouched(manager, cluster, signature));
   };
   await eachApart(due, renew, async (cluster, error) => {
+    runtime.onFailed?.('signature');
     runtime.logger.log('warn', 'desired_state.not_signed_again', { clusterId: cluster.id, reason: messageOf(error) });
     const signAgainAt = new Date(
       runtime.now().getTime() + RETRY_MS + fullJitterMs(0, { baseMs: RETRY_MS, capMs: RETRY_MS }),

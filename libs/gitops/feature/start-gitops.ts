@@ -5,11 +5,12 @@ import type { BreakerLimits } from '../domain/breaker.js';
 import type { HealthLimits } from '../domain/cluster-health.js';
 import { Assignments } from './assignments.js';
 import { BundleImports } from './bundle-imports.js';
+import { BundleReader } from './bundle-reader.js';
 import { BundleUploads } from './bundle-uploads.js';
 import { Bundles } from './bundles.js';
 import { ClusterReports } from './cluster-reports.js';
 import { ClusterStatus } from './cluster-status.js';
-import { driveRollouts } from './drive-rollouts.js';
+import { RolloutDriver } from './drive-rollouts.js';
 import { Driver } from './driver.js';
 import { FleetBreaker } from './fleet-breaker.js';
 import type { FetchOptions } from './fetch-bundle.js';
@@ -18,6 +19,7 @@ import { keysOver } from './keys-port.js';
 import { Repositories } from './repositories.js';
 import { Rollouts } from './rollouts.js';
 import type { Runtime } from './runtime.js';
+import { KeySchedule } from './schedule-keys.js';
 
 export interface GitopsOptions {
   readonly fetch: FetchOptions;
@@ -54,16 +56,18 @@ export function startGitops(runtime: Runtime, nats: NatsConnection, options: Git
   const breaker = new FleetBreaker(driven, options.breaker, silenceMs);
   const rollouts = new Rollouts(driven, silenceMs);
   const look = new FleetBreaker(runtime, options.breaker, silenceMs);
-  const steps = [() => look.look(), () => driveRollouts(runtime, silenceMs)];
+  const rolling = new RolloutDriver(runtime, silenceMs);
+  const schedule = new KeySchedule(runtime, options.health);
+  const steps = [() => look.look(), () => rolling.turn(), () => schedule.look()];
   const driver: Driver = new Driver({ runtime, keys, clusters, gitHosts, steps });
-  const bundles = new Bundles(driven);
+  const bundles = new Bundles(driven, new BundleReader());
   return {
     parts: {
       repositories: new Repositories(driven, keys),
       bundles,
       uploads: new BundleUploads(driven, bundles),
       imports: new BundleImports(bundles, options.fetch),
-      assignments: new Assignments(driven, rollouts),
+      assignments: new Assignments(driven, rollouts, (tenantId, id) => gitHosts.get(`${tenantId}.${id}`)),
       status: new ClusterStatus(driven, options.health),
       reports: new ClusterReports(driven),
       rollouts,

@@ -58,6 +58,30 @@ export function findClusterByName(
   return manager.findOneBy(ClusterRow, { tenantId, name, absentSince: IsNull() });
 }
 
+/** All that ever had the name and are still known, with the one that is there first, then the one that was deleted last. */
+export function clustersNamed(manager: EntityManager, tenantId: string, name: string): Promise<StoredCluster[]> {
+  const order = { absentSince: { direction: 'DESC', nulls: 'FIRST' } } as const;
+  return manager.find(ClusterRow, { where: { tenantId, name }, order });
+}
+
+/** The ids of those that have one of these deploy keys, or are still to lose it; deleted ones among them. */
+export async function clustersWithKeys(
+  manager: EntityManager,
+  tenantId: string,
+  publicKeys: readonly string[],
+): Promise<string[]> {
+  const rows: readonly { readonly id: string }[] = await manager.query(
+    `select id from clusters
+      where tenant_id = $1
+        and (deploy_keys -> 'current' ->> 'publicKey' = any($2::text[])
+             or deploy_keys -> 'next' ->> 'publicKey' = any($2::text[])
+             or exists (select from jsonb_array_elements(deploy_keys -> 'drops') as dropped
+                         where dropped ->> 'publicKey' = any($2::text[])))`,
+    [tenantId, publicKeys],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** By name, beginning after `after`. */
 export function listClusters(
   manager: EntityManager,

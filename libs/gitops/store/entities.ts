@@ -33,6 +33,10 @@ export class RepositoryRow {
   @Column({ type: 'text', name: 'default_branch', nullable: true })
   defaultBranch!: string | null;
 
+  /** Deploy keys get no older, in seconds; null: by no schedule. */
+  @Column({ type: 'int', name: 'rotate_keys_seconds', nullable: true })
+  rotateKeysSeconds!: number | null;
+
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
 }

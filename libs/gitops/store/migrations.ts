@@ -12,6 +12,17 @@ class DesiredStates1795356000000 implements MigrationInterface {
   }
 }
 
+/** A repository that was there before has its keys replaced by no schedule until somebody says so. */
+class KeyRotation1795960000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table repositories add column rotate_keys_seconds int');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 const TABLES_V1 = [
   `create table repositories (
     id uuid primary key,
@@ -132,4 +143,4 @@ const TABLES_V1 = [
   )`,
 ];
 
-export const GITOPS_MIGRATIONS = [DesiredStates1795356000000];
+export const GITOPS_MIGRATIONS = [DesiredStates1795356000000, KeyRotation1795960000000];

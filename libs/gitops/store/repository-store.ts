@@ -43,11 +43,11 @@ export function allRepositories(manager: EntityManager): Promise<StoredRepositor
   return manager.find(RepositoryRow);
 }
 
-/** As its host shows it now. */
+/** As its host shows it now, and as somebody wants it. */
 export async function updateRepository(
   manager: EntityManager,
   id: string,
-  change: Pick<StoredRepository, 'sshUrl' | 'defaultBranch'>,
+  change: Pick<StoredRepository, 'sshUrl' | 'defaultBranch' | 'rotateKeysSeconds'>,
 ): Promise<void> {
   await manager.update(RepositoryRow, { id }, change);
 }

@@ -56,6 +56,7 @@ export async function readPieces(manager: EntityManager, id: string): Promise<Bu
   return Buffer.concat(rows.map(({ piece }) => piece));
 }
 
-export async function deleteUpload(manager: EntityManager, id: string): Promise<void> {
-  await manager.delete(UploadRow, { id });
+/** With its pieces. */
+export async function deleteUpload(manager: EntityManager, tenantId: string, id: string): Promise<void> {
+  await manager.delete(UploadRow, { tenantId, id });
 }

@@ -19,6 +19,11 @@ export class ScriptedInstaller {
     this.clusterId = clusterId;
   }
 
+  /** Has the keys that the other one has, as after it was restored from the other cluster's backup. */
+  restoreFrom(other: ScriptedInstaller): void {
+    for (const [number, publicKey] of other.#keys) this.#keys.set(number, publicKey);
+  }
+
   /** Brings the cluster to what is wanted, unless the test says otherwise, and reports. */
   async report(): Promise<InstallerReport> {
     const state = await this.#fixture.stateOf(this.clusterId);

@@ -25,6 +25,8 @@ export class KeysScript {
   keyState: DeployKey['state'] = 'present';
   away = false;
   defaultBranch: string | null = 'main';
+  /** Does somebody have to add deploy keys? */
+  keysByHand = false;
   /** Made once: a certificate for each signature would be most of the work of a test. */
   readonly #signer: Promise<TestCertificate>;
   signatureLifeMs = 86_400_000;
@@ -34,6 +36,10 @@ export class KeysScript {
     readonly connection: NatsConnection,
   ) {
     this.#signer = authority.service('keys');
+  }
+
+  repository(): { defaultBranch: string | null; keysByHand: boolean } {
+    return { defaultBranch: this.defaultBranch, keysByHand: this.keysByHand };
   }
 
   signer(): Promise<TestCertificate> {
@@ -68,7 +74,7 @@ class ScriptedKeys {
     const { host } = this.script;
     if (input.host !== host.name) throw new FairleadError('NOT_FOUND', `there is no Git host named ${input.host}`);
     const sshUrl = `git@${host.sshHost}:${input.path}.git`;
-    return { hostId: host.id, created: input.create, sshUrl, defaultBranch: this.script.defaultBranch, head: null };
+    return { hostId: host.id, created: input.create, sshUrl, ...this.script.repository(), head: null };
   }
 
   @RpcHandler(gitKeysRpc.wantDeployKey)

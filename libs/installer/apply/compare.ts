@@ -1,9 +1,9 @@
 import { FairleadError } from '@fairlead/errors';
 import { refOf, type KubeObject, type ManagedFields, type Objects } from '@fairlead/kube/rest';
 import { ANNOTATIONS, FIELD_MANAGER } from '../names.js';
-import { saysImmutable } from './immutable.js';
-import { takenOver, withoutHonoured } from './managed-fields.js';
-import { sayTheSame } from './same.js';
+import { isFrozenOfOurs, saysImmutable, saysPolicy } from './immutable.js';
+import { isAppliedByUs, takenOver, withoutHonoured } from './managed-fields.js';
+import { sayTheSame, saysMore } from './same.js';
 
 /** What would have to be done to an object. */
 export type Comparison =
@@ -23,35 +23,98 @@ export type Comparison =
       readonly takeOver: readonly ManagedFields[] | null;
     }
   /** The server does not take this change of the object that there is, but would take a new one. */
-  | { readonly kind: 'immutable'; readonly live: KubeObject; readonly error: FairleadError }
+  | { readonly kind: 'immutable'; readonly live: KubeObject; readonly error: FairleadError; readonly frozen: boolean }
   | { readonly kind: 'refused'; readonly error: FairleadError };
 
 const UNPROCESSABLE = 422;
 
-/** Asks the server what applying an object would change. Writes nothing. Throws where the server could not be asked. */
-export async function compare(objects: Objects, wanted: KubeObject): Promise<Comparison> {
+/** So the API server forgets who set what. At the next apply it notes all that there is as somebody else's, which is then taken over. */
+const WITHOUT_HISTORY: readonly ManagedFields[] = [{}];
+
+/**
+ * Asks the server what applying an object would change. Writes nothing. Throws where the server could not be asked. `oursAlone`: what
+ * anybody else set in it is ours too, and nobody has it left alone.
+ */
+export async function compare(objects: Objects, wanted: KubeObject, oursAlone = false): Promise<Comparison> {
   const live = await objects.read(refOf(wanted));
   if (!live) return { kind: 'missing' };
   if (live.metadata.deletionTimestamp !== undefined) return { kind: 'terminating', live };
-  if (live.metadata.annotations?.[ANNOTATIONS.reconcile] === 'disabled') return { kind: 'left' };
-  const { object, fields: honoured } = withoutHonoured(wanted, live.metadata.managedFields);
-  const takeOver = takenOver(live.metadata.managedFields);
+  if (!oursAlone && live.metadata.annotations?.[ANNOTATIONS.reconcile] === 'disabled') return { kind: 'left' };
+  const frozen = isFrozenOfOurs(live, oursAlone);
+  // That it is frozen, with nothing in it but what is ours, is left: a rule of the cluster may freeze each one that is made.
+  const managedFields = frozen ? withoutFreezing(live.metadata.managedFields) : live.metadata.managedFields;
+  const { object, fields: honoured } = withoutHonoured(wanted, oursAlone ? [] : managedFields);
+  const takeOver = takenOver(managedFields, { exceptData: isLeftEmpty(wanted), oursAlone });
+  const differs = (history: readonly ManagedFields[] | null): Comparison =>
+    frozen
+      ? {
+          kind: 'immutable',
+          live,
+          frozen,
+          error: new FairleadError('INVALID_ARGUMENT', 'it differs, and is immutable'),
+        }
+      : { kind: 'differs', live, object, honoured, takeOver: history };
   try {
     const result = await objects.apply(object, { fieldManager: FIELD_MANAGER, force: true, dryRun: true });
-    if (takeOver === null && sayTheSame(live, result)) return { kind: 'same', live, honoured };
-    return { kind: 'differs', live, object, honoured, takeOver };
+    // Where its history does not name us, the next apply would not take away what was added meanwhile.
+    if (takeOver !== null || !isAppliedByUs(managedFields) || !sayTheSame(live, result)) return differs(takeOver);
+    return oursAlone && (await hasNobodys(objects, wanted, frozen ? thawed(live) : live))
+      ? differs(WITHOUT_HISTORY)
+      : { kind: 'same', live, honoured };
   } catch (error) {
-    return explained(objects, wanted, live, error);
+    const why = await explained(objects, wanted, live, error, frozen);
+    // What was done by hand may be what does not go with it, such as another port of the same name: it is taken over, then refused or not.
+    if (why.kind === 'refused' && takeOver !== null && isInvalid(why.error) && !saysPolicy(why.error.message)) {
+      return differs(takeOver);
+    }
+    return why;
   }
 }
 
-async function explained(objects: Objects, wanted: KubeObject, live: KubeObject, error: unknown): Promise<Comparison> {
+function thawed({ immutable: _immutable, ...live }: KubeObject): KubeObject {
+  return live;
+}
+
+function withoutFreezing(managedFields: readonly ManagedFields[] = []): readonly ManagedFields[] {
+  return managedFields.map(({ fieldsV1: { 'f:immutable': _freezing, ...fieldsV1 } = {}, ...entry }) => ({
+    ...entry,
+    fieldsV1,
+  }));
+}
+
+/** Is there something in it that its history names nobody for? Asked by what the server would make of the wanted one alone. */
+async function hasNobodys(objects: Objects, wanted: KubeObject, live: KubeObject): Promise<boolean> {
+  try {
+    return saysMore(live, await objects.create(underAnotherName(wanted), true));
+  } catch (error) {
+    // A policy that takes no object of another name: then it is as its history says.
+    if (error instanceof FairleadError && answered(error)) return false;
+    throw error;
+  }
+}
+
+/** A Secret that the manifest brings without anything in it is there for others to fill. */
+function isLeftEmpty({ kind, ...rest }: KubeObject): boolean {
+  return kind === 'Secret' && rest['data'] === undefined && rest['stringData'] === undefined;
+}
+
+async function explained(
+  objects: Objects,
+  wanted: KubeObject,
+  live: KubeObject,
+  error: unknown,
+  frozen: boolean,
+): Promise<Comparison> {
   if (!(error instanceof FairleadError) || !answered(error)) throw error;
-  const immutable = error.details?.['httpStatus'] === UNPROCESSABLE && saysImmutable(error.message);
+  const immutable = isInvalid(error) && saysImmutable(error.message);
   if (immutable && (await wouldBeCreated(objects, wanted))) {
-    return { kind: 'immutable', live, error };
+    return { kind: 'immutable', live, error, frozen };
   }
   return { kind: 'refused', error };
+}
+
+function isInvalid({ details }: FairleadError): boolean {
+  return details?.['httpStatus'] === UNPROCESSABLE;
 }
 
 /** The server itself said no: 4xx, or 500 as for a webhook that does not answer. */

@@ -15,7 +15,7 @@ const OPERATORS: readonly RegExp[] = [
   /^horizontal-pod-autoscaler$/,
 ];
 
-/** The control plane of Kubernetes itself: it sets the scale for an autoscaler. */
+/** The control plane of Kubernetes itself: it sets the scale for an autoscaler, and never what runs in a pod. */
 const CONTROL_PLANE = /^(kube-controller-manager|clusterrole-aggregation-controller)$/;
 /** What `kubectl rollout restart` leaves: taking it away would restart the pods once more. */
 const LEFT = new Set(['f:kubectl.kubernetes.io/restartedAt']);
@@ -43,14 +43,27 @@ export function withoutHonoured(wanted: KubeObject, managedFields: readonly Mana
 /**
  * Who set what, after everything that was set by hand became ours: the next apply then takes away of it what is not wanted. Null if
  * nothing was. As Flux itself takes over what kubectl made; server-side apply has no other way to remove what another one added.
+ * `exceptData`: what others put into it stays theirs. `oursAlone`: what anybody but us set counts as set by hand.
  */
-export function takenOver(managedFields: readonly ManagedFields[] = []): ManagedFields[] | null {
-  const byHand = managedFields.filter((entry) => isByHand(entry) && touchesMore(entry.fieldsV1 ?? {}));
+export function takenOver(
+  managedFields: readonly ManagedFields[] = [],
+  { exceptData = false, oursAlone = false } = {},
+): ManagedFields[] | null {
+  const fieldsOf = (entry: ManagedFields): FieldSet => {
+    const { 'f:data': data, ...rest } = stripped(oursAlone ? othersFields(entry) : byHand(entry));
+    return exceptData || data === undefined ? rest : { ...rest, 'f:data': data };
+  };
+  const taken = managedFields.filter((entry) => Object.keys(fieldsOf(entry)).length > 0);
   const ours = managedFields.find(isOurs);
-  if (byHand.length === 0 || !ours) return null;
-  const fieldsV1 = byHand.reduce((all, { fieldsV1 = {} }) => merged(all, stripped(fieldsV1)), ours.fieldsV1 ?? {});
-  const others = managedFields.filter((entry) => entry !== ours && !byHand.includes(entry));
+  if (taken.length === 0 || !ours) return null;
+  const fieldsV1 = taken.reduce((all, entry) => merged(all, fieldsOf(entry)), ours.fieldsV1 ?? {});
+  const others = managedFields.filter((entry) => entry !== ours && !taken.includes(entry));
   return [...others, { ...ours, fieldsV1 }];
+}
+
+/** Did we apply it, as far as its history tells? Anybody who may write an object may strip that of it. */
+export function isAppliedByUs(managedFields: readonly ManagedFields[] = []): boolean {
+  return managedFields.some(isOurs);
 }
 
 function isOurs({ manager, operation, subresource }: ManagedFields): boolean {
@@ -62,22 +75,23 @@ function isOperators({ manager = '', subresource }: ManagedFields): boolean {
   return subresource === undefined && OPERATORS.some((name) => name.test(manager));
 }
 
-function isByHand(entry: ManagedFields): boolean {
-  const { manager = '', subresource } = entry;
-  if (isOurs(entry) || isOperators(entry) || CONTROL_PLANE.test(manager)) return false;
-  // Kubernetes writes these itself: the API server the names and conditions of CRDs, the kubelet a status.
-  if (manager === 'kube-apiserver' || manager === 'kubelet') return false;
-  return subresource === undefined || subresource === 'scale';
+/** What anybody but us set: whoever may write an object may call himself as he likes. */
+function othersFields(entry: ManagedFields): FieldSet {
+  return isOurs(entry) || entry.subresource === 'status' ? {} : (entry.fieldsV1 ?? {});
 }
 
-/** Does it hold anything but metadata, and a status that is no subresource? */
-function touchesMore(fields: FieldSet): boolean {
-  return Object.keys(stripped(fields)).length > 0;
+function byHand(entry: ManagedFields): FieldSet {
+  const { manager = '', subresource, fieldsV1 = {} } = entry;
+  if (isOurs(entry) || isOperators(entry)) return {};
+  if (subresource !== undefined && subresource !== 'scale') return {};
+  if (!CONTROL_PLANE.test(manager)) return fieldsV1;
+  const template = fieldsV1['f:spec']?.['f:template'];
+  return template === undefined ? {} : { 'f:spec': { 'f:template': template } };
 }
 
-/** Without what is left to whoever set it. */
+/** Without metadata, a status that is no subresource, what Argo CD is about in an Application, and what is left to whoever set it. */
 function stripped(fields: FieldSet): FieldSet {
-  const { 'f:metadata': _metadata, 'f:status': _status, ...rest } = fields;
+  const { 'f:metadata': _metadata, 'f:status': _status, 'f:operation': _operation, ...rest } = fields;
   return withoutLeft(rest);
 }
 

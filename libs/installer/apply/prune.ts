@@ -1,3 +1,4 @@
+import type { GitOpsWish } from '@fairlead/desired-state';
 import { keyOf, refOf, shown, type KubeObject, type Objects, type ObjectRef } from '@fairlead/kube/rest';
 import type { ToolDriver } from '../drivers/driver.js';
 import { ANNOTATIONS, FIELD_MANAGER, LABELS, OURS, OWNER } from '../names.js';
@@ -16,6 +17,7 @@ export interface Pruned {
 export async function prune(
   objects: Objects,
   driver: ToolDriver,
+  wish: GitOpsWish,
   wanted: readonly KubeObject[],
   inventory: readonly ObjectRef[],
 ): Promise<Pruned> {
@@ -25,7 +27,7 @@ export async function prune(
   const left: string[] = [];
   for (const live of candidates.filter((live) => !keys.has(keyOf(refOf(live)))).toSorted(lastStageFirst)) {
     const ref = refOf(live);
-    const why = await keptFor(objects, live);
+    const why = await keptFor(objects, live, driver.isOursAlone(ref, wish));
     if (why !== null) {
       left.push(`${shown(ref)}: ${why}`);
       continue;
@@ -56,8 +58,10 @@ async function ours(objects: Objects, driver: ToolDriver, refs: readonly ObjectR
   return found;
 }
 
-async function keptFor(objects: Objects, live: KubeObject): Promise<string | null> {
-  if (live.metadata.annotations?.[ANNOTATIONS.reconcile] === 'disabled') return 'it is annotated to be left alone';
+async function keptFor(objects: Objects, live: KubeObject, oursAlone: boolean): Promise<string | null> {
+  if (!oursAlone && live.metadata.annotations?.[ANNOTATIONS.reconcile] === 'disabled') {
+    return 'it is annotated to be left alone';
+  }
   if (live.kind === 'Namespace') return 'what else is in a namespace would go with it';
   if (live.kind !== 'CustomResourceDefinition') return null;
   const definition = await objects.read(refOf(live));

@@ -2,12 +2,15 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { keyOf, refOf, shown, type KubeObject, type Objects, type ObjectRef } from '@fairlead/kube/rest';
-import { OURS } from '../names.js';
+import { CONTROLLER_KINDS } from '../health/workloads.js';
+import { FIELD_MANAGER, OURS } from '../names.js';
 import { Trouble } from '../trouble.js';
 import { compare, type Comparison } from './compare.js';
+import { Departures } from './departures.js';
 import { untilEstablished } from './established.js';
+import { mayNarrow, narrowing } from './narrowing.js';
 import { inOrder } from './order.js';
-import { recreate, write } from './write.js';
+import { letGo, recreate, write } from './write.js';
 
 /** What became of one object. */
 export interface ObjectResult {
@@ -30,6 +33,10 @@ export interface ReconcileOptions {
   /** `look`: nothing is written. `recreate`: workloads are deleted and made anew, whether they differ or not. */
   readonly mode: 'look' | 'apply' | 'recreate';
   readonly signal: AbortSignal;
+  /** Objects in which no operator's fields are honoured. */
+  readonly isOursAlone?: (ref: ObjectRef) => boolean;
+  /** Why one of these is left as it is, if somebody puts it back each time: asked of those that differ. */
+  readonly isContested?: (live: KubeObject) => Promise<Trouble | null>;
 }
 
 interface Seen {
@@ -48,31 +55,42 @@ export class Reconciler {
   readonly #clock: Clock;
   readonly #fullLookMs: number;
   readonly #seen = new Map<string, Seen>();
+  readonly #departures: Departures;
   #lastFullMs = Number.NEGATIVE_INFINITY;
 
   constructor(objects: Objects, clock: Clock, fullLookMs = 300_000) {
     this.#objects = objects;
     this.#clock = clock;
+    this.#departures = new Departures(clock);
     this.#fullLookMs = fullLookMs;
   }
 
-  async reconcile(wanted: readonly KubeObject[], { mode, signal }: ReconcileOptions): Promise<Reconciliation> {
+  async reconcile(wanted: readonly KubeObject[], options: ReconcileOptions): Promise<Reconciliation> {
+    const { mode, signal } = options;
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#lastFullMs >= this.#fullLookMs) {
       this.#seen.clear();
       this.#lastFullMs = nowMs;
     }
+    const narrowed = mode === 'look' ? [] : await this.#narrow(wanted, options);
     const versions = await this.#versions(wanted);
     const results: ObjectResult[] = [];
-    for (const stage of inOrder(wanted)) {
+    const stages = inOrder(wanted);
+    for (const [at, stage] of stages.entries()) {
       for (const object of stage) {
         signal.throwIfAborted();
-        results.push(await this.#one(object, versions, mode));
+        results.push(await this.#one(object, versions, options));
       }
-      const stuck = results.some(({ outcome }) => outcome === 'failed');
-      // What comes later needs what comes first; a look tells all that there is.
-      if (stuck && mode !== 'look') break;
-      const late = mode === 'look' ? null : await untilEstablished(this.#objects, stage, this.#clock, signal);
+      // A look tells all that there is.
+      if (mode === 'look') continue;
+      const stuck = results.filter(({ outcome }) => outcome === 'failed');
+      // What comes later needs what comes first; but who lets go of the objects of a definition that is being deleted comes later.
+      if (!stuck.every((result) => isLeaving(result) && result.ref.kind === 'CustomResourceDefinition')) {
+        if (stuck.some(isLeaving)) results.push(...(await this.#letGo(stages.slice(at + 1).flat(), signal)));
+        break;
+      }
+      const written = stage.filter((object) => !stuck.some(({ ref }) => keyOf(ref) === keyOf(refOf(object))));
+      const late = await untilEstablished(this.#objects, written, this.#clock, signal);
       if (late) {
         results.push(failed(late, new Trouble('CRD_NOT_ESTABLISHED', 'the API server does not serve it')));
         break;
@@ -81,7 +99,47 @@ export class Reconciler {
     const complete =
       results.length === wanted.length &&
       results.every(({ outcome }) => outcome !== 'failed' && outcome !== 'would-change');
-    return { results, complete };
+    if (complete) return { results, complete };
+    const reached = new Set(results.map(({ ref }) => keyOf(ref)));
+    return { results: [...results, ...narrowed.filter(({ ref }) => !reached.has(keyOf(ref)))], complete };
+  }
+
+  /**
+   * What only lets the tool follow less does not wait for what comes first in the order, and may fail: it is no part of the order that
+   * anything else needs. What could not be written is tried again in order.
+   */
+  async #narrow(wanted: readonly KubeObject[], { signal, isOursAlone }: ReconcileOptions): Promise<ObjectResult[]> {
+    const results: ObjectResult[] = [];
+    for (const object of wanted.filter(mayNarrow)) {
+      signal.throwIfAborted();
+      const ref = refOf(object);
+      try {
+        const live = await this.#objects.read(ref);
+        const body = live && narrowing(live, object, isOursAlone?.(ref) ?? false);
+        if (!body) continue;
+        await this.#objects.patch(ref, { type: 'merge', body }, FIELD_MANAGER);
+        results.push({ ref, outcome: 'updated', honoured: [] });
+      } catch (error) {
+        results.push(failed(ref, error));
+      }
+    }
+    return results;
+  }
+
+  /** What is being deleted may wait for these, as a namespace does for what is in it. Returns what could not be let go of. */
+  async #letGo(later: readonly KubeObject[], signal: AbortSignal): Promise<ObjectResult[]> {
+    const results: ObjectResult[] = [];
+    for (const object of later) {
+      signal.throwIfAborted();
+      const ref = refOf(object);
+      try {
+        const live = await this.#objects.read(ref);
+        if (live?.metadata.deletionTimestamp !== undefined) await letGo(this.#objects, live, this.#departures);
+      } catch (error) {
+        results.push(failed(ref, error));
+      }
+    }
+    return results;
   }
 
   /** The version of each object of ours that the server has, by key. */
@@ -96,22 +154,31 @@ export class Reconciler {
     return found;
   }
 
+  /** Its time begins with the first look that sees it leave. */
+  #note(ref: ObjectRef, comparison: Comparison): void {
+    if (comparison.kind === 'terminating') this.#departures.seenForMs(comparison.live);
+    else this.#departures.forget(ref);
+  }
+
   async #one(
     wanted: KubeObject,
     versions: ReadonlyMap<string, string>,
-    mode: ReconcileOptions['mode'],
+    { mode, isOursAlone = () => false, isContested }: ReconcileOptions,
   ): Promise<ObjectResult> {
     const ref = refOf(wanted);
     const digest = createHash('sha256').update(JSON.stringify(wanted)).digest('base64');
     const seen = this.#seen.get(keyOf(ref));
-    const anew = mode === 'recreate' && wanted.kind === 'Deployment';
+    const anew = mode === 'recreate' && CONTROLLER_KINDS.has(wanted.kind);
     if (seen && !anew && seen.wanted === digest && seen.version === versions.get(keyOf(ref))) {
       return { ref, outcome: 'same', honoured: seen.honoured };
     }
     this.#seen.delete(keyOf(ref));
     try {
-      const comparison = await compare(this.#objects, wanted);
+      const comparison = await compare(this.#objects, wanted, isOursAlone(ref));
       const honoured = 'honoured' in comparison ? comparison.honoured : [];
+      this.#note(ref, comparison);
+      const contest = comparison.kind === 'differs' && isOursAlone(ref) ? await isContested?.(comparison.live) : null;
+      if (contest) return { ref, outcome: 'left', honoured, error: toldOf(contest) };
       if (comparison.kind === 'left') return { ref, outcome: 'left', honoured };
       if (comparison.kind === 'same' && !anew) {
         const version = comparison.live.metadata.resourceVersion ?? '';
@@ -119,9 +186,10 @@ export class Reconciler {
         return { ref, outcome: 'same', honoured };
       }
       if (mode === 'look') return { ref, outcome: 'would-change', honoured, ...errorOf(comparison) };
+      if (anew && comparison.kind === 'refused') throw comparison.error;
       const written = anew
         ? await recreate(this.#objects, wanted, 'live' in comparison ? comparison.live : null)
-        : await write(this.#objects, wanted, comparison);
+        : await write(this.#objects, wanted, comparison, this.#departures);
       const outcome = anew ? 'recreated' : outcomeOf(comparison);
       const { uid } = written.metadata;
       return { ref, outcome, honoured, ...(outcome === 'updated' || uid === undefined ? {} : { uid }) };
@@ -129,6 +197,15 @@ export class Reconciler {
       return failed(ref, error);
     }
   }
+}
+
+function toldOf({ code, message }: Trouble): NonNullable<ObjectResult['error']> {
+  return { code, message, httpStatus: 0 };
+}
+
+/** Somebody deleted it, and it is not gone yet. */
+function isLeaving({ error }: ObjectResult): boolean {
+  return error?.code === 'OBJECT_TERMINATING';
 }
 
 function outcomeOf({ kind }: Comparison): ObjectResult['outcome'] {
@@ -143,7 +220,7 @@ function errorOf(comparison: Comparison): Pick<ObjectResult, 'error'> {
 /** What is wrong with one object does not hide what is wrong with others; without an API server there is nothing to be said of any. */
 function failed(ref: ObjectRef, error: unknown): ObjectResult {
   if (error instanceof Trouble) {
-    return { ref, outcome: 'failed', honoured: [], error: { code: error.code, message: error.message, httpStatus: 0 } };
+    return { ref, outcome: 'failed', honoured: [], error: toldOf(error) };
   }
   if (!(error instanceof FairleadError) || error.details?.['httpStatus'] === undefined) {
     // A kind that is not served, as when its definition was deleted.

@@ -1,26 +1,33 @@
 import { FairleadError } from '@fairlead/errors';
 import { refOf, type KubeObject, type ManagedFields, type Objects } from '@fairlead/kube/rest';
+import { ARGOCD_FINALIZERS, FLUX_FINALIZERS } from '../drivers/finalizers.js';
 import { FIELD_MANAGER } from '../names.js';
 import { Trouble } from '../trouble.js';
-import type { Comparison } from './compare.js';
+import { underAnotherName, type Comparison } from './compare.js';
+import type { Departures } from './departures.js';
 import { mayBeMadeAnew } from './immutable.js';
 
-const TOOL_FINALIZERS = new Set(['finalizers.fluxcd.io']);
-/** The tool has this long to let go of what is deleted. */
+const TOOL_FINALIZERS = new Set([...FLUX_FINALIZERS, ...ARGOCD_FINALIZERS]);
+/** The tool has this long to let go of what is deleted, once it was seen to be. */
 const STUCK_MS = 30_000;
 
 /** Brings an object to what is wanted. Returns it as it is then. OBJECT_IMMUTABLE for one that may not be made anew. */
-export async function write(objects: Objects, wanted: KubeObject, comparison: Comparison): Promise<KubeObject> {
+export async function write(
+  objects: Objects,
+  wanted: KubeObject,
+  comparison: Comparison,
+  departures: Departures,
+): Promise<KubeObject> {
   switch (comparison.kind) {
     case 'differs':
       await takeOver(objects, comparison.live, comparison.takeOver);
       return applyTo(objects, comparison.object);
     case 'immutable':
-      return recreate(objects, wanted, comparison.live, comparison.error);
+      return recreate(objects, wanted, comparison.live, comparison);
     case 'refused':
       throw comparison.error;
     case 'terminating':
-      await releaseStuck(objects, comparison.live);
+      await letGo(objects, comparison.live, departures);
       throw new Trouble('OBJECT_TERMINATING', 'it is being deleted: it is made anew once it is gone');
     case 'missing':
       return applyTo(objects, wanted);
@@ -32,19 +39,21 @@ export async function write(objects: Objects, wanted: KubeObject, comparison: Co
   return wanted;
 }
 
-/** Deletes an object and makes it anew, if it is of a kind that may be and nothing keeps us from deleting it. */
+/** Deletes an object and makes it anew, if it is of a kind that may be (or `frozen`, and ours) and nothing keeps us from deleting it. */
 export async function recreate(
   objects: Objects,
   wanted: KubeObject,
   live: KubeObject | null,
-  why?: FairleadError,
+  { error: why, frozen = false }: { readonly error?: FairleadError; readonly frozen?: boolean } = {},
 ): Promise<KubeObject> {
-  if (!mayBeMadeAnew(wanted)) {
+  if (!frozen && !mayBeMadeAnew(wanted)) {
     const what = why ? `: ${why.message}` : '';
     throw new Trouble('OBJECT_IMMUTABLE', `a ${wanted.kind} is never made anew${what}`, { cause: why });
   }
   const { uid } = live?.metadata ?? {};
   if (uid !== undefined) {
+    // What could not be made again, for a policy, is not deleted.
+    await objects.create(underAnotherName(wanted), true);
     await objects.remove(refOf(wanted), { uid, dryRun: true });
     await objects.remove(refOf(wanted), { uid });
   }
@@ -56,17 +65,18 @@ function applyTo(objects: Objects, object: KubeObject): Promise<KubeObject> {
 }
 
 /**
- * Whoever should let go of it may be gone with it, as when its namespace is deleted with the tool's controllers in it. Only the tool's
- * own finalizers are taken off.
+ * Of one that is being deleted: whoever should let go of it may be gone with it, as when its namespace is deleted with the tool's
+ * controllers in it. Only the tool's own finalizers are taken off.
  */
-async function releaseStuck(objects: Objects, live: KubeObject): Promise<void> {
-  const { finalizers = [], deletionTimestamp = '', namespace } = live.metadata;
+export async function letGo(objects: Objects, live: KubeObject, departures: Departures): Promise<void> {
+  const leavesForMs = departures.seenForMs(live);
+  const { finalizers = [], namespace } = live.metadata;
   const others = finalizers.filter((name) => !TOOL_FINALIZERS.has(name));
   if (others.length === finalizers.length) return;
   const around =
     namespace === undefined ? null : await objects.read({ apiVersion: 'v1', kind: 'Namespace', name: namespace });
   const leaving = around?.metadata.deletionTimestamp !== undefined;
-  if (!leaving && Date.now() - Date.parse(deletionTimestamp) < STUCK_MS) return;
+  if (!leaving && leavesForMs < STUCK_MS) return;
   await objects.patch(refOf(live), { type: 'merge', body: { metadata: { finalizers: others } } }, FIELD_MANAGER);
 }
 

@@ -20,10 +20,21 @@ export interface ToolDriver {
   emptied(ref: ObjectRef): unknown;
   /** What the tool says of the repository, of what it deployed, and of the next key. */
   read(objects: Objects, at: string): Promise<SourceStates>;
+  /** Has a tool that gave a commit up try it again, once it has had a rest. */
+  tryAgain(objects: Objects, nowMs: number): Promise<void>;
   /** Objects that a working controller answers for, and whose it is. */
   probes(wish: GitOpsWish, sources: readonly KubeObject[]): ProbeTarget[];
   /** What its controllers hold objects by: nobody takes these off once they are gone. */
   readonly finalizers: readonly string[];
+  /** What the tool trusts, and follows: here no operator's fields are left to it, or the tool could widen by itself what it trusts. */
+  isOursAlone(ref: ObjectRef, wish: GitOpsWish): boolean;
+  /**
+   * Why one of these, which is not as it should be, is left so: the repository that is followed holds it too, and would put it back each
+   * time. Null: it is put right.
+   */
+  contested(objects: Objects, live: KubeObject): Promise<Trouble | null>;
+  /** `Secret name` and the like: what the tool makes for itself in its namespace, which is nobody's when it goes. */
+  readonly leavings: readonly string[];
 }
 
 export interface SourceStates {
@@ -36,10 +47,17 @@ export interface SourceStates {
   readonly complaint: Trouble | null;
 }
 
-/** An object that is annotated with a request, and the Deployment of the controller that must note it in its status. */
+/** A question that only a working controller answers: an object that it is asked to reconcile. */
 export interface ProbeTarget {
   readonly ref: ObjectRef;
-  readonly deployment: string;
+  /** The Deployment or StatefulSet that has to answer. */
+  readonly workload: string;
+  /** The workload by which the question comes to this one: while that one is silent, nothing is known of this one. */
+  readonly through?: string;
   /** Made for the request, and deleted once it is answered. */
   readonly make?: KubeObject;
+  /** A merge patch of the object that asks; the token is another one each time. */
+  request(token: string): unknown;
+  /** What the object says of the request. `again`: it was handled, and this workload had no part in it: it is asked once more. */
+  answer(object: KubeObject, token: string): 'given' | 'none' | 'again';
 }

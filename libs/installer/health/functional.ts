@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
-import type { KubeObject, Objects } from '@fairlead/kube/rest';
+import type { Objects } from '@fairlead/kube/rest';
 import type { ProbeTarget } from '../drivers/driver.js';
 import type { Finding } from '../ladder/ladder-state.js';
 import { FIELD_MANAGER } from '../names.js';
-
-const REQUEST = 'reconcile.fluxcd.io/requestedAt';
 
 export interface FunctionalLimits {
   /** How often the tool is asked. */
@@ -23,7 +21,7 @@ interface Asked {
 }
 
 /**
- * The third layer of health: a controller that is asked to reconcile notes the request in the status of the object. One that is
+ * The third layer of health: a controller that is asked to reconcile an object leaves something there that tells of it. One that is
  * Running and does nothing does not. `look` never waits: it asks, and a later look reads the answer.
  */
 export class FunctionalProbe {
@@ -60,19 +58,26 @@ export class FunctionalProbe {
 
   async #ask(targets: readonly ProbeTarget[], nowMs: number): Promise<void> {
     const token = `${new Date(nowMs).toISOString()}/${randomUUID().slice(0, 8)}`;
-    const body = { metadata: { annotations: { [REQUEST]: token } } };
-    for (const { ref, make } of targets) {
-      if (make) await this.#objects.apply(make, { fieldManager: FIELD_MANAGER, force: true });
-      // Another manager than that of what is applied, so that the annotation is nobody's drift.
-      await this.#objects.patch(ref, { type: 'merge', body }, `${FIELD_MANAGER}-request`);
+    for (const target of targets) {
+      if (target.make) await this.#objects.apply(target.make, { fieldManager: FIELD_MANAGER, force: true });
+      await this.#request(target, token);
     }
     this.#asked = { token, atMs: nowMs, targets };
+  }
+
+  async #request(target: ProbeTarget, token: string): Promise<void> {
+    // Another manager than that of what is applied, so that the annotation is nobody's drift.
+    const manager = `${FIELD_MANAGER}-request`;
+    await this.#objects.patch(target.ref, { type: 'merge', body: target.request(token) }, manager);
   }
 
   async #readAnswers(asked: Asked, nowMs: number): Promise<void> {
     const silent: ProbeTarget[] = [];
     for (const target of asked.targets) {
-      if (!answered(await this.#objects.read(target.ref), asked.token)) silent.push(target);
+      const object = await this.#objects.read(target.ref);
+      const answer = object ? target.answer(object, asked.token) : 'none';
+      if (answer === 'again') await this.#request(target, asked.token);
+      if (answer !== 'given') silent.push(target);
     }
     if (silent.length === 0) {
       await this.#clean(asked.targets);
@@ -91,12 +96,10 @@ export class FunctionalProbe {
   }
 }
 
-function answered(object: KubeObject | null, token: string): boolean {
-  return (object?.['status'] as { lastHandledReconcileAt?: string } | undefined)?.lastHandledReconcileAt === token;
-}
-
 function findingOf(silent: readonly ProbeTarget[], answerMs: number): Finding {
-  const workloads = [...new Set(silent.map(({ deployment }) => deployment))];
+  const unheard = new Set(silent.map(({ workload }) => workload));
+  const asked = silent.filter(({ through }) => through === undefined || !unheard.has(through));
+  const workloads = [...new Set(asked.map(({ workload }) => workload))];
   return {
     layer: 'functional',
     code: 'NOT_RECONCILING',

@@ -1,20 +1,23 @@
 import { refOf, shown, type KubeObject, type Objects } from '@fairlead/kube/rest';
 import type { Finding } from '../ladder/ladder-state.js';
 
-interface DeploymentStatus {
+/** Of what a tool consists of. */
+export const CONTROLLER_KINDS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
+
+interface WorkloadStatus {
   readonly observedGeneration?: number;
   readonly updatedReplicas?: number;
   readonly availableReplicas?: number;
   readonly conditions?: readonly { type: string; status: string; reason?: string; message?: string }[];
 }
 
-/** The second layer of health: each Deployment of the bundle is available, as it is now wanted. */
+/** The second layer of health: each Deployment and StatefulSet of the bundle is available, as it is now wanted. */
 export async function lookAtWorkloads(objects: Objects, wanted: readonly KubeObject[]): Promise<Finding | null> {
-  const deployments = wanted.filter(({ kind }) => kind === 'Deployment');
+  const workloads = wanted.filter(({ kind }) => CONTROLLER_KINDS.has(kind));
   const unwell: { name: string; why: string }[] = [];
-  for (const deployment of deployments) {
-    const why = unavailable(await objects.read(refOf(deployment)));
-    if (why !== null) unwell.push({ name: deployment.metadata.name, why: `${shown(refOf(deployment))}: ${why}` });
+  for (const workload of workloads) {
+    const why = unavailable(await objects.read(refOf(workload)));
+    if (why !== null) unwell.push({ name: workload.metadata.name, why: `${shown(refOf(workload))}: ${why}` });
   }
   if (unwell.length === 0) return null;
   return {
@@ -28,18 +31,21 @@ export async function lookAtWorkloads(objects: Objects, wanted: readonly KubeObj
   };
 }
 
-/** Why a Deployment is not available; null if it is. */
-export function unavailable(deployment: KubeObject | null): string | null {
-  if (!deployment) return 'there is none';
-  const wanted = (deployment['spec'] as { replicas?: number } | undefined)?.replicas ?? 1;
-  const status = (deployment['status'] ?? {}) as DeploymentStatus;
-  if ((status.observedGeneration ?? 0) < (deployment.metadata.generation ?? 0)) {
+/** Why a Deployment or StatefulSet is not available; null if it is. */
+export function unavailable(workload: KubeObject | null): string | null {
+  if (!workload) return 'there is none';
+  const wanted = (workload['spec'] as { replicas?: number } | undefined)?.replicas ?? 1;
+  const status = (workload['status'] ?? {}) as WorkloadStatus;
+  if ((status.observedGeneration ?? 0) < (workload.metadata.generation ?? 0)) {
     return 'its controller has not seen its newest version';
   }
   const available = status.conditions?.find(({ type }) => type === 'Available');
-  if (available?.status !== 'True') return available?.message ?? 'it is not available';
+  // A StatefulSet has no conditions, only its counts.
+  if (workload.kind !== 'StatefulSet' && available?.status !== 'True')
+    return available?.message ?? 'it is not available';
   if ((status.updatedReplicas ?? 0) < wanted) return `${status.updatedReplicas ?? 0} of ${wanted} replicas are updated`;
-  if ((status.availableReplicas ?? 0) < wanted)
+  if ((status.availableReplicas ?? 0) < wanted) {
     return `${status.availableReplicas ?? 0} of ${wanted} replicas are available`;
+  }
   return null;
 }

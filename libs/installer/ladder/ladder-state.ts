@@ -55,6 +55,8 @@ export interface LadderAction {
 export interface LadderLimits {
   /** Actions in an hour; then somebody has to look. A new desired state is applied all the same. */
   readonly repairsPerHour: number;
+  /** Between two times that trust is put back without the ladder: as often as it is looked at. */
+  readonly trustMs: number;
   /** Tries of `apply` before the next rung. */
   readonly applies: number;
   /** What a layer has to become well by itself, when it is first seen unwell and after each action; besides a wait with jitter. */
@@ -64,6 +66,7 @@ export interface LadderLimits {
 
 export const LADDER_LIMITS: LadderLimits = {
   repairsPerHour: 30,
+  trustMs: 10_000,
   applies: 6,
   settleMs: { objects: 5_000, workloads: 120_000, functional: 60_000 },
   backoff: { baseMs: 2_000, capMs: 60_000 },

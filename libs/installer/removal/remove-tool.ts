@@ -115,7 +115,7 @@ async function keptFor(
   }
   if (live.kind !== 'Namespace') return null;
   if (!isCreated) return 'it was there before';
-  const strangers = await strangersIn(objects, live.metadata.name, driver.tool);
+  const strangers = await strangersIn(objects, live.metadata.name, driver);
   return strangers.length === 0 ? null : `others use it: ${strangers.slice(0, 3).join(', ')}`;
 }
 

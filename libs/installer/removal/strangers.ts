@@ -1,6 +1,6 @@
 import { refOf, shown, type KubeObject, type Objects } from '@fairlead/kube/rest';
-import type { Tool } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
+import type { ToolDriver } from '../drivers/driver.js';
 import { isOurs } from './ours.js';
 
 /** What people keep in a namespace. What Kubernetes puts there by itself, such as tokens and endpoints, is not among it. */
@@ -32,23 +32,25 @@ const EVERYWHERE = new Set(['ConfigMap kube-root-ca.crt', 'ConfigMap istio-ca-ro
 const DEFINITION = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' };
 
 /** What others than we have in a namespace, for people: of the kinds above, and of all custom ones. */
-export async function strangersIn(objects: Objects, namespace: string, tool: Tool): Promise<string[]> {
+export async function strangersIn(objects: Objects, namespace: string, driver: ToolDriver): Promise<string[]> {
   const found: string[] = [];
   for (const kind of [...KEPT, ...(await customKinds(objects))]) {
     for (const item of await objects.list(kind, { namespace, metadataOnly: true }).catch(unlessAnswered)) {
       if (item === null) found.push(`perhaps some ${kind.kind}, which cannot be listed`);
-      else if (isStranger(item, tool)) found.push(shown(refOf(item)));
+      else if (isStranger(item, driver)) found.push(shown(refOf(item)));
     }
   }
   return found;
 }
 
-function isStranger(item: KubeObject, tool: Tool): boolean {
+function isStranger(item: KubeObject, { tool, leavings }: ToolDriver): boolean {
   const { deletionTimestamp, name } = item.metadata;
   const owners = (item.metadata['ownerReferences'] ?? []) as readonly { controller?: boolean }[];
   // What a controller made goes, or stays, with what it was made for, which is in the same namespace.
   const isMade = owners.some(({ controller }) => controller === true);
-  return !isMade && deletionTimestamp === undefined && !EVERYWHERE.has(`${item.kind} ${name}`) && !isOurs(item, tool);
+  const shownAs = `${item.kind} ${name}`;
+  const isNobodys = EVERYWHERE.has(shownAs) || leavings.includes(shownAs);
+  return !isMade && deletionTimestamp === undefined && !isNobodys && !isOurs(item, tool);
 }
 
 async function customKinds(objects: Objects): Promise<{ apiVersion: string; kind: string }[]> {

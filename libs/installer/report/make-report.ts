@@ -1,4 +1,11 @@
-import type { InstallerReport, ObjectEvent, Phase, PublicKey, SourceState } from '@fairlead/desired-state';
+import type {
+  InstallerReport,
+  ObjectEvent,
+  Phase,
+  PreflightReport,
+  PublicKey,
+  SourceState,
+} from '@fairlead/desired-state';
 import type { HeldState } from '../state/held-state.js';
 
 /** What one look at the cluster has to say. */
@@ -9,6 +16,7 @@ export interface Told {
   readonly publicKeys?: readonly PublicKey[];
   readonly source?: SourceState | null;
   readonly sync?: SourceState | null;
+  readonly preflight?: PreflightReport | null;
 }
 
 export interface ReportSurroundings {
@@ -42,6 +50,7 @@ export function makeReport(told: Told, around: ReportSurroundings): InstallerRep
     source: told.source ?? null,
     sync: told.sync ?? null,
     functionalAt: functionalMs === null ? null : new Date(functionalMs).toISOString(),
+    ...(told.preflight ? { preflight: told.preflight } : {}),
     events: [...around.events],
   };
 }

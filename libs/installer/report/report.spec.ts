@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '@fairlead/clock';
-import { HANDOVER, InstallerReport, MAX_REPORT_BYTES } from '@fairlead/desired-state';
+import { HANDOVER, InstallerReport, MAX_REPORT_BYTES, MAX_REPORT_EVENTS } from '@fairlead/desired-state';
 import { expect, it } from 'vitest';
 import { CLUSTER_ID } from '../testing/control-plane.js';
 import { NOTHING_HELD } from '../state/held-state.js';
@@ -56,8 +56,8 @@ it('is written when it changed, at most once a second, and once a minute all the
 
 it('loses its oldest events before it is too large', async () => {
   const story = new Story(() => new Date(0));
-  for (let at = 0; at < 50; at += 1) story.tell('observed', 'x'.repeat(300), `${at} ${'y'.repeat(2_000)}`);
-  expect(story.events).toHaveLength(40);
+  for (let at = 0; at < 200; at += 1) story.tell('observed', 'x'.repeat(300), `${at} ${'y'.repeat(2_000)}`);
+  expect(story.events).toHaveLength(MAX_REPORT_EVENTS);
   let written = '';
   const own = {
     writeConfigMap: (_name: string, { data }: { data: Record<string, string> }) => {
@@ -67,7 +67,7 @@ it('loses its oldest events before it is too large', async () => {
   } as unknown as OwnObjects;
   await new ReportWriter(own, systemClock).write(report({}, story.events), new AbortController().signal);
   expect(Buffer.byteLength(written)).toBeLessThanOrEqual(MAX_REPORT_BYTES);
-  expect(InstallerReport.parse(JSON.parse(written)).events.at(-1)?.sequence).toBe(50);
+  expect(InstallerReport.parse(JSON.parse(written)).events.at(-1)?.sequence).toBe(200);
 });
 
 it('says since when something is wrong', () => {

@@ -1,15 +1,15 @@
-import type { ObjectEvent } from '@fairlead/desired-state';
-
-const MAX_EVENTS = 40;
+import { MAX_REPORT_EVENTS, type ObjectEvent } from '@fairlead/desired-state';
 
 /** The last steps of what the installer did, for the report. */
 export class Story {
   readonly #now: () => Date;
+  readonly #onStep: (step: ObjectEvent['step']) => void;
   #events: ObjectEvent[] = [];
   #sequence = 0;
 
-  constructor(now: () => Date) {
+  constructor(now: () => Date, onStep: (step: ObjectEvent['step']) => void = () => undefined) {
     this.#now = now;
+    this.#onStep = onStep;
   }
 
   get events(): readonly ObjectEvent[] {
@@ -25,7 +25,8 @@ export class Story {
       object: object.slice(0, 256),
       message: message.slice(0, 1_024),
     };
-    this.#events = [...this.#events, event].slice(-MAX_EVENTS);
+    this.#events = [...this.#events, event].slice(-MAX_REPORT_EVENTS);
+    this.#onStep(step);
   }
 
   /** Only if the last event of this step and object said something else: what is seen again and again is told once. */

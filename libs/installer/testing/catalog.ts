@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { CatalogSource } from '@fairlead/desired-state';
+import type { KubeObject } from '@fairlead/kube/rest';
 import type { GiteaInfo } from '@fairlead/testbed';
 
 /** A private repository with one ConfigMap in it. */
@@ -10,9 +11,12 @@ export interface TestCatalog {
   addKey(publicKey: string): Promise<void>;
   /** Changes the ConfigMap. */
   push(greeting: string): Promise<void>;
+  /** Holds this object besides. Returns what takes it out again. */
+  hold(object: KubeObject): Promise<() => Promise<void>>;
 }
 
 const FILE = 'config-map.yaml';
+const BESIDES = 'besides.yaml';
 
 export async function createCatalog(gitea: GiteaInfo): Promise<TestCatalog> {
   const repository = `/repos/${gitea.adminUser}/catalog`;
@@ -33,6 +37,13 @@ export async function createCatalog(gitea: GiteaInfo): Promise<TestCatalog> {
     push: async (greeting) => {
       ({ sha } = await write(gitea, repository, greeting, sha));
     },
+    hold: async (object) => {
+      const content = Buffer.from(JSON.stringify(object)).toString('base64');
+      const path = `${repository}/contents/${BESIDES}`;
+      const answer = await ask(gitea, 'POST', path, { content, message: 'Hold', branch: 'main' });
+      const held = (JSON.parse(answer) as { content: { sha: string } }).content;
+      return async () => void (await ask(gitea, 'DELETE', path, { sha: held.sha, message: 'Drop', branch: 'main' }));
+    },
   };
 }
 
@@ -50,16 +61,20 @@ async function write(gitea: GiteaInfo, repository: string, greeting: string, sha
 }
 
 function ask(gitea: GiteaInfo, method: string, path: string, body: unknown): Promise<string> {
+  const content = JSON.stringify(body);
+  const authorization = `token ${gitea.adminToken}`;
+  // Without its length, Node sends the body of a DELETE so that nobody knows where it ends.
+  const length = { 'content-length': Buffer.byteLength(content) };
   return new Promise((resolve, reject) => {
     const sent = request(new URL(`/api/v1${path}`, gitea.url), {
       method,
       ca: gitea.caPem,
-      headers: { authorization: `token ${gitea.adminToken}`, 'content-type': 'application/json' },
+      headers: { authorization, 'content-type': 'application/json', ...length },
       signal: AbortSignal.timeout(30_000),
     });
     sent.on('error', reject);
     sent.on('response', (answer) => resolve(saidBy(answer, `${method} ${path}`)));
-    sent.end(JSON.stringify(body));
+    sent.end(content);
   });
 }
 

@@ -6,7 +6,7 @@ import { createLogger, silentLogger } from '@fairlead/observability';
 import { startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { eventually, scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing';
 import type { FunctionalLimits } from '../health/functional.js';
-import { flux, LADDER_LIMITS, runInstaller, type LadderLimits } from '../index.js';
+import { argocd, flux, LADDER_LIMITS, runInstaller, type LadderLimits, type PreflightOptions } from '../index.js';
 import { CLUSTER_ID, NAMESPACE } from './control-plane.js';
 
 /** A real API server, and an authority whose desired state counts in it. */
@@ -63,10 +63,11 @@ function checked(report: InstallerReport, check: (report: InstallerReport) => vo
   return report;
 }
 
-/** Another pace than the quick one of tests without controllers. */
+/** Another pace than the quick one of tests without controllers, and what is looked at besides. */
 export interface Pace {
-  readonly ladder: Pick<LadderLimits, 'settleMs'>;
-  readonly functional: FunctionalLimits;
+  readonly ladder?: Partial<LadderLimits>;
+  readonly functional?: FunctionalLimits;
+  readonly preflight?: PreflightOptions;
 }
 
 /** Runs an installer in this process, until it is disposed of. */
@@ -79,13 +80,14 @@ export function installIn(objects: Objects, authority: TestAuthority, pace?: Pac
       namespace: NAMESPACE,
       version: 'test',
       objects,
-      drivers: [flux],
+      drivers: [flux, argocd],
       clock: systemClock,
       logger: process.env['FAIRLEAD_TEST_LOG'] === undefined ? silentLogger : createLogger('installer', 'debug'),
       intervalMs: 500,
       ladder: { ...QUICK_LADDER, ...pace?.ladder },
       functional: pace?.functional ?? { everyMs: 2_000, answerMs: 3_000 },
       webhooks: { graceMs: 1_000, forgetMs: 60_000 },
+      ...(pace?.preflight ? { preflight: pace.preflight } : {}),
     },
     stop.signal,
   );
@@ -101,6 +103,7 @@ export function installIn(objects: Objects, authority: TestAuthority, pace?: Pac
 const QUICK_LADDER = {
   ...LADDER_LIMITS,
   repairsPerHour: 100,
+  trustMs: 500,
   settleMs: { objects: 500, workloads: 2_000, functional: 1_000 },
   backoff: { baseMs: 100, capMs: 1_000 },
 };

@@ -1,13 +1,14 @@
 import { systemClock } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import { refOf, type KubeObject, type Objects } from '@fairlead/kube/rest';
+import { playArgocd } from './argocd-stand-in.js';
 
 const FLUX = [
   { apiVersion: 'source.toolkit.fluxcd.io/v1', kind: 'GitRepository', by: 'source-controller' },
   { apiVersion: 'kustomize.toolkit.fluxcd.io/v1', kind: 'Kustomization', by: 'kustomize-controller' },
 ] as const;
 
-/** Plays the controller manager and Flux where none runs: Deployments become available, and requests are answered. */
+/** Plays the controller manager, Flux and Argo CD where none runs: what makes pods becomes available, and requests are answered. */
 export interface StandIn extends AsyncDisposable {
   /** Their requests are answered no more. */
   readonly frozen: Set<string>;
@@ -20,14 +21,17 @@ export function startStandIn(objects: Objects): StandIn {
   const frozen = new Set<string>();
   const brokenImages = new Set<string>();
   const round = async (): Promise<void> => {
-    for (const deployment of await objects.list({ apiVersion: 'apps/v1', kind: 'Deployment' })) {
-      await setStatus(objects, deployment, deploymentStatus(deployment, brokenImages));
+    for (const kind of ['Deployment', 'StatefulSet']) {
+      for (const workload of await objects.list({ apiVersion: 'apps/v1', kind })) {
+        await setStatus(objects, workload, workloadStatus(workload, brokenImages));
+      }
     }
     for (const { apiVersion, kind, by } of FLUX) {
       if (frozen.has(by)) continue;
       for (const object of await objects.list({ apiVersion, kind }))
         await setStatus(objects, object, fluxStatus(object));
     }
+    await playArgocd(objects, frozen);
   };
   const running = (async () => {
     while (!stop.signal.aborted) {
@@ -48,8 +52,8 @@ export function startStandIn(objects: Objects): StandIn {
   };
 }
 
-function deploymentStatus(deployment: KubeObject, brokenImages: ReadonlySet<string>): Record<string, unknown> {
-  const spec = deployment['spec'] as {
+function workloadStatus(workload: KubeObject, brokenImages: ReadonlySet<string>): Record<string, unknown> {
+  const spec = workload['spec'] as {
     replicas?: number;
     template: { spec: { containers: readonly { image: string }[] } };
   };
@@ -58,20 +62,18 @@ function deploymentStatus(deployment: KubeObject, brokenImages: ReadonlySet<stri
   );
   const count = works ? (spec.replicas ?? 1) : 0;
   return {
-    observedGeneration: deployment.metadata.generation,
+    observedGeneration: workload.metadata.generation,
     replicas: count,
     updatedReplicas: count,
     readyReplicas: count,
     availableReplicas: count,
-    conditions: [
-      {
-        type: 'Available',
-        status: works ? 'True' : 'False',
-        reason: 'Scripted',
-        message: works ? 'up' : 'no such image',
-      },
-    ],
+    ...(workload.kind === 'StatefulSet' ? {} : { conditions: [available(works)] }),
   };
+}
+
+function available(works: boolean): Record<string, unknown> {
+  const message = works ? 'up' : 'no such image';
+  return { type: 'Available', status: works ? 'True' : 'False', reason: 'Scripted', message };
 }
 
 function fluxStatus({ metadata }: KubeObject): Record<string, unknown> {

@@ -131,7 +131,7 @@ describe('a rotation of the root', () => {
     const held = await accept(nothing, { ...(await signed(stateOf(1, null))), trust: first });
     const far = await accept(held, {
       ...(await signed(stateOf(1, null))),
-      trust: await trustOf(authority, other, 1_002),
+      trust: await trustOf(authority, other, 900_000),
     });
     expect(far).toMatchObject({ trustVersion: 1, rootsPem: authority.roots });
     expect(codes(far)).toEqual(['TRUST_REFUSED']);

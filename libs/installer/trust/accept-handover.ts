@@ -74,8 +74,7 @@ async function rootsOf(held: Trusted, handover: Handover, installed: Installed, 
   try {
     const { trustDomain, highWater } = installed;
     const version = Math.max(held.trustVersion, highWater?.trustVersion ?? 0);
-    const by = { rootsPem, trustDomain, at, version };
-    const trust = await openTrust({ bundle, ...rest }, by);
+    const trust = await openTrust({ bundle, ...rest }, { rootsPem, trustDomain, at });
     return trust.version > held.trustVersion && trust.version >= version
       ? { ...held, trustVersion: trust.version, rootsPem: trust.rootsPem }
       : known;

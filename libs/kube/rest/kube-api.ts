@@ -14,6 +14,8 @@ export interface KubeRequest {
   readonly accept?: string;
   /** What is done, for the message of an error. */
   readonly what: string;
+  /** Asked right before it is sent; what this throws is thrown, and nothing is sent. */
+  readonly guard?: () => void;
 }
 
 /** One API server, by its REST API. It is `node:https` and not the Kubernetes client, because loading that costs 85 MiB. */
@@ -56,6 +58,7 @@ export function createKubeApi({ access, userAgent, deadlineMs = 15_000 }: KubeAp
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined ? {} : bodyHeaders(body, wish.contentType)),
     };
+    wish.guard?.();
     return answerTo({ host, port, agent, method, path: pathOf(wish), headers, signal }, body);
   };
   return {

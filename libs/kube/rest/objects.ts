@@ -27,6 +27,8 @@ export interface Objects {
   list(kind: KindRef, options?: ListOptions): Promise<KubeObject[]>;
   /** Changes of what a list would show, until the server or the signal ends it. */
   watch(kind: KindRef, options: ListOptions, signal: AbortSignal): AsyncGenerator;
+  /** The same objects; what writes asks the guard, right before it is sent. What that throws is thrown, and nothing is sent. */
+  guarded(guard: () => void): Objects;
 }
 
 export interface RemoveOptions {
@@ -64,7 +66,12 @@ const PATCH_TYPES = { merge: 'application/merge-patch+json', json: 'application/
 const PAGE = '500';
 
 export function createObjects(api: KubeApi): Objects {
-  const discovery = discoveryOf(api);
+  return objectsOf(api, discoveryOf(api));
+}
+
+type Discovery = (kind: KindRef) => Promise<Resource | null>;
+
+function objectsOf(api: KubeApi, discovery: Discovery, guard?: () => void): Objects {
   const at = async (ref: ObjectRef): Promise<string> => {
     const resource = await discovery(ref);
     if (!resource)
@@ -72,10 +79,11 @@ export function createObjects(api: KubeApi): Objects {
     return `${collection(resource, ref.namespace)}/${encodeURIComponent(ref.name)}`;
   };
   const call = (wish: KubeRequest): Promise<KubeObject> => api.call<KubeObject>(wish);
+  const write = (wish: KubeRequest): Promise<KubeObject> => call(guard ? { ...wish, guard } : wish);
   return {
     read: (ref) => orNull(async () => call({ path: await at(ref), what: `reading ${shown(ref)}` })),
     apply: async (object, { fieldManager, force = false, dryRun = false }) =>
-      call({
+      write({
         method: 'PATCH',
         path: await at(refOf(object)),
         query: { fieldManager, force: String(force), ...(dryRun ? { dryRun: 'All' } : {}) },
@@ -85,7 +93,7 @@ export function createObjects(api: KubeApi): Objects {
       }),
     create: async (object, dryRun = false) => {
       const path = await at(refOf(object));
-      return call({
+      return write({
         method: 'POST',
         path: path.slice(0, path.lastIndexOf('/')),
         query: dryRun ? { dryRun: 'All' } : {},
@@ -94,7 +102,7 @@ export function createObjects(api: KubeApi): Objects {
       });
     },
     patch: async (ref, { type, body, subresource }, fieldManager) =>
-      call({
+      write({
         method: 'PATCH',
         path: `${await at(ref)}${subresource === undefined ? '' : `/${subresource}`}`,
         query: { fieldManager },
@@ -105,7 +113,7 @@ export function createObjects(api: KubeApi): Objects {
     remove: async (ref, options = {}) => {
       const body = deleteOptions(options);
       const what = `deleting ${shown(ref)}`;
-      return (await orNull(async () => call({ method: 'DELETE', path: await at(ref), body, what }))) !== null;
+      return (await orNull(async () => write({ method: 'DELETE', path: await at(ref), body, what }))) !== null;
     },
     list: (kind, options = {}) => listAll(api, discovery, kind, options),
     watch: async function* watch(kind, options, signal) {
@@ -115,15 +123,11 @@ export function createObjects(api: KubeApi): Objects {
       const path = collection(resource, options.namespace);
       yield* api.lines({ path, query, what: `watching ${kind.kind}` }, signal);
     },
+    guarded: (guard) => objectsOf(api, discovery, guard),
   };
 }
 
-async function listAll(
-  api: KubeApi,
-  discovery: (kind: KindRef) => Promise<Resource | null>,
-  kind: KindRef,
-  options: ListOptions,
-): Promise<KubeObject[]> {
+async function listAll(api: KubeApi, discovery: Discovery, kind: KindRef, options: ListOptions): Promise<KubeObject[]> {
   const resource = await discovery(kind);
   if (!resource) return [];
   const items: KubeObject[] = [];
@@ -167,7 +171,7 @@ function collection({ path, plural, namespaced }: Resource, namespace: string | 
   return `${path}${within}/${plural}`;
 }
 
-function discoveryOf(api: KubeApi): (kind: KindRef) => Promise<Resource | null> {
+function discoveryOf(api: KubeApi): Discovery {
   const known = new Map<string, Map<string, Resource>>();
   return async ({ apiVersion, kind }) => {
     const cached = known.get(apiVersion)?.get(kind);

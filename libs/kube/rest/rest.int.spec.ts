@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { FairleadError } from '@fairlead/errors';
 import { startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -52,6 +53,41 @@ describe('objects', () => {
     const { metadata } = await objects.create(map('b'));
     await expect(objects.remove(ref('b'), { uid: '0000' })).rejects.toMatchObject({ code: 'CONFLICT' });
     expect(await objects.read(ref('b'))).toMatchObject({ metadata: { uid: metadata.uid } });
+  });
+
+  it('are not applied over a version that was not read', async () => {
+    const { metadata } = await objects.apply(map('f', { at: '1' }), { fieldManager: 'test' });
+    await objects.apply(map('f', { at: '2' }), { fieldManager: 'test' });
+    const { resourceVersion = '' } = metadata;
+    const late = { ...map('f', { at: '3' }), metadata: { ...map('f').metadata, resourceVersion } };
+    await expect(objects.apply(late, { fieldManager: 'test', force: true })).rejects.toMatchObject({
+      code: 'CONFLICT',
+    });
+    const patch = { type: 'merge', body: { metadata: { resourceVersion }, data: { at: '4' } } } as const;
+    await expect(objects.patch(ref('f'), patch, 'test')).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(await objects.read(ref('f'))).toMatchObject({ data: { at: '2' } });
+    // What is gone is made anew, whatever version was read.
+    await objects.remove(ref('f'));
+    await objects.apply(late, { fieldManager: 'test', force: true });
+    expect(await objects.remove(ref('f'))).toBe(true);
+  });
+
+  it('that are guarded are read, and written only if the guard lets them', async () => {
+    let asked = 0;
+    const guarded = objects.guarded(() => {
+      asked += 1;
+      throw new FairleadError('UNAVAILABLE', 'not now');
+    });
+    expect(await guarded.read(ref('a'))).toBeNull();
+    const refused = [
+      () => guarded.apply(map('g'), { fieldManager: 'test' }),
+      () => guarded.create(map('g')),
+      () => guarded.patch(ref('b'), { type: 'merge', body: { data: { a: 'b' } } }, 'test'),
+      () => guarded.remove(ref('b')),
+    ];
+    for (const attempt of refused) await expect(attempt()).rejects.toThrow('not now');
+    expect([asked, await objects.read(ref('g'))]).toEqual([refused.length, null]);
+    expect(await objects.read(ref('b'))).not.toHaveProperty('data.a');
   });
 
   it('of a dry run are not there', async () => {

@@ -8,7 +8,9 @@ export type BinaryName =
   | 'test-kubelet'
   | 'gitea'
   | 'flux-source-controller'
-  | 'flux-kustomize-controller';
+  | 'flux-kustomize-controller'
+  | 'argocd'
+  | 'redis-server';
 
 export interface Component {
   readonly name: BinaryName;
@@ -196,6 +198,35 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
   // The newest whose modules a proxy serves.
   'flux-source-controller': fluxController('source-controller', '1.3.0', '1.24'),
   'flux-kustomize-controller': fluxController('kustomize-controller', '1.9.5', '1.26'),
+  argocd: {
+    name: 'argocd',
+    version: '3.1.16',
+    oldest: '3.1.16',
+    env: 'FAIRLEAD_TESTBED_ARGOCD',
+    go: {
+      dir: 'argocd',
+      package: 'github.com/argoproj/argo-cd/v3/cmd',
+      set: { 'github.com/argoproj/argo-cd/v3/common.version': '3.1.16' },
+      oldestGo: '1.24.6',
+      about: 'about 8 min',
+    },
+  },
+  // Redis, or what is built where there is none: a server of ours on miniredis.
+  'redis-server': {
+    name: 'redis-server',
+    version: '2.35.0',
+    oldest: '6.2.0',
+    versionArgs: ['--version'],
+    env: 'FAIRLEAD_TESTBED_REDIS_SERVER',
+    go: {
+      dir: 'redis',
+      package: 'fairlead.dev/testbed/redis',
+      ownSource: true,
+      set: { 'main.version': '2.35.0' },
+      oldestGo: '1.24',
+      about: 'some seconds',
+    },
+  },
 };
 
 /** This machine in the words of Go and of the releases: `linux-amd64`. */

@@ -20,6 +20,8 @@ it('status says for each component what would be used and why', async () => {
     'gitea',
     'flux-source-controller',
     'flux-kustomize-controller',
+    'argocd',
+    'redis-server',
     'nats',
     'kubernetes',
     'postgres',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Log } from '../log.js';
+import type { NetworkNamespace } from '../network/network-namespace.js';
 import type { ControllerManagerInfo, Images, KubeInfo, KubeletInfo, Running } from './contract.js';
 import { startControllerManager } from './controller-manager.js';
 import { startKubelet } from './kubelet.js';
@@ -16,6 +17,8 @@ export interface ClusterOptions {
   /** 0 or absent: any free port. */
   readonly apiPort?: number | undefined;
   readonly etcdPort?: number | undefined;
+  /** Where its node and its pods run: they reach what is carried into it and nothing else. Default: this machine's network. */
+  readonly network?: NetworkNamespace | undefined;
   readonly log?: Log | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -52,7 +55,7 @@ export interface ClusterParts {
 }
 
 export function clusterParts(options: ClusterOptions): ClusterParts {
-  const { dataDir, images, nodeName = 'node-1', log, signal, apiPort, etcdPort } = options;
+  const { dataDir, images, nodeName = 'node-1', log, signal, apiPort, etcdPort, network } = options;
   const given = { log, signal };
   return {
     kube: () =>
@@ -74,6 +77,7 @@ export function clusterParts(options: ClusterOptions): ClusterParts {
         bindsPods: true,
         servesServices: true,
         kube,
+        network,
         ...given,
       }),
   };

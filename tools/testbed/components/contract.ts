@@ -1,4 +1,5 @@
 import type { Log } from '../log.js';
+import type { NetworkNamespace } from '../network/network-namespace.js';
 import type { Exit } from '../process/launch.js';
 
 /** A component that runs. Dispose of it, or call `stop`, when done. */
@@ -123,7 +124,7 @@ export interface ImageProgram {
   readonly program: readonly string[];
   /**
    * After the container's own arguments. Here and in `env` there may be `$(POD_IP)`, `$(POD_NAME)`, `$(POD_NAMESPACE)`,
-   * `$(SERVICE_ACCOUNT_DIR)`, and `$(<SERVICE>_SERVICE_HOST)` of a Service in the pod's namespace.
+   * `$(SERVICE_ACCOUNT_DIR)`, `$(VOLUMES_DIR)`, where each volume has a folder, and `$(<SERVICE>_SERVICE_HOST)`.
    */
   readonly appendArgs?: readonly string[];
   /** Files and folders of the image, by where they are on this machine, for those that a container names. */
@@ -156,6 +157,11 @@ export interface KubeletOptions {
   readonly servesServices?: boolean | undefined;
   /** An IPv4 address of this machine. Default 127.0.0.1. */
   readonly address?: string | undefined;
+  /**
+   * Where it and its pods run, with the API server's port carried in and its own carried out; to be disposed of after it. Its
+   * `address` is the default then. Default: this machine's network.
+   */
+  readonly network?: NetworkNamespace | undefined;
   /** 0 or absent: any free port. */
   readonly port?: number | undefined;
   readonly log?: Log | undefined;

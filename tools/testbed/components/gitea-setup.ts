@@ -57,14 +57,23 @@ export async function ensureAdmin(command: GiteaCommand): Promise<string> {
     const who = ['--admin', '--username', ADMIN_USER, '--email', email];
     await run(command, [...user, 'create', ...who, '--random-password', '--must-change-password=false']);
   }
-  // A name of its own: a start that ended before the token was kept must not stand in the way of the next.
-  const name = `testbed-${randomBytes(4).toString('hex')}`;
-  const what = ['--username', ADMIN_USER, '--token-name', name, '--scopes', 'all', '--raw'];
-  const token = (await run(command, [...user, 'generate-access-token', ...what])).trim().split('\n').at(-1) ?? '';
-  if (!/^[0-9a-f]{40}$/u.test(token)) throw new TestbedError('gitea printed no access token');
+  const token = await newToken(command);
   await writeFile(`${tokenPath}.new`, token, { mode: 0o600 });
   await rename(`${tokenPath}.new`, tokenPath);
   return token;
+}
+
+/** On a busy machine Gitea was seen to end well without a token, once in some hundred times. */
+async function newToken(command: GiteaCommand): Promise<string> {
+  for (let attempt = 0; attempt < 3; attempt++) {
+    // A name of its own: a start that ended before the token was kept must not stand in the way of the next.
+    const name = `testbed-${randomBytes(4).toString('hex')}`;
+    const what = ['--username', ADMIN_USER, '--token-name', name, '--scopes', 'all', '--raw'];
+    const output = await run(command, ['admin', 'user', 'generate-access-token', ...what]);
+    const token = output.split('\n').find((line) => /^[0-9a-f]{40}$/u.test(line.trim()));
+    if (token !== undefined) return token.trim();
+  }
+  throw new TestbedError('gitea printed no access token');
 }
 
 /** Nothing of the caller's environment but where programs are: Git's configuration of this user is not the server's. */

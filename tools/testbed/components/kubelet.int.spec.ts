@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { temporaryDirectory } from '../fixtures/temporary.js';
+import { startNetworkNamespace } from '../network/network-namespace.js';
 import { freePort } from '../process/ports.js';
 import type { KubeInfo, KubeletInfo, Running } from './contract.js';
 import { kubectlOf, type Kubectl } from './kubectl.js';
@@ -44,7 +45,7 @@ afterAll(async () => {
   vi.unstubAllEnvs();
 });
 
-async function run(pod: Omit<PodWish, 'node'>): Promise<void> {
+async function run(pod: Omit<PodWish, 'node'> & Partial<PodWish>): Promise<void> {
   const { code, stderr } = await kubectl(['apply', '-f', '-'], podManifest({ node: 'node-1', ...pod }));
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 }
@@ -294,6 +295,33 @@ describe('a test kubelet', () => {
       code: expect.stringMatching(/ECONNRESET|SSL/u),
     });
   });
+
+  it.runIf(process.platform === 'linux')(
+    'runs pods that reach nothing but the API server, in a network of theirs',
+    async () => {
+      await using network = await startNetworkNamespace();
+      await using cutOff = await startKubelet({
+        dataDir: join(dir.path, 'cut-off'),
+        kube: cluster.info,
+        nodeName: 'node-2',
+        images: { [SHELL]: ['/bin/sh', '-c'] },
+        network,
+        log: () => {},
+      });
+      await runShell('lonely', 'sleep 1000', { node: 'node-2' });
+      await ready('lonely');
+      const dials = async (port: number | string): Promise<string> => {
+        const script = `require('node:net').connect(${port}, '127.0.0.1')
+        .once('connect', () => process.exit()).once('error', ({ code }) => console.log(code));`;
+        return (await kubectl(['exec', 'lonely', '--', process.execPath, '-e', script])).stdout.toString().trim();
+      };
+      expect(await dials(new URL(cluster.info.url).port)).toBe('');
+      expect(await dials(kubelet.info.port)).toBe('ECONNREFUSED');
+      await cutOff.restart();
+      await vi.waitFor(async () => expect(await dials(kubelet.info.port)).toBe('ECONNREFUSED'), { timeout: 60_000 });
+      expect((await kubectl(['delete', 'pod', 'lonely', '--timeout=90s'])).code).toBe(0);
+    },
+  );
 
   it('takes its processes along, however it ends, and runs its pods again when it is back', async () => {
     await runShell('lasting', 'sleep 1000', { restartPolicy: 'Always' });

@@ -21,7 +21,15 @@ export async function startKubelet(options: KubeletOptions): Promise<Running<Kub
   if (pkiDir === undefined)
     throw new TestbedError('a kubelet can only join a cluster that the testbed runs as processes');
   const { path } = await findBinary('test-kubelet', options);
-  return onFreePorts([options.port], ([port]) => startProcess(options, path, pkiDir, port!));
+  const { network, kube } = options;
+  if (network === undefined) return onFreePorts([options.port], ([port]) => startProcess(options, path, pkiDir, port!));
+  await network.carryIn(Number(new URL(kube.url).port));
+  // Outside it is the bridge that listens: what is free inside does not count.
+  const port = await onFreePorts([options.port], async ([port]) => {
+    await network.carryOut(port!);
+    return port!;
+  });
+  return startProcess(options, path, pkiDir, port);
 }
 
 function startProcess(
@@ -61,6 +69,7 @@ async function launchUntilReady(launch: Launch, path: string, prepared: Prepared
     signal,
     bindsPods = false,
     servesServices = false,
+    network,
   } = prepared;
   const args = [
     `--kubeconfig=${kube.adminKubeconfigPath}`,
@@ -76,7 +85,8 @@ async function launchUntilReady(launch: Launch, path: string, prepared: Prepared
     `--serve-services=${servesServices}`,
   ];
   const logPath = join(dataDir, 'kubelet.log');
-  const child = await launch({ name: 'test-kubelet', path, args, logPath, cwd: dataDir, stopSignal: 'SIGTERM' });
+  const run = { name: 'test-kubelet', enter: network?.enter, path, args } as const;
+  const child = await launch({ ...run, logPath, cwd: dataDir, stopSignal: 'SIGTERM' });
   const [cert, key] = await Promise.all(
     ['kubelet-client.crt', 'kubelet-client.key'].map((file) => readFile(join(pkiDir, file))),
   );

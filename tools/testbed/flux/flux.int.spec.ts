@@ -6,6 +6,7 @@ import { startGitea } from '../components/gitea.js';
 import { kubectlOf, type Kubectl } from '../components/kubectl.js';
 import { podProcesses } from '../components/processes.js';
 import { makeCatalog, type Catalog } from '../fixtures/catalog.js';
+import { fluxObjects } from '../fixtures/flux-objects.js';
 import { temporaryDirectory } from '../fixtures/temporary.js';
 import { fluxImages } from './images.js';
 import { fluxInstallManifest } from './install-manifest.js';
@@ -58,7 +59,7 @@ describe('Flux in a cluster of the testbed', () => {
   });
 
   it('brings what is in Git into the cluster, with a read-only deploy key', async () => {
-    await insist(['apply', '-f', '-'], catalog.manifest);
+    await insist(['apply', '-f', '-'], fluxObjects(catalog));
     await flux('wait', '--for=condition=Ready', 'kustomization/catalog', PATIENCE);
     const greeting = await insist(['get', 'configmap', 'from-git', '-n', 'default', '-o', 'jsonpath={.data.greeting}']);
     expect(greeting).toBe('hello');

@@ -31,6 +31,8 @@ export interface LaunchOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly uid?: number | undefined;
   readonly gid?: number | undefined;
+  /** What stands before the command, and becomes it: `enter` of a network namespace. */
+  readonly enter?: readonly string[] | undefined;
   readonly stopSignal: StopSignal;
 }
 
@@ -42,7 +44,9 @@ export async function launch(options: LaunchOptions): Promise<Child> {
   const log = await open(options.logPath, 'a', 0o600);
   try {
     const start = (await log.stat()).size;
-    const [path, args] = await withParentDeathSignal(options);
+    const command = await withParentDeathSignal(options);
+    // Whoever enters a namespace of users is another user to the kernel, which then forgets the parent-death signal: enter first.
+    const [path, ...args] = [...(options.enter ?? []), ...command] as [string, ...string[]];
     const child = spawn(path, args, {
       cwd: options.cwd,
       env: options.env ?? process.env,
@@ -78,11 +82,11 @@ export async function launch(options: LaunchOptions): Promise<Child> {
 const needsSetuid = (o: LaunchOptions): o is LaunchOptions & { uid: number; gid: number } =>
   o.uid !== undefined && o.gid !== undefined;
 
-async function withParentDeathSignal(options: LaunchOptions): Promise<[string, string[]]> {
-  if (!(await hasSetpriv())) return [options.path, [...options.args]];
+async function withParentDeathSignal(options: LaunchOptions): Promise<readonly string[]> {
+  if (!(await hasSetpriv())) return [options.path, ...options.args];
   // The kernel forgets the parent-death signal when the user changes, so setpriv must do both, in its own order.
   const user = needsSetuid(options) ? [`--reuid=${options.uid}`, `--regid=${options.gid}`, '--clear-groups'] : [];
-  return ['setpriv', ['--pdeathsig', options.stopSignal.slice(3), ...user, '--', options.path, ...options.args]];
+  return ['setpriv', '--pdeathsig', options.stopSignal.slice(3), ...user, '--', options.path, ...options.args];
 }
 
 let setpriv: Promise<boolean> | undefined;

@@ -1,5 +1,8 @@
-import { createServer } from 'node:net';
 import { randomInt } from 'node:crypto';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { TestbedError } from '../errors.js';
 
 // Below the usual ephemeral ranges (Linux 32768+, macOS 49152+): a port that is free now is then not taken by somebody's
@@ -8,15 +11,50 @@ const LOWEST = 15_000;
 const HIGHEST = 32_000;
 const given = new Set<number>();
 
-/** A TCP port of 127.0.0.1 that nobody listens on and that this process was not given before. */
+/** A file for each port that a process of this user was given, with its id. */
+const RESERVED = join(tmpdir(), `fairlead-ports-${process.getuid?.() ?? 'all'}`);
+
+/**
+ * A TCP port of 127.0.0.1 that nobody listens on, and that neither this process nor another one that lives was given before: between
+ * asking and listening pass seconds, in which several installations choose dozens of them.
+ */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = randomInt(LOWEST, HIGHEST);
-    if (given.has(port) || !(await isFree(port))) continue;
+    if (given.has(port) || !(await isFree(port)) || !(await reserve(port))) continue;
     given.add(port);
     return port;
   }
   throw new TestbedError(`no free TCP port found between ${LOWEST} and ${HIGHEST} on 127.0.0.1`);
+}
+
+/** False while another process holds it. */
+async function reserve(port: number): Promise<boolean> {
+  const path = join(RESERVED, `${port}`);
+  await mkdir(RESERVED, { recursive: true });
+  for (let attempt = 0; attempt < 2; attempt++) {
+    try {
+      await writeFile(path, `${process.pid}`, { flag: 'wx' });
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (await isHeld(path)) return false;
+      await rm(path, { force: true });
+    }
+  }
+  return false;
+}
+
+async function isHeld(path: string): Promise<boolean> {
+  const pid = Number(await readFile(path, 'utf8').catch(() => '0'));
+  // It is being written at this moment.
+  if (!Number.isInteger(pid) || pid <= 0) return true;
+  try {
+    process.kill(pid, 0);
+    return pid !== process.pid;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 /** Whether a server could listen on the port of 127.0.0.1 now. */

@@ -1,9 +1,10 @@
 import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
 import { LABELS, OWNER } from '../../names.js';
 import { Trouble } from '../../trouble.js';
+import { complaintOf } from '../complaint.js';
 import type { ProbeTarget, ToolDriver } from '../driver.js';
-import { complaintOf } from './complaint.js';
-import { stateOf } from './conditions.js';
+import { FLUX_FINALIZERS } from '../finalizers.js';
+import { stateOf, statusOf } from './conditions.js';
 import { lockedDown } from './lockdown.js';
 import { CATALOG, GIT_REPOSITORY, KUSTOMIZATION, NAMESPACE, NEXT, fluxSources } from './sources.js';
 
@@ -12,6 +13,11 @@ const KUSTOMIZE_CONTROLLER = 'kustomize-controller';
 /** An object of ours that nothing is fetched for, for a controller that has nothing else to answer for. */
 const PROBE = 'fairlead-functional';
 const OUR_LABELS = { [LABELS.managedBy]: OWNER, [LABELS.bundle]: 'flux' };
+
+/** https://fluxcd.io/flux/components/source/gitrepositories/#triggering-a-reconcile */
+const REQUEST = 'reconcile.fluxcd.io/requestedAt';
+/** Reasons with which Flux turns a commit down: https://fluxcd.io/flux/components/source/gitrepositories/#verification */
+const UNVERIFIED: ReadonlySet<string> = new Set(['InvalidCommitSignature', 'InvalidTagSignature', 'VerificationError']);
 
 const named = (kind: { apiVersion: string; kind: string }, name: string) => ({ ...kind, namespace: NAMESPACE, name });
 
@@ -40,24 +46,41 @@ export const flux: ToolDriver = {
     return {
       source,
       sync,
-      complaint: complaintOf(source, sync),
+      complaint: complaintOf(source, sync, ({ reason }) => UNVERIFIED.has(reason)),
       currentWorks: source?.ready ?? null,
       nextWorks: stateOf(next, at)?.ready ?? null,
     };
   },
+  // It never gives up: `retryInterval`.
+  tryAgain: () => Promise.resolve(),
   probes: ({ suspend }, sources) => {
     const followed = !suspend && sources.some(({ kind }) => kind === 'GitRepository');
     const name = followed ? CATALOG : PROBE;
     return [
       {
         ref: named(GIT_REPOSITORY, name),
-        deployment: SOURCE_CONTROLLER,
+        workload: SOURCE_CONTROLLER,
+        ...ECHO,
         ...(followed ? {} : { make: probeRepository() }),
       },
-      { ref: named(KUSTOMIZATION, name), deployment: KUSTOMIZE_CONTROLLER, ...(followed ? {} : { make: probeSync() }) },
+      {
+        ref: named(KUSTOMIZATION, name),
+        workload: KUSTOMIZE_CONTROLLER,
+        ...ECHO,
+        ...(followed ? {} : { make: probeSync() }),
+      },
     ] satisfies ProbeTarget[];
   },
-  finalizers: ['finalizers.fluxcd.io'],
+  finalizers: FLUX_FINALIZERS,
+  isOursAlone: () => false,
+  contested: () => Promise.resolve(null),
+  leavings: [],
+};
+
+/** A controller notes the request that it has seen in the status of the object. */
+const ECHO: Pick<ProbeTarget, 'request' | 'answer'> = {
+  request: (token) => ({ metadata: { annotations: { [REQUEST]: token } } }),
+  answer: (object, token) => (statusOf(object).lastHandledReconcileAt === token ? 'given' : 'none'),
 };
 
 const isSync = ({ kind, name }: ObjectRef): boolean => kind === 'Kustomization' && name === CATALOG;

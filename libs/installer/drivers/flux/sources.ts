@@ -10,7 +10,8 @@ export const KUSTOMIZATION = { apiVersion: 'kustomize.toolkit.fluxcd.io/v1', kin
 export const CATALOG = 'fairlead-catalog';
 /** A GitRepository and its Secret that try the next deploy key. */
 export const NEXT = 'fairlead-probe';
-const SIGNERS = 'fairlead-catalog-signers';
+/** Whose signatures count. */
+export const SIGNERS = 'fairlead-catalog-signers';
 
 /** Of one fetch: shorter than what a reconcile request has to be answered in (`FUNCTIONAL_LIMITS`). */
 const FETCH_TIMEOUT = '20s';
@@ -58,7 +59,8 @@ function gitRepository(name: string, source: CatalogSource, suspend: boolean): K
       interval: `${source.intervalSeconds}s`,
       timeout: FETCH_TIMEOUT,
       suspend,
-      ...(source.verification ? { verify: { mode: 'HEAD', secretRef: { name: SIGNERS } } } : {}),
+      // Flux has nothing for SSH signatures: it is suspended then.
+      ...(source.verification?.type === 'gpg' ? { verify: { mode: 'HEAD', secretRef: { name: SIGNERS } } } : {}),
     },
   };
 }

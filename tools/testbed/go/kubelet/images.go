@@ -13,8 +13,8 @@ type image struct {
 	AppendArgs []string `json:"appendArgs"`
 	// Paths are files and folders of the image by where they are on this machine, for those that a container names.
 	Paths map[string]string `json:"paths"`
-	// Env wins over the container's own. Like AppendArgs it may have $(POD_IP), $(POD_NAME), $(POD_NAMESPACE) and
-	// $(SERVICE_ACCOUNT_DIR) in it, whatever the container's environment is.
+	// Env wins over the container's own. Like AppendArgs it may have $(POD_IP), $(POD_NAME), $(POD_NAMESPACE),
+	// $(SERVICE_ACCOUNT_DIR), $(VOLUMES_DIR) and the hosts of Services in it, whatever the container's environment is.
 	Env map[string]string `json:"env"`
 }
 

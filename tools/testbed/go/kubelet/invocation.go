@@ -51,7 +51,7 @@ func (c *container) invocation(ctx context.Context, image *image) (*invocation, 
 	}
 	own := map[string]string{
 		"POD_IP": c.pod.address, "POD_NAME": c.pod.object.Name, "POD_NAMESPACE": c.pod.object.Namespace,
-		"SERVICE_ACCOUNT_DIR": mounts[serviceAccountPath],
+		"SERVICE_ACCOUNT_DIR": mounts[serviceAccountPath], "VOLUMES_DIR": c.pod.volumeDir(""),
 	}
 	maps.Copy(own, services)
 	for name, value := range image.Env {

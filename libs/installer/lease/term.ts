@@ -1,0 +1,66 @@
+import type { Clock } from '@fairlead/clock';
+import { FairleadError } from '@fairlead/errors';
+
+/** From when one installer may act until another one may. */
+export class Term {
+  readonly #clock: Clock;
+  readonly #deadlineMs: number;
+  readonly #renew: () => Promise<void>;
+  readonly #over = new AbortController();
+  #renewed: Moment;
+
+  /** `renew`: tries to, once, now. */
+  constructor(clock: Clock, deadlineMs: number, since: Moment, renew: () => Promise<void>) {
+    this.#clock = clock;
+    this.#deadlineMs = deadlineMs;
+    this.#renew = renew;
+    this.#renewed = since;
+  }
+
+  /** Aborted as soon as it is known that another one may act. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  renewed(at: Moment): void {
+    this.#renewed = at;
+  }
+
+  end(): void {
+    this.#over.abort();
+  }
+
+  /** To be awaited before each write: one that was held up, by itself or by others, finds out first whether it still counts. */
+  async sure(): Promise<void> {
+    if (!this.#over.signal.aborted && !this.#isFresh) await this.#renew();
+    this.check();
+  }
+
+  /** CONFLICT if another one may act by now; UNAVAILABLE if it is too long ago that it was renewed. */
+  check(): void {
+    if (this.#over.signal.aborted) {
+      throw new FairleadError('CONFLICT', 'another installer acts in this cluster: this one writes nothing more');
+    }
+    if (!this.#isFresh) {
+      throw new FairleadError('UNAVAILABLE', 'the Lease could not be renewed in time: nothing is written until it is');
+    }
+  }
+
+  get #isFresh(): boolean {
+    return elapsedMs(this.#clock, this.#renewed) < this.#deadlineMs;
+  }
+}
+
+/** By both clocks: one of them may stand still, as the monotonic one does while a virtual machine sleeps. */
+export interface Moment {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+export function momentOf(clock: Clock): Moment {
+  return { monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() };
+}
+
+function elapsedMs(clock: Clock, { monotonicMs, wallMs }: Moment): number {
+  return Math.max(clock.monotonicMs() - monotonicMs, clock.nowMs() - wallMs);
+}

@@ -1,0 +1,114 @@
+import type { Clock } from '@fairlead/clock';
+import type { HostReach, PreflightReport } from '@fairlead/desired-state';
+import { dialHost, type Seen } from './dial-host.js';
+import { shownHost, type NeededHost } from './needed-hosts.js';
+
+export interface PreflightOptions {
+  /** What the installer's own network policy lets it dial: a host on another port is not tried. */
+  readonly ports: readonly number[];
+  /** Nodes most likely have a proxy too: a direct dial would say nothing of them. */
+  readonly behindProxy: boolean;
+  /** Authorities that count in place of the system's. */
+  readonly caPem?: string;
+  readonly limits?: PreflightLimits;
+}
+
+export interface PreflightLimits {
+  /** Of one host. */
+  readonly deadlineMs: number;
+  readonly atOnce: number;
+  /** When the same hosts are looked at again: while the cluster is not healthy, and while it is though one is not reachable. */
+  readonly againMs: number;
+  readonly seldomMs: number;
+}
+
+export const PREFLIGHT_LIMITS: PreflightLimits = {
+  deadlineMs: 5_000,
+  atOnce: 4,
+  againMs: 300_000,
+  seldomMs: 3_600_000,
+};
+
+/** What the hosts are needed for. */
+export interface Occasion {
+  /** Another one is looked at at once. */
+  readonly wish: string;
+  readonly healthy: boolean;
+}
+
+interface Looked {
+  readonly key: string;
+  readonly report: PreflightReport;
+  readonly atMs: number;
+  /** Drawn once, so that clusters do not look in step. */
+  readonly jitter: number;
+}
+
+/** Says which hosts a wish needs and this pod does not reach. Nothing waits for it, and nothing is decided by it. */
+export class Preflight {
+  readonly #options: PreflightOptions;
+  readonly #limits: PreflightLimits;
+  readonly #clock: Clock;
+  readonly #dial: (target: NeededHost, signal: AbortSignal) => Promise<Seen>;
+  #looked: Looked | null = null;
+  #looking = false;
+
+  constructor(
+    options: PreflightOptions,
+    clock: Clock,
+    dial = (target: NeededHost, signal: AbortSignal): Promise<Seen> =>
+      dialHost(target, { deadlineMs: this.#limits.deadlineMs, caPem: options.caPem }, signal),
+  ) {
+    this.#options = options;
+    this.#limits = options.limits ?? PREFLIGHT_LIMITS;
+    this.#clock = clock;
+    this.#dial = dial;
+  }
+
+  /** What is known of these hosts; null: not yet. Where it is due a look begins, and a later call tells what it found. */
+  look(hosts: readonly NeededHost[], occasion: Occasion, signal: AbortSignal): PreflightReport | null {
+    const key = JSON.stringify([occasion.wish, hosts]);
+    if (!this.#looking && hosts.length > 0 && this.#isDue(key, occasion)) void this.#lookAt(hosts, key, signal);
+    return this.#looked?.key === key ? this.#looked.report : null;
+  }
+
+  #isDue(key: string, { healthy }: Occasion): boolean {
+    const looked = this.#looked;
+    if (looked?.key !== key) return true;
+    if (healthy && !looked.report.hosts.some(isMissing)) return false;
+    const everyMs = healthy ? this.#limits.seldomMs : this.#limits.againMs;
+    return this.#clock.monotonicMs() - looked.atMs >= everyMs * looked.jitter;
+  }
+
+  /** Never rejects. */
+  async #lookAt(hosts: readonly NeededHost[], key: string, signal: AbortSignal): Promise<void> {
+    this.#looking = true;
+    const seen: HostReach[] = [];
+    for (let at = 0; at < hosts.length; at += this.#limits.atOnce) {
+      const some = hosts.slice(at, at + this.#limits.atOnce);
+      seen.push(...(await Promise.all(some.map((target) => this.#reach(target, signal)))));
+    }
+    this.#looking = false;
+    if (signal.aborted) return;
+    const at = new Date(this.#clock.nowMs()).toISOString();
+    const jitter = 0.75 + Math.random() / 2;
+    this.#looked = { key, report: { at, hosts: seen }, atMs: this.#clock.monotonicMs(), jitter };
+  }
+
+  async #reach(target: NeededHost, signal: AbortSignal): Promise<HostReach> {
+    const { code, message } = this.#objection(target) ?? (await this.#dial(target, signal));
+    return { kind: target.kind, host: shownHost(target), code, message: message.slice(0, 256) };
+  }
+
+  /** Why a dial would say nothing of the cluster; null: it would. */
+  #objection({ kind, port }: NeededHost): Seen | null {
+    const { ports, behindProxy } = this.#options;
+    if (kind === 'registry' && behindProxy) return { code: 'NOT_TRIED', message: 'not tried: a proxy is set' };
+    if (ports.includes(port)) return null;
+    return { code: 'NOT_TRIED', message: `not tried: the installer's network policy is not for port ${port}` };
+  }
+}
+
+function isMissing({ code }: HostReach): boolean {
+  return code !== 'REACHABLE' && code !== 'NOT_TRIED';
+}
