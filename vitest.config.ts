@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const source = {
   resolve: { conditions: ['fairlead-source'] },
@@ -6,12 +7,25 @@ const source = {
 };
 const ignored = ['**/node_modules/**', '**/dist/**'];
 
-/** Tests with real components mostly wait, on ports and in folders of their own. With more at once they wait for each other. */
-const FILES_AT_ONCE = 2;
+/** Tests with real components mostly wait, on ports and in folders of their own: two at once leave half of two cores idle. */
+const FILES_AT_ONCE = 3;
+
+/** Files that take more than a minute: begun last, one of them alone would keep everybody waiting. */
+const LONG =
+  /(installer\/(flux|story|repair)\.int|flux\/flux\.int|argocd|e2e\/gitops\/|chaos\/|short-lives|e2e\/trust\/rotation|npm-start)/;
+
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 // Three tiers: unit (no process, no socket beyond loopback), integration (real Postgres, NATS, Kubernetes), e2e (real processes).
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFilesFirst },
     projects: [
       {
         ...source,

@@ -61,12 +61,14 @@ async function* look(config: AgentConfig): AsyncGenerator<Finding> {
   const server = { host: config.KUBERNETES_SERVICE_HOST, port: config.KUBERNETES_SERVICE_PORT };
   const store = withBundle(identityStore(storeFor(config, server)), {
     read: () => readBundleFile(config.FAIRLEAD_IDENTITY_BUNDLE_FILE),
+    clusterId: config.FAIRLEAD_CLUSTER_ID,
     logger: silentLogger,
     readOnly: true,
   });
   const pins = [...config.FAIRLEAD_ROOT_PINS, ...pinOf(token), ...(await heldPins(store))];
   yield* await checkCredentials({
     store,
+    clusterId: config.FAIRLEAD_CLUSTER_ID,
     token,
     adoption: config.FAIRLEAD_ADOPTION,
     pins: config.FAIRLEAD_ROOT_PINS,

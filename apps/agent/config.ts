@@ -28,6 +28,8 @@ const Environment = z.object({
     .string()
     .regex(/^[a-z0-9._-]{1,255}$/, 'expected lower-case letters, digits, dots, dashes and underscores')
     .optional(),
+  /** Which cluster it is, from the import manifest: it takes no other cluster's identity. */
+  FAIRLEAD_CLUSTER_ID: z.uuid().optional(),
   FAIRLEAD_LINKS: z.coerce.number().int().min(1).max(4).default(2),
   /** Without a token, ask to be adopted and wait for an administrator; needs root pins. */
   FAIRLEAD_ADOPTION: z.stringbool().default(false),

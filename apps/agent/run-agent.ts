@@ -31,10 +31,12 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       proxy: { ...(config.HTTPS_PROXY ? { httpsProxy: config.HTTPS_PROXY.reveal() } : {}), noProxy: config.NO_PROXY },
       pins: config.FAIRLEAD_ROOT_PINS,
       trustDomain: config.FAIRLEAD_TRUST_DOMAIN,
+      clusterId: config.FAIRLEAD_CLUSTER_ID,
       adoption: config.FAIRLEAD_ADOPTION,
       links: config.FAIRLEAD_LINKS,
       store: withBundle(identityStore(storeFor(config, { host, port })), {
         read: () => readBundleFile(config.FAIRLEAD_IDENTITY_BUNDLE_FILE),
+        clusterId: config.FAIRLEAD_CLUSTER_ID,
         logger,
       }),
       token: () => readToken(config.FAIRLEAD_BOOTSTRAP_TOKEN_FILE),

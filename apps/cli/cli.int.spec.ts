@@ -392,9 +392,11 @@ describe('cluster', () => {
     await fairlead(['cluster', 'create', 'twice']);
     expect((await fairlead(['cluster', 'create', 'twice'])).err).toContain('there is a cluster twice already');
     api.script.nextFailure = new FairleadError('UNAVAILABLE', 'the database is away\n\u001b[2Jgone');
-    const away = await fairlead(['cluster', 'list']);
+    const away = await fairlead(['cluster', 'create', 'thrice']);
     expect(away.err).toMatch(/^error: the database is away \?\[2Jgone \(request [0-9a-f-]+\)\nnext: try again/);
     expect(await fairlead(['cluster', 'show', '../whoami'])).toMatchObject({ status: 1 });
+    api.script.nextFailure = new FairleadError('UNAVAILABLE', 'the database is away for a moment');
+    expect(await fairlead(['cluster', 'show', 'twice'])).toMatchObject({ status: 0, err: '' });
   });
 
   it('import prints the manifest, or only a link', async () => {
@@ -695,7 +697,7 @@ describe('completion', () => {
       return stdout.trim();
     };
     expect(await complete('fairlead', 'clu')).toBe('cluster');
-    expect(await complete('fairlead', 'cluster', '')).toBe('create list show delete import revoke');
+    expect(await complete('fairlead', 'cluster', '')).toBe('create list show delete update import revoke');
     expect(await complete('fairlead', 'client', '')).toBe('create list delete');
     expect(await complete('fairlead', 'cluster', 'create', 'x', '--l')).toBe('--label --links');
     expect(await complete('fairlead', 'completion', '')).toBe('bash zsh fish');

@@ -5,6 +5,16 @@ export function failure(code: ErrorCode, message: string, next: string, cause?: 
   return new FairleadError(code, message, { details: { next }, cause });
 }
 
+/** The same, of what may be over in a moment: a part that restarts, a connection that broke off. */
+export function passing({ code, message, details, cause }: FairleadError): FairleadError {
+  return new FairleadError(code, message, { details: { ...details, passing: true }, cause });
+}
+
+/** May it be otherwise in a moment, with the same question? */
+export function isPassing(error: unknown): error is FairleadError {
+  return error instanceof FairleadError && error.details?.passing === true;
+}
+
 /** The command line itself is wrong: exit status 2. */
 export function usage(message: string, next: string): FairleadError {
   return new FairleadError('INVALID_ARGUMENT', message, { details: { next, usage: true } });

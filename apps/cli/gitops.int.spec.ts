@@ -1,47 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, writeFile } from 'node:fs/promises';
 import { FairleadError } from '@fairlead/errors';
-import {
-  clusterGitOps,
-  deployKey,
-  hostKey,
-  installerReport,
-  rollout,
-  startScriptedApi,
-  type ScriptedApi,
-} from '@fairlead/api/testing';
-import { scratchDir, type ScratchDir } from '@fairlead/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { cliRunner, type RunCli } from './testing/cli-runner.js';
+import { clusterGitOps, deployKey, hostKey, installerReport, rollout } from '@fairlead/api/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { loggedIn } from './testing/logged-in.js';
 
 const SHOWN = `ssh-ed25519 ${'A'.repeat(68)}`;
 const { fingerprint: FINGERPRINT } = hostKey(SHOWN);
 const containing = (text: string): string => expect.stringContaining(text) as string;
 
-let api: ScriptedApi;
-let scratch: ScratchDir;
-let fairlead: RunCli;
+const scene = loggedIn();
+const { fairlead } = scene;
 
-beforeAll(async () => {
-  api = await startScriptedApi();
-});
-afterAll(async () => {
-  await api?.[Symbol.asyncDispose]();
-});
-beforeEach(async (context) => {
-  scratch = await scratchDir();
-  context.onTestFinished(() => scratch[Symbol.asyncDispose]());
-  const { script } = api;
-  for (const each of [script.gitHosts, script.repositories, script.bundles, script.assignments]) each.clear();
-  for (const each of [script.rollouts, script.statuses, script.clusters]) each.clear();
-  script.assignmentFailure = undefined;
-  script.deployKeys.length = 0;
-  script.removals.length = 0;
-  script.shownHostKeys = [SHOWN];
-  fairlead = cliRunner(scratch.file('home'), scratch.path);
-  const ca = scratch.file('root.pem');
-  await writeFile(ca, api.caPem);
-  await fairlead(['login', '--server', api.url, '--ca-file', ca], { stdin: script.token });
+beforeEach(() => {
+  scene.api.script.shownHostKeys = [SHOWN];
 });
 
 const ADD = ['git-host', 'add', 'main', '--kind', 'gitea', '--url', 'https://git.example.com'];
@@ -49,7 +21,7 @@ const addHost = () => fairlead(ADD, { stdin: 'a-token-of-gitea' });
 const addCatalog = () => fairlead(['catalog', 'add', 'catalog', '--host', 'main', '--repo', 'platform/catalog']);
 
 async function importFlux(version = 'v2.7.3') {
-  const file = scratch.file('flux.yaml');
+  const file = scene.scratch.file('flux.yaml');
   await writeFile(file, `# ${version}\nkind: Namespace\n`);
   return fairlead(['bundle', 'import', file, '--tool', 'flux', '--version', version]);
 }
@@ -57,7 +29,7 @@ async function importFlux(version = 'v2.7.3') {
 describe('git-host', () => {
   it('takes the token from a file of one’s own, a pipe or a hidden question, and never shows it', async () => {
     const token = randomBytes(20).toString('hex');
-    const file = scratch.file('token');
+    const file = scene.scratch.file('token');
     await writeFile(file, `${token}\n`, { mode: 0o644 });
     await chmod(file, 0o644);
     expect(await fairlead([...ADD, '--token-file', file])).toMatchObject({
@@ -71,7 +43,7 @@ describe('git-host', () => {
     const typed = await fairlead(ADD, { terminal: true, stdin: `${token}\r` });
     expect(typed).toMatchObject({ status: 0, err: containing('token of the Git host (not shown): ') });
     const piped = await fairlead(ADD, { stdin: token });
-    expect(api.script.gitTokens.slice(-3)).toEqual([token, token, token]);
+    expect(scene.api.script.gitTokens.slice(-3)).toEqual([token, token, token]);
     const shown = await fairlead(['git-host', 'show', 'main', '-o', 'json']);
     for (const { out, err } of [made, typed, piped, shown]) expect(out + err).not.toContain(token);
   });
@@ -80,7 +52,7 @@ describe('git-host', () => {
     await addHost();
     const kept = await fairlead([...ADD, '--keep-token', '--ssh-port', '2222']);
     expect(kept).toMatchObject({ status: 0 });
-    expect(api.script.gitHosts.get('main')).toMatchObject({ sshPort: 2222, hasToken: true });
+    expect(scene.api.script.gitHosts.get('main')).toMatchObject({ sshPort: 2222, hasToken: true });
     expect(await fairlead([...ADD, '--keep-token', '--token-file', 'x'])).toMatchObject({ status: 2 });
     const manual = await fairlead(['git-host', 'add', 'old', '--kind', 'manual', '--ssh-host', 'git.old.example']);
     expect(manual).toMatchObject({ status: 0, out: 'Git host old kept\n' });
@@ -104,10 +76,10 @@ describe('git-host', () => {
     expect(await fairlead(['git-host', 'approve', 'main', '--yes'])).toMatchObject({ status: 2 });
     const no = await fairlead(['git-host', 'approve', 'main'], { terminal: true, stdin: 'n\n' });
     expect(no.out).toContain('nothing approved');
-    expect(api.script.gitHosts.get('main')?.hostKeys).toMatchObject([{ state: 'proposed' }]);
+    expect(scene.api.script.gitHosts.get('main')?.hostKeys).toMatchObject([{ state: 'proposed' }]);
     const yes = await fairlead(['git-host', 'approve', 'main'], { terminal: true, stdin: 'y\n' });
     expect(yes.out).toContain('these are trusted');
-    expect(api.script.gitHosts.get('main')?.hostKeys).toMatchObject([{ state: 'approved', decidedBy: 'admin' }]);
+    expect(scene.api.script.gitHosts.get('main')?.hostKeys).toMatchObject([{ state: 'approved', decidedBy: 'admin' }]);
     expect((await fairlead(['git-host', 'list'])).out).toMatch(/\nmain +gitea .* 1 approved +sealed +-\n$/);
   });
 
@@ -128,7 +100,7 @@ describe('catalog and bundle', () => {
   it('add, list and remove', async () => {
     await addHost();
     expect(await addCatalog()).toMatchObject({ status: 0, out: containing('ssh://git@git.test/platform/catalog.git') });
-    expect((await fairlead(['catalog', 'ls'])).out).toMatch(/\ncatalog +main +platform\/catalog +main /);
+    expect((await fairlead(['catalog', 'ls'])).out).toMatch(/\ncatalog +main +platform\/catalog +main +90d /);
     const missing = await fairlead(['catalog', 'add', 'x', '--host', 'main', '--repo', 'platform/missing']);
     expect(missing).toMatchObject({ status: 1, err: containing('--create') });
     expect(await fairlead(['catalog', 'rm', 'catalog', '--yes'])).toMatchObject({ status: 0 });
@@ -136,22 +108,22 @@ describe('catalog and bundle', () => {
 
   it('import from a file, or from a URL whose digest is known', async () => {
     expect(await importFlux()).toMatchObject({ status: 0, out: containing('bundle flux v2.7.3 kept: 3 objects') });
-    expect(String(api.script.bundleBytes)).toContain('kind: Namespace');
+    expect(String(scene.api.script.bundleBytes)).toContain('kind: Namespace');
     const url = ['bundle', 'import', 'https://example.com/x.yaml', '--tool', 'argocd', '--version', 'v3'];
     expect(await fairlead(url)).toMatchObject({ status: 2, err: containing('sha256sum') });
     expect(await fairlead([...url, '--digest', `sha256:${'AB'.repeat(32)}`])).toMatchObject({ status: 0 });
     expect((await fairlead(['bundle', 'list', '-o', 'name'])).out).toBe('v2.7.3\nv3\n');
-    const file = ['bundle', 'import', scratch.file('flux.yaml'), '--tool', 'flux', '--version', 'v2.7.3'];
+    const file = ['bundle', 'import', scene.scratch.file('flux.yaml'), '--tool', 'flux', '--version', 'v2.7.3'];
     expect(await fairlead([...file, '--digest', 'ab'.repeat(32)])).toMatchObject({
       status: 1,
       err: containing('has the digest'),
     });
-    expect(await fairlead(['bundle', 'import', scratch.file('no'), '--tool', 'flux', '--version', 'v1'])).toMatchObject(
-      {
-        status: 1,
-        err: containing('cannot read the bundle'),
-      },
-    );
+    expect(
+      await fairlead(['bundle', 'import', scene.scratch.file('no'), '--tool', 'flux', '--version', 'v1']),
+    ).toMatchObject({
+      status: 1,
+      err: containing('cannot read the bundle'),
+    });
     expect(await fairlead(['bundle', 'rm', 'v2.7.3', '--tool', 'flux', '--yes'])).toMatchObject({ status: 0 });
   });
 });
@@ -169,8 +141,8 @@ describe('cluster create --gitops', () => {
     expect(made.out).toContain(
       'the host keys of main are not approved: fairlead git-host scan main, then fairlead git-host approve main',
     );
-    expect(api.script.clusters.has('demo')).toBe(true);
-    expect(api.script.assignments.get('demo')).toMatchObject({
+    expect(scene.api.script.clusters.has('demo')).toBe(true);
+    expect(scene.api.script.assignments.get('demo')).toMatchObject({
       selector: { cluster: 'demo' },
       tool: 'flux',
       bundleVersion: 'v2.7.3',
@@ -188,14 +160,14 @@ describe('cluster create --gitops', () => {
       err: containing('fairlead bundle import FILE --tool flux'),
     });
     expect(await fairlead(['cluster', 'create', 'demo', '--repo', 'catalog'])).toMatchObject({ status: 2 });
-    expect(api.script.clusters.size).toBe(0);
+    expect(scene.api.script.clusters.size).toBe(0);
   });
 
   it('says how to go on when the cluster is there and its assignment is not', async () => {
     await addHost();
     await addCatalog();
     await importFlux();
-    api.script.assignmentFailure = new FairleadError('CONFLICT', 'not now');
+    scene.api.script.assignmentFailure = new FairleadError('CONFLICT', 'not now');
     expect(await fairlead(create)).toMatchObject({
       status: 1,
       err: expect.stringMatching(
@@ -244,7 +216,7 @@ describe('gitops assign', () => {
       '20%',
     ]);
     expect(changed.out).toContain('assignment shop changed');
-    expect(api.script.assignments.get('shop')).toMatchObject({
+    expect(scene.api.script.assignments.get('shop')).toMatchObject({
       selector: { labels: { stage: 'prod' } },
       repository: 'catalog',
       intervalSeconds: 300,
@@ -257,21 +229,31 @@ describe('gitops assign', () => {
   });
 
   it('requires signatures by keys of which it takes the public half only', async () => {
-    const [publicHalf, secret] = [scratch.file('Alice.pub'), scratch.file('alice')];
+    const [publicHalf, secret] = [scene.scratch.file('Alice.pub'), scene.scratch.file('alice')];
     await writeFile(publicHalf, `${SHOWN} alice@example.com\n`);
     await writeFile(secret, '-----BEGIN OPENSSH PRIVATE KEY-----\n');
-    const assign = ['gitops', 'assign', 'one', '--cluster', 'demo', '--repo', 'catalog', '--verify-ssh'];
-    expect(await fairlead([...assign, secret])).toMatchObject({ status: 2, err: containing('private key') });
-    expect(await fairlead([...assign, publicHalf])).toMatchObject({ status: 0 });
-    expect(api.script.assignments.get('one')?.verification).toMatchObject({ type: 'ssh', keys: [{ name: 'alice' }] });
+    const assign = ['gitops', 'assign', 'one', '--cluster', 'demo', '--repo', 'catalog'];
+    expect(await fairlead([...assign, '--verify-gpg', secret])).toMatchObject({
+      status: 2,
+      err: containing('private key'),
+    });
+    expect(await fairlead([...assign, '--verify-ssh', publicHalf])).toMatchObject({
+      status: 1,
+      err: containing('SSH'),
+    });
+    expect(await fairlead([...assign, '--verify-gpg', publicHalf])).toMatchObject({ status: 0 });
+    expect(scene.api.script.assignments.get('one')?.verification).toMatchObject({
+      type: 'gpg',
+      keys: [{ name: 'alice' }],
+    });
     expect(await fairlead(['gitops', 'assign', 'one', '--no-verify'])).toMatchObject({ status: 0 });
-    expect(api.script.assignments.get('one')?.verification).toBeNull();
+    expect(scene.api.script.assignments.get('one')?.verification).toBeNull();
   });
 
   it('suspends, resumes and unassigns', async () => {
     await fairlead(['gitops', 'assign', 'one', '--cluster', 'demo', '--repo', 'catalog']);
     expect((await fairlead(['gitops', 'suspend', 'one'])).out).toBe('assignment one suspended\n');
-    expect(api.script.assignments.get('one')).toMatchObject({ suspend: true, repository: 'catalog' });
+    expect(scene.api.script.assignments.get('one')).toMatchObject({ suspend: true, repository: 'catalog' });
     expect((await fairlead(['gitops', 'resume', 'one'])).out).toBe('assignment one resumed\n');
     expect(await fairlead(['gitops', 'suspend', 'two'])).toMatchObject({
       status: 1,
@@ -282,9 +264,9 @@ describe('gitops assign', () => {
       stdin: 'n\n',
     });
     expect(asked.err).toContain('All that the tool deployed is deleted');
-    expect(api.script.assignments.has('one')).toBe(true);
+    expect(scene.api.script.assignments.has('one')).toBe(true);
     await fairlead(['gitops', 'unassign', 'one', '--remove', 'tool', '--yes']);
-    expect(api.script.removals).toEqual(['tool']);
+    expect(scene.api.script.removals).toEqual(['tool']);
   });
 });
 
@@ -295,15 +277,15 @@ describe('gitops status', () => {
     await importFlux();
     await fairlead(['cluster', 'create', 'demo', '--gitops', 'flux', '--repo', 'catalog']);
     const demo = clusterGitOps('demo', { assignment: 'demo', health: 'unknown', waitsFor: 'approved host keys' });
-    api.script.statuses.set('demo', demo);
-    for (const name of ['a', 'b', 'c']) api.script.statuses.set(name, clusterGitOps(name));
-    api.script.pageSize = 2;
+    scene.api.script.statuses.set('demo', demo);
+    for (const name of ['a', 'b', 'c']) scene.api.script.statuses.set(name, clusterGitOps(name));
+    scene.api.script.pageSize = 2;
     expect((await fairlead(['gitops', 'status'])).out).toMatch(
       /^NAME .*\na .*\nb .*\nc .*\ndemo +unknown +demo .* waits for: approved/,
     );
-    api.script.pageSize = 100;
-    api.script.deployKeys.push(
-      deployKey(api.script.clusters.get('demo')?.id ?? '', { instructions: 'add ssh-ed25519 AAAA' }),
+    scene.api.script.pageSize = 100;
+    scene.api.script.deployKeys.push(
+      deployKey(scene.api.script.clusters.get('demo')?.id ?? '', { instructions: 'add ssh-ed25519 AAAA' }),
     );
     const one = await fairlead(['gitops', 'status', 'demo']);
     expect(one.out).toContain('the host keys of main are not approved: fairlead git-host scan main');
@@ -313,19 +295,37 @@ describe('gitops status', () => {
     });
   });
 
+  it('tells which hosts a cluster does not reach', async () => {
+    const preflight = {
+      at: new Date().toISOString(),
+      hosts: [
+        { kind: 'git' as const, host: 'git.test:22', code: 'NOT_TRIED', message: 'not tried: port 22' },
+        { kind: 'registry' as const, host: 'ghcr.io', code: 'UNREACHABLE', message: 'no connection (ETIMEDOUT)' },
+        { kind: 'registry' as const, host: 'registry.corp', code: 'REACHABLE', message: '' },
+      ],
+    };
+    scene.api.script.statuses.set('demo', clusterGitOps('demo', { report: installerReport(1, { preflight }) }));
+    const { out } = await fairlead(['gitops', 'status', 'demo']);
+    expect(out).toMatch(/\nreaches +registry\.corp\n/);
+    expect(out).toMatch(/\ngit git\.test:22 +not tried: port 22\n/);
+    expect(out).toMatch(/\nregistry ghcr\.io +UNREACHABLE: no connection \(ETIMEDOUT\); nodes may have another way/);
+    const json = JSON.parse((await fairlead(['gitops', 'status', 'demo', '-o', 'json'])).out);
+    expect(json).toMatchObject({ report: { preflight } });
+  });
+
   it('waits until a cluster is healthy, and no longer than it is told to', async () => {
-    api.script.statuses.set('demo', clusterGitOps('demo', { health: 'progressing', revision: 2 }));
+    scene.api.script.statuses.set('demo', clusterGitOps('demo', { health: 'progressing', revision: 2 }));
     const late = await fairlead(['gitops', 'status', 'demo', '--wait', '--timeout', '1s']);
     expect(late).toMatchObject({ status: 1, err: containing('demo is not healthy: progressing, no report yet') });
     const waiting = fairlead(['gitops', 'status', 'demo', '--wait', '--timeout', '60s']);
-    api.script.statuses.set(
+    scene.api.script.statuses.set(
       'demo',
       clusterGitOps('demo', { health: 'healthy', revision: 2, report: installerReport(2) }),
     );
     expect(await waiting).toMatchObject({ status: 0, out: containing('healthy, healthy, revision 2 of 2') });
     const problem = { code: 'APPLY_FORBIDDEN', message: 'RBAC', since: new Date().toISOString() };
     const report = installerReport(2, { phase: 'escalated', problem });
-    api.script.statuses.set('demo', clusterGitOps('demo', { health: 'failed', revision: 2, report }));
+    scene.api.script.statuses.set('demo', clusterGitOps('demo', { health: 'failed', revision: 2, report }));
     const failed = await fairlead(['gitops', 'status', 'demo', '--wait']);
     expect(failed).toMatchObject({
       status: 1,
@@ -338,9 +338,9 @@ describe('gitops status', () => {
   });
 
   it('tells what was repaired, and rotates a deploy key', async () => {
-    api.script.statuses.set('demo', clusterGitOps('demo'));
+    scene.api.script.statuses.set('demo', clusterGitOps('demo'));
     const at = '2026-11-01T00:00:00.000Z';
-    api.script.gitopsEvents = [
+    scene.api.script.gitopsEvents = [
       { sequence: 1, at, step: 'restarted', object: 'Deployment x', message: 'it was frozen' },
     ];
     expect((await fairlead(['gitops', 'events', 'demo'])).out).toContain('restarted   Deployment x   it was frozen');
@@ -352,7 +352,7 @@ describe('rollout and breaker', () => {
   it('are listed and steered, by id or by assignment', async () => {
     const running = rollout('shop');
     const done = rollout('shop', { state: 'done', endedAt: new Date().toISOString() });
-    for (const each of [done, running]) api.script.rollouts.set(each.id, each);
+    for (const each of [done, running]) scene.api.script.rollouts.set(each.id, each);
     expect((await fairlead(['rollout', 'list'])).out).toMatch(/\n\S+ +shop +running +1 of 2 +0 of 5 +0 +5 /);
     expect((await fairlead(['rollout', 'list', '-o', 'name'])).out).toBe(`${running.id}\n`);
     expect((await fairlead(['rollout', 'pause', 'shop'])).out).toBe('rollout of shop: paused\n');
@@ -366,7 +366,7 @@ describe('rollout and breaker', () => {
 
   it('the breaker tells what it holds, and lets go', async () => {
     expect((await fairlead(['gitops', 'breaker'])).out).toBe('closed: nothing is held\n');
-    api.script.breaker = { state: 'open', code: 'IMAGE', clusters: 9, of: 10, since: '2026-11-01T00:00:00.000Z' };
+    scene.api.script.breaker = { state: 'open', code: 'IMAGE', clusters: 9, of: 10, since: '2026-11-01T00:00:00.000Z' };
     expect((await fairlead(['gitops', 'breaker'])).out).toContain('9 of 10 clusters came to have IMAGE');
     expect((await fairlead(['gitops', 'breaker', '--reset'])).out).toBe('closed: nothing is held\n');
   });

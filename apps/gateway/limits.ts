@@ -1,4 +1,4 @@
-import type { ConnectLimits, DoorLimits } from '@fairlead/gateway';
+import type { ConnectLimits, KubeApiLimits } from '@fairlead/gateway';
 import type { GatewayConfig } from './config.js';
 
 const MEBIBYTE = 1024 ** 2;
@@ -6,7 +6,7 @@ const MEBIBYTE = 1024 ** 2;
 /** The limits of both doors, as the environment has them. */
 export function doorLimits(config: GatewayConfig): {
   readonly connectLimits: Partial<ConnectLimits>;
-  readonly kubeApiLimits: Partial<DoorLimits>;
+  readonly kubeApiLimits: Partial<KubeApiLimits>;
 } {
   const heldBytes = config.FAIRLEAD_HELD_MIB * MEBIBYTE;
   const perIdentity = { heldBytes: config.FAIRLEAD_HELD_MIB_PER_IDENTITY * MEBIBYTE };
@@ -30,6 +30,7 @@ export function doorLimits(config: GatewayConfig): {
     },
     kubeApiLimits: {
       total: config.FAIRLEAD_KUBE_API_MAX_REQUESTS,
+      connectionsPerUser: config.FAIRLEAD_KUBE_API_MAX_CONNECTIONS_PER_USER,
       perIdentity: {
         ...perIdentity,
         connections: config.FAIRLEAD_KUBE_API_MAX_PER_USER,

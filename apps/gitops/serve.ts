@@ -13,7 +13,7 @@ import {
   type StartedGitops,
 } from '@fairlead/gitops';
 import { connectNats, connectionState, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
-import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
+import { Counter, Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
 import { DatabaseMonitor, connectDatabase, createDatabase, runMigrations } from '@fairlead/persistence';
 import type { Config } from './config.js';
 
@@ -60,7 +60,14 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
   projection = stack.use(new Projection({ database, nats, logger, buckets: GITOPS_BUCKETS }));
   const onCommitted = (): void => relay.poke();
   const onDesired = (): void => projection?.poke();
-  const runtime: Runtime = { database, source, logger, onCommitted, onDesired, now: () => new Date() };
+  const failures = new Counter({
+    name: 'fairlead_gitops_failures_total',
+    help: 'Turns of a rollout, of a breaker, of a cluster or of its signature that failed and are tried again',
+    labelNames: ['part'],
+    registers: [registry],
+  });
+  const onFailed: Runtime['onFailed'] = (part) => failures.inc({ part });
+  const runtime: Runtime = { database, source, logger, onCommitted, onDesired, onFailed, now: () => new Date() };
   started = stack.use(startGitops(runtime, nats, options));
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
   const module = GitopsModule.around(started.parts);

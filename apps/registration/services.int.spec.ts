@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +18,7 @@ const SERVICES = ['keys', 'registration'] as const;
 type Service = (typeof SERVICES)[number];
 const api = { role: 'api', credential: 'api' } as const;
 const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
+const otherGateway = { role: 'gateway', credential: 'gateway-b' } as const;
 const adminToken = 'an-admin-token-of-more-than-32-characters';
 const passwords = { keys: 'keys-password-0123456789', registration: 'registration-password-0123' };
 
@@ -148,9 +150,10 @@ it('waits visibly for NATS, Postgres and the migrations, then serves', async () 
   expect((await stat(scratch.file('master.key'))).mode & 0o777).toBe(0o600);
 });
 
-it('takes a cluster from its creation to a certificate', async () => {
-  const cluster = await asApi.call(registrationRpc.createCluster, DEFAULT_TENANT, { name: 'demo' });
-  const { code } = await asApi.call(registrationRpc.createImportLink, DEFAULT_TENANT, { name: 'demo' });
+/** A new cluster, and how its agent asks for an identity. */
+async function invited(name: string) {
+  const cluster = await asApi.call(registrationRpc.createCluster, DEFAULT_TENANT, { name });
+  const { code } = await asApi.call(registrationRpc.createImportLink, DEFAULT_TENANT, { name });
   const { manifest } = await asApi.call(registrationRpc.redeemImportLink, NO_TENANT, { code });
   const documents = parseAllDocuments(manifest).map((one) => one.toJS() as { data?: { token?: string } });
   const encoded = documents.find(({ data }) => data?.token)?.data?.token ?? '';
@@ -162,6 +165,11 @@ it('takes a cluster from its creation to a certificate', async () => {
     facts: { agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' },
     remoteAddress: '127.0.0.1',
   };
+  return { cluster, token, request };
+}
+
+it('takes a cluster from its creation to a certificate', async () => {
+  const { cluster, token, request } = await invited('demo');
   const enrolled = await asGateway.call(registrationRpc.enrol, NO_TENANT, request);
   const bundle = await asGateway.call(keysRpc.trustBundle, NO_TENANT, {});
   expect(bundle.pins).toEqual([token.pin]);
@@ -192,6 +200,58 @@ it('tells of a request whose answer would have gone to somebody else', async () 
     manager.streams.getMessage(EVENT_STREAM, { last_by_subj: 'fairlead.events.default.registration.rpc.refused.v1' });
   await eventually(async () => expect(await last()).toBeTruthy());
   await expect(asApi.call(registrationRpc.getCluster, DEFAULT_TENANT, { name: 'demo' })).resolves.toBeDefined();
+});
+
+type Enrol = Awaited<ReturnType<typeof invited>>['request'];
+
+/** How often an asked question had which outcome. */
+async function outcomesOf(asked: readonly Promise<unknown>[]): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const result of await Promise.allSettled(asked)) {
+    const { code = '', message = '' } =
+      result.status === 'rejected' ? (result.reason as Error & { code?: string }) : {};
+    const outcome = result.status === 'fulfilled' ? 'OK' : code in FLOODED ? code : `${code}: ${message}`;
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+  }
+  return counts;
+}
+const FLOODED = { ENROLMENT_PENDING: 1, RATE_LIMITED: 1, TOKEN_UNKNOWN: 1 };
+
+/** Asks all of it at once; what came of that, and of the questions of others meanwhile. */
+async function flood(asked: readonly (readonly [RpcClient, Enrol])[]): Promise<Record<string, number>[]> {
+  const tokenHash = createHash('sha256').update(adminToken).digest('base64');
+  const flooding = asked.map(([client, request]) => client.call(registrationRpc.enrol, NO_TENANT, request));
+  const others = Array.from({ length: 50 }, () => asApi.call(registrationRpc.authenticate, NO_TENANT, { tokenHash }));
+  return Promise.all([outcomesOf(flooding), outcomesOf(others)]);
+}
+
+it('an agent that waits with a token, and asks without end by all gateways, is answered now and then, and takes nobody’s place', async () => {
+  const asOtherGateway = createRpcClient(await nats.connect(otherGateway), otherGateway);
+  const { request } = await invited('waiting');
+  await asApi.call(registrationRpc.setApprovalPolicy, DEFAULT_TENANT, { cluster: 'waiting', policy: 'queue' });
+  const startedMs = performance.now();
+  expect(await outcomesOf([asGateway.call(registrationRpc.enrol, NO_TENANT, request)])).toEqual({
+    ENROLMENT_PENDING: 1,
+  });
+  const [counts, others] = await flood(
+    Array.from({ length: 600 }, (_, n) => [n % 2 === 0 ? asGateway : asOtherGateway, request] as const),
+  );
+  const most = 2 * (10 + Math.ceil((performance.now() - startedMs) / 10_000));
+  expect(others).toEqual({ OK: 50 });
+  expect(counts).toEqual({ ENROLMENT_PENDING: expect.any(Number), RATE_LIMITED: expect.any(Number) });
+  expect(counts?.['ENROLMENT_PENDING']).toBeLessThanOrEqual(most);
+  await asApi.call(registrationRpc.deleteCluster, DEFAULT_TENANT, { name: 'waiting' });
+});
+
+it('a gateway in wrong hands that asks with ever new keys leaves places to other gateways and everybody else', async () => {
+  const asOtherGateway = createRpcClient(await nats.connect(otherGateway), otherGateway);
+  const { request } = await invited('meanwhile');
+  const made = await Promise.all(Array.from({ length: 500 }, async () => ({ ...request, csr: await newCsr() })));
+  const unknown = made.map((one) => [asOtherGateway, { ...one, tokenId: 'made-up' }] as const);
+  const [counts, others] = await flood([...unknown.slice(0, 400), [asGateway, request], ...unknown.slice(400)]);
+  expect(others).toEqual({ OK: 50 });
+  expect(counts).toEqual({ OK: 1, RATE_LIMITED: expect.any(Number), TOKEN_UNKNOWN: expect.any(Number) });
+  await asApi.call(registrationRpc.deleteCluster, DEFAULT_TENANT, { name: 'meanwhile' });
 });
 
 it('comes back by itself after NATS and Postgres were killed, with the same CA and clusters', async () => {

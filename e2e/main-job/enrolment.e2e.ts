@@ -136,6 +136,20 @@ describe('an agent’s certificate', () => {
     expect((await recorded('access.refused', 'CERTIFICATE_REFUSED')).data).toMatchObject({ door: 'relay' });
   });
 
+  it('is kept when a changed import manifest is applied again: its token is not needed', async () => {
+    const { stack } = running;
+    const identity = await enrolled(await invitation('changed'));
+    expect((await stack.cli(['cluster', 'update', 'changed', '--egress', '2222=git.example.com:22'])).code).toBe(0);
+    const { stdout: manifest } = await stack.cli(['cluster', 'import', 'changed']);
+    expect(manifest).toContain('fairlead-egress');
+    await using agent = await startLooseAgent(stack, { invitation: readInvitation(manifest), identity });
+    await agent.event('link.established');
+    expect(agent.watch.lines.join('\n')).not.toContain('agent.enrolling');
+    const show = await stack.cli(['cluster', 'show', 'changed', '-o', 'json']);
+    expect(JSON.parse(show.stdout)).toMatchObject({ generation: 1, egress: ['2222=git.example.com:22'] });
+    expect((await recorded('cluster.changed', 'OK')).data).toMatchObject({ name: 'changed' });
+  });
+
   it('of a cluster that was deleted gives way to a newer manifest: the agent enrols again by itself', async () => {
     const identity = await enrolled(await invitation('reborn'));
     expect((await running.stack.cli(['cluster', 'delete', 'reborn', '--yes'])).code).toBe(0);

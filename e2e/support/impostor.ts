@@ -2,7 +2,7 @@ import { createSecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { DiscoverResponseSchema } from '@fairlead/proto';
-import { testAuthority } from '@fairlead/testing';
+import { endsAtOnce, testAuthority } from '@fairlead/testing';
 
 /** A gateway of somebody else. */
 export interface Impostor extends AsyncDisposable {
@@ -17,6 +17,7 @@ export async function startImpostor(rootsPem?: readonly string[]): Promise<Impos
   const { privateKeyPem, chainPem } = await authority.gateway('gateway-a');
   const chunks: Buffer[] = [];
   const server = createSecureServer({ key: privateKeyPem, cert: chainPem });
+  const end = endsAtOnce(server);
   const answer = { endpoints: [], rootsPem: [...(rootsPem ?? authority.roots)], trustDomain: authority.trustDomain };
   const message = toBinary(DiscoverResponseSchema, create(DiscoverResponseSchema, answer));
   const prefix = Buffer.alloc(5);
@@ -34,6 +35,6 @@ export async function startImpostor(rootsPem?: readonly string[]): Promise<Impos
   return {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     received: () => Buffer.concat(chunks),
-    [Symbol.asyncDispose]: () => new Promise((resolve) => void server.close(() => resolve())),
+    [Symbol.asyncDispose]: end,
   };
 }

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createCsr, generatePrivateKey, parseToken, proveEnrolment, signProof } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readEvents } from '../support/events.js';
 import { startImpostor } from '../support/impostor.js';
 import { connectLink, type Attempt, type LinkClient } from '../support/link-client.js';
@@ -15,11 +15,16 @@ let client: LinkClient;
 
 beforeAll(async () => {
   running = await startTestStack({ demo: false });
-  client = await connectLink(running.stack.gateways[0]?.linkAddress ?? '');
 });
 afterAll(async () => {
-  client?.[Symbol.dispose]();
   await running?.[Symbol.asyncDispose]();
+});
+// One for each test: after a minute the gateway ends a connection that is no link.
+beforeEach(async () => {
+  client = await connectLink(running.stack.gateways[0]?.linkAddress ?? '');
+});
+afterEach(() => {
+  client?.[Symbol.dispose]();
 });
 
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';

@@ -112,6 +112,18 @@ describe('an identity that an administrator takes to an agent', () => {
     expect(failed).toMatchObject({ code: 'FORBIDDEN', reason: expect.stringContaining('chmod 600') as string });
   });
 
+  it('is no good for an agent whose manifest is of another cluster, neither from a file nor as what it stored', async () => {
+    const env = { FAIRLEAD_CLUSTER_ID: crypto.randomUUID() };
+    await using given = await startLooseAgent(running.stack, { invitation: address, bundle: { text: bundle }, env });
+    const named = { reason: expect.stringContaining(env.FAIRLEAD_CLUSTER_ID) as string };
+    expect(await given.event('agent.enrolment.failed')).toMatchObject({ code: 'INVALID_ARGUMENT', ...named });
+    const stored = JSON.stringify((JSON.parse(bundle) as { identity: unknown }).identity);
+    const identity = JSON.stringify({ identity: stored });
+    await using holding = await startLooseAgent(running.stack, { invitation: address, identity, env });
+    expect(await holding.event('agent.enrolment.failed')).toMatchObject({ code: 'UNAUTHENTICATED', ...named });
+    expect(JSON.parse(await holding.identity())).toMatchObject({ identity: stored });
+  });
+
   it('replaces the agent that the cluster had, which is refused from then on', async () => {
     await using old = await startLooseAgent(running.stack, { invitation: address, bundle: { text: bundle } });
     await old.event('link.established');

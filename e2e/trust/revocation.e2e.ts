@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { eventually } from '@fairlead/testing';
+import { eventually, startRecordingRelay } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectThrough, createDoorClient, type DoorClient } from '../support/connect-door.js';
 import { readEvents, type RecordedEvent } from '../support/events.js';
 import { invite, readInvitation, startLooseAgent } from '../support/loose-agent.js';
-import { startSecondPlace } from '../support/second-place.js';
 import { queryDatabase } from '../support/service-database.js';
 import { sessionsOf, showCluster, startTestStack, type TestStack } from '../support/test-stack.js';
 import { watchKubectl } from '../support/watching.js';
@@ -127,7 +126,8 @@ describe('an identity that is used from a second place', () => {
     await using owner = await startLooseAgent(running.stack, { invitation: invited });
     await owner.event('link.established');
     const identity = await owner.identity();
-    await using elsewhere = await startSecondPlace(running.stack.gateways[1]?.linkAddress ?? '', '127.0.0.2');
+    await using elsewhere = await startRecordingRelay({ localAddress: '127.0.0.2' });
+    elsewhere.leadTo(running.stack.gateways[1]?.linkAddress ?? '');
     const invitation = { ...invited, token: '', endpoints: elsewhere.address };
     const thief = await startLooseAgent(running.stack, { invitation, identity });
     await thief.event('link.established');

@@ -8,6 +8,8 @@ export interface TrustSizes {
   /** Life of certificates that go round and round, seconds, and for how long. */
   readonly shortLifeSeconds: number;
   readonly shortForSeconds: number;
+  /** Addresses that ask to be adopted, 20 times each, beside one that asks 500 times. */
+  readonly floodAddresses: number;
   readonly judgesTimes: boolean;
 }
 
@@ -17,6 +19,8 @@ export const FULL: TrustSizes = {
   rotationLifeSeconds: 60,
   shortLifeSeconds: 60,
   shortForSeconds: 600,
+  // Together 10,000.
+  floodAddresses: 475,
   judgesTimes: true,
 };
 
@@ -27,6 +31,8 @@ export const SCALED: TrustSizes = {
   rotationLifeSeconds: 30,
   shortLifeSeconds: 20,
   shortForSeconds: 120,
+  // Together 2,500: the queue holds 1,000.
+  floodAddresses: 100,
   judgesTimes: false,
 };
 
@@ -39,6 +45,7 @@ export function scaled(scale: number): TrustSizes {
     rotationLifeSeconds: times(FULL.rotationLifeSeconds, 20),
     shortLifeSeconds: times(FULL.shortLifeSeconds, 20),
     shortForSeconds: times(FULL.shortForSeconds, 60),
+    floodAddresses: times(FULL.floodAddresses, 100),
     judgesTimes: scale >= 1,
   };
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createCsr, generatePrivateKey } from '@fairlead/pki';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isGenuine, startApprovalProgram, type ApprovalProgram, type Verdict } from '../support/approval-program.js';
 import { connectLink, type LinkClient } from '../support/link-client.js';
 import { readAdoption, startLooseAgent } from '../support/loose-agent.js';
@@ -29,13 +29,18 @@ beforeAll(async () => {
     FAIRLEAD_APPROVAL_WEBHOOK_SECRET_FILE: scratch.file('secret'),
   };
   running = await startTestStack({ demo: false, registrationEnv });
-  client = await connectLink(running.stack.gateways[0]?.linkAddress ?? '');
 });
 afterAll(async () => {
-  client?.[Symbol.dispose]();
   await running?.[Symbol.asyncDispose]();
   await program?.[Symbol.asyncDispose]();
   await scratch?.[Symbol.asyncDispose]();
+});
+// One for each test: after a minute the gateway ends a connection that is no link.
+beforeEach(async () => {
+  client = await connectLink(running.stack.gateways[0]?.linkAddress ?? '');
+});
+afterEach(() => {
+  client?.[Symbol.dispose]();
 });
 
 async function fairlead(...args: string[]): Promise<string> {

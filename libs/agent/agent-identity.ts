@@ -13,6 +13,11 @@ export const AgentIdentity = z.object({
   rootsPem: z.array(z.string()).min(1),
   /** Version of the signed bundle that the roots are of; 0: they were pinned, or came without one. */
   trustVersion: z.int().min(0).default(0),
+  /** The first version that this identity had, and when it was: newer ones are counted from it (`trust-pace.ts`). Absent: from now on. */
+  trustSince: z
+    .object({ version: z.int().min(1), atMs: z.int() })
+    .optional()
+    .catch(undefined),
   /** That bundle as it was signed, base64, for the installer beside the agent; absent: not known. */
   signedTrust: z
     .object({ document: z.string(), signerChain: z.array(z.string()), signature: z.string() })
@@ -20,6 +25,8 @@ export const AgentIdentity = z.object({
     .catch(undefined),
   /** Serial numbers of gateways' certificates that are refused, by the same bundle. */
   revokedGateways: z.array(z.string()).optional(),
+  /** Gateways whose certificates are refused that are valid from this second on or from an earlier one, by the same bundle. */
+  fencedGateways: z.array(z.object({ name: z.string(), through: z.int() })).optional(),
 });
 export type AgentIdentity = z.infer<typeof AgentIdentity>;
 

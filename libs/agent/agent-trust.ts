@@ -7,6 +7,7 @@ import type { SignedTrust, TrustedRoots } from '@fairlead/pki';
 import type { TrustEnd } from '@fairlead/tunnel/agent';
 import type { AgentIdentity } from './agent-identity.js';
 import type { HeldIdentity } from './held-identity.js';
+import { highestFor, trustSince } from './trust-pace.js';
 
 /** How long a link waits after a bundle that was refused: who sends many costs no more than this many. */
 const REFUSAL_PAUSE_MS = 1_000;
@@ -15,15 +16,20 @@ const MAX_REMEMBERED = 16;
 const COMPLAINT_MS = 60_000;
 const STORE_RETRY = { baseMs: 1_000, capMs: 60_000 };
 
-/** The identity with these roots; the very same one, unless they are newer than its own. */
+/**
+ * The identity with these roots; the very same one, unless they are newer than its own. They were looked at when they came, and are
+ * again here: another bundle may have been taken in between.
+ */
 export function withRoots(identity: AgentIdentity, trust: TrustedRoots, signed: SignedTrust): AgentIdentity {
   const { version, rootsPem, revokedGateways = [] } = trust;
-  if (version <= identity.trustVersion) return identity;
+  if (version <= identity.trustVersion || version > highestFor(identity)) return identity;
   return {
     ...identity,
     rootsPem: [...rootsPem],
     trustVersion: version,
+    trustSince: trustSince(identity, version),
     revokedGateways: [...revokedGateways],
+    fencedGateways: [...(trust.fencedGateways ?? [])],
     signedTrust: storedTrust(signed),
   };
 }
@@ -74,8 +80,9 @@ export class AgentTrust implements TrustEnd {
     try {
       // The library that reads every extension is loaded when it is needed: an agent that starts is waited for.
       const { openSignedTrust } = await import('./open-signed-trust.js');
-      const roots = await openSignedTrust(signed, this.#identity.current);
-      assertSame(roots, this.#identity.current);
+      const { current } = this.#identity;
+      const roots = await openSignedTrust(signed, { ...current, highest: highestFor(current) });
+      assertSame(roots, current);
       return roots;
     } catch (error) {
       this.#complain(signed, error);

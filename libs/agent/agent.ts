@@ -8,6 +8,7 @@ import { listenForEgress } from './egress/egress-listener.js';
 import { enrolWithToken, type AgentOptions } from './enrol-with-token.js';
 import { GitOpsCarrier } from './gitops/gitops-carrier.js';
 import { KubeApiProxy } from './kube-api-proxy.js';
+import { isOwn } from './own-cluster.js';
 import { Replacement } from './replacement.js';
 import { LinkSupervisor } from './supervisor.js';
 import { createAgentMetrics, meterLinks } from './agent-metrics.js';
@@ -91,9 +92,9 @@ async function obtainIdentity(
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     try {
       const { identity } = await store.load();
-      if (identity) return identity;
+      if (identity && isOwn(identity, options.clusterId)) return identity;
       waitFor('enrolment');
-      return await enrolWithToken(options, attempt, signal);
+      return await enrolWithToken(options, attempt, signal, identity);
     } catch (error) {
       const failure = toFairleadError(error);
       waitFor(`${failure.code}: ${failure.message}`);

@@ -7,6 +7,7 @@ import { feedOf, type FactsSource } from './facts/feed.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import type { HandoverMaps } from './gitops/ports.js';
 import type { KubeApiTarget } from './kube-api-proxy.js';
+import { BECOME_OWN, mayLeave, whyNotOwn } from './own-cluster.js';
 
 export interface AgentOptions {
   readonly endpoints: readonly Endpoint[];
@@ -14,6 +15,8 @@ export interface AgentOptions {
   readonly pins: readonly string[];
   /** Of the installation, from the import manifest: the only one it enrols with. Absent: that of whoever proves a pinned root. */
   readonly trustDomain?: string | undefined;
+  /** Which cluster it is, from the import manifest: it enrols and goes on as no other one. Absent: as what the control plane says. */
+  readonly clusterId?: string | undefined;
   readonly links: number;
   readonly store: IdentityStore;
   /** Without a token, ask to be adopted, and wait for an administrator. Needs pins. */
@@ -41,13 +44,18 @@ export interface AgentOptions {
   readonly logger: Logger;
 }
 
-/** Spends the token that the agent was given, or asks to be adopted. UNAUTHENTICATED if it may do neither; otherwise as `enrol`. */
+/**
+ * Spends the token that the agent was given, or asks to be adopted. UNAUTHENTICATED if it may do neither; otherwise as `enrol`. `foreign`: the
+ * stored identity, of another cluster than the manifest's; it is replaced when the enrolment succeeds, and not before.
+ */
 export async function enrolWithToken(
   options: AgentOptions,
   attempt: number,
   signal: AbortSignal,
+  foreign: AgentIdentity | null = null,
 ): Promise<AgentIdentity> {
   const token = await options.token();
+  if (foreign) assertMayLeave(options, foreign, token);
   if (token === null && !options.adoption) {
     throw new FairleadError(
       'UNAUTHENTICATED',
@@ -59,4 +67,18 @@ export async function enrolWithToken(
   // What makes keys and requests for certificates is loaded when it is needed: most starts have an identity.
   const { enrol } = await import('./enrol.js');
   return enrol({ ...options, facts: await feedOf(options.facts).current(), endpoint, token, signal });
+}
+
+function assertMayLeave(
+  { adoption = false, clusterId, logger }: AgentOptions,
+  foreign: AgentIdentity,
+  token: string | null,
+): void {
+  const reason = whyNotOwn(foreign, clusterId);
+  if (!mayLeave(foreign, token, adoption)) throw new FairleadError('UNAUTHENTICATED', `${reason}; ${BECOME_OWN}`);
+  logger.warn('agent.identity.of_another_cluster', {
+    stored: foreign.clusterId,
+    clusterId,
+    next: 'enrolling as the cluster of the manifest',
+  });
 }

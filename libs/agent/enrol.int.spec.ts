@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairleadError } from '@fairlead/errors';
 import { silentLogger, type Logger } from '@fairlead/observability';
-import { checkCsr, formatToken, issueIdentity, type SignedTrust } from '@fairlead/pki';
+import { checkCsr, formatToken, highestVersion, issueIdentity, type SignedTrust } from '@fairlead/pki';
 import type { EnrolRequest } from '@fairlead/proto';
 import { eventually, testAuthority, type TestAuthority, type TestCertificate } from '@fairlead/testing';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -59,7 +59,7 @@ const issued = async (request: EnrolRequest, trust?: Promise<SignedTrust>) => {
 
 const enrolAt = (
   { endpoint }: ScriptedGateway,
-  change: { pins?: string[]; token?: null; trustDomain?: string; logger?: Logger } = {},
+  change: { pins?: string[]; token?: null; trustDomain?: string; clusterId?: string; logger?: Logger } = {},
 ) =>
   enrol({
     endpoint,
@@ -79,6 +79,15 @@ function secretWasSeen({ calls, received }: ScriptedGateway): boolean {
   const forms = [secret, Buffer.from(secret.toString('base64url')), Buffer.from(secret.toString('base64'))];
   return calls.includes('Enrol') || forms.some((form) => heard.indexOf(form) !== -1);
 }
+
+it('takes no other cluster’s identity than the one that its manifest is of', async () => {
+  // As of a gateway that shows this agent's request with a token of its own.
+  await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots));
+  const refused = enrolAt(gateway, { clusterId: randomUUID() });
+  await expect(refused).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+  expect(Object.keys(values)).not.toContain('identity');
+  await expect(enrolAt(gateway, { clusterId: CLUSTER })).resolves.toMatchObject({ clusterId: CLUSTER });
+});
 
 describe('an agent without a token', () => {
   it('asks the gateway that proved a pinned root, with the same key until it is let in', async () => {
@@ -321,9 +330,26 @@ it.each([3, 4])(
     await using gateway = await startScriptedGateway(
       script(await ours.gateway('gateway-a'), ours.roots, { enrol: answer }),
     );
-    expect(await enrolAt(gateway)).toMatchObject({ trustVersion: version });
+    expect(await enrolAt(gateway)).toMatchObject({ trustVersion: version, trustSince: { version } });
   },
 );
+
+it('an agent that enrols takes the version of an old installation, and none above what anybody takes at this time', async () => {
+  const highest = highestVersion(new Date());
+  let version = highest + 10;
+  const enrolling: Script['enrol'] = (request) => issued(request, trustOf(ours, { version }));
+  await using gateway = await startScriptedGateway(
+    script(await ours.gateway('gateway-a'), ours.roots, { enrol: enrolling }),
+  );
+  const refused = enrolAt(gateway);
+  await expect(refused).rejects.toMatchObject({
+    code: 'CERTIFICATE_REFUSED',
+    message: expect.stringContaining('too far ahead'),
+  });
+  expect(values['identity']).toBeUndefined();
+  version = highest;
+  expect(await enrolAt(gateway)).toMatchObject({ trustVersion: highest, trustSince: { version: highest } });
+});
 
 describe('a renewal', () => {
   const renewAt = async (answer: NonNullable<Script['renew']>) => {
@@ -352,6 +378,17 @@ describe('a renewal', () => {
       trust: await trust(),
     }));
     expect(renewed).toMatchObject({ clusterId: CLUSTER, generation: 1 });
+  });
+
+  it.each([
+    [1_001, 1_001],
+    [1_002, 1],
+  ])('that brings version %i of the bundle on the first day has version %i at the end', async (version, held) => {
+    const renewed = await renewAt(async ({ csrDer }) => ({
+      chainPem: await chainFor(csrDer, ours),
+      trust: onWire(await trustOf(ours, { version })),
+    }));
+    expect(renewed).toMatchObject({ trustVersion: held, trustSince: { version: 1 } });
   });
 
   it.each<[string, (csrDer: Uint8Array) => Promise<string[]>]>([
@@ -392,7 +429,7 @@ async function forgedEnrolment(request: EnrolRequest) {
 }
 
 describe('an agent', () => {
-  const start = async (gateway: ScriptedGateway, given: string | null) => {
+  const start = async (gateway: ScriptedGateway, given: string | null, clusterId?: string) => {
     const stopping = new AbortController();
     let reads = 0;
     const agent = runAgent(
@@ -400,6 +437,7 @@ describe('an agent', () => {
         endpoints: [gateway.endpoint],
         proxy: { noProxy: [] },
         pins: [],
+        clusterId,
         links: 1,
         store: identityStore(store),
         token: () => {
@@ -426,6 +464,51 @@ describe('an agent', () => {
     expect(agent.readiness()[0]?.detail).toContain('fairlead cluster import');
     await stop();
     expect(gateway.calls).toEqual([]);
+  });
+
+  describe('whose stored identity is of another cluster than its manifest', () => {
+    const OTHER = randomUUID();
+    const storedOf = async (clusterId: string, tokenId: string): Promise<string> => {
+      const { privateKeyPem, chain } = await ours.agent(clusterId);
+      const roots = { rootsPem: ours.roots, trustVersion: 1, trustDomain: 'fairlead.local' };
+      const own = { clusterId, tokenId, generation: 1, keyPem: privateKeyPem, chainPem: chain };
+      return JSON.stringify({ ...own, ...roots });
+    };
+
+    it.each([
+      ['no token', null],
+      ['the token that it was spent for', 'token-1'],
+    ])('says what to do if there is %s, dials nobody, and keeps what it has', async (_, tokenId) => {
+      const stored = await storedOf(OTHER, 'token-1');
+      values = { identity: stored };
+      await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots));
+      const { agent, stop } = await start(gateway, tokenId && token, CLUSTER);
+      await eventually(() => expect(agent.readiness()[0]?.detail).toContain('UNAUTHENTICATED'));
+      const said = agent.readiness()[0]?.detail;
+      for (const part of [OTHER, CLUSTER, 'fairlead cluster import']) expect(said).toContain(part);
+      await stop();
+      expect(gateway.calls).toEqual([]);
+      expect(values).toEqual({ identity: stored });
+    });
+
+    it('enrols as the cluster of its manifest by a token of that one, and keeps the other until then', async () => {
+      const stored = await storedOf(OTHER, 'token-0');
+      values = { identity: stored };
+      let refusals = 0;
+      const change: Partial<Script> = {
+        enrol: (request) => {
+          expect(values['identity']).toBe(stored);
+          refusals += 1;
+          if (refusals === 1) throw new FairleadError('UNAVAILABLE', 'not yet');
+          return issueTo(ours, CLUSTER, request);
+        },
+      };
+      await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots, change));
+      const { stop } = await start(gateway, token, CLUSTER);
+      await eventually(() => expect(JSON.parse(values['identity'] ?? '{}')).toMatchObject({ clusterId: CLUSTER }));
+      await stop();
+      expect(refusals).toBe(2);
+    });
   });
 
   it.each([

@@ -21,6 +21,8 @@ import { storedTrust, withRoots } from './agent-trust.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import { openSignedTrust } from './open-signed-trust.js';
+import { requireOwn } from './own-cluster.js';
+import { highestFor, trustSince } from './trust-pace.js';
 
 export interface EnrolOptions {
   readonly endpoint: Endpoint;
@@ -31,6 +33,8 @@ export interface EnrolOptions {
   readonly pins: readonly string[];
   /** Of the installation, from the import manifest; absent: whatever the gateway that proved its root is of. */
   readonly trustDomain?: string | undefined;
+  /** The only cluster whose identity it takes; absent: whichever the control plane says it is. */
+  readonly clusterId?: string | undefined;
   readonly store: IdentityStore;
   readonly facts: AgentFacts;
   readonly logger: Logger;
@@ -74,9 +78,12 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
     chainPem,
     rootsPem: [...roots.rootsPem],
     trustVersion: roots.version,
+    trustSince: trustSince({ trustVersion: 0 }, roots.version),
     ...(answer.trust ? { signedTrust: storedTrust(answer.trust) } : {}),
     revokedGateways: [...(roots.revokedGateways ?? [])],
+    fencedGateways: [...(roots.fencedGateways ?? [])],
   });
+  requireOwn(identity, options.clusterId);
   notBehind(identity);
   await store.saveIdentity(identity);
   logger.info('agent.enrolled', { clusterId: identity.clusterId, generation: identity.generation });
@@ -99,14 +106,17 @@ export async function renew(
   const request = { csrDer, currentChainPem: [...identity.chainPem], proof };
   const answer = await call(() => connection.rpc.renew(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
   const { chainPem, trust } = answer;
-  const roots = await openSignedTrust(trust, identity).catch((error: unknown) => {
+  const held = { ...identity, highest: highestFor(identity) };
+  const roots = await openSignedTrust(trust, held).catch((error: unknown) => {
     logger.error('trust.refused', { reason: messageOf(error), held: identity.trustVersion });
     return null;
   });
   const renewed = (now: AgentIdentity): AgentIdentity => ({
     ...(roots && trust ? withRoots(now, roots, trust) : now),
     // The same version too: the installer believes what was signed lately.
-    ...(roots && trust && roots.version === now.trustVersion ? { signedTrust: storedTrust(trust) } : {}),
+    ...(roots && trust && roots.version === now.trustVersion
+      ? { signedTrust: storedTrust(trust), trustSince: trustSince(now, roots.version) }
+      : {}),
     keyPem,
     chainPem,
   });

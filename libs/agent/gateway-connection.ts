@@ -2,7 +2,7 @@ import { connect as tlsConnect, type PeerCertificate, type TLSSocket } from 'nod
 import { createClient } from '@connectrpc/connect';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { connectHttp2 } from '@fairlead/http2';
-import { readPeerCertificate } from '@fairlead/pki';
+import { isRevokedGateway, readPeerCertificate, type RevokedGateways } from '@fairlead/pki';
 import { AgentLinkService } from '@fairlead/proto';
 import { rpcTransport } from '@fairlead/rpc';
 import type { GatewayConnection } from '@fairlead/tunnel/agent';
@@ -28,8 +28,8 @@ export type Trust =
       readonly kind: 'roots';
       readonly rootsPem: readonly string[];
       readonly trustDomain: string;
-      /** Serial numbers of certificates that are refused all the same. */
-      readonly revokedGateways?: readonly string[] | undefined;
+      /** Certificates that are refused all the same. Absent: none. */
+      readonly revoked?: RevokedGateways;
     };
 
 export interface ClientIdentity {
@@ -119,11 +119,12 @@ function secure(plain: NodeJS.ReadWriteStream, options: DialOptions, signal: Abo
 /** Runs only after the chain was verified against the pinned roots. */
 function checkGateway(
   peer: PeerCertificate,
-  { trustDomain, revokedGateways = [] }: Extract<Trust, { kind: 'roots' }>,
+  { trustDomain, revoked = {} }: Extract<Trust, { kind: 'roots' }>,
 ): Error | undefined {
   try {
-    const { id, serial } = readPeerCertificate(peer.raw);
-    if (revokedGateways.includes(serial)) return revokedGateway();
+    const certificate = readPeerCertificate(peer.raw);
+    const { id } = certificate;
+    if (isRevokedGateway(certificate, revoked)) return revokedGateway();
     if (id.kind === 'gateway' && id.trustDomain === trustDomain) return undefined;
     return new FairleadError('UNTRUSTED_PEER', 'the certificate is valid but is not a gateway’s');
   } catch (error) {

@@ -11,6 +11,7 @@ let kept: Record<string, string>;
 let text: string | null;
 let logged: string[];
 let store: IdentityStore;
+let ofCluster: (clusterId: string | undefined) => IdentityStore;
 
 beforeAll(async () => {
   ours = await testAuthority();
@@ -25,7 +26,8 @@ beforeEach(() => {
   };
   const inner = identityStore({ read: () => Promise.resolve(kept), write });
   const logger = createLogger('agent', 'debug', { write: (line: string) => void logged.push(line) });
-  store = withBundle(inner, { read: () => Promise.resolve(text), logger });
+  ofCluster = (clusterId) => withBundle(inner, { read: () => Promise.resolve(text), logger, clusterId });
+  store = ofCluster(undefined);
 });
 
 async function identity(generation: number, clusterId = CLUSTER, notBefore?: Date): Promise<AgentIdentity> {
@@ -78,6 +80,36 @@ it('of another cluster counts if it was certified later', async () => {
   const later = await identity(1, CLUSTER, new Date('2026-01-03T00:00:00Z'));
   text = bundleOf(later);
   expect((await store.load()).identity).toEqual(later);
+});
+
+it('of another cluster than the manifest is refused, and says what to do', async () => {
+  store = ofCluster(CLUSTER);
+  const other = await identity(9, randomUUID());
+  text = bundleOf(other);
+  const refused = { code: 'INVALID_ARGUMENT', message: expect.stringContaining(other.clusterId) as string };
+  await expect(store.load()).rejects.toMatchObject(refused);
+  await expect(store.load()).rejects.toThrow(/issue one of that cluster, or apply the manifest/);
+  // Also where it was certified later than what is stored.
+  const stored = await identity(1, CLUSTER, new Date('2026-01-01T00:00:00Z'));
+  keep(stored);
+  expect((await store.load()).identity).toEqual(stored);
+  expect(events()).toEqual(['agent.bundle.refused']);
+});
+
+it('of the manifest’s cluster goes before an identity of any other, whenever that was certified', async () => {
+  store = ofCluster(CLUSTER);
+  keep(await identity(7, randomUUID(), new Date('2026-01-02T00:00:00Z')));
+  const own = await identity(1, CLUSTER, new Date('2026-01-01T00:00:00Z'));
+  text = bundleOf(own);
+  expect((await store.load()).identity).toEqual(own);
+});
+
+it('brings no version of the trust bundle that nobody takes, and nothing to count newer ones from', async () => {
+  const one = await identity(1);
+  text = bundleOf({ ...one, trustVersion: 999_999 });
+  await expect(store.load()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  text = bundleOf({ ...one, trustVersion: 3, trustSince: { version: 3, atMs: 0 } });
+  expect((await store.load()).identity).toEqual({ ...one, trustVersion: 3 });
 });
 
 it('that cannot be used is refused, without a word of what is in it', async () => {

@@ -2,6 +2,7 @@ import { toFairleadError } from '@fairlead/errors';
 import { parseToken } from '@fairlead/pki';
 import type { AgentIdentity } from './agent-identity.js';
 import { enrolWithToken, type AgentOptions } from './enrol-with-token.js';
+import { isOwn } from './own-cluster.js';
 
 /** Looks for a successor of an identity that is refused: one that was handed out, or a bootstrap token that it did not come from. */
 export class Replacement {
@@ -36,10 +37,10 @@ export class Replacement {
   }
 
   async #tryOnce(): Promise<void> {
-    const { logger, store } = this.#options;
+    const { logger, store, clusterId } = this.#options;
     try {
       const { identity } = await store.load();
-      if (identity && isOther(identity, this.#refused)) {
+      if (identity && isOwn(identity, clusterId) && isOther(identity, this.#refused)) {
         this.#identity = identity;
         this.#found.abort();
         return;

@@ -15,7 +15,7 @@ import type { GitOpsCarrier } from './gitops/gitops-carrier.js';
 import { HeldIdentity } from './held-identity.js';
 import { abortedBy, type LeftLink, type Lived, type SlotContext } from './link-slot.js';
 import { hasEnded, renewInTime } from './renewal.js';
-import { StandingConnections } from './standing-connections.js';
+import { StandingConnections, unlessRevoked } from './standing-connections.js';
 import { Strangers } from './strangers.js';
 import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type LinkOutcome } from './retry-pace.js';
 
@@ -64,7 +64,7 @@ export class LinkSupervisor {
     this.#identity = new HeldIdentity(options.identity, options.store);
     this.#identity.onChange(() => {
       options.gitops?.identityChanged(this.#identity.current);
-      this.#standing.endRevoked(this.#identity.current.revokedGateways ?? []);
+      this.#standing.endRevoked(this.#identity.current);
       this.#tryAnew();
     });
     this.#trust = new AgentTrust(this.#identity, options.logger, this.#clock);
@@ -207,18 +207,20 @@ export class LinkSupervisor {
     return this.#strangers.met(failure, this.#links.size, this.#trust.version) ? 'refused' : outcome;
   }
 
-  #dial(endpoint: Endpoint, signal: AbortSignal): Promise<GatewayConnection> {
+  async #dial(endpoint: Endpoint, signal: AbortSignal): Promise<GatewayConnection> {
     const { proxy } = this.#options;
     const identity = this.#identity.current;
-    const { rootsPem, trustDomain, revokedGateways } = identity;
-    return connectToGateway({
+    const { rootsPem, trustDomain } = identity;
+    const connection = await connectToGateway({
       endpoint,
       proxy,
       signal,
       // Without one, nothing but Renew is served.
       ...(hasEnded(identity, this.#clock.nowMs()) ? {} : { identity }),
-      trust: { kind: 'roots', rootsPem, trustDomain, revokedGateways },
+      trust: { kind: 'roots', rootsPem, trustDomain, revoked: identity },
     });
+    // What was revoked meanwhile is not in the list that it was checked by, and it is not among those that stand yet.
+    return unlessRevoked(connection, this.#identity.current);
   }
 
   async #establish(connection: GatewayConnection, context: SlotContext, onDrain: (ms: number) => void): Promise<Link> {

@@ -6,7 +6,7 @@ import { createCsr, generatePrivateKey, parseSpiffeId } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALL_OPERATIONS } from './index.js';
-import { checkedClient, problemOf, type CheckedClient } from './testing/checked-client.js';
+import { checkedClient, problemOf, type Answer, type CheckedClient } from './testing/checked-client.js';
 import { bootstrapToken, waitingAgent } from './testing/enrolment-request.js';
 import { TEST_CONNECT_DOORS, startScriptedApi, type ScriptedApi } from './testing/scripted-api.js';
 
@@ -115,6 +115,17 @@ describe('clusters', () => {
       code: 'NOT_FOUND',
       next: expect.stringContaining('cluster list') as string,
     });
+  });
+
+  it('are changed in what their import manifests say, and in nothing else', async () => {
+    const made = await ask('POST', '/v1/clusters', { body: { name: 'changed', labels: { zone: 'eu' } } });
+    const egress = ['2222=git.example.com:22'];
+    const patch = (body: object): Promise<Answer> => ask('PATCH', '/v1/clusters/changed', { body });
+    expect((await patch({ gitops: true, egress })).json).toEqual({ ...made.json, gitops: true, egress });
+    expect((await patch({ links: 1, egress: [] })).json).toEqual({ ...made.json, gitops: true, links: 1 });
+    expect((await patch({ labels: {} })).status).toBe(400);
+    expect((await patch({ egress: ['22'] })).status).toBe(400);
+    expect((await ask('PATCH', '/v1/clusters/nowhere', { body: {} })).status).toBe(404);
   });
 
   it('are cut off, for a reason', async () => {

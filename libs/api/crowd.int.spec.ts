@@ -60,6 +60,25 @@ it('who shows no token has so many places of one address, and takes none from ot
   expect([await isServed('127.0.0.1'), await isServed('127.0.0.2')]).toEqual([false, true]);
   ask();
   await eventually(() => expect(heard.match(/HTTP\/1\.1 200/g)).toHaveLength(2));
-  for (const socket of crowd) socket.destroy();
-  await eventually(async () => expect(await isServed('127.0.0.1')).toBe(true));
+  // They never say a word: the server ends them itself, and their places are free again.
+  await eventually(() => expect(crowd.filter(({ destroyed }) => !destroyed)).toEqual([]));
+  expect(await isServed('127.0.0.1')).toBe(true);
+});
+
+it('who begins a handshake and never goes on, or is refused and never closes, is closed after a while', async () => {
+  const half = netConnect({ port: api.port, host: '127.0.0.1' }).on('error', () => undefined);
+  // The head of a ClientHello of 512 bytes, and none of them.
+  half.write(Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252]));
+  half.resume();
+  const plain = netConnect({ port: api.port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
+  const refused = connectTls({ socket: plain, host: '127.0.0.1', ca: api.caPem });
+  refused.on('error', () => undefined).resume();
+  sockets.push(half, plain, refused);
+  await once(refused, 'secureConnect');
+  refused.write('no request at all\r\n\r\n');
+  await eventually(() => {
+    // Said to a connection that is gone, it is answered with a reset.
+    refused.write('.');
+    expect([half.destroyed, refused.destroyed]).toEqual([true, true]);
+  });
 });

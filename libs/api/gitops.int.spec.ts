@@ -1,4 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { request as requestTls } from 'node:https';
+import { connect } from 'node:tls';
+import { FairleadError } from '@fairlead/errors';
 import { eventually } from '@fairlead/testing';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -35,6 +38,7 @@ beforeEach(() => {
   for (const each of [script.gitHosts, script.repositories, script.bundles, script.assignments]) each.clear();
   for (const each of [script.rollouts, script.statuses, script.clusters]) each.clear();
   script.actors.length = 0;
+  script.pieceFailure = undefined;
 });
 
 describe('Git hosts', () => {
@@ -113,6 +117,11 @@ describe('catalog repositories', () => {
     const added = await ask('POST', '/v1/catalog-repositories', { body: { ...body, create: true } });
     expect(added).toMatchObject({ status: 201, json: { name: 'catalog', defaultBranch: 'main' } });
     expect((await ask('GET', '/v1/catalog-repositories')).json).toEqual({ repositories: [added.json] });
+    expect(added.json).toMatchObject({ rotateKeysEverySeconds: 7_776_000 });
+    const never = { body: { ...body, create: true, rotateKeysEverySeconds: null } };
+    expect((await ask('POST', '/v1/catalog-repositories', never)).json).toMatchObject({ rotateKeysEverySeconds: null });
+    const often = { body: { ...body, create: true, rotateKeysEverySeconds: 60 } };
+    expect((await ask('POST', '/v1/catalog-repositories', often)).status).toBe(400);
     const bad = await ask('POST', '/v1/catalog-repositories', { body: { ...body, path: '../etc' } });
     expect(pathsOf(bad)).toEqual(['body.path']);
     expect((await ask('DELETE', '/v1/catalog-repositories/nothing')).status).toBe(404);
@@ -157,6 +166,60 @@ describe('bundles', () => {
     expect((await put(yaml, digestOf(yaml))).status).toBe(201);
     const other = Buffer.from('kind: Other\n');
     expect(problemOf(await put(other, digestOf(other)))).toMatchObject({ code: 'ALREADY_EXISTS' });
+  });
+
+  it('take no room once whoever sent them is gone, or they were refused', async () => {
+    const { uploads } = api.script;
+    const before = api.logLines.length;
+    const yaml = Buffer.from('kind: Namespace\n');
+    await put(yaml, 'ab'.repeat(32));
+    expect(uploads.size).toBe(0);
+    const digest = digestOf(randomBytes(1));
+    const sending = requestTls(`${api.url}/v1/bundles/flux/v9?digest=${digest}`, {
+      method: 'PUT',
+      ca: api.caPem,
+      headers: { ...yamlType, authorization: `Bearer ${api.script.token}`, 'content-length': '1000000' },
+    });
+    sending.on('error', () => undefined);
+    sending.write(randomBytes(300_000));
+    await eventually(() => expect([...uploads.values()].flat().length).toBeGreaterThan(1));
+    sending.destroy();
+    await eventually(() => expect(uploads.size).toBe(0));
+    await ask('GET', '/v1/bundles');
+    expect(api.logLines.slice(before).join('')).not.toContain('api.failed');
+  });
+
+  it('are not sent anew because the one who reads them is busy', async () => {
+    api.script.busyFinishes = 2;
+    const yaml = randomBytes(200_000);
+    expect((await put(yaml, digestOf(yaml))).status).toBe(201);
+    expect(api.script.busyFinishes).toBe(0);
+    expect(api.script.bundleBytes.equals(yaml)).toBe(true);
+  });
+
+  it('are answered once where they are refused on their way, and the connection ends then', async () => {
+    api.script.pieceFailure = new FairleadError('UNAVAILABLE', 'as the test wants it');
+    const whole = await put(randomBytes(400_000), 'ab'.repeat(32));
+    expect([whole.status, problemOf(whole).code]).toEqual([503, 'UNAVAILABLE']);
+    const { hostname, port } = new URL(api.url);
+    const socket = connect({ host: hostname, port: Number(port), ca: api.caPem });
+    const said: Buffer[] = [];
+    socket.on('data', (bytes: Buffer) => said.push(bytes)).on('error', () => undefined);
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    const head = [
+      `PUT /v1/bundles/flux/v9?digest=${'ab'.repeat(32)} HTTP/1.1`,
+      `Host: ${hostname}`,
+      `Authorization: Bearer ${api.script.token}`,
+      'Content-Type: application/yaml',
+      'Content-Length: 1000000',
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    // Not all of it, and nothing more.
+    socket.write(randomBytes(400_000));
+    await closed;
+    const answers = Buffer.concat(said).toString();
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 503']);
+    expect(answers.toLowerCase()).toContain('connection: close');
   });
 
   it('are bounded before they are read', async () => {
@@ -212,6 +275,34 @@ describe('assignments', () => {
     expect(api.script.removals).toEqual(['tool']);
     expect((await ask('DELETE', path)).status).toBe(404);
     expect((await ask('GET', path)).status).toBe(404);
+  });
+
+  it('are changed only as long as they are what somebody has seen, if that is said', async () => {
+    await ask('POST', '/v1/clusters', { body: { name: 'demo' } });
+    await importFlux();
+    const put = (priority: number, headers = {}): Promise<Answer> =>
+      ask('PUT', path, { body: { ...body, priority }, headers });
+    const made = await put(1, { 'if-none-match': '*' });
+    const etag = String(made.headers['etag']);
+    expect(etag).toBe(`"${String(made.json['revision'])}"`);
+    expect((await ask('GET', path)).headers['etag']).toBe(etag);
+    expect((await put(2, { 'if-match': etag })).status).toBe(200);
+    for (const headers of [{ 'if-match': etag }, { 'if-none-match': '*' }]) {
+      const late = await put(3, headers);
+      expect(late.status).toBe(412);
+      expect(problemOf(late)).toMatchObject({
+        code: 'REVISION_CONFLICT',
+        retryable: false,
+        next: expect.stringContaining('fairlead gitops show') as string,
+      });
+    }
+    expect((await ask('DELETE', path, { headers: { 'if-match': etag } })).status).toBe(412);
+    expect((await put(4, { 'if-match': '4' })).status).toBe(400);
+    expect((await put(5)).json).toMatchObject({ priority: 5 });
+    const { parameters = [] } = client.document.paths['/v1/gitops/assignments/{name}']?.['put'] ?? {};
+    expect(parameters.map(({ name }) => name)).toEqual(['name', 'If-Match', 'If-None-Match']);
+    const { etag: listed } = (await ask('GET', '/v1/gitops/assignments')).headers;
+    expect(listed).toBeUndefined();
   });
 
   it('are refused for a field that nobody knows, however deep', async () => {
@@ -282,7 +373,11 @@ describe('clusters', () => {
     api.script.gitopsEvents = [event];
     expect((await ask('GET', '/v1/clusters/a/gitops/events')).json).toEqual({ events: [event] });
     expect((await ask('POST', '/v1/clusters/a/gitops/deploy-key-rotation')).json).toMatchObject({ name: 'a' });
-    expect(api.script.actors).toEqual(['admin']);
+    const compromised = '/v1/clusters/a/gitops/deploy-key-rotation?reason=compromise';
+    expect((await ask('POST', compromised)).status).toBe(200);
+    expect((await ask('POST', compromised.replace('compromise', 'schedule'))).status).toBe(400);
+    expect(api.script.rotations).toEqual(['a demand', 'a compromise']);
+    expect(api.script.actors).toEqual(['admin', 'admin']);
   });
 
   it('have deploy keys, of which some are added by hand', async () => {

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { Newcomers, type PlaceLimits } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import type { Logger, Registry } from '@fairlead/observability';
@@ -12,7 +12,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiModule, type ApiModuleOptions } from './api.module.js';
 import { installAccessLog } from './http/access-log.js';
 import type { ApiRequest } from './http/api-request.js';
-import { acceptUploads, allowSlowAnswers } from './http/upload.js';
+import { refuseUnreadable } from './http/refuse-unreadable.js';
+import { sendEtags } from './http/revisions.js';
+import { acceptUploads, allowSlowAnswers, endUnread } from './http/upload.js';
 import { ProblemFilter } from './problem/problem-filter.js';
 import { toProblem } from './problem/to-problem.js';
 import type { TlsSource } from './serving/tls-material.js';
@@ -84,6 +86,8 @@ function prepare(fastify: FastifyInstance, { logger, registry }: ApiOptions): vo
   });
   acceptUploads(fastify);
   allowSlowAnswers(fastify);
+  endUnread(fastify);
+  sendEtags(fastify);
   installAccessLog(fastify, logger, registry);
 }
 
@@ -98,14 +102,4 @@ function refuseUnroutable(_error: Error, request: FastifyRequest, reply: Fastify
   const problem = toProblem(error, { requestId: request.id, next: 'percent-encode the URL' });
   void reply.header('x-request-id', request.id).status(problem.status);
   void reply.type('application/problem+json').send(problem);
-}
-
-/** Bytes that are no HTTP request never reach a route. */
-function refuseUnreadable(_error: Error, socket: Socket): void {
-  if (!socket.writable) return;
-  const error = new FairleadError('INVALID_ARGUMENT', 'this is not an HTTP request that can be read');
-  const next = 'speak HTTP/1.1 with at most 16 KiB of headers';
-  const body = JSON.stringify(toProblem(error, { requestId: randomUUID(), next }));
-  const head = `HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}`;
-  socket.end(`${head}\r\nConnection: close\r\n\r\n${body}`);
 }

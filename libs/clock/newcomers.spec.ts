@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { expect, it } from 'vitest';
 import { Newcomers } from './newcomers.js';
 
@@ -18,6 +19,26 @@ it('tells connections from one port of a client to two addresses of ours apart',
     for (const host of ['127.0.0.1', '127.0.0.2'])
       expect((await dial(server, clients, host)).accepted.destroyed).toBe(false);
     expect((await dial(server, clients, '127.0.0.1')).accepted.destroyed).toBe(true);
+  } finally {
+    for (const client of clients) client.destroy();
+    server.close();
+  }
+});
+
+it('ends the connections whose handshake takes too long, which Node would leave open, and gives their places back', async () => {
+  const server = createTlsServer({ handshakeTimeout: 50 });
+  const newcomers = new Newcomers(server, { total: 10, perNetwork: 1 });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const clients: Socket[] = [];
+  try {
+    for (const silent of [1, 2, 3]) {
+      const { client } = await dial(server, clients, '127.0.0.1');
+      expect([silent, client.destroyed]).toEqual([silent, false]);
+      client.resume();
+      await once(client, 'close', { signal: AbortSignal.timeout(5_000) });
+    }
+    newcomers.admit({});
   } finally {
     for (const client of clients) client.destroy();
     server.close();

@@ -1,4 +1,4 @@
-import type { Server } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { Places, type PlaceLimits } from './places.js';
 
 /** Both ends of a connection, as its socket tells. */
@@ -12,7 +12,8 @@ export interface Dialler {
 /**
  * Bounds the connections of a server that have not shown yet who they are, so that no address or network (IPv6: a /64) keeps others out by
  * connecting: one too many is closed before its handshake, unheard. Call `admit` for each that has proved something; it takes no place from
- * then on. To be made before the server listens.
+ * then on. Of a TLS server it ends whose handshake fails or takes too long: Node leaves the latter open, and their places would be taken for as
+ * long as they like. To be made before the server listens.
  */
 export class Newcomers {
   readonly #held = new Map<string, () => void>();
@@ -32,6 +33,8 @@ export class Newcomers {
         if (this.#held.get(key) === giveBack) this.#held.delete(key);
       });
     });
+    // Not in this very turn: who else listens may want to tell whose connection it was.
+    server.on('tlsClientError', (_error: Error, socket: Socket) => process.nextTick(() => socket.destroy()));
   }
 
   /** Calling it again does nothing. */

@@ -9,6 +9,11 @@ import { ClusterName, IsoTime, TenantId } from './primitives.js';
 export const ApprovalPolicy = z.enum(['always-reject', 'queue', 'webhook', 'token', 'insecure-always-approve']);
 export type ApprovalPolicy = z.infer<typeof ApprovalPolicy>;
 
+/** What an agent's fingerprint begins with. */
+export const FingerprintStart = z
+  .string()
+  .regex(/^[0-9a-f]{8,64}$/, 'expected 8 to 64 digits of a fingerprint, in lower-case hexadecimal');
+
 /** An agent that waits for a decision, or had one. */
 export const EnrolmentRequest = z.object({
   id: z.uuid(),

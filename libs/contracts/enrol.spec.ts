@@ -15,6 +15,14 @@ describe('what a gateway passes on of an enrolment', () => {
     expect(accepts(shown)).toBe(true);
   });
 
+  it.each(['', 'a b', 'a\0', 'a\n', 'ä', '../a', 'a'.repeat(65), 'a\u202e'])('names no token %j', (tokenId) => {
+    expect(accepts({ tokenId, secret: bytes(32) })).toBe(false);
+  });
+
+  it.each(['p-0f5c', 'A'.repeat(64)])('names the token %j', (tokenId) => {
+    expect(accepts({ tokenId, secret: bytes(32) })).toBe(true);
+  });
+
   it.each([
     ['both', { tokenId: 't', secret: bytes(32), proof: bytes(64) }],
     ['an empty secret beside a proof', { tokenId: 't', secret: '', proof: bytes(64) }],

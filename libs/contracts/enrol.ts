@@ -9,7 +9,10 @@ const SHORT = 88;
 export const Enrol = z
   .object({
     /** Null: it has no token, and asks to be adopted. */
-    tokenId: z.string().max(64).nullable(),
+    tokenId: z
+      .string()
+      .regex(/^[A-Za-z0-9-]{1,64}$/, 'expected the id of a token')
+      .nullable(),
     /** The token's, from an agent that makes no proof; empty without a token. */
     secret: z.base64().max(SHORT).optional(),
     /** In its place: a signature over the request by a key that only who has the secret can derive. */

@@ -144,6 +144,8 @@ export const gitKeysRpc = {
       created: z.boolean(),
       sshUrl: z.string().max(1_024),
       defaultBranch: z.string().max(200).nullable(),
+      /** Does somebody have to add deploy keys by hand? */
+      keysByHand: z.boolean().default(false),
       /** Of `branch`; null: no such branch, or the host does not say. */
       head: z.string().max(64).nullable(),
     }),

@@ -2,7 +2,19 @@ import { BundleLimits, InstallerReport, ObjectEvent, Tool } from '@fairlead/desi
 import { z } from 'zod';
 import { GitHostName } from './git-keys.js';
 import { RepositoryPath } from './git-primitives.js';
-import { Assignment, Breaker, Bundle, CatalogRepository, ClusterGitOps, GitOpsName, Rollout } from './gitops.js';
+import {
+  Assignment,
+  Breaker,
+  Bundle,
+  CatalogRepository,
+  ClusterGitOps,
+  GitOpsName,
+  KeyRotationPeriod,
+  KeyRotationReason,
+  Rollout,
+  RotatedDeployKey,
+  ShownAssignment,
+} from './gitops.js';
 import { ClusterId, ClusterName, UserName } from './primitives.js';
 import type { Rpc } from './rpc.js';
 
@@ -17,6 +29,8 @@ function rpc<In extends z.ZodType, Out extends z.ZodType>(
 }
 
 const actor = { actor: UserName };
+/** What it has to be at present, else REVISION_CONFLICT; null: it must not be there; undefined: whatever it is. */
+const ifRevision = { ifRevision: z.string().max(64).nullable().optional() };
 const ByLabel = z.object({ name: GitOpsName });
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -31,6 +45,8 @@ export const gitopsRpc = {
       gitHost: GitHostName,
       path: RepositoryPath,
       create: z.boolean().default(false),
+      /** Null: never. Absent: as it is; of a new one, 90 days where deploy keys are added by the Git host's API, else never. */
+      rotateKeysEverySeconds: KeyRotationPeriod.nullable().optional(),
       ...actor,
     }),
     CatalogRepository,
@@ -65,8 +81,13 @@ export const gitopsRpc = {
     z.object({ uploadId: z.uuid(), offset: z.int().min(0), piece: z.base64().max(400_000) }),
     z.object({}),
   ),
-  /** INVALID_ARGUMENT: not the digest, not YAML, no install manifest of this tool. ALREADY_EXISTS: this version with other contents. */
-  finishBundle: rpc('finish-bundle', ['api'], z.object({ uploadId: z.uuid() }), Bundle, 30_000),
+  /**
+   * INVALID_ARGUMENT: not the digest, not YAML, no install manifest of this tool. ALREADY_EXISTS: this version with other contents.
+   * RATE_LIMITED: the same again, later; what arrived stays.
+   */
+  finishBundle: rpc('finish-bundle', ['api'], z.object({ uploadId: z.uuid() }), Bundle, 40_000),
+  /** What arrived of it is forgotten, and somebody else may begin. Again, or when it is not there any more: no change. */
+  cancelBundle: rpc('cancel-bundle', ['api'], z.object({ uploadId: z.uuid() }), z.object({})),
   /** `gitops` fetches it itself, https only, from a public address unless the configuration allows others. */
   importBundleUrl: rpc(
     'import-bundle-url',
@@ -79,7 +100,7 @@ export const gitopsRpc = {
       ...actor,
     }),
     Bundle,
-    75_000,
+    95_000,
   ),
   listBundles: rpc('list-bundles', ['api'], z.object({}), z.object({ bundles: z.array(Bundle).max(500) })),
   /** CONFLICT while an assignment or a running rollout needs it. */
@@ -98,18 +119,18 @@ export const gitopsRpc = {
   ),
 
   /** Makes or changes one; a change is rolled out. NOT_FOUND: a bundle, repository or cluster that is not there. */
-  putAssignment: rpc('put-assignment', ['api'], Assignment.extend(actor), Assignment),
+  putAssignment: rpc('put-assignment', ['api'], Assignment.extend({ ...actor, ...ifRevision }), ShownAssignment),
   listAssignments: rpc(
     'list-assignments',
     ['api'],
     z.object({}),
-    z.object({ assignments: z.array(Assignment).max(500) }),
+    z.object({ assignments: z.array(ShownAssignment).max(500) }),
   ),
   /** What happens in the clusters that nothing else selects: see `remove` of the desired state. */
   removeAssignment: rpc(
     'remove-assignment',
     ['api'],
-    ByLabel.extend({ remove: z.enum(['keep', 'tool', 'everything']).default('keep'), ...actor }),
+    ByLabel.extend({ remove: z.enum(['keep', 'tool', 'everything']).default('keep'), ...actor, ...ifRevision }),
     z.object({}),
   ),
 
@@ -138,8 +159,17 @@ export const gitopsRpc = {
     z.object({ name: ClusterName }),
     z.object({ events: z.array(ObjectEvent).max(200) }),
   ),
-  /** A new deploy key, tried before the old one goes. */
-  rotateDeployKey: rpc('rotate-deploy-key', ['api'], z.object({ name: ClusterName, ...actor }), ClusterGitOps),
+  /**
+   * A new deploy key, tried before the old one goes; of a `compromise`, all that the cluster had are withdrawn first, wherever else they
+   * are used, and what is followed by them is held until the new one is there; of a deleted cluster, too. CONFLICT: nothing is followed, or
+   * (on `demand`) a rotation is under way.
+   */
+  rotateDeployKey: rpc(
+    'rotate-deploy-key',
+    ['api'],
+    z.object({ name: ClusterName, reason: KeyRotationReason.exclude(['schedule']).default('demand'), ...actor }),
+    RotatedDeployKey,
+  ),
 
   /** What an installer said, through its agent and this gateway. The gateway takes the cluster from the link, not from the report. */
   reportCluster: rpc(

@@ -8,6 +8,13 @@ export const GitOpsName = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'a name is 1 to 63 lower-case letters, digits and dashes');
 
+/** By what a cluster gets another deploy key. `compromise`: the old one is withdrawn first. */
+export const KeyRotationReason = z.enum(['demand', 'schedule', 'compromise']);
+export type KeyRotationReason = z.infer<typeof KeyRotationReason>;
+
+/** A day to two years. */
+export const KeyRotationPeriod = z.int().min(86_400).max(63_072_000);
+
 /** A repository that clusters follow. */
 export const CatalogRepository = z.object({
   id: z.uuid(),
@@ -16,6 +23,8 @@ export const CatalogRepository = z.object({
   path: RepositoryPath,
   sshUrl: z.string().max(1_024),
   defaultBranch: z.string().max(200).nullable(),
+  /** Deploy keys of clusters that follow it are replaced when they are so old; null: by no schedule. */
+  rotateKeysEverySeconds: z.int().nullable(),
   createdAt: IsoTime,
 });
 export type CatalogRepository = z.infer<typeof CatalogRepository>;
@@ -47,6 +56,14 @@ export const HostAndPort = z
     'write HOST:PORT, such as fairlead-egress.fairlead-system.svc:2222',
   );
 
+/** The name of a Service in a cluster: `NAME.NAMESPACE.svc`, with or without the usual cluster domain. */
+export const CLUSTER_SERVICE = /^[a-z0-9-]+\.[a-z0-9-]+\.svc(\.cluster\.local)?$/;
+
+/** Whose signatures each tool can verify. What it cannot verify is not wanted of it: it would follow nothing. */
+export const VERIFIED_BY: Readonly<
+  Record<Tool, readonly NonNullable<z.infer<typeof CatalogSource.shape.verification>>['type'][]>
+> = { flux: ['gpg'], argocd: ['gpg'] };
+
 /** What is wanted of the clusters that it selects. */
 export const Assignment = z.object({
   name: GitOpsName,
@@ -63,7 +80,7 @@ export const Assignment = z.object({
   branch: BranchName.optional(),
   /**
    * Where these clusters dial the Git host, if not at its own address: the Service of their agents that leads to it. Its keys are the
-   * same ones, pinned under this address. `NAME.NAMESPACE.svc`, with or without `.cluster.local`: `keys` signs no other.
+   * same ones, pinned under this address. The Git host's own name with any port, or a `CLUSTER_SERVICE`: `keys` signs no other.
    */
   gitThrough: HostAndPort.optional(),
   /** May hold `{cluster}`: the cluster's name. */
@@ -95,6 +112,10 @@ export const Assignment = z.object({
 });
 export type Assignment = z.infer<typeof Assignment>;
 
+/** As it is shown. `revision` names what it says, and changes with it: whoever changes an assignment can tell which one they have seen. */
+export const ShownAssignment = Assignment.extend({ revision: z.string().regex(/^[0-9a-f]{32}$/) });
+export type ShownAssignment = z.infer<typeof ShownAssignment>;
+
 export const Rollout = z.object({
   id: z.uuid(),
   assignment: GitOpsName,
@@ -118,6 +139,22 @@ export const Breaker = z.object({
 });
 export type Breaker = z.infer<typeof Breaker>;
 
+/** The SSH key that a cluster follows its repository with. */
+export const ClusterDeployKey = z.object({
+  /** Null: it was forgotten. */
+  repository: GitOpsName.nullable(),
+  number: z.int().min(1),
+  /** Since when the Git host has it; null: not yet, or only somebody by hand can say. */
+  since: IsoTime.nullable(),
+  /** When a schedule has it replaced, if nothing stands in the way then; null: none does. */
+  nextRotationAt: IsoTime.nullable(),
+  /** The rotation that is under way. */
+  rotating: KeyRotationReason.nullable(),
+  /** Numbers of keys that are still to be withdrawn. */
+  withdrawing: z.array(z.int().min(1)).max(64),
+});
+export type ClusterDeployKey = z.infer<typeof ClusterDeployKey>;
+
 /** Of one cluster: what is wanted, and what its installer says. */
 export const ClusterGitOps = z.object({
   clusterId: ClusterId,
@@ -132,5 +169,14 @@ export const ClusterGitOps = z.object({
   health: z.enum(['unassigned', 'unknown', 'progressing', 'healthy', 'drifted', 'failed']),
   /** What somebody has to do, if it waits for a person: approve host keys, add a deploy key by hand. */
   waitsFor: z.string().max(1_024).nullable(),
+  /** Null: it follows no repository, and has left none. */
+  deployKey: ClusterDeployKey.nullable(),
 });
 export type ClusterGitOps = z.infer<typeof ClusterGitOps>;
+
+/** A cluster whose deploy key is being replaced. */
+export const RotatedDeployKey = ClusterGitOps.extend({
+  /** After a compromise: others that had the same key, of which theirs is replaced, too. */
+  alsoReplaced: z.array(ClusterName).max(64).optional(),
+});
+export type RotatedDeployKey = z.infer<typeof RotatedDeployKey>;

@@ -4,6 +4,7 @@ export * from './rpc.js';
 export * from './facts.js';
 export * from './approval.js';
 export * from './bootstrap-token.js';
+export * from './cluster.js';
 export * from './enrol.js';
 export * from './registration.js';
 export * from './ca.js';

@@ -7,53 +7,19 @@ import {
   Generation,
   IsoTime,
   KubeIdentity,
-  Labels,
   PemChain,
   RevocationReason,
-  EgressPorts,
-  TargetRules,
   TenantId,
   UserName,
 } from './primitives.js';
-import { ApprovalPolicy, EnrolmentRequest } from './approval.js';
+import { ApprovalPolicy, EnrolmentRequest, FingerprintStart } from './approval.js';
 import { BootstrapToken } from './bootstrap-token.js';
+import { Cluster, ClusterChange, CreateCluster } from './cluster.js';
 import { Enrol } from './enrol.js';
-import { ClusterFacts, Facts, MAX_CLUSTER_FACTS } from './facts.js';
-import { LinkTrouble, MAX_TROUBLES, Presence } from './presence.js';
+import { ClusterFacts, MAX_CLUSTER_FACTS } from './facts.js';
+import { LinkTrouble, MAX_TROUBLES } from './presence.js';
 import type { Rpc } from './rpc.js';
 import { IssuedIdentity, NewIdentity } from './static-identity.js';
-
-export const Cluster = z.object({
-  id: ClusterId,
-  tenantId: TenantId,
-  name: ClusterName,
-  labels: Labels,
-  /** Replicas the agent keeps a link to. */
-  links: z.int().min(1).max(4),
-  /** What its agent opens for raw TCP; none: nothing. Takes effect when the import manifest is applied. */
-  targets: TargetRules.default([]),
-  /** Ports of its agent for connections out of the cluster; none: none. Takes effect when the import manifest is applied. */
-  egress: EgressPorts.default([]),
-  /** Does its import manifest bring an installer of GitOps tools? */
-  gitops: z.boolean().default(false),
-  generation: Generation,
-  createdAt: IsoTime,
-  enrolledAt: IsoTime.nullable(),
-  /** As its agent said last; null before the first enrolment. */
-  facts: Facts.nullable().default(null),
-  presence: Presence,
-});
-export type Cluster = z.infer<typeof Cluster>;
-
-export const CreateCluster = z.object({
-  name: ClusterName,
-  labels: Labels.default({}),
-  links: z.int().min(1).max(4).default(2),
-  targets: TargetRules.default([]),
-  egress: EgressPorts.default([]),
-  gitops: z.boolean().default(false),
-});
-export type CreateCluster = z.infer<typeof CreateCluster>;
 
 export const Principal = KubeIdentity.extend({ tenantId: TenantId, tokenId: z.uuid() });
 export type Principal = z.infer<typeof Principal>;
@@ -97,6 +63,8 @@ export const registrationRpc = {
     z.object({ clusters: z.array(Cluster).max(10_000), next: ClusterName.optional() }),
   ),
   getCluster: rpc('get-cluster', ['api'], ByName, Cluster),
+  /** What runs in the cluster is not touched: a new import manifest has to be applied, which its agent outlives. NOT_FOUND. */
+  updateCluster: rpc('update-cluster', ['api'], ByName.extend(ClusterChange.shape), Cluster),
   /** Its tokens and links die with it, and gateways forget it. */
   deleteCluster: rpc('delete-cluster', ['api'], ByName, z.object({})),
   /**
@@ -168,11 +136,11 @@ export const registrationRpc = {
    * CSR_INVALID; UNAVAILABLE: the cluster goes on as before; DEADLINE_EXCEEDED: it may have happened, ask again.
    */
   issueIdentity: rpc('issue-identity', ['api'], NewIdentity, IssuedIdentity, 12_000),
-  /** Newest first, at most 500; of one state, if it is given. */
+  /** Those with a token first, then newest first, at most 500; of one state, and of keys whose fingerprint begins so, if these are given. */
   listEnrolmentRequests: rpc(
     'list-enrolment-requests',
     ['api'],
-    z.object({ state: EnrolmentRequest.shape.state.optional() }),
+    z.object({ state: EnrolmentRequest.shape.state.optional(), fingerprint: FingerprintStart.optional() }),
     z.object({ requests: z.array(EnrolmentRequest).max(500) }),
   ),
   /**

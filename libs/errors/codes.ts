@@ -30,6 +30,7 @@ export const ERROR_KINDS = {
   NOT_FOUND: row(404, 5, false, 'info', 'there is no such thing, or it is not yours to see'),
   ALREADY_EXISTS: row(409, 6, false, 'info', 'it exists already'),
   CONFLICT: row(409, 9, false, 'info', 'the state changed in the meantime'),
+  REVISION_CONFLICT: row(412, 9, false, 'info', 'it is no longer what the request says it was'),
   GONE: row(410, 9, false, 'info', 'it is no longer available'),
   TOO_LARGE: row(413, 8, false, 'info', 'the request is larger than allowed'),
   RATE_LIMITED: row(429, 8, true, 'info', 'too many requests; wait and try again'),

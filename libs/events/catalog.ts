@@ -40,19 +40,22 @@ const cutOff = {
 const damped = { suppressed: z.int().min(0).default(0) };
 const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
 
+const clusterSettings = {
+  links: z.int(),
+  targets: z.array(z.string().max(300)).max(64).default([]),
+  egress: z.array(z.string().max(300)).max(16).default([]),
+  gitops: z.boolean().default(false),
+};
+
 /**
  * Every event there is, by type. A type with its version is part of the public contract: fields may be added, anything
  * else is a new version. None of them holds a secret.
  */
 export const EVENTS = {
   ...GITOPS_EVENTS,
-  'dev.fairlead.cluster.created.v1': event({
-    ...cluster,
-    links: z.int(),
-    targets: z.array(z.string().max(300)).max(64).default([]),
-    egress: z.array(z.string().max(300)).max(16).default([]),
-    gitops: z.boolean().default(false),
-  }),
+  'dev.fairlead.cluster.created.v1': event({ ...cluster, ...clusterSettings }),
+  /** What its import manifest says from then on, all of it. */
+  'dev.fairlead.cluster.changed.v1': event({ ...cluster, ...clusterSettings }),
   'dev.fairlead.cluster.deleted.v1': event(cluster),
   /** Its agent says something else of it than before: a version, nodes, what it may do. */
   'dev.fairlead.cluster.facts-changed.v1': event({ ...cluster, facts: Facts }),

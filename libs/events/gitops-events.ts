@@ -1,4 +1,4 @@
-import { ClusterId, ClusterName, GitHostName, GitOpsName, Rollout } from '@fairlead/contracts';
+import { ClusterId, ClusterName, GitHostName, GitOpsName, KeyRotationReason, Rollout } from '@fairlead/contracts';
 import { z } from 'zod';
 import { event } from './event-shape.js';
 
@@ -16,6 +16,11 @@ export const GITOPS_EVENTS = {
     path: z.string().max(512),
     /** It was made on its Git host. */
     created: z.boolean(),
+    rotateKeysEverySeconds: z.int().nullable(),
+  }),
+  'dev.fairlead.catalog-repository.changed.v1': event({
+    ...repository,
+    rotateKeysEverySeconds: z.int().nullable(),
   }),
   'dev.fairlead.catalog-repository.removed.v1': event(repository),
   'dev.fairlead.bundle.imported.v1': event({ ...bundle, origin: z.string().max(1_024), bytes: z.int().min(1) }),
@@ -40,8 +45,9 @@ export const GITOPS_EVENTS = {
   'dev.fairlead.deploy-key.rotated.v1': event({
     ...cluster,
     number: z.int().min(1),
-    /** `begun`: the cluster makes another key. `switched`: it works, and the old one goes. */
+    /** `begun`: the cluster makes another key. `switched`: it is used from now on, and the old one goes, if it is not gone yet. */
     step: z.enum(['begun', 'switched']),
+    why: KeyRotationReason,
   }),
   /** As its installer says. */
   'dev.fairlead.gitops.phase-changed.v1': event({

@@ -6,3 +6,4 @@ export { OutboxRelay, type OutboxRelayOptions } from './outbox-relay.js';
 export { createEventPublisher, type EventPublisher, type EventPublisherOptions } from './event-publisher.js';
 export { forgedRequestEvent, recordForgedRequest, type RecordForgedOptions } from './forged-request-event.js';
 export { Projection, type ProjectedBucket, type ProjectionOptions } from './projection.js';
+export { actorOf, commit, operatorOf, read, tell, type ServiceRuntime } from './service-runtime.js';

@@ -15,6 +15,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { ConnectLimits } from './connect/connect-context.js';
 import type { Directory } from './directory.js';
 import type { DoorLimits } from './door-limiter.js';
+import type { KubeApiLimits } from './kube-api/door.js';
 import type { EgressRule } from './egress/egress-rules.js';
 import type { DoorCertificate, GatewayCertificates } from './gateway-certificates.js';
 import type { GatewayEvents } from './gateway-events.js';
@@ -41,7 +42,7 @@ export interface GatewayOptions {
   /** Where the CONNECT door listens; absent: there is none. */
   readonly connectListen?: string | undefined;
   readonly connectLimits?: Partial<ConnectLimits> | undefined;
-  readonly kubeApiLimits?: Partial<DoorLimits> | undefined;
+  readonly kubeApiLimits?: Partial<KubeApiLimits> | undefined;
   /** What connections out of clusters may reach; none: nothing, and no cluster is told otherwise. */
   readonly egressRules?: readonly EgressRule[];
   readonly egressLimits?: Partial<DoorLimits> | undefined;

@@ -1,5 +1,5 @@
 import { constants, type ServerHttp2Session, type ServerSessionOptions } from 'node:http2';
-import { TokenBucket, type Rate } from '@fairlead/clock';
+import { TokenBucket, type DampedLines, type Rate } from '@fairlead/clock';
 import type { Logger } from '@fairlead/observability';
 import type { GatewayMetrics } from './gateway-metrics.js';
 
@@ -48,6 +48,8 @@ export interface SessionGuardOptions {
   readonly door: 'kube-api';
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
+  /** Of all sessions of the server: who comes anew at once must not fill the log. */
+  readonly abuseLines: DampedLines;
 }
 
 /**
@@ -56,11 +58,12 @@ export interface SessionGuardOptions {
  * per session of a server, when it begins.
  */
 export function guardSession(session: ServerHttp2Session, options: SessionGuardOptions): void {
-  const { door, metrics, logger } = options;
+  const { door, metrics, logger, abuseLines } = options;
   const address = session.socket.remoteAddress ?? '';
   const abused = (reason: string): void => {
     metrics.http2Abuse.inc({ door, reason });
-    logger.warn('http2.session.abused', { door, reason, address });
+    const line = abuseLines.next({ address });
+    if (line) logger.warn('http2.session.abused', { door, reason, address, ...line });
   };
   const end = (reason: string): void => {
     if (session.destroyed) return;

@@ -37,3 +37,42 @@ it('tells how long a link stood in whole milliseconds of a clock that the machin
 
   expect(agentDisconnected).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ durationMs: 5_001 }));
 });
+
+it('has few log lines of an agent that comes and goes without end, says how many are missing, and counts all', () => {
+  let monotonicMs = 0;
+  let tell: Parameters<SessionRegistry['onChange']>[0] = () => undefined;
+  const sessionsEnded = { inc: vi.fn() };
+  const info = vi.fn();
+  const events = {
+    agentConnected: () => undefined,
+    agentDisconnected: () => undefined,
+    accessRefused: () => undefined,
+  };
+  reportSessions(
+    {
+      sessions: { all: () => [], onChange: (listener) => void (tell = listener) },
+      events,
+      metrics: { sessions: { set: () => undefined }, sessionsEnded } as never,
+      logger: { ...silentLogger, info },
+    },
+    { monotonicMs: () => monotonicMs },
+  );
+  const comeAndGo = (clusterId: string): void => {
+    const session = { facts: { clusterId } } as AgentSession;
+    tell('opened', session);
+    tell('closed', session);
+  };
+  for (let times = 0; times < 1_000; times += 1) comeAndGo('flapping');
+  expect(info).toHaveBeenCalledTimes(200);
+  expect(sessionsEnded.inc).toHaveBeenCalledTimes(1_000);
+  info.mockClear();
+  comeAndGo('other');
+  monotonicMs += 500;
+  comeAndGo('flapping');
+  expect(info.mock.calls).toMatchObject([
+    ['agent.connected', { clusterId: 'other' }],
+    ['agent.disconnected', { clusterId: 'other' }],
+    ['agent.connected', { clusterId: 'flapping', suppressed: 900 }],
+    ['agent.disconnected', { clusterId: 'flapping', suppressed: 900 }],
+  ]);
+});

@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '@fairlead/clock';
+import { DampedLines, systemClock, type Clock } from '@fairlead/clock';
 import type { Logger } from '@fairlead/observability';
 import type { AgentSession, SessionRegistry } from '@fairlead/tunnel/gateway';
 import type { GatewayEvents } from './gateway-events.js';
@@ -11,24 +11,29 @@ export interface ReportSessionsOptions {
   readonly logger: Logger;
 }
 
-/** Tells of links that come and go, in the log, in metrics and as events; how long they stood by a clock that never steps back. */
+/**
+ * Tells of links that come and go, in the log (of each cluster as often as `DampedLines` has it), in metrics and as events; how long they stood
+ * by a clock that never steps back.
+ */
 export function reportSessions(
   { sessions, events, metrics, logger }: ReportSessionsOptions,
   clock: Pick<Clock, 'monotonicMs'> = systemClock,
 ): void {
+  const lines = { opened: new DampedLines(clock), closed: new DampedLines(clock) };
   const openedMs = new WeakMap<AgentSession, number>();
   sessions.onChange((change, session) => {
     const { tenantId, clusterId, sessionId, generation, agentInstance, remoteAddress } = session.facts;
     metrics.sessions.set(sessions.all().length);
-    const fields = { clusterId, sessionId, generation, agentInstance, address: remoteAddress };
+    const line = lines[change].nextOf(clusterId);
+    const fields = { clusterId, sessionId, generation, agentInstance, address: remoteAddress, ...line };
     const nowMs = clock.monotonicMs();
     if (change === 'opened') {
       openedMs.set(session, nowMs);
-      logger.info('agent.connected', fields);
+      if (line) logger.info('agent.connected', fields);
       events.agentConnected({ tenantId, clusterId, sessionId, generation });
     } else {
       metrics.sessionsEnded.inc();
-      logger.info('agent.disconnected', fields);
+      if (line) logger.info('agent.disconnected', fields);
       const durationMs = Math.round(nowMs - (openedMs.get(session) ?? nowMs));
       events.agentDisconnected({ tenantId, clusterId, sessionId, generation, durationMs });
     }

@@ -87,7 +87,7 @@ it.each<[string, 'invalid' | 'older' | 'conflicting', () => Promise<TrustEntry>]
     'invalid',
     async () => ({ ...(await entry(9, ours.roots)), bundle: (await entry(9, theirs.roots)).bundle }),
   ],
-  ['is far ahead', 'invalid', () => entry(1_004, ours.roots)],
+  ['is far ahead', 'invalid', () => entry(900_000, ours.roots)],
   ['is older', 'older', () => entry(2, ours.roots)],
   ['has the same version and other roots', 'conflicting', () => entry(3, ours.roots)],
 ])('one that %s changes nothing, and is counted', async (_, reason, make) => {
@@ -125,7 +125,7 @@ it('takes no bundle that is older than its own certificate, though it holds none
     expect(values).toContainEqual(expect.objectContaining({ labels: { reason: 'older' }, value: 1 }));
   });
   expect([replica.loaded, replica.rootsPem]).toEqual([false, ours.roots]);
-  await put(await entry(1_008, ours.roots));
+  await put(await entry(900_000, ours.roots));
   await eventually(async () => {
     const { values } = await metrics.trustRefused.get();
     expect(values).toContainEqual(expect.objectContaining({ labels: { reason: 'invalid' }, value: 1 }));

@@ -102,8 +102,7 @@ export class TrustStore {
     const signed = fromContract(entry);
     try {
       const { trustDomain } = this.#first;
-      const held = { rootsPem: this.rootsPem, trustDomain, version: this.#least };
-      const roots = await openTrust(signed, { ...held, at: new Date() });
+      const roots = await openTrust(signed, { rootsPem: this.rootsPem, trustDomain, at: new Date() });
       this.#take({ ...roots, signed }, entry);
     } catch (error) {
       this.#refuse(entry, 'invalid', messageOf(error));

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
+import { connect, type ClientHttp2Session } from 'node:http2';
 import { connect as tlsConnect } from 'node:tls';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { createCsr, generatePrivateKey, signProof } from '@fairlead/pki';
@@ -7,6 +7,7 @@ import { AgentLinkService, ControlRequestSchema, EnrolRequestSchema, RenewReques
 import { testAuthority, type TestCertificate } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+import { rawCall, type RawAnswer } from './raw-call.js';
 
 // https://grpc.io/docs/guides/status-codes/
 const [OK, PERMISSION_DENIED, UNAVAILABLE, UNAUTHENTICATED] = ['0', '7', '14', '16'];
@@ -50,23 +51,8 @@ async function call(method: string, message: Uint8Array): Promise<string> {
   return (await answerTo(method, message)).status;
 }
 
-async function answerTo(method: string, message: Uint8Array): Promise<{ status: string; message: string }> {
-  const stream = session.request({
-    ':method': 'POST',
-    ':path': `/${AgentLinkService.typeName}/${method}`,
-    'content-type': 'application/grpc+proto',
-    te: 'trailers',
-  });
-  const said: IncomingHttpHeaders = {};
-  stream.on('response', (headers) => Object.assign(said, headers));
-  stream.on('trailers', (trailers) => Object.assign(said, trailers));
-  stream.resume();
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(message.length, 1);
-  stream.write(Buffer.concat([prefix, message]));
-  if (method !== 'Control' && method !== 'Tunnel') stream.end();
-  await once(stream, 'close');
-  return { status: String(said['grpc-status']), message: decodeURIComponent(String(said['grpc-message'])) };
+function answerTo(method: string, message: Uint8Array): Promise<RawAnswer> {
+  return rawCall(session, method, message, { keepsOpen: method === 'Control' || method === 'Tunnel' });
 }
 
 async function renewal(of = ended): Promise<Uint8Array> {

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
 import { createGatewayMetrics } from '@fairlead/gateway/parts';
 import type { LogLevel } from '@fairlead/errors';
@@ -115,7 +116,14 @@ it('a replica relays nothing to who shows a revoked certificate, and ends what s
   const relayAddress = `127.0.0.1:${(server.tls.address() as AddressInfo).port}`;
   const tunnel = () => client.tunnel({ credential: 'gateway-b', instance: 'b', relayAddress });
   const standing = await tunnel();
-  revoked.add(readPeerCertificate(new X509Certificate(certificate.chainPem).raw).serial);
+  // Somebody else's, and one that this gateway had before: each asks for a look at what stands, which is to be ended by the last one only.
+  const other = await authority.gateway('gateway-b');
+  for (const serial of ['ab12', serialOf(other)]) {
+    revoked.add(serial);
+    await setImmediate();
+    expect(await tunnel()).toMatchObject({ destroyed: false });
+  }
+  revoked.add(serialOf(certificate));
   await eventually(() => {
     if (!standing.destroyed) throw new Error('it stands');
   });
@@ -161,6 +169,9 @@ it('an agent that was told ends its link to who shows a revoked certificate, and
   expect(told.agent.readiness()).toMatchObject([{ name: 'links', ok: true }]);
   expect(JSON.parse(told.stored['identity'] ?? '{}')).toMatchObject({ trustVersion: 2, revokedGateways: [serial] });
 });
+
+const serialOf = ({ chainPem }: TestCertificate): string =>
+  readPeerCertificate(new X509Certificate(chainPem).raw).serial;
 
 function linkOf({ gateway }: Replica): { host: string; port: number; ALPNProtocols: string[] } {
   return { host: '127.0.0.1', port: gateway.link.port, ALPNProtocols: ['h2'] };

@@ -1,9 +1,9 @@
-import type { ConnectLimits, DoorLimits, GatewayEvents, GatewayOptions } from '@fairlead/gateway';
+import type { ConnectLimits, DoorLimits, GatewayEvents, GatewayOptions, KubeApiLimits } from '@fairlead/gateway';
 import type { Logger, Tracer } from '@fairlead/observability';
 
 export interface ReplicaOptions {
   readonly connectLimits?: Partial<ConnectLimits>;
-  readonly kubeApiLimits?: Partial<DoorLimits>;
+  readonly kubeApiLimits?: Partial<KubeApiLimits>;
   /** Rules for connections out of clusters; default none. */
   readonly allowEgress?: readonly string[];
   readonly egressLimits?: Partial<DoorLimits>;

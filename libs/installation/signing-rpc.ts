@@ -114,6 +114,7 @@ async function issue(
 async function enrol(ca: TestCa, input: unknown) {
   const request = registrationRpc.enrol.input.parse(input);
   ca.enrolments.push(request);
+  if (ca.enrolmentRefusal) throw ca.enrolmentRefusal;
   const clusterId = request.tokenId?.replace(/^p-/, '') ?? '';
   if (!ClusterId.safeParse(clusterId).success) throw new FairleadError('UNAVAILABLE', 'there is no registration here');
   const id = { kind: 'agent', trustDomain: ca.trustDomain, clusterId } as const;

@@ -26,6 +26,8 @@ export interface StartAgentOptions {
   readonly notAfter?: Date;
   /** Of the bundle whose roots it holds, which are the authority's; default 1. */
   readonly trustVersion?: number;
+  /** What its store holds when it starts, as another one's at its end; default an identity that is made for it. */
+  readonly stored?: Readonly<Record<string, string>>;
   /** A bootstrap token to enrol with, in place of an identity. */
   readonly token?: string;
   readonly logger?: Logger;
@@ -75,7 +77,7 @@ export async function startAgent(
     rootsPem: authority.roots,
     trustVersion: options.trustVersion ?? 1,
   });
-  const values: Record<string, string> = options.token === undefined ? { identity } : {};
+  const values: Record<string, string> = { ...(options.stored ?? (options.token === undefined ? { identity } : {})) };
   const store: TextStore = {
     read: () => Promise.resolve(values),
     write: (changed) => Promise.resolve(void Object.assign(values, changed)),

@@ -1,4 +1,5 @@
 import { TrustEntry, type Enrol } from '@fairlead/contracts';
+import type { FairleadError } from '@fairlead/errors';
 import {
   checkCsr,
   createCsr,
@@ -9,6 +10,7 @@ import {
   issueIdentity,
   signTrust,
   type Authority,
+  type RevokedGateways,
   type TrustSigner,
 } from '@fairlead/pki';
 import type { TestAuthority } from '@fairlead/testing';
@@ -40,6 +42,8 @@ export class TestCa {
 
   /** What replicas passed on of agents that enrolled, as it came. */
   readonly enrolments: Enrol[] = [];
+  /** What registration answers instead of enrolling anybody. */
+  enrolmentRefusal: FairleadError | null = null;
 
   /** Begins with the root of this authority. */
   constructor({ trustDomain, root, issuing }: TestAuthority) {
@@ -92,12 +96,11 @@ export class TestCa {
       version?: number;
       roots?: readonly string[];
       signer?: TrustSigner;
-      revokedGateways?: readonly string[];
-    } = {},
+    } & RevokedGateways = {},
   ): Promise<TrustEntry> {
-    const { version = this.version, roots = this.roots, signer = await this.#signer(), revokedGateways = [] } = change;
+    const { version = this.version, roots = this.roots, signer = await this.#signer(), ...revoked } = change;
     const { trustDomain } = this;
-    const contents = { version, trustDomain, rootsPem: roots, revokedGateways };
+    const contents = { version, trustDomain, rootsPem: roots, ...revoked };
     const { bundle, signerChainPem, signature } = await signTrust(contents, signer);
     const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
     return { version, bundle: base64(bundle), signerChain: [...signerChainPem], signature: base64(signature) };

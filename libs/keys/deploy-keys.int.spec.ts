@@ -78,7 +78,14 @@ it('opens a repository: where clusters fetch it, its branch, and what the token 
   const { gitea } = fixture;
   const opened = await call(gitKeysRpc.openRepository, tenantId, { host: 'git', path, create: false, branch: 'main' });
   const sshUrl = `ssh://git@127.0.0.1:${gitea.info.sshPort}/${path}.git`;
-  expect(opened).toEqual({ hostId: host.id, created: false, sshUrl, defaultBranch: 'main', head: gitea.head });
+  expect(opened).toEqual({
+    hostId: host.id,
+    created: false,
+    sshUrl,
+    defaultBranch: 'main',
+    keysByHand: false,
+    head: gitea.head,
+  });
   const granted = expect.objectContaining({ verdict: 'granted', right: 'write:repository' }) as unknown;
   expect((await hostNow()).findings).toContainEqual(granted);
   const missing = { host: 'git', path: 'platform/nowhere', create: false };
@@ -122,6 +129,7 @@ it('removes what it added, and never a key of somebody else', async () => {
   }
   expect(await onHost(ours.publicKey)).toBeUndefined();
   expect(await onHost(theirs.publicKey)).toMatchObject({ id: Number(id), title: 'by hand' });
+  expect((await keyOf(theirs))?.instructions).toContain('remove it yourself');
   expect(await eventsOf(ours)).toEqual(['deploy-key.added.v1', 'deploy-key.removed.v1']);
   expect(await eventsOf(theirs)).toEqual([]);
   // Wanted once more.
@@ -213,7 +221,7 @@ it('says what to do by hand where no API is used', async () => {
   const settings = { name: 'by-hand', kind: 'manual', sshHost: 'git.example.com', actor } as const;
   const manual = await fixture.asApi.call(gitKeysRpc.putGitHost, tenantId, settings);
   const opened = await call(gitKeysRpc.openRepository, tenantId, { host: 'by-hand', path, create: false });
-  expect(opened).toMatchObject({ sshUrl: `ssh://git@git.example.com/${path}.git`, head: null });
+  expect(opened).toMatchObject({ sshUrl: `ssh://git@git.example.com/${path}.git`, keysByHand: true, head: null });
   const key = wanted();
   await want(key, { hostId: manual.id });
   await becomes(key, { state: 'by-hand', instructions: expect.stringContaining('Add this key to platform/catalog') });

@@ -24,7 +24,7 @@ export { ReplicaWatch } from './feature/replica-watch.js';
 export { Rotation, type RotationOptions } from './feature/rotation.js';
 export { KEYS_BUCKETS } from './feature/projected-buckets.js';
 export { openGitKeys, type GitKeys, type GitKeysOptions } from './feature/git/git-keys.js';
-export { watchHostKeys } from './feature/git/host-keys.js';
+export { watchHostKeys } from './feature/git/host-key-watch.js';
 export { KeysModule } from './feature/keys.module.js';
 
 export const KEYS_ENTITIES = [

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { systemClock } from '@fairlead/clock';
 import { inTransaction } from '@fairlead/persistence';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { forgetEnded } from './feature/forget-ended.js';
@@ -10,6 +11,7 @@ import {
   newCsr,
   registration,
   renew,
+  type EnrolledAgent,
   type KeysFixture,
   type KeysProcess,
 } from './testing/keys-fixture.js';
@@ -43,18 +45,26 @@ async function events(): Promise<number> {
   return row?.count ?? 0;
 }
 
-it('are refused at once, and not recorded, while somebody else decides about the cluster, and nobody else waits', async () => {
-  const [busy, other] = [await enrol(keys), await enrol(keys)];
-  await inTransaction(keys.database, async (manager) => {
-    await lockCluster(manager, busy.clusterId);
-    const before = await events();
-    // More than there are connections to the database: were they to wait, the other cluster's would, too.
-    const asked = await Promise.allSettled(Array.from({ length: 10 }, () => renew(keys, busy)));
-    for (const one of asked) expect(one).toMatchObject({ status: 'rejected', reason: { code: 'RATE_LIMITED' } });
-    await renew(keys, other);
-    expect(await events()).toBe(before + 1);
-  });
-});
+it.each<[string, (agent: EnrolledAgent) => Promise<unknown>]>([
+  ['they', (agent) => renew(keys, agent)],
+  ['certificates of an enrolment', ({ clusterId }) => enrol(keys, clusterId)],
+])(
+  '%s are refused at once, and not recorded, while somebody else decides about the cluster, and nobody else waits',
+  async (_, ask) => {
+    const [busy, other] = [await enrol(keys), await enrol(keys)];
+    await inTransaction(keys.database, async (manager) => {
+      await lockCluster(manager, busy.clusterId);
+      const before = await events();
+      // More than there are connections to the database: were they to wait, the other cluster's would, too.
+      const asked = Promise.allSettled(Array.from({ length: 10 }, () => ask(busy)));
+      const answers = await Promise.race([asked, systemClock.sleep(20_000).then(() => [])]);
+      expect(answers).toHaveLength(10);
+      for (const one of answers) expect(one).toMatchObject({ status: 'rejected', reason: { code: 'RATE_LIMITED' } });
+      await ask(other);
+      expect(await events()).toBe(before + 1);
+    });
+  },
+);
 
 it('are bounded per cluster, whichever of its certificates is shown', async () => {
   const [hostile, other] = [await enrol(keys), await enrol(keys)];

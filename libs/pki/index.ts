@@ -39,11 +39,14 @@ export {
   type TrustSigner,
 } from './signed-statement.js';
 export {
+  MAX_FENCED_GATEWAYS,
   MAX_REVOKED_GATEWAYS,
-  openTrust,
-  readTrust,
-  signTrust,
-  type SignedTrust,
-  type TrustedRoots,
-} from './signed-trust.js';
+  isRevokedGateway,
+  secondOf,
+  tellsAll,
+  type FencedGateway,
+  type RevokedGateways,
+} from './revoked-gateways.js';
+export { openTrust, readTrust, signTrust, type SignedTrust, type TrustedRoots } from './signed-trust.js';
+export { highestToSign, highestVersion } from './trust-versions.js';
 export { explainTlsFailure, isLoopback, readCaFile, requireLoopback } from './server-trust.js';

@@ -6,6 +6,7 @@ import {
   createRoot,
   crossSign,
   generatePrivateKey,
+  highestVersion,
   issueIdentity,
   openTrust,
   readTrust,
@@ -62,17 +63,24 @@ it('names certificates of gateways that were revoked, and a bundle that names no
   }
 });
 
-it('is refused when its version is too far ahead of the one that is held, or of none', async () => {
-  for (const [version, highest] of [
-    [1, 1_001],
-    [40, 1_040],
-    [0, 1_000_000],
-  ] as const) {
-    const [taken, refused] = [await sign({ version: highest }), await sign({ version: highest + 1 })];
-    await expect(openTrust(taken, { ...held(root), version })).resolves.toMatchObject({ version: highest });
-    await expect(openTrust(refused, { ...held(root), version })).rejects.toThrow(/too far ahead/);
-  }
-  await expect(openTrust(await sign({ version: 2 ** 32 - 1 }), held(root))).rejects.toThrow(/none is held/);
+it('names gateways whose certificates were all revoked, in words that a reader who does not know them leaves out', async () => {
+  const revoked = { revokedGateways: ['0a'], fencedGateways: [{ name: 'gateway-a', through: 1_795_000_000 }] };
+  const { bundle } = await signTrust({ ...contents(), ...revoked }, signer);
+  expect(readTrust(bundle)).toMatchObject(revoked);
+  const later = { ...(JSON.parse(Buffer.from(bundle).toString()) as object), comesLater: [1] };
+  expect(readTrust(Buffer.from(JSON.stringify(later)))).toEqual(readTrust(bundle));
+});
+
+it('is refused when its version is above what anybody takes at that time, or above what the holder does', async () => {
+  const highest = highestVersion(now);
+  const [taken, refused] = [await sign({ version: highest }), await sign({ version: highest + 1 })];
+  await expect(openTrust(taken, held(root))).resolves.toMatchObject({ version: highest });
+  await expect(openTrust(refused, held(root))).rejects.toThrow(/too far ahead/);
+  await expect(openTrust(refused, { ...held(root), highest: highest + 1 })).rejects.toThrow(/too far ahead/);
+  const own = { ...held(root), highest: 40 };
+  await expect(openTrust(await sign({ version: 40 }), own)).resolves.toMatchObject({ version: 40 });
+  await expect(openTrust(await sign({ version: 41 }), own)).rejects.toThrow('at most 40 is taken');
+  await expect(sign({ version: 1_000_001 })).rejects.toThrow(/no number from 1 to 1000000/);
 });
 
 it('is refused by whoever does not trust its signer', async () => {

@@ -1,17 +1,17 @@
 import { FairleadError } from '@fairlead/errors';
 import { parseCertificate, splitPem } from './pem.js';
+import { readRevoked, writeRevoked, type RevokedGateways } from './revoked-gateways.js';
 import { openStatement, signStatement, type TrustSigner } from './signed-statement.js';
 import { isTrustDomain } from './spiffe-id.js';
+import { MAX_VERSION, highestVersion } from './trust-versions.js';
 
 /** Which roots count, from some version on. */
-export interface TrustedRoots {
+export interface TrustedRoots extends RevokedGateways {
   /** Goes up by one with each change; a lower one never replaces a higher one. */
   readonly version: number;
   readonly trustDomain: string;
   /** The root of what is issued now first; then the one that comes next, or the one that goes. 1 to 4. */
   readonly rootsPem: readonly string[];
-  /** Serial numbers of gateways' certificates that have not ended and are worth nothing all the same; at most 256. Absent: none. */
-  readonly revokedGateways?: readonly string[];
 }
 
 /** As it travels: whoever carries it can neither add a root nor take one away. */
@@ -26,23 +26,13 @@ export interface SignedTrust {
 
 const MAX_BUNDLE_BYTES = 32_768;
 const MAX_ROOTS = 4;
-/** Of a bundle; its maker names those that were revoked last. */
-export const MAX_REVOKED_GATEWAYS = 256;
-const SERIAL = /^([0-9a-f]{2}){1,20}$/;
-/**
- * How far a version may be ahead of the one that is held: a rotation takes three. Whoever signs by a root whose key leaked could otherwise
- * give somebody the highest version there is, after which nothing of ours counts any more.
- */
-export const MAX_VERSION_STEP = 1_000;
-/** The same for who holds none: room for many of the steps above it. */
-const MAX_FIRST_VERSION = 1_000_000;
 /** What else a key of the CA may ever sign does not begin so. */
 const CONTEXT = 'fairlead trust bundle v1';
 
 /** Signs roots with a key whose certificate says `service/keys`. */
 export async function signTrust(roots: TrustedRoots, signer: TrustSigner): Promise<SignedTrust> {
-  const { version, trustDomain, rootsPem, revokedGateways = [] } = roots;
-  const contents = { version, trustDomain, rootsPem, ...(revokedGateways.length > 0 ? { revokedGateways } : {}) };
+  const { version, trustDomain, rootsPem } = roots;
+  const contents = { version, trustDomain, rootsPem, ...writeRevoked(roots) };
   const bundle = new Uint8Array(Buffer.from(JSON.stringify(contents)));
   readTrust(bundle);
   const { signerChainPem, signature } = await signStatement(CONTEXT, bundle, signer);
@@ -51,8 +41,8 @@ export async function signTrust(roots: TrustedRoots, signer: TrustSigner): Promi
 
 /**
  * The roots in a bundle that the keys service signed, by a chain that ends in a root that is trusted already. Throws
- * CERTIFICATE_REFUSED for another signer, signature, trust domain or contents, and for a version that is more than `MAX_VERSION_STEP`
- * ahead of the one that is held (0 or absent: none). That it is not older is the caller's to compare.
+ * CERTIFICATE_REFUSED for another signer, signature, trust domain or contents, and for a version above `highestVersion` or above the holder's own
+ * `highest`. That it is not older is the caller's to compare.
  */
 export async function openTrust(
   signed: SignedTrust,
@@ -60,50 +50,39 @@ export async function openTrust(
     readonly rootsPem: readonly string[];
     readonly trustDomain: string;
     readonly at: Date;
-    readonly version?: number;
+    /** Absent: as high as anybody takes. */
+    readonly highest?: number;
   },
 ): Promise<TrustedRoots> {
-  const { version = 0 } = held;
   const { bundle, signerChainPem, signature } = signed;
   await openStatement(CONTEXT, { document: bundle, signerChainPem, signature }, held);
   const roots = readTrust(signed.bundle);
   if (roots.trustDomain !== held.trustDomain) throw refused('it is of another trust domain');
-  const highest = version === 0 ? MAX_FIRST_VERSION : version + MAX_VERSION_STEP;
+  const highest = Math.min(held.highest ?? Infinity, highestVersion(held.at));
   if (roots.version > highest) {
-    const before = version === 0 ? 'none is held' : `version ${version} is held`;
-    throw refused(`version ${roots.version} is too far ahead, ${before} and at most ${highest} is taken`);
+    throw refused(`version ${roots.version} is too far ahead, at most ${highest} is taken at this time`);
   }
   return roots;
 }
 
 /** What a bundle says; who signed it is not looked at. CERTIFICATE_REFUSED if it cannot be read. */
-export function readTrust(bundle: Uint8Array): TrustedRoots & { readonly revokedGateways: readonly string[] } {
+export function readTrust(bundle: Uint8Array): TrustedRoots & ReturnType<typeof readRevoked> {
   if (bundle.length > MAX_BUNDLE_BYTES) throw refused(`it is larger than ${MAX_BUNDLE_BYTES} bytes`);
   return parseRoots(readJson(bundle));
 }
 
-function parseRoots({ version, trustDomain, rootsPem, revokedGateways }: Contents): ReturnType<typeof readTrust> {
-  if (typeof version !== 'number' || !Number.isInteger(version) || version < 1 || version > 0xff_ff_ff_ff) {
-    throw refused('its version is no number from 1');
+function parseRoots({ version, trustDomain, rootsPem, ...revoked }: Contents): ReturnType<typeof readTrust> {
+  if (typeof version !== 'number' || !Number.isInteger(version) || version < 1 || version > MAX_VERSION) {
+    throw refused(`its version is no number from 1 to ${MAX_VERSION}`);
   }
   if (typeof trustDomain !== 'string' || !isTrustDomain(trustDomain)) throw refused('its trust domain cannot be read');
   if (!Array.isArray(rootsPem) || rootsPem.length === 0 || rootsPem.length > MAX_ROOTS) {
     throw refused(`it does not have 1 to ${MAX_ROOTS} roots`);
   }
-  return { version, trustDomain, rootsPem: rootsPem.map(readRoot), revokedGateways: readSerials(revokedGateways) };
+  return { version, trustDomain, rootsPem: rootsPem.map(readRoot), ...readRevoked(revoked) };
 }
 
-function readSerials(serials: unknown = []): string[] {
-  if (!Array.isArray(serials) || serials.length > MAX_REVOKED_GATEWAYS) {
-    throw refused(`it does not have 0 to ${MAX_REVOKED_GATEWAYS} revoked certificates`);
-  }
-  return serials.map((serial: unknown) => {
-    if (typeof serial !== 'string' || !SERIAL.test(serial)) throw refused('a revoked certificate is no serial number');
-    return serial;
-  });
-}
-
-type Contents = Partial<Record<'version' | 'trustDomain' | 'rootsPem' | 'revokedGateways', unknown>>;
+type Contents = Partial<Record<keyof TrustedRoots, unknown>>;
 
 function readJson(bundle: Uint8Array): Contents {
   try {

@@ -40,6 +40,11 @@ export function isTrustDomain(text: string): boolean {
   return /^[a-z0-9._-]{1,255}$/.test(text);
 }
 
+/** What a gateway, a service or a client may be called: a DNS label. */
+export function isSpiffeName(text: string): boolean {
+  return NAME.test(text);
+}
+
 const CLUSTER_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 

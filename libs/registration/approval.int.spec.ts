@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { Facts, type ApprovalPolicy } from '@fairlead/contracts';
 import type { FairleadError } from '@fairlead/errors';
 import { Envelope } from '@fairlead/events';
-import { silentLogger } from '@fairlead/observability';
+import { silentLogger, type Logger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { checkCsr, createCsr, generatePrivateKey, parseToken } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
@@ -19,7 +19,7 @@ import {
   type TestAuthority,
 } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { QUEUE } from './domain/adoption-queue.js';
 import {
   ApprovalPolicies,
@@ -101,10 +101,15 @@ beforeEach(async () => {
   await policies.set(api, 'default', undefined, null);
 });
 
-function configure(policy: ApprovalPolicy, insecureAllowed: boolean, hook: WebhookOptions | null = null): void {
+function configure(
+  policy: ApprovalPolicy,
+  insecureAllowed: boolean,
+  hook: WebhookOptions | null = null,
+  logger: Logger = silentLogger,
+): void {
   requests = new EnrolmentRequests(runtime);
   policies = new ApprovalPolicies(runtime, { policy, webhookConfigured: hook !== null, insecureAllowed });
-  const webhook = new ApprovalWebhook(runtime, policies, requests, hook);
+  const webhook = new ApprovalWebhook({ ...runtime, logger }, policies, requests, hook);
   enrolments = new Enrolments(runtime, { policies, requests, webhook, troubles: new LinkTroubles(runtime) }, signFor);
 }
 
@@ -173,7 +178,8 @@ describe('an agent without a token', () => {
     // Each is a new token that nobody knows, of a network of its own.
     for (let n = 0; n < 300; n += 1) {
       const made = { tokenId: `made-up-${n}`, secret: token.secret };
-      await expect(ask(csr, made, `192.0.${n >> 8}.${n & 255}`)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+      const asked = ask(await newCsr(), made, `192.0.${n >> 8}.${n & 255}`);
+      await expect(asked).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
     }
     const told = (await counted()) - before;
     expect(told).toBeGreaterThanOrEqual(200);
@@ -190,7 +196,7 @@ describe('an agent without a token', () => {
       message: `waiting for an administrator to approve the key ${await fingerprintOf(csr)}`,
     });
     await expect(ask(csr)).rejects.toEqual(waiting);
-    const [request, ...others] = await requests.list('default', 'pending');
+    const [request, ...others] = await requests.list('default', { state: 'pending' });
     expect(others).toEqual([]);
     expect(request).toMatchObject({
       fingerprint: await fingerprintOf(csr),
@@ -218,7 +224,7 @@ describe('an agent without a token', () => {
     await policies.set(api, 'default', undefined, 'queue');
     const csr = await newCsr();
     await expect(ask(csr)).rejects.toEqual(waiting);
-    const [request] = await requests.list('default', 'pending');
+    const [request] = await requests.list('default', { state: 'pending' });
     await requests.approve(api, 'default', request!.id, name);
     expect(await ask(csr)).toMatchObject({ clusterId: id, generation: 2 });
     await policies.set(api, 'default', undefined, 'token');
@@ -231,10 +237,10 @@ describe('an agent without a token', () => {
     await policies.set(api, 'default', undefined, 'queue');
     const csr = await newCsr();
     await expect(ask(csr)).rejects.toEqual(waiting);
-    const [request] = await requests.list('default', 'pending');
+    const [request] = await requests.list('default', { state: 'pending' });
     await requests.reject(api, 'default', request!.id, 'not one of ours');
     for (const _ of [1, 2]) await expect(ask(csr)).rejects.toThrow(/rejected this agent: not one of ours/);
-    expect(await requests.list('default', 'rejected')).toMatchObject([{ reason: 'not one of ours' }]);
+    expect(await requests.list('default', { state: 'rejected' })).toMatchObject([{ reason: 'not one of ours' }]);
     const again = requests.approve(api, 'default', request!.id, 'x');
     await expect(again).rejects.toMatchObject({ code: 'CONFLICT' });
     await expect(requests.approve(api, 'other', request!.id, 'x')).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -263,7 +269,7 @@ describe('the queue', () => {
     database.query(
       `insert into enrolment_requests
          (id, tenant_id, state, spki_sha256, facts, remote_address, network, created_at, last_asked_at, expires_at)
-       select gen_random_uuid(), 'default', 'pending', 'flood' || n, '{}', '198.51.100.9', '198.51.100.9', now(), now(),
+       select gen_random_uuid(), 'default', 'pending', encode(sha256(n::text::bytea), 'hex'), '{"agentVersion":"","kubernetesVersion":"","platform":""}', '198.51.100.9', '198.51.100.9', now(), now(),
          now() + '1 day'
        from generate_series(1, $1) n`,
       [count],
@@ -287,7 +293,7 @@ describe('the queue', () => {
     );
     const csr = await newCsr();
     await expect(ask(csr)).rejects.toEqual(waiting);
-    const [request] = await requests.list('default', 'pending');
+    const [request] = await requests.list('default', { state: 'pending' });
     await requests.reject(api, 'default', request!.id, 'not one of ours');
     await expect(ask(await newCsr())).rejects.toEqual(waiting);
     const counted = 'select count(*)::int as count from enrolment_requests where decided_at is not null';
@@ -303,6 +309,23 @@ describe('the queue', () => {
     await expect(full).rejects.toMatchObject({ code: 'RATE_LIMITED' });
     expect(await lastEvents(1_000)).toHaveLength(before.length);
     await expect(ask(await newCsr(), null, '192.0.2.7')).rejects.toEqual(waiting);
+  });
+
+  it('keeps places for who has a token, shows them first, and finds one by its fingerprint', async () => {
+    const { name } = await newCluster();
+    await policies.set(api, 'default', undefined, 'queue');
+    await fill(QUEUE.perTenant);
+    await expect(ask(await newCsr(), null, '192.0.2.7')).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    const invited = await newCsr();
+    await expect(ask(invited, await mint(name), '198.51.100.9')).rejects.toEqual(waiting);
+    await database.query(
+      `update enrolment_requests set created_at = now() + interval '1 minute' where token_id is null`,
+    );
+    const [first, second] = await requests.list('default');
+    const fingerprint = await fingerprintOf(invited);
+    expect([first?.fingerprint, second?.cluster]).toEqual([fingerprint, null]);
+    const found = await requests.list('default', { fingerprint: fingerprint.slice(0, 16) });
+    expect(found.map(({ cluster }) => cluster)).toEqual([name]);
   });
 
   it('takes no more than that when many ask at once for the last places', async () => {
@@ -335,7 +358,7 @@ describe('a token under another policy', () => {
     const token = await mint(name);
     const csr = await newCsr();
     await expect(ask(csr, token)).rejects.toEqual(waiting);
-    const [request] = await requests.list('default', 'pending');
+    const [request] = await requests.list('default', { state: 'pending' });
     expect(request).toMatchObject({ cluster: name });
     const other = requests.approve(api, 'default', request!.id, 'another');
     await expect(other).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -367,7 +390,7 @@ describe('a token with which somebody waits', () => {
     const token = await mint(name);
     const csr = await newCsr();
     await expect(ask(csr, token)).rejects.toEqual(waiting);
-    const pending = await requests.list('default', 'pending');
+    const pending = await requests.list('default', { state: 'pending' });
     const request = pending.find(({ cluster }) => cluster === name)!;
     return { name, id, token, csr, request };
   }
@@ -437,7 +460,7 @@ describe('a token with which somebody waits', () => {
     const [late, approved] = [await waitingFor(), await waitingFor()];
     await requests.approve(api, 'default', approved.request.id);
     aheadMs = 3_600_000 + 1_000;
-    expect(await requests.list('default', 'pending')).toEqual([]);
+    expect(await requests.list('default', { state: 'pending' })).toEqual([]);
     expect(await ask(approved.csr, approved.token)).toMatchObject({ generation: 1 });
     await expectOver(late, 'TOKEN_EXPIRED');
   });
@@ -446,7 +469,9 @@ describe('a token with which somebody waits', () => {
     const [revoked, byHand] = [await waitingFor(), await waitingFor()];
     await clusters.revoke(api, 'default', revoked.name, 'stolen');
     await expectOver(revoked, 'TOKEN_REVOKED');
-    expect(await requests.list('default', 'rejected')).toMatchObject([{ reason: 'the cluster was revoked' }]);
+    expect(await requests.list('default', { state: 'rejected' })).toMatchObject([
+      { reason: 'the cluster was revoked' },
+    ]);
     const identities = new StaticIdentities(runtime, {
       endpoints: ['127.0.0.1:7443'],
       signAgent: signFor,
@@ -464,7 +489,9 @@ describe('a token with which somebody waits', () => {
     const adopted = await newCsr();
     await expect(ask(adopted)).rejects.toEqual(waiting);
     const fingerprint = await fingerprintOf(adopted);
-    const request = (await requests.list('default', 'pending')).find((each) => each.fingerprint === fingerprint);
+    const request = (await requests.list('default', { state: 'pending' })).find(
+      (each) => each.fingerprint === fingerprint,
+    );
     await requests.approve(api, 'default', request!.id, waits.name);
     expect((await lastEvents(3)).sort()).toEqual([
       'enrolment.approved.v1',
@@ -483,7 +510,7 @@ describe('a token with which somebody waits', () => {
     await expect(ask(waits.csr, guessed)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
     await expect(ask(waits.csr, newer)).rejects.toEqual(waiting);
     await expect(ask(await newCsr(), newer)).rejects.toMatchObject({ code: 'TOKEN_USED' });
-    const [request, ...others] = await requests.list('default', 'pending');
+    const [request, ...others] = await requests.list('default', { state: 'pending' });
     expect(others).toEqual([]);
     await requests.approve(api, 'default', request!.id);
     expect(await ask(waits.csr, newer)).toMatchObject({ clusterId: waits.id, generation: 1 });
@@ -604,9 +631,29 @@ describe('a webhook', () => {
     await expect(ask(csr)).rejects.toEqual(waiting);
     await expect(ask(csr)).rejects.toEqual(waiting);
     expect(hook.asked.length).toBe(2);
-    const [request] = await requests.list('default', 'pending');
+    const [request] = await requests.list('default', { state: 'pending' });
     await requests.approve(api, 'default', request!.id, `by-hand-${(count += 1)}`);
     expect(await ask(csr)).toMatchObject({ generation: 1 });
+  });
+
+  it('that fails leaves few log lines of an agent that asks again and again, and those of others', async () => {
+    await using hook = await startHook((response) => void response.writeHead(500).end());
+    const warn = vi.fn();
+    configure('webhook', false, hook.options, { ...silentLogger, warn });
+    const csr = await newCsr();
+    for (let asked = 0; asked < 250; asked += 1) {
+      // Of each gateway as often as registration bears.
+      const through = { ...gateway, credential: `gateway-${asked >> 3}` };
+      const request = { tokenId: null, secret: '', csr, facts, remoteAddress: '192.0.2.1' };
+      await expect(enrolments.enrol(through, request)).rejects.toEqual(waiting);
+    }
+    expect(hook.asked).toHaveLength(250);
+    expect(warn.mock.calls.length).toBeGreaterThanOrEqual(100);
+    expect(warn.mock.calls.length).toBeLessThan(200);
+    warn.mockClear();
+    const { name } = await newCluster();
+    await expect(ask(await newCsr(), await mint(name))).rejects.toEqual(waiting);
+    expect(warn.mock.calls).toMatchObject([['approval.webhook.failed', { reason: 'the webhook answered 500' }]]);
   });
 
   it('is asked once at a time about one agent, and about so many at once; the others wait', async () => {
@@ -618,15 +665,19 @@ describe('a webhook', () => {
     await eventually(() => expect(open).toHaveLength(1));
     // The agent broke off and asks again, while nobody has answered yet.
     for (const _ of [1, 2]) await expect(ask(csr)).rejects.toEqual(waiting);
-    const csrs = await Promise.all(Array.from({ length: 15 }, newCsr));
+    const csrs = await Promise.all(Array.from({ length: 7 }, newCsr));
     const others = csrs.map((each) => ask(each).catch((error: unknown) => error));
-    await eventually(() => expect(open).toHaveLength(16));
+    await eventually(() => expect(open).toHaveLength(8));
     const beyond = await newCsr();
     await expect(ask(beyond)).rejects.toEqual(waiting);
-    expect(hook.asked).toHaveLength(16);
+    expect(hook.asked).toHaveLength(8);
+    // Strangers take no turn of who was invited.
+    const { name } = await newCluster();
+    const invited = ask(await newCsr(), await mint(name)).catch((error: unknown) => error);
+    await eventually(() => expect(open).toHaveLength(9));
     for (const response of open.splice(0)) says({ decision: 'reject', reason: 'no' })(response);
     const rejected = expect.objectContaining({ code: 'ENROLMENT_REJECTED' }) as Error;
-    expect(await Promise.all([first, ...others])).toEqual(Array.from({ length: 16 }, () => rejected));
+    expect(await Promise.all([first, ...others, invited])).toEqual(Array.from({ length: 9 }, () => rejected));
     const again = ask(beyond).catch((error: unknown) => error);
     await eventually(() => expect(open).toHaveLength(1));
     says({ decision: 'reject', reason: 'no' })(open[0]!);

@@ -389,7 +389,7 @@ describe('an enrolment whose answer is lost', () => {
     const tokenOfFirst = await mint(byToken.name);
     await expect(enrol(waits, second.csr)).rejects.toMatchObject({ code: 'ENROLMENT_PENDING' });
     const requests = new EnrolmentRequests(runtime);
-    const [request] = await requests.list('default', 'pending');
+    const [request] = await requests.list('default', { state: 'pending' });
     await requests.approve(api, 'default', request!.id);
     answersLost = true;
     await expect(enrol(tokenOfFirst, first.csr)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });

@@ -313,6 +313,40 @@ describe('clusters', () => {
     expect(await lastEvents(1)).toEqual(['cluster.created.v1 OK']);
   });
 
+  it('get by a new manifest what they were created without, and keep what they are', async () => {
+    const { id, name } = await newCluster();
+    await enrol(await mint(name), await csr());
+    const manifest = async (): Promise<string> => {
+      const { code } = await links.create(api, 'default', name);
+      return links.redeem(api, code);
+    };
+    expect(await manifest()).not.toMatch(/fairlead-installer|fairlead-egress/);
+    const egress = ['2222=git.example.com:22'];
+    expect(await clusters.update(api, 'default', name, { gitops: true, egress })).toMatchObject({
+      id,
+      generation: 1,
+      labels: { env: 'test' },
+      links: 2,
+      gitops: true,
+      egress,
+    });
+    expect(await lastEvents(1)).toEqual(['cluster.changed.v1 OK']);
+    const [row] = (await database.query('select body from outbox order by id desc limit 1')) as [{ body: string }];
+    expect(JSON.parse(row.body)).toMatchObject({ data: { name, links: 2, targets: [], egress, gitops: true } });
+    const changed = await manifest();
+    for (const part of ['fairlead-installer', 'fairlead-egress', 'FAIRLEAD_EGRESS']) expect(changed).toContain(part);
+    await clusters.update(api, 'default', name, { egress: [], gitops: false, links: undefined });
+    expect(await manifest()).not.toMatch(/fairlead-installer|fairlead-egress/);
+    await clusters.update(api, 'default', name, { egress: [] });
+    expect(await lastEvents(1)).not.toEqual(['cluster.changed.v1 OK']);
+    for (const [tenantId, of] of [
+      ['other', name],
+      ['default', 'no-such'],
+    ] as const) {
+      await expect(clusters.update(api, tenantId, of, { links: 1 })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    }
+  });
+
   it('are seen by their own tenant only', async () => {
     const { name } = await newCluster();
     await database.query(`insert into tenants (id) values ('other') on conflict do nothing`);

@@ -1,4 +1,10 @@
-import type { HeaderField, Http2Stream, ResponseHead, StreamReceiver } from '@fairlead/http2';
+import {
+  HTTP2_CODE,
+  type HeaderField,
+  type Http2Stream,
+  type ResponseHead,
+  type StreamReceiver,
+} from '@fairlead/http2';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { toConnectError } from '@fairlead/tunnel/link';
 import { GrpcMessageReader, encodeGrpcMessage } from './grpc-messages.js';
@@ -11,9 +17,10 @@ export class RpcChannel implements StreamReceiver {
   readonly #stream: Http2Stream;
   readonly #answer = Promise.withResolvers<ResponseHead>();
   readonly #reader: GrpcMessageReader;
+  readonly #mayHold: (bytes: number) => boolean;
   /** Whole messages: ConnectRPC copies what it holds of one for each piece that it is handed. */
   #came: Buffer[] = [];
-  /** Bytes of messages that nobody has read; a message that began only is bounded by its reader. */
+  /** Bytes of messages that nobody has read; a message that began only is bounded by its reader and by `mayHold`. */
   #untakenBytes = 0;
   #failure: FairleadError | null = null;
   #ended = false;
@@ -21,9 +28,13 @@ export class RpcChannel implements StreamReceiver {
   #wakeReader: (() => void) | null = null;
   #wakeWriter: (() => void) | null = null;
 
-  /** `maxBytes`: of each message that comes; a larger one is PROTOCOL_ERROR to who reads the body. */
-  constructor(stream: Http2Stream, maxBytes: number) {
+  /**
+   * `maxBytes`: of each message that comes; a larger one is PROTOCOL_ERROR to who reads the body. `mayHold` is asked before more is held;
+   * where it says no, the stream is reset.
+   */
+  constructor(stream: Http2Stream, maxBytes: number, mayHold: (bytes: number) => boolean = () => true) {
     this.#stream = stream;
+    this.#mayHold = mayHold;
     this.#reader = new GrpcMessageReader(maxBytes);
     this.response = this.#answer.promise;
     // Only the asking end waits for it.
@@ -71,6 +82,10 @@ export class RpcChannel implements StreamReceiver {
   onData(chunk: Buffer): void {
     // What follows is not wanted, and the window stays as it is.
     if (this.#failure) return;
+    if (!this.#mayHold(chunk.length)) {
+      this.#stream.cancel(HTTP2_CODE.enhanceYourCalm);
+      return;
+    }
     this.#untakenBytes += chunk.length;
     try {
       this.#came.push(...this.#reader.push(chunk));

@@ -68,6 +68,13 @@ export function parseTargetRule(text: string): TargetRule {
   return { kind: 'host', labels: parsePattern(place, text), ports };
 }
 
+export interface PolicyOptions {
+  /** Default ordinary: an agent's pod has nothing there but the agent. */
+  readonly loopback?: 'ordinary' | 'guarded';
+  /** Does a rule for a block let any name be resolved, as it may lead there, or only a rule for hosts those that it lists? Default any. */
+  readonly names?: 'any' | 'listed';
+}
+
 /**
  * What is opened for raw TCP: nothing but what a rule allows. A name is looked at twice: before it is resolved, and
  * then each address it resolved to; only an address that was allowed here may be dialled.
@@ -75,17 +82,21 @@ export function parseTargetRule(text: string): TargetRule {
 export class TargetPolicy {
   readonly #rules: readonly TargetRule[];
   readonly #guarded: readonly IpBlock[];
+  readonly #names: 'any' | 'listed';
 
-  /** Loopback is ordinary unless told otherwise: an agent's pod has nothing there but the agent. */
-  constructor(rules: readonly TargetRule[], { loopback = 'ordinary' }: { loopback?: 'ordinary' | 'guarded' } = {}) {
+  constructor(rules: readonly TargetRule[], { loopback = 'ordinary', names = 'any' }: PolicyOptions = {}) {
     this.#rules = rules;
+    this.#names = names;
     this.#guarded = loopback === 'guarded' ? [...GUARDED, ...LOOPBACKS] : GUARDED;
   }
 
   /** Could this name lead to anything that is allowed? If not, it is not even resolved. */
   allowsName(name: string, port: number): boolean {
     if (readTargetHost(name)?.kind !== 'name') return false;
-    return this.#rules.some((rule) => covers(rule.ports, port) && (rule.kind === 'block' || matches(rule, name)));
+    const byBlock = this.#names === 'any';
+    return this.#rules.some(
+      (rule) => covers(rule.ports, port) && (rule.kind === 'block' ? byBlock : matches(rule, name)),
+    );
   }
 
   /** May this address be dialled, asked for as such or because `viaName` resolved to it? */

@@ -98,3 +98,61 @@ describe('names that are asked for', () => {
     expect(new Set([...(await Promise.all(all)), await joined])).toEqual(new Set(['gone']));
   });
 });
+
+describe('names of several askers', () => {
+  const perAsker = { atOnce: 1, waiting: 2, rate: { burst: 100, perSecond: 100 } };
+
+  it('are resolved for each in turn: slow ones of one keep nobody else waiting, not even for the same name', async () => {
+    const { asked, resolve, answerTo } = resolver();
+    const names = new NameLookups({ resolve, atOnce: 3, perAsker });
+    const slow = ['slow', 'git', 'slower'].map((name) => names.lookup(name, never(), 'hostile'));
+    expect(asked).toEqual(['slow']);
+    const git = names.lookup('git', never(), 'other');
+    expect(asked).toEqual(['slow', 'git']);
+    answerTo('git').resolve(['10.0.0.1']);
+    expect([await git, await slow[1]]).toEqual([['10.0.0.1'], ['10.0.0.1']]);
+    expect(asked).toEqual(['slow', 'git']);
+    answerTo('slow').resolve([]);
+    await expect.poll(() => asked).toEqual(['slow', 'git', 'slower']);
+    answerTo('slower').resolve([]);
+    await Promise.all(slow);
+  });
+
+  it('wait in a bounded number, and come at a bounded rate', async () => {
+    const { asked, resolve, answerTo } = resolver();
+    const names = new NameLookups({
+      resolve,
+      atOnce: 3,
+      perAsker: { ...perAsker, rate: { burst: 4, perSecond: 0.001 } },
+    });
+    const gone = new AbortController();
+    const first = ['a', 'b', 'c'].map((name) => codeOf(names.lookup(name, gone.signal, 'one')));
+    expect(await codeOf(names.lookup('d', never(), 'one'))).toBe('RATE_LIMITED');
+    gone.abort('gone');
+    await Promise.all(first);
+    answerTo('a').resolve([]);
+    await expect.poll(() => codeOf(names.lookup('a', AbortSignal.abort('x'), 'one'))).toBe('x');
+    const fourth = codeOf(names.lookup('d', never(), 'one'));
+    await expect.poll(() => asked).toEqual(['a', 'd']);
+    answerTo('d').resolve([]);
+    expect(await fourth).toBe('resolved');
+    expect(await codeOf(names.lookup('e', never(), 'one'))).toBe('RATE_LIMITED');
+    expect(asked).toEqual(['a', 'd']);
+  });
+
+  it('that failed a moment ago fail again without being asked for, for a while', async () => {
+    const { asked, resolve, answerTo } = resolver();
+    const names = new NameLookups({ resolve, failureMs: 200 });
+    const first = codeOf(names.lookup('no', never(), 'one'));
+    answerTo('no').reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
+    expect(await first).toBe('ENOTFOUND');
+    expect(await codeOf(names.lookup('no', never(), 'other'))).toBe('ENOTFOUND');
+    expect(asked).toEqual(['no']);
+    await expect
+      .poll(() => {
+        void codeOf(names.lookup('no', never(), 'one'));
+        return asked;
+      })
+      .toEqual(['no', 'no']);
+  });
+});

@@ -3,7 +3,7 @@ import { startDeadline } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { TargetPolicy, readTargetHost, type TargetRule } from '@fairlead/targets';
 import { LIMITS } from '@fairlead/tunnel/core';
-import { NameLookups, type Resolve } from './name-lookups.js';
+import { NameLookups, type NameLookupsOptions, type Resolve } from './name-lookups.js';
 
 export interface TcpTargetOptions {
   readonly rules: readonly TargetRule[];
@@ -11,6 +11,8 @@ export interface TcpTargetOptions {
   readonly resolve?: Resolve;
   /** Ends the message of a refusal: whose policy it is, and how to allow the target. */
   readonly refusedBy: string;
+  /** How names are resolved where several ask for them. */
+  readonly lookups?: Pick<NameLookupsOptions, 'perAsker' | 'failureMs'>;
 }
 
 /** What is asked for, as a stranger spelt it. */
@@ -29,17 +31,23 @@ export class TcpTargets {
   readonly #names: NameLookups;
   readonly #refusedBy: string;
 
-  constructor({ rules, resolve, refusedBy }: TcpTargetOptions) {
+  constructor({ rules, resolve, refusedBy, lookups }: TcpTargetOptions) {
     this.#policy = new TargetPolicy(rules);
     this.#refusedBy = refusedBy;
-    this.#names = new NameLookups(resolve ? { resolve } : {});
+    this.#names = new NameLookups({ ...lookups, ...(resolve ? { resolve } : {}) });
   }
 
   /**
-   * Resolves with a connected socket. `policy` counts in place of the rules, if it is given. Rejects with INVALID_ARGUMENT, TARGET_REFUSED, TARGET_UNREACHABLE,
-   * DEADLINE_EXCEEDED after 10 s, or the signal's reason. Nothing is left behind when it rejects.
+   * Resolves with a connected socket. `policy` counts in place of the rules, if it is given; `asker` is who wants it, where several do. Rejects
+   * with INVALID_ARGUMENT, TARGET_REFUSED, TARGET_UNREACHABLE, RATE_LIMITED, DEADLINE_EXCEEDED after 10 s, or the signal's reason. Nothing is left
+   * behind when it rejects.
    */
-  async connect({ host, port }: TcpTarget, signal: AbortSignal, policy: TargetPolicy = this.#policy): Promise<Socket> {
+  async connect(
+    { host, port }: TcpTarget,
+    signal: AbortSignal,
+    policy: TargetPolicy = this.#policy,
+    asker = '',
+  ): Promise<Socket> {
     const late = (): Error => new FairleadError('DEADLINE_EXCEEDED', `${host}:${port} did not answer within 10 s`);
     const deadline = startDeadline(signal, LIMITS.dialTimeoutMs, late);
     const deadlineMs = performance.now() + LIMITS.dialTimeoutMs;
@@ -51,7 +59,7 @@ export class TcpTargets {
       const addresses =
         target.kind === 'address'
           ? this.#asAddress(policy, target.host, port)
-          : await this.#resolved(policy, target.host, port, deadline.signal);
+          : await this.#resolved(policy, { host: target.host, port }, deadline.signal, asker);
       return await dialFirst(addresses, port, deadlineMs, deadline.signal);
     } finally {
       deadline.clear();
@@ -64,17 +72,22 @@ export class TcpTargets {
   }
 
   /** The addresses that may be dialled for this name; at least one. */
-  async #resolved(policy: TargetPolicy, name: string, port: number, signal: AbortSignal): Promise<readonly string[]> {
+  async #resolved(
+    policy: TargetPolicy,
+    { host: name, port }: TcpTarget,
+    signal: AbortSignal,
+    asker: string,
+  ): Promise<readonly string[]> {
     if (!policy.allowsName(name, port)) throw this.#refused(name, port);
-    const found = await this.#resolveName(name, signal);
+    const found = await this.#resolveName(name, signal, asker);
     const allowed = found.filter((address) => policy.allowsAddress(address, port, name));
     if (allowed.length === 0) throw this.#refused(name, port, ', as what it resolves to is not allowed');
     return allowed.slice(0, MAX_ADDRESSES);
   }
 
-  async #resolveName(name: string, signal: AbortSignal): Promise<readonly string[]> {
+  async #resolveName(name: string, signal: AbortSignal, asker: string): Promise<readonly string[]> {
     try {
-      return await this.#names.lookup(name, signal);
+      return await this.#names.lookup(name, signal, asker);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof FairleadError) throw error;

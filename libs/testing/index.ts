@@ -1,3 +1,4 @@
+export { endsAtOnce } from './end-at-once.js';
 export { eventually, type EventuallyOptions } from './eventually.js';
 export { scratchDir, type ScratchDir } from './scratch-dir.js';
 export {
@@ -11,3 +12,13 @@ export { testTrustBundle, type TestTrustBundle } from './test-trust-bundle.js';
 export { startOtlpCollector, type OtlpCollector } from './otlp-collector.js';
 export type { ReceivedSpan } from './decode-otlp.js';
 export { writeServerFiles, type ServerFiles } from './server-files.js';
+export {
+  decryptConnection,
+  readKeyLog,
+  startRecordingRelay,
+  type DecryptedConnection,
+  type KeyLog,
+  type RecordedConnection,
+  type RecordingRelay,
+  type RecordingRelayOptions,
+} from './tls-recording/index.js';

@@ -13,7 +13,8 @@ import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
 import { withApi } from './with-api.js';
 
-const IMPORT_MS = 90_000;
+/** What is uploaded has 15 s to arrive; then the API answers within 105 s. */
+const IMPORT_MS = 120_000;
 const MAX_BYTES = 16 * 1_048_576;
 const BUNDLES = '/v1/bundles';
 

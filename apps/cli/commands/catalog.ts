@@ -5,6 +5,7 @@ import { outputOption, printHint, printJson, printLines, printTable, type Format
 import { CatalogList, CatalogRepository } from '../session/gitops-answers.js';
 import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
+import { daysOrNever } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const HOST_MS = 90_000;
@@ -16,6 +17,9 @@ Each cluster that follows it gets a read-only deploy key of its own there. No cl
 Examples:
   fairlead catalog add catalog --host main --repo platform/catalog
   fairlead catalog add catalog --host main --repo platform/catalog --create    # make it if it is not there
+  fairlead catalog add catalog --host main --repo platform/catalog --rotate-keys-every 30d    # again, to change it
+
+Keys are replaced every 90 days unless said otherwise; where somebody has to add keys by hand, never unless said otherwise.
 
 Next: fairlead cluster create demo --gitops flux --repo catalog`;
 
@@ -27,6 +31,8 @@ interface AddOptions extends Printed {
   readonly host: string;
   readonly repo: string;
   readonly create?: true;
+  /** Seconds; 0: never. */
+  readonly rotateKeysEvery?: number;
 }
 
 /** catalog add, list, rm. */
@@ -38,10 +44,17 @@ export function addCatalogCommands(program: Command, io: Io): void {
   catalog
     .command('add <name>')
     .summary('add a repository')
-    .description('Add a repository of a Git host, under a name of its own.')
+    .description(
+      'Add a repository of a Git host, under a name of its own; or change how often its deploy keys are replaced.',
+    )
     .requiredOption('--host <git-host>', 'the Git host it is on: fairlead git-host list')
     .requiredOption('--repo <owner/name>', 'the repository there')
     .option('--create', 'make it, private, if it is not there')
+    .option(
+      '--rotate-keys-every <days>',
+      'replace deploy keys when they are so old, such as 90d; or never',
+      daysOrNever,
+    )
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', ADD_HELP)
     .action((name: string, options: AddOptions) => add(io, name, options));
@@ -61,8 +74,10 @@ export function addCatalogCommands(program: Command, io: Io): void {
     .action((name: string, options: Printed & { yes?: true }) => remove(io, name, options));
 }
 
-async function add(io: Io, name: string, { host: gitHost, repo: path, create, output }: AddOptions): Promise<void> {
-  const body = { name, gitHost, path, ...(create ? { create } : {}) };
+async function add(io: Io, name: string, options: AddOptions): Promise<void> {
+  const { host: gitHost, repo: path, create, rotateKeysEvery, output } = options;
+  const rotation = rotateKeysEvery === undefined ? {} : { rotateKeysEverySeconds: rotateKeysEvery || null };
+  const body = { name, gitHost, path, ...(create ? { create } : {}), ...rotation };
   const ask = { method: 'POST', body, deadlineMs: HOST_MS } as const;
   const repository = await withApi(io, (api) => api.ask(CatalogRepository, CATALOG, ask));
   if (output === 'json') return printJson(io, repository);
@@ -77,9 +92,21 @@ async function list(io: Io, { output }: Printed): Promise<void> {
   if (repositories.length === 0) return printHint(io, 'no repositories yet', 'next: fairlead catalog add --help');
   printTable(
     io,
-    ['NAME', 'GIT HOST', 'REPOSITORY', 'BRANCH', 'SSH'],
-    repositories.map((each) => [each.name, each.gitHost, each.path, each.defaultBranch ?? '', each.sshUrl]),
+    ['NAME', 'GIT HOST', 'REPOSITORY', 'BRANCH', 'KEYS', 'SSH'],
+    repositories.map((each) => [
+      each.name,
+      each.gitHost,
+      each.path,
+      each.defaultBranch ?? '',
+      paceOf(each),
+      each.sshUrl,
+    ]),
   );
+}
+
+/** How long a deploy key is used there. */
+function paceOf({ rotateKeysEverySeconds }: z.infer<typeof CatalogRepository>): string {
+  return rotateKeysEverySeconds === null ? 'for ever' : `${Math.round(rotateKeysEverySeconds / 86_400)}d`;
 }
 
 async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: true }): Promise<void> {

@@ -6,7 +6,7 @@ import { assignNewCluster, bundleVersion, checkRepository } from '../gitops/assi
 import type { ApiClient } from '../session/api-client.js';
 
 export interface GitOpsOptions {
-  readonly gitops?: string;
+  readonly gitops?: string | undefined;
   readonly repo?: string;
   readonly branch?: string;
   readonly path?: string;
@@ -16,12 +16,23 @@ export interface GitOpsOptions {
 
 /** What `cluster create` takes besides, so that a cluster follows a repository from its first minute. */
 export function addGitOpsOptions(create: Command): Command {
-  return create
-    .addOption(new Option('--gitops <tool>', 'install this tool, and keep it in repair').choices(['flux', 'argocd']))
+  return addFollowOptions(
+    create.addOption(
+      new Option('--gitops <tool>', 'install this tool, and keep it in repair').choices(['flux', 'argocd']),
+    ),
+  );
+}
+
+/** What the tool is to follow. */
+export function addFollowOptions(command: Command): Command {
+  return command
     .option('--repo <name>', 'the catalog repository that it follows: fairlead catalog list')
     .option('--branch <branch>', 'the default branch unless given')
     .option('--path <path>', 'below the root of the repository; clusters/{cluster} unless given')
-    .option('--git-through <host:port>', 'where the cluster dials the Git host, if not at its own address')
+    .option(
+      '--git-through <host:port>',
+      'where the cluster dials the Git host: its name with another port, or a Service of its own',
+    )
     .option('--bundle <version>', 'of the tool: fairlead bundle list; the one imported last unless given');
 }
 

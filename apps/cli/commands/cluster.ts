@@ -19,6 +19,7 @@ import { confirm } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';
 import { addGitOpsOptions, assignCreated, plannedAssignment, type GitOpsOptions } from './cluster-gitops.js';
 import { addImportCommand } from './cluster-import.js';
+import { addUpdateCommand } from './cluster-update.js';
 import { pairs, wholeNumber } from './option-values.js';
 import { addClusterRevocation } from './revocation.js';
 import { withApi } from './with-api.js';
@@ -43,7 +44,7 @@ interface Printed {
   readonly output: Format;
 }
 
-/** cluster create, list, show, delete, import, revoke. */
+/** cluster create, list, show, delete, update, import, revoke. */
 export function addClusterCommands(program: Command, io: Io): void {
   const cluster = program
     .command('cluster')
@@ -90,6 +91,7 @@ export function addClusterCommands(program: Command, io: Io): void {
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', '\nTo clean up in the cluster:\n  kubectl delete namespace fairlead-system')
     .action((name: string, options: Printed & { yes?: true }) => remove(io, name, options));
+  addUpdateCommand(cluster, io);
   addImportCommand(cluster, io);
   addClusterRevocation(cluster, io);
 }
@@ -177,6 +179,7 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
       ['labels', labelsText(cluster.labels)],
       ['targets', cluster.targets.join(', ')],
       ['egress', cluster.egress.join(', ')],
+      ['installer', cluster.gitops ? 'yes' : 'no'],
       ['created', cluster.createdAt],
       ['enrolled', cluster.enrolledAt ?? ''],
     ],

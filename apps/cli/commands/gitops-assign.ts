@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { usage } from '../failure.js';
 import { repositoryAdvice } from '../gitops/advice.js';
-import { bundleVersion, checkRepository, findAssignment, putAssignment } from '../gitops/assignments.js';
+import { bodyOf, bundleVersion, changeAssignment, checkRepository, findAssignment } from '../gitops/assignments.js';
 import { verificationFrom } from '../gitops/verification.js';
 import type { Io } from '../io.js';
 import { selectorText } from '../output/gitops-view.js';
@@ -59,7 +59,10 @@ export function addAssignCommand(gitops: Command, io: Io): void {
     .option('--bundle <version>', 'of fairlead bundle list; the one imported last unless given')
     .option('--repo <name>', 'of fairlead catalog list; without any, the tool is installed and follows nothing')
     .option('--branch <branch>', 'the default branch unless given')
-    .option('--git-through <host:port>', 'where the clusters dial the Git host, if not at its own address')
+    .option(
+      '--git-through <host:port>',
+      'where the clusters dial the Git host: its name with another port, or a Service of theirs',
+    )
     .option('--no-git-through', 'they dial it at its own address')
     .option('--path <path>', 'may hold {cluster}; clusters/{cluster} unless given')
     .option('--interval <duration>', 'how often it fetches; 60s unless given', durationSeconds)
@@ -81,7 +84,7 @@ function addCarefulOptions(assign: Command): Command {
     .addOption(
       new Option(
         '--verify-ssh <file>',
-        'likewise by this SSH key; Flux cannot verify these, and follows nothing then',
+        'likewise by this SSH key; refused as yet: Flux and Argo CD verify OpenPGP only',
       ).argParser(collected),
     )
     .addOption(
@@ -109,7 +112,7 @@ async function assignTo(io: Io, name: string, options: AssignOptions): Promise<v
     const needsBundle = options.bundle !== undefined || tool !== known?.tool;
     const version = needsBundle ? await bundleVersion(api, tool, options.bundle) : known.bundleVersion;
     if (options.repo !== undefined) await checkRepository(api, options.repo);
-    const assignment = await putAssignment(api, name, { ...body, tool, bundleVersion: version });
+    const assignment = await changeAssignment(api, name, known, { ...body, tool, bundleVersion: version });
     return { made: assignment, before: known, advice: await repositoryAdvice(api, assignment.repository) };
   });
   if (options.output === 'json') return printJson(io, made);
@@ -128,7 +131,7 @@ async function settle(known: Assignment | undefined, options: AssignOptions): Pr
   if (!known && cluster === undefined && label === undefined) {
     throw usage('it is not said which clusters', 'add --cluster NAME, or --label KEY=VALUE');
   }
-  const { name: _name, ...before } = known ?? { name: '', repository: null };
+  const before = known ? bodyOf(known) : { repository: null };
   const images = {
     ...(known?.['images'] as object | undefined),
     ...(rewrite === undefined ? {} : { rewrite: Object.entries(rewrite).map(([from, to]) => ({ from, to })) }),

@@ -13,7 +13,8 @@ import { withApi } from './with-api.js';
 
 const STATUS_HELP = `
 Health: healthy; progressing; drifted (not what is wanted, or not for long); failed (somebody has to look); unknown (no report, or none
-for long); unassigned. Exit status of --wait: 0 once it is healthy, 1 if it is not in time, or its installer gave up.
+for long); unassigned. Exit status of --wait: 0 once it is healthy, 1 if it is not in time, or its installer gave up. While Fairlead itself is
+away, both go on.
 
 Examples:
   fairlead gitops status
@@ -33,7 +34,7 @@ interface StatusOptions extends Printed {
   readonly timeout: number;
 }
 
-/** gitops status, events, rotate-key. */
+/** gitops status, events. */
 export function addGitOpsStatusCommands(gitops: Command, io: Io): void {
   gitops
     .command('status [cluster]')
@@ -51,14 +52,6 @@ export function addGitOpsStatusCommands(gitops: Command, io: Io): void {
     .description('Tell what the installer of a cluster did: the newest 200 steps.')
     .addOption(outputOption('table', 'json'))
     .action((cluster: string, options: Printed) => events(io, cluster, options));
-  gitops
-    .command('rotate-key <cluster>')
-    .summary('replace the deploy key of a cluster')
-    .description(
-      'Replace the deploy key of a cluster. The next one is tried before the old one goes: no fetch fails for it.',
-    )
-    .addOption(outputOption('table', 'json'))
-    .action((cluster: string, options: Printed) => rotate(io, cluster, options));
 }
 
 async function status(io: Io, cluster: string | undefined, options: StatusOptions): Promise<void> {
@@ -103,7 +96,7 @@ async function statuses(io: Io, { output }: Printed): Promise<void> {
 }
 
 /** All pages. A server that turns in circles is left. */
-async function allStatuses(api: ApiClient): Promise<ClusterGitOps[]> {
+export async function allStatuses(api: ApiClient): Promise<ClusterGitOps[]> {
   const clusters: ClusterGitOps[] = [];
   const asked = new Set<string>();
   for (let path = STATUSES; !asked.has(path);) {
@@ -124,12 +117,4 @@ async function events(io: Io, cluster: string, { output }: Printed): Promise<voi
     ['AT', 'STEP', 'OBJECT', 'WHAT'],
     story.events.map(({ at, step, object, message }) => [at, step, object, message]),
   );
-}
-
-async function rotate(io: Io, cluster: string, { output }: Printed): Promise<void> {
-  const path = `${clusterPath(cluster)}/gitops/deploy-key-rotation`;
-  const after = await withApi(io, (api) => api.ask(ClusterGitOps, path, { method: 'POST' }));
-  if (output === 'json') return printJson(io, after);
-  printLines(io, `${after.name} makes its next deploy key`);
-  printHint(io, `how far it is: fairlead gitops status ${after.name}`);
 }

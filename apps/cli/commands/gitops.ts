@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { failure } from '../failure.js';
-import { findAssignment, putAssignment } from '../gitops/assignments.js';
+import { bodyOf, changeAssignment, findAssignment } from '../gitops/assignments.js';
 import type { Io } from '../io.js';
 import { printAssignment, selectorText } from '../output/gitops-view.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
@@ -9,6 +9,7 @@ import { Assignment, AssignmentList, Breaker } from '../session/gitops-answers.j
 import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
 import { addAssignCommand } from './gitops-assign.js';
+import { addRotateKeyCommand } from './gitops-rotate-key.js';
 import { addGitOpsStatusCommands } from './gitops-status.js';
 import { withApi } from './with-api.js';
 
@@ -75,6 +76,7 @@ export function addGitOpsCommands(program: Command, io: Io): void {
     .action((name: string, options: Printed & { remove: Remove; yes?: true }) => unassign(io, name, options));
   for (const suspend of [true, false]) addSuspension(gitops, io, suspend);
   addGitOpsStatusCommands(gitops, io);
+  addRotateKeyCommand(gitops, io);
   gitops
     .command('breaker')
     .summary('tell whether repairs and rollouts are held')
@@ -139,8 +141,7 @@ async function setSuspended(io: Io, name: string, suspend: boolean, { output }: 
   const assignment = await withApi(io, async (api) => {
     const known = await findAssignment(api, name);
     if (!known) throw failure('NOT_FOUND', `there is no assignment ${name}`, 'fairlead gitops list');
-    const { name: _name, ...body } = known;
-    return putAssignment(api, name, { ...body, suspend });
+    return changeAssignment(api, name, known, { ...bodyOf(known), suspend });
   });
   if (output === 'json') return printJson(io, assignment);
   printLines(io, `assignment ${assignment.name} ${suspend ? 'suspended' : 'resumed'}`);

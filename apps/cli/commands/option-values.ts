@@ -7,6 +7,14 @@ export function durationSeconds(text: string): number {
   return Number(amount) * { s: 1, m: 60, h: 3_600 }[unit as 's' | 'm' | 'h'];
 }
 
+/** `90d`, in seconds; 0 for `never`, since an option that is null counts as one without a value. */
+export function daysOrNever(text: string): number {
+  if (text === 'never') return 0;
+  const days = Number(/^(\d{1,3})d$/.exec(text)?.[1] ?? 0);
+  if (days < 1 || days > 730) throw new InvalidArgumentError('Write it like 90d, 1d to 730d, or never.');
+  return days * 86_400;
+}
+
 export function wholeNumber(text: string): number {
   if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
   return Number(text);

@@ -9,6 +9,11 @@ interface Printed {
   readonly output: Format;
 }
 
+interface Listed extends Printed {
+  readonly state: string;
+  readonly fingerprint?: string;
+}
+
 const APPROVE_HELP = `
 The agent's log (agent.enrolment.waiting) shows the same fingerprint as "fairlead request list": compare them first.
 
@@ -38,8 +43,9 @@ export function addRequestCommands(program: Command, io: Io): void {
         .choices(['pending', 'approved', 'rejected', 'all'])
         .default('pending'),
     )
+    .option('--fingerprint <start>', 'only agents whose fingerprint begins so, at least 8 digits')
     .addOption(outputOption('table', 'json', 'name'))
-    .action((options: Printed & { state: string }) => list(io, options));
+    .action((options: Listed) => list(io, options));
   request
     .command('approve <id>')
     .summary('let an agent in')
@@ -61,9 +67,14 @@ async function manifest(io: Io): Promise<void> {
   io.stdout.write(await withApi(io, (api) => api.text('/v1/adoption-manifest')));
 }
 
-async function list(io: Io, { output, state }: Printed & { state: string }): Promise<void> {
-  const path = state === 'all' ? '/v1/enrolment-requests' : `/v1/enrolment-requests?state=${state}`;
-  const { requests } = await withApi(io, (api) => api.ask(EnrolmentRequestList, path));
+async function list(io: Io, { output, state, fingerprint }: Listed): Promise<void> {
+  const query = new URLSearchParams({
+    ...(state === 'all' ? {} : { state }),
+    ...(fingerprint === undefined ? {} : { fingerprint: fingerprint.toLowerCase() }),
+  });
+  const { requests } = await withApi(io, (api) =>
+    api.ask(EnrolmentRequestList, `/v1/enrolment-requests?${query.toString()}`),
+  );
   if (output === 'json') return printJson(io, { requests });
   if (output === 'name') return printLines(io, ...requests.map(({ id }) => id));
   if (requests.length === 0) return printHint(io, state === 'all' ? 'no agent has asked' : `no agent is ${state}`);

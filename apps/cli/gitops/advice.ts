@@ -18,14 +18,31 @@ export async function repositoryAdvice(api: ApiClient, repository: string | null
   return [...problem, `the host keys of ${host.name} are not approved: ${[...scan, approve].join(', then ')}`];
 }
 
-/** The same for a cluster that waits for a person. */
+/** The same for a cluster that waits for a person; and which of its old keys are, or may be, on the Git host still. */
 export async function clusterAdvice(api: ApiClient, status: ClusterGitOps): Promise<string[]> {
-  if (status.waitsFor === null || status.assignment === null) return [];
-  const assignment = await findAssignment(api, status.assignment);
+  const waits = status.waitsFor !== null && status.assignment !== null;
+  if (!waits && status.deployKey === null) return [];
   const { keys } = await api.ask(DeployKeyList, `${clusterPath(status.name)}/gitops/deploy-keys`);
+  return [...(waits ? await waitAdvice(api, status, keys) : []), ...withdrawalAdvice(keys)];
+}
+
+type DeployKeys = DeployKeyList['keys'];
+
+function withdrawalAdvice(keys: DeployKeys): string[] {
+  return keys.flatMap(({ number, state, instructions, problem }) => {
+    if (state === 'removing') {
+      const why = problem ? `: ${problem.code}: ${problem.message}` : '';
+      return [`deploy key ${number} is still to be removed from the Git host${why}`];
+    }
+    return state === 'removed' && instructions ? [`deploy key ${number} is withdrawn. ${instructions}`] : [];
+  });
+}
+
+async function waitAdvice(api: ApiClient, status: ClusterGitOps, keys: DeployKeys): Promise<string[]> {
+  const assignment = status.assignment === null ? undefined : await findAssignment(api, status.assignment);
   const byHand = keys.flatMap(({ state, instructions }) => (state === 'by-hand' && instructions ? [instructions] : []));
-  const refused = keys.flatMap(({ number, problem }) =>
-    problem ? [`deploy key ${number}: ${problem.code}: ${problem.message}`] : [],
+  const refused = keys.flatMap(({ number, state, problem }) =>
+    problem && state !== 'removing' ? [`deploy key ${number}: ${problem.code}: ${problem.message}`] : [],
   );
   return [...(await repositoryAdvice(api, assignment?.repository ?? null)), ...byHand, ...refused];
 }

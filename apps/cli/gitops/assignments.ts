@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FairleadError } from '@fairlead/errors';
 import type { z } from 'zod';
-import { failure } from '../failure.js';
+import { failure, isPassing } from '../failure.js';
 import type { ApiClient } from '../session/api-client.js';
 import { Assignment, BundleList, CatalogList, type CatalogRepository } from '../session/gitops-answers.js';
 import { itemPath } from '../session/paths.js';
@@ -21,8 +21,23 @@ export async function findAssignment(api: ApiClient, name: string): Promise<Assi
   }
 }
 
-export function putAssignment(api: ApiClient, name: string, body: object): Promise<Assignment> {
-  return api.ask(Assignment, itemPath(ASSIGNMENTS, name), { method: 'PUT', body });
+/** Makes it, or makes this of the one that is known. REVISION_CONFLICT if somebody made or changed it meanwhile. */
+export function changeAssignment(
+  api: ApiClient,
+  name: string,
+  known: Assignment | undefined,
+  body: object,
+): Promise<Assignment> {
+  return putAssignment(api, name, body, known ? known.revision : null);
+}
+
+/** What a change of it begins with. */
+export function bodyOf({ name: _name, revision: _revision, ...body }: Assignment): Record<string, unknown> {
+  return body;
+}
+
+function putAssignment(api: ApiClient, name: string, body: object, ifRevision?: string | null): Promise<Assignment> {
+  return api.ask(Assignment, itemPath(ASSIGNMENTS, name), { method: 'PUT', body, ifRevision });
 }
 
 /** The same for a cluster that was just made; whatever else it names is known to be there. */
@@ -32,9 +47,10 @@ export async function assignNewCluster(api: ApiClient, name: string, body: objec
     try {
       return await putAssignment(api, name, body);
     } catch (error) {
-      if (!(error instanceof FairleadError && error.code === 'NOT_FOUND') || deadline.aborted) throw error;
+      const unknown = error instanceof FairleadError && error.code === 'NOT_FOUND';
+      if (!(unknown || isPassing(error)) || deadline.aborted) throw error;
     }
-    await sleep(PAUSE_MS);
+    await sleep(PAUSE_MS * (0.5 + Math.random()));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Io } from '../io.js';
 import type { Assignment, ClusterGitOps, Rollout } from '../session/gitops-answers.js';
 import { labelsText } from './cluster-view.js';
+import { preflightRows } from './preflight-view.js';
 import { printTable, type Cell, type Colour } from './print.js';
 
 const COLOURS: Readonly<Record<string, Colour>> = {
@@ -39,14 +40,30 @@ export function printStatus(io: Io, status: ClusterGitOps): void {
       ['revision', `${report?.appliedRevision ?? 0} of ${status.revision} applied`],
       ['repository', wish?.source?.url ?? ''],
       ['follows', wish?.source ? `${wish.source.path} of ${wish.source.branch}` : ''],
+      ['deploy key', keyText(status)],
+      ['next rotation', rotationText(status)],
       ['fetched', report?.source?.revision ?? ''],
       ['applied', report?.sync?.revision ?? ''],
       ['installer', report?.phase ?? 'has not reported yet'],
       ['reported', status.reportedAt ?? ''],
+      ...preflightRows(status),
       ['problem', { text: troubleText({ ...status, waitsFor: null }), colour: 'red' }],
       ['waits for', { text: status.waitsFor ?? '', colour: 'yellow' }],
     ],
   );
+}
+
+function keyText({ deployKey }: ClusterGitOps): string {
+  if (!deployKey) return '';
+  const { number, since, withdrawing } = deployKey;
+  const left = withdrawing.length === 0 ? '' : `; to be withdrawn: ${withdrawing.join(', ')}`;
+  return `number ${number}, ${since === null ? 'not in use yet' : `since ${since}`}${left}`;
+}
+
+function rotationText({ deployKey }: ClusterGitOps): string {
+  if (!deployKey) return '';
+  if (deployKey.rotating !== null) return `under way, by ${deployKey.rotating}`;
+  return deployKey.nextRotationAt ?? 'by no schedule';
 }
 
 export function printAssignment(io: Io, assignment: Assignment): void {

@@ -24,6 +24,7 @@ export const Cluster = z.looseObject({
   links: z.number(),
   targets: z.array(z.string()).default([]),
   egress: z.array(z.string()).default([]),
+  gitops: z.boolean().default(false),
   createdAt: z.string(),
   enrolledAt: z.string().nullable(),
   generation: z.number().default(0),

@@ -115,6 +115,57 @@ describe('each way a connection fails has words of its own', () => {
   });
 });
 
+describe('what may pass', () => {
+  const away = { detail: 'gitops is away', code: 'UNAVAILABLE', next: 'try again' };
+  const target = (port: number): Target => ({
+    server: `https://127.0.0.1:${port}`,
+    token: 'x',
+    certificateAuthority: authority.root.certificatePem,
+  });
+  /** Fails so often, then answers. */
+  const failing = (times: number, fail: RequestListener, seen: string[]): RequestListener => {
+    return (request, response) => {
+      seen.push(request.method ?? '');
+      if (seen.length > times) response.end('{}');
+      else fail(request, response);
+    };
+  };
+  const unavailable: RequestListener = (_request, response) => {
+    response.writeHead(503).end(JSON.stringify(away));
+  };
+
+  it.each<[string, RequestListener]>([
+    ['a part that is away', unavailable],
+    ['a connection that breaks off', (request) => request.socket.destroy()],
+    ['a load balancer without a server', (_request, response) => void response.writeHead(503).end('<html>')],
+  ])('is asked again, if it only reads: %s', async (_what, fail) => {
+    const seen: string[] = [];
+    await using api = apiClient(target(await serve(valid, failing(2, fail, seen))));
+    await expect(api.ask(z.object({}), '/v1/clusters')).resolves.toEqual({});
+    expect(seen).toEqual(['GET', 'GET', 'GET']);
+  });
+
+  it('is asked once where that changes something, or spends a link', async () => {
+    const seen: string[] = [];
+    await using api = apiClient(target(await serve(valid, failing(9, unavailable, seen))));
+    for (const method of ['POST', 'PUT', 'DELETE'] as const) {
+      await expect(api.ask(z.object({}), '/v1/clusters', { method })).rejects.toMatchObject({ code: away.code });
+    }
+    await expect(api.text('/import/secret', { authenticated: false })).rejects.toThrow(away.detail);
+    expect(seen).toEqual(['POST', 'PUT', 'DELETE', 'GET']);
+  });
+
+  it.each([401, 403, 404, 500])('is not what is answered with %s', async (status) => {
+    const seen: string[] = [];
+    const refuse: RequestListener = (_request, response) => {
+      response.writeHead(status).end(JSON.stringify({ ...away, code: 'NOT_FOUND' }));
+    };
+    await using api = apiClient(target(await serve(valid, failing(9, refuse, seen))));
+    await expect(api.ask(z.object({}), '/v1/clusters')).rejects.toThrow(away.detail);
+    expect(seen).toEqual(['GET']);
+  });
+});
+
 describe('a forward proxy', () => {
   it('is crossed with CONNECT, and left out where it should be', async () => {
     const seen: string[] = [];

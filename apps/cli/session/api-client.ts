@@ -3,12 +3,15 @@ import { FairleadError, isErrorCode, type ErrorCode } from '@fairlead/errors';
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { ProxyConfig } from '../config.js';
-import { failure } from '../failure.js';
+import { failure, passing } from '../failure.js';
 import { explainConnection } from './explain-connection.js';
+import { readAgain } from './read-again.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** A part of Fairlead, or what stands before it, is away or has too much to do. */
+const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 503, 504]);
 
 export interface Target {
   readonly server: string;
@@ -20,17 +23,19 @@ export interface Target {
 }
 
 interface Ask {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly body?: unknown;
   /** Instead of a JSON body. */
   readonly file?: { readonly mediaType: string; readonly content: Buffer };
+  /** Refused unless it is this revision by then; null: unless there is none. */
+  readonly ifRevision?: string | null | undefined;
   /** Where the answer may take longer than usual. */
   readonly deadlineMs?: number;
   /** False where the path itself is the secret. */
   readonly authenticated?: boolean;
 }
 
-/** The public API. Errors come back as FairleadError with what to do next. */
+/** The public API. Errors come back as FairleadError with what to do next; what may pass is marked, and reads are then sent again. */
 export interface ApiClient extends AsyncDisposable {
   /** A JSON answer as the schema reads it. */
   ask<Schema extends z.ZodType>(schema: Schema, path: string, options?: Ask): Promise<z.output<Schema>>;
@@ -49,7 +54,12 @@ const Problem = z.object({
 /** A client for one server; every request has a deadline, and no redirect is followed. */
 export function apiClient(target: Target): ApiClient {
   const agent = dispatcherFor(target);
-  const text = (path: string, options?: Ask): Promise<string> => send(target, agent, path, options);
+  const text = (path: string, options: Ask = {}): Promise<string> => {
+    const once = (): Promise<string> => send(target, agent, path, options);
+    // A path that is a secret works once.
+    const repeatable = (options.method ?? 'GET') === 'GET' && options.authenticated !== false;
+    return repeatable ? readAgain(once) : once();
+  };
   return {
     text,
     ask: async (schema, path, options) => {
@@ -70,13 +80,15 @@ export function dispatcherFor({ certificateAuthority, proxy }: Target): Dispatch
   return new EnvHttpProxyAgent({ ...options, httpsProxy: proxy.url, noProxy: proxy.except, requestTls: connect });
 }
 
-async function send(target: Target, dispatcher: Dispatcher, path: string, options: Ask = {}): Promise<string> {
+async function send(target: Target, dispatcher: Dispatcher, path: string, options: Ask): Promise<string> {
   const { method = 'GET', body, file, authenticated = true } = options;
   const mediaType = file?.mediaType ?? (body === undefined ? undefined : 'application/json');
   const headers = {
     accept: 'application/json, text/yaml',
     ...(authenticated ? { authorization: `Bearer ${target.token}` } : {}),
     ...(mediaType === undefined ? {} : { 'content-type': mediaType }),
+    ...(options.ifRevision === null ? { 'if-none-match': '*' } : {}),
+    ...(options.ifRevision ? { 'if-match': `"${options.ifRevision}"` } : {}),
   };
   const signal = AbortSignal.timeout(options.deadlineMs ?? target.deadlineMs ?? REQUEST_TIMEOUT_MS);
   const payload = file?.content ?? (body === undefined ? null : JSON.stringify(body));
@@ -96,7 +108,8 @@ async function send(target: Target, dispatcher: Dispatcher, path: string, option
     throw explainConnection(target.server, error);
   }
   if (status >= 200 && status < 300) return text;
-  throw fromProblem(target.server, status, text);
+  const problem = fromProblem(target.server, status, text);
+  throw PASSING_STATUSES.has(status) ? passing(problem) : problem;
 }
 
 function fromProblem(server: string, status: number, text: string): FairleadError {

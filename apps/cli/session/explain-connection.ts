@@ -1,9 +1,11 @@
 import type { FairleadError } from '@fairlead/errors';
-import { failure } from '../failure.js';
+import { failure, passing } from '../failure.js';
 
 interface Explanation {
   readonly what: string;
   readonly next: string;
+  /** A server that restarts, or a network that comes back, looks like this, too. */
+  readonly mayPass?: true;
 }
 
 const UNKNOWN_CA: Explanation = {
@@ -14,20 +16,21 @@ const NO_NAME: Explanation = { what: 'its name cannot be resolved', next: 'check
 const TOO_SLOW: Explanation = {
   what: 'it did not answer in time',
   next: 'check the address, and firewalls on the way',
+  mayPass: true,
 };
 const NOT_TLS: Explanation = {
   what: 'it does not speak TLS 1.3 there',
   next: 'check the port, and that the URL is the API of Fairlead',
 };
-const BROKE_OFF: Explanation = { what: 'the connection broke off', next: 'try again' };
+const BROKE_OFF: Explanation = { what: 'the connection broke off', next: 'try again', mayPass: true };
 
 /** By the error codes of Node (https://nodejs.org/api/tls.html#x509-certificate-error-codes) and of undici. */
 const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
-  ECONNREFUSED: { what: 'nothing listens there', next: 'check that the API runs, and the address' },
-  EHOSTUNREACH: { what: 'there is no way to that host', next: 'check the address and your network' },
-  ENETUNREACH: { what: 'there is no way to that network', next: 'check the address and your network' },
+  ECONNREFUSED: { what: 'nothing listens there', next: 'check that the API runs, and the address', mayPass: true },
+  EHOSTUNREACH: { what: 'there is no way to that host', next: 'check the address and your network', mayPass: true },
+  ENETUNREACH: { what: 'there is no way to that network', next: 'check the address and your network', mayPass: true },
   ENOTFOUND: NO_NAME,
-  EAI_AGAIN: NO_NAME,
+  EAI_AGAIN: { ...NO_NAME, mayPass: true },
   ETIMEDOUT: TOO_SLOW,
   UND_ERR_CONNECT_TIMEOUT: TOO_SLOW,
   UND_ERR_HEADERS_TIMEOUT: TOO_SLOW,
@@ -60,13 +63,14 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   EPROTO: NOT_TLS,
 };
 
-/** Why a server could not be reached, and what to do about it. */
+/** Why a server could not be reached, and what to do about it; marked if it may pass. */
 export function explainConnection(server: string, error: unknown): FairleadError {
   const known = codesOf(error).flatMap((code) => EXPLANATIONS[code] ?? [])[0];
   const explanation = known ?? (isTimeout(error) ? TOO_SLOW : undefined);
   const what = explanation?.what ?? (error instanceof Error ? error.message : String(error));
   const next = explanation?.next ?? 'check the address of the server';
-  return failure('UNAVAILABLE', `cannot reach ${server}: ${what}`, next, error);
+  const explained = failure('UNAVAILABLE', `cannot reach ${server}: ${what}`, next, error);
+  return explanation?.mayPass ? passing(explained) : explained;
 }
 
 /** The codes of an error, of its causes, and of what several attempts at several addresses left. */

@@ -36,6 +36,7 @@ export const CatalogRepository = z.looseObject({
   path: z.string(),
   sshUrl: z.string(),
   defaultBranch: z.string().nullable(),
+  rotateKeysEverySeconds: z.number().nullable().default(null),
 });
 export const CatalogList = z.looseObject({ repositories: z.array(CatalogRepository) });
 
@@ -54,6 +55,8 @@ export const BundleList = z.looseObject({ bundles: z.array(Bundle) });
 
 export const Assignment = z.looseObject({
   name: z.string(),
+  /** An older server has none. */
+  revision: z.string().optional(),
   selector: z.looseObject({
     cluster: z.string().optional(),
     labels: z.record(z.string(), z.string()).optional(),
@@ -102,6 +105,9 @@ export const Breaker = z.looseObject({
 });
 
 const Following = z.looseObject({ ready: z.boolean().nullable(), message: z.string(), revision: z.string() });
+const Preflight = z.looseObject({
+  hosts: z.array(z.looseObject({ kind: z.string(), host: z.string(), code: z.string(), message: z.string() })),
+});
 export const ClusterGitOps = z.looseObject({
   name: z.string(),
   assignment: z.string().nullable(),
@@ -122,13 +128,27 @@ export const ClusterGitOps = z.looseObject({
       problem: Trouble.nullable(),
       source: Following.nullable(),
       sync: Following.nullable(),
+      preflight: Preflight.optional(),
     })
     .nullable(),
   reportedAt: z.string().nullable(),
   health: z.string(),
   waitsFor: z.string().nullable(),
+  deployKey: z
+    .looseObject({
+      repository: z.string().nullable(),
+      number: z.number(),
+      since: z.string().nullable(),
+      nextRotationAt: z.string().nullable(),
+      rotating: z.string().nullable(),
+      withdrawing: z.array(z.number()),
+    })
+    .nullable()
+    .default(null),
 });
 export type ClusterGitOps = z.infer<typeof ClusterGitOps>;
+export const RotatedDeployKey = ClusterGitOps.extend({ alsoReplaced: z.array(z.string()).optional() });
+export type RotatedDeployKey = z.infer<typeof RotatedDeployKey>;
 export const ClusterGitOpsList = z.looseObject({ clusters: z.array(ClusterGitOps), next: z.string().optional() });
 
 export const ObjectEvents = z.looseObject({

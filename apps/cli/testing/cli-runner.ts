@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { readConfig } from '../config.js';
 import type { Input, Output } from '../io.js';
 import { run } from '../program.js';
@@ -13,6 +13,8 @@ export interface CliRunOptions {
   readonly stdin?: string;
   readonly terminal?: boolean;
   readonly env?: NodeJS.ProcessEnv;
+  /** Hears what goes there while it runs. */
+  readonly onStderr?: (text: string) => void;
 }
 
 export type RunCli = (args: readonly string[], options?: CliRunOptions) => Promise<CliResult>;
@@ -26,7 +28,7 @@ export function cliRunner(home: string, userHome: string): RunCli {
     const stdin: Input = Object.assign(new PassThrough(), { isTTY: terminal });
     stdin.push(options.stdin ?? '');
     if (!terminal) stdin.push(null);
-    const [stdout, stderr] = [collector(terminal), collector(terminal)];
+    const [stdout, stderr] = [collector(terminal), collector(terminal, options.onStderr)];
     const config = readConfig({ FAIRLEAD_HOME: home, ...options.env }, userHome);
     const streams = { stdin, stdout: stdout.stream, stderr: stderr.stream };
     const status = await run(args, { ...streams, config, self: CLI_SELF, now: () => new Date() });
@@ -34,7 +36,12 @@ export function cliRunner(home: string, userHome: string): RunCli {
   };
 }
 
-function collector(isTTY: boolean): { stream: Output; text: () => string } {
-  const stream: Output & PassThrough = Object.assign(new PassThrough(), { isTTY });
-  return { stream, text: () => String((stream.read() as Buffer | null) ?? '') };
+function collector(isTTY: boolean, hear = (_text: string): void => undefined): { stream: Output; text: () => string } {
+  const chunks: string[] = [];
+  const write = (chunk: Buffer, _encoding: string, done: () => void): void => {
+    chunks.push(String(chunk));
+    hear(String(chunk));
+    done();
+  };
+  return { stream: Object.assign(new Writable({ write }), { isTTY }), text: () => chunks.join('') };
 }

@@ -1,10 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { parseToken, spkiPin } from '@fairlead/pki';
-import type { IdentityStore } from '../agent-identity.js';
+import type { AgentIdentity, IdentityStore } from '../agent-identity.js';
+import { BECOME_OWN, isOwn, mayLeave, whyNotOwn } from '../own-cluster.js';
 import { found, missed, type Finding } from './finding.js';
 
 export interface CredentialCheckOptions {
   readonly store: IdentityStore;
+  /** Which cluster the manifest is of; absent: it does not say. */
+  readonly clusterId?: string | undefined;
   readonly token: string | null;
   readonly adoption: boolean;
   /** Root pins of the manifest. */
@@ -24,6 +27,7 @@ export async function checkCredentials(options: CredentialCheckOptions): Promise
   );
   if (stored && 'check' in stored) return [stored];
   if (!stored) return [checkToken(options)];
+  if (!isOwn(stored, options.clusterId)) return [checkForeign(options, stored)];
   const certificate = new X509Certificate(stored.chainPem[0] ?? '');
   const endMs = Date.parse(certificate.validTo);
   const what = `cluster ${stored.clusterId}, enrolment ${stored.generation}`;
@@ -32,6 +36,16 @@ export async function checkCredentials(options: CredentialCheckOptions): Promise
   const ended = `ended on ${new Date(endMs).toISOString()}`;
   if (days < RECOVERY_DAYS) return [found('identity', what, `${ended}; the agent renews it when it starts`)];
   return [missed('identity', what, `${ended}, ${days} days ago: too long to be renewed`, NEW_MANIFEST)];
+}
+
+/** A token that it did not come from makes the agent the manifest's cluster when it starts. */
+function checkForeign(options: CredentialCheckOptions, stored: AgentIdentity): Finding {
+  const { token, adoption } = options;
+  if (token !== null || adoption) {
+    const finding = checkToken(options);
+    if (!finding.ok || mayLeave(stored, token, adoption)) return finding;
+  }
+  return missed('identity', `cluster ${stored.clusterId}`, whyNotOwn(stored, options.clusterId), BECOME_OWN);
 }
 
 /** Pins of the roots that a stored identity trusts by now, whatever its manifest said; none without one. */

@@ -156,6 +156,16 @@ describe('credentials', () => {
     expect(lost).toMatchObject([{ ok: false, remedy: expect.stringContaining('fairlead cluster import') as string }]);
   });
 
+  it('that are another cluster’s than the manifest’s are of no use, unless there is a token to leave it by', async () => {
+    const store = await storeWith(new Date(nowMs + 86_400_000));
+    const token = formatToken({ pin: ours.pins[0] as string, id: 'token-1', secret: new Uint8Array(32) });
+    const clusterId = crypto.randomUUID();
+    expect(await look({ clusterId }, store)).toMatchObject([
+      { check: 'identity', ok: false, remedy: expect.stringContaining('import that one again') as string },
+    ]);
+    expect(await look({ clusterId, token }, store)).toMatchObject([{ check: 'token', ok: true }]);
+  });
+
   it('bring roots of their own, which count whatever the manifest says', async () => {
     const store = await storeWith(new Date(nowMs + 86_400_000));
     expect(await heldPins(identityStore(store))).toEqual(ours.pins);

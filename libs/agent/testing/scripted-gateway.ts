@@ -22,7 +22,7 @@ import {
   type SignedTrust as WireTrust,
 } from '@fairlead/proto';
 import { checkCsr, issueIdentity, signTrust, type SignedTrust } from '@fairlead/pki';
-import type { TestAuthority } from '@fairlead/testing';
+import { endsAtOnce, type TestAuthority } from '@fairlead/testing';
 import { toConnectError } from '@fairlead/tunnel/link';
 import type { Endpoint } from '../forward-proxy.js';
 
@@ -68,6 +68,7 @@ export async function startScriptedGateway(script: Script): Promise<ScriptedGate
       }),
   });
   const server = createSecureServer({ key: script.key, cert: script.cert, minVersion: 'TLSv1.3' });
+  const end = endsAtOnce(server);
   server.on('session', (session) => sessions.push(session));
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
     calls.push(headers[':path']?.split('/').at(-1) ?? '');
@@ -82,8 +83,7 @@ export async function startScriptedGateway(script: Script): Promise<ScriptedGate
     received,
     [Symbol.asyncDispose]: async () => {
       for (const session of sessions) session.destroy();
-      server.close();
-      await once(server, 'close');
+      await end();
     },
   };
 }

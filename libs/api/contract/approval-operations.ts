@@ -23,7 +23,14 @@ export const approvalOperations = {
     summary: 'List the agents that wait for a decision, or had one',
     auth: 'bearer',
     query: EnrolmentRequestPage,
-    answers: [{ kind: 'json', status: 200, description: 'Newest first.', schema: EnrolmentRequestList }],
+    answers: [
+      {
+        kind: 'json',
+        status: 200,
+        description: 'Those with a token first, then newest first.',
+        schema: EnrolmentRequestList,
+      },
+    ],
     errors: [],
   },
   approveEnrolment: {

@@ -28,6 +28,9 @@ export const BundleImport = gitopsRpc.importBundleUrl.input
   .strict()
   .describe('Fetched by the control plane itself. The digest says that it is what was meant.');
 
+/** Above what `gitops` may take to fetch a bundle, to wait for others and to read it, and what uploads are finished in (`upload-bundle.ts`). */
+const BUNDLE_ANSWER_MS = 105_000;
+
 const kept = { kind: 'json', status: 201, description: 'Kept.', schema: Bundle } as const;
 const IMPORT_ERRORS = ['ALREADY_EXISTS', 'TOO_LARGE', 'CONFLICT', 'DEADLINE_EXCEEDED'] as const;
 const IMPORT_NEXT = {
@@ -117,7 +120,7 @@ export const catalogOperations = {
     answers: [kept],
     errors: IMPORT_ERRORS,
     next: IMPORT_NEXT,
-    answersWithinMs: HOST_ANSWER_MS,
+    answersWithinMs: BUNDLE_ANSWER_MS,
   },
   importBundle: {
     id: 'importBundle',
@@ -131,7 +134,7 @@ export const catalogOperations = {
     answers: [kept],
     errors: IMPORT_ERRORS,
     next: IMPORT_NEXT,
-    answersWithinMs: HOST_ANSWER_MS,
+    answersWithinMs: BUNDLE_ANSWER_MS,
   },
   removeBundle: {
     id: 'removeBundle',

@@ -25,6 +25,7 @@ import {
   Rollout,
   RolloutList,
   RolloutStep,
+  RotatedDeployKey,
 } from './gitops-operations.js';
 
 /** The answers about GitOps that have a name in the OpenAPI document. */
@@ -45,6 +46,7 @@ export const GITOPS_OUTPUTS = {
   GitHostList,
   Rollout,
   RolloutList,
+  RotatedDeployKey,
 };
 
 /** And the requests. */

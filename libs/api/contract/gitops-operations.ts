@@ -1,18 +1,27 @@
-import { Assignment, Breaker, ClusterGitOps, ClusterName, Rollout, gitopsRpc } from '@fairlead/contracts';
+import {
+  Assignment as AssignmentSpec,
+  Breaker,
+  ClusterGitOps,
+  ClusterName,
+  Rollout,
+  RotatedDeployKey,
+  ShownAssignment as Assignment,
+  gitopsRpc,
+} from '@fairlead/contracts';
 import { ObjectEvent } from '@fairlead/desired-state';
 import { z } from 'zod';
 import { CatalogByName } from './catalog-operations.js';
 import type { Operation } from './operation.js';
 import { ClusterByName, ClusterPage } from './schemas.js';
 
-export { Assignment, Breaker, ClusterGitOps, Rollout };
+export { Assignment, Breaker, ClusterGitOps, Rollout, RotatedDeployKey };
 
-const [ofOne, ofLabels] = Assignment.shape.selector.options;
+const [ofOne, ofLabels] = AssignmentSpec.shape.selector.options;
 /** An unknown field is refused inside of it as well: a wave that is misspelt would be a rollout at once. */
-export const AssignmentToPut = Assignment.omit({ name: true })
+export const AssignmentToPut = AssignmentSpec.omit({ name: true })
   .extend({
     selector: z.union([ofOne.strict(), ofLabels.strict()]),
-    rollout: Assignment.shape.rollout.unwrap().strict().prefault({}),
+    rollout: AssignmentSpec.shape.rollout.unwrap().strict().prefault({}),
   })
   .strict()
   .describe('What is wanted of the clusters that it selects. A change reaches them in waves.');
@@ -35,9 +44,15 @@ export const ClusterGitOpsList = z.object({
 });
 export type ClusterGitOpsList = z.infer<typeof ClusterGitOpsList>;
 export const ClusterGitOpsEvents = z.object({ events: z.array(ObjectEvent).max(200).describe('The newest 200.') });
+export const KeyRotation = z.strictObject({
+  reason: gitopsRpc.rotateDeployKey.input.shape.reason.describe(
+    'On demand, the next key is tried before the old one goes. After a compromise the old one goes first, and what is followed is held until the next one is there.',
+  ),
+});
 export type ClusterGitOpsEvents = z.infer<typeof ClusterGitOpsEvents>;
 
 const NO_ASSIGNMENT = 'see which there are: fairlead gitops list';
+const CHANGED_MEANWHILE = 'see what it is now, with fairlead gitops show NAME; then do it again, on top of that';
 
 /** What the admin API can do about what clusters are to run. */
 export const gitopsOperations = {
@@ -59,6 +74,7 @@ export const gitopsOperations = {
     summary: 'Show an assignment',
     auth: 'bearer',
     params: CatalogByName,
+    etag: true,
     answers: [{ kind: 'json', status: 200, description: 'The assignment.', schema: Assignment }],
     errors: ['NOT_FOUND'],
     next: { NOT_FOUND: NO_ASSIGNMENT },
@@ -69,13 +85,17 @@ export const gitopsOperations = {
     path: '/v1/gitops/assignments/{name}',
     tag: 'gitops',
     summary: 'Make or change an assignment',
-    description: 'A change is rolled out in waves; look at /v1/gitops/rollouts.',
+    description:
+      'A change is rolled out in waves; look at /v1/gitops/rollouts. Who changes what they have read sends its ETag, so that nobody’s change is lost.',
     auth: 'bearer',
     params: CatalogByName,
     body: AssignmentToPut,
+    etag: true,
+    conditional: true,
     answers: [{ kind: 'json', status: 200, description: 'The assignment after it.', schema: Assignment }],
-    errors: ['NOT_FOUND', 'CONFLICT', 'TOO_LARGE', 'DEADLINE_EXCEEDED'],
+    errors: ['NOT_FOUND', 'CONFLICT', 'REVISION_CONFLICT', 'TOO_LARGE', 'DEADLINE_EXCEEDED'],
     next: {
+      REVISION_CONFLICT: CHANGED_MEANWHILE,
       NOT_FOUND: 'see what there is: fairlead bundle list, fairlead catalog list, fairlead cluster list',
       CONFLICT: 'see what is under way: fairlead rollout list',
       TOO_LARGE: 'make it smaller: fewer or shorter keys for verification',
@@ -90,9 +110,10 @@ export const gitopsOperations = {
     auth: 'bearer',
     params: CatalogByName,
     query: AssignmentRemoval,
+    conditional: true,
     answers: [{ kind: 'empty', status: 204, description: 'Removed.' }],
-    errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
-    next: { NOT_FOUND: NO_ASSIGNMENT },
+    errors: ['NOT_FOUND', 'CONFLICT', 'REVISION_CONFLICT', 'DEADLINE_EXCEEDED'],
+    next: { NOT_FOUND: NO_ASSIGNMENT, REVISION_CONFLICT: CHANGED_MEANWHILE },
   },
   listRollouts: {
     id: 'listRollouts',
@@ -180,10 +201,12 @@ export const gitopsOperations = {
     path: '/v1/clusters/{name}/gitops/deploy-key-rotation',
     tag: 'gitops',
     summary: 'Replace the deploy key of a cluster',
-    description: 'The next key is tried before the old one goes: no fetch fails for it.',
+    description:
+      'The next key is tried before the old one goes: no fetch fails for it. With `reason=compromise` the old one is withdrawn at once, wherever else it is used; of a cluster that was deleted, too.',
     auth: 'bearer',
     params: ClusterByName,
-    answers: [{ kind: 'json', status: 200, description: 'The cluster.', schema: ClusterGitOps }],
+    query: KeyRotation,
+    answers: [{ kind: 'json', status: 200, description: 'The cluster.', schema: RotatedDeployKey }],
     errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
   },
 } as const satisfies Record<string, Operation>;

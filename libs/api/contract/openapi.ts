@@ -13,6 +13,7 @@ import {
   ClientList,
   Cluster,
   ClusterAccess,
+  ClusterChange,
   ClusterList,
   Door,
   FieldProblem,
@@ -53,7 +54,17 @@ const OUTPUTS = {
   Whoami,
   ...GITOPS_OUTPUTS,
 };
-const INPUTS = { Approval, CaStep, ChosenPolicy, NewClient, NewCluster, Rejection, Revocation, ...GITOPS_INPUTS };
+const INPUTS = {
+  Approval,
+  CaStep,
+  ChosenPolicy,
+  ClusterChange,
+  NewClient,
+  NewCluster,
+  Rejection,
+  Revocation,
+  ...GITOPS_INPUTS,
+};
 /** What any operation may answer. */
 const EVERYWHERE: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'RATE_LIMITED', 'INTERNAL', 'UNAVAILABLE'];
 const WITH_TOKEN: readonly ErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN'];
@@ -94,10 +105,10 @@ function describeOperation(operation: Operation): Json {
     summary: operation.summary,
     ...(operation.description ? { description: operation.description } : {}),
     ...(operation.auth === 'public' ? { security: [] } : {}),
-    ...(operation.params || operation.query ? { parameters: parameters(operation) } : {}),
+    ...(operation.params || operation.query || operation.conditional ? { parameters: parameters(operation) } : {}),
     ...describeBody(operation),
     responses: {
-      ...Object.fromEntries(operation.answers.map((answer) => [answer.status, describeAnswer(answer)])),
+      ...Object.fromEntries(operation.answers.map((answer) => [answer.status, describeAnswer(answer, operation)])),
       ...problemResponses(operation),
     },
   };
@@ -111,14 +122,15 @@ function describeBody({ body, upload }: Operation): Json {
   return body || upload ? { requestBody: { required: true, content } } : {};
 }
 
-function describeAnswer(answer: OperationAnswer): Json {
+function describeAnswer(answer: OperationAnswer, { etag }: Operation): Json {
   const { description } = answer;
   if (answer.kind === 'empty') return { description };
+  const headers = { ETag: { description: 'Its revision, for If-Match.', schema: { type: 'string' } } };
   const [mediaType, schema] =
     answer.kind === 'json'
       ? ['application/json', schemaOf(answer.schema, 'output')]
       : [answer.mediaType, { type: 'string' }];
-  return { description, content: { [mediaType]: { schema } } };
+  return { description, ...(etag ? { headers } : {}), content: { [mediaType]: { schema } } };
 }
 
 function problemResponses(operation: Operation): Json {
@@ -145,7 +157,7 @@ function problem(description: string): Json {
   return { description, content: { 'application/problem+json': { schema: schemaOf(Problem, 'output') } } };
 }
 
-function parameters({ params, query }: Operation): Json[] {
+function parameters({ params, query, conditional }: Operation): Json[] {
   const describe = (where: 'path' | 'query', shape: z.ZodRawShape = {}): Json[] =>
     Object.entries(shape).map(([name, schema]) => ({
       name,
@@ -153,8 +165,23 @@ function parameters({ params, query }: Operation): Json[] {
       required: where === 'path' || !z.safeParse(schema, undefined).success,
       schema: withoutMeta(z.toJSONSchema(schema, { io: 'input', override })),
     }));
-  return [...describe('path', params?.shape), ...describe('query', query?.shape)];
+  return [...describe('path', params?.shape), ...describe('query', query?.shape), ...(conditional ? CONDITIONS : [])];
 }
+
+const CONDITIONS: readonly Json[] = [
+  {
+    name: 'If-Match',
+    in: 'header',
+    description: 'The ETag of what is to be changed: refused if it is another by now.',
+    schema: { type: 'string', examples: ['"1f2e3d4c5b6a79880f1e2d3c4b5a6978"'] },
+  },
+  {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'Only *: refused if it is there already.',
+    schema: { type: 'string', enum: ['*'] },
+  },
+];
 
 /** A reference if the schema has a name, else the schema itself. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {

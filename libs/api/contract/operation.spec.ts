@@ -4,7 +4,7 @@ import { ALL_OPERATIONS, operations } from './operations.js';
 
 it('knows which methods a path serves', () => {
   expect(allowedMethods(ALL_OPERATIONS, '/v1/clusters')).toEqual(['POST', 'GET']);
-  expect(allowedMethods(ALL_OPERATIONS, '/v1/clusters/demo')).toEqual(['GET', 'DELETE']);
+  expect(allowedMethods(ALL_OPERATIONS, '/v1/clusters/demo')).toEqual(['GET', 'PATCH', 'DELETE']);
   expect(allowedMethods(ALL_OPERATIONS, '/v1/clusters/')).toEqual([]);
   expect(allowedMethods(ALL_OPERATIONS, '/v1/clusters/a/b')).toEqual([]);
 });

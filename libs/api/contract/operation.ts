@@ -5,7 +5,7 @@ import type { z } from 'zod';
 export interface Operation {
   /** `operationId` in OpenAPI; unique. */
   readonly id: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With `{name}` for a parameter, as OpenAPI writes it. */
   readonly path: string;
   readonly tag: string;
@@ -18,6 +18,10 @@ export interface Operation {
   readonly body?: z.ZodObject;
   /** The body is a file, taken as it streams in, instead of JSON. Its Content-Length has to be there. */
   readonly upload?: { readonly mediaType: string; readonly maxBytes: number };
+  /** The answer's `revision` is its ETag, too. */
+  readonly etag?: true;
+  /** Takes If-Match with such an ETag, and `If-None-Match: *`: else REVISION_CONFLICT. */
+  readonly conditional?: true;
   readonly answers: readonly OperationAnswer[];
   /** Besides those that every operation can have. */
   readonly errors: readonly ErrorCode[];

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
 import { catalogOperations } from './catalog-operations.js';
+import { clientOperations } from './client-operations.js';
 import { credentialOperations } from './credential-operations.js';
 import { gitHostOperations } from './git-host-operations.js';
 import { gitopsOperations } from './gitops-operations.js';
@@ -12,18 +13,14 @@ import {
   CertificateList,
   CertificatePage,
   CertificateRecord,
-  CertifiedClient,
-  ClientByName,
-  ClientList,
-  ClientPage,
   Cluster,
   ClusterAccess,
   ClusterByName,
+  ClusterChange,
   ClusterList,
   ClusterPage,
   ImportCode,
   ImportLink,
-  NewClient,
   NewCluster,
   Readiness,
   Revocation,
@@ -76,6 +73,20 @@ export const operations = {
     params: ClusterByName,
     answers: [{ kind: 'json', status: 200, description: 'The cluster.', schema: Cluster }],
     errors: ['NOT_FOUND'],
+  },
+  updateCluster: {
+    id: 'updateCluster',
+    method: 'PATCH',
+    path: '/v1/clusters/{name}',
+    tag: 'clusters',
+    summary: 'Change what the import manifest of a cluster says',
+    description:
+      'Nothing changes in the cluster until a new import manifest is applied there. Its agent keeps its identity, and needs no token.',
+    auth: 'bearer',
+    params: ClusterByName,
+    body: ClusterChange,
+    answers: [{ kind: 'json', status: 200, description: 'The cluster after it.', schema: Cluster }],
+    errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
   },
   deleteCluster: {
     id: 'deleteCluster',
@@ -165,43 +176,7 @@ export const operations = {
     answers: [{ kind: 'json', status: 200, description: 'Doors and their root.', schema: ClusterAccess }],
     errors: ['NOT_FOUND'],
   },
-  createClient: {
-    id: 'createClient',
-    method: 'POST',
-    path: '/v1/clients',
-    tag: 'clients',
-    summary: 'Register a client of the CONNECT door and certify its key',
-    description:
-      'For a client that is known, with the same clusters, it certifies another key: that is how a certificate is renewed.',
-    auth: 'bearer',
-    body: NewClient,
-    answers: [{ kind: 'json', status: 201, description: 'Certified.', schema: CertifiedClient }],
-    errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'CONFLICT', 'CSR_INVALID', 'DEADLINE_EXCEEDED'],
-  },
-  listClients: {
-    id: 'listClients',
-    method: 'GET',
-    path: '/v1/clients',
-    tag: 'clients',
-    summary: 'List the clients of the CONNECT door',
-    description: 'As many as fit in one answer; `next` is there if there are more.',
-    auth: 'bearer',
-    query: ClientPage,
-    answers: [{ kind: 'json', status: 200, description: 'Clients by name.', schema: ClientList }],
-    errors: [],
-  },
-  deleteClient: {
-    id: 'deleteClient',
-    method: 'DELETE',
-    path: '/v1/clients/{name}',
-    tag: 'clients',
-    summary: 'Delete a client',
-    description: 'Its certificates are worth nothing from then on.',
-    auth: 'bearer',
-    params: ClientByName,
-    answers: [{ kind: 'empty', status: 204, description: 'Deleted.' }],
-    errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
-  },
+  ...clientOperations,
   ...approvalOperations,
   ...caOperations,
   ...credentialOperations,

@@ -5,10 +5,12 @@ import {
   Client,
   ClientName,
   Cluster,
+  ClusterChange as ClusterChangeFields,
   ClusterName,
   CreateCluster,
   CredentialName,
   EnrolmentRequest,
+  FingerprintStart,
   IssuedIdentity,
   IsoTime,
   Pem,
@@ -24,6 +26,9 @@ export { BootstrapToken, CertificateRecord, Client, Cluster, EnrolmentRequest, I
 
 /** An unknown field is a mistake that should not pass in silence. */
 export const NewCluster = CreateCluster.strict().describe('A cluster to register.');
+export const ClusterChange = ClusterChangeFields.strict().describe(
+  'What its import manifest says, from the next time it is applied; what is left out stays.',
+);
 export const ClusterByName = z.strictObject({ name: ClusterName });
 export const ClusterPage = z.strictObject({ after: ClusterName.optional() });
 export const ClusterList = z.object({
@@ -55,10 +60,13 @@ export const IdentityToIssue = registrationRpc.issueIdentity.input
   .pick({ csr: true })
   .strict()
   .describe('A PKCS#10 request (DER, base64) of a P-256 key that stays where it is.');
-export const EnrolmentRequestPage = z.strictObject({ state: EnrolmentRequest.shape.state.optional() });
+export const EnrolmentRequestPage = z.strictObject({
+  state: EnrolmentRequest.shape.state.optional(),
+  fingerprint: FingerprintStart.optional(),
+});
 export const EnrolmentRequestById = z.strictObject({ id: z.uuid() });
 export const EnrolmentRequestList = z.object({
-  requests: z.array(EnrolmentRequest).max(500).describe('Newest first, at most 500.'),
+  requests: z.array(EnrolmentRequest).max(500).describe('Those with a token first, then newest first, at most 500.'),
 });
 export type EnrolmentRequestList = z.infer<typeof EnrolmentRequestList>;
 export const Approval = z

@@ -25,7 +25,7 @@ export class ApprovalController {
   @Serve(operations.listEnrolmentRequests)
   list(
     @CurrentPrincipal() { tenantId }: Principal,
-    @Query(operations.listEnrolmentRequests) query: { state?: EnrolmentRequest['state'] },
+    @Query(operations.listEnrolmentRequests) query: { state?: EnrolmentRequest['state']; fingerprint?: string },
   ): Promise<EnrolmentRequestList> {
     return this.backend.read(registrationRpc.listEnrolmentRequests, tenantId, query);
   }

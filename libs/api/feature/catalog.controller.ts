@@ -19,6 +19,7 @@ interface NewRepository {
   readonly gitHost: string;
   readonly path: string;
   readonly create: boolean;
+  readonly rotateKeysEverySeconds?: number | null | undefined;
 }
 
 /** Catalog repositories, and the install manifests of GitOps tools. */

@@ -1,4 +1,4 @@
-import { gitopsRpc, type ClusterGitOps, type Principal } from '@fairlead/contracts';
+import { gitopsRpc, type ClusterGitOps, type Principal, type RotatedDeployKey } from '@fairlead/contracts';
 import { Controller } from '@nestjs/common';
 import { gitopsOperations, type ClusterGitOpsEvents, type ClusterGitOpsList } from '../contract/gitops-operations.js';
 import { CurrentPrincipal, Params, Query, Serve } from '../http/serve.js';
@@ -41,7 +41,8 @@ export class ClusterGitOpsController {
   rotateDeployKey(
     @CurrentPrincipal() { tenantId, user: actor }: Principal,
     @Params(gitopsOperations.rotateDeployKey) { name }: ByName,
-  ): Promise<ClusterGitOps> {
-    return this.backend.write(gitopsRpc.rotateDeployKey, tenantId, { name, actor });
+    @Query(gitopsOperations.rotateDeployKey) { reason }: { readonly reason: 'demand' | 'compromise' },
+  ): Promise<RotatedDeployKey> {
+    return this.backend.write(gitopsRpc.rotateDeployKey, tenantId, { name, reason, actor });
   }
 }

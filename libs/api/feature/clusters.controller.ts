@@ -1,4 +1,10 @@
-import { registrationRpc, type Cluster, type CreateCluster, type Principal } from '@fairlead/contracts';
+import {
+  registrationRpc,
+  type Cluster,
+  type ClusterChange,
+  type CreateCluster,
+  type Principal,
+} from '@fairlead/contracts';
 import { Controller } from '@nestjs/common';
 import { operations } from '../contract/operations.js';
 import type { ClusterAccess, ClusterList, ImportLink } from '../contract/schemas.js';
@@ -38,6 +44,15 @@ export class ClustersController {
   @Serve(operations.getCluster)
   get(@CurrentPrincipal() { tenantId }: Principal, @Params(operations.getCluster) { name }: ByName): Promise<Cluster> {
     return this.backend.read(registrationRpc.getCluster, tenantId, { name });
+  }
+
+  @Serve(operations.updateCluster)
+  update(
+    @CurrentPrincipal() { tenantId }: Principal,
+    @Params(operations.updateCluster) { name }: ByName,
+    @JsonBody(operations.updateCluster) change: ClusterChange,
+  ): Promise<Cluster> {
+    return this.backend.write(registrationRpc.updateCluster, tenantId, { ...change, name });
   }
 
   @Serve(operations.deleteCluster)

@@ -1,8 +1,16 @@
-import { gitopsRpc, type Assignment, type Breaker, type Principal, type Rollout } from '@fairlead/contracts';
+import {
+  gitopsRpc,
+  type Assignment,
+  type Breaker,
+  type Principal,
+  type Rollout,
+  type ShownAssignment,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Controller } from '@nestjs/common';
 import type { z } from 'zod';
 import { gitopsOperations, type AssignmentList, type RolloutList } from '../contract/gitops-operations.js';
+import { IfRevision } from '../http/revisions.js';
 import { CurrentPrincipal, JsonBody, Params, Query, Serve } from '../http/serve.js';
 import { Backend } from './backend.js';
 
@@ -27,7 +35,7 @@ export class GitOpsController {
   async assignment(
     @CurrentPrincipal() { tenantId }: Principal,
     @Params(gitopsOperations.getAssignment) { name }: ByName,
-  ): Promise<Assignment> {
+  ): Promise<ShownAssignment> {
     const { assignments } = await this.backend.read(gitopsRpc.listAssignments, tenantId, {});
     const assignment = assignments.find((each) => each.name === name);
     if (!assignment) throw new FairleadError('NOT_FOUND', `there is no assignment ${name}`);
@@ -39,8 +47,9 @@ export class GitOpsController {
     @CurrentPrincipal() { tenantId, user: actor }: Principal,
     @Params(gitopsOperations.putAssignment) { name }: ByName,
     @JsonBody(gitopsOperations.putAssignment) body: Omit<Assignment, 'name'>,
-  ): Promise<Assignment> {
-    return this.backend.write(gitopsRpc.putAssignment, tenantId, { ...body, name, actor });
+    @IfRevision() ifRevision: string | null | undefined,
+  ): Promise<ShownAssignment> {
+    return this.backend.write(gitopsRpc.putAssignment, tenantId, { ...body, name, actor, ifRevision });
   }
 
   @Serve(gitopsOperations.removeAssignment)
@@ -48,8 +57,9 @@ export class GitOpsController {
     @CurrentPrincipal() { tenantId, user: actor }: Principal,
     @Params(gitopsOperations.removeAssignment) { name }: ByName,
     @Query(gitopsOperations.removeAssignment) { remove }: Removal,
+    @IfRevision() ifRevision: string | null | undefined,
   ): Promise<void> {
-    await this.backend.write(gitopsRpc.removeAssignment, tenantId, { name, remove, actor });
+    await this.backend.write(gitopsRpc.removeAssignment, tenantId, { name, remove, actor, ifRevision });
   }
 
   @Serve(gitopsOperations.listRollouts)

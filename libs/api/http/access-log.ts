@@ -1,11 +1,12 @@
+import { DampedLines } from '@fairlead/clock';
 import type { Logger, Registry } from '@fairlead/observability';
 import { Histogram } from '@fairlead/observability';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ApiRequest } from './api-request.js';
 
 /**
  * One line and one observation per request. The route's template stands for the URL: paths can hold secrets, and their
- * number has no bound.
+ * number has no bound. Of requests that nobody's token came with, a line as often as `DampedLines` has it.
  */
 export function installAccessLog(server: FastifyInstance, logger: Logger, registry: Registry): void {
   const seconds = new Histogram({
@@ -15,22 +16,28 @@ export function installAccessLog(server: FastifyInstance, logger: Logger, regist
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10],
     registers: [registry],
   });
+  const lines = new DampedLines();
   server.addHook('onResponse', (request: ApiRequest, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
     const method = KNOWN_METHODS.has(request.method) ? request.method : 'other';
     seconds.observe({ method, route, status: String(reply.statusCode) }, reply.elapsedTime / 1_000);
-    logger.info('api.request', {
-      requestId: request.id,
-      method,
-      route,
-      status: reply.statusCode,
-      durationMs: Math.round(reply.elapsedTime),
-      remoteAddress: request.ip,
-      ...(request.principal ? { user: request.principal.user, tokenId: request.principal.tokenId } : {}),
-      ...(request.problemCode ? { code: request.problemCode } : {}),
-    });
+    // Whoever was let in has a line for each.
+    const line = request.principal ? {} : lines.next({ address: request.ip });
+    if (line) logger.info('api.request', { ...describe(request, reply), method, route, ...line });
     done();
   });
+}
+
+function describe(request: ApiRequest, { statusCode, elapsedTime }: FastifyReply): Record<string, unknown> {
+  const { id, ip, principal, problemCode } = request;
+  return {
+    requestId: id,
+    status: statusCode,
+    durationMs: Math.round(elapsedTime),
+    remoteAddress: ip,
+    ...(principal ? { user: principal.user, tokenId: principal.tokenId } : {}),
+    ...(problemCode ? { code: problemCode } : {}),
+  };
 }
 
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -1,3 +1,4 @@
+import { DampedLines } from '@fairlead/clock';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
@@ -18,6 +19,8 @@ interface Translated {
 /** The one place where anything thrown becomes an answer, and where it is logged. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
+  readonly #lines = new DampedLines();
+
   constructor(private readonly logger: Logger) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
@@ -27,14 +30,18 @@ export class ProblemFilter implements ExceptionFilter {
     const next = options.next ?? operationOf(request)?.next?.[error.code];
     const problem = toProblem(error, { ...options, ...(next === undefined ? {} : { next }), requestId: request.id });
     request.problemCode = problem.code;
-    if (error.kind.logLevel === 'error') {
-      this.logger.error('api.failed', { requestId: request.id, code: error.code, err: error.cause ?? error });
-    }
+    if (error.kind.logLevel === 'error') this.#tell(request, error);
     if (reply.sent || reply.raw.destroyed) return;
     if (allow) void reply.header('allow', allow);
     if (error.code === 'UNAUTHENTICATED') void reply.header('www-authenticate', 'Bearer realm="fairlead"');
     if (error.kind.retryable) void reply.header('retry-after', String(error.details?.retryAfterSeconds ?? 2));
     void reply.status(problem.status).type('application/problem+json').send(problem);
+  }
+
+  /** A fault of ours, which a stranger may have found a way to: with a stack each. */
+  #tell({ id, ip, principal }: ApiRequest, error: FairleadError): void {
+    const line = this.#lines.next({ address: ip, user: principal?.tokenId });
+    if (line) this.logger.error('api.failed', { requestId: id, code: error.code, err: error.cause ?? error, ...line });
   }
 }
 

@@ -10,6 +10,7 @@ const NEXT_STEPS: Partial<Record<ErrorCode, string>> = {
   NOT_FOUND: 'check the name with: fairlead cluster list, or fairlead client list',
   ALREADY_EXISTS: 'choose another name, or look at what is there with: fairlead cluster list, or fairlead client list',
   CONFLICT: 'look at the state as it is now, then try again',
+  REVISION_CONFLICT: 'read it again, then do it again on top of what it is now',
   GONE: 'make a fresh import link with: fairlead cluster import <name> --link',
   TOO_LARGE: 'send at most 64 KiB',
   RATE_LIMITED: 'wait as long as Retry-After says, then try again',

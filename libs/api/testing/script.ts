@@ -54,17 +54,31 @@ export class Script {
   readonly repositories = new Map<string, CatalogRepository>();
   /** By tool and version. */
   readonly bundles = new Map<string, Bundle>();
+  /** Bundles on their way, by their id; the pieces that came. */
+  readonly uploads = new Map<string, Buffer[]>();
+  /** Thrown for each piece of a bundle. */
+  pieceFailure: Error | undefined;
+  /** So many times more, whoever finishes an upload is told to come again. */
+  busyFinishes = 0;
   /** Of the last upload. */
   bundleBytes = Buffer.alloc(0);
   readonly assignments = new Map<string, Assignment>();
   /** Thrown by each request to put an assignment. */
   assignmentFailure: Error | undefined;
+  /** Done after each list of the assignments: what somebody else does at this moment. */
+  meanwhile: () => void = () => undefined;
   /** What was to happen when assignments were removed. */
   readonly removals: string[] = [];
   readonly rollouts = new Map<string, Rollout>();
   breaker: Breaker = { state: 'closed', code: null, clusters: 0, of: 0, since: null };
   readonly statuses = new Map<string, ClusterGitOps>();
   gitopsEvents: ObjectEvent[] = [];
+  /** Clusters whose deploy keys were to be rotated, and why. */
+  readonly rotations: string[] = [];
+  /** Clusters that have the key of each one whose key is compromised. */
+  alsoReplaced: string[] = [];
+  /** Clusters whose deploy keys are not to be rotated now. */
+  readonly rotationsRefused = new Set<string>();
   /** Who the API said asks for changes about GitOps. */
   readonly actors: string[] = [];
   /** How often registration was asked whose a token is. */

@@ -14,7 +14,12 @@ export class ApprovalScript {
   @RpcHandler(registrationRpc.listEnrolmentRequests)
   async list({ input }: RpcRequest<R['listEnrolmentRequests']>): RpcResult<R['listEnrolmentRequests']> {
     const all = [...this.script.requests.values()];
-    return { requests: all.filter(({ state }) => input.state === undefined || state === input.state) };
+    const { state: wanted, fingerprint: start = '' } = input;
+    return {
+      requests: all.filter(
+        ({ state, fingerprint }) => (wanted === undefined || state === wanted) && fingerprint.startsWith(start),
+      ),
+    };
   }
 
   @RpcHandler(registrationRpc.approveEnrolment)

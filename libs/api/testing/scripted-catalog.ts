@@ -12,19 +12,20 @@ type Announced = z.infer<O['beginBundle']['input']>;
 /** The gitops service, as far as it is about catalog repositories and bundles. */
 @Controller()
 export class CatalogScript {
-  readonly #uploads = new Map<string, { readonly announced: Announced; pieces: Buffer[] }>();
+  readonly #announced = new Map<string, Announced>();
 
   constructor(private readonly script: Script) {}
 
   @RpcHandler(gitopsRpc.addRepository)
   async add({ input }: RpcRequest<O['addRepository']>): RpcResult<O['addRepository']> {
-    const { name, gitHost, path, create, actor } = input;
+    const { name, gitHost, path, create, actor, rotateKeysEverySeconds = 7_776_000 } = input;
     if (!this.script.gitHosts.has(gitHost)) throw new FairleadError('NOT_FOUND', `there is no Git host ${gitHost}`);
     if (path.endsWith('/missing') && !create) throw new FairleadError('NOT_FOUND', `${path} is not there`);
     this.script.actors.push(actor);
     const sshUrl = `ssh://git@git.test/${path}.git`;
     const createdAt = new Date().toISOString();
-    const repository = { id: randomUUID(), name, gitHost, path, sshUrl, defaultBranch: 'main', createdAt };
+    const what = { id: randomUUID(), name, gitHost, path, sshUrl, defaultBranch: 'main' };
+    const repository = { ...what, rotateKeysEverySeconds, createdAt };
     this.script.repositories.set(name, repository);
     return repository;
   }
@@ -45,30 +46,43 @@ export class CatalogScript {
   @RpcHandler(gitopsRpc.beginBundle)
   async begin({ input }: RpcRequest<O['beginBundle']>): RpcResult<O['beginBundle']> {
     const uploadId = randomUUID();
-    this.#uploads.set(uploadId, { announced: input, pieces: [] });
+    this.#announced.set(uploadId, input);
+    this.script.uploads.set(uploadId, []);
     return { uploadId };
   }
 
   @RpcHandler(gitopsRpc.bundlePiece)
   async piece({ input }: RpcRequest<O['bundlePiece']>): RpcResult<O['bundlePiece']> {
-    const upload = this.#uploads.get(input.uploadId);
-    if (!upload) throw new FairleadError('NOT_FOUND', 'there is no such upload');
-    const received = upload.pieces.reduce((bytes, { length }) => bytes + length, 0);
+    if (this.script.pieceFailure) throw this.script.pieceFailure;
+    const pieces = this.script.uploads.get(input.uploadId);
+    if (!pieces) throw new FairleadError('NOT_FOUND', 'there is no such upload');
+    const received = pieces.reduce((bytes, { length }) => bytes + length, 0);
     if (input.offset !== received) throw new FairleadError('CONFLICT', `the next piece begins at ${received}`);
-    upload.pieces.push(Buffer.from(input.piece, 'base64'));
+    pieces.push(Buffer.from(input.piece, 'base64'));
+    return {};
+  }
+
+  @RpcHandler(gitopsRpc.cancelBundle)
+  async cancel({ input: { uploadId } }: RpcRequest<O['cancelBundle']>): RpcResult<O['cancelBundle']> {
+    this.script.uploads.delete(uploadId);
     return {};
   }
 
   @RpcHandler(gitopsRpc.finishBundle)
   async finish({ input: { uploadId } }: RpcRequest<O['finishBundle']>): RpcResult<O['finishBundle']> {
-    const upload = this.#uploads.get(uploadId);
-    if (!upload) throw new FairleadError('NOT_FOUND', 'there is no such upload');
-    const yaml = Buffer.concat(upload.pieces);
-    if (createHash('sha256').update(yaml).digest('hex') !== upload.announced.digest) {
+    const [announced, pieces] = [this.#announced.get(uploadId), this.script.uploads.get(uploadId)];
+    if (!announced || !pieces) throw new FairleadError('NOT_FOUND', 'there is no such upload');
+    if (this.script.busyFinishes > 0) {
+      this.script.busyFinishes -= 1;
+      throw new FairleadError('RATE_LIMITED', 'other bundles are being read; try again in a few seconds');
+    }
+    const yaml = Buffer.concat(pieces);
+    if (createHash('sha256').update(yaml).digest('hex') !== announced.digest) {
       throw new FairleadError('INVALID_ARGUMENT', 'the bundle is refused: it does not have the digest that was named');
     }
     this.script.bundleBytes = yaml;
-    return this.#keep(upload.announced, yaml.length);
+    this.script.uploads.delete(uploadId);
+    return this.#keep(announced, yaml.length);
   }
 
   @RpcHandler(gitopsRpc.importBundleUrl)

@@ -1,5 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { gitopsRpc, type ClusterGitOps, type Rollout } from '@fairlead/contracts';
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  VERIFIED_BY,
+  gitopsRpc,
+  type Assignment,
+  type ClusterGitOps,
+  type Rollout,
+  type ShownAssignment,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
@@ -19,6 +26,7 @@ export function clusterGitOps(name: string, rest: Partial<ClusterGitOps> = {}): 
     reportedAt: null,
     health: 'unassigned',
     waitsFor: null,
+    deployKey: null,
     ...rest,
   };
 }
@@ -73,7 +81,9 @@ export class GitOpsScript {
   constructor(private readonly script: Script) {}
 
   @RpcHandler(gitopsRpc.putAssignment)
-  async put({ input: { actor, ...assignment } }: RpcRequest<O['putAssignment']>): RpcResult<O['putAssignment']> {
+  async put({
+    input: { actor, ifRevision, ...assignment },
+  }: RpcRequest<O['putAssignment']>): RpcResult<O['putAssignment']> {
     const { selector, tool, bundleVersion, repository } = assignment;
     if ('cluster' in selector && !this.script.clusters.has(selector.cluster)) {
       throw new FairleadError('NOT_FOUND', `there is no cluster named ${selector.cluster}`);
@@ -84,19 +94,27 @@ export class GitOpsScript {
     if (repository !== null && !this.script.repositories.has(repository)) {
       throw new FairleadError('NOT_FOUND', `there is no repository named ${repository}`);
     }
+    if (assignment.verification && !VERIFIED_BY[tool].includes(assignment.verification.type)) {
+      throw new FairleadError('INVALID_ARGUMENT', `${tool} verifies no SSH signatures`);
+    }
     if (this.script.assignmentFailure) throw this.script.assignmentFailure;
+    this.#expect(assignment.name, ifRevision);
     this.script.actors.push(actor);
     this.script.assignments.set(assignment.name, assignment);
-    return assignment;
+    return shown(assignment);
   }
 
   @RpcHandler(gitopsRpc.listAssignments)
   async list(_request: RpcRequest<O['listAssignments']>): RpcResult<O['listAssignments']> {
-    return { assignments: [...this.script.assignments.values()] };
+    const assignments = [...this.script.assignments.values()].map(shown);
+    this.script.meanwhile();
+    return { assignments };
   }
 
   @RpcHandler(gitopsRpc.removeAssignment)
-  async remove({ input: { name, remove } }: RpcRequest<O['removeAssignment']>): RpcResult<O['removeAssignment']> {
+  async remove({ input }: RpcRequest<O['removeAssignment']>): RpcResult<O['removeAssignment']> {
+    const { name, remove, ifRevision } = input;
+    if (this.script.assignments.has(name)) this.#expect(name, ifRevision);
     if (!this.script.assignments.delete(name)) {
       throw new FairleadError('NOT_FOUND', `there is no assignment named ${name}`);
     }
@@ -151,10 +169,21 @@ export class GitOpsScript {
   }
 
   @RpcHandler(gitopsRpc.rotateDeployKey)
-  async rotate({ input: { name, actor } }: RpcRequest<O['rotateDeployKey']>): RpcResult<O['rotateDeployKey']> {
+  async rotate({ input }: RpcRequest<O['rotateDeployKey']>): RpcResult<O['rotateDeployKey']> {
+    const { name, reason, actor } = input;
     const status = this.#known(name);
+    if (this.script.rotationsRefused.has(name)) {
+      throw new FairleadError('CONFLICT', `the deploy key of ${name} is being rotated already`);
+    }
     this.script.actors.push(actor);
-    return status;
+    this.script.rotations.push(`${name} ${reason}`);
+    return reason === 'compromise' ? { ...status, alsoReplaced: this.script.alsoReplaced } : status;
+  }
+
+  #expect(name: string, revision: string | null | undefined): void {
+    const held = this.script.assignments.get(name);
+    if (revision === undefined || revision === (held ? shown(held).revision : null)) return;
+    throw new FairleadError('REVISION_CONFLICT', `somebody changed the assignment ${name} meanwhile`);
   }
 
   #known(name: string): ClusterGitOps {
@@ -162,4 +191,9 @@ export class GitOpsScript {
     if (!status) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
     return status;
   }
+}
+
+function shown(assignment: Assignment): ShownAssignment {
+  const revision = createHash('sha256').update(JSON.stringify(assignment)).digest('hex').slice(0, 32);
+  return { ...assignment, revision };
 }

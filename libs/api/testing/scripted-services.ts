@@ -22,17 +22,23 @@ export { Script };
 export interface ScriptedServices extends AsyncDisposable {
   stopRegistration(): Promise<void>;
   startRegistration(): Promise<void>;
+  stopGitops(): Promise<void>;
+  startGitops(): Promise<void>;
 }
 
 /** Answers as registration, as keys and as gitops. */
 export async function serveScript(nats: SecuredNats, script: Script): Promise<ScriptedServices> {
   const keys = await serve(nats, 'keys', script);
-  const gitops = await serve(nats, 'gitops', script);
+  let gitops = await serve(nats, 'gitops', script);
   let registration = await serve(nats, 'registration', script);
   return {
     stopRegistration: () => registration.close(),
     startRegistration: async () => {
       registration = await serve(nats, 'registration', script);
+    },
+    stopGitops: () => gitops.close(),
+    startGitops: async () => {
+      gitops = await serve(nats, 'gitops', script);
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all([keys.close(), gitops.close(), registration.close()]);
@@ -81,6 +87,15 @@ class RegistrationScript {
   async getCluster({ input }: RpcRequest<R['getCluster']>): RpcResult<R['getCluster']> {
     this.#fail();
     return this.#known(input.name);
+  }
+
+  @RpcHandler(registrationRpc.updateCluster)
+  async updateCluster({ input }: RpcRequest<R['updateCluster']>): RpcResult<R['updateCluster']> {
+    const known = this.#known(input.name);
+    const { links = known.links, targets = known.targets, egress = known.egress, gitops = known.gitops } = input;
+    const changed = { ...known, links, targets, egress, gitops };
+    this.script.clusters.set(known.name, changed);
+    return changed;
   }
 
   @RpcHandler(registrationRpc.deleteCluster)

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import type { DampedLines } from '@fairlead/clock';
 import type { Logger, Tracer } from '@fairlead/observability';
 import type { CertificateSource, TunnelOpener } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../directory.js';
@@ -7,6 +8,7 @@ import { DEFAULT_DOOR_LIMITS, type DoorLimiter, type DoorLimits } from '../door-
 import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import type { LiveConnections } from '../live-connections.js';
+import type { ClientPlaces } from './client-places.js';
 
 export interface ConnectLimits extends DoorLimits {
   /** How long a client that ended its direction may take nothing before it is held to be gone. */
@@ -34,7 +36,9 @@ export interface ConnectDoorOptions {
 /** What one connection needs of its door. */
 export interface ConnectContext extends Omit<ConnectDoorOptions, 'limits' | 'serving' | 'identity'> {
   readonly limiter: DoorLimiter;
+  readonly refusedLines: DampedLines;
   readonly halfClosedStallMs: number;
+  readonly places: ClientPlaces;
   /** The TCP socket below. */
   plainOf(socket: TLSSocket): Socket | undefined;
   /** Breaks a connection off so that its client sees an error and not an end. */

@@ -1,11 +1,14 @@
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import { Newcomers } from '@fairlead/clock';
+import { DampedLines } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { withoutRoot } from '@fairlead/pki';
+import { identifyClient } from './admission.js';
 import { refusal } from './answers.js';
 import { DoorLimiter } from '../door-limiter.js';
+import { connectShares } from '../door-places.js';
+import { ClientPlaces } from './client-places.js';
 import { DEFAULT_CONNECT_LIMITS, type ConnectContext, type ConnectDoorOptions } from './connect-context.js';
 import { rememberPlainSockets } from './plain-sockets.js';
 import { answerAndClose, serveConnect } from './serve-connect.js';
@@ -13,8 +16,6 @@ import { answerAndClose, serveConnect } from './serve-connect.js';
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
 const CHECK_HEADERS_MS = 2_000;
-/** Connections over the limit that may be there at once to be told so; beyond them the port closes them unheard. */
-const REFUSAL_ROOM = 1_000;
 /** The first probe of a silent connection; the kernel gives its client up after ten of them, a second apart. */
 const TCP_KEEPALIVE_MS = 15_000;
 
@@ -38,18 +39,18 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
     keepAliveInitialDelay: TCP_KEEPALIVE_MS,
     allowHalfOpen: true,
   } as Parameters<typeof createServer>[0]);
-  server.maxConnections = limits.total + REFUSAL_ROOM;
-  // Until their handshake has ended, those of one address (IPv6: a /64) may take half of what there is.
-  const total = server.maxConnections;
-  const newcomers = new Newcomers(server, { total, perNetwork: Math.ceil(total / 2) });
-  server.on('secureConnection', (socket: TLSSocket) => newcomers.admit(socket));
+  const places = new ClientPlaces(server, connectShares(limits.total, limits.perIdentity.connections));
+  const crowdedLines = new DampedLines();
+  server.on('secureConnection', (socket: TLSSocket) => admitClient(options, places, crowdedLines, socket));
   server.maxHeadersCount = 0;
   useCertificates(server, options);
   const plainOf = rememberPlainSockets(server);
   const context: ConnectContext = {
     ...options,
     limiter: new DoorLimiter('connect', limits, options.live),
+    refusedLines: new DampedLines(),
     halfClosedStallMs: limits.halfClosedStallMs,
+    places,
     plainOf,
     // TLS has no way to send a TCP reset, and a bare end of the connection is an ordinary end to most clients.
     reset: (socket) => {
@@ -57,15 +58,41 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
       socket.destroy();
     },
   };
+  const brokenLines = new DampedLines();
   server.on('connect', (request: IncomingMessage, socket: TLSSocket, early: Buffer) => {
     serveConnect(context, request, socket, early).catch((error: unknown) => {
       // A fault of ours: it costs this connection, never the process with everybody else's.
-      context.logger.error('connect.broken', { reason: messageOf(error), err: error });
+      const line = brokenLines.next({ address: socket.remoteAddress ?? '' });
+      if (line) context.logger.error('connect.broken', { reason: messageOf(error), err: error, ...line });
       context.reset(socket);
     });
   });
   refuseOthers(server, context);
   return server;
+}
+
+/**
+ * A chain of our roots is not enough: agents and gateways have one, and so have clients that were deleted or revoked. Who is no client is told so
+ * once it asks, within the time for that, and has the place of a newcomer until then. What a client has beyond its places is closed unheard.
+ */
+function admitClient(
+  { directory, trustDomain, metrics, logger }: Omit<ConnectDoorOptions, 'limits'>,
+  places: ClientPlaces,
+  lines: DampedLines,
+  socket: TLSSocket,
+): void {
+  let clientId: string | undefined;
+  try {
+    clientId = identifyClient(directory, trustDomain, socket).client.clientId;
+    places.admit(socket, clientId);
+  } catch (error) {
+    if (!(error instanceof FairleadError)) throw error;
+    if (clientId === undefined) return;
+    socket.destroy();
+    metrics.refusals.inc({ door: 'connect', code: error.code });
+    const line = lines.next({ address: socket.remoteAddress ?? '', user: clientId });
+    if (line) logger.warn('connect.crowded', { clientId, reason: error.message, ...line });
+  }
 }
 
 /** New connections get the newest of both; those that stand are not touched. */
@@ -102,10 +129,12 @@ function refuseOthers(server: Server, context: ConnectContext): void {
     count(failure.code);
     answerAndClose(socket as TLSSocket, refusal(failure, status).text);
   });
+  const handshakeLines = new DampedLines();
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
     const address = socket.remoteAddress ?? '';
     const reason = String(socket.authorizationError ?? error.message);
-    context.logger.info('tls.handshake.failed', { address, reason, door: 'connect' });
+    const line = handshakeLines.next({ address });
+    if (line) context.logger.info('tls.handshake.failed', { address, reason, door: 'connect', ...line });
     if (!socket.authorizationError && error.code !== 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return;
     count('CERTIFICATE_REFUSED');
     context.events.accessRefused({ code: 'CERTIFICATE_REFUSED', reason, address, door: 'connect' });

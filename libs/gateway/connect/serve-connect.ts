@@ -54,6 +54,8 @@ export async function serveConnect(
   try {
     const { client, certificate } = identifyClient(context.directory, context.trustDomain, socket);
     Object.assign(facts, { client, certificate });
+    // It may have become known since its handshake.
+    context.places.admit(socket, client.clientId);
     place = context.limiter.take(client.clientId);
     place.useCluster(chooseTarget(context, request, socket, facts).clusterId);
     const tunnel = await openTarget(context, facts, gone.signal);
@@ -191,14 +193,18 @@ function refuse(
   const { status, text } = refusal(failure);
   context.metrics.connects.inc({ outcome: code });
   context.metrics.refusals.inc({ door: 'connect', code });
-  context.logger.log(kind.logLevel, 'connect.refused', {
-    ...described(facts),
-    status,
-    cause: code,
-    reason: message,
-    ...(code === 'INTERNAL' ? { detail: messageOf(cause) } : {}),
-    durationMs: Math.round(performance.now() - startedMs),
-  });
+  const line = context.refusedLines.next({ address: facts.address, user: facts.client?.clientId });
+  if (line) {
+    context.logger.log(kind.logLevel, 'connect.refused', {
+      ...described(facts),
+      status,
+      cause: code,
+      reason: message,
+      ...(code === 'INTERNAL' ? { detail: messageOf(cause) } : {}),
+      durationMs: Math.round(performance.now() - startedMs),
+      ...line,
+    });
+  }
   if (REFUSED_STATUS.has(kind.http)) {
     const { client, cluster, address } = facts;
     context.events.accessRefused({

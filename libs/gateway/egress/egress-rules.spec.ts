@@ -60,6 +60,14 @@ describe('who may reach what', () => {
     expect(policyOf(['127.0.0.1:3000'], cluster('demo')).allowsAddress('127.0.0.1', 3000)).toBe(true);
   });
 
+  it('is no name by a rule for a block: what the control plane’s resolver knows is not for a cluster to ask', () => {
+    const policy = policyOf(['10.0.0.0/8:22', '0.0.0.0/0:*', 'git.example.com:22'], cluster('demo'));
+    expect(policy.allowsName('postgres.fairlead.svc', 22)).toBe(false);
+    expect(policy.allowsName('secret-in-labels.evil.test', 443)).toBe(false);
+    expect(policy.allowsName('git.example.com', 22)).toBe(true);
+    expect(policy.allowsAddress('10.1.2.3', 22)).toBe(true);
+  });
+
   it('follows a cluster that is labelled anew', () => {
     const policies = new EgressPolicies([parseEgressRule('region=eu@10.0.0.0/8:22')]);
     expect(policies.of(cluster('demo', { region: 'eu' })).allowsAddress('10.0.0.1', 22)).toBe(true);

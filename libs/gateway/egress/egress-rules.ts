@@ -13,7 +13,8 @@ export interface EgressRule {
 
 /**
  * Reads `[<cluster name> | <label>=<value>]@<target rule>`, or a target rule alone, which is for every cluster:
- * `git.example.com:22`, `prod-eu@git.example.com:22`, `region=eu@10.1.0.0/16:22`. INVALID_ARGUMENT that names the rule.
+ * `git.example.com:22`, `prod-eu@git.example.com:22`, `region=eu@10.1.0.0/16:22`. A block opens addresses, and no name that leads to one.
+ * INVALID_ARGUMENT that names the rule.
  */
 export function parseEgressRule(text: string): EgressRule {
   const at = text.indexOf('@');
@@ -45,8 +46,8 @@ export class EgressPolicies {
     const known = this.#known.get(cluster);
     if (known) return known;
     const rules = this.#rules.filter((rule) => isFor(rule, cluster)).map(({ target }) => target);
-    // What listens on this machine's loopback is the control plane itself.
-    const policy = new TargetPolicy(rules, { loopback: 'guarded' });
+    // What listens on this machine's loopback is the control plane itself, and what its resolver knows is nobody's but its own.
+    const policy = new TargetPolicy(rules, { loopback: 'guarded', names: 'listed' });
     this.#known.set(cluster, policy);
     return policy;
   }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { DampedLines } from '@fairlead/clock';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import type { Http2Stream } from '@fairlead/http2';
@@ -14,6 +15,7 @@ import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import type { LiveConnections } from '../live-connections.js';
 import { EgressPolicies, type EgressRule } from './egress-rules.js';
+import { toldToCluster } from './told-to-cluster.js';
 import { whyRefused } from './why-refused.js';
 
 export interface EgressOptions {
@@ -35,6 +37,12 @@ export const DEFAULT_EGRESS_LIMITS: DoorLimits = {
   perIdentity: { connections: 128, opensPerSecond: 10, heldBytes: 64 * 1024 ** 2 },
 };
 
+/**
+ * Names that one cluster has resolved: one at a time, as a slow one takes a thread from all clusters; a fetch of each repository now and
+ * then. Who asks again at once for one that is not there costs nothing.
+ */
+const LOOKUPS = { perAsker: { atOnce: 1, waiting: 16, rate: { burst: 40, perSecond: 2 } }, failureMs: 5_000 };
+
 /** One connection out of a cluster, as far as it is known. */
 interface Outgoing {
   readonly session: AgentSession;
@@ -55,6 +63,7 @@ export class Egress {
   readonly #policies: EgressPolicies;
   readonly #limiter: DoorLimiter;
   readonly #targets: TcpTargets;
+  readonly #lines = new DampedLines();
 
   constructor(options: EgressOptions) {
     const { rules, limits, live, resolve } = options;
@@ -62,7 +71,7 @@ export class Egress {
     this.#policies = new EgressPolicies(rules);
     this.#limiter = new DoorLimiter('egress', { ...DEFAULT_EGRESS_LIMITS, ...limits }, live);
     const refusedBy = 'by the egress rules of the control plane: FAIRLEAD_EGRESS_ALLOW of its gateways';
-    this.#targets = new TcpTargets({ rules: [], refusedBy, ...(resolve ? { resolve } : {}) });
+    this.#targets = new TcpTargets({ rules: [], refusedBy, lookups: LOOKUPS, ...(resolve ? { resolve } : {}) });
   }
 
   /** Serves one Egress call, from its beginning to its end. Never throws. */
@@ -91,8 +100,9 @@ export class Egress {
     const uncount = session.countEgress();
     let place: Place | undefined;
     try {
+      // First: a refusal is work, too, and whose it is the certificate of the link has told.
+      place = this.#limiter.take(session.facts.clusterId);
       const { cluster, target } = this.#admit(outgoing);
-      place = this.#limiter.take(cluster.clusterId);
       const socket = await this.#dial(connection, cluster, target);
       place.opened();
       connection.accept();
@@ -129,7 +139,8 @@ export class Egress {
     const onClose = (): void => gone.abort(new FairleadError('TUNNEL_RESET', 'who asked for the target has gone'));
     connection.once('close', onClose);
     try {
-      const socket = await this.#targets.connect(target, gone.signal, this.#policies.of(cluster));
+      const policy = this.#policies.of(cluster);
+      const socket = await this.#targets.connect(target, gone.signal, policy, cluster.clusterId);
       if (!connection.destroyed) return socket;
       socket.destroy();
       throw gone.signal.reason;
@@ -183,7 +194,12 @@ export class Egress {
     const detail = code === 'INTERNAL' ? { detail: messageOf(cause) } : {};
     const described = describe(outgoing, cluster);
     const durationMs = since(startedMs);
-    logger.log(kind.logLevel, 'egress.refused', { ...described, cause: code, reason: message, ...detail, durationMs });
+    const { clusterId: whose, remoteAddress } = session.facts;
+    const line = this.#lines.next({ address: remoteAddress, clusterId: whose });
+    if (line) {
+      const told = { ...described, cause: code, reason: message, ...detail, durationMs, ...line };
+      logger.log(kind.logLevel, 'egress.refused', told);
+    }
     if (AUDITED.has(kind.http)) {
       const { tenantId, clusterId, remoteAddress: address } = session.facts;
       const who = { tenantId, clusterId, cluster: cluster?.name, address };
@@ -192,8 +208,9 @@ export class Egress {
     endSpan(span, target, code);
     if (connection.destroyed) return;
     // A fault of ours after Opened can only break it off.
-    if (connection.state.phase === 'opening') connection.refuse(failure);
-    else connection.destroy(failure);
+    if (connection.state.phase !== 'opening') connection.destroy(failure);
+    else if (!cluster || !target) connection.refuse(failure);
+    else connection.refuse(toldToCluster(failure, target, this.#policies.of(cluster)));
   }
 }
 

@@ -2,12 +2,13 @@ import { Buckets, type Rate } from '@fairlead/clock';
 import { gitopsRpc } from '@fairlead/contracts';
 import { BundleLimits } from '@fairlead/desired-state';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
-import type { Http2Session } from '@fairlead/http2';
+import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import type { RpcClient } from '@fairlead/messaging';
 import type { FetchBundleRequest } from '@fairlead/proto';
 import type { SessionRegistry } from '@fairlead/tunnel/gateway';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { peerOf, requireAgent } from '../link/link-peer.js';
+import { BundlePlaces } from './bundle-places.js';
 
 export interface FetchBundleOptions {
   readonly rpc: RpcClient;
@@ -17,16 +18,14 @@ export interface FetchBundleOptions {
 
 /** Of one cluster: the largest bundle is six pieces, and somebody may have to begin anew. */
 const PIECES: Rate = { burst: 12, perSecond: 1 };
-/** Of a replica, at once: each is held here twice, as it came and as it goes. */
-const MAX_IN_FLIGHT = 16;
 
 export interface BundleCalls {
-  readonly perCluster: Buckets;
-  inFlight: number;
+  readonly rates: Buckets;
+  readonly places: BundlePlaces;
 }
 
 export function bundleLimits(): BundleCalls {
-  return { perCluster: new Buckets(PIECES, 20_000), inFlight: 0 };
+  return { rates: new Buckets(PIECES, 20_000), places: new BundlePlaces() };
 }
 
 /**
@@ -38,6 +37,7 @@ export async function fetchBundle(
   calls: BundleCalls,
   { digest, offset }: FetchBundleRequest,
   http2: Http2Session | undefined,
+  stream: Http2Stream | undefined,
 ) {
   const { clusterId } = requireAgent(peerOf(http2));
   const session = http2 && options.registry.byHttp2(http2);
@@ -45,11 +45,12 @@ export async function fetchBundle(
   if (!/^[0-9a-f]{64}$/.test(digest) || offset >= BundleLimits.maxCompressedBytes) {
     throw new FairleadError('INVALID_ARGUMENT', 'expected a SHA-256 in hexadecimal, and an offset within a bundle');
   }
-  if (calls.inFlight >= MAX_IN_FLIGHT || !calls.perCluster.take(clusterId, performance.now())) {
+  const giveBack = calls.places.take(session.facts.tenantId, clusterId);
+  if (!giveBack || !calls.rates.take(clusterId, performance.now())) {
+    giveBack?.();
     options.metrics.bundlePieces.inc({ outcome: 'RATE_LIMITED' });
     throw new FairleadError('RATE_LIMITED', 'too many pieces of bundles are asked for; wait a moment');
   }
-  calls.inFlight += 1;
   try {
     const input = { clusterId, digest, offset };
     const { piece, compressedBytes } = await options.rpc.call(gitopsRpc.bundleChunk, session.facts.tenantId, input);
@@ -59,6 +60,8 @@ export async function fetchBundle(
     options.metrics.bundlePieces.inc({ outcome: toFairleadError(error).code });
     throw error;
   } finally {
-    calls.inFlight -= 1;
+    // Not now: an answer that nobody takes stands in memory for as long as its stream does.
+    if (stream) stream.onceClosed(giveBack);
+    else giveBack();
   }
 }

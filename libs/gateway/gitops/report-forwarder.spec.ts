@@ -70,6 +70,14 @@ describe('a report', () => {
     expect(await counted()).toEqual({ ok: 1 });
   });
 
+  it('goes on with the hosts that its cluster does not reach', async () => {
+    const host = { kind: 'registry', host: 'ghcr.io', code: 'UNREACHABLE', message: 'no connection' } as const;
+    const value = { ...report(ONE), preflight: { at: '2026-01-01T00:00:00Z', hosts: [host] } };
+    take(ONE, value);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told).toEqual([{ tenantId: 'default', clusterId: ONE, report: value }]);
+  });
+
   it.each([
     ['of another cluster', report(OTHER), 'other-cluster'],
     ['that is no report', { clusterId: ONE }, 'invalid'],

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
-import { Newcomers, type PlaceLimits } from '@fairlead/clock';
-import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
+import { DampedLines, Newcomers } from '@fairlead/clock';
+import { messageOf, toFairleadError, type FairleadError } from '@fairlead/errors';
 import { toKubeStatus, type Hop } from '@fairlead/kube-http';
 import type { Logger, Tracer } from '@fairlead/observability';
 import { reportTlsErrors, useCertificate, type CertificateSource } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../directory.js';
 import { DEFAULT_DOOR_LIMITS, DoorLimiter, type DoorLimits, type Place } from '../door-limiter.js';
+import { KnownPlaces, connectionsOf, kubeApiShares } from '../door-places.js';
 import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { DOOR_ABUSE_OPTIONS, guardSession } from '../http2-abuse.js';
@@ -29,27 +30,35 @@ export interface KubeApiDoorOptions {
   readonly logger: Logger;
   readonly tracer: Tracer;
   readonly live: LiveConnections;
-  readonly limits?: Partial<DoorLimits> | undefined;
+  readonly limits?: Partial<KubeApiLimits> | undefined;
+}
+
+export interface KubeApiLimits extends DoorLimits {
+  /** Connections of one user; of HTTP/2 each carries 250 requests. */
+  readonly connectionsPerUser: number;
 }
 
 /** Controllers of many clusters come as one user, with a watch for each kind of object. */
-export const DEFAULT_KUBE_API_LIMITS: DoorLimits = {
+export const DEFAULT_KUBE_API_LIMITS: KubeApiLimits = {
   ...DEFAULT_DOOR_LIMITS,
   total: 50_000,
+  connectionsPerUser: 4_000,
   perIdentity: { ...DEFAULT_DOOR_LIMITS.perIdentity, connections: 20_000 },
 };
 
 interface ServeOptions extends KubeApiDoorOptions {
   readonly limiter: DoorLimiter;
   readonly newcomers: Newcomers;
+  /** Connections on which somebody was let in, by who was the first. */
+  readonly users: KnownPlaces;
+  readonly lines: DampedLines;
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 64 * 1024;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
-const MAX_CONNECTIONS = 10_000;
-/** Connections on which nobody was let in yet; all who are behind one address may begin anew at once. */
-const NEWCOMERS: PlaceLimits = { total: 8_000, perNetwork: 2_048 };
+const TOO_MANY =
+  'this user has too many connections open here: close some, or share them (HTTP/2 carries many requests on one); the limit is FAIRLEAD_KUBE_API_MAX_CONNECTIONS_PER_USER of the gateway';
 /** Of a method, what is told in the log and in events: over HTTP/2 a stranger may make up one as long as a head may be. */
 const MAX_TOLD_METHOD = 16;
 /** What Go's server allows, which every client-go is used to. */
@@ -77,24 +86,29 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
     connectionsCheckingInterval: HEADERS_TIMEOUT_MS / 2,
     keepAliveTimeout: 120_000,
   } as Parameters<typeof createSecureServer>[0]);
-  server.maxConnections = MAX_CONNECTIONS;
+  const limits = { ...DEFAULT_KUBE_API_LIMITS, ...options.limits };
+  const shares = kubeApiShares(limits.connectionsPerUser);
+  server.maxConnections = connectionsOf(shares);
   // Their size is limited, not their number: Node drops those beyond a thousand in silence, framing included.
   Object.assign(server, { maxHeadersCount: 0 });
   server.setTimeout(0);
-  const newcomers = new Newcomers(server, NEWCOMERS);
+  const newcomers = new Newcomers(server, shares.newcomers);
   useCertificate(server, options.certificate);
-  const limiter = new DoorLimiter('kube-api', { ...DEFAULT_KUBE_API_LIMITS, ...options.limits }, options.live);
+  const limiter = new DoorLimiter('kube-api', limits, options.live);
+  const [lines, brokenLines, abuseLines] = [new DampedLines(), new DampedLines(), new DampedLines()];
+  const users = new KnownPlaces(shares.known, TOO_MANY);
   server.on('request', (incoming, outgoing) => {
-    serve({ ...options, limiter, newcomers }, incoming, outgoing).catch((error: unknown) => {
+    serve({ ...options, limiter, newcomers, users, lines }, incoming, outgoing).catch((error: unknown) => {
       // A fault of ours: it costs this request, never the process with everybody else's.
-      options.logger.error('kube.request.broken', { reason: messageOf(error), err: error });
+      const line = brokenLines.next({ address: diallerOf(incoming).remoteAddress ?? '' });
+      if (line) options.logger.error('kube.request.broken', { reason: messageOf(error), err: error, ...line });
       breakOff(outgoing);
     });
   });
   // Headers and body are separate writes; with Nagle's algorithm the second waits 40 ms for the client's delayed ACK.
   server.on('connection', (socket: Socket) => void socket.setNoDelay(true));
   tendConnections(server);
-  server.on('session', (session) => guardSession(session, { ...options, door: 'kube-api' }));
+  server.on('session', (session) => guardSession(session, { ...options, abuseLines, door: 'kube-api' }));
   reportTlsErrors(server, options.logger);
   return server;
 }
@@ -116,7 +130,7 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
     Object.assign(facts, { tenantId: principal.tenantId, user: principal.user });
     const admission = admit(directory, principal, incoming.url ?? '/', incoming.rawHeaders);
     const { cluster, identity } = admission;
-    if (welcome(incoming)) options.newcomers.admit(diallerOf(incoming));
+    welcome(incoming, () => takeConnection(options, principal, incoming));
     Object.assign(facts, { clusterId: cluster.clusterId });
     describeAdmission(span, incoming, admission);
     place = options.limiter.take(principal.user);
@@ -142,6 +156,17 @@ async function serve(options: ServeOptions, incoming: DoorRequest, outgoing: Doo
   }
 }
 
+/** RATE_LIMITED, and the connection ends, for one more than a user may have: they could take all that the port has. UNAVAILABLE. */
+function takeConnection(
+  { users, newcomers }: ServeOptions,
+  { tenantId, user }: Pick<RequestFacts, 'tenantId' | 'user'>,
+  incoming: DoorRequest,
+): () => void {
+  const giveBack = users.take(`${tenantId} ${user}`);
+  newcomers.admit(diallerOf(incoming));
+  return giveBack;
+}
+
 /** What is known of a request so far; the user once it is authenticated, the cluster once it was admitted. */
 interface RequestFacts {
   readonly traceId: string;
@@ -157,17 +182,22 @@ interface RequestFacts {
 /** Refusals that an auditor wants to see; the others are faults. */
 const REFUSED_STATUS = new Set([400, 401, 403, 404]);
 
-function fail(options: KubeApiDoorOptions, failure: FairleadError, facts: RequestFacts, incoming: DoorRequest): void {
+function fail(options: ServeOptions, failure: FairleadError, facts: RequestFacts, incoming: DoorRequest): void {
   const { code, message, kind, cause } = failure;
   options.metrics.requests.inc({ outcome: code });
   options.metrics.refusals.inc({ door: 'kube-api', code });
-  options.logger.log(kind.logLevel, 'kube.request.failed', {
-    ...facts,
-    hop: hopOf(failure, facts),
-    code,
-    reason: message,
-    ...(code === 'INTERNAL' ? { cause: messageOf(cause) } : {}),
-  });
+  const { address, user } = facts;
+  const line = options.lines.next({ address, user: user === undefined ? user : `${facts.tenantId} ${user}` });
+  if (line) {
+    options.logger.log(kind.logLevel, 'kube.request.failed', {
+      ...facts,
+      hop: hopOf(failure, facts),
+      code,
+      reason: message,
+      ...(code === 'INTERNAL' ? { cause: messageOf(cause) } : {}),
+      ...line,
+    });
+  }
   if (!REFUSED_STATUS.has(kind.http)) return;
   const cluster = /^\/clusters\/([a-z0-9-]{1,63})(?:[/?]|$)/.exec(incoming.url ?? '')?.[1];
   options.events.accessRefused({ ...facts, code, reason: message, door: 'kube-api', cluster });

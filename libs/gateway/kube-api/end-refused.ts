@@ -1,16 +1,22 @@
 import { constants, type Http2ServerRequest, type Http2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { DoorRequest, DoorResponse } from './forward.js';
 import { LINGER_MS, dropRest } from './request-rest.js';
 
 /** Connections and sessions on which a request was let in. */
 const welcomed = new WeakSet<object>();
 
-/** Notes that whoever is at the other end of this connection may come in, as far as is known. False if that was known before. */
-export function welcome(incoming: DoorRequest): boolean {
+/**
+ * Notes that whoever is at the other end of this connection may come in, as far as is known. The first time `take` is asked, which may refuse by
+ * throwing; what it returns is called when the connection is over.
+ */
+export function welcome(incoming: DoorRequest, take: () => () => void): void {
   const connection = connectionOf(incoming);
-  if (!connection || welcomed.has(connection)) return false;
+  if (!connection || welcomed.has(connection)) return;
+  const giveBack = take();
   welcomed.add(connection);
-  return true;
+  if (connection.destroyed) giveBack();
+  else connection.once('close', giveBack);
 }
 
 /**
@@ -50,6 +56,6 @@ function endSession(session: Http2Session): void {
   session.once('close', () => clearTimeout(timer));
 }
 
-function connectionOf(incoming: DoorRequest): object | undefined {
+function connectionOf(incoming: DoorRequest): Socket | Http2Session | undefined {
   return incoming.httpVersionMajor < 2 ? incoming.socket : (incoming as Http2ServerRequest).stream.session;
 }

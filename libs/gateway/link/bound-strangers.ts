@@ -1,5 +1,5 @@
 import type { Server } from 'node:tls';
-import { Newcomers, Places, type PlaceLimits } from '@fairlead/clock';
+import { KeyedPlaces, Newcomers, Places, type KeyedPlaceLimits, type PlaceLimits } from '@fairlead/clock';
 import type { Http2Session } from '@fairlead/http2';
 import type { LinkPeer } from './link-peer.js';
 
@@ -8,7 +8,7 @@ const STRANGERS: PlaceLimits = { total: 2_000, perNetwork: 256 };
 /** Connections that have not shown yet who they are: a fleet behind one address may come back all at once, with several links each. */
 const UNPROVEN: PlaceLimits = { total: 16_000, perNetwork: 8_192 };
 /** Of one cluster: connections of its agents that are no link yet, or are there to renew. Several processes come at once, with several links each. */
-const UNLINKED_PER_CLUSTER = 64;
+const UNLINKED: KeyedPlaceLimits = { total: Infinity, perKey: 64 };
 
 type AgentPeer = Extract<LinkPeer, { kind: 'agent' }>;
 
@@ -28,7 +28,8 @@ export function boundStrangers(
   server: Server,
   { counts, onLinked, unproven = UNPROVEN }: Bounds,
 ): (session: Http2Session, peer: LinkPeer) => boolean {
-  const [newcomers, strangers, unlinked] = [new Newcomers(server, unproven), new Places(STRANGERS), new Unlinked()];
+  const [newcomers, strangers] = [new Newcomers(server, unproven), new Places(STRANGERS)];
+  const unlinked = new KeyedPlaces(UNLINKED);
   const held = new WeakMap<Http2Session, () => void>();
   onLinked((session) => held.get(session)?.());
   return (session, peer) => {
@@ -43,24 +44,4 @@ export function boundStrangers(
     session.once('close', giveBack);
     return true;
   };
-}
-
-/** Places of each cluster; how many clusters there can be is bounded by the connections of the door. */
-class Unlinked {
-  readonly #taken = new Map<string, number>();
-
-  /** What gives the place back, which counts once; null if there is none left. */
-  take(clusterId: string): (() => void) | null {
-    const taken = this.#taken.get(clusterId) ?? 0;
-    if (taken >= UNLINKED_PER_CLUSTER) return null;
-    this.#taken.set(clusterId, taken + 1);
-    let held = true;
-    return () => {
-      if (!held) return;
-      held = false;
-      const left = (this.#taken.get(clusterId) ?? 1) - 1;
-      if (left === 0) this.#taken.delete(clusterId);
-      else this.#taken.set(clusterId, left);
-    };
-  }
 }

@@ -1,5 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { TokenBucket, type Rate } from '@fairlead/clock';
+import { TokenBucket, type DampedLines, type Rate } from '@fairlead/clock';
 import type { Facts } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
@@ -10,7 +10,7 @@ import {
   type SignedDesiredState,
   type SignedTrust,
 } from '@fairlead/proto';
-import { GrpcMessageReader, encodeGrpcMessage } from '@fairlead/rpc';
+import { GrpcMessageReader, encodeGrpcMessage, type HeldBytes } from '@fairlead/rpc';
 import { LIMITS } from '@fairlead/tunnel/core';
 import type { AgentSession, ControlMessage, ControlOutbox } from '@fairlead/tunnel/gateway';
 import { acceptGrpcStream, failGrpcStream } from '@fairlead/tunnel/link';
@@ -26,6 +26,7 @@ export interface ControlOptions extends AdmitOptions {
   readonly onTrustHeld: OnTrustHeld;
   readonly onReport: OnReport;
   readonly onFacts: OnFacts;
+  readonly refusedLines: DampedLines;
 }
 
 /** What the link server hears from agents of their clusters. */
@@ -40,10 +41,15 @@ const MESSAGES: Rate = { burst: 100, perSecond: 1 };
 
 /**
  * Serves the Control call of one link, for the link's whole life. Not by ConnectRPC: its machinery for streams costs
- * 35 KB for each link that stands, and half of an idle link's memory would be that.
+ * 35 KB for each link that stands, and half of an idle link's memory would be that. `hello`: counts what comes before Hello is there.
  */
-export function serveControl(options: ControlOptions, http2: Http2Session, stream: Http2Stream): void {
-  new ControlCall(options, http2, stream).begin();
+export function serveControl(
+  options: ControlOptions,
+  http2: Http2Session,
+  stream: Http2Stream,
+  hello: HeldBytes,
+): void {
+  new ControlCall(options, http2, stream, hello).begin();
 }
 
 class ControlCall implements ControlOutbox {
@@ -53,6 +59,8 @@ class ControlCall implements ControlOutbox {
   readonly #reader = new GrpcMessageReader(MAX_HELLO_BYTES);
   readonly #messages = new TokenBucket(MESSAGES, performance.now());
   readonly #helloTimer: NodeJS.Timeout;
+  /** What anybody may have held here: until Hello has come, it is part of what all calls of the session may hold. */
+  readonly #hello: HeldBytes;
   #session: AgentSession | null = null;
   #over = false;
   #wantedTunnels = 0;
@@ -67,10 +75,11 @@ class ControlCall implements ControlOutbox {
   /** The agent does not read what it was told of these. */
   #telling = false;
 
-  constructor(options: ControlOptions, http2: Http2Session, stream: Http2Stream) {
+  constructor(options: ControlOptions, http2: Http2Session, stream: Http2Stream, hello: HeldBytes) {
     this.#options = options;
     this.#http2 = http2;
     this.#stream = stream;
+    this.#hello = hello;
     const onLate = (): void => this.#refuse(new FairleadError('DEADLINE_EXCEEDED', 'no Hello came in time'));
     this.#helloTimer = setTimeout(onLate, HELLO_TIMEOUT_MS).unref();
   }
@@ -151,6 +160,7 @@ class ControlCall implements ControlOutbox {
     this.#stream.taken(chunk.length);
     if (this.#over) return;
     try {
+      if (!this.#session && !this.#hello.mayHold(chunk.length)) throw heldTooMuch();
       for (const bytes of this.#reader.push(chunk)) {
         // Before it is parsed, which is what costs.
         if (!this.#messages.take(performance.now())) throw tooMany();
@@ -179,6 +189,7 @@ class ControlCall implements ControlOutbox {
   #admit(hello: Hello): void {
     clearTimeout(this.#helloTimer);
     this.#session = admitLink(this.#options, hello, this.#http2, this);
+    this.#hello.giveBack();
     this.#reader.maxBytes = MAX_MESSAGE_BYTES;
     this.say({ case: 'welcome', value: welcome(this.#options, this.#session, hello) });
     if (hello.facts) this.#options.onFacts(this.#session, readFacts(hello.facts));
@@ -186,12 +197,13 @@ class ControlCall implements ControlOutbox {
 
   #refuse(failure: FairleadError): void {
     if (this.#over) return;
-    const { logger, events } = this.#options;
+    const { logger, events, refusedLines } = this.#options;
     const { code, message: reason } = failure;
     const peer = peerOf(this.#http2);
     const { address } = peer;
-    logger.warn('agent.link.refused', { code, reason, address });
     const cluster = peer.kind === 'agent' ? { clusterId: peer.clusterId } : {};
+    const line = refusedLines.next({ address, ...cluster });
+    if (line) logger.warn('agent.link.refused', { code, reason, address, ...line });
     events.accessRefused({ code, reason, address, door: 'link', ...cluster });
     failGrpcStream(this.#stream, failure);
     this.#end();
@@ -209,6 +221,10 @@ class ControlCall implements ControlOutbox {
 
 function tooMany(): FairleadError {
   return new FairleadError('PROTOCOL_ERROR', 'the peer says more on its Control call than any agent has to say');
+}
+
+function heldTooMuch(): FairleadError {
+  return new FairleadError('RATE_LIMITED', 'the calls of this connection hold too much that has only begun');
 }
 
 function parse(bytes: Buffer) {

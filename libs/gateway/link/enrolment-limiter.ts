@@ -1,5 +1,5 @@
 import { Buckets, networkOf, type Rate } from '@fairlead/clock';
-import { FairleadError } from '@fairlead/errors';
+import { FairleadError, type ErrorCode } from '@fairlead/errors';
 
 /** Failed tries per network in one window, with those under way. Those that succeed do not count: a fleet may come from one address. */
 const FAILURES = 30;
@@ -10,6 +10,19 @@ const MAX_NETWORKS = 10_000;
 /** Questions of agents without a token, per network: a fleet behind one address asks every half minute each. */
 const UNINVITED: Rate = { burst: 100, perSecond: 10 };
 
+/** A service that has too much to do, or did not answer in time. */
+const BUSY: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['RATE_LIMITED', 'DEADLINE_EXCEEDED']);
+/**
+ * Turned away by a service that is busy, per network: each cost it work, and whoever holds a spent token gets one at will, so those beyond are failures. Were
+ * all of them failures, a fleet that comes from one address while a service is busy would shut itself out for the rest of each minute.
+ */
+const TURNED_AWAY: Rate = { burst: 60, perSecond: 2 };
+/** Questions of one waiting agent, by its token, per network: it asks every 15 to 45 seconds. Those beyond are failures. */
+const WAITING: Rate = { burst: 10, perSecond: 0.2 };
+
+/** Says how a try ended, once: without a failure, or with this code. One that never says so has failed. */
+export type Settle = (code?: ErrorCode) => void;
+
 interface Window {
   readonly startedMs: number;
   tries: number;
@@ -18,23 +31,27 @@ interface Window {
 /** Slows down guessing: a fixed window per source address, or /64 of IPv6. */
 export class EnrolmentLimiter {
   readonly #uninvited = new Buckets(UNINVITED, MAX_NETWORKS);
+  readonly #turnedAway = new Buckets(TURNED_AWAY, MAX_NETWORKS);
+  readonly #waiting = new Buckets(WAITING, MAX_NETWORKS);
   readonly #windows = new Map<string, Window>();
 
   /**
    * Counts a try as a failure before its outcome is known, so that many at once are no way around; what it returns takes that
-   * back, for one that did not fail. RATE_LIMITED if this network failed too often, or has so many under way.
+   * back, for one that did not fail. `asker`: what it shows; null: nothing, and `admitUninvited` slows it down.
+   * RATE_LIMITED if this network failed too often, or has so many under way.
    */
-  admit(address: string, nowMs: number = Date.now()): () => void {
+  admit(address: string, asker: string | null, nowMs: number = Date.now()): Settle {
     const network = networkOf(address);
     const window = this.#windowOf(network, nowMs);
     if (window.tries >= FAILURES) {
       throw new FairleadError('RATE_LIMITED', 'too many enrolments from this address failed or wait; wait a minute');
     }
     window.tries += 1;
-    let counted = true;
-    return () => {
-      if (!counted) return;
-      counted = false;
+    let settled = false;
+    return (code) => {
+      if (settled) return;
+      settled = true;
+      if (code !== undefined && !this.#isForgiven(code, network, asker, nowMs)) return;
       window.tries -= 1;
       if (window.tries === 0 && this.#windows.get(network) === window) this.#windows.delete(network);
     };
@@ -44,6 +61,14 @@ export class EnrolmentLimiter {
   admitUninvited(address: string, nowMs: number = Date.now()): void {
     if (this.#uninvited.take(networkOf(address), nowMs)) return;
     throw new FairleadError('RATE_LIMITED', 'too many agents without a token ask from this address; wait a moment');
+  }
+
+  #isForgiven(code: ErrorCode, network: string, asker: string | null, nowMs: number): boolean {
+    // What is away is nobody's failure.
+    if (code === 'UNAVAILABLE') return true;
+    if (BUSY.has(code)) return asker === null || this.#turnedAway.take(network, nowMs);
+    if (code === 'ENROLMENT_PENDING') return asker === null || this.#waiting.take(`${network} ${asker}`, nowMs);
+    return false;
   }
 
   #windowOf(network: string, nowMs: number): Window {

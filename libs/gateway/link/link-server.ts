@@ -1,7 +1,8 @@
 import { createContextValues } from '@connectrpc/connect';
+import { DampedLines } from '@fairlead/clock';
 import { Http2Server, type Http2Session, type Http2Stream, type RequestHead } from '@fairlead/http2';
 import { AgentLinkService } from '@fairlead/proto';
-import { createRpcServer } from '@fairlead/rpc';
+import { SessionCalls, createRpcServer, type CallLimits } from '@fairlead/rpc';
 import { reportAbuse, reportTlsErrors, useCertificate, type AgentSession } from '@fairlead/tunnel/gateway';
 import {
   CONTROL_PATH,
@@ -19,13 +20,16 @@ import { admitInTurn } from './admit-in-turn.js';
 import { countsHere } from './admit-link.js';
 import { boundStrangers } from './bound-strangers.js';
 import { serveControl } from './control-call.js';
-import { createLinkService, sessionKey, type LinkServiceOptions } from './link-service.js';
+import { createLinkService, sessionKey, streamKey, type LinkServiceOptions } from './link-service.js';
 import { rememberPeer } from './link-peer.js';
 
 const GRPC_UNAUTHENTICATED = 16;
 const GRPC_UNIMPLEMENTED = 12;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-const MAX_RPC_BYTES = 128 * 1024;
+/** The largest honest request is an Enrol or Renew with a long chain, some 24 KiB. */
+const MAX_RPC_BYTES = 64 * 1024;
+/** Of one session, its Control call among them: an agent asks one thing at a time, and renews meanwhile. */
+const CALLS: CallLimits = { maxCalls: 8, maxHeldBytes: MAX_RPC_BYTES };
 const MAX_CONNECTIONS = 20_000;
 /** A connection that is no link by then was there for Discover, Enrol or Renew, or is up to nothing good. */
 const STRANGER_MS = 60_000;
@@ -39,6 +43,8 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   const serveRpc = createRpcServer(MAX_RPC_BYTES, (router) =>
     router.service(AgentLinkService, createLinkService(options)),
   );
+  const abuseLines = new DampedLines();
+  const control = { ...options, refusedLines: new DampedLines() };
   const server = new Http2Server(
     {
       session: TUNNEL_SESSION_OPTIONS,
@@ -49,17 +55,19 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
     (session) => {
       const peer = rememberPeer(session, options.trustDomain);
       if (!mayStay(session, peer)) return;
-      reportAbuse(session, { ...options, door: 'link', isStranger: () => !registry.byHttp2(session) });
+      reportAbuse(session, { ...options, abuseLines, door: 'link', isStranger: () => !registry.byHttp2(session) });
       keepAlive(session, keepalive, fitStreamWindow(session));
       endStrangers(session, options);
       session.once('close', (cause) => {
         if (cause) logger.debug('link.session.error', { reason: cause.message });
       });
+      const calls = new SessionCalls(CALLS);
       session.on('stream', (stream, head) => {
         if (head.path === TUNNEL_PATH) parkTunnel(options, session, stream, head);
         else if (head.path === EGRESS_PATH && options.egress) carryOut(options, options.egress, session, stream, head);
-        else if (head.path === CONTROL_PATH && isGrpc(head)) serveControl(options, session, stream);
-        else serveRpc(stream, head, createContextValues().set(sessionKey, session));
+        else if (head.path === CONTROL_PATH && isGrpc(head)) {
+          if (calls.admit(stream)) serveControl(control, session, stream, calls.holdFor(stream));
+        } else serveRpc(stream, head, createContextValues().set(sessionKey, session).set(streamKey, stream), calls);
       });
     },
   );

@@ -1,15 +1,15 @@
 import { X509Certificate } from 'node:crypto';
 import { createContextKey, type ServiceImpl } from '@connectrpc/connect';
-import { Buckets, type Rate } from '@fairlead/clock';
+import { Buckets, DampedLines, type Rate } from '@fairlead/clock';
 import { NO_TENANT, keysRpc, registrationRpc } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
-import type { Http2Session } from '@fairlead/http2';
+import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import type { RpcClient } from '@fairlead/messaging';
 import { ENROLMENT_PROOF_BYTES, readPeerCertificate } from '@fairlead/pki';
 import type { AgentLinkService, EnrolRequest, RenewRequest } from '@fairlead/proto';
 import { toConnectError } from '@fairlead/tunnel/link';
 import { currentEnrolment, type AdmitOptions } from './admit-link.js';
-import type { EnrolmentLimiter } from './enrolment-limiter.js';
+import type { EnrolmentLimiter, Settle } from './enrolment-limiter.js';
 import type { GatewayEvents } from '../gateway-events.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import { peerOf, type LinkPeer } from './link-peer.js';
@@ -38,20 +38,30 @@ export interface LinkServiceOptions extends AdmitOptions {
  */
 const RENEWALS: Rate = { burst: 5, perSecond: 0.2 };
 
+interface DampedOptions extends LinkServiceOptions {
+  readonly lines: DampedLines;
+}
+
 /** The HTTP/2 session a call came on; set by the link server. */
 export const sessionKey = createContextKey<Http2Session | undefined>(undefined);
+/** The stream of a call, whose end is the end of its answer. */
+export const streamKey = createContextKey<Http2Stream | undefined>(undefined);
 
 /** The calls of AgentLinkService that are one question and one answer. */
 export function createLinkService(options: LinkServiceOptions): Partial<ServiceImpl<typeof AgentLinkService>> {
+  const damped = { ...options, lines: new DampedLines() };
   const renewals = new Buckets(RENEWALS);
   const bundles = bundleLimits();
   return {
     discover: () => discover(options),
-    enrol: (request, context) => guarded(() => enrol(options, request, peerOf(context.values.get(sessionKey)))),
+    enrol: (request, context) => guarded(() => enrol(damped, request, peerOf(context.values.get(sessionKey)))),
     renew: (request, context) =>
-      guarded(() => renew(options, renewals, request, peerOf(context.values.get(sessionKey)))),
+      guarded(() => renew(damped, renewals, request, peerOf(context.values.get(sessionKey)))),
     fetchBundle: (request, context) =>
-      guarded(() => fetchBundle(options, bundles, request, context.values.get(sessionKey))),
+      guarded(() => {
+        const [http2, stream] = [context.values.get(sessionKey), context.values.get(streamKey)];
+        return fetchBundle(options, bundles, request, http2, stream);
+      }),
   };
 }
 
@@ -59,13 +69,13 @@ function discover({ endpoints, identity, trustDomain }: LinkServiceOptions) {
   return { endpoints: [...endpoints], rootsPem: [...(identity.current?.rootsPem ?? [])], trustDomain };
 }
 
-async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: LinkPeer) {
-  const { rpc, limiter, metrics, logger, events } = options;
-  let giveBack = (): void => undefined;
+async function enrol(options: DampedOptions, request: EnrolRequest, peer: LinkPeer) {
+  const { rpc, limiter, metrics, logger, events, lines } = options;
+  let settle: Settle = () => undefined;
   try {
-    giveBack = limiter.admit(peer.address);
     // Whoever has a token has been invited; anybody may ask to be adopted, so that costs them time.
     if (request.tokenId === '') limiter.admitUninvited(peer.address);
+    settle = limiter.admit(peer.address, request.tokenId || null);
     // Asked before the token is spent: an agent takes no identity without roots that it can verify.
     trustOf(options.directory);
     const issued = await rpc.call(registrationRpc.enrol, NO_TENANT, {
@@ -75,7 +85,7 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
       facts: readFacts(request.facts),
       remoteAddress: peer.address,
     });
-    giveBack();
+    settle();
     metrics.enrolments.inc({ outcome: 'ok' });
     logger.info('agent.enrolled', {
       clusterId: issued.clusterId,
@@ -86,10 +96,12 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
     return { clusterId, tenantId, generation, chainPem: chain, trust: trustOf(options.directory) };
   } catch (error) {
     const { code, message, kind } = toFairleadError(error);
-    // What is away, or is asked too much already, is not the agent's failure.
-    if (kind.retryable) giveBack();
+    settle(code);
     metrics.enrolments.inc({ outcome: code });
-    logger.log(kind.logLevel, 'agent.enrolment.refused', { code, reason: message, address: peer.address });
+    const line = lines.next({ address: peer.address });
+    if (line) {
+      logger.log(kind.logLevel, 'agent.enrolment.refused', { code, reason: message, address: peer.address, ...line });
+    }
     // What registration refuses it records itself; this never reaches it. A flood is counted, and fills no log of events.
     if (code === 'INVALID_ARGUMENT')
       events.accessRefused({ code, reason: message, address: peer.address, door: 'link' });
@@ -97,8 +109,13 @@ async function enrol(options: LinkServiceOptions, request: EnrolRequest, peer: L
   }
 }
 
+/** Empty: the agent has none. */
+const TOKEN_ID = /^[A-Za-z0-9-]{0,64}$/;
+
 /** The token's secret, or a proof in its place; the empty secret of an agent without a token. INVALID_ARGUMENT. */
 function shownBy({ tokenId, secret, proof }: EnrolRequest): { secret: string } | { proof: string } {
+  // Before it reaches a log, an event or a database.
+  if (!TOKEN_ID.test(tokenId)) throw new FairleadError('INVALID_ARGUMENT', 'this is no id of a token');
   if (proof.length === 0 && secret.length <= ENROLMENT_PROOF_BYTES) {
     return { secret: Buffer.from(secret).toString('base64') };
   }
@@ -108,7 +125,7 @@ function shownBy({ tokenId, secret, proof }: EnrolRequest): { secret: string } |
   throw new FairleadError('INVALID_ARGUMENT', 'an enrolment shows the secret of its token, or one proof of 64 bytes');
 }
 
-async function renew(options: LinkServiceOptions, renewals: Buckets, request: RenewRequest, peer: LinkPeer) {
+async function renew(options: DampedOptions, renewals: Buckets, request: RenewRequest, peer: LinkPeer) {
   if (peer.kind === 'agent') {
     if (claimedAgent(request, peer.address).clusterId !== peer.clusterId) {
       throw new FairleadError('WRONG_CLUSTER', 'an agent renews its own certificate only');
@@ -121,16 +138,17 @@ async function renew(options: LinkServiceOptions, renewals: Buckets, request: Re
     return renewFor(options, request, peer);
   }
   // An agent that was away for longer than its certificate lived: `keys` decides by its key's proof.
-  const { limiter, logger } = options;
-  const giveBack = limiter.admit(peer.address);
+  const { limiter, logger, lines } = options;
+  const settle = limiter.admit(peer.address, 'renewal');
   try {
     const renewed = await renewFor(options, request, claimedAgent(request, peer.address));
-    giveBack();
+    settle();
     return renewed;
   } catch (error) {
-    const { code, message, kind } = toFairleadError(error);
-    if (kind.retryable) giveBack();
-    logger.warn('agent.renewal.refused', { code, reason: message, address: peer.address });
+    const { code, message } = toFairleadError(error);
+    settle(code);
+    const line = lines.next({ address: peer.address });
+    if (line) logger.warn('agent.renewal.refused', { code, reason: message, address: peer.address, ...line });
     // Whether a cluster exists, was enrolled again or revoked is for nobody who has not proved to be its agent.
     if (!ONE_ANSWER.has(code)) throw error;
     throw new FairleadError('CERTIFICATE_REFUSED', NOT_RENEWED, { cause: error });

@@ -6,10 +6,12 @@ import {
   generatePrivateKey,
   issueIdentity,
   issueServing,
+  secondOf,
   signTrust,
   verifyChain,
   type CheckedCsr,
   type PeerCertificate,
+  type RevokedGateways,
   type SpiffeId,
   type TrustSigner,
 } from '@fairlead/pki';
@@ -71,15 +73,16 @@ export class CertificateAuthority {
     throw new FairleadError('INTERNAL', `the database has no ${state} CA of the ${tree} tree`);
   }
 
-  /** UNAVAILABLE when the issuing CA has ended. */
+  /** UNAVAILABLE when the issuing CA has ended. `after`: the certificate is valid from a later second on, whatever the clock says. */
   async issueIdentity(
     csr: CheckedCsr,
     id: SpiffeId,
     now: Date,
-    agent: { readonly generation?: number; readonly trustVersion?: number } = {},
+    options: { readonly generation?: number; readonly trustVersion?: number; readonly after?: Date | null } = {},
   ): Promise<IssuedLeaf> {
+    const { after, ...agent } = options;
     const { issuing } = this.#usable('identity', now);
-    const validity = this.#validity(issuing.notAfter, now);
+    const validity = this.#validity(issuing.notAfter, now, after ?? null);
     return this.#leaf('identity', await issueIdentity(withKey(issuing), { csr, id, ...validity, ...agent }), validity);
   }
 
@@ -99,8 +102,8 @@ export class CertificateAuthority {
    * The roots as a signed bundle. Its signer's certificate lives as long as the CA that issued it, and it is in no list of certificates
    * but in the bundle itself.
    */
-  async signBundle(version: number, revokedGateways: readonly string[], now: Date): Promise<SignedTrust> {
-    const contents = { version, trustDomain: this.trustDomain, rootsPem: this.roots(), revokedGateways };
+  async signBundle(version: number, revoked: RevokedGateways, now: Date): Promise<SignedTrust> {
+    const contents = { version, trustDomain: this.trustDomain, rootsPem: this.roots(), ...revoked };
     const { bundle, signature, signerChainPem } = await signTrust(contents, await this.oneTimeSigner(now));
     return {
       bundle: Buffer.from(bundle).toString('base64'),
@@ -145,11 +148,12 @@ export class CertificateAuthority {
   }
 
   /** No certificate outlives its issuer. */
-  #validity(issuerEnd: Date, now: Date): { notBefore: Date; notAfter: Date } {
+  #validity(issuerEnd: Date, now: Date, after: Date | null = null): { notBefore: Date; notAfter: Date } {
     const end = Math.min(now.getTime() + this.#leafLifeMs, issuerEnd.getTime());
     // Counted from notBefore, two thirds of a short life would be over when it begins.
     const skewMs = Math.min(SKEW_MS, this.#leafLifeMs / 12);
-    return { notBefore: new Date(now.getTime() - skewMs), notAfter: new Date(end) };
+    const earliestMs = after === null ? 0 : (secondOf(after) + 1) * 1_000;
+    return { notBefore: new Date(Math.max(now.getTime() - skewMs, earliestMs)), notAfter: new Date(end) };
   }
 
   #leaf(

@@ -28,6 +28,7 @@ const plan = (key: PlannedKey, listed: DeployKey[], others: PlannedKey[] = []): 
     .map((step) => {
       if (step.do === 'add') return `add${step.restores ? ' again' : ''}`;
       if (step.do === 'note-refused') return `refused ${step.code}`;
+      if (step.do === 'note-removed' && step.stays) return 'note-removed, it stays';
       return 'remoteId' in step ? `${step.do} ${step.remoteId}` : step.do;
     });
 
@@ -44,7 +45,7 @@ it.each<[string, PlannedKey, DeployKey[], string[]]>([
   ['removes what it added', wanted('removing', { remoteId: '7' }), [onHost()], ['remove 7']],
   ['removes what it added and did not record', wanted('removing'), [onHost()], ['remove 7']],
   ['is content when it is gone', wanted('removing', { remoteId: '7' }), [], ['note-removed']],
-  ["leaves somebody else's key", wanted('removing'), [onHost({ ours: false })], ['note-removed']],
+  ["leaves somebody else's key", wanted('removing'), [onHost({ ours: false })], ['note-removed, it stays']],
   [
     'leaves a key that took the number',
     wanted('removing', { remoteId: '7' }),

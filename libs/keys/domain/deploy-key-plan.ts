@@ -20,7 +20,8 @@ export type KeyStep<K extends PlannedKey = PlannedKey> =
   | { readonly do: 'remove'; readonly key: K; readonly remoteId: string }
   /** It is there. `remoteId`: of a key of ours; null: somebody else added it. */
   | { readonly do: 'note-present'; readonly key: K; readonly remoteId: string | null }
-  | { readonly do: 'note-removed'; readonly key: K }
+  /** `stays`: it is on the host still, since somebody else added it. */
+  | { readonly do: 'note-removed'; readonly key: K; readonly stays: boolean }
   | { readonly do: 'note-refused'; readonly key: K; readonly code: string; readonly why: string };
 
 /** A key that the host refused is offered again after this. */
@@ -84,6 +85,6 @@ function removal<K extends PlannedKey>(
   );
   const recorded = listed.find(({ id, ours }) => id === key.remoteId && ours);
   const remove = recorded?.fingerprint === key.fingerprint ? recorded : found?.ours ? found : undefined;
-  if (!remove || isOthers) return { do: 'note-removed', key };
+  if (!remove || isOthers) return { do: 'note-removed', key, stays: found !== undefined && !isOthers };
   return { do: 'remove', key, remoteId: remove.id };
 }

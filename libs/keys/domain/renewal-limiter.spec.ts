@@ -30,3 +30,12 @@ it('remembers the latest 10,000', () => {
   for (let other = 0; other < 10_000; other += 1) limiter.admit(`${other}`, 0);
   limiter.admit('first', 0);
 });
+
+it('answers a token that is shown again some times, and then rarely', () => {
+  const limiter = new RenewalLimiter();
+  for (let round = 0; round < 20; round += 1) limiter.enrol('cluster', 0);
+  expect(() => limiter.enrol('cluster', 29_999)).toThrow(refused);
+  limiter.enrol('cluster', 30_001);
+  limiter.enrol('another', 0);
+  limiter.issue('cluster', 0);
+});

@@ -3,30 +3,38 @@ import { FairleadError } from '@fairlead/errors';
 
 /** A certificate that lives for 10 s is renewed every 7 s or so; the burst is for agents that run twice, and answers that were lost. */
 const RENEWALS: Rate = { burst: 10, perSecond: 1 / 5 };
+/** An answer that was lost is asked for again with the same token and key, some times; each answer is a certificate. */
+const ENROLMENTS: Rate = { burst: 20, perSecond: 1 / 30 };
 /** Certificates, and clusters, remembered; above it the oldest is forgotten, so that memory is bounded whatever comes. */
 const REMEMBERED = 10_000;
 
 /**
- * Bounds how often agents renew, in this process. Questions are counted per certificate that is shown, answers per cluster: who holds
+ * Bounds how often agents get certificates, in this process. Questions are counted per certificate that is shown, answers per cluster: who holds
  * a certificate that is worth nothing any more keeps nobody else from renewing.
  */
 export class RenewalLimiter {
   readonly #asked = new Map<string, TokenBucket>();
   readonly #issued = new Map<string, TokenBucket>();
+  readonly #enrolled = new Map<string, TokenBucket>();
 
   /** Somebody who has its key shows this certificate. RATE_LIMITED. */
   admit(serial: string, nowMs: number = performance.now()): void {
-    if (!take(this.#asked, serial, nowMs)) throw limited('this certificate');
+    if (!take(this.#asked, serial, RENEWALS, nowMs)) throw limited('this certificate is renewed');
   }
 
   /** The cluster is about to get another certificate. RATE_LIMITED. */
   issue(clusterId: string, nowMs: number = performance.now()): void {
-    if (!take(this.#issued, clusterId, nowMs)) throw limited('this cluster');
+    if (!take(this.#issued, clusterId, RENEWALS, nowMs)) throw limited('this cluster is renewed');
+  }
+
+  /** The cluster is about to get a certificate for an enrolment, which may be the answer to a question that was asked before. RATE_LIMITED. */
+  enrol(clusterId: string, nowMs: number = performance.now()): void {
+    if (!take(this.#enrolled, clusterId, ENROLMENTS, nowMs)) throw limited('this cluster enrols');
   }
 }
 
-function take(buckets: Map<string, TokenBucket>, key: string, nowMs: number): boolean {
-  const bucket = buckets.get(key) ?? new TokenBucket(RENEWALS, nowMs);
+function take(buckets: Map<string, TokenBucket>, key: string, rate: Rate, nowMs: number): boolean {
+  const bucket = buckets.get(key) ?? new TokenBucket(rate, nowMs);
   buckets.delete(key);
   buckets.set(key, bucket);
   const oldest = buckets.keys().next();
@@ -35,5 +43,5 @@ function take(buckets: Map<string, TokenBucket>, key: string, nowMs: number): bo
 }
 
 function limited(what: string): FairleadError {
-  return new FairleadError('RATE_LIMITED', `${what} is renewed too often; wait a moment`);
+  return new FairleadError('RATE_LIMITED', `${what} too often; wait a moment`);
 }

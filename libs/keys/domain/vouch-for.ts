@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { CLUSTER_SERVICE } from '@fairlead/contracts';
 import type { CatalogSource, DesiredState } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
 
@@ -58,12 +59,11 @@ export function sourceDigest({ gitops }: DesiredState): string | null {
 }
 
 function assertApproved({ url, knownHosts }: CatalogSource, addresses: readonly ApprovedAddress[]): void {
-  const dialled = dialledIn(url);
+  const at = dialledIn(url);
+  const dialled = knownAs(at.host, at.port);
   // A Service in the cluster, or another port of a host, leads to one of the hosts (`gitThrough` of an assignment): which one, the keys say.
   const exactly = addresses.filter(({ host, port }) => knownAs(host, port) === dialled);
-  const led = addresses.filter(
-    ({ host }) => SERVICE.test(dialled) || dialled === host || dialled.startsWith(`[${host}]:`),
-  );
+  const led = addresses.filter(({ host }) => CLUSTER_SERVICE.test(at.host) || at.host === host);
   const there = exactly.length > 0 ? exactly : led;
   if (there.length === 0) {
     throw new FairleadError('FORBIDDEN', `the source is at ${dialled}, which is no Git host of this tenant`);
@@ -73,16 +73,13 @@ function assertApproved({ url, knownHosts }: CatalogSource, addresses: readonly 
   throw new FairleadError('FORBIDDEN', `the source has host keys that nobody approved for ${dialled}`);
 }
 
-/** `NAME.NAMESPACE.svc`, and the same of the usual cluster domain; as `known_hosts` names it. */
-const SERVICE = /^\[?[a-z0-9-]+\.[a-z0-9-]+\.svc(\.cluster\.local)?(\]:\d+)?$/;
-
-/** As `known_hosts` names it. */
-function dialledIn(url: string): string {
+function dialledIn(url: string): { host: string; port: number } {
   const [, host, port] = /^ssh:\/\/[^@/]+@([^@/:]+)(?::([1-9]\d{0,4}))?\//.exec(url) ?? [];
   if (host === undefined) throw new FairleadError('FORBIDDEN', 'the source names no host with a name and a port');
-  return knownAs(host, Number(port ?? 22));
+  return { host, port: Number(port ?? 22) };
 }
 
+/** As `known_hosts` names it. */
 function knownAs(host: string, port: number): string {
   return port === 22 ? host : `[${host}]:${port}`;
 }

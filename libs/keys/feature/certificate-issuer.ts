@@ -9,7 +9,7 @@ import type { CertificateAuthority, IssuedLeaf } from '../domain/certificate-aut
 import { renewableAt } from '../domain/recovery-window.js';
 import { RenewalLimiter } from '../domain/renewal-limiter.js';
 import { recordCertificate, type CertificatePurpose } from '../store/certificate-store.js';
-import { checkCurrent, checkEnrolment, provenCsr } from './check-current.js';
+import { checkCurrent, checkEnrolment, checkGateway, provenCsr } from './check-current.js';
 import type { CurrentEnrolment } from './cluster-watch.js';
 import type { CurrentCa } from './current-ca.js';
 
@@ -56,7 +56,7 @@ export class CertificateIssuer {
     return this.#options.ca.trustBundle();
   }
 
-  /** For an enrolment that registration has decided. CSR_INVALID; CONFLICT if there is a newer one; CERTIFICATE_REVOKED, also for its key. */
+  /** For an enrolment that registration has decided. CSR_INVALID; CONFLICT if there is a newer one; CERTIFICATE_REVOKED, also for its key; RATE_LIMITED. */
   async signAgent(
     caller: Caller,
     tenantId: string,
@@ -67,6 +67,7 @@ export class CertificateIssuer {
     return this.#decide(request, async (manager, authority, trustVersion) => {
       const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
       await checkEnrolment(manager, { clusterId, generation }, csr);
+      this.#renewals.enrol(clusterId);
       return this.#issueAgent(manager, authority, request, csr, clusterId, { generation, trustVersion });
     });
   }
@@ -115,13 +116,15 @@ export class CertificateIssuer {
     );
   }
 
-  /** The identity of the calling gateway: its name is its credential's, whatever it asks for. */
+  /** The identity of the calling gateway: its name is its credential's, whatever it asks for. RATE_LIMITED if it has too many. */
   async signGateway(caller: Caller, input: { csr: string }): Promise<Issued> {
     const actor: Actor = { kind: 'gateway', id: caller.credential };
     const request: Request = { purpose: 'gateway', tenantId: NO_TENANT, clusterId: null, actor };
-    return this.#decide(request, (manager, authority) =>
-      this.#issueNamed(manager, authority, request, input.csr, { kind: 'gateway', name: caller.credential }),
-    );
+    return this.#decide(request, async (manager, authority) => {
+      const { credential: name } = caller;
+      const { after } = await checkGateway(manager, name, this.#now(), this.#options.logger);
+      return this.#issueNamed(manager, authority, request, input.csr, { kind: 'gateway', name }, after);
+    });
   }
 
   /** FORBIDDEN for a name that the configuration does not list. */
@@ -161,10 +164,11 @@ export class CertificateIssuer {
     request: Request,
     csrBase64: string,
     who: { kind: 'gateway' | 'client'; name: string },
+    after: Date | null = null,
   ): Promise<Leaf> {
     const csr = await checkCsr(Buffer.from(csrBase64, 'base64'));
     const id: SpiffeId = { ...who, trustDomain: authority.trustDomain };
-    const leaf = await authority.issueIdentity(csr, id, this.#now());
+    const leaf = await authority.issueIdentity(csr, id, this.#now(), { after });
     return this.#record(manager, request, leaf, csr, [formatSpiffeId(id)]);
   }
 

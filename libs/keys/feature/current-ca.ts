@@ -3,7 +3,7 @@ import { FairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent } from '@fairlead/events';
 import type { Logger } from '@fairlead/observability';
 import { inTransaction, readFrom } from '@fairlead/persistence';
-import { MAX_REVOKED_GATEWAYS, readTrust, spkiPin } from '@fairlead/pki';
+import { highestToSign, readTrust, spkiPin, tellsAll } from '@fairlead/pki';
 import type { DataSource, EntityManager } from 'typeorm';
 import { createIssuingBelow, isDue, type AuthorityPair, type HeldAuthority } from '../domain/authority.js';
 import {
@@ -94,9 +94,14 @@ export class CurrentCa {
     return toTrustBundle(await this.latest().catch((error: unknown) => this.#stale(error)));
   }
 
-  /** After a change to the CA within the transaction: its roots, signed as the version after the newest one, or as a given higher one. */
-  async publish(manager: EntityManager, version?: number): Promise<Ca> {
-    const next = version ?? ((await newestBundle(manager))?.version ?? 0) + 1;
+  /**
+   * After a change to the CA within the transaction: its roots, signed as the version after the newest one, or as one that is higher by so many.
+   * CONFLICT for a version that nobody would take yet, and for one of the last `kept` below that, which others are to have.
+   */
+  async publish(manager: EntityManager, by = 1, kept = 0): Promise<Ca> {
+    const held = (await newestBundle(manager))?.version ?? 0;
+    const next = held + by;
+    assertTaken(held, next, highestToSign(this.now()) - kept);
     await signVersion(manager, this.sealer, this.#options, next, this.now());
     // Not kept: what is not committed may never be.
     return (await loadCa(manager, this.sealer, this.#options)).ca;
@@ -106,13 +111,23 @@ export class CurrentCa {
   async publishRevokedGateways(): Promise<void> {
     const published = await inTransaction(this.#options.database, async (manager) => {
       const { bundle } = await this.locked(manager);
-      const named = new Set(readTrust(Buffer.from(bundle.bundle, 'base64')).revokedGateways);
-      const revoked = await revokedGateways(manager, this.now(), MAX_REVOKED_GATEWAYS);
-      if (revoked.every((serial) => named.has(serial))) return false;
+      const { missing } = await this.#compareRevoked(manager, bundle);
+      if (!missing) return false;
       await this.publish(manager);
       return true;
     });
     if (published) this.#options.onCommitted();
+  }
+
+  /** What a bundle that is signed now would name, against what this one does; those whose certificates ended long ago are left out by now. */
+  async #compareRevoked(
+    manager: EntityManager,
+    { bundle }: Ca['bundle'],
+  ): Promise<{ missing: boolean; same: boolean }> {
+    const named = readTrust(Buffer.from(bundle, 'base64'));
+    const revoked = await revokedGateways(manager, this.now());
+    const missing = !tellsAll(named, revoked);
+    return { missing, same: !missing && tellsAll(revoked, named) };
   }
 
   /** Replaces issuing CAs whose time has come and whose root's key is here. To be called before signing; it costs nothing mostly. */
@@ -151,11 +166,19 @@ export class CurrentCa {
     const tree = issuing.kind === 'identity-issuing' ? 'identity' : 'serving';
     await moveAuthorities(manager, [issuing.kind], 'active', 'retired', this.now());
     await insertAuthority(manager, this.sealer, issuing, this.now());
-    if (tree === 'identity') await signVersion(manager, this.sealer, this.#options, version, this.now());
+    if (tree === 'identity') await this.#signAgain(manager, version);
     const pin = spkiPin(issuing.certificatePem);
     const event = { ...aboutCa(source, pin), tree, pin, notAfter: issuing.notAfter.toISOString() } as const;
     await appendEvent(manager, createEvent(source, 'dev.fairlead.ca.issuing-replaced.v1', event));
     logger.info('ca.issuing_replaced', { tree, pin });
+  }
+
+  /** The same version by another signer, unless it would say something else: two bundles of one version name the same gateways. */
+  async #signAgain(manager: EntityManager, version: number): Promise<void> {
+    const newest = await newestBundle(manager);
+    const same = newest === null || (await this.#compareRevoked(manager, newest)).same;
+    const next = same ? version : newest.version + 1;
+    await signVersion(manager, this.sealer, this.#options, next, this.now());
   }
 
   async #read(manager: EntityManager): Promise<Ca> {
@@ -170,6 +193,15 @@ export class CurrentCa {
     if (error instanceof FairleadError && error.code === 'UNAVAILABLE') return this.#known.ca;
     throw error;
   }
+}
+
+/** Versions above `highestToSign` are refused by agents and replicas, as somebody's who signs by a key that leaked. */
+function assertTaken(held: number, next: number, highest: number): void {
+  if (next <= highest) return;
+  throw new FairleadError(
+    'CONFLICT',
+    `version ${next} of the trust bundle is too high for this time: it may rise from ${held} to ${Math.max(held, highest)} now, and by ten more each day`,
+  );
 }
 
 function toTrustBundle({ authority, bundle }: Ca): TrustBundle {

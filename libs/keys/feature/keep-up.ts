@@ -16,6 +16,10 @@ export function keepUp(ca: CurrentCa, options: ForgetOptions, logger: Logger): A
     while (!stop.signal.aborted) {
       ca.warn();
       await ca.upkeep().catch((error: unknown) => logger.warn('ca.upkeep_failed', { reason: messageOf(error) }));
+      // A process may have died after it revoked, and before it told.
+      await ca
+        .publishRevokedGateways()
+        .catch((error: unknown) => logger.warn('ca.revocations_not_told', { reason: messageOf(error) }));
       await forget(options, logger);
       // Stopping ends a sleep early, and the loop's condition sees that.
       await systemClock.sleep(INTERVAL_MS, stop.signal).catch(() => undefined);

@@ -1,7 +1,7 @@
 import { NO_TENANT, type Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent } from '@fairlead/events';
-import { MAX_REVOKED_GATEWAYS, spkiPin } from '@fairlead/pki';
+import { spkiPin } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { createPair, type AuthorityPair, type Tree } from '../domain/authority.js';
 import { CertificateAuthority } from '../domain/certificate-authority.js';
@@ -66,7 +66,7 @@ export async function signVersion(
   now: Date,
 ): Promise<void> {
   const authority = await assemble(manager, sealer, options);
-  const revoked = await revokedGateways(manager, now, MAX_REVOKED_GATEWAYS);
+  const revoked = await revokedGateways(manager, now);
   await saveBundle(manager, { ...(await authority.signBundle(version, revoked, now)), version }, now);
 }
 

@@ -7,6 +7,7 @@ import {
   findCertificate,
   listCertificates,
   lockCluster,
+  lockGateway,
   unrevokedOfGateway,
   type ListedCertificates,
   type RecordedCertificate,
@@ -56,6 +57,7 @@ export class Revocations {
       if (certificate?.tenantId !== tenantId && certificate?.purpose !== 'gateway') {
         throw new FairleadError('NOT_FOUND', `there is no certificate with the serial number ${serial}`);
       }
+      if (certificate.purpose === 'gateway') await lockGateway(manager, gatewayOf(certificate));
       await this.#revoke(manager, caller, certificate, reason);
       return toRecord(certificate, await revocationOf(manager, certificate));
     });
@@ -75,6 +77,7 @@ export class Revocations {
     const { database, onCommitted } = this.#options;
     const endedAfter = new Date(this.#now().getTime() - KNOWN_FOR_MS);
     const revoked = await inTransaction(database, async (manager) => {
+      await lockGateway(manager, name);
       const { certificates, known } = await unrevokedOfGateway(manager, name, endedAfter, REVOKED_AT_ONCE);
       if (!known) throw new FairleadError('NOT_FOUND', `there is no certificate of a gateway named ${name}`);
       for (const certificate of certificates) await this.#revoke(manager, caller, certificate, reason);
@@ -155,6 +158,11 @@ async function requireOf(manager: EntityManager, whose: ListedCertificates, seri
       : found?.purpose === whose.purpose;
   if (isAmong) return;
   throw new FairleadError('INVALID_ARGUMENT', `there is no certificate ${serial} to go on after; list from the start`);
+}
+
+/** Its name ends with the gateway's. */
+function gatewayOf({ names: [name = ''] }: RecordedCertificate): string {
+  return name.slice(name.lastIndexOf('/') + 1);
 }
 
 function toRecord(certificate: RecordedCertificate, revocation: StoredRevocation | null): CertificateRecord {

@@ -15,6 +15,16 @@ export function tryLockCluster(manager: EntityManager, clusterId: string): Promi
   return tryAdvisoryLock(manager, `cluster:${clusterId}`);
 }
 
+/** One at a time decides about a gateway's certificates, a DNS label, until the transaction ends. */
+export function lockGateway(manager: EntityManager, name: string): Promise<void> {
+  return withAdvisoryLock(manager, `gateway:${name}`);
+}
+
+/** The same, without waiting for whoever does: false then. */
+export function tryLockGateway(manager: EntityManager, name: string): Promise<boolean> {
+  return tryAdvisoryLock(manager, `gateway:${name}`);
+}
+
 export async function recordCertificate(manager: EntityManager, certificate: RecordedCertificate): Promise<void> {
   await manager.insert(CertificateRow, certificate);
 }
@@ -109,6 +119,24 @@ export async function unrevokedOfGateway(
     .limit(limit)
     .getMany();
   return { certificates, known };
+}
+
+/**
+ * Of this gateway, a DNS label: how many certificates have not ended and were not revoked; and when the last one of those that were revoked began,
+ * null if none was. One that was to begin only after it was revoked, by a clock that was ahead, does not count: its successors would begin as late.
+ */
+export async function livesOfGateway(
+  manager: EntityManager,
+  name: string,
+  now: Date,
+): Promise<{ live: number; lastRevoked: Date | null }> {
+  const [row] = (await manager.query(
+    `select count(*) filter (where revoked_at is null and not_after > $2)::int as live,
+       max(not_before) filter (where not_before <= revoked_at) as "lastRevoked"
+     from certificates left join revocations using (serial) where purpose = 'gateway' and names[1] like $1`,
+    [`spiffe://%/gateway/${name}`, now],
+  )) as { live: number; lastRevoked: Date | null }[];
+  return row ?? { live: 0, lastRevoked: null };
 }
 
 /**

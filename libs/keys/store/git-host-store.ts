@@ -88,14 +88,20 @@ export async function replaceHostKeys(
 }
 
 /**
- * Takes a host whose SSH keys are due to be looked at, and puts it off for so long, so that no other process takes it. Null: none is due.
+ * Takes a host whose SSH keys are due to be looked at, and puts it off for so long, so that no other process takes it. Null: none is due
+ * of any but these tenants.
  */
-export async function takeDueScan(manager: EntityManager, putOffMs: number): Promise<StoredGitHost | null> {
+export async function takeDueScan(
+  manager: EntityManager,
+  putOffMs: number,
+  except: readonly string[],
+): Promise<StoredGitHost | null> {
   const [rows] = (await manager.query(
     `update git_hosts set scan_due_at = now() + $1 * interval '1 millisecond' where id = (
-       select id from git_hosts where scan_due_at <= now() order by scan_due_at limit 1 for update skip locked
+       select id from git_hosts where scan_due_at <= now() and tenant_id <> all ($2)
+       order by scan_due_at limit 1 for update skip locked
      ) returning id`,
-    [putOffMs],
+    [putOffMs, except],
   )) as [{ id: string }[], number];
   const [taken] = rows;
   return taken ? gitHostById(manager, taken.id) : null;

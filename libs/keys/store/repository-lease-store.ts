@@ -14,6 +14,8 @@ export interface LeaseLimits {
   readonly leaseMs: number;
   /** Of one host, in all processes. */
   readonly perHost: number;
+  /** Of one tenant, in all processes: hosts that are slow keep no other tenant waiting. */
+  readonly perTenant: number;
 }
 
 /** A repository's keys are to be looked at as soon as possible; a first time, too. */
@@ -31,29 +33,36 @@ export async function wakeRepositories(manager: EntityManager, hostId: string): 
 }
 
 /**
- * The repository that has been due longest, if its host may be asked now. A process that ends without `releaseRepository` holds it until
- * the lease ends.
+ * The repository that has been due longest, of the tenants with the fewest leases, if its host may be asked now. A process that ends
+ * without `releaseRepository` holds it until the lease ends.
  */
 export async function leaseRepository(
   manager: EntityManager,
-  { leaseMs, perHost }: LeaseLimits,
+  { leaseMs, perHost, perTenant }: LeaseLimits,
 ): Promise<LeasedRepository | null> {
   // Two that count at once would both find room.
   await withAdvisoryLock(manager, 'deploy-key-leases');
   const lease = crypto.randomUUID();
   const [rows] = (await manager.query(
-    `update deploy_key_repositories set lease = $1, leased_until = now() + $2 * interval '1 millisecond'
+    `with share as (
+       select host.tenant_id, count(*) as leases
+       from deploy_key_repositories leased join git_hosts host on host.id = leased.host_id
+       where leased.leased_until > now() group by host.tenant_id
+     )
+     update deploy_key_repositories set lease = $1, leased_until = now() + $2 * interval '1 millisecond'
      where (host_id, path) = (
        select repository.host_id, repository.path
        from deploy_key_repositories repository join git_hosts host on host.id = repository.host_id
+         left join share on share.tenant_id = host.tenant_id
        where repository.due_at <= now()
          and (repository.leased_until is null or repository.leased_until <= now())
          and (host.retry_at is null or host.retry_at <= now())
          and (select count(*) from deploy_key_repositories busy
            where busy.host_id = repository.host_id and busy.leased_until > now()) < $3
-       order by repository.due_at limit 1 for update of repository skip locked
+         and coalesce(share.leases, 0) < $4
+       order by coalesce(share.leases, 0), repository.due_at limit 1 for update of repository skip locked
      ) returning host_id as "hostId", path, due_at::text as "dueAt"`,
-    [lease, leaseMs, perHost],
+    [lease, leaseMs, perHost, perTenant],
   )) as [Omit<LeasedRepository, 'lease'>[], number];
   const [row] = rows;
   return row ? { ...row, lease } : null;

@@ -1,3 +1,4 @@
+import { MAX_FENCED_GATEWAYS, MAX_REVOKED_GATEWAYS, type FencedGateway, type RevokedGateways } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { RevocationRow } from './entities.js';
 
@@ -97,15 +98,40 @@ export async function revokedCertificates(
   return rows.map(({ serial, since }) => ({ serial, knownUntil: new Date(since.getTime() + KNOWN_FOR_MS) }));
 }
 
-/** Serial numbers of gateways' certificates that were revoked and have not ended: at most `limit`, those that were revoked last. */
-export async function revokedGateways(manager: EntityManager, now: Date, limit: number): Promise<string[]> {
+/**
+ * Gateways' certificates, in seconds as they are written in them; `older_end` is the last end of those of the same gateway that are not revoked and
+ * began no later. One that was to begin only after it was revoked, by a clock that was ahead, is in no fence: the gateway's next ones would be behind it.
+ */
+const OF_GATEWAYS = `with of_gateways as (
+  select serial, not_after, revoked_at, substring(names[1] from '[^/]*$') as name, date_trunc('second', not_before) as began
+  from certificates left join revocations using (serial) where purpose = 'gateway'
+), revoked as (
+  select * from (select *, max(not_after) filter (where revoked_at is null) over (partition by name order by began) as older_end
+    from of_gateways) every where revoked_at is not null
+), fences as (
+  select name, max(began) as through, max(revoked_at) as revoked_at from revoked
+  where began <= revoked_at
+    and (older_end is null or older_end <= revoked_at - make_interval(secs => ${KNOWN_FOR_MS / 1_000})) group by name
+)`;
+
+/**
+ * What agents are to know of gateways' certificates: of each gateway the last one up to which all were revoked that something may have stood
+ * by then, for good, at most `MAX_FENCED_GATEWAYS`, those revoked last; and the serial numbers of single ones, for as long as gateways know them, at
+ * most `MAX_REVOKED_GATEWAYS`: those first that are in no such row, then those that end last.
+ */
+export async function revokedGateways(manager: EntityManager, now: Date): Promise<RevokedGateways> {
+  const fences = (await manager.query(
+    `${OF_GATEWAYS} select name, extract(epoch from through)::int8 as through from fences
+     order by revoked_at desc, name limit ${MAX_FENCED_GATEWAYS}`,
+  )) as { name: string; through: string }[];
   const rows = (await manager.query(
-    `select serial from revocations join certificates using (serial)
-     where certificates.purpose = 'gateway' and certificates.not_after > $1
-     order by revocations.revoked_at desc, serial limit $2`,
-    [now, limit],
+    `${OF_GATEWAYS} select serial from revoked left join fences using (name)
+     where greatest(revoked.revoked_at, not_after) > $1
+     order by coalesce(began <= through, false), not_after desc, revoked.revoked_at desc, serial limit ${MAX_REVOKED_GATEWAYS}`,
+    [new Date(now.getTime() - KNOWN_FOR_MS)],
   )) as { serial: string }[];
-  return rows.map(({ serial }) => serial);
+  const fencedGateways = fences.map(({ name, through }): FencedGateway => ({ name, through: Number(through) }));
+  return { revokedGateways: rows.map(({ serial }) => serial), fencedGateways };
 }
 
 /** Clusters that had enrolments revoked: at most one each, for good; of those that were deleted, as long as of a certificate. */

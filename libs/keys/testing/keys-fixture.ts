@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { CaRotation, Issued } from '@fairlead/contracts';
 import { Envelope } from '@fairlead/events';
-import { silentLogger } from '@fairlead/observability';
+import { silentLogger, type Logger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { createCsr, generatePrivateKey, signProof } from '@fairlead/pki';
 import { startPostgres } from '@fairlead/testbed';
@@ -42,6 +42,8 @@ export interface KeysFixture extends AsyncDisposable {
   /** What registration says, of whichever cluster; null: nobody knows. */
   current: number | null;
   onCommitted: () => void;
+  /** Of the processes that are started from now on. */
+  logger: Logger;
   /** A further process beside those that run. */
   start(): Promise<KeysProcess>;
   /** Nothing was ever made. To be called while no process is used. */
@@ -73,6 +75,7 @@ export async function keysFixture(): Promise<KeysFixture> {
     behind: [],
     current: null,
     onCommitted: () => undefined,
+    logger: silentLogger,
     connect,
     start: async () => startProcess(fixture, await connect()),
     reset: async () => {
@@ -80,7 +83,7 @@ export async function keysFixture(): Promise<KeysFixture> {
         'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, git_hosts, signed_states cascade',
       );
       await first.query('truncate outbox');
-      Object.assign(fixture, { nowMs: Date.now(), behind: [], current: null });
+      Object.assign(fixture, { nowMs: Date.now(), behind: [], current: null, logger: silentLogger });
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all(databases.map((database) => database.destroy()));
@@ -93,7 +96,8 @@ export async function keysFixture(): Promise<KeysFixture> {
 
 async function startProcess(fixture: KeysFixture, database: DataSource): Promise<KeysProcess> {
   const now = (): Date => new Date(fixture.nowMs);
-  const runtime = { database, source, logger: silentLogger, onCommitted: () => fixture.onCommitted(), now };
+  const { logger } = fixture;
+  const runtime = { database, source, logger, onCommitted: () => fixture.onCommitted(), now };
   const masterKey = masterKeyInFile(fixture.masterKeyFile);
   const ca = await CurrentCa.open({ ...runtime, masterKey, trustDomain, leafLifeSeconds: 86_400 });
   return {

@@ -1,4 +1,4 @@
-import { systemClock } from '@fairlead/clock';
+import { DampedLines, systemClock } from '@fairlead/clock';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Logger, Registry } from '@fairlead/observability';
 import { Server, type CustomTransportStrategy } from '@nestjs/microservices';
@@ -31,6 +31,7 @@ export interface RpcServerOptions {
 export class RpcServer extends Server implements CustomTransportStrategy {
   readonly #options: RpcServerOptions;
   readonly #metrics: RpcMetrics;
+  readonly #lines = new DampedLines();
   readonly #subscriptions: Subscription[] = [];
   readonly #inFlight = new Set<Promise<void>>();
 
@@ -111,13 +112,17 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     if (!this.#options.connection.isClosed()) message.respond(text);
   }
 
+  /** What a gateway asks for strangers has its name: of each subject and code as often as `DampedLines` has it. Metrics count all. */
   #log(subject: string, error: FairleadError): void {
+    const line = this.#lines.nextOf(`${error.code} ${subject}`);
+    if (!line) return;
     const cause = error.cause instanceof Error ? { err: error.cause } : {};
     this.#options.logger.log(error.kind.logLevel, 'rpc.refused', {
       subject,
       code: error.code,
       reason: error.message,
       ...cause,
+      ...line,
     });
   }
 

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { keysRpc, registrationRpc, rpcSubject } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { silentLogger } from '@fairlead/observability';
+import { silentLogger, type LogFields, type Logger } from '@fairlead/observability';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { Controller, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -67,9 +67,17 @@ let apiConnection: NatsConnection;
 let client: RpcClient;
 const services: INestMicroservice[] = [];
 
+const refusals: LogFields[] = [];
+const logger: Logger = {
+  ...silentLogger,
+  log: (_level, event, fields = {}) => {
+    if (event === 'rpc.refused') refusals.push(fields);
+  },
+};
+
 async function serve(): Promise<void> {
   const connection = await nats.connect(registration);
-  const strategy = new RpcServer({ connection, queue: 'registration', logger: silentLogger });
+  const strategy = new RpcServer({ connection, queue: 'registration', logger });
   const app = await NestFactory.createMicroservice(DemoModule, { strategy, logger: false });
   await app.listen();
   services.push(app);
@@ -159,4 +167,21 @@ it('fails fast while NATS is down, and works again by itself', async () => {
   await expect(getCluster('demo')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   await nats.server.restart();
   await eventually(() => getCluster('demo'), { timeoutMs: 60_000 });
+});
+
+it('has few log lines of what a caller is refused for the same reason, and says how many are missing', async () => {
+  refusals.length = 0;
+  const startedMs = performance.now();
+  for (let asked = 0; asked < 500; asked += 1) await getCluster('missing').catch(() => undefined);
+  // Two instances, each with a hundred at once and two a second.
+  const most = 2 * (100 + 2 * Math.ceil((performance.now() - startedMs) / 1_000) + 1);
+  expect(refusals.length).toBeGreaterThanOrEqual(190);
+  expect(refusals.length).toBeLessThanOrEqual(most);
+  await eventually(async () => {
+    await getCluster('missing').catch(() => undefined);
+    expect(refusals.some(({ suppressed }) => Number(suppressed) > 0)).toBe(true);
+  });
+  refusals.length = 0;
+  await getCluster('broken').catch(() => undefined);
+  expect(refusals).toMatchObject([{ code: 'INTERNAL' }]);
 });

@@ -1,8 +1,8 @@
 /** What the queue of agents that wait for an administrator holds at most, and for how long. */
 export const QUEUE = {
-  /** Pending requests of one tenant. */
+  /** Pending requests of one tenant without a token; as many again with one: who has none keeps nobody out who was invited. */
   perTenant: 1_000,
-  /** Of one source address, or one IPv6 /64: a fleet behind one address still fits, and one guest cannot fill the queue. */
+  /** Without a token, of one source address, or one IPv6 /64: a fleet behind one address still fits, and one guest cannot fill the queue. */
   perAddress: 100,
   /** Decided requests of one tenant that are remembered; those decided first are forgotten first, and ask anew. */
   decidedPerTenant: 5_000,
@@ -13,8 +13,11 @@ export const QUEUE = {
 } as const;
 
 /** Why another request is not taken; null if it is. */
-export function whyFull(pending: { readonly ofTenant: number; readonly ofAddress: number }): string | null {
-  if (pending.ofAddress >= QUEUE.perAddress) {
+export function whyFull(
+  pending: { readonly ofTenant: number; readonly ofAddress: number },
+  invited: boolean,
+): string | null {
+  if (!invited && pending.ofAddress >= QUEUE.perAddress) {
     return `${QUEUE.perAddress} agents from this address wait already; approve or reject them first`;
   }
   if (pending.ofTenant >= QUEUE.perTenant)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { objectIn, objectsOf } from '../testing/manifest-objects.js';
 import { renderImportManifest, renderInstallerManifest, type ImportManifestInput } from './import-manifest.js';
 
 const image = 'registry.example.test/fairlead/installer:0.1.0';
@@ -18,22 +18,19 @@ const input: ImportManifestInput = {
   installer: { image },
 };
 
-// oxlint-disable-next-line typescript/no-explicit-any -- Kubernetes objects are walked as plain data here
-type Doc = any;
-const parse = (text: string): Doc[] => parseAllDocuments(text).map((document) => document.toJS());
-const own = parse(renderInstallerManifest({ name: 'demo', clusterId: id, pins, trustDomain: 'fairlead.local', image }));
-const find = (kind: string, name: string): Doc =>
-  own.find((document) => document.kind === kind && document.metadata.name === name);
-const deployment = find('Deployment', 'fairlead-installer');
+const own = renderInstallerManifest({ name: 'demo', clusterId: id, pins, trustDomain: 'fairlead.local', image });
+const deployment = objectIn(own, 'Deployment', 'fairlead-installer');
+
+const namesIn = (manifest: string): string[] =>
+  objectsOf(manifest).map(({ kind, metadata }) => `${kind}/${metadata.name}`);
 
 describe('an import manifest with GitOps', () => {
   it('is the one without, and the installer before the agent', () => {
-    const withIt = parse(renderImportManifest(input));
-    const without = parse(renderImportManifest({ ...input, installer: null }));
-    const names = (documents: Doc[]): string[] => documents.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
-    expect(withIt).toEqual(expect.arrayContaining([...without, ...own]));
-    expect(withIt).toHaveLength(without.length + own.length);
-    expect(names(withIt).slice(-3)).toEqual([
+    const withIt = renderImportManifest(input);
+    const parts = [...objectsOf(renderImportManifest({ ...input, installer: null })), ...objectsOf(own)];
+    expect(objectsOf(withIt)).toEqual(expect.arrayContaining(parts));
+    expect(objectsOf(withIt)).toHaveLength(parts.length);
+    expect(namesIn(withIt).slice(-3)).toEqual([
       'Deployment/fairlead-installer',
       'NetworkPolicy/fairlead-agent',
       'Deployment/fairlead-agent',
@@ -47,7 +44,7 @@ describe('an import manifest with GitOps', () => {
 
 describe('the manifest of an installer', () => {
   it('has all it needs beside an agent that is there, and no secret', () => {
-    expect(own.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toEqual([
+    expect(namesIn(own)).toEqual([
       'ConfigMap/fairlead-desired-state',
       'ConfigMap/fairlead-bundle',
       'Role/fairlead-agent-handover',
@@ -57,21 +54,22 @@ describe('the manifest of an installer', () => {
       'NetworkPolicy/fairlead-installer',
       'Deployment/fairlead-installer',
     ]);
-    expect(JSON.stringify(own)).not.toMatch(/fl1\.|"Secret"/);
+    expect(own).not.toMatch(/fl1\.|kind: Secret/);
   });
 
   it('leaves out the data of what the agent writes, so that applying it again keeps that', () => {
     for (const name of ['fairlead-desired-state', 'fairlead-bundle'])
-      expect(Object.keys(find('ConfigMap', name))).toEqual(['apiVersion', 'kind', 'metadata']);
+      expect(Object.keys(objectIn(own, 'ConfigMap', name))).toEqual(['apiVersion', 'kind', 'metadata']);
   });
 
   it('tells the installer whose it is and what to trust, and nothing else', () => {
     const [container] = deployment.spec.template.spec.containers;
-    expect(Object.fromEntries(container.env.map(({ name, value }: Doc) => [name, value]))).toEqual({
+    expect(Object.fromEntries(container.env.map(({ name, value }) => [name, value]))).toEqual({
       FAIRLEAD_CLUSTER_ID: id,
       FAIRLEAD_TRUST_DOMAIN: 'fairlead.local',
       FAIRLEAD_ROOT_PINS: pins.join(','),
       FAIRLEAD_NAMESPACE: 'fairlead-system',
+      FAIRLEAD_PREFLIGHT_PORTS: '443,6443,8443,16443',
       FAIRLEAD_HEALTH_LISTEN: '127.0.0.1:8080',
     });
     expect(container.image).toBe(image);
@@ -93,19 +91,15 @@ describe('the manifest of an installer', () => {
   });
 
   it('lets nobody in, and it out to names and API servers only', () => {
-    const { ingress, egress, policyTypes, podSelector } = find('NetworkPolicy', 'fairlead-installer').spec;
+    const { ingress, egress, policyTypes, podSelector } = objectIn(own, 'NetworkPolicy', 'fairlead-installer').spec;
     expect([ingress, policyTypes]).toEqual([[], ['Ingress', 'Egress']]);
-    expect(egress.flatMap(({ ports }: Doc) => ports.map(({ port }: Doc) => port))).toEqual([
-      53, 53, 443, 6443, 8443, 16_443,
-    ]);
+    expect(egress.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([53, 53, 443, 6443, 8443, 16_443]);
     expect(podSelector.matchLabels).toEqual(deployment.spec.selector.matchLabels);
     expect(deployment.spec.template.metadata.labels).toMatchObject(podSelector.matchLabels);
   });
 
   it('is not selected by what selects the agent', () => {
-    const agent = parse(renderImportManifest(input)).find(
-      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'fairlead-agent',
-    );
+    const agent = objectIn(renderImportManifest(input), 'Deployment', 'fairlead-agent');
     expect(deployment.spec.template.metadata.labels).not.toMatchObject(agent.spec.selector.matchLabels);
   });
 });

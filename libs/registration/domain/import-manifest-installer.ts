@@ -84,7 +84,7 @@ function deployment(input: InstallerManifestInput): KubernetesDocument {
     metadata: metadata(INSTALLER.name, AGENT.namespace, INSTALLER_LABELS),
     spec: {
       replicas: 1,
-      // Two would undo each other's work: the old one goes first.
+      // Of two only one acts, by a Lease: the old one goes first, and gives it back.
       strategy: { type: 'Recreate' },
       selector: { matchLabels: INSTALLER.selector },
       template: { metadata: { labels: INSTALLER_LABELS }, spec: podSpec(input) },
@@ -125,6 +125,7 @@ function environment({ clusterId, pins, trustDomain }: InstallerManifestInput): 
     FAIRLEAD_TRUST_DOMAIN: trustDomain,
     FAIRLEAD_ROOT_PINS: pins.join(','),
     FAIRLEAD_NAMESPACE: AGENT.namespace,
+    FAIRLEAD_PREFLIGHT_PORTS: API_SERVER_PORTS.join(','),
     FAIRLEAD_HEALTH_LISTEN: HEALTH_LISTEN,
   };
 }

@@ -95,6 +95,7 @@ function environment(input: ImportManifestInput): Record<string, string> {
     FAIRLEAD_ENDPOINTS: input.endpoints.join(','),
     FAIRLEAD_ROOT_PINS: input.pins.join(','),
     FAIRLEAD_TRUST_DOMAIN: input.trustDomain,
+    ...(input.cluster ? { FAIRLEAD_CLUSTER_ID: input.cluster.id } : {}),
     FAIRLEAD_LINKS: String(input.links),
     ...(input.targets.length > 0 ? { FAIRLEAD_ALLOW_TARGETS: input.targets.join(',') } : {}),
     ...(input.egress.length > 0 ? { FAIRLEAD_EGRESS: input.egress.join(',') } : {}),

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { objectIn } from '../testing/manifest-objects.js';
 import { renderImportManifest } from './import-manifest.js';
 
 const manifest = renderImportManifest({
@@ -98,13 +98,10 @@ describe('a real API server', () => {
   );
 
   it("admits the agent's pod in the restricted namespace, and no pod that asks for more", async () => {
-    const deployment = parseAllDocuments(manifest)
-      .map((document) => document.toJS() as { kind: string; spec: { template: { spec: object } } })
-      .find(({ kind }) => kind === 'Deployment');
-    const pod = (spec: object | undefined): string =>
+    const pod = (spec: object): string =>
       JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'agent', namespace: NAMESPACE }, spec });
     const create = ['create', '--dry-run=server', '-f', '-'];
-    const { spec } = deployment!.spec.template;
+    const { spec } = objectIn(manifest, 'Deployment').spec.template;
     expect(await asAdmin(create, pod(spec))).toMatchObject({ code: 0, stderr: '' });
     const refused = await asAdmin(create, pod({ ...spec, hostNetwork: true }));
     expect(refused.stderr).toContain('violates PodSecurity "restricted');

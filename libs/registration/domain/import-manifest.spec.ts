@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { objectIn, objectsOf } from '../testing/manifest-objects.js';
 import { renderImportManifest, type ImportManifestInput } from './import-manifest.js';
 
 const bootstrapToken = 'fl1.aa.id.secret-part';
@@ -16,16 +16,12 @@ const input: ImportManifestInput = {
   bootstrapToken,
 };
 
-// oxlint-disable-next-line typescript/no-explicit-any -- Kubernetes objects are walked as plain data here
-type Doc = any;
-const documents = (): Doc[] => parseAllDocuments(renderImportManifest(input)).map((document) => document.toJS());
-const find = (kind: string, name = 'fairlead-agent'): Doc =>
-  documents().find((document) => document.kind === kind && document.metadata.name === name);
+const manifest = renderImportManifest(input);
 
 describe('renderImportManifest', () => {
   it('is deterministic and lists the namespace first and the workload last', () => {
-    expect(renderImportManifest(input)).toBe(renderImportManifest(input));
-    expect(documents().map((document) => document.kind)).toEqual([
+    expect(renderImportManifest(input)).toBe(manifest);
+    expect(objectsOf(manifest).map(({ kind }) => kind)).toEqual([
       'Namespace',
       'ServiceAccount',
       'ClusterRole',
@@ -41,13 +37,13 @@ describe('renderImportManifest', () => {
   });
 
   it('labels every object', () => {
-    for (const document of documents()) {
-      expect(document.metadata.labels).toMatchObject({ 'app.kubernetes.io/part-of': 'fairlead' });
+    for (const { metadata } of objectsOf(manifest)) {
+      expect(metadata.labels).toMatchObject({ 'app.kubernetes.io/part-of': 'fairlead' });
     }
   });
 
   it('grants impersonation of any user and of two groups, a list of nodes, and nothing else cluster-wide', () => {
-    expect(find('ClusterRole').rules).toEqual([
+    expect(objectIn(manifest, 'ClusterRole', 'fairlead-agent').rules).toEqual([
       { apiGroups: [''], resources: ['users'], verbs: ['impersonate'] },
       {
         apiGroups: [''],
@@ -60,16 +56,15 @@ describe('renderImportManifest', () => {
   });
 
   it('brings the identity Secret without data, so that applying again erases nothing', () => {
-    expect(Object.keys(find('Secret', 'fairlead-agent-identity'))).toEqual(['apiVersion', 'kind', 'metadata', 'type']);
+    const secret = objectIn(manifest, 'Secret', 'fairlead-agent-identity');
+    expect(Object.keys(secret)).toEqual(['apiVersion', 'kind', 'metadata', 'type']);
   });
 
   it('of an adoption holds no token, names no cluster, and tells the agent to ask', () => {
     const text = renderImportManifest({ ...input, cluster: null, bootstrapToken: null });
-    const adoption = parseAllDocuments(text).map((document): Doc => document.toJS());
-    expect(adoption.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name)).toEqual([
-      'fairlead-agent-identity',
-    ]);
-    const deployment = adoption.find(({ kind }) => kind === 'Deployment');
+    const secrets = objectsOf(text).filter(({ kind }) => kind === 'Secret');
+    expect(secrets.map(({ metadata }) => metadata.name)).toEqual(['fairlead-agent-identity']);
+    const deployment = objectIn(text, 'Deployment');
     expect(deployment.spec.template.spec.containers[0].env).toContainEqual({
       name: 'FAIRLEAD_ADOPTION',
       value: 'true',
@@ -79,7 +74,7 @@ describe('renderImportManifest', () => {
       undefined,
     ]);
     expect(text).not.toMatch(/demo|fl1\./);
-    expect(renderImportManifest(input)).not.toContain('FAIRLEAD_ADOPTION');
+    expect(manifest).not.toContain('FAIRLEAD_ADOPTION');
   });
 
   it('that goes with an identity which was handed out names the cluster, and holds no secret and asks for nothing', () => {
@@ -92,18 +87,18 @@ describe('renderImportManifest', () => {
 
   it('holds the token once, in its Secret', () => {
     const encoded = Buffer.from(bootstrapToken).toString('base64');
-    expect(find('Secret', 'fairlead-agent-bootstrap').data).toEqual({ token: encoded });
-    const text = renderImportManifest(input);
-    expect(text.split(encoded)).toHaveLength(2);
-    expect(text).not.toContain(bootstrapToken);
+    expect(objectIn(manifest, 'Secret', 'fairlead-agent-bootstrap').data).toEqual({ token: encoded });
+    expect(manifest.split(encoded)).toHaveLength(2);
+    expect(manifest).not.toContain(bootstrapToken);
   });
 
   it('tells the agent where to go and what to trust', () => {
-    const { env } = find('Deployment').spec.template.spec.containers[0];
-    expect(Object.fromEntries(env.map(({ name, value }: Doc) => [name, value]))).toEqual({
+    const { env } = objectIn(manifest, 'Deployment').spec.template.spec.containers[0];
+    expect(Object.fromEntries(env.map(({ name, value }) => [name, value]))).toEqual({
       FAIRLEAD_ENDPOINTS: 'gw-a.example.test:7444,[::1]:7544',
       FAIRLEAD_ROOT_PINS: `${'ab'.repeat(32)},${'cd'.repeat(32)}`,
       FAIRLEAD_TRUST_DOMAIN: 'fairlead.local',
+      FAIRLEAD_CLUSTER_ID: input.cluster?.id,
       FAIRLEAD_LINKS: '1',
       FAIRLEAD_BOOTSTRAP_TOKEN_FILE: '/var/run/secrets/fairlead/token',
       FAIRLEAD_IDENTITY_BUNDLE_FILE: '/var/run/secrets/fairlead/identity-bundle.json',
@@ -114,19 +109,16 @@ describe('renderImportManifest', () => {
 
   it('names targets only where there are some', () => {
     const rules = ['10.0.0.0/8:10250', '*.shop.svc:443', '[fd00::/8]:1-1024'];
-    const deployment: Doc = parseAllDocuments(renderImportManifest({ ...input, targets: rules }))
-      .map((document) => document.toJS())
-      .find(({ kind }) => kind === 'Deployment');
+    const deployment = objectIn(renderImportManifest({ ...input, targets: rules }), 'Deployment');
     const { env } = deployment.spec.template.spec.containers[0];
     expect(env).toContainEqual({ name: 'FAIRLEAD_ALLOW_TARGETS', value: rules.join(',') });
-    expect(renderImportManifest(input)).not.toContain('FAIRLEAD_ALLOW_TARGETS');
+    expect(manifest).not.toContain('FAIRLEAD_ALLOW_TARGETS');
   });
 
   it('has a way out only where one is wanted: a Service, the ports of the agent, and who may come to them', () => {
     const egress = ['2222=git.example.com:22', '2223=[fd00::1]:7999'];
-    const documents: Doc[] = parseAllDocuments(renderImportManifest({ ...input, egress })).map((each) => each.toJS());
-    const of = (kind: string): Doc => documents.find((each) => each.kind === kind);
-    const service = of('Service');
+    const text = renderImportManifest({ ...input, egress });
+    const service = objectIn(text, 'Service');
     expect(service.metadata).toMatchObject({ name: 'fairlead-egress', namespace: 'fairlead-system' });
     expect(service.spec).toMatchObject({
       type: 'ClusterIP',
@@ -135,37 +127,33 @@ describe('renderImportManifest', () => {
         { port: 2223, targetPort: 'egress-2223' },
       ],
     });
-    const { template } = of('Deployment').spec;
+    const { template } = objectIn(text, 'Deployment').spec;
     expect(template.metadata.labels).toMatchObject(service.spec.selector);
     const [container] = template.spec.containers;
     expect(container.env).toContainEqual({ name: 'FAIRLEAD_EGRESS', value: egress.join(',') });
-    expect(container.ports.map((port: Doc) => port.containerPort)).toEqual([8080, 2222, 2223]);
-    const policy = documents.find(
-      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'fairlead-agent',
-    );
-    expect(policy.spec.ingress).toHaveLength(2);
-    expect(policy.spec.ingress[1].ports.map(({ port }: Doc) => port)).toEqual([2222, 2223]);
-    expect(JSON.stringify(policy.spec.ingress[1].from)).toContain('"flux-system","argocd"');
-    expect(renderImportManifest(input)).not.toMatch(/EGRESS|fairlead-egress|kind: Service$/m);
+    expect(container.ports?.map(({ containerPort }) => containerPort)).toEqual([8080, 2222, 2223]);
+    const { ingress } = objectIn(text, 'NetworkPolicy', 'fairlead-agent').spec;
+    expect(ingress).toHaveLength(2);
+    expect(ingress[1]?.ports.map(({ port }) => port)).toEqual([2222, 2223]);
+    expect(JSON.stringify(ingress[1]?.from)).toContain('"flux-system","argocd"');
+    expect(manifest).not.toMatch(/EGRESS|fairlead-egress|kind: Service$/m);
   });
 
   it('tells the agent where to send its spans only where that is set', () => {
     const endpoint = 'http://otel-collector.observability.svc:4318';
-    const deployment: Doc = parseAllDocuments(renderImportManifest({ ...input, tracingEndpoint: endpoint }))
-      .map((document) => document.toJS())
-      .find(({ kind }) => kind === 'Deployment');
+    const deployment = objectIn(renderImportManifest({ ...input, tracingEndpoint: endpoint }), 'Deployment');
     const { env } = deployment.spec.template.spec.containers[0];
     expect(env).toContainEqual({ name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: endpoint });
-    expect(renderImportManifest(input)).not.toContain('OTEL_');
+    expect(manifest).not.toContain('OTEL_');
   });
 
   it('lets the agent dial any TCP port: its own rules say which', () => {
-    expect(find('NetworkPolicy').spec.egress).toContainEqual({ ports: [{ protocol: 'TCP' }] });
+    expect(objectIn(manifest, 'NetworkPolicy').spec.egress).toContainEqual({ ports: [{ protocol: 'TCP' }] });
   });
 
   it('restarts the agent when the token changes, and only then', () => {
     const again = renderImportManifest({ ...input, bootstrapToken: 'fl1.aa.id2.other' });
-    const changed = again.split('\n').filter((line) => !renderImportManifest(input).split('\n').includes(line));
+    const changed = again.split('\n').filter((line) => !manifest.split('\n').includes(line));
     expect(changed.map((line) => line.trim().split(':')[0])).toEqual(['token', 'fairlead.dev/bootstrap-token-sha256']);
   });
 });

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { DampedLines, type Cause } from '@fairlead/clock';
 import { ClusterName, type ApprovalPolicy } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
 import { z } from 'zod';
@@ -22,6 +23,8 @@ const TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 16_384;
 /** Questions that this process waits for, of all tenants. */
 const MAX_QUESTIONS = 16;
+/** Of these, about agents without a token: strangers leave room for who was invited. */
+const MAX_OF_STRANGERS = 8;
 
 const Verdict = z.discriminatedUnion('decision', [
   z.object({ decision: z.literal('approve'), cluster: ClusterName.optional() }),
@@ -38,7 +41,9 @@ export class ApprovalWebhook {
   readonly #requests: EnrolmentRequests;
   readonly #options: WebhookOptions | null;
   /** Requests that the program is asked about at this moment. */
-  readonly #asked = new Set<string>();
+  readonly #asked = new Map<string, { readonly stranger: boolean }>();
+  /** Agents that wait ask as often as they like. */
+  readonly #lines = { decided: new DampedLines(), failed: new DampedLines() };
 
   constructor(
     runtime: Runtime,
@@ -60,20 +65,28 @@ export class ApprovalWebhook {
     if (request.state !== 'pending' || (await this.#policyOf(request)) !== 'webhook') return request;
     const { id, tenantId, spkiSha256 } = request;
     const { logger, source } = this.#runtime;
-    if (this.#asked.has(id) || this.#asked.size >= MAX_QUESTIONS) return request;
-    this.#asked.add(id);
+    const stranger = request.tokenId === null;
+    if (this.#asked.has(id) || !this.#hasRoom(stranger)) return request;
+    this.#asked.set(id, { stranger });
     try {
       const verdict = await this.#ask(request);
       if (verdict.decision === 'approve') await this.#requests.approve(source, tenantId, id, verdict.cluster);
       else await this.#requests.reject(source, tenantId, id, verdict.reason);
-      logger.info('approval.webhook.decided', { requestId: id, decision: verdict.decision });
+      const line = this.#lines.decided.next(causeOf(request));
+      if (line) logger.info('approval.webhook.decided', { requestId: id, decision: verdict.decision, ...line });
     } catch (error) {
-      logger.warn('approval.webhook.failed', { requestId: id, reason: messageOf(error) });
+      const line = this.#lines.failed.next(causeOf(request));
+      if (line) logger.warn('approval.webhook.failed', { requestId: id, reason: messageOf(error), ...line });
     } finally {
       this.#asked.delete(id);
     }
     // Somebody else may have decided meanwhile: what is stored counts.
     return (await this.#requests.ofKey(spkiSha256)) ?? request;
+  }
+
+  #hasRoom(stranger: boolean): boolean {
+    const strangers = [...this.#asked.values()].filter((asked) => asked.stranger).length;
+    return this.#asked.size < MAX_QUESTIONS && (!stranger || strangers < MAX_OF_STRANGERS);
   }
 
   async #policyOf({ tenantId, clusterId }: StoredEnrolmentRequest): Promise<ApprovalPolicy> {
@@ -107,6 +120,11 @@ export class ApprovalWebhook {
     const asked = { requestId: id, tenantId, cluster, fingerprint, facts: knownFacts(facts), remoteAddress };
     return { ...asked, createdAt: createdAt.toISOString() };
   }
+}
+
+/** The cluster whose token was shown, or where a stranger is. */
+function causeOf({ clusterId, tokenId, remoteAddress }: StoredEnrolmentRequest): Cause {
+  return tokenId === null || clusterId === null ? { address: remoteAddress } : { address: remoteAddress, clusterId };
 }
 
 /**

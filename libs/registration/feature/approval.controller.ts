@@ -22,7 +22,7 @@ export class ApprovalController {
 
   @RpcHandler(registrationRpc.listEnrolmentRequests)
   async list({ tenantId, input }: RpcRequest<Rpcs['listEnrolmentRequests']>): RpcResult<Rpcs['listEnrolmentRequests']> {
-    return { requests: await this.#requests.list(tenantId, input.state) };
+    return { requests: await this.#requests.list(tenantId, input) };
   }
 
   @RpcHandler(registrationRpc.approveEnrolment)

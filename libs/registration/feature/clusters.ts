@@ -1,9 +1,11 @@
-import type { Caller, Cluster, CreateCluster, Presence } from '@fairlead/contracts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Caller, Cluster, ClusterChange, CreateCluster, Presence } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { fitPage } from '../domain/fit-page.js';
 import { knownFacts } from '../domain/known-facts.js';
 import { forgetCluster } from '../store/client-store.js';
 import {
+  changeSettings,
   deleteCluster,
   findClusterByName,
   insertCluster,
@@ -44,10 +46,26 @@ export class Clusters {
   async create(caller: Caller, tenantId: string, input: CreateCluster): Promise<Cluster> {
     const row = await commit(this.#runtime, async (manager) => {
       const cluster = await insertCluster(manager, { tenantId, ...input });
-      const { name, links, targets, egress, gitops } = cluster;
-      const event = { ...about(caller, cluster), name, links, targets, egress, gitops };
+      const event = { ...about(caller, cluster), name: cluster.name, ...settingsOf(cluster) };
       await tell(this.#runtime, manager, 'dev.fairlead.cluster.created.v1', event);
       return cluster;
+    });
+    return this.#show(row);
+  }
+
+  /** Changes what its import manifest says; nothing is told if that is what it says already. NOT_FOUND. */
+  async update(caller: Caller, tenantId: string, name: string, change: ClusterChange): Promise<Cluster> {
+    const row = await commit(this.#runtime, async (manager) => {
+      const { id } = await findClusterByName(manager, tenantId, name);
+      const before = await lockCluster(manager, id);
+      if (!before) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
+      const asked = Object.entries(change).filter(([, value]) => value !== undefined);
+      const settings = { ...settingsOf(before), ...(Object.fromEntries(asked) as Partial<Settings>) };
+      if (isDeepStrictEqual(settings, settingsOf(before))) return before;
+      await changeSettings(manager, id, settings);
+      const event = { ...about(caller, before), name, ...settings };
+      await tell(this.#runtime, manager, 'dev.fairlead.cluster.changed.v1', event);
+      return { ...before, ...settings };
     });
     return this.#show(row);
   }
@@ -134,6 +152,13 @@ export class Clusters {
     const asked = { id, tenantId, name, labels, links, targets, egress, gitops };
     return { ...asked, generation, createdAt, enrolledAt, facts, presence };
   }
+}
+
+type Settings = Pick<StoredCluster, 'links' | 'targets' | 'egress' | 'gitops'>;
+
+/** What its import manifest says of it. */
+function settingsOf({ links, targets, egress, gitops }: StoredCluster): Settings {
+  return { links, targets, egress, gitops };
 }
 
 function about(

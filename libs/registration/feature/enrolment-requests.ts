@@ -24,6 +24,7 @@ import {
   insertRequest,
   listRequests,
   lockRequest,
+  type RequestFilter,
   type StoredEnrolmentRequest,
 } from '../store/enrolment-request-store.js';
 import { bindBootstrapToken, revokeUnusedTokens } from '../store/token-store.js';
@@ -118,10 +119,10 @@ export class EnrolmentRequests {
     return request;
   }
 
-  /** As many as are shown at once, newest first. */
-  async list(tenantId: string, state?: StoredEnrolmentRequest['state']): Promise<EnrolmentRequest[]> {
+  /** As many as are shown at once, those with a token first, then newest first. */
+  async list(tenantId: string, filter: RequestFilter = {}): Promise<EnrolmentRequest[]> {
     return read(this.#runtime, async (manager) => {
-      const requests = await listRequests(manager, tenantId, state, LISTED);
+      const requests = await listRequests(manager, tenantId, filter, LISTED);
       const now = this.#runtime.now();
       const alive = requests.filter(({ expiresAt }) => expiresAt > now);
       const names = await clusterNames(

@@ -1,11 +1,12 @@
-import { DEFAULT_TENANT, type Caller, type Issued } from '@fairlead/contracts';
+import type { Caller, Issued } from '@fairlead/contracts';
 import { FairleadError, assertNever, toFairleadError } from '@fairlead/errors';
 import { EventRate } from '@fairlead/events';
-import { checkCsr } from '@fairlead/pki';
+import { checkCsr, type CheckedCsr } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { decideEnrolment } from '../domain/decide-enrolment.js';
+import { EnrolmentPlaces } from '../domain/enrolment-places.js';
 import { saidAtEnrolment } from '../domain/known-facts.js';
-import { ADOPTED, insertCluster, lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
+import { lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
 import type { StoredEnrolmentRequest } from '../store/enrolment-request-store.js';
 import {
   bindBootstrapToken,
@@ -14,6 +15,7 @@ import {
   presented,
   type StoredBootstrapToken,
 } from '../store/token-store.js';
+import { adoptAgent } from './adopt-agent.js';
 import type { ApprovalPolicies } from './approval-policies.js';
 import type { ApprovalWebhook } from './approval-webhook.js';
 import type { EnrolmentRequests } from './enrolment-requests.js';
@@ -69,6 +71,7 @@ export class Enrolments {
   readonly #troubles: LinkTroubles;
   readonly #signAgent: SignAgent;
   readonly #refusals = new EventRate();
+  readonly #places = new EnrolmentPlaces();
 
   constructor(runtime: Runtime, { policies, requests, webhook, troubles }: Approval, signAgent: SignAgent) {
     this.#runtime = runtime;
@@ -82,11 +85,25 @@ export class Enrolments {
   /**
    * Spends the token on the request's key, then fetches the certificate: when that fails, the same key may ask again.
    * TOKEN_UNKNOWN (also for a wrong secret), TOKEN_EXPIRED, TOKEN_REVOKED, TOKEN_USED, CSR_INVALID; ENROLMENT_PENDING while
-   * an administrator has to decide, ENROLMENT_REJECTED; UNAUTHENTICATED without a token where nobody is adopted.
+   * an administrator has to decide, ENROLMENT_REJECTED; UNAUTHENTICATED without a token where nobody is adopted. RATE_LIMITED for what comes
+   * too often, before anything is read for it.
    */
   async enrol(caller: Caller, input: EnrolInput): Promise<Enrolled> {
+    const giveBack = this.#places.take(caller.credential);
+    try {
+      const key = checkCsr(Buffer.from(input.csr, 'base64'));
+      // What is wrong with a request is told with the token that it shows.
+      const asking = await key.catch(() => null);
+      if (asking) this.#places.ask(caller.credential, asking.spkiSha256);
+      return await this.#enrol(caller, input, key);
+    } finally {
+      giveBack();
+    }
+  }
+
+  async #enrol(caller: Caller, input: EnrolInput, key: Promise<CheckedCsr>): Promise<Enrolled> {
     const token = await this.#tokenOf(input);
-    const { cluster, generation } = await this.#decide(caller, input, token).catch(async (error: unknown) => {
+    const { cluster, generation } = await this.#decide(caller, input, token, key).catch(async (error: unknown) => {
       const known = toFairleadError(error);
       // A full queue must not fill the event log instead.
       if (known.code === 'RATE_LIMITED') throw known;
@@ -104,8 +121,13 @@ export class Enrolments {
     return tokenId === null ? null : read(this.#runtime, (manager) => findBootstrapToken(manager, tokenId));
   }
 
-  async #decide(caller: Caller, input: EnrolInput, found: StoredBootstrapToken | null): Promise<Decided> {
-    const { spkiSha256 } = await checkCsr(Buffer.from(input.csr, 'base64'));
+  async #decide(
+    caller: Caller,
+    input: EnrolInput,
+    found: StoredBootstrapToken | null,
+    key: Promise<CheckedCsr>,
+  ): Promise<Decided> {
+    const { spkiSha256 } = await key;
     const known = await this.#requests.ofKey(spkiSha256);
     // Who has this key asked before: the answer stands while that token is good. Another token is another question.
     const stands = known !== null && (input.tokenId === null || input.tokenId === known.tokenId);
@@ -122,36 +144,11 @@ export class Enrolments {
     found: StoredBootstrapToken | null,
     spkiSha256: string,
   ): Promise<Decided | StoredEnrolmentRequest> {
-    if (input.tokenId === null) return this.#adopt(caller, input, spkiSha256);
+    if (input.tokenId === null) {
+      const approval = { policies: this.#policies, requests: this.#requests };
+      return adoptAgent(this.#runtime, approval, caller, { ...input, spkiSha256 });
+    }
     return this.#byToken(input, found, spkiSha256);
-  }
-
-  /** An agent without a token: it belongs to no cluster yet. */
-  async #adopt(caller: Caller, input: EnrolInput, spkiSha256: string): Promise<Decided | StoredEnrolmentRequest> {
-    const { facts, remoteAddress } = input;
-    const asking = { tenantId: DEFAULT_TENANT, spkiSha256, clusterId: null, tokenId: null, facts, remoteAddress };
-    return commit(this.#runtime, async (manager) => {
-      const policy = await this.#policies.effective(manager, DEFAULT_TENANT, null);
-      switch (policy) {
-        case 'token':
-          throw new FairleadError('UNAUTHENTICATED', 'this installation adopts no agent without a bootstrap token');
-        case 'always-reject':
-          throw rejected();
-        case 'queue':
-        case 'webhook':
-          return this.#requests.add(manager, asking);
-        case 'insecure-always-approve': {
-          const name = `adopted-${spkiSha256.slice(0, 12)}`;
-          const request = await this.#requests.add(manager, asking);
-          const made = await insertCluster(manager, { tenantId: DEFAULT_TENANT, name, ...ADOPTED });
-          const { generation } = await this.#requests.approveIn(manager, caller, request, made, true);
-          this.#runtime.logger.warn('enrolment.approved_insecurely', { name, fingerprint: spkiSha256, remoteAddress });
-          return { cluster: made, generation: generation ?? 1 };
-        }
-        default:
-          return assertNever(policy);
-      }
-    });
   }
 
   async #byToken(

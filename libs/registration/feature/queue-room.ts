@@ -7,6 +7,7 @@ import { countPending, dropDecided } from '../store/enrolment-request-store.js';
 
 interface Asking {
   readonly tenantId: string;
+  readonly tokenId: string | null;
   readonly remoteAddress: string;
 }
 
@@ -22,7 +23,8 @@ export async function takeRoom(manager: EntityManager, asking: Asking): Promise<
   await dropDecided(manager, asking.tenantId, QUEUE.decidedPerTenant);
 }
 
-async function requireRoom(manager: EntityManager, { tenantId, remoteAddress }: Asking): Promise<void> {
-  const full = whyFull(await countPending(manager, tenantId, networkOf(remoteAddress)));
+async function requireRoom(manager: EntityManager, { tenantId, tokenId, remoteAddress }: Asking): Promise<void> {
+  const invited = tokenId !== null;
+  const full = whyFull(await countPending(manager, tenantId, networkOf(remoteAddress), invited), invited);
   if (full !== null) throw new FairleadError('RATE_LIMITED', full);
 }

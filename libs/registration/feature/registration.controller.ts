@@ -56,6 +56,15 @@ export class RegistrationController {
     return this.#clusters.get(tenantId, input.name);
   }
 
+  @RpcHandler(registrationRpc.updateCluster)
+  async updateCluster({
+    caller,
+    tenantId,
+    input: { name, ...change },
+  }: RpcRequest<Rpcs['updateCluster']>): RpcResult<Rpcs['updateCluster']> {
+    return this.#clusters.update(caller, tenantId, name, change);
+  }
+
   @RpcHandler(registrationRpc.deleteCluster)
   async deleteCluster({
     caller,

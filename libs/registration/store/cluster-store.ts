@@ -129,6 +129,15 @@ export function factsOfClusters(
 }
 
 /** For a cluster that is locked. */
+export async function changeSettings(
+  manager: EntityManager,
+  id: string,
+  settings: Partial<Pick<StoredCluster, 'links' | 'targets' | 'egress' | 'gitops'>>,
+): Promise<void> {
+  await manager.update(ClusterRow, { id }, settings);
+}
+
+/** For a cluster that is locked. */
 export async function changeFacts(manager: EntityManager, id: string, facts: StoredFacts): Promise<void> {
   await manager.update(ClusterRow, { id }, { facts });
 }

@@ -1,4 +1,4 @@
-import { LessThan, type EntityManager } from 'typeorm';
+import { IsNull, LessThan, Like, Not, type EntityManager } from 'typeorm';
 import { EnrolmentRequestRow } from './entities.js';
 
 export type StoredEnrolmentRequest = Readonly<EnrolmentRequestRow>;
@@ -44,16 +44,17 @@ export async function changeRequest(
   await manager.update(EnrolmentRequestRow, { id }, change);
 }
 
-/** How many wait, of a tenant and of one network. */
+/** How many wait, with a token or without one, of a tenant and of one network. */
 export async function countPending(
   manager: EntityManager,
   tenantId: string,
   network: string,
+  invited: boolean,
 ): Promise<{ ofTenant: number; ofAddress: number }> {
-  const state = 'pending';
+  const waiting = { state: 'pending' as const, tokenId: invited ? Not(IsNull()) : IsNull() };
   return {
-    ofTenant: await manager.countBy(EnrolmentRequestRow, { tenantId, state }),
-    ofAddress: await manager.countBy(EnrolmentRequestRow, { network, state }),
+    ofTenant: await manager.countBy(EnrolmentRequestRow, { tenantId, ...waiting }),
+    ofAddress: await manager.countBy(EnrolmentRequestRow, { network, ...waiting }),
   };
 }
 
@@ -70,13 +71,21 @@ export async function dropDecided(manager: EntityManager, tenantId: string, kept
   await manager.query(`delete from enrolment_requests where id in (${last})`, [tenantId, kept]);
 }
 
-/** Newest first. */
+export interface RequestFilter {
+  readonly state?: StoredEnrolmentRequest['state'] | undefined;
+  /** What the SHA-256 of the key begins with, in lower-case hexadecimal. */
+  readonly fingerprint?: string | undefined;
+}
+
+/** Those with a token first, then newest first: strangers hide nobody who was invited. */
 export function listRequests(
   manager: EntityManager,
   tenantId: string,
-  state: StoredEnrolmentRequest['state'] | undefined,
+  { state, fingerprint }: RequestFilter,
   limit: number,
 ): Promise<StoredEnrolmentRequest[]> {
-  const where = { tenantId, ...(state === undefined ? {} : { state }) };
-  return manager.find(EnrolmentRequestRow, { where, order: { createdAt: 'DESC' }, take: limit });
+  const query = manager.createQueryBuilder(EnrolmentRequestRow, 'one').where({ tenantId });
+  if (state !== undefined) query.andWhere({ state });
+  if (fingerprint !== undefined) query.andWhere({ spkiSha256: Like(`${fingerprint}%`) });
+  return query.orderBy('one.token_id is null').addOrderBy('one.createdAt', 'DESC').limit(limit).getMany();
 }

@@ -1,5 +1,6 @@
 import type { TrustEntry } from '@fairlead/contracts';
 import { startInstallation, type RunningAgent, type TestInstallation } from '@fairlead/installation';
+import { highestVersion } from '@fairlead/pki';
 import { eventually, testAuthority, type TestAuthority, type TestCertificate } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAgentFacingReplica, type AgentFacingReplica, type AgentLink } from './scripted-replica.js';
@@ -42,8 +43,28 @@ function tell({ bundle, signerChain, signature }: TrustEntry, to: AgentLink = li
   to.say({ case: 'trust', value: { bundle: bytes, signerChainPem: [...signerChain], signature: proof } });
 }
 
-const stored = (): { trustVersion: number; rootsPem: string[] } =>
-  JSON.parse(agent.stored['identity'] ?? '{}') as { trustVersion: number; rootsPem: string[] };
+interface Stored {
+  readonly trustVersion: number;
+  readonly rootsPem: string[];
+  readonly trustSince: { readonly version: number; readonly atMs: number };
+}
+const stored = (): Stored => JSON.parse(agent.stored['identity'] ?? '{}') as Stored;
+const last = (): AgentLink => replica.links.at(-1) as AgentLink;
+
+/** The same agent, with what it had stored, changed. */
+async function startAgain(change: (identity: Stored) => Stored): Promise<void> {
+  await agent.stop();
+  const identity = JSON.stringify(change(stored()));
+  const { links } = replica;
+  const before = links.length;
+  agent = await installation.startAgent({
+    replicas: [],
+    endpoints: [replica.address],
+    apiPort: 1,
+    stored: { ...agent.stored, identity },
+  });
+  await eventually(() => expect(links.length).toBeGreaterThan(before));
+}
 
 /** Told what it holds, an agent says so: what it was told before has been dealt with then. */
 async function dealtWith(version: number, roots: readonly string[], to: AgentLink = link): Promise<void> {
@@ -76,10 +97,36 @@ describe('the agent, told which roots count', () => {
   });
 
   it('takes none that is far ahead, by whoever had a key of its root, and goes on with what comes after', async () => {
-    tell(await signed({ version: 2 ** 32 - 1, roots: both() }));
+    tell(await signed({ version: 1_000_000, roots: both() }));
     tell(await signed({ version: 1_002, roots: both() }));
     await dealtWith(1_001, both());
     expect([link.held, stored().trustVersion]).toEqual([[1_001], 1_001]);
+  });
+
+  it('cannot be walked up: what it took today counts, also after a restart, and tomorrow it takes as many more', async () => {
+    for (const version of [400, 801, 1_001]) await dealtWith(version, both());
+    tell(await signed({ version: 1_002, roots: both() }));
+    await dealtWith(1_001, both());
+    expect(stored()).toMatchObject({ trustVersion: 1_001, trustSince: { version: 1 } });
+    await startAgain((identity) => identity);
+    tell(await signed({ version: 1_002, roots: both() }), last());
+    await dealtWith(1_001, both(), last());
+    expect(stored().trustVersion).toBe(1_001);
+    await startAgain(({ trustSince, ...identity }) => ({
+      ...identity,
+      trustSince: { ...trustSince, atMs: trustSince.atMs - 86_400_000 },
+    }));
+    await dealtWith(2_001, both(), last());
+    tell(await signed({ version: 2_002, roots: both() }), last());
+    await dealtWith(2_001, both(), last());
+  });
+
+  it('comes back after months, and takes the version of that time, but none above what anybody does', async () => {
+    const highest = highestVersion(new Date());
+    await startAgain((identity) => ({ ...identity, trustSince: { version: 1, atMs: Date.now() - 90 * 86_400_000 } }));
+    tell(await signed({ version: highest + 10, roots: both() }), last());
+    await dealtWith(highest, both(), last());
+    expect([last().held, stored().trustVersion]).toEqual([[highest], highest]);
   });
 
   it('of many that come at once says at least the last, and its link stays', async () => {

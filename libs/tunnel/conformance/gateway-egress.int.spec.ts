@@ -56,6 +56,16 @@ describe('the gateway, acceptor of a connection out of a cluster', () => {
     ['what no rule allows', () => open(subject.clusterId, { target: tcp('127.0.0.2', 8_080) }), 'TARGET_REFUSED'],
     ['a metadata service', () => open(subject.clusterId, { target: tcp('169.254.169.254', 8_080) }), 'TARGET_REFUSED'],
     [
+      'a name, by a rule for a block',
+      () => open(subject.clusterId, { target: tcp('localhost', 80) }),
+      'TARGET_REFUSED',
+    ],
+    [
+      'a name that is listed and leads to loopback',
+      () => open(subject.clusterId, { target: tcp('localhost', 8_080) }),
+      'TARGET_UNREACHABLE',
+    ],
+    [
       'what nobody listens at',
       () => open(subject.clusterId, { target: tcp('127.0.0.1', 1_024) }),
       'TARGET_UNREACHABLE',
@@ -102,6 +112,21 @@ describe('the gateway, acceptor of a connection out of a cluster', () => {
     const refusedCall = new TunnelScript(other.agent.call('Egress'));
     refusedCall.send(outOf(bare.clusterId));
     expect(await refusedCall.rejected()).toBe(GRPC_UNIMPLEMENTED);
+  });
+
+  it('counts what it refuses, too: who asks for nothing that is allowed is soon refused for asking', async () => {
+    const perIdentity = { connections: 128, opensPerSecond: 1, heldBytes: 64 * 1024 ** 2 };
+    await using bounded = await ownSubject(['127.0.0.1:1024-65535'], { perIdentity });
+    await using other = await ScriptedAgent.linked(bounded);
+    const codes: unknown[] = [];
+    for (let n = 0; n < 20 && codes.at(-1) !== 'RATE_LIMITED'; n += 1) {
+      const tunnel = new TunnelScript(other.agent.call('Egress'));
+      tunnel.send(outOf(randomUUID()));
+      codes.push((await tunnel.verdict()).code);
+      tunnel.end();
+      await tunnel.gone();
+    }
+    expect([codes[0], codes.at(-1)]).toEqual(['WRONG_CLUSTER', 'RATE_LIMITED']);
   });
 
   it('breaks off the target when the call is cancelled', async () => {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { parseEndpoint } from '@fairlead/agent';
+import type { DoorLimits } from '@fairlead/gateway';
 import { startInstallation, type TestInstallation } from '@fairlead/installation';
 
 export interface KeyAndChain {
@@ -39,10 +40,13 @@ export async function gatewaySubject(): Promise<GatewaySubject> {
 const MANY_OPENS = { perIdentity: { connections: 128, opensPerSecond: 1_000, heldBytes: 64 * 1024 ** 2 } };
 
 /** A replica of this checkout, in an installation of its own; connections out of the cluster as these rules say. */
-export async function ownSubject(allowEgress = ['127.0.0.1:1024-65535']): Promise<GatewaySubject> {
+export async function ownSubject(
+  allowEgress = ['127.0.0.1:1024-65535', '127.0.0.0/8:80', 'localhost:8080'],
+  egressLimits: Partial<DoorLimits> = MANY_OPENS,
+): Promise<GatewaySubject> {
   const installation = await startInstallation();
   const { authority, cluster, token } = installation;
-  const { gateway } = await installation.startReplica('gateway-a', { allowEgress, egressLimits: MANY_OPENS });
+  const { gateway } = await installation.startReplica('gateway-a', { allowEgress, egressLimits });
   const [agent, other] = await Promise.all([authority.agent(cluster.clusterId), authority.gateway('gateway-b')]);
   return {
     link: gateway.link.address,

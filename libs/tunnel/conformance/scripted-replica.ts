@@ -8,7 +8,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { ControlRequestSchema, ControlResponseSchema, type Facts, type Hello } from '@fairlead/proto';
-import type { TestAuthority } from '@fairlead/testing';
+import { endsAtOnce, type TestAuthority, type TestCertificate } from '@fairlead/testing';
 import { TUNNEL_PATH } from '@fairlead/tunnel/link';
 import { TunnelScript } from './tunnel-script.js';
 import { MessageReader, grpcMessage } from './wire.js';
@@ -41,21 +41,28 @@ export interface AgentFacingReplica extends AsyncDisposable {
   readonly links: AgentLink[];
   /** What it does with a Hello; Welcome unless changed. */
   greet: (link: AgentLink) => void;
+  /** What it shows from now on. */
+  certify(certificate: TestCertificate): void;
 }
 
-export async function startAgentFacingReplica(authority: TestAuthority): Promise<AgentFacingReplica> {
-  const { privateKeyPem, chainPem } = await authority.gateway('gateway-a');
+/** `certificate`: what it shows; absent: one of gateway-a. */
+export async function startAgentFacingReplica(
+  authority: TestAuthority,
+  certificate?: TestCertificate,
+): Promise<AgentFacingReplica> {
+  const { privateKeyPem, chainPem } = certificate ?? (await authority.gateway('gateway-a'));
   const server = createSecureServer({ key: privateKeyPem, cert: chainPem, minVersion: 'TLSv1.3' });
   const sessions = new Set<ServerHttp2Session>();
+  const end = endsAtOnce(server);
   const links: AgentLink[] = [];
   const replica: AgentFacingReplica = {
     address: '',
     links,
     greet: (link) => welcome(link),
+    certify: ({ privateKeyPem: key, chainPem: cert }) => server.setSecureContext({ key, cert, minVersion: 'TLSv1.3' }),
     [Symbol.asyncDispose]: async () => {
       for (const session of sessions) session.destroy();
-      server.close();
-      await once(server, 'close');
+      await end();
     },
   };
   server.on('session', (session) => sessions.add(session.on('error', () => undefined)));

@@ -1,3 +1,4 @@
+import type { DampedLines } from '@fairlead/clock';
 import { HTTP2_CODE, SessionError, type Http2Session } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
 import type { AbuseMetrics } from './ports.js';
@@ -12,6 +13,8 @@ export interface AbuseReportOptions {
   readonly isStranger?: () => boolean;
   readonly metrics: AbuseMetrics;
   readonly logger: Logger;
+  /** Of all sessions of the server: who comes anew at once must not fill the log. */
+  readonly abuseLines: DampedLines;
 }
 
 /**
@@ -19,13 +22,14 @@ export interface AbuseReportOptions {
  * per session of a server, when it begins.
  */
 export function reportAbuse(session: Http2Session, options: AbuseReportOptions): void {
-  const { door, isStranger, metrics, logger } = options;
+  const { door, isStranger, metrics, logger, abuseLines } = options;
   const address = session.socket.remoteAddress ?? '';
   session.once('ending', (cause) => {
     if (!(cause instanceof SessionError)) return;
     const reason = cause.violation;
     metrics.http2Abuse.inc({ door, reason });
-    logger.warn('http2.session.abused', { door, reason, address });
+    const line = abuseLines.next({ address });
+    if (line) logger.warn('http2.session.abused', { door, reason, address, ...line });
   });
   if (!isStranger) return;
   session.on('stream', () => {

@@ -1,4 +1,5 @@
 import type { Server } from 'node:tls';
+import { DampedLines } from '@fairlead/clock';
 import type { Logger } from '@fairlead/observability';
 import type { CertificateSource } from './ports.js';
 
@@ -9,10 +10,12 @@ export function useCertificate(server: Server, certificate: CertificateSource): 
   });
 }
 
-/** Reports handshakes that failed, and ends their connections: Node leaves one open whose handshake took too long. */
+/** Reports handshakes that failed, of each address as often as `DampedLines` has it. `Newcomers` ends their connections. */
 export function reportTlsErrors(server: Server, logger: Logger): void {
+  const lines = new DampedLines();
   server.on('tlsClientError', (error, socket) => {
-    logger.info('tls.handshake.failed', { reason: error.message, address: socket.remoteAddress });
-    socket.destroy();
+    const address = socket.remoteAddress ?? '';
+    const line = lines.next({ address });
+    if (line) logger.info('tls.handshake.failed', { reason: error.message, address, ...line });
   });
 }

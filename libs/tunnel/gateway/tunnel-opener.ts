@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
-import { startDeadline } from '@fairlead/clock';
+import { DampedLines, startDeadline } from '@fairlead/clock';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
-import type { Logger, Span, Tracer } from '@fairlead/observability';
+import type { LogFields, Logger, Span, Tracer } from '@fairlead/observability';
 import { OpenSchema, type Open } from '@fairlead/proto';
 import { LIMITS, formatTraceparent, type TraceContext } from '../core/index.js';
 import { TunnelConnection } from '../link/index.js';
@@ -54,6 +54,7 @@ interface Candidate {
 /** Finds a way to a cluster's agent: an own session first, then the replicas that hold one, each probed by its Open. */
 export class TunnelOpener {
   readonly #options: TunnelOpenerOptions;
+  readonly #probeLines = new DampedLines();
 
   constructor(options: TunnelOpenerOptions) {
     this.#options = options;
@@ -108,18 +109,19 @@ export class TunnelOpener {
         if (!TRY_NEXT.has(failure.code) && !(failure instanceof NoAnswer)) throw failure;
         candidate.failed(failure.code);
         span.event('probe.failed', { 'fairlead.replica': candidate.replica, 'error.type': failure.code });
-        this.#options.logger.info('tunnel.probe.failed', {
-          tunnelId,
-          clusterId,
-          via: candidate.name,
-          code: failure.code,
-        });
+        this.#tellProbe({ tunnelId, clusterId, via: candidate.name, code: failure.code });
         failures.push(failure);
       }
     }
     const { table, time } = this.#options;
     const recently = failures.length > 0 || table.seenWithin(clusterId, RECONNECT_MS, time.nowMs());
     throw nobody(failures, recently);
+  }
+
+  /** One a request while a cluster's agent, or the way to it, is not well. */
+  #tellProbe(failed: { readonly clusterId: string } & LogFields): void {
+    const line = this.#probeLines.nextOf(failed.clusterId);
+    if (line) this.#options.logger.info('tunnel.probe.failed', { ...failed, ...line });
   }
 
   #candidates(clusterId: string): Candidate[] {

@@ -22,8 +22,12 @@ export interface DemoCluster {
   startNode(): Promise<void>;
 }
 
-/** What an installer does each minute, within seconds: somebody watches. */
-const INSTALLER_ENV = { FAIRLEAD_INTERVAL_SECONDS: '2', FAIRLEAD_FUNCTIONAL_EVERY_SECONDS: '20' };
+/** What an installer does each minute, within seconds: somebody watches. No image is pulled here, so no registry is looked at. */
+const INSTALLER_ENV = {
+  FAIRLEAD_INTERVAL_SECONDS: '2',
+  FAIRLEAD_FUNCTIONAL_EVERY_SECONDS: '20',
+  FAIRLEAD_PREFLIGHT_PORTS: '',
+};
 
 /** A demo cluster that runs what is applied to it: etcd, kube-apiserver and kube-controller-manager; its kubelet is started last. */
 export async function startDemoCluster(options: DemoClusterOptions): Promise<DemoCluster> {

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '@fairlead/clock';
-import { ClusterGitOps } from '@fairlead/contracts';
+import { Cluster, ClusterGitOps, type Presence } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
+import type { z } from 'zod';
 import { StackError } from '../errors.js';
 import type { StackLog } from '../events.js';
 import type { Stack } from '../stack.js';
@@ -11,7 +12,10 @@ import type { Stack } from '../stack.js';
 const LOOK_MS = 2_000;
 const REQUEST_MS = 10_000;
 
-/** How a cluster is, in a few words, once it is healthy and follows something, or `timeoutMs` is over. Throws only for the signal. */
+/**
+ * How a cluster is, in a few words, once its agent is connected, and it is healthy and follows something, or `timeoutMs` is over.
+ * Throws only for the signal.
+ */
 export async function awaitFollowing(
   api: Stack['api'],
   cluster: string,
@@ -52,13 +56,23 @@ interface Seen {
   readonly healthy: boolean;
 }
 
+/** What is reported was true when it was said; without its agent nobody knows whether it still is. */
+const WITHOUT_AGENT: Readonly<Record<Presence['state'], string>> = {
+  never: 'its agent has not connected yet',
+  online: '',
+  draining: 'its agent moves to another gateway',
+  offline: 'its agent is not connected',
+};
+
 async function look(api: Stack['api'], cluster: string, signal: AbortSignal): Promise<Seen> {
   try {
-    const { health, report } = await statusOf(api, cluster, signal);
+    const { presence } = await ask(api, `/v1/clusters/${cluster}`, Cluster, signal);
+    const { health, report } = await ask(api, `/v1/clusters/${cluster}/gitops`, ClusterGitOps, signal);
     const followed = report?.sync?.revision;
-    const problem = report?.problem;
-    const parts = [health, followed ? `follows ${shortened(followed)}` : '', problem ? problem.message : ''];
-    return { words: parts.filter(Boolean).join(', '), healthy: health === 'healthy' && Boolean(followed) };
+    const follows = followed ? `follows ${shortened(followed)}` : '';
+    const parts = [WITHOUT_AGENT[presence.state], health, follows, report?.problem?.message];
+    const healthy = presence.state === 'online' && health === 'healthy' && Boolean(followed);
+    return { words: parts.filter(Boolean).join(', '), healthy };
   } catch (error) {
     signal.throwIfAborted();
     return { words: `its status cannot be asked for: ${messageOf(error)}`, healthy: false };
@@ -68,10 +82,10 @@ async function look(api: Stack['api'], cluster: string, signal: AbortSignal): Pr
 /** `main@sha1:0123456789ab`. */
 const shortened = (revision: string): string => revision.replace(/([0-9a-f]{12})[0-9a-f]{28,}$/, '$1');
 
-async function statusOf(api: Stack['api'], cluster: string, signal: AbortSignal): Promise<ClusterGitOps> {
+async function ask<T>(api: Stack['api'], path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
   const token = readFileSync(api.adminTokenFile, 'utf8').trim();
   const answer = await new Promise<{ status: number; body: string }>((resolve, reject) => {
-    const asking = request(`${api.url}/v1/clusters/${cluster}/gitops`, {
+    const asking = request(`${api.url}${path}`, {
       ca: readFileSync(api.caFile, 'utf8'),
       agent: false,
       headers: { authorization: `Bearer ${token}` },
@@ -84,5 +98,5 @@ async function statusOf(api: Stack['api'], cluster: string, signal: AbortSignal)
     asking.end();
   });
   if (answer.status !== 200) throw new StackError(`the API answers ${answer.status}`);
-  return ClusterGitOps.parse(JSON.parse(answer.body));
+  return schema.parse(JSON.parse(answer.body));
 }

@@ -6,18 +6,20 @@ import type { DataSource } from 'typeorm';
 import { leaseRepository, releaseRepository, type LeasedRepository } from '../../store/repository-lease-store.js';
 import type { DeployKeyTurn } from './deploy-key-turn.js';
 
-/** Repositories that this process works on at once. */
-const WORKERS = 8;
+/** Repositories that this process works on at once. They wait for Git hosts nearly all of the time. */
+const WORKERS = 32;
 /** Longer than a turn can take: whoever holds one longer is gone. */
 const LEASE_MS = 180_000;
 /** Of one host at once, in all processes. */
 const PER_HOST = 2;
+/** Of one tenant at once, in all processes: whatever its hosts do, most workers are for the others. */
+const PER_TENANT = 8;
 /** How soon what another process committed is seen; what this one did wakes it. */
 const POLL_MS = 2_000;
 
 export interface DeployKeyLoopOptions {
   readonly database: DataSource;
-  readonly turn: DeployKeyTurn;
+  readonly turn: Pick<DeployKeyTurn, 'run'>;
   readonly logger: Logger;
   /** How often a repository is looked at whose turn failed here, not on the host. */
   readonly everyMs: number;
@@ -61,7 +63,7 @@ export class DeployKeyLoop implements AsyncDisposable {
 
   /** As many as are due and there is room for. */
   async #startTurns(): Promise<void> {
-    const limits = { leaseMs: LEASE_MS, perHost: PER_HOST };
+    const limits = { leaseMs: LEASE_MS, perHost: PER_HOST, perTenant: PER_TENANT };
     while (this.#turns.size < WORKERS && !this.#stop.signal.aborted) {
       const leased = await inTransaction(this.#options.database, (manager) => leaseRepository(manager, limits));
       if (!leased) return;

@@ -88,7 +88,10 @@ export class DeployKeyTurn {
       case 'note-present':
         return journal.present(step.key, step.remoteId);
       case 'note-removed':
-        return journal.removed(step.key, { wasOurs: false });
+        return journal.removed(step.key, {
+          wasOurs: false,
+          ...(step.stays ? { instructions: staysOf(step.key) } : {}),
+        });
       case 'note-refused':
         return step.key.problemCode === step.code
           ? undefined
@@ -147,6 +150,11 @@ export class DeployKeyTurn {
   #now(): Date {
     return this.#parts.runtime.now?.() ?? new Date();
   }
+}
+
+/** What somebody else added, only they take away. */
+function staysOf({ fingerprint, path }: StoredDeployKey): string {
+  return `Fairlead did not add the key ${fingerprint} to ${path}, and leaves it there: remove it yourself.`;
 }
 
 /** A host that is not asked: what is to be done is said once. */

@@ -1,6 +1,5 @@
-import { systemClock, type Clock } from '@fairlead/clock';
 import type { GitHost } from '@fairlead/contracts';
-import { FairleadError } from '@fairlead/errors';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent } from '@fairlead/events';
 import type { Logger } from '@fairlead/observability';
 import { inTransaction, readFrom } from '@fairlead/persistence';
@@ -74,20 +73,23 @@ export class HostKeys {
     return view;
   }
 
-  /** Looks at one host that is due, and puts it off before, so that it is looked at by one process. False: none is due. */
-  async scanOneDue(intervalMs: number, signal: AbortSignal): Promise<boolean> {
-    const { database } = this.#runtime;
+  /** A host that is due to be looked at, of any but these tenants. It is put off before, so that one process looks at it. Null: none is. */
+  takeDue(intervalMs: number, except: readonly string[]): Promise<StoredGitHost | null> {
     // Between half and all of it: hosts that were added together are not asked together for ever.
     const putOffMs = Math.ceil(intervalMs * (0.5 + Math.random() / 2));
-    const host = await inTransaction(database, (manager) => takeDueScan(manager, putOffMs));
-    if (!host) return false;
+    return inTransaction(this.#runtime.database, (manager) => takeDueScan(manager, putOffMs, except));
+  }
+
+  /** Asks a host that was taken. Throws nothing: what the host fails with is told, and it is asked again when it is due. */
+  async lookAt(host: StoredGitHost, signal: AbortSignal): Promise<void> {
     try {
       await this.#look(host, signal);
     } catch (error) {
-      if (signal.aborted || !(error instanceof FairleadError)) throw error;
-      this.#logger.warn('git_host.not_scanned', { hostId: host.id, code: error.code, reason: error.message });
+      if (signal.aborted) return;
+      const { code, message: reason } = toFairleadError(error);
+      const cause = code === 'INTERNAL' ? { err: error } : {};
+      this.#logger.warn('git_host.not_scanned', { hostId: host.id, code, reason, ...cause });
     }
-    return true;
   }
 
   async #look(host: StoredGitHost, signal: AbortSignal): Promise<GitHost> {
@@ -123,33 +125,6 @@ export class HostKeys {
     return this.#runtime.now?.() ?? new Date();
   }
 }
-
-/** Looks at the SSH keys of every host again and again; dispose of it to stop. */
-export function watchHostKeys(
-  keys: HostKeys,
-  { intervalMs, logger, clock = systemClock }: { intervalMs: number; logger: Logger; clock?: Clock },
-): AsyncDisposable {
-  const stop = new AbortController();
-  const running = (async () => {
-    while (!stop.signal.aborted) {
-      const again = await keys.scanOneDue(intervalMs, stop.signal).catch((error: unknown) => {
-        if (!stop.signal.aborted) logger.warn('git_host.scan_failed', { err: error });
-        return false;
-      });
-      // Stopping ends a sleep early, and the loop's condition sees that.
-      if (!again) await clock.sleep(Math.min(POLL_MS, intervalMs), stop.signal).catch(() => undefined);
-    }
-  })();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await running;
-    },
-  };
-}
-
-/** How soon a host that was added is looked at. */
-const POLL_MS = 5_000;
 
 async function keysOf(manager: EntityManager, { id }: StoredGitHost) {
   return (await hostKeysOf(manager, [id])).get(id) ?? [];

@@ -19,6 +19,8 @@ export interface OpenedRepository {
   readonly created: boolean;
   readonly sshUrl: string;
   readonly defaultBranch: string | null;
+  /** Does somebody have to add deploy keys there? */
+  readonly keysByHand: boolean;
   readonly head: string | null;
 }
 
@@ -70,14 +72,15 @@ export class Repositories {
     const found = await asked(() => remote.findRepository(path));
     if (found.state === 'unknown') {
       const sshUrl = usualSshUrl(host, wish.path);
-      return { hostId: host.id, created: false, sshUrl, defaultBranch: null, head: null };
+      return { hostId: host.id, created: false, sshUrl, defaultBranch: null, keysByHand: isByHand(host), head: null };
     }
     const made = found.state === 'found' ? found.repository : await this.#create(host, remote, path, wish);
     await this.#checkRights(host, remote, path);
     const { defaultBranch } = made;
     const sshUrl = await asked(async () => clusterSshUrl(host, made.sshUrl));
     const head = wish.branch === undefined ? null : await headOf(remote, path, wish.branch);
-    return { hostId: host.id, created: found.state === 'absent', sshUrl, defaultBranch, head };
+    const created = found.state === 'absent';
+    return { hostId: host.id, created, sshUrl, defaultBranch, keysByHand: isByHand(host), head };
   }
 
   async #create(
@@ -127,4 +130,8 @@ async function headOf(remote: GitHost, path: RepositoryPath, branch: string): Pr
 
 function toStored({ findings, expiresAt }: RightsReport) {
   return { findings: findings.map(({ verdict, right, why }) => ({ verdict, right, why })), expiresAt };
+}
+
+function isByHand({ kind }: StoredGitHost): boolean {
+  return kind === 'manual';
 }

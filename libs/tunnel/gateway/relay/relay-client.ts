@@ -4,7 +4,7 @@ import { connect as tlsConnect, type PeerCertificate as NodePeerCertificate, typ
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { connectHttp2, type Http2Session } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
-import { readPeerCertificate } from '@fairlead/pki';
+import { readPeerCertificate, type PeerCertificate } from '@fairlead/pki';
 import { LIMITS } from '../../core/index.js';
 import {
   DEFAULT_KEEPALIVE,
@@ -20,13 +20,19 @@ import type { RouteOwner } from '../routing/route-table.js';
 
 const CONNECT_TIMEOUT_MS = 3_000;
 
+/** A session and what the replica showed when it began: Node tells a client its peer's certificate once, and nothing from then on. */
+interface RelaySession {
+  readonly http2: Http2Session;
+  readonly peer: PeerCertificate;
+}
+
 /** One HTTP/2 session to each replica that was ever relayed to, opened when first needed. */
 export class RelayClient {
   readonly #identity: CertificateSource;
   readonly #trustDomain: string;
   readonly #logger: Logger;
   readonly #revoked: RevokedCertificates;
-  readonly #sessions = new Map<string, Promise<Http2Session>>();
+  readonly #sessions = new Map<string, Promise<RelaySession>>();
 
   constructor(identity: CertificateSource, trustDomain: string, revoked: RevokedCertificates, logger: Logger) {
     this.#identity = identity;
@@ -38,9 +44,9 @@ export class RelayClient {
 
   /** A tunnel stream to another replica, not opened yet. UNAVAILABLE if it cannot be reached, UNTRUSTED_PEER if it is not who it should be. */
   async tunnel(owner: RouteOwner): Promise<TunnelConnection> {
-    const session = await this.#session(owner);
+    const { http2 } = await this.#session(owner);
     try {
-      return new TunnelConnection(requestGrpcStream(session, RELAY_PATH), 'opener');
+      return new TunnelConnection(requestGrpcStream(http2, RELAY_PATH), 'opener');
     } catch (error) {
       throw unreachable(owner, error as Error);
     }
@@ -48,7 +54,7 @@ export class RelayClient {
 
   close(): void {
     for (const session of this.#sessions.values()) {
-      session.then((open) => open.destroy()).catch(() => undefined);
+      session.then(({ http2 }) => http2.destroy()).catch(() => undefined);
     }
   }
 
@@ -57,18 +63,18 @@ export class RelayClient {
     for (const [key, opening] of this.#sessions) void this.#endIfRevoked(key, opening);
   }
 
-  async #endIfRevoked(key: string, opening: Promise<Http2Session>): Promise<void> {
+  async #endIfRevoked(key: string, opening: Promise<RelaySession>): Promise<void> {
     // One that was not opened needs no end: whoever asked for it is told.
     const session = await opening.catch(() => null);
-    const leaf = session?.socket.getPeerX509Certificate();
-    if (!session || !leaf || !this.#revoked.has(readPeerCertificate(leaf.raw))) return;
-    this.#logger.warn('relay.revoked', { address: session.socket.remoteAddress });
+    if (!session || !this.#revoked.has(session.peer)) return;
+    const { http2 } = session;
+    this.#logger.warn('relay.revoked', { address: http2.socket.remoteAddress });
     // What is asked for from now on finds none, however long it takes to close.
     if (this.#sessions.get(key) === opening) this.#sessions.delete(key);
-    session.destroy();
+    http2.destroy();
   }
 
-  async #session(owner: RouteOwner): Promise<Http2Session> {
+  async #session(owner: RouteOwner): Promise<RelaySession> {
     const key = `${owner.instance} ${owner.relayAddress}`;
     const known = this.#sessions.get(key);
     if (known) return known;
@@ -77,22 +83,23 @@ export class RelayClient {
     const forget = (): void => {
       if (this.#sessions.get(key) === opening) this.#sessions.delete(key);
     };
-    opening.then((session) => session.once('close', forget).once('goaway', forget)).catch(forget);
+    opening.then(({ http2 }) => http2.once('close', forget).once('goaway', forget)).catch(forget);
     return opening;
   }
 
-  async #dial(owner: RouteOwner): Promise<Http2Session> {
+  async #dial(owner: RouteOwner): Promise<RelaySession> {
     const identity = this.#identity.current;
     if (!identity) throw new FairleadError('UNAVAILABLE', 'this replica has no certificate yet');
     const socket = await secure(plainSocket(owner), owner, identity, (certificate) => this.#check(owner, certificate));
-    const session = connectHttp2(socket, RELAY_SESSION_OPTIONS);
-    session.once('close', (cause) => {
+    const peer = peerOf(socket, owner);
+    const http2 = connectHttp2(socket, RELAY_SESSION_OPTIONS);
+    http2.once('close', (cause) => {
       if (cause) this.#logger.debug('relay.session.error', { reason: cause.message });
     });
-    session.setConnectionWindow(LIMITS.connectionWindowBytes);
-    keepAlive(session, DEFAULT_KEEPALIVE, fitStreamWindow(session));
+    http2.setConnectionWindow(LIMITS.connectionWindowBytes);
+    keepAlive(http2, DEFAULT_KEEPALIVE, fitStreamWindow(http2));
     this.#logger.info('relay.connected', { replica: owner.credential, address: owner.relayAddress });
-    return session;
+    return { http2, peer };
   }
 
   /** Runs only after the chain was verified. */
@@ -110,6 +117,14 @@ export class RelayClient {
       return error as Error;
     }
   }
+}
+
+/** To be asked once, right after the handshake. A session that nobody could judge later is none: UNTRUSTED_PEER. */
+function peerOf(socket: TLSSocket, { credential, relayAddress }: RouteOwner): PeerCertificate {
+  const leaf = socket.getPeerX509Certificate();
+  if (leaf) return readPeerCertificate(leaf.raw);
+  socket.destroy();
+  throw new FairleadError('UNTRUSTED_PEER', `the replica at ${relayAddress} showed no certificate of ${credential}`);
 }
 
 function plainSocket({ relayAddress }: RouteOwner): Socket {

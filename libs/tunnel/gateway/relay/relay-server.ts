@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls';
-import { Newcomers, type PlaceLimits } from '@fairlead/clock';
+import { DampedLines, Newcomers, type PlaceLimits } from '@fairlead/clock';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import { HTTP2_CODE, Http2Server, type Http2Session, type Http2Stream } from '@fairlead/http2';
 import type { Logger, Span, Tracer } from '@fairlead/observability';
@@ -35,6 +35,11 @@ export interface RelayServerOptions {
   readonly tracer: Tracer;
 }
 
+interface ServeOptions extends RelayServerOptions {
+  readonly abuseLines: DampedLines;
+  readonly refusedLines: DampedLines;
+}
+
 const GRPC_UNIMPLEMENTED = 12;
 const HANDSHAKE_TIMEOUT_MS = 5_000;
 const REVOKED = 'the certificate was revoked';
@@ -45,7 +50,8 @@ const NEWCOMERS: PlaceLimits = { total: 1_024, perNetwork: 256 };
  * The replicas' door: mutual TLS, and only for identities of gateways of this trust domain. An agent's certificate is of the same CA and is
  * refused here all the same.
  */
-export function createRelayServer(options: RelayServerOptions): Http2Server {
+export function createRelayServer(given: RelayServerOptions): Http2Server {
+  const options: ServeOptions = { ...given, abuseLines: new DampedLines(), refusedLines: new DampedLines() };
   const server = new Http2Server(
     {
       session: RELAY_SESSION_OPTIONS,
@@ -75,7 +81,7 @@ export function createRelayServer(options: RelayServerOptions): Http2Server {
   return server;
 }
 
-function serveReplica(session: Http2Session, options: RelayServerOptions): void {
+function serveReplica(session: Http2Session, options: ServeOptions): void {
   reportAbuse(session, { ...options, door: 'relay' });
   session.setConnectionWindow(LIMITS.connectionWindowBytes);
   keepAlive(session, DEFAULT_KEEPALIVE, fitStreamWindow(session));
@@ -85,9 +91,10 @@ function serveReplica(session: Http2Session, options: RelayServerOptions): void 
   });
 }
 
-function turnReplicaAway(session: Http2Session, why: string, { logger, events }: RelayServerOptions): void {
+function turnReplicaAway(session: Http2Session, why: string, { logger, events, refusedLines }: ServeOptions): void {
   const address = session.socket.remoteAddress ?? '';
-  logger.warn('relay.peer.refused', { address, reason: why });
+  const line = refusedLines.next({ address });
+  if (line) logger.warn('relay.peer.refused', { address, reason: why, ...line });
   const code = why === REVOKED ? 'CERTIFICATE_REVOKED' : 'CERTIFICATE_REFUSED';
   events.accessRefused({ code, reason: why, address, door: 'relay' });
   session.destroy();

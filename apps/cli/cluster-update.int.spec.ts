@@ -1,0 +1,69 @@
+import { writeFile } from 'node:fs/promises';
+import { clusterGitOps } from '@fairlead/api/testing';
+import { beforeEach, expect, it } from 'vitest';
+import { loggedIn } from './testing/logged-in.js';
+
+const containing = (text: string): string => expect.stringContaining(text) as string;
+
+const scene = loggedIn();
+const { fairlead } = scene;
+
+beforeEach(async () => {
+  await fairlead(['cluster', 'create', 'demo', '--links', '1']);
+  scene.api.script.statuses.set('demo', clusterGitOps('demo'));
+});
+
+const update = (...args: string[]) => fairlead(['cluster', 'update', 'demo', ...args]);
+const demo = () => scene.api.script.clusters.get('demo');
+
+async function importFlux(): Promise<void> {
+  const file = scene.scratch.file('flux.yaml');
+  await writeFile(file, 'kind: Namespace\n');
+  await fairlead(['bundle', 'import', file, '--tool', 'flux', '--version', 'v1']);
+}
+
+it('brings an installer and an assignment to a cluster that was created without', async () => {
+  expect(await update('--gitops', 'flux')).toMatchObject({ status: 1, err: containing('fairlead bundle import FILE') });
+  expect(demo()).toMatchObject({ gitops: false });
+  await importFlux();
+  const changed = await update('--gitops', 'flux');
+  expect(changed).toMatchObject({ status: 0, out: containing('fairlead cluster import demo | kubectl apply -f -') });
+  expect(changed.out).toContain('assignment demo made');
+  expect(demo()).toMatchObject({ gitops: true, links: 1, egress: [] });
+  expect(scene.api.script.assignments.get('demo')).toMatchObject({ selector: { cluster: 'demo' }, tool: 'flux' });
+  expect((await fairlead(['cluster', 'show', 'demo'])).out).toMatch(/installer +yes\n/);
+});
+
+it('leaves an assignment alone that selects the cluster, or has its name', async () => {
+  await importFlux();
+  scene.api.script.statuses.set('demo', clusterGitOps('demo', { assignment: 'all-shops' }));
+  expect((await update('--gitops', 'flux')).out).toContain('it follows the assignment all-shops');
+  expect(scene.api.script.assignments.size).toBe(0);
+  await fairlead(['gitops', 'assign', 'demo', '--label', 'stage=prod']);
+  expect(await update('--gitops', 'flux', '--path', 'x', '--repo', 'catalog')).toMatchObject({
+    status: 2,
+    err: containing('change that one: fairlead gitops assign demo'),
+  });
+});
+
+it('says what applying the manifest does not take away', async () => {
+  expect((await update('--egress', '2222=git.example.com:22', '--egress', '2223=git.example.com:23')).status).toBe(0);
+  expect(demo()).toMatchObject({ egress: ['2222=git.example.com:22', '2223=git.example.com:23'], gitops: false });
+  const off = await update('--no-egress', '--gitops', 'off', '--allow-target', '*.shop.svc:443');
+  expect(off.out).toContain('delete service/fairlead-egress');
+  expect(off.out).not.toContain('fairlead-installer');
+  expect(demo()).toMatchObject({ egress: [], targets: ['*.shop.svc:443'] });
+  await importFlux();
+  await update('--gitops', 'flux', '--no-allow-target');
+  expect(demo()).toMatchObject({ targets: [], gitops: true });
+  const json = await update('--gitops', 'off', '-o', 'json');
+  expect(JSON.parse(json.out)).toMatchObject({ name: 'demo', gitops: false });
+});
+
+it('is not asked for nothing, or for what is not there', async () => {
+  expect(await update()).toMatchObject({ status: 2, err: containing('not said what to change') });
+  expect(await update('--repo', 'catalog', '--links', '2')).toMatchObject({ status: 2, err: containing('--gitops') });
+  expect(await update('--gitops', 'off', '--path', 'x')).toMatchObject({ status: 2 });
+  expect(demo()).toMatchObject({ links: 1 });
+  expect(await fairlead(['cluster', 'update', 'other', '--links', '2'])).toMatchObject({ status: 1 });
+});

@@ -1,0 +1,32 @@
+export interface KeyedPlaceLimits {
+  readonly total: number;
+  readonly perKey: number;
+}
+
+/** Places, of which each key (a cluster, a user) has a part only. What it remembers is bounded by the places that are taken. */
+export class KeyedPlaces {
+  readonly #limits: KeyedPlaceLimits;
+  readonly #taken = new Map<string, number>();
+  #total = 0;
+
+  constructor(limits: KeyedPlaceLimits) {
+    this.#limits = limits;
+  }
+
+  /** What gives the place back, which counts once; null if there is none left. */
+  take(key: string): (() => void) | null {
+    const taken = this.#taken.get(key) ?? 0;
+    if (this.#total >= this.#limits.total || taken >= this.#limits.perKey) return null;
+    this.#total += 1;
+    this.#taken.set(key, taken + 1);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#total -= 1;
+      const left = (this.#taken.get(key) ?? 1) - 1;
+      if (left === 0) this.#taken.delete(key);
+      else this.#taken.set(key, left);
+    };
+  }
+}

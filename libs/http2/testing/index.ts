@@ -1,0 +1,1 @@
+export { readRecordedSession, type RecordedStream } from './recorded-session.js';

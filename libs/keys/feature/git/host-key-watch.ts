@@ -1,0 +1,78 @@
+import { systemClock, type Clock } from '@fairlead/clock';
+import type { Logger } from '@fairlead/observability';
+import type { StoredGitHost } from '../../store/git-host-store.js';
+import type { HostKeys } from './host-keys.js';
+
+/** Hosts that this process looks at at once. */
+const SCANS = 8;
+/** Of one tenant: its hosts may take as long as they like, and keep nobody else waiting. */
+const SCANS_OF_A_TENANT = 2;
+/** How soon a host that was added is looked at. */
+const POLL_MS = 5_000;
+
+export interface HostKeyWatchOptions {
+  /** How often each host is looked at. */
+  readonly intervalMs: number;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}
+
+/** Looks at the SSH keys of every host again and again; dispose of it to stop. */
+export function watchHostKeys(
+  keys: Pick<HostKeys, 'takeDue' | 'lookAt'>,
+  options: HostKeyWatchOptions,
+): AsyncDisposable {
+  return new HostKeyWatch(keys, options);
+}
+
+class HostKeyWatch implements AsyncDisposable {
+  readonly #keys: Pick<HostKeys, 'takeDue' | 'lookAt'>;
+  readonly #options: HostKeyWatchOptions;
+  readonly #stop = new AbortController();
+  readonly #scans = new Map<StoredGitHost, Promise<void>>();
+  readonly #running: Promise<void>;
+  #wake = new AbortController();
+
+  constructor(keys: Pick<HostKeys, 'takeDue' | 'lookAt'>, options: HostKeyWatchOptions) {
+    this.#keys = keys;
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    await Promise.all(this.#scans.values());
+  }
+
+  async #run(): Promise<void> {
+    const { intervalMs, logger, clock = systemClock } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      this.#wake = new AbortController();
+      const wake = AbortSignal.any([this.#stop.signal, this.#wake.signal]);
+      await this.#startScans().catch((error: unknown) => {
+        logger.warn('git_host.scan_failed', { err: error });
+      });
+      // Stopping ends a sleep early, and so does a scan that ended: there is room for another one.
+      await clock.sleep(Math.min(POLL_MS, intervalMs), wake).catch(() => undefined);
+    }
+  }
+
+  /** As many as are due and there is room for. */
+  async #startScans(): Promise<void> {
+    while (this.#scans.size < SCANS && !this.#stop.signal.aborted) {
+      const host = await this.#keys.takeDue(this.#options.intervalMs, this.#busyTenants());
+      if (!host) return;
+      const scan = this.#keys.lookAt(host, this.#stop.signal).finally(() => {
+        this.#scans.delete(host);
+        this.#wake.abort();
+      });
+      this.#scans.set(host, scan);
+    }
+  }
+
+  #busyTenants(): string[] {
+    const tenants = [...this.#scans.keys()].map(({ tenantId }) => tenantId);
+    return [...new Set(tenants)].filter((one) => tenants.filter((each) => each === one).length >= SCANS_OF_A_TENANT);
+  }
+}
