@@ -57,7 +57,7 @@ export async function vitest(project, filters = []) {
     // An error outside any test fails the run without failing a test or a file.
     if (code !== 0 && told.length === 0) failed(`${project}: an error outside any test; see above`);
   } catch (error) {
-    failed(`the ${project} run left no report: ${error}`);
+    failed(`the ${project} run left no report: ${String(error)}`);
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -74,7 +74,10 @@ function failuresOfFile({ name, status, message, assertionResults }) {
 /** Enough of a failure to know it by: its message, and where in the test it came from. */
 function shortened(message) {
   const lines = message.split('\n').filter((line) => !line.includes('node_modules'));
-  return lines.slice(0, 25).map((line) => `    ${line.slice(0, 400)}`).join('\n');
+  return lines
+    .slice(0, 25)
+    .map((line) => `    ${line.slice(0, 400)}`)
+    .join('\n');
 }
 
 /** The closing line, which tools read; the exit code says the same. */
