@@ -22,6 +22,9 @@ class LongFilesFirst extends BaseSequencer {
   }
 }
 
+/** What a test polls for may take its time on a busy machine; vitest's own second is none. */
+const PATIENT = { poll: { timeout: 30_000 } };
+
 // Three tiers: unit (no process, no socket beyond loopback), integration (real Postgres, NATS, Kubernetes), e2e (real processes).
 export default defineConfig({
   test: {
@@ -31,6 +34,7 @@ export default defineConfig({
         ...source,
         test: {
           name: 'unit',
+          expect: PATIENT,
           include: ['{libs,apps,tools,bench}/**/*.spec.ts'],
           exclude: [...ignored, '**/*.int.spec.ts'],
           // Property tests on a machine that is busy with something else.
@@ -41,6 +45,7 @@ export default defineConfig({
         ...source,
         test: {
           name: 'integration',
+          expect: PATIENT,
           include: ['{libs,apps,tools,bench}/**/*.int.spec.ts'],
           exclude: [...ignored, '**/docker.int.spec.ts'],
           // Several times what a test takes on a busy machine: what a test waits for has a deadline of its own, which says more.
@@ -53,6 +58,7 @@ export default defineConfig({
         ...source,
         test: {
           name: 'docker',
+          expect: PATIENT,
           include: ['tools/**/docker.int.spec.ts'],
           exclude: ignored,
           testTimeout: 300_000,
@@ -64,6 +70,7 @@ export default defineConfig({
         ...source,
         test: {
           name: 'e2e',
+          expect: PATIENT,
           include: ['e2e/**/*.e2e.ts'],
           exclude: ignored,
           testTimeout: 300_000,

@@ -121,7 +121,7 @@ describe('with the real registration and keys', () => {
     });
     try {
       const subject = 'fairlead.rpc._.keys.sign-agent.api.api';
-      await expect(connection.request(subject, '{}', { timeout: 2_000 })).rejects.toThrow(/permission|responders/i);
+      await expect(connection.request(subject, '{}', { timeout: 20_000 })).rejects.toThrow(/permission|responders/i);
     } finally {
       await connection.close();
     }

@@ -54,13 +54,17 @@ it('assign does not bring back what somebody else removed meanwhile', async () =
   expect(scene.api.script.assignments.has('shop')).toBe(false);
 });
 
-it.each(['--wait', '--watch'])('status %s goes on while a service restarts, and says so once', async (flag) => {
+/** It waits until all is well, so it may have patience; it watches to the end of its time, which is to be after the service's return. */
+it.each([
+  ['--wait', '60s'],
+  ['--watch', '20s'],
+])('status %s goes on while a service restarts, and says so once', async (flag, timeout) => {
   const { services, script } = scene.api;
   script.statuses.set('demo', clusterGitOps('demo', { health: 'progressing', revision: 2 }));
   await services.stopGitops();
   let said = '';
   const onStderr = (text: string): void => void (said += text);
-  const waiting = fairlead(['gitops', 'status', 'demo', flag, '--timeout', '12s'], { onStderr });
+  const waiting = fairlead(['gitops', 'status', 'demo', flag, '--timeout', timeout], { onStderr });
   await eventually(() => expect(said).toContain('waiting for it to come back\n'), { timeoutMs: 30_000 });
   await services.startGitops();
   script.statuses.set('demo', clusterGitOps('demo', { health: 'healthy', revision: 2, report: installerReport(2) }));

@@ -14,9 +14,12 @@ export type Replica = GatewayAddresses;
 const REPLICAS = ['gateway-a', 'gateway-b', 'gateway-c'] as const;
 const LINKS = 2;
 export const LEASE_MS = 3_000;
-/** What a door finds out by a limit alone (PROTOCOL.md, Limits) does not take minutes here; balancers look often. */
+/**
+ * What a door finds out by a limit alone (PROTOCOL.md, Limits) does not take minutes here; but longer than a busy machine makes this process
+ * stand still, which is client and target at once. Balancers look often.
+ */
 const GATEWAY_ENV = {
-  FAIRLEAD_CONNECT_STALL_SECONDS: '4',
+  FAIRLEAD_CONNECT_STALL_SECONDS: '10',
   FAIRLEAD_DOOR_GRACE_SECONDS: '1',
 };
 /** The slowest way back: an agent that waits its longest backoff, and a machine that is busy. */

@@ -11,8 +11,8 @@ import { startWorld, type World } from './support/world.js';
 let world: World;
 
 beforeAll(async () => {
-  // Longer than it takes Flux to notice that a key is gone.
-  world = await startWorld({ keysEnv: { FAIRLEAD_DEPLOY_KEY_CHECK_SECONDS: '30' } });
+  // Half of it is longer than it takes Flux to notice that a key is gone, and us to hear of that.
+  world = await startWorld({ keysEnv: { FAIRLEAD_DEPLOY_KEY_CHECK_SECONDS: '40' } });
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
 
@@ -58,6 +58,16 @@ async function followsAgain(text: string): Promise<void> {
   await greets(world, 'from-git', text);
 }
 
+const deployKeys = async (): Promise<DeployKey[]> =>
+  (await world.api.ask<{ keys: DeployKey[] }>('GET', '/v1/clusters/demo/gitops/deploy-keys')).keys;
+
+/** Resolves right after somebody has looked for the deploy key at the Git host: the next look is half a period away, at least. */
+async function lookedForKey(): Promise<void> {
+  const seenAt = async (): Promise<unknown> => (await deployKeys())[0]?.seenAt;
+  const before = await seenAt();
+  await eventually(async () => expect(await seenAt()).not.toBe(before), { timeoutMs: 90_000 });
+}
+
 describe('following stops, and says why, with what was deployed in place', () => {
   it('when the Git host shows another SSH key than those approved; one approval is enough', async () => {
     await world.gitea.changeHostKey();
@@ -71,12 +81,12 @@ describe('following stops, and says why, with what was deployed in place', () =>
 
   it('when the deploy key was removed at the Git host; it is put back without anybody', async () => {
     const [id] = await world.gitea.idsOnHost();
+    await lookedForKey();
     await world.gitea.ask('DELETE', `/repos/platform/catalog/keys/${id}`);
     await complains('SOURCE_KEY_REFUSED', /unable to authenticate/);
     expect(await greetingIn(world, 'from-git')).toBe('after another host key');
     await followsAgain('after the key was put back');
-    const { keys } = await world.api.ask<{ keys: DeployKey[] }>('GET', '/v1/clusters/demo/gitops/deploy-keys');
-    expect(keys).toMatchObject([{ state: 'present', restored: 1 }]);
+    expect(await deployKeys()).toMatchObject([{ state: 'present', restored: 1 }]);
   });
 
   it('when the Git host cannot be reached', async () => {

@@ -41,8 +41,10 @@ describe('a bootstrap token', () => {
     expect(await failureOf(invited)).toMatchObject({ level: 'error', code: 'TOKEN_USED' });
     expect((await recorded('enrolment.refused', 'TOKEN_USED')).data).toMatchObject({ tenantId: 'default' });
     expect(await recorded('enrolment.succeeded', 'OK')).toBeDefined();
-    const show = await running.stack.cli(['cluster', 'show', 'token-used', '-o', 'json']);
-    expect(JSON.parse(show.stdout)).toMatchObject({ generation: 1, presence: { state: 'online' } });
+    await eventually(async () => {
+      const show = await running.stack.cli(['cluster', 'show', 'token-used', '-o', 'json']);
+      expect(JSON.parse(show.stdout)).toMatchObject({ generation: 1, presence: { state: 'online' } });
+    });
   });
 
   it('is refused once it has expired', async () => {

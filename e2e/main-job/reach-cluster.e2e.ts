@@ -1,3 +1,4 @@
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { counterOf, kubectl, startTestStack, whoHoldsTheLink, type TestStack } from '../support/test-stack.js';
 import { watchKubectl } from '../support/watching.js';
@@ -94,10 +95,12 @@ describe('kubectl', () => {
 
 describe('fairlead', () => {
   it('shows the cluster as online, with the replica that holds it', async () => {
-    const { code, stdout } = await running.stack.cli(['cluster', 'list', '-o', 'json']);
-    expect(code).toBe(0);
-    const text = JSON.stringify(JSON.parse(stdout));
-    expect(text).toContain('"online"');
-    expect(text).toContain(holder);
+    await eventually(async () => {
+      const { code, stdout } = await running.stack.cli(['cluster', 'list', '-o', 'json']);
+      expect(code).toBe(0);
+      const text = JSON.stringify(JSON.parse(stdout));
+      expect(text).toContain('"online"');
+      expect(text).toContain(holder);
+    });
   });
 });

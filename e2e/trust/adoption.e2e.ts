@@ -52,8 +52,10 @@ describe('an agent without a token', () => {
     await fairlead('request', 'approve', request.id, '--cluster', 'adopted');
     await using second = await startLooseAgent(running.stack, { invitation: adoption, env: NO_TOKEN, identity });
     await second.event('link.established');
-    const show = JSON.parse(await fairlead('cluster', 'show', 'adopted', '-o', 'json')) as unknown;
-    expect(show).toMatchObject({ generation: 1, presence: { state: 'online' } });
+    await eventually(async () => {
+      const show = JSON.parse(await fairlead('cluster', 'show', 'adopted', '-o', 'json')) as unknown;
+      expect(show).toMatchObject({ generation: 1, presence: { state: 'online' } });
+    });
     const types = await eventually(async () => {
       const seen = (await readEvents(running.stack)).map(({ type }) => type);
       if (!seen.includes('dev.fairlead.enrolment.approved.v1')) throw new Error('the approval left no event yet');

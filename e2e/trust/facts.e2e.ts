@@ -119,7 +119,10 @@ describe('what an agent says of its cluster', () => {
       capabilities: ['link:facts', 'link:kube-api', 'link:trust', ...RIGHTS],
     });
     expect(await fairlead('cluster', 'show', 'told')).toMatch(/distribution +eks on aws\nnodes +1\/2 ready\n/);
-    expect(await fairlead('cluster', 'list')).toMatch(/told +online +v1\S+ eks on aws +1\/2 ready /);
+    // That it is linked is known a moment after it is.
+    await eventually(async () =>
+      expect(await fairlead('cluster', 'list')).toMatch(/told +online +v1\S+ eks on aws +1\/2 ready /),
+    );
     expect(await doctorOn('told')).toMatchObject({ warning: true, detail: expect.stringContaining('1 of 2 nodes') });
   });
 
@@ -177,5 +180,5 @@ it('an agent whose API server does not know it links all the same, and says what
     distribution: '',
     capabilities: ['link:facts', 'link:kube-api', 'link:trust'],
   });
-  expect(await doctorOn('unknown')).toMatchObject({ ok: true, warning: true });
+  await eventually(async () => expect(await doctorOn('unknown')).toMatchObject({ ok: true, warning: true }));
 });

@@ -85,7 +85,7 @@ describe('an identity that an administrator takes to an agent', () => {
     expect(first.watch.lines.join()).not.toContain('PRIVATE KEY');
     await using again = await startLooseAgent(running.stack, { invitation: address, identity });
     await again.event('link.established');
-    expect(await presenceOf('static')).toMatchObject({ state: 'online' });
+    await eventually(async () => expect(await presenceOf('static')).toMatchObject({ state: 'online' }));
     const events = await eventually(async () => {
       const made = (await readEvents(running.stack)).filter(({ data }) => data['tokenId'] === 'static');
       if (made.length === 0) throw new Error('the enrolment left no event yet');

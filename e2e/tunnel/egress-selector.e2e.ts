@@ -52,8 +52,11 @@ beforeAll(async () => {
   doors = { own: holder, relay: other };
   cluster = started.use(await startEgressCluster(running.stack, scratch, CLIENT));
   const kubeconfig = cluster.info.adminKubeconfigPath;
-  const log = (): void => undefined;
-  kubectls = { WebSocket: await kubectlOf(kubeconfig, { log }), SPDY: await kubectlOf(kubeconfig, { env: SPDY, log }) };
+  const options = { timeoutMs: 120_000, log: (): void => undefined };
+  kubectls = {
+    WebSocket: await kubectlOf(kubeconfig, options),
+    SPDY: await kubectlOf(kubeconfig, { ...options, env: SPDY }),
+  };
   kubelet = await joinNode('node-1', port);
   await joinNode('node-2');
   await run(

@@ -17,20 +17,23 @@ import { sendEtags } from './http/revisions.js';
 import { acceptUploads, allowSlowAnswers, endUnread } from './http/upload.js';
 import { ProblemFilter } from './problem/problem-filter.js';
 import { toProblem } from './problem/to-problem.js';
-import type { TlsSource } from './serving/tls-material.js';
+import type { TlsMaterial, TlsSource } from './serving/tls-material.js';
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 15_000;
 const MAX_CONNECTIONS = 4_096;
 /** Connections on which no token was accepted yet; who fetches a manifest has none. */
 const NEWCOMERS: PlaceLimits = { total: 3_072, perNetwork: 1_024 };
-const TLS = { minVersion: 'TLSv1.3', handshakeTimeout: 10_000 } as const;
+const TLS = { minVersion: 'TLSv1.3' } as const;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 export interface ApiOptions extends ApiModuleOptions {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
   readonly tls: TlsSource;
+  /** For a TLS handshake; default 10,000. */
+  readonly handshakeTimeoutMs?: number;
   readonly logger: Logger;
   readonly registry: Registry;
 }
@@ -41,8 +44,9 @@ export interface RunningApi extends AsyncDisposable {
 
 /** Serves the admin API over HTTPS until disposed; requests in flight are then answered first. The TLS source stays the caller's. */
 export async function startApi(options: ApiOptions): Promise<RunningApi> {
+  const handshakeTimeout = options.handshakeTimeoutMs ?? HANDSHAKE_TIMEOUT_MS;
   const adapter = new FastifyAdapter({
-    https: { ...TLS, ...options.tls.current },
+    https: { ...TLS, handshakeTimeout, ...options.tls.current },
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: 2 * REQUEST_TIMEOUT_MS,
@@ -68,7 +72,10 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   fastify.addHook('onResponse', async (request: ApiRequest) => {
     if (request.principal) newcomers.admit(request.socket);
   });
-  options.tls.onChange((material) => server.setSecureContext({ ...TLS, ...material }));
+  const serveWith = (material: TlsMaterial): void => server.setSecureContext({ ...TLS, ...material });
+  options.tls.onChange(serveWith);
+  // It may have been renewed since the server was made.
+  serveWith(options.tls.current);
   await app.listen(options.port, options.host);
   return { port: (server.address() as AddressInfo).port, [Symbol.asyncDispose]: () => app.close() };
 }

@@ -64,7 +64,7 @@ class QueuedPublisher implements EventPublisher {
     this.#queue.push(event);
     this.#bytes += event.body.length;
     this.#shed();
-    this.#sending ??= this.#drain().finally(() => (this.#sending = null));
+    this.#send();
   }
 
   async close(): Promise<void> {
@@ -82,6 +82,14 @@ class QueuedPublisher implements EventPublisher {
       if (this.dropped === 0) logger.warn('events.dropping_oldest', { queued: this.#queue.length });
       this.dropped += 1;
     }
+  }
+
+  #send(): void {
+    this.#sending ??= this.#drain().finally(() => {
+      this.#sending = null;
+      // What was published after the queue was found empty, and before this was told.
+      if (this.#queue.length > 0 && !this.#stop.signal.aborted) this.#send();
+    });
   }
 
   async #drain(): Promise<void> {

@@ -155,6 +155,8 @@ it('keeps the newest events of a process without a database while NATS is away',
     });
   refuse('d/0');
   await eventually(async () => expect(await published('d/')).toEqual(['d/0']), { timeoutMs: READING_MS });
+  // It is in the stream before its publisher knows.
+  await eventually(() => expect(publisher.queued).toBe(0));
   await nats.server.stop();
   for (const n of [1, 2, 3, 4, 5]) refuse(`d/${n}`);
   expect([publisher.queued, publisher.dropped]).toEqual([3, 2]);

@@ -85,6 +85,11 @@ export class Directory {
     return this.#clientById.get(id);
   }
 
+  /** All of them, of every tenant. */
+  clusters(): IterableIterator<ClusterEntry> {
+    return this.#clusterById.values();
+  }
+
   /** The clusters a client may reach, those that exist. */
   *clustersOf({ tenantId, clusterIds }: ClientEntry): Generator<ClusterEntry> {
     for (const id of clusterIds ?? this.#clusterById.keys()) {

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
-import type { GatewayState } from './gateway-state.js';
-import { readiness } from './gateway-status.js';
+import type { GatewayOptions, GatewayState } from './gateway-state.js';
+import { debugView, readiness } from './gateway-status.js';
 
 const connected = {
   isClosed: () => false,
@@ -25,4 +25,18 @@ it('a replica is unready without its certificates, without a trust bundle, and w
   expect(failing({}, 0)).toEqual(['trust-bundle']);
   expect(failing(null)).toEqual(['certificates']);
   expect(failing({}, 1, true)).toEqual(['draining']);
+});
+
+it('shows which clusters a replica knows, not all of very many, and how many they are', () => {
+  const entry = (n: number) => ({ tenantId: 'default', clusterId: `id-${n}`, name: `cluster-${n}`, generation: 1 });
+  const known = Array.from({ length: 1_200 }, (_, n) => ({ ...entry(n), labels: { of: 'nobody’s business' } }));
+  const state = {
+    directory: { trust: { version: 1 }, clusters: () => known.values() },
+    sessions: { all: () => [], inFlight: 0 },
+    live: new Set(),
+    routes: { snapshot: new Map() },
+  } as unknown as GatewayState;
+  const view = debugView({ credential: 'gateway-a', nc: connected } as GatewayOptions, state);
+  expect(view).toMatchObject({ totals: { clusters: 1_200 }, clusters: known.slice(0, 1_000).map((_, n) => entry(n)) });
+  expect(JSON.stringify(view)).not.toContain('nobody’s business');
 });

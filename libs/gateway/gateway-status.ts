@@ -25,17 +25,26 @@ const MAX_SHOWN = 1_000;
 
 /** What this replica holds and knows: no secrets, no payload. Its size is bounded. */
 export function debugView(options: GatewayOptions, state: GatewayState): unknown {
-  const { instance, sessions, routes, live } = state;
+  const { instance, directory, sessions, routes, live } = state;
   const shown = sessions.all().slice(0, MAX_SHOWN);
+  const clusters = [...directory.clusters()];
   return {
     instance,
     credential: options.credential,
-    trustVersion: state.directory.trust.version,
+    trustVersion: directory.trust.version,
     nats: natsState(options.nc),
-    totals: { sessions: sessions.all().length, connections: live.size, tunnelsInUse: sessions.inFlight },
+    totals: {
+      sessions: sessions.all().length,
+      connections: live.size,
+      tunnelsInUse: sessions.inFlight,
+      clusters: clusters.length,
+    },
     sessions: shown.map(describeSession),
     connections: [...live].slice(0, MAX_SHOWN).map(describe),
     routes: [...routes.snapshot.entries()].slice(0, MAX_SHOWN).map(([key, value]) => ({ key, ...value })),
+    clusters: clusters
+      .slice(0, MAX_SHOWN)
+      .map(({ tenantId, clusterId, name, generation }) => ({ tenantId, clusterId, name, generation })),
   };
 }
 

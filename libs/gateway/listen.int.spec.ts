@@ -35,6 +35,6 @@ describe('stopListening', () => {
     const beganMs = performance.now();
     await stopListening(server);
     over = true;
-    expect(performance.now() - beganMs).toBeLessThan(4_000);
+    expect(performance.now() - beganMs).toBeLessThan(20_000);
   });
 });

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { DEFAULT_TENANT, gitopsRpc, type Rollout } from '@fairlead/contracts';
+import { DEFAULT_TENANT, gitopsRpc, type Breaker, type Rollout } from '@fairlead/contracts';
 import { eventually as poll } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { actor, gitopsFixture, type GitopsFixture } from './testing/gitops-fixture.js';
@@ -40,7 +40,7 @@ const assign = (bundleVersion: string): Promise<unknown> =>
     rollout: { maxFailed: 0, onFailure: 'roll-back', ...rollout },
   });
 
-/** Every installer does what it is told; with the bad bundle the tool does not come up. */
+/** Every installer does what it is told; with the bad bundle the tool does not come up. All at once may be too many for a busy machine. */
 async function reportAll(): Promise<void> {
   await Promise.all(
     fleet.map(async (installer) => {
@@ -99,11 +99,15 @@ it('opens the breaker when many come to fail alike: rollouts and repairs are hel
   // On its way to a new state, a fleet waits alike: that is no failure, though there are more of them.
   const missing = { ...problem, code: 'BUNDLE_MISSING' };
   for (const installer of fleet.slice(0, 20)) installer.says = { phase: 'waiting', problem: missing };
-  await reportAll();
-  const breaker = (): Promise<unknown> => gitops.asApi.call(gitopsRpc.breaker, DEFAULT_TENANT, {});
-  await eventually(async () =>
-    expect(await breaker()).toMatchObject({ state: 'open', code: 'GIT_UNREACHABLE', clusters: 12, of: FLEET }),
-  );
+  await eventually(reportAll);
+  const breaker = (): Promise<Breaker> => gitops.asApi.call(gitopsRpc.breaker, DEFAULT_TENANT, {});
+  const { clusters } = await eventually(async () => {
+    const now = await breaker();
+    expect(now).toMatchObject({ state: 'open', code: 'GIT_UNREACHABLE', of: FLEET });
+    return now;
+  });
+  // A fifth of the fleet opens it; the last two reports may come after that.
+  expect([10, 11, 12]).toContain(clusters);
   await eventually(async () => {
     const states = await Promise.all(fleet.map(({ clusterId }) => gitops.stateOf(clusterId)));
     expect(states.filter((state) => state?.gitops?.holdRepairs)).toHaveLength(FLEET);
@@ -125,7 +129,7 @@ it('opens the breaker when many come to fail alike: rollouts and repairs are hel
 
 it('goes on where it was with another process, and as somebody steers it', async () => {
   for (const installer of fleet) installer.says = { phase: 'installing' };
-  await reportAll();
+  await eventually(reportAll);
   await assign('v1');
   const begun = await eventually(async () => {
     const { rollouts } = await gitops.asApi.call(gitopsRpc.listRollouts, DEFAULT_TENANT, {});
@@ -138,7 +142,7 @@ it('goes on where it was with another process, and as somebody steers it', async
   await running[Symbol.asyncDispose]();
   running = await gitops.start();
   for (const installer of fleet) installer.says = {};
-  await reportAll();
+  await eventually(reportAll);
   expect(await steer('resume')).toMatchObject({ state: 'running' });
   await eventually(async () => {
     await reportAll();

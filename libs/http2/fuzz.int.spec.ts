@@ -41,7 +41,7 @@ class RandomPeer {
 
   frame(): Buffer {
     const random = this.#random;
-    if (random(150) === 0) return frame(random(12), random(256), random(9), Buffer.alloc(random(20), random(256)));
+    if (random(150) === 0) return this.#anything();
     const kind = random(20);
     if (kind < 2) return pingFrame(Buffer.alloc(8), false);
     if (this.#open.length === 0 || (kind < 5 && this.#role === 'client')) return this.#begin();
@@ -59,6 +59,14 @@ class RandomPeer {
     const sent = random(5) === 0 ? this.#padded(id, ends) : data(id, Buffer.alloc(random(1_500)), ends);
     this.dataBytes += sent.length - 9;
     return sent;
+  }
+
+  #anything(): Buffer {
+    const random = this.#random;
+    const [type, flags, id] = [random(12), random(256), random(9)];
+    const payload = Buffer.alloc(random(20), random(256));
+    if (type === FRAME.data) this.dataBytes += payload.length;
+    return frame(type, flags, id, payload);
   }
 
   #begin(): Buffer {

@@ -13,7 +13,7 @@ let gateway: Replica;
 /** Far longer than it takes, and far shorter than what else would end a watch. */
 const MAX_MS = 30_000;
 /** Time enough for a watch to begin before its token expires. */
-const LIVES_MS = 6_000;
+const LIVES_MS = 15_000;
 
 beforeAll(async () => {
   installation = await startInstallation();

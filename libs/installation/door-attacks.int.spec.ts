@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, constants } from 'node:http2';
+import { connect, constants, type ClientHttp2Session } from 'node:http2';
 import { connect as netConnect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -114,6 +114,14 @@ describe('a body on a method that seldom has one', () => {
   });
 });
 
+async function openSession(): Promise<ClientHttp2Session> {
+  const ca = [...installation.authority.roots];
+  const session = connect(`https://127.0.0.1:${gateway.gateway.door.port}`, { ca });
+  session.on('error', () => undefined);
+  await once(session, 'connect');
+  return session;
+}
+
 describe('odd requests', () => {
   it('with a target in absolute form, or none of ours, are 404', async () => {
     for (const target of ['http://door/clusters/demo/api', '*', '/clusters/de%6Do/x', '//clusters/demo/api']) {
@@ -159,11 +167,10 @@ describe('odd requests', () => {
 
   it('cancelled at any moment over HTTP/2 harm nobody', async () => {
     for (const token of [installation.token, 'wrong']) {
-      const session = connect(`https://127.0.0.1:${gateway.gateway.door.port}`, {
-        ca: [...installation.authority.roots],
-      });
-      session.on('error', () => undefined);
+      let session = await openSession();
       for (let i = 0; i < 200; i += 1) {
+        // A refusal ends a stranger's session: what is asked on it from then on fails here, and reaches nobody.
+        if (session.closed || session.destroyed) session = await openSession();
         const stream = session.request({ ':path': '/clusters/demo/api', authorization: `Bearer ${token}` });
         stream.on('error', () => undefined);
         if (i % 3 === 0) await delay(1);

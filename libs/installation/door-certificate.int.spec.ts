@@ -68,7 +68,8 @@ it('both doors show a certificate of one’s own, and agents see nothing of it',
 it('both show the next one soon after its files have changed, and connections that stand go on', async () => {
   const standing = await dial(replica.gateway.door.port);
   await replaceFiles();
-  await eventually(async () => expect(await shown()).toEqual([serials[1], serials[1]]));
+  // They are looked at every ten seconds, and a look may find one of them only.
+  await eventually(async () => expect(await shown()).toEqual([serials[1], serials[1]]), { timeoutMs: 45_000 });
   expect(standing.destroyed).toBe(false);
   standing.destroy();
 });

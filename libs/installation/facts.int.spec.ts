@@ -58,12 +58,10 @@ it('what an agent says of its cluster, at first and when it changes, reaches reg
   const agent = await installation.startAgent({ replicas: [a, b], links: 2, apiPort: api.port, facts });
   const { clusterId, generation } = installation.cluster;
   const said = (total: number): object => ({ clusterId, generation, facts: factsOf(total) });
-  for (const { facts: reported } of [a, b])
-    await eventually(() => expect(reported).toEqual([said(1)]), { timeoutMs: 15_000 });
+  for (const { facts: reported } of [a, b]) await eventually(() => expect(reported).toEqual([said(1)]));
   facts.change(factsOf(2));
   facts.change(factsOf(3));
-  for (const { facts: reported } of [a, b])
-    await eventually(() => expect(reported).toEqual([said(1), said(3)]), { timeoutMs: 15_000 });
+  for (const { facts: reported } of [a, b]) await eventually(() => expect(reported).toEqual([said(1), said(3)]));
   await agent.stop();
   expect(facts.listeners).toBe(0);
 });
@@ -72,13 +70,11 @@ it('an agent of a release that says versions only is heard as well', async () =>
   const cluster = await installation.addCluster('older');
   const agent = await installation.startAgent({ replicas: [a], apiPort: api.port, cluster, facts: versions });
   const unsaid = { distribution: '', provider: '', nodes: null, capabilities: [] };
-  await eventually(
-    () =>
-      expect(a.facts.find(({ clusterId }) => clusterId === cluster.clusterId)?.facts).toEqual({
-        ...versions,
-        ...unsaid,
-      }),
-    { timeoutMs: 15_000 },
+  await eventually(() =>
+    expect(a.facts.find(({ clusterId }) => clusterId === cluster.clusterId)?.facts).toEqual({
+      ...versions,
+      ...unsaid,
+    }),
   );
   await agent.stop();
 });

@@ -30,8 +30,8 @@ interface Output {
 }
 
 async function run(kubeconfig: string, args: readonly string[], stdin = ''): Promise<Output> {
-  const all = ['--kubeconfig', kubeconfig, '--request-timeout=20s', '--namespace', NAMESPACE, ...args];
-  const running = promisify(execFile)(kubectlPath, all, { timeout: 30_000, maxBuffer: 2 ** 22 });
+  const all = ['--kubeconfig', kubeconfig, '--request-timeout=60s', '--namespace', NAMESPACE, ...args];
+  const running = promisify(execFile)(kubectlPath, all, { timeout: 90_000, maxBuffer: 2 ** 22 });
   running.child.stdin?.end(stdin);
   return running.then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),

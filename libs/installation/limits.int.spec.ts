@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { DEFAULT_CONNECT_LIMITS, DEFAULT_KUBE_API_LIMITS } from '@fairlead/gateway';
 import type { Registry } from '@fairlead/observability';
@@ -28,7 +29,7 @@ beforeAll(async () => {
   api = await startRecordingApiServer(installation.authority);
   target = await startTcpTarget();
   const perIdentity = { connections: 100, opensPerSecond: PER_SECOND, heldBytes: MEBIBYTE };
-  const connectLimits = { perIdentity, perCluster: { ...DEFAULT_CONNECT_LIMITS.perCluster, connections: 30 } };
+  const connectLimits = { perIdentity, perCluster: { ...DEFAULT_CONNECT_LIMITS.perCluster, connections: 60 } };
   const kubeApiLimits = {
     perIdentity: { ...DEFAULT_KUBE_API_LIMITS.perIdentity, connections: 3, opensPerSecond: PER_SECOND },
   };
@@ -165,6 +166,9 @@ describe('metrics', () => {
     const openBefore = 1;
     await eventually(async () => expect(await ofCluster('open_connections', { cluster })).toBe(openBefore));
     const { socket } = await through(certificate);
+    let taken = 0;
+    socket.on('data', (chunk: Buffer) => (taken += chunk.length));
+    const ended = once(socket, 'end');
     const before = [await bytes(), await ofCluster('bytes_total', { cluster, direction: 'down' })];
     socket.resume().write(Buffer.alloc(50_000));
     await eventually(async () => {
@@ -178,7 +182,8 @@ describe('metrics', () => {
       /_count\{target="tcp",via="own"\} [1-9]/,
     );
     socket.end();
-    expect(await text(socket)).toBe('');
+    await ended;
+    expect(taken).toBe(50_000);
     await eventually(async () => expect(await ofCluster('open_connections', { cluster })).toBe(openBefore));
     expect(await bytes()).toBe((before[0] ?? 0) + 50_000);
 

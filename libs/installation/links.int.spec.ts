@@ -141,9 +141,10 @@ describe('a replica that drains', () => {
     agent = await installation.startAgent({ replicas: [a, b], endpoints, apiPort: api.port });
     const [holder, other] = sessionsOf(a).length === 1 ? [a, b] : [b, a];
     await answers(other);
+    // Slow enough to be under way when the replica is told to stop, and far from the end of its drain.
     api.handle = (request, response) => {
       response.writeHead(200).flushHeaders();
-      setTimeout(() => response.end('whole'), request.url === '/slow' ? 2_000 : 0);
+      setTimeout(() => response.end('whole'), request.url === '/slow' ? 500 : 0);
     };
     const slow = callDoor(installation, other, { path: '/clusters/demo/slow' });
     await eventually(() => expect(api.requests.at(-1)?.url).toBe('/slow'));

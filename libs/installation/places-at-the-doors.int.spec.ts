@@ -3,7 +3,7 @@ import { connect as netConnect } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { eventually } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { clientCertificate } from './connect-client.js';
+import { clientCertificate, connectThrough, type ClientCertificate } from './connect-client.js';
 import { callDoor } from './kube-client.js';
 import { rawDoor } from './raw-client.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
@@ -16,6 +16,8 @@ const PLACES = 275;
 const OF_CLIENT = 3 + 256;
 /** Handshakes at once. */
 const BATCH = 50;
+/** Who says nothing has to be there until all of them are; by default 10 s. */
+const HEADERS_TIMEOUT_MS = 60_000;
 
 let installation: TestInstallation;
 let replica: Replica;
@@ -24,7 +26,8 @@ const sockets: TLSSocket[] = [];
 beforeAll(async () => {
   installation = await startInstallation();
   const perIdentity = { connections: 3, opensPerSecond: 1_000, heldBytes: 1024 ** 3 };
-  const limits = { connectLimits: { total: 100, perIdentity }, kubeApiLimits: { connectionsPerUser: CONNECTIONS } };
+  const connectLimits = { total: 100, perIdentity, headersTimeoutMs: HEADERS_TIMEOUT_MS };
+  const limits = { connectLimits, kubeApiLimits: { connectionsPerUser: CONNECTIONS } };
   replica = await installation.startReplica('gateway-a', limits);
   await eventually(async () => {
     // No agent is there: who is let in is told so.
@@ -101,12 +104,22 @@ it('a certificate that is no client’s keeps the place of a newcomer at the CON
   expect([await silent('127.0.0.1', client), await silent('127.0.0.2', client)]).toEqual([false, true]);
 });
 
-it('one client has so many connections at the CONNECT door, also if it says nothing on them, and leaves the others’', async () => {
+/** A client that the replica has heard of. */
+async function knownClient(): Promise<ClientCertificate> {
   const { authority, cluster } = installation;
-  const [many, other] = await Promise.all(
-    [1, 2].map(async () => clientCertificate(authority, (await installation.addClient([cluster])).clientId)),
-  );
-  if (!many || !other) throw new Error('no clients');
+  const { clientId } = await installation.addClient([cluster]);
+  const certificate = await clientCertificate(authority, clientId);
+  await eventually(async () => {
+    const { status, socket } = await connectThrough(replica, { authority, certificate, target: '127.0.0.1:1' });
+    socket.destroy();
+    // No agent is there: who is let in is told so.
+    expect(status).toBe(503);
+  });
+  return certificate;
+}
+
+it('one client has so many connections at the CONNECT door, also if it says nothing on them, and leaves the others’', async () => {
+  const [many, other] = [await knownClient(), await knownClient()];
   // As many networks as it takes: none of them runs out of places for newcomers.
   const hold = (identity: typeof many, count: number): Promise<boolean[]> =>
     Promise.all(Array.from({ length: count }, (_, n) => silent(`127.0.1.${1 + (n % 200)}`, identity)));

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { connect as netConnect, type Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { finished } from 'node:stream/promises';
 import { connect, type TLSSocket } from 'node:tls';
 import type { Replica, TestInstallation } from './replicas.js';
+
+const QUIET_MS = 300;
 
 /** A TLS connection to a replica's Kubernetes API door, for bytes that no HTTP library would write. */
 export async function rawDoor(
@@ -21,7 +23,10 @@ export async function rawDoor(
   return socket;
 }
 
-/** Sends the lines as a request head, then the body, and returns everything that is answered until the end. */
+/** Beside a head with 1xx, which announces another. */
+const HAS_ANSWER = /(?:^|\r\n\r\n)HTTP\/1\.1 [2-5]/;
+
+/** Sends the lines as a request head, then the body, and returns everything that is answered until the end, or until nothing more comes. */
 export async function rawRequest(
   installation: TestInstallation,
   replica: Replica,
@@ -29,13 +34,18 @@ export async function rawRequest(
   body = '',
 ): Promise<string> {
   const socket = await rawDoor(installation, replica);
-  const answer = text(socket);
-  socket.write([...lines, 'Host: door', `Authorization: Bearer ${installation.token}`, '', body].join('\r\n'));
+  const heard: Buffer[] = [];
   const quiet = setInterval(() => {
-    if (socket.bytesRead > 0) socket.end();
-  }, 300);
+    if (HAS_ANSWER.test(Buffer.concat(heard).toString())) socket.end();
+  }, QUIET_MS);
+  socket.on('data', (chunk: Buffer) => {
+    heard.push(chunk);
+    quiet.refresh();
+  });
+  socket.write([...lines, 'Host: door', `Authorization: Bearer ${installation.token}`, '', body].join('\r\n'));
   try {
-    return await answer;
+    await finished(socket, { writable: false });
+    return Buffer.concat(heard).toString();
   } finally {
     clearInterval(quiet);
   }

@@ -50,6 +50,7 @@ export async function startInstallation(): Promise<TestInstallation> {
   const authority = await testAuthority();
   const registrationNats = await nats.connect({ role: 'registration', credential: 'registration' });
   const stops: (() => Promise<void>)[] = [];
+  const replicas: Replica[] = [];
 
   const keysNats = await nats.connect({ role: 'keys', credential: 'keys' });
   const directory = await testDirectory(registrationNats, keysNats);
@@ -71,8 +72,14 @@ export async function startInstallation(): Promise<TestInstallation> {
     cluster,
     token,
     ...directory,
+    addCluster: async (name, generation) => {
+      const added = await directory.addCluster(name, generation);
+      for (const replica of replicas) await eventually(() => requireKnown(added, replica), { intervalMs: 5 });
+      return added;
+    },
     startReplica: async (name, options = {}) => {
       const replica = await startReplica(nats, { ca, gitops }, name, options);
+      replicas.push(replica);
       stops.push(() => replica.stop());
       return replica;
     },
@@ -87,6 +94,14 @@ export async function startInstallation(): Promise<TestInstallation> {
       await dir[Symbol.asyncDispose]();
     },
   };
+}
+
+/** A replica that does not know a cluster yet refuses its agent, who then waits for a minute. */
+function requireKnown({ clusterId, name }: ClusterEntry, { gateway, name: replica }: Replica): void {
+  const { clusters } = gateway.debugView() as { readonly clusters: readonly { readonly clusterId: string }[] };
+  const leaves = gateway.readiness().some((check) => check.name === 'draining' && !check.ok);
+  if (!leaves && !clusters.some((known) => known.clusterId === clusterId))
+    throw new Error(`${replica}: no ${name} yet`);
 }
 
 async function startReplica(nats: SecuredNats, asked: Asked, name: string, options: ReplicaOptions): Promise<Replica> {

@@ -10,9 +10,11 @@ import {
 import { sha256Hex } from '@fairlead/pki';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { deleteKv, putKv } from '@fairlead/messaging';
+import { eventually } from '@fairlead/testing';
 
 /** What registration would put into the buckets that gateways know everybody from. */
 export interface TestDirectory {
+  /** In an installation, resolves once the replicas that run know it. */
   addCluster(name: string, generation?: number): Promise<ClusterEntry>;
   removeCluster(cluster: ClusterEntry): Promise<void>;
   /** The token. */
@@ -28,27 +30,30 @@ export interface TestDirectory {
   revokeCluster(cluster: ClusterEntry): Promise<void>;
 }
 
+/** Each has five seconds, which a busy machine may take from it; twice does no harm. */
+const put: typeof putKv = (...entry) => eventually(() => putKv(...entry));
+const drop: typeof deleteKv = (...entry) => eventually(() => deleteKv(...entry));
+
 /** The connections of registration and of keys. Resolves once replicas can be ready by it. */
 export async function testDirectory(nc: NatsConnection, keys: NatsConnection): Promise<TestDirectory> {
   let revocations = 0;
   const countRevocations = (): Promise<void> =>
-    putKv(keys, BUCKETS.revocations, revocationKeys.state, { kind: 'state', count: revocations });
+    put(keys, BUCKETS.revocations, revocationKeys.state, { kind: 'state', count: revocations });
   const revoke = async (key: string, entry: RevocationEntry): Promise<void> => {
-    await putKv(keys, BUCKETS.revocations, key, entry);
+    await put(keys, BUCKETS.revocations, key, entry);
     revocations += 1;
     await countRevocations();
   };
   await countRevocations();
   const tokenKeys = new Map<string, string>();
-  const putClient = (entry: ClientEntry): Promise<void> =>
-    putKv(nc, BUCKETS.clients, `default.${entry.clientId}`, entry);
+  const putClient = (entry: ClientEntry): Promise<void> => put(nc, BUCKETS.clients, `default.${entry.clientId}`, entry);
   return {
     addCluster: async (name, generation = 1) => {
       const entry: ClusterEntry = { tenantId: 'default', clusterId: randomUUID(), name, generation, labels: {} };
-      await putKv(nc, BUCKETS.clusters, `default.${entry.clusterId}`, entry);
+      await put(nc, BUCKETS.clusters, `default.${entry.clusterId}`, entry);
       return entry;
     },
-    removeCluster: ({ clusterId }) => deleteKv(nc, BUCKETS.clusters, `default.${clusterId}`),
+    removeCluster: ({ clusterId }) => drop(nc, BUCKETS.clusters, `default.${clusterId}`),
     addToken: async (principal, expiresAt) => {
       const token = sha256Hex(randomUUID());
       const tokenHash = createHash('sha256').update(token).digest('base64');
@@ -56,10 +61,10 @@ export async function testDirectory(nc: NatsConnection, keys: NatsConnection): P
       const expiry = { expiresAt: expiresAt?.toISOString() ?? null };
       const entry: AccessEntry = { ...principal, ...expiry, tenantId: 'default', tokenId, tokenHash };
       tokenKeys.set(token, `default.token.${tokenId}`);
-      await putKv(nc, BUCKETS.access, `default.token.${tokenId}`, entry);
+      await put(nc, BUCKETS.access, `default.token.${tokenId}`, entry);
       return token;
     },
-    removeToken: (token) => deleteKv(nc, BUCKETS.access, tokenKeys.get(token) ?? ''),
+    removeToken: (token) => drop(nc, BUCKETS.access, tokenKeys.get(token) ?? ''),
     addClient: async (clusters) => {
       const clientId = randomUUID();
       const clusterIds = clusters?.map((cluster) => cluster.clusterId) ?? null;
@@ -68,7 +73,7 @@ export async function testDirectory(nc: NatsConnection, keys: NatsConnection): P
       return entry;
     },
     putClient,
-    removeClient: ({ clientId }) => deleteKv(nc, BUCKETS.clients, `default.${clientId}`),
+    removeClient: ({ clientId }) => drop(nc, BUCKETS.clients, `default.${clientId}`),
     revokeCertificate: ({ serial, notAfter }) =>
       revoke(revocationKeys.certificate(serial), { kind: 'certificate', serial, notAfter: notAfter.toISOString() }),
     revokeCluster: ({ clusterId, generation }) =>

@@ -292,9 +292,12 @@ describe('clusters', () => {
   it('whose agent went a moment ago are 503 with Retry-After, because nothing was delivered', async () => {
     const cluster = await installation.addCluster('restarting');
     const gone = await installation.startAgent({ replicas: [a], apiPort: api.port, cluster });
+    const path = '/clusters/restarting/api';
+    // Nobody tells a replica of a link that is over before it looked.
+    await eventually(async () => expect((await callDoor(installation, b, { path })).status).toBe(200));
     await gone.stop();
     await eventually(async () => {
-      const answer = await callDoor(installation, b, { method: 'POST', body: '{}', path: '/clusters/restarting/api' });
+      const answer = await callDoor(installation, b, { method: 'POST', body: '{}', path });
       expect(answer.status).toBe(503);
       expect(answer.headers['retry-after']).toBe('1');
       expect(answer.body).toContain('AGENT_RECONNECTING');

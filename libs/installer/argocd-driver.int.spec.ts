@@ -360,21 +360,32 @@ it('what keeps a commit from being tried again keeps nobody from hearing that it
   const resources = [
     { apiGroups: ['argoproj.io'], apiVersions: ['*'], operations: ['UPDATE'], resources: ['applications'] },
   ];
-  // Whoever forgets that it failed, asks for it again.
+  // Whoever forgets that it failed, asks for it again. The other one is there to be tried.
   const forgets = `object.metadata.name == 'fairlead-catalog' && oldObject.status.operationState.phase == 'Failed' && !has(object.status.operationState)`;
+  const tried = `has(object.metadata.annotations) && 'example.com/tried' in object.metadata.annotations`;
+  const validations = [{ expression: `!(${forgets})` }, { expression: `!(${tried})` }];
   await cluster.objects.create({
     ...policy,
     metadata: { name },
-    spec: { matchConstraints: { resourceRules: resources }, validations: [{ expression: `!(${forgets})` }] },
+    spec: { matchConstraints: { resourceRules: resources }, validations },
   });
   await cluster.objects.create({
     ...binding,
     metadata: { name },
     spec: { policyName: name, validationActions: ['Deny'] },
   });
+  // The API server takes a while to know a policy.
+  await eventually(async () => {
+    const { apiVersion, kind } = catalog;
+    const metadata = { namespace: 'argocd', name: catalog.name, annotations: { 'example.com/tried': 'yes' } };
+    const change = { apiVersion, kind, metadata };
+    await expect(cluster.objects.apply(change, { fieldManager: 'somebody', dryRun: true })).rejects.toMatchObject({
+      details: { httpStatus: 422 },
+    });
+  });
   await healthy();
-  // It is asked for again in some ten seconds, when the policy is known.
-  const finishedAt = new Date(Date.now() - 50_000).toISOString();
+  // Long enough ago to be asked for again.
+  const finishedAt = new Date(Date.now() - 60_000).toISOString();
   const operationState = { phase: 'Failed', message: 'one object is not valid', finishedAt };
   const failed = { status: { sync: { status: 'OutOfSync' }, operationState } };
   await cluster.objects.patch(catalog, { type: 'merge', body: failed }, 'argocd-application-controller');
@@ -453,12 +464,23 @@ describe('the project `default`', () => {
 });
 
 describe('a controller that runs and does nothing is restarted, and no other', () => {
+  /** One that freezes in the middle of a question has answered half of it, and another one seems to be silent. */
+  const betweenQuestions = async (): Promise<void> => {
+    const question = inArgocd(ARGO, 'Application', 'fairlead-functional');
+    for (const isAsked of [true, false]) {
+      await eventually(async () => expect((await cluster.objects.read(question)) !== null).toBe(isAsked), {
+        timeoutMs: 30_000,
+      });
+    }
+  };
+
   it.each([
     ['argocd-repo-server', 'Deployment argocd/argocd-repo-server'],
     ['argocd-application-controller', 'StatefulSet argocd/argocd-application-controller'],
   ])('%s', async (name, workload) => {
     await healthy();
     const before = await lastSequence();
+    await betweenQuestions();
     standIn.frozen.add(name);
     await eventually(async () => expect(await restartedSince(before)).toContain(workload), { timeoutMs: 60_000 });
     standIn.frozen.delete(name);

@@ -14,7 +14,7 @@ import {
   type Kubectl,
   type Running,
 } from '@fairlead/testbed';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { installIn, readReport, reportWhen } from './testing/cluster.js';
 import {
   bring,
@@ -28,9 +28,12 @@ import {
   type Bundle,
 } from './testing/control-plane.js';
 import { createCatalog, type TestCatalog } from './testing/catalog.js';
+import { freezeOnly } from './testing/freeze-only.js';
 
 /** What the pods of Argo CD need on a busy machine. */
-const PATIENCE = { timeoutMs: 180_000 };
+const PATIENCE = { timeoutMs: 240_000 };
+// A test has several such waits, each with a deadline of its own.
+vi.setConfig({ testTimeout: 600_000 });
 /** The pace of production, but for the looks themselves. */
 const PACE = {
   ladder: { settleMs: { objects: 1_000, workloads: 60_000, functional: 10_000 } },
@@ -177,12 +180,11 @@ describe('the catalog', () => {
 
 it('a repo-server that is Running and frozen is restarted', async () => {
   const selector = 'app.kubernetes.io/name=argocd-repo-server';
-  const [frozen] = await podProcesses(kubectl, 'argocd', selector);
-  process.kill(frozen?.pid ?? 0, 'SIGSTOP');
+  const frozen = await freezeOnly(kubectl, 'argocd', selector);
   await eventually(async () => {
     const running = await podProcesses(kubectl, 'argocd', selector);
     expect(running.length).toBeGreaterThan(0);
-    expect(running.map(({ pid }) => pid)).not.toContain(frozen?.pid);
+    expect(running.map(({ pid }) => pid)).not.toContain(frozen);
   }, PATIENCE);
   await followed();
 });

@@ -13,7 +13,7 @@ import {
   type Kubectl,
   type Running,
 } from '@fairlead/testbed';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { installIn, readReport, reportWhen } from './testing/cluster.js';
 import {
   bring,
@@ -27,6 +27,7 @@ import {
   type Bundle,
 } from './testing/control-plane.js';
 import { createCatalog, type TestCatalog } from './testing/catalog.js';
+import { freezeOnly } from './testing/freeze-only.js';
 
 /** Of nobody who commits here. */
 const PGP_KEY = `-----BEGIN PGP PUBLIC KEY BLOCK-----
@@ -42,6 +43,8 @@ c/ayrn6FpkRWgVZ/F/ofBBDmdc+7UR+bDi+/kgpLYwE=
 
 /** What pods of two controllers need on a busy machine. */
 const PATIENCE = { timeoutMs: 150_000 };
+// A test has several such waits, each with a deadline of its own.
+vi.setConfig({ testTimeout: 600_000 });
 /** The pace of production, but for the looks themselves. */
 const PACE = {
   ladder: { settleMs: { objects: 1_000, workloads: 45_000, functional: 10_000 } },
@@ -143,13 +146,14 @@ it('a push arrives', async () => {
 });
 
 describe('the catalog', () => {
-  const stopped = (reason: RegExp) =>
+  const stopped = (reason: RegExp, before?: string) =>
     reportWhen(
       objects,
       ({ source, phase }) => {
         expect(phase).toBe('healthy');
         expect(source?.ready).toBe(false);
         expect(source?.message).toMatch(reason);
+        expect(source?.message).not.toBe(before);
       },
       PATIENCE,
     );
@@ -172,8 +176,11 @@ describe('the catalog', () => {
   it('is not followed to a commit that nobody signed, where signatures are demanded', async () => {
     const verification = { type: 'gpg' as const, keys: [{ name: 'ada', publicKey: PGP_KEY }] };
     await want({ source: { ...catalog.source, verification } });
+    // Nobody signed the last one either: it is turned down once signatures are demanded, and only then is there another one to fetch.
+    const { source } = await stopped(/signature|verif/i);
     await catalog.push('unsigned');
-    await stopped(/signature|verif/i);
+    // Which names the commit.
+    await stopped(/signature|verif/i, source?.message);
     expect(await greeting()).not.toBe('unsigned');
     await want({});
     await followed();
@@ -225,14 +232,13 @@ describe('repairs', () => {
 
   it('a controller that is Running and frozen', async () => {
     const from = await lastSequence();
-    const [frozen] = await podProcesses(kubectl, 'flux-system', 'app=kustomize-controller');
-    process.kill(frozen?.pid ?? 0, 'SIGSTOP');
+    const frozen = await freezeOnly(kubectl, 'flux-system', 'app=kustomize-controller');
     const { events } = await healedAfter(from);
     expect(events.map(({ step }) => step)).toContain('healthy');
     // The frozen one is listed until its grace period is over; its liveness probe may be faster than we are.
     await eventually(async () => {
       const running = await podProcesses(kubectl, 'flux-system', 'app=kustomize-controller');
-      expect(running.map(({ pid }) => pid)).not.toContain(frozen?.pid);
+      expect(running.map(({ pid }) => pid)).not.toContain(frozen);
     }, PATIENCE);
   });
 });

@@ -2,6 +2,7 @@ import { createServer } from 'node:https';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { PREFLIGHT_LIMITS } from './preflight/preflight.js';
 import { installIn, startTestCluster, type TestCluster } from './testing/cluster.js';
 import { bring, bundleOf, handOver, handoverOf, stateOf, wishOf } from './testing/control-plane.js';
 import { smallBundle } from './testing/small-bundle.js';
@@ -26,7 +27,9 @@ beforeAll(async () => {
   await once(registry, 'listening');
   parts.defer(() => void registry.close());
   ({ port } = registry.address() as AddressInfo);
-  const preflight = { ports: [port, 1], behindProxy: false, caPem: authority.root.certificatePem };
+  // The registry is in this process, which may be held up; what was found is not looked at again for minutes.
+  const limits = { ...PREFLIGHT_LIMITS, deadlineMs: 30_000 };
+  const preflight = { ports: [port, 1], behindProxy: false, caPem: authority.root.certificatePem, limits };
   parts.use(installIn(cluster.objects, authority, { preflight }));
 });
 afterAll(() => parts.disposeAsync());

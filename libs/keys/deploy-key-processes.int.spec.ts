@@ -92,10 +92,10 @@ it('goes on where a process ended between the host and its own records', async (
 it('takes over from a process that is gone when its lease ends, and not before', async () => {
   await wantMany(1);
   const { database } = processes[0];
+  const startedMs = performance.now();
   await database.query(
     `update deploy_key_repositories set lease = gen_random_uuid(), leased_until = now() + interval '4 seconds'`,
   );
-  const startedMs = performance.now();
   await using _loop = git[1].startLoop();
   await eventually(async () => expect(await states()).toEqual(['present']), patient);
   expect(performance.now() - startedMs).toBeGreaterThan(3_000);

@@ -95,6 +95,8 @@ describe('activate', () => {
       // What another process signs meanwhile waits for nobody.
       await enrol(two);
       const rotating = two.rotation.rotate(api, step('activate', true)).finally(() => (activated = true));
+      // It waits for 5 s at most: when that is over too early, the test fails, not the process.
+      rotating.catch(() => undefined);
       await eventually(async () => {
         const waiting: unknown = await one.database.query('select from pg_locks where not granted');
         expect(waiting).toHaveLength(1);

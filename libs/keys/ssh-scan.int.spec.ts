@@ -32,9 +32,8 @@ async function listening(onSocket: (socket: Socket) => void): Promise<{ port: nu
 }
 
 it('sees the keys that ssh-keyscan sees', async () => {
-  const { stdout } = await promisify(execFile)('ssh-keyscan', ['-p', `${gitea.info.sshPort}`, '127.0.0.1'], {
-    timeout: 30_000,
-  });
+  const where = ['-p', `${gitea.info.sshPort}`, '127.0.0.1'];
+  const { stdout } = await promisify(execFile)('ssh-keyscan', ['-T', '30', ...where], { timeout: 60_000 });
   const lines = stdout.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   const keys = lines.map((line) => line.slice(line.indexOf(' ') + 1));
   expect(await scan(gitea.info.sshPort, 20_000)).toEqual(keys);

@@ -27,7 +27,7 @@ afterAll(() => {
   server.close();
 });
 
-function store(deadlineMs = 5_000): SecretStore {
+function store(deadlineMs = 20_000): SecretStore {
   const { port } = server.address() as AddressInfo;
   const where = { host: '127.0.0.1', port, serviceAccountDir: directory, namespace: 'ns', name: 'identity' };
   return createSecretStore({ ...where, deadlineMs });

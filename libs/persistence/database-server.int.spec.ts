@@ -41,7 +41,10 @@ afterAll(async () => {
 });
 
 function open(account: typeof keys, server: DatabaseServer): ReturnType<typeof createDatabase> {
-  return createDatabase({ ...server, service: account.service, entities: [], migrations: [], logger: silentLogger });
+  const schema = { service: account.service, entities: [], migrations: [] };
+  const database = createDatabase({ ...server, ...schema, logger: silentLogger });
+  // Why it is refused is asked here, which a handshake that takes too long on a busy machine would hide.
+  return database.setOptions({ connectTimeoutMS: 30_000 });
 }
 
 const securedUrl = (account = keys): string => databaseUrl(secured.info.adminUrl, account);

@@ -70,6 +70,8 @@ beforeAll(async () => {
     migrations: REGISTRATION_MIGRATIONS,
     logger: silentLogger,
   });
+  // Many who ask at once open many connections, and wait for one another.
+  database.setOptions({ connectTimeoutMS: 30_000 });
   await connectDatabase(database, silentLogger);
   await runMigrations(database, silentLogger);
   const now = (): Date => new Date(Date.now() + aheadMs);
@@ -331,13 +333,14 @@ describe('the queue', () => {
   it('takes no more than that when many ask at once for the last places', async () => {
     await policies.set(api, 'default', undefined, 'queue');
     await fill(QUEUE.perAddress - 2);
-    const csrs = await Promise.all(Array.from({ length: 40 }, newCsr));
+    // More than there are connections to the database, and few enough for the time that one may wait for a lock.
+    const csrs = await Promise.all(Array.from({ length: 12 }, newCsr));
     const answers = await Promise.allSettled(csrs.map((csr) => ask(csr, null, '198.51.100.9')));
     const codes = answers.map((answer) =>
       answer.status === 'rejected' ? (answer.reason as FairleadError).code : 'OK',
     );
     expect(codes.filter((code) => code === 'ENROLMENT_PENDING')).toHaveLength(2);
-    expect(codes.filter((code) => code === 'RATE_LIMITED')).toHaveLength(38);
+    expect(codes.filter((code) => code === 'RATE_LIMITED')).toHaveLength(10);
   });
 
   it('takes one request of a key, whichever replicas it asked at once', async () => {
@@ -559,8 +562,8 @@ interface Hook extends AsyncDisposable {
   readonly asked: Record<string, unknown>[];
 }
 
-/** A program that decides. It looks at signatures as the documentation says. */
-async function startHook(answer: (response: ServerResponse) => void): Promise<Hook> {
+/** A program that decides, and is given so long. It looks at signatures as the documentation says. */
+async function startHook(answer: (response: ServerResponse) => void, timeoutMs = 20_000): Promise<Hook> {
   const secret = randomBytes(32).toString('hex');
   const asked: Record<string, unknown>[] = [];
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -574,7 +577,7 @@ async function startHook(answer: (response: ServerResponse) => void): Promise<Ho
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/decide`;
   return {
-    options: { url, secret, timeoutMs: 500 },
+    options: { url, secret, timeoutMs },
     asked,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
@@ -614,8 +617,8 @@ describe('a webhook', () => {
     expect(hook.asked).toMatchObject([{ cluster: name }]);
   });
 
-  it.each<[string, (response: ServerResponse) => void]>([
-    ['never answers', () => undefined],
+  it.each<[string, (response: ServerResponse) => void, number?]>([
+    ['never answers', () => undefined, 3_000],
     ['answers with an error', (response) => void response.writeHead(500).end('{"decision":"approve","cluster":"x"}')],
     ['answers something else', says({ decision: 'perhaps' })],
     ['answers no JSON', (response) => void response.end('yes')],
@@ -624,8 +627,8 @@ describe('a webhook', () => {
     ['approves an agent without a token as nobody', says({ decision: 'approve' })],
     ['names what is no cluster', says({ decision: 'approve', cluster: 'Let Me In/../x' })],
     ['hangs up', (response) => void response.destroy()],
-  ])('that %s leaves the agent waiting, for the next question or an administrator', async (_, answer) => {
-    await using hook = await startHook(answer);
+  ])('that %s leaves the agent waiting, for the next question or an administrator', async (_, answer, timeoutMs) => {
+    await using hook = await startHook(answer, timeoutMs);
     configure('webhook', false, hook.options);
     const csr = await newCsr();
     await expect(ask(csr)).rejects.toEqual(waiting);
@@ -641,15 +644,18 @@ describe('a webhook', () => {
     const warn = vi.fn();
     configure('webhook', false, hook.options, { ...silentLogger, warn });
     const csr = await newCsr();
+    const startedMs = performance.now();
     for (let asked = 0; asked < 250; asked += 1) {
       // Of each gateway as often as registration bears.
       const through = { ...gateway, credential: `gateway-${asked >> 3}` };
       const request = { tokenId: null, secret: '', csr, facts, remoteAddress: '192.0.2.1' };
       await expect(enrolments.enrol(through, request)).rejects.toEqual(waiting);
     }
+    // A hundred at once and two a second.
+    const most = 100 + 2 * Math.ceil((performance.now() - startedMs) / 1_000) + 1;
     expect(hook.asked).toHaveLength(250);
     expect(warn.mock.calls.length).toBeGreaterThanOrEqual(100);
-    expect(warn.mock.calls.length).toBeLessThan(200);
+    expect(warn.mock.calls.length).toBeLessThanOrEqual(most);
     warn.mockClear();
     const { name } = await newCluster();
     await expect(ask(await newCsr(), await mint(name))).rejects.toEqual(waiting);
@@ -659,7 +665,7 @@ describe('a webhook', () => {
   it('is asked once at a time about one agent, and about so many at once; the others wait', async () => {
     const open: ServerResponse[] = [];
     await using hook = await startHook((response) => void open.push(response));
-    configure('webhook', false, { ...hook.options, timeoutMs: 20_000 });
+    configure('webhook', false, hook.options);
     const csr = await newCsr();
     const first = ask(csr).catch((error: unknown) => error);
     await eventually(() => expect(open).toHaveLength(1));

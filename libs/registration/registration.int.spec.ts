@@ -84,6 +84,8 @@ beforeAll(async () => {
     migrations: REGISTRATION_MIGRATIONS,
     logger: silentLogger,
   });
+  // Many who ask at once open many connections, and wait for one another.
+  database.setOptions({ connectTimeoutMS: 30_000 });
   await connectDatabase(database, silentLogger);
   await runMigrations(database, silentLogger);
   projection = new Projection({ database, nats: connection, logger: silentLogger, buckets: REGISTRATION_BUCKETS });
@@ -620,7 +622,7 @@ describe('projection', () => {
     nats.server.kill('SIGKILL');
     await clusters.delete(api, 'default', name);
     await nats.server.restart();
-    await eventually(() => expect(known.get(`default.${id}`)).toBeUndefined(), { timeoutMs: 20_000 });
+    await eventually(() => expect(known.get(`default.${id}`)).toBeUndefined(), { timeoutMs: 60_000 });
 
     const stray = { tenantId: 'default', clusterId: crypto.randomUUID(), name: 'stray', generation: 1 };
     await putKv(connection, BUCKETS.clusters, `default.${stray.clusterId}`, stray);

@@ -74,8 +74,8 @@ async function answer(
   stream.respond([[':status', String(status)], ...fromHeaders(header)]);
   if (body) await channel.send(body);
   stream.end(fromHeaders(trailer));
-  // A caller that does not end its direction would keep the stream for as long as the session stands.
-  abandonStream(stream);
+  // Whoever ended its direction has the rest of ANSWER_MS to take what waits. Who did not may never end it, and is told trailers alone.
+  if (!stream.ended) abandonStream(stream);
 }
 
 /** Resets the stream once its time is over, unless it is gone by then, or what was waited for came. */

@@ -25,7 +25,9 @@ afterAll(async () => {
 async function assemble(app: string): Promise<string> {
   const out = scratch.file(app);
   const script = join(REPOSITORY, 'tools', 'image', 'assemble.mjs');
-  expect(await runCommand(process.execPath, [script, app, out], { env })).toMatchObject({ code: 0 });
+  // It copies thousands of files.
+  const assembled = await runCommand(process.execPath, [script, app, out], { env, timeoutMs: 240_000 });
+  expect(assembled).toMatchObject({ code: 0 });
   await runCommand('chmod', ['-R', 'a-w', out], { env });
   return out;
 }
@@ -35,6 +37,7 @@ describe.each(['agent', 'gateway', 'api', 'gitops', 'installer', 'keys', 'regist
   (app) => {
     it.runIf(existsSync(join(REPOSITORY, 'apps', app, 'dist', 'main.js')))(
       'are all that it needs: it gets as far as its configuration, as a user without rights',
+      { timeout: 300_000 },
       async () => {
         const tree = await assemble(app);
         const dist = join(tree, 'apps', app, 'dist');

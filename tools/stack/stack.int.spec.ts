@@ -24,7 +24,10 @@ function boot(): Promise<Stack> {
 async function assembleAgent(): Promise<void> {
   const env = baseEnvironment();
   const script = join(REPOSITORY, 'tools', 'image', 'assemble.mjs');
-  const assembled = await runCommand(process.execPath, [script, 'agent', scratch.file('image')], { env });
+  const assembled = await runCommand(process.execPath, [script, 'agent', scratch.file('image')], {
+    env,
+    timeoutMs: 240_000,
+  });
   if (assembled.code !== 0) throw new Error(assembled.stderr);
   await runCommand('chmod', ['-R', 'a-w', scratch.file('image')], { env });
 }

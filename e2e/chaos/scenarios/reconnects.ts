@@ -13,6 +13,8 @@ const BACK_WITHIN_MS = 120_000;
 const mostInABin = (links: number): number => Math.ceil(links * (0.1 + 1.5 / Math.sqrt(links)));
 /** A TLS handshake with a client certificate, Hello, and what is announced to NATS; and what a start costs by itself. */
 const CPU_BOUND = { perLinkMs: 25, startMs: 5_000 };
+/** So many times as much of it the same work may take where cores and caches are shared. */
+const BUSY = 4;
 
 /**
  * Many agents, all linked to one and the same replica, which is killed and started again: they lose their links in one
@@ -91,7 +93,9 @@ function judge({ news, killedAtMs, restartedAtMs, links, cpuSeconds }: Comeback,
   findings.figure('why tries were in vain', countedCodes(news.filter(({ event }) => event === 'link.failed')));
   findings.figure('links lost once more', news.filter(({ event }) => event === 'link.lost').length - links);
   findings.mustInTime(fullest <= mostInABin(links), `${fullest} of ${links} came within 100 ms`);
-  findings.must(cpuSeconds <= boundSeconds, `the replica used ${cpuSeconds.toFixed(1)} s of CPU for ${links} links`);
+  const price = `the replica used ${cpuSeconds.toFixed(1)} s of CPU for ${links} links`;
+  findings.must(cpuSeconds <= BUSY * boundSeconds, price);
+  findings.mustInTime(cpuSeconds <= boundSeconds, price);
 }
 
 function countedCodes(news: readonly FleetNews[]): string {

@@ -3,7 +3,7 @@ import { createRpcClient } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, createLogger } from '@fairlead/observability';
 import { scratchDir, testAuthority } from '@fairlead/testing';
-import { ApiSettings, issuedCertificate, startApi, type Door } from '../index.js';
+import { ApiSettings, issuedCertificate, startApi, type ApiOptions, type Door } from '../index.js';
 import { Script, serveScript, type ScriptedServices } from './scripted-services.js';
 
 export { bootstrapToken, waitingAgent } from './enrolment-request.js';
@@ -35,13 +35,19 @@ export const TEST_DOORS: readonly Door[] = [
   { name: 'gateway-b', url: 'https://127.0.0.1:7543' },
 ];
 
+export interface ScriptedApiOptions extends Pick<ApiOptions, 'handshakeTimeoutMs'> {
+  /** How long certificates live; default 3,600,000. */
+  readonly certificateMs?: number;
+}
+
 /** Starts everything; the API listens on a free port of 127.0.0.1. */
-export async function startScriptedApi(options: { certificateMs?: number } = {}): Promise<ScriptedApi> {
+export async function startScriptedApi(options: ScriptedApiOptions = {}): Promise<ScriptedApi> {
+  const { certificateMs, ...limits } = options;
   await using stack = new AsyncDisposableStack();
   const scratch = stack.use(await scratchDir());
   const nats = stack.use(await startSecuredNats(scratch.file('nats')));
   const script = new Script(await testAuthority());
-  script.certificateMs = options.certificateMs ?? script.certificateMs;
+  script.certificateMs = certificateMs ?? script.certificateMs;
   const services = stack.use(await serveScript(nats, script));
   const logLines: string[] = [];
   const logger = createLogger('api', 'debug', { write: (line: string) => void logLines.push(line) });
@@ -54,7 +60,8 @@ export async function startScriptedApi(options: { certificateMs?: number } = {})
   const doors = { doors: TEST_DOORS, connectDoors: TEST_CONNECT_DOORS };
   const settings = new ApiSettings({ publicUrl: 'https://fairlead.test', ...doors, readiness });
   const registry = new Registry();
-  const api = stack.use(await startApi({ client, settings, clock, host: '127.0.0.1', port: 0, tls, logger, registry }));
+  const listen = { host: '127.0.0.1', port: 0, tls, ...limits };
+  const api = stack.use(await startApi({ client, settings, clock, ...listen, logger, registry }));
   const url = `https://127.0.0.1:${api.port}`;
   Object.assign(settings, { publicUrl: url });
   const owned = stack.move();

@@ -13,9 +13,15 @@ import type { ClientPlaces } from './client-places.js';
 export interface ConnectLimits extends DoorLimits {
   /** How long a client that ended its direction may take nothing before it is held to be gone. */
   readonly halfClosedStallMs: number;
+  /** How long a newcomer may take for its handshake, and then for the head of its request. */
+  readonly headersTimeoutMs: number;
 }
 
-export const DEFAULT_CONNECT_LIMITS: ConnectLimits = { ...DEFAULT_DOOR_LIMITS, halfClosedStallMs: 120_000 };
+export const DEFAULT_CONNECT_LIMITS: ConnectLimits = {
+  ...DEFAULT_DOOR_LIMITS,
+  halfClosedStallMs: 120_000,
+  headersTimeoutMs: 10_000,
+};
 
 export interface ConnectDoorOptions {
   /** What clients see. */
@@ -38,6 +44,7 @@ export interface ConnectContext extends Omit<ConnectDoorOptions, 'limits' | 'ser
   readonly limiter: DoorLimiter;
   readonly refusedLines: DampedLines;
   readonly halfClosedStallMs: number;
+  readonly headersTimeoutMs: number;
   readonly places: ClientPlaces;
   /** The TCP socket below. */
   plainOf(socket: TLSSocket): Socket | undefined;

@@ -14,7 +14,6 @@ import { rememberPlainSockets } from './plain-sockets.js';
 import { answerAndClose, serveConnect } from './serve-connect.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
-const HEADERS_TIMEOUT_MS = 10_000;
 const CHECK_HEADERS_MS = 2_000;
 /** The first probe of a silent connection; the kernel gives its client up after ten of them, a second apart. */
 const TCP_KEEPALIVE_MS = 15_000;
@@ -25,15 +24,16 @@ const TCP_KEEPALIVE_MS = 15_000;
  */
 export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOptions): Server {
   const limits = { ...DEFAULT_CONNECT_LIMITS, ...changes };
+  const { headersTimeoutMs, halfClosedStallMs } = limits;
   const server = createServer({
     minVersion: 'TLSv1.3',
     ALPNProtocols: ['http/1.1'],
     requestCert: true,
     rejectUnauthorized: true,
-    handshakeTimeout: HEADERS_TIMEOUT_MS,
+    handshakeTimeout: headersTimeoutMs,
     maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: HEADERS_TIMEOUT_MS,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: headersTimeoutMs,
     connectionsCheckingInterval: CHECK_HEADERS_MS,
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEPALIVE_MS,
@@ -49,7 +49,8 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
     ...options,
     limiter: new DoorLimiter('connect', limits, options.live),
     refusedLines: new DampedLines(),
-    halfClosedStallMs: limits.halfClosedStallMs,
+    halfClosedStallMs,
+    headersTimeoutMs,
     places,
     plainOf,
     // TLS has no way to send a TCP reset, and a bare end of the connection is an ordinary end to most clients.
@@ -120,7 +121,7 @@ function refuseOthers(server: Server, context: ConnectContext): void {
     answerAndClose(request.socket as TLSSocket, text);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const { status, failure } = malformed(error.code);
+    const { status, failure } = malformed(error.code, context.headersTimeoutMs);
     // Not a request that could not be read, but a connection that failed.
     if (failure === null) {
       socket.destroy();
@@ -141,12 +142,16 @@ function refuseOthers(server: Server, context: ConnectContext): void {
   });
 }
 
-function malformed(code: string | undefined): { status: number; failure: FairleadError | null } {
+function malformed(
+  code: string | undefined,
+  headersTimeoutMs: number,
+): { status: number; failure: FairleadError | null } {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return { status: 431, failure: new FairleadError('TOO_LARGE', 'the request head is larger than 16 KiB') };
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return { status: 408, failure: new FairleadError('DEADLINE_EXCEEDED', 'the request head took longer than 10 s') };
+    const why = `the request head took longer than ${headersTimeoutMs / 1_000} s`;
+    return { status: 408, failure: new FairleadError('DEADLINE_EXCEEDED', why) };
   }
   const isRequest = code?.startsWith('HPE_') === true && code !== 'HPE_INVALID_EOF_STATE';
   return {

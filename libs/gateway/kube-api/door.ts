@@ -36,6 +36,8 @@ export interface KubeApiDoorOptions {
 export interface KubeApiLimits extends DoorLimits {
   /** Connections of one user; of HTTP/2 each carries 250 requests. */
   readonly connectionsPerUser: number;
+  /** How long a newcomer may take for its handshake, and everybody for the head of a request. */
+  readonly headersTimeoutMs: number;
 }
 
 /** Controllers of many clusters come as one user, with a watch for each kind of object. */
@@ -43,6 +45,7 @@ export const DEFAULT_KUBE_API_LIMITS: KubeApiLimits = {
   ...DEFAULT_DOOR_LIMITS,
   total: 50_000,
   connectionsPerUser: 4_000,
+  headersTimeoutMs: 10_000,
   perIdentity: { ...DEFAULT_DOOR_LIMITS.perIdentity, connections: 20_000 },
 };
 
@@ -54,7 +57,6 @@ interface ServeOptions extends KubeApiDoorOptions {
   readonly lines: DampedLines;
 }
 
-const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 64 * 1024;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const TOO_MANY =
@@ -69,11 +71,13 @@ const MAX_STREAMS_PER_CONNECTION = 250;
  * time or size of their own, because watches have none; header reading has.
  */
 export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServer {
+  const limits = { ...DEFAULT_KUBE_API_LIMITS, ...options.limits };
+  const { headersTimeoutMs } = limits;
   const server = createSecureServer({
     allowHTTP1: true,
     ...DOOR_ABUSE_OPTIONS,
     minVersion: 'TLSv1.3',
-    handshakeTimeout: HEADERS_TIMEOUT_MS,
+    handshakeTimeout: headersTimeoutMs,
     maxHeaderSize: MAX_HEADER_BYTES,
     settings: {
       initialWindowSize: STREAM_WINDOW_BYTES,
@@ -82,11 +86,10 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
       enablePush: false,
     },
     requestTimeout: 0,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    connectionsCheckingInterval: HEADERS_TIMEOUT_MS / 2,
+    headersTimeout: headersTimeoutMs,
+    connectionsCheckingInterval: headersTimeoutMs / 2,
     keepAliveTimeout: 120_000,
   } as Parameters<typeof createSecureServer>[0]);
-  const limits = { ...DEFAULT_KUBE_API_LIMITS, ...options.limits };
   const shares = kubeApiShares(limits.connectionsPerUser);
   server.maxConnections = connectionsOf(shares);
   // Their size is limited, not their number: Node drops those beyond a thousand in silence, framing included.

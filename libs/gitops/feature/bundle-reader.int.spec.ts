@@ -22,7 +22,8 @@ it('goes on with everything else meanwhile, and reads what the bounds let pass',
     // Cut short, its last document is none.
     await expect(reader.read('a', 'flux', worst)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     const turnsThen = turns;
-    expect(turnsThen).toBeGreaterThan(50);
+    // Of some 300, if nothing else is at work; read in this thread, there would be one for each of its seven documents.
+    expect(turnsThen).toBeGreaterThan(15);
   } finally {
     clearInterval(counting);
   }
@@ -59,8 +60,13 @@ it('reads one at a time: another tenant’s comes first, and who is too many is 
 
 it('lets nobody wait for long', async () => {
   const impatient = new BundleReader({ ...READER_LIMITS, timeMs: 60_000, waitMs: 50 });
-  const slow = impatient.read('a', 'flux', worst);
+  const had = Promise.withResolvers<void>();
+  const slow = impatient.inTurn('a', async (read) => {
+    await had.promise;
+    return read('flux', bundle);
+  });
   await expect(impatient.read('b', 'flux', bundle)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
-  await expect(slow).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  had.resolve();
+  expect(await slow).toMatchObject({ objects: 4 });
   expect(await impatient.read('b', 'flux', bundle)).toMatchObject({ objects: 4 });
 });

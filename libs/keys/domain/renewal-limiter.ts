@@ -1,4 +1,4 @@
-import { TokenBucket, type Rate } from '@fairlead/clock';
+import { TokenBucket, systemClock, type Clock, type Rate } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 
 /** A certificate that lives for 10 s is renewed every 7 s or so; the burst is for agents that run twice, and answers that were lost. */
@@ -16,19 +16,24 @@ export class RenewalLimiter {
   readonly #asked = new Map<string, TokenBucket>();
   readonly #issued = new Map<string, TokenBucket>();
   readonly #enrolled = new Map<string, TokenBucket>();
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'> = systemClock) {
+    this.#clock = clock;
+  }
 
   /** Somebody who has its key shows this certificate. RATE_LIMITED. */
-  admit(serial: string, nowMs: number = performance.now()): void {
+  admit(serial: string, nowMs: number = this.#clock.monotonicMs()): void {
     if (!take(this.#asked, serial, RENEWALS, nowMs)) throw limited('this certificate is renewed');
   }
 
   /** The cluster is about to get another certificate. RATE_LIMITED. */
-  issue(clusterId: string, nowMs: number = performance.now()): void {
+  issue(clusterId: string, nowMs: number = this.#clock.monotonicMs()): void {
     if (!take(this.#issued, clusterId, RENEWALS, nowMs)) throw limited('this cluster is renewed');
   }
 
   /** The cluster is about to get a certificate for an enrolment, which may be the answer to a question that was asked before. RATE_LIMITED. */
-  enrol(clusterId: string, nowMs: number = performance.now()): void {
+  enrol(clusterId: string, nowMs: number = this.#clock.monotonicMs()): void {
     if (!take(this.#enrolled, clusterId, ENROLMENTS, nowMs)) throw limited('this cluster enrols');
   }
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '@fairlead/clock';
 import { NO_TENANT, type Caller, type Issued, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { EventRate, appendEvent, createEvent, type Actor } from '@fairlead/events';
@@ -28,6 +29,8 @@ export interface CertificateIssuerOptions {
   /** Events were committed. */
   readonly onCommitted: () => void;
   readonly now?: () => Date;
+  /** By which it counts what comes too often; default: the system's. */
+  readonly clock?: Pick<Clock, 'monotonicMs'>;
 }
 
 /** Whom a request is for, as far as it is known: what an event about it says. */
@@ -44,12 +47,13 @@ type Leaf = IssuedLeaf['issued'];
 export class CertificateIssuer {
   readonly #options: CertificateIssuerOptions;
   readonly #currentEnrolment: CurrentEnrolment;
-  readonly #renewals = new RenewalLimiter();
+  readonly #renewals: RenewalLimiter;
   readonly #refusals = new EventRate();
 
   constructor(options: CertificateIssuerOptions) {
     this.#options = options;
     this.#currentEnrolment = options.currentEnrolment ?? (() => null);
+    this.#renewals = new RenewalLimiter(options.clock);
   }
 
   trustBundle(): Promise<TrustBundle> {
@@ -218,17 +222,12 @@ export class CertificateIssuer {
   /** Records a refusal in a transaction of its own, and throws it. What merely failed is no refusal, and what comes too often is not to fill the log. */
   async #refuse(request: Request, error: FairleadError): Promise<never> {
     if (error.kind.http >= 500 || error.code === 'RATE_LIMITED') throw error;
-    const { clusterId, ...rest } = request;
-    const suppressed = isService(rest.actor) ? 0 : this.#refusals.take(rest.actor.kind === 'agent' ? clusterId : null);
+    const { clusterId, actor } = request;
+    const suppressed = isService(actor) ? 0 : this.#refusals.take(actor.kind === 'agent' ? clusterId : null);
     if (suppressed === null) throw error;
     const subject = clusterId ? `cluster/${clusterId}` : `certificate/${request.purpose}`;
-    const event = createEvent(this.#options.source, 'dev.fairlead.certificate.refused.v1', {
-      ...rest,
-      clusterId,
-      subject,
-      reason: error.code,
-      suppressed,
-    });
+    const told = { ...request, subject, reason: error.code, suppressed };
+    const event = createEvent(this.#options.source, 'dev.fairlead.certificate.refused.v1', told);
     await inTransaction(this.#options.database, (manager) => appendEvent(manager, event)).catch((cause: unknown) => {
       this.#options.logger.error('event.not_recorded', { eventId: event.id, reason: error.code, err: cause });
     });

@@ -61,6 +61,8 @@ export async function keysFixture(): Promise<KeysFixture> {
   const connect = async (): Promise<DataSource> => {
     const schema = { service: 'keys', entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS };
     const database = createDatabase({ ...schema, url, logger: silentLogger });
+    // Many who ask at once open many connections, and wait for one another.
+    database.setOptions({ connectTimeoutMS: 30_000 });
     await connectDatabase(database, silentLogger);
     databases.push(database);
     return database;
@@ -108,6 +110,7 @@ async function startProcess(fixture: KeysFixture, database: DataSource): Promise
       ca,
       servingNames: ['localhost'],
       currentEnrolment: () => fixture.current,
+      clock: { monotonicMs: () => fixture.nowMs },
     }),
     revocations: new Revocations({ ...runtime, ca }),
     rotation: new Rotation({ ...runtime, ca, behind: () => fixture.behind }),

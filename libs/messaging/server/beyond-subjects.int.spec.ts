@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AccessEntry, BUCKETS, registrationRpc, rpcSubject } from '@fairlead/contracts';
-import { scratchDir, type ScratchDir } from '@fairlead/testing';
+import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -62,7 +62,7 @@ it('lets an acknowledgement land in another bucket, where readers refuse it', as
   const before = await messagesIn(`KV_${BUCKETS.access}`);
   const reply = `$KV.${BUCKETS.access}.default.token.x`;
   as(gatewayA).publish(`$KV.${BUCKETS.routes}.session.gateway-a.x`, '{}', { reply });
-  await expect.poll(() => messagesIn(`KV_${BUCKETS.access}`)).toBe(before + 1);
+  await eventually(async () => expect(await messagesIn(`KV_${BUCKETS.access}`)).toBe(before + 1));
   expect([...access.entries()]).toEqual([]);
   await access.close();
 });
@@ -100,7 +100,7 @@ async function forgeConsumer(deliverSubject: string, group: string): Promise<voi
     deliver_policy: 'all',
   };
   const body = JSON.stringify({ stream_name: stream, config, action: 'create' });
-  await as(gatewayA).request(`$JS.API.CONSUMER.CREATE.${stream}.${config.name}.${filter}`, body, { timeout: 2_000 });
+  await as(gatewayA).request(`$JS.API.CONSUMER.CREATE.${stream}.${config.name}.${filter}`, body, { timeout: 20_000 });
 }
 
 async function messagesIn(stream: string): Promise<number> {

@@ -53,7 +53,7 @@ afterAll(async () => {
 /** Does the server refuse this subject to this holder? Asked with a request, because a publish is refused silently. */
 async function refusesPublish(holder: Holder, subject: string): Promise<boolean> {
   const error: unknown = await as(holder)
-    .request(subject, '{}', { timeout: 2_000 })
+    .request(subject, '{}', { timeout: 20_000 })
     .then(
       () => null,
       (cause: unknown) => cause,
@@ -225,7 +225,7 @@ describe('buckets', () => {
     const config = { name: 'x', filter_subject: `$KV.${BUCKETS.routes}.>`, deliver_subject: 'x', ack_policy: 'none' };
     const body = JSON.stringify({ stream_name: `KV_${BUCKETS.routes}`, config, action: 'create' });
     const subject = `$JS.API.CONSUMER.CREATE.KV_${BUCKETS.routes}.x.${filter}`;
-    const answer = await as(keys).request(subject, body, { timeout: 2_000 });
+    const answer = await as(keys).request(subject, body, { timeout: 20_000 });
     expect(answer.json<{ error?: unknown }>().error).toBeDefined();
   });
 

@@ -1,6 +1,6 @@
 import { eventually, startOtlpCollector, type OtlpCollector } from '@fairlead/testing';
 import { Registry } from 'prom-client';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { noTracer, startTracing, type Logger, type Tracing, type TracingSettings } from '../index.js';
 
 const PARENT = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', flags: '01' };
@@ -23,7 +23,10 @@ beforeEach(async () => {
   collector = await startOtlpCollector();
   lines.length = 0;
 });
-afterEach(() => collector[Symbol.asyncDispose]());
+afterEach(async () => {
+  vi.useRealTimers();
+  await collector[Symbol.asyncDispose]();
+});
 
 function start(settings: Partial<TracingSettings> | null = {}, resource = {}): Promise<Tracing> {
   registry = new Registry();
@@ -92,6 +95,8 @@ describe('a span', () => {
 
   it('that ended last is delivered when the process stops', async () => {
     const tracing = await start({ delayMs: 60_000 });
+    // However long that takes here: a test below is about the bound.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     for (let index = 0; index < 600; index += 1) tracing.tracer.begin('x', 'internal').end();
     await tracing[Symbol.asyncDispose]();
     expect(collector.spans).toHaveLength(600);

@@ -249,7 +249,8 @@ describe('the agent, on Control', () => {
     await eventually(() => expect(asked).toHaveLength(1));
     const beganMs = performance.now();
     await agent.stop();
-    expect(performance.now() - beganMs).toBeLessThan(5_000);
+    // It would wait for fifteen seconds.
+    expect(performance.now() - beganMs).toBeLessThan(12_000);
     await eventually(() => expect(asked[0]?.session.destroyed).toBe(true));
   });
 
@@ -263,17 +264,20 @@ describe('the agent, on Control', () => {
     };
     link.session.destroy();
     const rounds = 6;
-    let awayMs = 0;
+    const awayMs: number[] = [];
     for (let round = 1; round <= rounds; round += 1) {
       await eventually(() => expect(replica.links).toHaveLength(1 + round), { intervalMs: 5 });
       await linkWorks(replica.links[round]);
       const lostMs = performance.now();
       replica.links[round]?.session.destroy();
       await eventually(() => expect(replica.links).toHaveLength(2 + round), { intervalMs: 5 });
-      awayMs += performance.now() - lostMs;
+      awayMs.push(performance.now() - lostMs);
     }
-    // Up to 50 ms each; an agent that was told nothing takes up to a second.
-    expect(awayMs / rounds).toBeLessThan(250);
+    // Up to 50 ms each; an agent that was told nothing takes up to a second. Two of them a busy machine may have held up.
+    expect(
+      awayMs.filter((ms) => ms < 250).length,
+      `away for ${awayMs.map((ms) => ms.toFixed()).join(', ')} ms`,
+    ).toBeGreaterThanOrEqual(rounds - 2);
   });
 
   it.each<[string, (link: AgentLink) => void]>([

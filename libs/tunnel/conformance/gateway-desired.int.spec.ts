@@ -1,4 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type { DesiredEntry } from '@fairlead/contracts';
 import { reportOf, type TestInstallation } from '@fairlead/installation';
 import { FetchBundleRequestSchema, FetchBundleResponseSchema, type SignedDesiredState } from '@fairlead/proto';
 import { eventually } from '@fairlead/testing';
@@ -29,17 +30,17 @@ const told = ({ heard }: ControlScript): SignedDesiredState[] =>
   heard.flatMap((kind) => (kind.case === 'desiredState' ? [kind.value] : []));
 const revisions = (control: ControlScript): number[] => told(control).map((state) => Number(state.revision));
 
-/** The replica knows of it. */
-async function wanted(text?: string): Promise<void> {
+/** Puts this revision, once: each time it is another change. The replica knows of it then. */
+async function wanted(): Promise<DesiredEntry> {
   await using watcher = await ScriptedAgent.linked(subject);
-  await installation.gitops.want(installation.cluster, revision, text);
+  const entry = await installation.gitops.want(installation.cluster, revision);
   await eventually(() => expect(revisions(watcher.control)).toContain(revision));
+  return entry;
 }
 
 describe('a gateway, of what is wanted of a cluster', () => {
   it('tells an agent that has another revision, after Welcome, as it stands in the bucket', async () => {
-    const entry = await installation.gitops.want(installation.cluster, revision);
-    await wanted();
+    const entry = await wanted();
     await using fresh = await ScriptedAgent.linked(subject);
     await using ahead = await ScriptedAgent.linked(subject, { desiredRevision: BigInt(revision + 5) });
     await eventually(() =>

@@ -45,9 +45,12 @@ describe('Control', () => {
 
   it('is answered with the time at the gateway', async () => {
     await using stranger = await ScriptedAgent.dial(subject);
+    const beganMs = Date.now();
     const { stream } = stranger.control();
     const [head] = (await once(stream, 'response')) as [{ date?: string }];
-    expect(Math.abs(Date.parse(head.date ?? '') - Date.now())).toBeLessThan(5_000);
+    const saidMs = Date.parse(head.date ?? '');
+    expect(saidMs).toBeGreaterThan(beganMs - 5_000);
+    expect(saidMs).toBeLessThan(Date.now() + 5_000);
   });
 
   it('by an agent one version newer, which still speaks ours, is welcomed in ours', async () => {
@@ -196,8 +199,8 @@ describe('OpenTunnels', () => {
       return tunnel;
     });
     await eventually(() => expect(asked(link.control) - before).toBeGreaterThanOrEqual(256));
-    // And as many as are kept ready on a busy link.
-    expect(asked(link.control) - before).toBeLessThanOrEqual(256 + 32);
+    // And as many as are kept ready on a busy link; once more, if the ten seconds of a calm that began earlier end meanwhile.
+    expect(asked(link.control) - before).toBeLessThanOrEqual(256 + 2 * 32);
     for (const { value } of link.control.heard.filter((kind) => kind.case === 'openTunnels')) {
       expect(value.count).toBeLessThanOrEqual(256);
     }

@@ -82,6 +82,8 @@ export class RawHttp2 implements AsyncDisposable {
   readonly socket: TLSSocket;
   /** How many frames of each type came, by number of the type. */
   readonly received = new Map<number, number>();
+  /** Answers to its pings; the other end sends some of its own. */
+  pongs = 0;
   /** Error code of GOAWAY, if one came. */
   goawayCode: number | null = null;
   readonly gone: Promise<void>;
@@ -133,13 +135,14 @@ export class RawHttp2 implements AsyncDisposable {
     while (this.#rest.length >= HEADER_BYTES) {
       const end = HEADER_BYTES + this.#rest.readUIntBE(0, 3);
       if (this.#rest.length < end) return;
-      this.#onFrame(this.#rest[3] ?? 0, this.#rest.subarray(HEADER_BYTES, end));
+      this.#onFrame(this.#rest[3] ?? 0, this.#rest[4] ?? 0, this.#rest.subarray(HEADER_BYTES, end));
       this.#rest = this.#rest.subarray(end);
     }
   }
 
-  #onFrame(type: number, payload: Buffer): void {
+  #onFrame(type: number, flags: number, payload: Buffer): void {
     this.received.set(type, (this.received.get(type) ?? 0) + 1);
+    if (type === FRAME.ping && (flags & FLAG.ack) !== 0) this.pongs += 1;
     if (type === FRAME.goaway) this.goawayCode = payload.length >= 8 ? payload.readUInt32BE(4) : NO_ERROR;
   }
 

@@ -20,7 +20,7 @@ export interface ControlScript {
   /** How the call ended: gRPC's status and our own code; null while it goes on. */
   outcome: { status: number; code: string } | null;
   say(message: ControlInit): void;
-  /** The gateway's Welcome, once it came. */
+  /** Resolves once the gateway said Welcome; rejects as soon as it said anything else, or refused the call. */
   welcome(): Promise<void>;
   refusal(): Promise<{ status: number; code: string }>;
 }
@@ -120,7 +120,10 @@ function scriptControl(stream: ClientHttp2Stream): ControlScript {
     heard: [],
     outcome: null,
     say: (message) => void stream.write(controlMessage(message)),
-    welcome: () => eventually(() => requireWelcome(script), { intervalMs: 5 }),
+    welcome: async () => {
+      await eventually(() => requireWord(script), { intervalMs: 5 });
+      requireWelcome(script);
+    },
     refusal: () =>
       eventually(
         () => {
@@ -141,6 +144,11 @@ function scriptControl(stream: ClientHttp2Stream): ControlScript {
     for (const message of reader.push(chunk)) script.heard.push(fromBinary(ControlResponseSchema, message).message);
   });
   return script;
+}
+
+/** What is refused is not welcomed any more, however long one waits. */
+function requireWord({ heard, outcome }: ControlScript): void {
+  if (!heard[0] && !outcome) throw new Error('the gateway said nothing');
 }
 
 function requireWelcome({ heard, outcome }: ControlScript): void {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { freePort } from '@fairlead/testbed';
 import { scratchDir } from '@fairlead/testing';
 import { describe, expect, it } from 'vitest';
 import { PortInUseError, StackError } from '../errors.js';
@@ -83,10 +83,11 @@ describe('planPorts', () => {
 describe('requireFree', () => {
   it('names the port and who needs it', async () => {
     const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
+    // Not one that the kernel chose: somebody's outgoing connection may have that a moment later.
+    const port = await freePort();
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
     await expect(requireFree([[port, 'nats']], 0)).rejects.toThrow(new PortInUseError(port, 'nats'));
     setTimeout(() => server.close(), 150);
-    await requireFree([[port, 'nats']], 5_000);
+    await requireFree([[port, 'nats']], 20_000);
   });
 });

@@ -82,9 +82,15 @@ describe('Argo CD in a cluster of the testbed', () => {
     await insist(['delete', 'configmap', 'from-git', '-n', 'default']);
     await insist(['wait', '--for=create', 'configmap/from-git', '-n', 'default', PATIENCE]);
     expect(await greeting()).toBe('good morning');
-    const [after] = await podProcesses(kubectl, 'argocd', selector);
-    expect(after).toMatchObject({ pod: before!.pod });
-    expect(after!.pid).not.toBe(before!.pid);
+    // Its status may say only now that it runs again.
+    await vi.waitFor(
+      async () => {
+        const [after] = await podProcesses(kubectl, 'argocd', selector);
+        expect(after).toMatchObject({ pod: before!.pod });
+        expect(after!.pid).not.toBe(before!.pid);
+      },
+      { timeout: 60_000 },
+    );
   });
 });
 

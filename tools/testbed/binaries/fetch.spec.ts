@@ -7,7 +7,13 @@ import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../fixtures/temporary.js';
 import { DEFAULT_LIMITS, fetchText, fetchToFile, knownUnreachable, type FetchLimits } from './fetch.js';
 
-const LIMITS: FetchLimits = { ...DEFAULT_LIMITS, maxBytes: 1000, idleTimeoutMs: 20_000, allowHttpLoopback: true };
+const LIMITS: FetchLimits = {
+  ...DEFAULT_LIMITS,
+  connectTimeoutMs: 20_000,
+  maxBytes: 1000,
+  idleTimeoutMs: 20_000,
+  allowHttpLoopback: true,
+};
 
 async function serve(listener: RequestListener): Promise<{ url: string } & AsyncDisposable> {
   const server = createServer(listener);

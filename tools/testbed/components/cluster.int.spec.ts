@@ -78,6 +78,7 @@ function shellPod(name: string, script: string, { env = [], volumes = [], mounts
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels: { app: name } }, spec };
 }
 
+/** On a busy machine it starts slowly, and stands still now and then: neither is sick. */
 function webDeployment(name: string, replicas: number): object {
   const probe = { httpGet: { path: '/healthz', port: 'health' }, periodSeconds: 1, failureThreshold: 2 };
   const container = {
@@ -86,7 +87,8 @@ function webDeployment(name: string, replicas: number): object {
     env: [{ name: 'FAIRLEAD_HEALTH_LISTEN', value: '0.0.0.0:8080' }],
     ports: [{ name: 'health', containerPort: 8080 }],
     readinessProbe: probe,
-    livenessProbe: probe,
+    livenessProbe: { ...probe, timeoutSeconds: 10 },
+    startupProbe: { ...probe, failureThreshold: 60 },
   };
   const labels = { app: name };
   const template = { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers: [container] } };
@@ -212,9 +214,15 @@ describe('a cluster of the testbed', () => {
     const [first] = await podProcesses(kubectl, 'default', 'app=web');
     await insist(['delete', 'pod', first!.pod, PATIENCE]);
     expect(() => process.kill(first!.pid, 0)).toThrow('ESRCH');
-    await insist(['rollout', 'status', 'deployment/web', PATIENCE]);
-    const processes = await podProcesses(kubectl, 'default', 'app=web');
-    expect(processes).toHaveLength(2);
+    // Not by `rollout status`: the Deployment's status hears of it late, and says until then that two are there.
+    const processes = await vi.waitFor(
+      async () => {
+        const all = await podProcesses(kubectl, 'default', 'app=web');
+        expect(all).toHaveLength(2);
+        return all;
+      },
+      { timeout: 90_000, interval: 200 },
+    );
     await insist(['delete', 'deployment', 'web', '--cascade=foreground', PATIENCE]);
     for (const { pid } of processes) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });

@@ -36,7 +36,13 @@ export function giteaConfig({ dataDir, port, sshPort, staticRoot }: GiteaPlaces)
       ALLOW_GRACEFUL_RESTARTS: false,
       GRACEFUL_HAMMER_TIME: '5s',
     },
-    database: { DB_TYPE: 'sqlite3', PATH: `${dataDir}/gitea.db` },
+    database: {
+      DB_TYPE: 'sqlite3',
+      PATH: `${dataDir}/gitea.db`,
+      // By default whoever writes beside somebody else has half a second on the disk, and is then answered with 500.
+      SQLITE_TIMEOUT: 20_000,
+      SQLITE_JOURNAL_MODE: 'WAL',
+    },
     security: {
       INSTALL_LOCK: true,
       SECRET_KEY_URI: `file:${dataDir}/pki/secret-key`,

@@ -35,7 +35,7 @@ beforeAll(async () => {
     images: { [SHELL]: ['/bin/sh', '-c'], [NODE]: [process.execPath, '-e'] },
     log: () => {},
   });
-  kubectl = await kubectlOf(cluster.info.adminKubeconfigPath, { log: () => {} });
+  kubectl = await kubectlOf(cluster.info.adminKubeconfigPath, { timeoutMs: 120_000, log: () => {} });
 });
 
 afterAll(async () => {

@@ -11,12 +11,13 @@ import { launch } from '../process/launch.js';
 import { freePort } from '../process/ports.js';
 import { startNetworkNamespace } from './network-namespace.js';
 
-/** Sends a megabyte, ends, and says how much came back until the other side ended; or why nothing did. */
+/** Sends a megabyte, ends, and says how much came back until the other side ended, or why nothing did: whichever is first. */
 const DIAL = `
 const socket = require('node:net').connect({ port: process.argv[1], host: '127.0.0.1', allowHalfOpen: true });
 let bytes = 0;
-socket.on('data', (chunk) => (bytes += chunk.length)).once('end', () => console.log(bytes));
-socket.once('error', ({ code }) => console.log(code)).end(Buffer.alloc(1_000_000));`;
+socket.on('data', (chunk) => (bytes += chunk.length)).end(Buffer.alloc(1_000_000));
+const over = (say) => socket.on('end', () => say(bytes)).on('error', ({ code }) => say(code));
+new Promise(over).then((said) => console.log(said));`;
 /** Sends back what comes, to its end. */
 const ECHO = `
 const echo = (socket) => socket.pipe(socket);
@@ -121,11 +122,14 @@ describe.runIf(process.platform === 'linux')('a network namespace', () => {
     const parent = runSource('fixtures/hold-namespace.ts', [dir.path]);
     const pid = Number(await firstLine(parent));
     const ours = await namespaceOf('self');
-    const namespace = await vi.waitFor(async () => {
-      const found = await namespaceOf(pid);
-      expect(found).not.toBe(ours);
-      return found;
-    });
+    const namespace = await vi.waitFor(
+      async () => {
+        const found = await namespaceOf(pid);
+        expect(found).not.toBe(ours);
+        return found;
+      },
+      { timeout: 30_000 },
+    );
     expect((await membersOf(namespace)).length).toBe(2);
     parent.kill('SIGKILL');
     await vi.waitFor(async () => expect(await membersOf(namespace)).toEqual([]), { timeout: 30_000 });

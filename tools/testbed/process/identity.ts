@@ -26,14 +26,23 @@ export async function isRunning(identity: ProcessIdentity): Promise<boolean> {
  */
 export async function endProcess(identity: ProcessIdentity, signal: NodeJS.Signals, graceMs: number): Promise<void> {
   const deadline = Date.now() + graceMs;
-  if (await isRunning(identity)) process.kill(identity.pid, signal);
+  if (await isRunning(identity)) send(identity, signal);
   let killed = false;
   while (await isRunning(identity)) {
     if (!killed && Date.now() >= deadline) {
-      process.kill(identity.pid, 'SIGKILL');
+      send(identity, 'SIGKILL');
       killed = true;
     }
     await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+/** It may have ended since somebody looked: that is what was wanted. */
+function send({ pid }: ProcessIdentity, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 

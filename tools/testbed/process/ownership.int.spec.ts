@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -36,6 +37,17 @@ it('refuses data that a live process uses, and names it', async () => {
 it('does not end a process that only has the recorded pid', async () => {
   await endProcess({ pid: process.pid, startTime: 'another time' }, 'SIGKILL', 0);
   expect(await isRunning((await identify(process.pid))!)).toBe(true);
+});
+
+it('is content if the process ends by itself before it is told to', async () => {
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+  const sleeper = (await identify(child.pid!))!;
+  const kill = vi.spyOn(process, 'kill').mockImplementationOnce(() => {
+    child.kill('SIGKILL');
+    throw Object.assign(new Error('kill ESRCH'), { code: 'ESRCH' });
+  });
+  await endProcess(sleeper, 'SIGTERM', 5_000).finally(() => kill.mockRestore());
+  expect(await isRunning(sleeper)).toBe(false);
 });
 
 it('forgets a server that was stopped in order', async () => {

@@ -21,9 +21,11 @@ const RESERVED = join(tmpdir(), `fairlead-ports-${process.getuid?.() ?? 'all'}`)
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = randomInt(LOWEST, HIGHEST);
-    if (given.has(port) || !(await isFree(port)) || !(await reserve(port))) continue;
+    if (given.has(port)) continue;
+    // Before anything is awaited: who else asks meanwhile, in this process, may draw the same one.
     given.add(port);
-    return port;
+    if ((await isFree(port)) && (await reserve(port))) return port;
+    given.delete(port);
   }
   throw new TestbedError(`no free TCP port found between ${LOWEST} and ${HIGHEST} on 127.0.0.1`);
 }
