@@ -19,7 +19,15 @@ const add = (name: string, ...rest: string[]) =>
 
 /** Clusters that follow a repository, as the server shows them. */
 function follow(repository: string, ...names: string[]): void {
-  const key = { repository, number: 1, since, nextRotationAt: since, rotating: null, withdrawing: [] };
+  const key = {
+    repository,
+    number: 1,
+    since,
+    nextRotationAt: since,
+    rotating: null,
+    withdrawing: [],
+    withdrawingFrom: [],
+  };
   for (const name of names) scene.api.script.statuses.set(name, clusterGitOps(name, { deployKey: key }));
 }
 
@@ -103,6 +111,21 @@ describe('gitops rotate-key', () => {
     expect(await fairlead([...all, '--host', 'main', '--compromised', '--yes'])).toMatchObject({ status: 0 });
     const ofHost = ['a', 'b', 'c', 'd'].map((name) => `${name} compromise`);
     expect(scene.api.script.rotations.toSorted()).toEqual(ofHost);
+  });
+
+  it('withdraws keys of clusters, too, that follow something else by now, or nothing, while these are still there', async () => {
+    await add('catalog');
+    await add('other');
+    follow('catalog', 'stays');
+    follow('other', 'moved', 'elsewhere', 'unassigned');
+    change('moved', { withdrawing: [1], withdrawingFrom: ['catalog'] });
+    change('unassigned', { repository: null, withdrawing: [1], withdrawingFrom: ['catalog'] });
+    scene.api.script.rotations.length = 0;
+    expect(await fairlead([...all, '--repo', 'catalog', '--yes'])).toMatchObject({ status: 0 });
+    expect(scene.api.script.rotations).toEqual(['stays demand']);
+    expect(await fairlead([...all, '--repo', 'catalog', '--compromised', '--yes'])).toMatchObject({ status: 0 });
+    const withdrawn = ['moved compromise', 'stays compromise', 'unassigned compromise'];
+    expect(scene.api.script.rotations.toSorted()).toEqual(['stays demand', ...withdrawn].toSorted());
   });
 
   it('says for which clusters it did not work, after it tried all', async () => {

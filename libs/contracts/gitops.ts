@@ -152,6 +152,8 @@ export const ClusterDeployKey = z.object({
   rotating: KeyRotationReason.nullable(),
   /** Numbers of keys that are still to be withdrawn. */
   withdrawing: z.array(z.int().min(1)).max(64),
+  /** The repositories that they are still to leave. */
+  withdrawingFrom: z.array(GitOpsName).max(64).default([]),
 });
 export type ClusterDeployKey = z.infer<typeof ClusterDeployKey>;
 

@@ -64,10 +64,10 @@ export const ObjectEvent = z.object({
 });
 export type ObjectEvent = z.infer<typeof ObjectEvent>;
 
-/** The public half of a key that the cluster made; `ssh-ed25519 AAAA…` without a comment. */
+/** The public half of a key that the cluster made; `ssh-ed25519 AAAA…` without a comment. RFC 8709: the algorithm's name, and 32 bytes. */
 export const PublicKey = z.object({
   number: z.int().min(1).max(1_000_000),
-  publicKey: z.string().regex(/^ssh-ed25519 [A-Za-z0-9+/]{68}={0,2}$/),
+  publicKey: z.string().regex(/^ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI[A-P][A-Za-z0-9+/]{42}$/),
   /** Did the tool fetch with it, since it is in the cluster? Null: not tried yet. */
   works: z.boolean().nullable(),
 });

@@ -254,7 +254,11 @@ describe('after a compromise', () => {
     const cluster = await follower('away');
     gitops.keys.away = true;
     await rotate(cluster.name, 'compromise');
-    expect((await status(cluster.name)).deployKey).toMatchObject({ number: 2, withdrawing: [1] });
+    expect((await status(cluster.name)).deployKey).toMatchObject({
+      number: 2,
+      withdrawing: [1],
+      withdrawingFrom: ['away'],
+    });
     gitops.keys.away = false;
     await eventually(() => expect(keyNumbers(cluster)).toEqual([]));
     await eventually(async () => expect((await status(cluster.name)).deployKey?.withdrawing).toEqual([]));

@@ -64,7 +64,7 @@ async function enrolled(generation = 1): Promise<{ clusterId: string; key: strin
 async function renewal(from: {
   key: string;
   chain: string[];
-}): Promise<Parameters<CertificateIssuer['renewAgent']>[0]> {
+}): Promise<Parameters<CertificateIssuer['renewAgent']>[1]> {
   const { der, csr } = await freshCsr();
   const proof = Buffer.from(await signProof(from.key, der)).toString('base64');
   return { csr, currentChain: from.chain, proof };
@@ -167,15 +167,15 @@ describe('signing', () => {
 describe('renewal', () => {
   it('needs the current certificate, its key, and a fresh one', async () => {
     const agent = await enrolled();
-    const { chain } = await issuer.renewAgent(await renewal(agent));
+    const { chain } = await issuer.renewAgent(gatewayA, await renewal(agent));
     const peer = readPeerCertificate(new X509Certificate(chain[0]!).raw);
     expect(peer).toMatchObject({ id: { clusterId: agent.clusterId }, generation: 1, trustVersion: 1 });
 
     const stolen = await renewal({ key: await generatePrivateKey(), chain: agent.chain });
-    await expect(issuer.renewAgent(stolen)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+    await expect(issuer.renewAgent(gatewayA, stolen)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
     const der = Buffer.from(await createCsr(agent.key));
     const proof = Buffer.from(await signProof(agent.key, der)).toString('base64');
-    const same = issuer.renewAgent({ csr: der.toString('base64'), currentChain: agent.chain, proof });
+    const same = issuer.renewAgent(gatewayA, { csr: der.toString('base64'), currentChain: agent.chain, proof });
     await expect(same).rejects.toMatchObject({ code: 'CSR_INVALID' });
     expect(await lastEvents(2)).toEqual([
       'certificate.refused.v1 CSR_INVALID',
@@ -186,7 +186,7 @@ describe('renewal', () => {
   it('is not for clients', async () => {
     const { key, csr } = await freshCsr();
     const { chain } = await issuer.signClient(registration, 'default', { clientId: crypto.randomUUID(), csr });
-    await expect(issuer.renewAgent(await renewal({ key, chain }))).rejects.toMatchObject({
+    await expect(issuer.renewAgent(gatewayA, await renewal({ key, chain }))).rejects.toMatchObject({
       code: 'CERTIFICATE_REFUSED',
     });
   });
@@ -195,26 +195,30 @@ describe('renewal', () => {
     const agent = await enrolled();
     const { csr } = await freshCsr();
     await issuer.signAgent(registration, 'default', { clusterId: agent.clusterId, generation: 2, csr });
-    await expect(issuer.renewAgent(await renewal(agent))).rejects.toThrow(/enrolled again/);
+    await expect(issuer.renewAgent(gatewayA, await renewal(agent))).rejects.toThrow(/enrolled again/);
 
     const own = await freshCsr();
     const gateway = await issuer.signGateway(gatewayA, { csr: own.csr });
-    await expect(issuer.renewAgent(await renewal({ key: own.key, chain: gateway.chain }))).rejects.toMatchObject({
+    await expect(
+      issuer.renewAgent(gatewayA, await renewal({ key: own.key, chain: gateway.chain })),
+    ).rejects.toMatchObject({
       code: 'CERTIFICATE_REFUSED',
     });
     const foreign = await (await testAuthority()).agent(agent.clusterId, { generation: 2 });
     const stranger = await renewal({ key: foreign.privateKeyPem, chain: [...foreign.chain] });
-    await expect(issuer.renewAgent(stranger)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
+    await expect(issuer.renewAgent(gatewayA, stranger)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
   });
 
   it('takes an expired certificate within the recovery window, and none after it', async () => {
     const late = await enrolled();
     const lost = await enrolled();
     now = new Date(now.getTime() + 31 * 86_400_000 - 1_000);
-    const { chain } = await issuer.renewAgent(await renewal(late));
+    const { chain } = await issuer.renewAgent(gatewayA, await renewal(late));
     expect(new X509Certificate(chain[0]!).validToDate.getTime()).toBeGreaterThan(now.getTime());
     now = new Date(now.getTime() + 2_000);
-    await expect(issuer.renewAgent(await renewal(lost))).rejects.toThrow(/too long ago .* fairlead cluster import/);
+    await expect(issuer.renewAgent(gatewayA, await renewal(lost))).rejects.toThrow(
+      /too long ago .* fairlead cluster import/,
+    );
     expect(await lastEvents(1)).toEqual(['certificate.refused.v1 CERTIFICATE_REFUSED']);
     now = new Date();
   });
@@ -222,7 +226,7 @@ describe('renewal', () => {
   it('refuses a certificate of our CA that was never recorded', async () => {
     const agent = await enrolled();
     await database.query('delete from certificates where cluster_id = $1', [agent.clusterId]);
-    await expect(issuer.renewAgent(await renewal(agent))).rejects.toThrow(/never issued/);
+    await expect(issuer.renewAgent(gatewayA, await renewal(agent))).rejects.toThrow(/never issued/);
   });
 });
 
@@ -231,7 +235,7 @@ it('renewals with made-up chains leaves so many events and no more', async () =>
   const before = await counted();
   const { csr, proof } = await renewal(await enrolled());
   for (let n = 0; n < 300; n += 1) {
-    const made = issuer.renewAgent({ csr, proof, currentChain: [`made up ${n}`] });
+    const made = issuer.renewAgent(gatewayA, { csr, proof, currentChain: [`made up ${n}`] });
     await expect(made).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
   }
   const told = (await counted()) - before;

@@ -95,6 +95,18 @@ it('go on for a cluster while somebody asks with a certificate of it that was re
   await expect(renew(keys, own)).resolves.toBeDefined();
 });
 
+it('go on through another gateway while one repeats a renewal that it once heard', async () => {
+  const agent = await enrol(keys);
+  const heard = await newCsr();
+  await renew(keys, agent, heard);
+  for (let round = 0; round < 9; round += 1) {
+    await expect(renew(keys, agent, heard)).rejects.toMatchObject({ code: 'CSR_INVALID' });
+  }
+  await expect(renew(keys, agent, heard)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  const gatewayB = { role: 'gateway', credential: 'gateway-b' } as const;
+  await expect(renew(keys, agent, await newCsr(), gatewayB)).resolves.toBeDefined();
+});
+
 it('leave records that are forgotten 90 days after the end: all but the newest of a cluster, and what was revoked', async () => {
   const agent = await enrol(keys);
   fixture.nowMs += 1_000;

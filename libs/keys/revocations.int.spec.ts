@@ -87,7 +87,7 @@ async function enrolled(): Promise<{ clusterId: string; key: string; chain: stri
 async function renew({ key, chain }: { key: string; chain: string[] }): Promise<unknown> {
   const der = Buffer.from(await createCsr(await generatePrivateKey()));
   const proof = Buffer.from(await signProof(key, der)).toString('base64');
-  return issuer.renewAgent({ csr: der.toString('base64'), currentChain: chain, proof });
+  return issuer.renewAgent(gatewayA, { csr: der.toString('base64'), currentChain: chain, proof });
 }
 
 const known = async (serial: string): Promise<boolean> => database.manager.existsBy(RevocationRow, { serial });

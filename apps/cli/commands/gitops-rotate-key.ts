@@ -15,7 +15,8 @@ The next key is tried before the old one goes: no fetch fails for it. Keys are a
 
 With --compromised the keys that the cluster has leave the Git host at once, whether or not it can be reached now, and a rotation that is under way
 is over. Until its new key is there, the cluster fetches nothing; what it runs stays. Another cluster that has the same key, as one that was
-restored from its backup, loses it too, and is named. It works for a cluster that was just deleted as well.
+restored from its backup, loses it too, and is named. With --all, clusters count too that follow something else by now, while a key of theirs is
+still to leave the repository. A cluster that was just deleted has to be named.
 
 Examples:
   fairlead gitops rotate-key demo
@@ -117,8 +118,8 @@ async function rotateAll(io: Io, options: RotateOptions): Promise<void> {
   throw failure('UNAVAILABLE', what, 'the same command again is safe');
 }
 
-/** Clusters that have a key in the repository, or in any of the Git host. */
-async function followers(api: ApiClient, { repo, host }: RotateOptions): Promise<ClusterGitOps[]> {
+/** Clusters that have a key in the repository, or in any of the Git host: if it is to be withdrawn, those too that have left, and their keys not yet. */
+async function followers(api: ApiClient, { repo, host, compromised }: RotateOptions): Promise<ClusterGitOps[]> {
   const { repositories } = await api.ask(CatalogList, '/v1/catalog-repositories');
   const chosen = repositories.filter(({ name, gitHost }) => (repo === undefined ? gitHost === host : name === repo));
   if (chosen.length === 0) {
@@ -127,7 +128,11 @@ async function followers(api: ApiClient, { repo, host }: RotateOptions): Promise
   }
   const names = new Set(chosen.map(({ name }) => name));
   const clusters = await allStatuses(api);
-  return clusters.filter(({ deployKey }) => deployKey?.repository != null && names.has(deployKey.repository));
+  return clusters.filter(({ deployKey }) => {
+    if (!deployKey) return false;
+    const { repository, withdrawingFrom } = deployKey;
+    return [repository, ...(compromised ? withdrawingFrom : [])].some((name) => name !== null && names.has(name));
+  });
 }
 
 /** What fails for one does not keep the others from it. */

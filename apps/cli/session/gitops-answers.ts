@@ -142,6 +142,7 @@ export const ClusterGitOps = z.looseObject({
       nextRotationAt: z.string().nullable(),
       rotating: z.string().nullable(),
       withdrawing: z.array(z.number()),
+      withdrawingFrom: z.array(z.string()).default([]),
     })
     .nullable()
     .default(null),

@@ -75,16 +75,20 @@ export class ClusterStatus {
     const { id: clusterId, name, assignment, revision, wish, report, waitsFor } = row;
     const reportedAt = row.reportedAt?.toISOString() ?? null;
     const health = healthOf(healthInputOf(row), this.#runtime.now().getTime(), this.#limits);
-    const repository = repositories.find(({ id }) => id === row.deployKeys.repositoryId);
-    const deployKey = showKey(row, repository);
+    const deployKey = showKey(row, repositories);
     return { clusterId, name, assignment, revision, wish, report, reportedAt, health, waitsFor, deployKey };
   }
 }
 
 /** Null: nothing is followed, and no key is left to withdraw. */
-function showKey({ id, deployKeys }: StoredCluster, repository: StoredRepository | undefined): ClusterDeployKey | null {
+function showKey(
+  { id, deployKeys }: StoredCluster,
+  repositories: readonly StoredRepository[],
+): ClusterDeployKey | null {
   const { repositoryId, current, next, drops } = deployKeys;
   if (repositoryId === null && drops.length === 0) return null;
+  const repository = repositories.find(({ id: known }) => known === repositoryId);
+  const left = repositories.filter(({ id: known }) => drops.some((drop) => drop.repositoryId === known));
   const dueMs = nextRotationMs(deployKeys, repository?.rotateKeysSeconds ?? null, id);
   const rotating = next ? (next.why ?? 'demand') : isHeld(deployKeys) ? 'compromise' : null;
   return {
@@ -94,6 +98,7 @@ function showKey({ id, deployKeys }: StoredCluster, repository: StoredRepository
     nextRotationAt: timeOf(dueMs),
     rotating,
     withdrawing: drops.map(({ number }) => number).slice(0, MAX_WITHDRAWING),
+    withdrawingFrom: left.map(({ name }) => name).slice(0, MAX_WITHDRAWING),
   };
 }
 

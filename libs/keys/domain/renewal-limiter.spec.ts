@@ -14,21 +14,22 @@ it('lets certificates of 10 s be renewed at two thirds of their life for ever, a
   limiter.issue('another', atMs);
 });
 
-it('counts questions by the certificate that is shown: an old one keeps nobody from renewing', () => {
+it('counts questions by the certificate that is shown, and by the gateway: none uses up what another one has', () => {
   const limiter = new RenewalLimiter();
-  for (let round = 0; round < 10; round += 1) limiter.admit('old', 0);
-  expect(() => limiter.admit('old', 0)).toThrow(refused);
-  limiter.admit('current', 0);
+  for (let round = 0; round < 10; round += 1) limiter.admit('gateway-a', 'old', 0);
+  expect(() => limiter.admit('gateway-a', 'old', 0)).toThrow(refused);
+  limiter.admit('gateway-a', 'current', 0);
+  limiter.admit('gateway-b', 'old', 0);
   limiter.issue('cluster', 0);
 });
 
 it('remembers the latest 10,000', () => {
   const limiter = new RenewalLimiter();
-  for (let round = 0; round < 10; round += 1) limiter.admit('first', 0);
-  for (let other = 0; other < 9_999; other += 1) limiter.admit(`${other}`, 0);
-  expect(() => limiter.admit('first', 0)).toThrow(refused);
-  for (let other = 0; other < 10_000; other += 1) limiter.admit(`${other}`, 0);
-  limiter.admit('first', 0);
+  for (let round = 0; round < 10; round += 1) limiter.admit('gateway-a', 'first', 0);
+  for (let other = 0; other < 9_999; other += 1) limiter.admit('gateway-a', `${other}`, 0);
+  expect(() => limiter.admit('gateway-a', 'first', 0)).toThrow(refused);
+  for (let other = 0; other < 10_000; other += 1) limiter.admit('gateway-a', `${other}`, 0);
+  limiter.admit('gateway-a', 'first', 0);
 });
 
 it('answers a token that is shown again some times, and then rarely', () => {

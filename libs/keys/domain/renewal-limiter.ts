@@ -5,12 +5,13 @@ import { FairleadError } from '@fairlead/errors';
 const RENEWALS: Rate = { burst: 10, perSecond: 1 / 5 };
 /** An answer that was lost is asked for again with the same token and key, some times; each answer is a certificate. */
 const ENROLMENTS: Rate = { burst: 20, perSecond: 1 / 30 };
-/** Certificates, and clusters, remembered; above it the oldest is forgotten, so that memory is bounded whatever comes. */
+/** Certificates by who asks for them, and clusters, remembered; above it the oldest is forgotten, so that memory is bounded whatever comes. */
 const REMEMBERED = 10_000;
 
 /**
- * Bounds how often agents get certificates, in this process. Questions are counted per certificate that is shown, answers per cluster: who holds
- * a certificate that is worth nothing any more keeps nobody else from renewing.
+ * Bounds how often agents get certificates, in this process. Questions are counted per gateway that hands them on and certificate that is shown,
+ * answers per cluster: neither who holds a certificate that is worth nothing any more nor a gateway that repeats what it once heard keeps anybody
+ * from renewing by another way.
  */
 export class RenewalLimiter {
   readonly #asked = new Map<string, TokenBucket>();
@@ -22,9 +23,9 @@ export class RenewalLimiter {
     this.#clock = clock;
   }
 
-  /** Somebody who has its key shows this certificate. RATE_LIMITED. */
-  admit(serial: string, nowMs: number = this.#clock.monotonicMs()): void {
-    if (!take(this.#asked, serial, RENEWALS, nowMs)) throw limited('this certificate is renewed');
+  /** By this gateway somebody shows this certificate, and what its key signed: now, or long ago. RATE_LIMITED. */
+  admit(gateway: string, serial: string, nowMs: number = this.#clock.monotonicMs()): void {
+    if (!take(this.#asked, `${gateway} ${serial}`, RENEWALS, nowMs)) throw limited('this certificate is renewed');
   }
 
   /** The cluster is about to get another certificate. RATE_LIMITED. */

@@ -42,6 +42,7 @@ interface Request {
 }
 
 type Leaf = IssuedLeaf['issued'];
+type Renewal = Readonly<Record<'csr' | 'proof', string>> & { readonly currentChain: readonly string[] };
 
 /** Decides who gets a certificate. Each one, and each refusal, is recorded with its event. */
 export class CertificateIssuer {
@@ -80,7 +81,7 @@ export class CertificateIssuer {
    * A fresh key for an agent. CERTIFICATE_REFUSED: not an agent certificate of ours, expired for too long, of an older enrolment, or
    * without proof that its key is held; CERTIFICATE_REVOKED; RATE_LIMITED; CSR_INVALID: also for a key that the cluster had before.
    */
-  async renewAgent(input: { csr: string; currentChain: readonly string[]; proof: string }): Promise<Issued> {
+  async renewAgent(caller: Caller, input: Renewal): Promise<Issued> {
     const unknown: Request = {
       purpose: 'agent',
       tenantId: NO_TENANT,
@@ -100,7 +101,7 @@ export class CertificateIssuer {
     const actor: Actor = { kind: 'agent', id: id.clusterId };
     const asked = { ...unknown, clusterId: id.clusterId, actor };
     const csr = await this.#orRefuse(asked, () => provenCsr(input));
-    this.#renewals.admit(peer.serial);
+    this.#renewals.admit(caller.credential, peer.serial);
     return this.#decide(asked, async (manager, authority, trustVersion) => {
       // A root may have been retired since.
       if (authority !== seen) await verify(authority);

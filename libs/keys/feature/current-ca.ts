@@ -178,6 +178,7 @@ export class CurrentCa {
     const newest = await newestBundle(manager);
     const same = newest === null || (await this.#compareRevoked(manager, newest)).same;
     const next = same ? version : newest.version + 1;
+    if (!same) assertTaken(newest.version, next, highestToSign(this.now()));
     await signVersion(manager, this.sealer, this.#options, next, this.now());
   }
 

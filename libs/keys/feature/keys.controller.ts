@@ -31,8 +31,8 @@ export class KeysController {
   }
 
   @RpcHandler(keysRpc.renewAgent)
-  async renewAgent({ input }: RpcRequest<Rpcs['renewAgent']>): RpcResult<Rpcs['renewAgent']> {
-    return this.#issuer.renewAgent(input);
+  async renewAgent({ caller, input }: RpcRequest<Rpcs['renewAgent']>): RpcResult<Rpcs['renewAgent']> {
+    return this.#issuer.renewAgent(caller, input);
   }
 
   @RpcHandler(keysRpc.signGateway)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CaRotation, Issued } from '@fairlead/contracts';
+import type { Caller, CaRotation, Issued } from '@fairlead/contracts';
 import { Envelope } from '@fairlead/events';
 import { silentLogger, type Logger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
@@ -140,10 +140,11 @@ export async function renew(
   { issuer }: KeysProcess,
   agent: EnrolledAgent,
   next?: { readonly csr: string },
+  by: Caller = gatewayA,
 ): Promise<Issued> {
   const { csr } = next ?? (await newCsr());
   const proof = await signProof(agent.key, Buffer.from(csr, 'base64'));
-  return issuer.renewAgent({ csr, currentChain: agent.chain, proof: Buffer.from(proof).toString('base64') });
+  return issuer.renewAgent(by, { csr, currentChain: agent.chain, proof: Buffer.from(proof).toString('base64') });
 }
 
 /** The newest events of the CA, newest first. */

@@ -8,6 +8,8 @@ import { MAX_RPC_BYTES } from './rpc-client.js';
 import { rpcMetrics, type RpcMetrics } from './rpc-metrics.js';
 import { readRequest, type ReceivedRequest } from './rpc-request.js';
 
+/** Which part of a subject. */
+const TENANT = 2;
 const MAX_IN_FLIGHT = 256;
 const DRAIN_MS = 10_000;
 
@@ -112,9 +114,12 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     if (!this.#options.connection.isClosed()) message.respond(text);
   }
 
-  /** What a gateway asks for strangers has its name: of each subject and code as often as `DampedLines` has it. Metrics count all. */
+  /**
+   * What a gateway asks for strangers has its name: of each method, caller and code as often as `DampedLines` has it, whatever tenant it makes up.
+   * Metrics count all.
+   */
   #log(subject: string, error: FairleadError): void {
-    const line = this.#lines.nextOf(`${error.code} ${subject}`);
+    const line = this.#lines.nextOf(`${error.code} ${subject.split('.').toSpliced(TENANT, 1).join('.')}`);
     if (!line) return;
     const cause = error.cause instanceof Error ? { err: error.cause } : {};
     this.#options.logger.log(error.kind.logLevel, 'rpc.refused', {
