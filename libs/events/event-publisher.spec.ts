@@ -4,7 +4,10 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { afterEach, expect, it, vi } from 'vitest';
 import { createEventPublisher } from './index.js';
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 const registration = { role: 'registration', credential: 'registration' } as const;
 const actor = { kind: 'service', id: 'registration' } as const;
@@ -39,6 +42,8 @@ it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])(
   'sends what is published %i turns after the sender found the queue empty',
   async (turns) => {
     vi.useFakeTimers();
+    // A wait that is drawn as none at all would be over with the first try.
+    vi.spyOn(Math, 'random').mockReturnValue(0.5);
     const { events, publish, tries } = publisherWithoutNats();
     publish();
     await vi.advanceTimersByTimeAsync(0);
