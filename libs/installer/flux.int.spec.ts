@@ -28,18 +28,7 @@ import {
 } from './testing/control-plane.js';
 import { createCatalog, type TestCatalog } from './testing/catalog.js';
 import { freezeOnly } from './testing/freeze-only.js';
-
-/** Of nobody who commits here. */
-const PGP_KEY = `-----BEGIN PGP PUBLIC KEY BLOCK-----
-
-mDMEawLkExYJKwYBBAHaRw8BAQdAY/k0SpLYGjLGSnR+AH/pbNC0T62NH/mV3T5n
-t1TQ9420F3Rlc3QgPHRlc3RAZXhhbXBsZS5jb20+iJAEExYIADgWIQRWUsL169CJ
-k5mPX3IbM+s2I4kzPwUCawLkEwIbAwULCQgHAgYVCgkICwIEFgIDAQIeAQIXgAAK
-CRAbM+s2I4kzP/d5AP9z7VZF9w7Ojr4DxDq4ROrKe2tgOSjNvFGe55/dV5gGEgD/
-c/ayrn6FpkRWgVZ/F/ofBBDmdc+7UR+bDi+/kgpLYwE=
-=BVrf
------END PGP PUBLIC KEY BLOCK-----
-`;
+import { ED25519 } from './testing/pgp-keys.js';
 
 /** What pods of two controllers need on a busy machine. */
 const PATIENCE = { timeoutMs: 150_000 };
@@ -174,7 +163,7 @@ describe('the catalog', () => {
   });
 
   it('is not followed to a commit that nobody signed, where signatures are demanded', async () => {
-    const verification = { type: 'gpg' as const, keys: [{ name: 'ada', publicKey: PGP_KEY }] };
+    const verification = { type: 'gpg' as const, keys: [{ name: 'ada', publicKey: ED25519.publicKey }] };
     await want({ source: { ...catalog.source, verification } });
     // Nobody signed the last one either: it is turned down once signatures are demanded, and only then is there another one to fetch.
     const { source } = await stopped(/signature|verif/i);
