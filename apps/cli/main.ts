@@ -15,11 +15,15 @@ if (refusal !== undefined) {
   process.exit(1);
 }
 
-process.exitCode = await run(process.argv.slice(2), {
-  stdin: process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  config: readConfig(process.env),
-  self: { node: process.execPath, script: fileURLToPath(import.meta.url) },
-  now: () => new Date(),
-});
+void main();
+
+async function main(): Promise<void> {
+  process.exitCode = await run(process.argv.slice(2), {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    config: readConfig(process.env),
+    self: { node: process.execPath, script: process.argv[1] ?? fileURLToPath(import.meta.url) },
+    now: () => new Date(),
+  });
+}

@@ -3,4 +3,4 @@ import { runProcess } from '@fairlead/config';
 import { readConfig } from './config.js';
 import { migrate, serve } from './serve.js';
 
-await runProcess({ name: 'gitops', readConfig, run: serve, commands: { migrate } });
+void runProcess({ name: 'gitops', readConfig, run: serve, commands: { migrate } });

@@ -11,4 +11,4 @@ const commands = {
   'issuing-csr': issuingCsrCommand,
   'raise-trust': raiseTrustCommand,
 };
-await runProcess({ name: 'keys', readConfig, run: serve, commands });
+void runProcess({ name: 'keys', readConfig, run: serve, commands });

@@ -9,7 +9,7 @@ import { builtinModules } from 'node:module';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import typescript from 'typescript';
-import { BUNDLED, bundle } from './bundle-app.mjs';
+import { SHIPPED, bundle } from './bundle-app.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const [app, out] = process.argv.slice(2);
@@ -20,7 +20,7 @@ if (!existsSync(entry)) throw new Error(`apps/${app} is not built`);
 /** Whom the images run as. What V8 compiled is kept by user; only root can make it for another one. */
 const IMAGE_USER = process.getuid?.() === 0 ? { uid: 65_532, gid: 65_532 } : undefined;
 const seen = new Set();
-if (BUNDLED.includes(app)) await bundle(app, join(out, 'apps', app, 'dist', 'bundle'), IMAGE_USER);
+if (SHIPPED.includes(app)) await bundle(app, join(out, 'apps', app, 'dist', 'bundle'), IMAGE_USER);
 else takeFile(entry);
 
 /** One of our own compiled files, and all that it imports. */

@@ -23,7 +23,10 @@ const INJECTED = {
 };
 
 /** Those that are shipped as a bundle: it is waited for when they start anew. */
-export const BUNDLED = ['agent', 'gateway', 'installer'];
+export const SHIPPED = ['agent', 'gateway', 'installer'];
+
+/** Those that are bundled for this machine alone, where a stack starts all of them, and the command again and again. */
+export const LOCAL = ['api', 'cli', 'gitops', 'keys', 'registration'];
 
 /** Writes the bundle of an app into a folder, which is replaced as a whole. `user`: whom it will run as, if not as us. */
 export async function bundle(app, target, user) {
@@ -35,7 +38,8 @@ export async function bundle(app, target, user) {
   try {
     const modules = await build(app, entry, fresh);
     writeFileSync(join(fresh, 'main.js'), ENTRY);
-    writeFileSync(join(fresh, 'package.json'), '{ "type": "commonjs" }\n');
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'apps', app, 'package.json'), 'utf8'));
+    writeFileSync(join(fresh, 'package.json'), `${JSON.stringify({ type: 'commonjs', version })}\n`);
     writeFileSync(join(fresh, 'inputs.json'), JSON.stringify(inputs(modules, dist), null, 1));
     writeFileSync(join(fresh, 'LICENSES.txt'), licences(modules));
     compile(app, fresh, user);
@@ -51,6 +55,8 @@ async function build(app, entry, dir) {
   const bundler = await rolldown({
     input: { app: entry },
     platform: 'node',
+    // Compiled for one machine, if at all: who asks for them goes on without.
+    external: ['cpu-features', /\.node$/],
     tsconfig: false,
     transform: { inject: INJECTED[app] ?? {} },
     // Frameworks ask for packages that need not be there; what is needed, the image's test finds missing.

@@ -20,7 +20,7 @@ export type BundleAnswer = { readonly contents: BundleContents } | { readonly re
 
 const work = workerData as BundleWork | null;
 // Imported, it does nothing.
-if (!isMainThread && work?.for === BUNDLE_WORKER) parentPort?.postMessage(await answerTo(work));
+if (!isMainThread && work?.for === BUNDLE_WORKER) void answerTo(work).then((answer) => parentPort?.postMessage(answer));
 
 async function answerTo({ tool, yaml }: BundleWork): Promise<BundleAnswer> {
   try {
