@@ -4,8 +4,8 @@ import type { Logger } from '@fairlead/observability';
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { Revocations } from './revocations.js';
-import type { TrustStore } from './trust-store.js';
+import { Revocations } from './trust/revocations.js';
+import type { TrustStore } from './trust/trust-store.js';
 
 /** Who a bearer token belongs to, and what they are in a cluster. */
 export type Principal = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'tokenHash' | 'user' | 'groups'>;

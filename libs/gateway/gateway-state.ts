@@ -12,16 +12,16 @@ import type {
   TunnelOpener,
 } from '@fairlead/tunnel/gateway';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { ConnectLimits } from './connect/connect-context.js';
+import type { ConnectLimits } from './doors/connect/connect-context.js';
 import type { Directory } from './directory.js';
-import type { DoorLimits } from './door-limiter.js';
-import type { KubeApiLimits } from './kube-api/door.js';
-import type { EgressRule } from './egress/egress-rules.js';
-import type { DoorCertificate, GatewayCertificates } from './gateway-certificates.js';
-import type { GatewayEvents } from './gateway-events.js';
-import type { GatewayMetrics } from './gateway-metrics.js';
-import type { TunnelPool } from './kube-api/tunnel-pool.js';
-import type { LiveConnections } from './live-connections.js';
+import type { DoorLimits } from './limits/door-limiter.js';
+import type { KubeApiLimits } from './doors/kube-api/door.js';
+import type { EgressRule } from './doors/egress/egress-rules.js';
+import type { DoorCertificate, GatewayCertificates } from './certificates/gateway-certificates.js';
+import type { GatewayEvents } from './reporting/gateway-events.js';
+import type { GatewayMetrics } from './status/gateway-metrics.js';
+import type { TunnelPool } from './doors/kube-api/tunnel-pool.js';
+import type { LiveConnections } from './passage/live-connections.js';
 
 export interface GatewayOptions {
   /** Name of the NATS credential, and of the identity `/gateway/<name>`. */

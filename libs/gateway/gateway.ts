@@ -10,37 +10,37 @@ import {
   createRelayServer,
   watchRoutes,
 } from '@fairlead/tunnel/gateway';
-import { createConnectDoor } from './connect/door.js';
+import { createConnectDoor } from './doors/connect/door.js';
 import { Directory } from './directory.js';
 import { drainAndStop } from './drain.js';
-import { Egress } from './egress/serve-egress.js';
-import { endOrphanedSessions } from './end-orphaned-sessions.js';
-import { endRevokedSessions } from './end-revoked-sessions.js';
+import { Egress } from './doors/egress/serve-egress.js';
+import { endOrphanedSessions } from './sessions/end-orphaned-sessions.js';
+import { endRevokedSessions } from './sessions/end-revoked-sessions.js';
 import { EnrolmentLimiter } from './link/enrolment-limiter.js';
-import { obtainCertificates, type GatewayCertificates } from './gateway-certificates.js';
+import { obtainCertificates, type GatewayCertificates } from './certificates/gateway-certificates.js';
 import type { GatewayOptions, GatewayServers, GatewayState } from './gateway-state.js';
-import { createGatewayMetrics } from './gateway-metrics.js';
-import { debugView, readiness } from './gateway-status.js';
-import { createKubeApiDoor } from './kube-api/door.js';
-import { TunnelPool } from './kube-api/tunnel-pool.js';
+import { createGatewayMetrics } from './status/gateway-metrics.js';
+import { debugView, readiness } from './status/gateway-status.js';
+import { createKubeApiDoor } from './doors/kube-api/door.js';
+import { TunnelPool } from './doors/kube-api/tunnel-pool.js';
 import { createLinkServer } from './link/link-server.js';
 import type { LinkServiceOptions } from './link/link-service.js';
 import { DesiredStates } from './gitops/desired-states.js';
 import { ReportForwarder } from './gitops/report-forwarder.js';
 import { tellDesired } from './gitops/tell-desired.js';
 import { listen, type Listening } from './listen.js';
-import { LiveConnections } from './live-connections.js';
-import { meterConnections } from './live-metrics.js';
-import { FactsReport } from './report-facts.js';
-import { replaceRevoked } from './replace-revoked.js';
-import { reportSessions } from './report-sessions.js';
-import { TroubleReporter, reportLosses, reportRefusals } from './report-troubles.js';
-import { tellCrowd } from './tell-crowd.js';
-import { tellTrust } from './tell-trust.js';
-import { TrustReport } from './trust-report.js';
-import { TrustStore, type FirstTrust } from './trust-store.js';
-import { followActiveRoot, trustedIdentity } from './trusted-identity.js';
-import { watchConnections } from './watch-connections.js';
+import { LiveConnections } from './passage/live-connections.js';
+import { meterConnections } from './status/live-metrics.js';
+import { FactsReport } from './reporting/report-facts.js';
+import { replaceRevoked } from './certificates/replace-revoked.js';
+import { reportSessions } from './reporting/report-sessions.js';
+import { TroubleReporter, reportLosses, reportRefusals } from './reporting/report-troubles.js';
+import { tellCrowd } from './sessions/tell-crowd.js';
+import { tellTrust } from './trust/tell-trust.js';
+import { TrustReport } from './trust/trust-report.js';
+import { TrustStore, type FirstTrust } from './trust/trust-store.js';
+import { followActiveRoot, trustedIdentity } from './trust/trusted-identity.js';
+import { watchConnections } from './passage/watch-connections.js';
 
 /** Clusters with a label of their own in metrics, unless told otherwise. */
 const NAMED_CLUSTERS = 50;

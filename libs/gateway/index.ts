@@ -1,10 +1,10 @@
 export { startGateway, type Gateway } from './gateway.js';
-export { DEFAULT_CONNECT_LIMITS, type ConnectLimits } from './connect/connect-context.js';
-export type { DoorLimits } from './door-limiter.js';
-export { DEFAULT_KUBE_API_LIMITS, type KubeApiLimits } from './kube-api/door.js';
+export { DEFAULT_CONNECT_LIMITS, type ConnectLimits } from './doors/connect/connect-context.js';
+export type { DoorLimits } from './limits/door-limiter.js';
+export { DEFAULT_KUBE_API_LIMITS, type KubeApiLimits } from './doors/kube-api/door.js';
 export type { GatewayOptions } from './gateway-state.js';
-export type { GatewayEvents, Refusal, SessionEvent } from './gateway-events.js';
-export { parseEgressRule, type EgressRule } from './egress/egress-rules.js';
-export { DEFAULT_EGRESS_LIMITS } from './egress/serve-egress.js';
-export { dampFlaps } from './damp-flaps.js';
-export { dampRefusals } from './damp-refusals.js';
+export type { GatewayEvents, Refusal, SessionEvent } from './reporting/gateway-events.js';
+export { parseEgressRule, type EgressRule } from './doors/egress/egress-rules.js';
+export { DEFAULT_EGRESS_LIMITS } from './doors/egress/serve-egress.js';
+export { dampFlaps } from './reporting/damp-flaps.js';
+export { dampRefusals } from './reporting/damp-refusals.js';

@@ -6,7 +6,7 @@ import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import type { RpcClient } from '@fairlead/messaging';
 import type { FetchBundleRequest } from '@fairlead/proto';
 import type { SessionRegistry } from '@fairlead/tunnel/gateway';
-import type { GatewayMetrics } from '../gateway-metrics.js';
+import type { GatewayMetrics } from '../status/gateway-metrics.js';
 import { peerOf, requireAgent } from '../link/link-peer.js';
 import { BundlePlaces } from './bundle-places.js';
 

@@ -4,7 +4,7 @@ import { FairleadError, type ErrorCode } from '@fairlead/errors';
 import { Registry, silentLogger } from '@fairlead/observability';
 import type { AgentSession } from '@fairlead/tunnel/gateway';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createGatewayMetrics, type GatewayMetrics } from '../gateway-metrics.js';
+import { createGatewayMetrics, type GatewayMetrics } from '../status/gateway-metrics.js';
 import { ReportForwarder } from './report-forwarder.js';
 
 const ONE = '6c1f3a0e-3d1c-4b52-9a7e-6f1d2b3c4d5e';

@@ -5,7 +5,7 @@ import { toFairleadError } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { AgentSession } from '@fairlead/tunnel/gateway';
-import type { GatewayMetrics } from '../gateway-metrics.js';
+import type { GatewayMetrics } from '../status/gateway-metrics.js';
 import { PendingReports, type PendingReport } from './pending-reports.js';
 
 /** What the link server hears of an agent's installer. */

@@ -12,7 +12,7 @@ import {
   type SessionRegistry,
 } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../directory.js';
-import type { Egress } from '../egress/serve-egress.js';
+import type { Egress } from '../doors/egress/serve-egress.js';
 import { peerOf, requireAgent, type LinkPeer } from './link-peer.js';
 
 export interface AdmitOptions {

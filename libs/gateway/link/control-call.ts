@@ -15,9 +15,9 @@ import { LIMITS } from '@fairlead/tunnel/core';
 import type { AgentSession, ControlMessage, ControlOutbox } from '@fairlead/tunnel/gateway';
 import { acceptGrpcStream, failGrpcStream } from '@fairlead/tunnel/link';
 import { admitLink, welcome, type AdmitOptions } from './admit-link.js';
-import type { GatewayEvents } from '../gateway-events.js';
+import type { GatewayEvents } from '../reporting/gateway-events.js';
 import type { OnReport } from '../gitops/report-forwarder.js';
-import type { OnTrustHeld } from '../tell-trust.js';
+import type { OnTrustHeld } from '../trust/tell-trust.js';
 import { readFacts } from './read-facts.js';
 import { peerOf } from './link-peer.js';
 

@@ -15,7 +15,7 @@ import {
   rejectGrpcStream,
   type KeepaliveOptions,
 } from '@fairlead/tunnel/link';
-import type { Egress } from '../egress/serve-egress.js';
+import type { Egress } from '../doors/egress/serve-egress.js';
 import { admitInTurn } from './admit-in-turn.js';
 import { countsHere } from './admit-link.js';
 import { boundStrangers } from './bound-strangers.js';

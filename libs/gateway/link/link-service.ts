@@ -10,13 +10,13 @@ import type { AgentLinkService, EnrolRequest, RenewRequest } from '@fairlead/pro
 import { toConnectError } from '@fairlead/tunnel/link';
 import { currentEnrolment, type AdmitOptions } from './admit-link.js';
 import type { EnrolmentLimiter, Settle } from './enrolment-limiter.js';
-import type { GatewayEvents } from '../gateway-events.js';
-import type { GatewayMetrics } from '../gateway-metrics.js';
+import type { GatewayEvents } from '../reporting/gateway-events.js';
+import type { GatewayMetrics } from '../status/gateway-metrics.js';
 import { peerOf, type LinkPeer } from './link-peer.js';
 import type { Directory } from '../directory.js';
 import { fetchBundle, bundleLimits } from '../gitops/fetch-bundle.js';
 import type { OnReport } from '../gitops/report-forwarder.js';
-import type { OnTrustHeld } from '../tell-trust.js';
+import type { OnTrustHeld } from '../trust/tell-trust.js';
 import type { OnFacts } from './control-call.js';
 import { readFacts } from './read-facts.js';
 

@@ -1,0 +1,53 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { DampedLines } from '@fairlead/clock';
+import type { Logger, Tracer } from '@fairlead/observability';
+import type { CertificateSource, TunnelOpener } from '@fairlead/tunnel/gateway';
+import type { Directory } from '../../directory.js';
+import { DEFAULT_DOOR_LIMITS, type DoorLimiter, type DoorLimits } from '../../limits/door-limiter.js';
+import type { GatewayEvents } from '../../reporting/gateway-events.js';
+import type { GatewayMetrics } from '../../status/gateway-metrics.js';
+import type { LiveConnections } from '../../passage/live-connections.js';
+import type { ClientPlaces } from './client-places.js';
+
+export interface ConnectLimits extends DoorLimits {
+  /** How long a client that ended its direction may take nothing before it is held to be gone. */
+  readonly halfClosedStallMs: number;
+  /** How long a newcomer may take for its handshake, and then for the head of its request. */
+  readonly headersTimeoutMs: number;
+}
+
+export const DEFAULT_CONNECT_LIMITS: ConnectLimits = {
+  ...DEFAULT_DOOR_LIMITS,
+  halfClosedStallMs: 120_000,
+  headersTimeoutMs: 10_000,
+};
+
+export interface ConnectDoorOptions {
+  /** What clients see. */
+  readonly serving: CertificateSource;
+  /** Its roots are those of the clients' certificates. */
+  readonly identity: CertificateSource;
+  readonly trustDomain: string;
+  readonly directory: Directory;
+  readonly opener: TunnelOpener;
+  readonly live: LiveConnections;
+  readonly events: GatewayEvents;
+  readonly metrics: GatewayMetrics;
+  readonly logger: Logger;
+  readonly tracer: Tracer;
+  readonly limits?: Partial<ConnectLimits> | undefined;
+}
+
+/** What one connection needs of its door. */
+export interface ConnectContext extends Omit<ConnectDoorOptions, 'limits' | 'serving' | 'identity'> {
+  readonly limiter: DoorLimiter;
+  readonly refusedLines: DampedLines;
+  readonly halfClosedStallMs: number;
+  readonly headersTimeoutMs: number;
+  readonly places: ClientPlaces;
+  /** The TCP socket below. */
+  plainOf(socket: TLSSocket): Socket | undefined;
+  /** Breaks a connection off so that its client sees an error and not an end. */
+  reset(socket: TLSSocket): void;
+}

@@ -1,0 +1,163 @@
+import { createServer, type Server } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import { DampedLines } from '@fairlead/clock';
+import { FairleadError, messageOf } from '@fairlead/errors';
+import { withoutRoot } from '@fairlead/pki';
+import { identifyClient } from './admission.js';
+import { refusal } from './answers.js';
+import { DoorLimiter } from '../../limits/door-limiter.js';
+import { connectShares } from '../../limits/door-places.js';
+import { ClientPlaces } from './client-places.js';
+import { DEFAULT_CONNECT_LIMITS, type ConnectContext, type ConnectDoorOptions } from './connect-context.js';
+import { rememberPlainSockets } from './plain-sockets.js';
+import { answerAndClose, serveConnect } from './serve-connect.js';
+
+const MAX_HEADER_BYTES = 16 * 1024;
+const CHECK_HEADERS_MS = 2_000;
+/** The first probe of a silent connection; the kernel gives its client up after ten of them, a second apart. */
+const TCP_KEEPALIVE_MS = 15_000;
+
+/**
+ * The door for programs: HTTP/1.1 CONNECT inside TLS 1.3, and only with a client certificate of ours. Strangers do not
+ * get past the handshake. A connection carries one CONNECT.
+ */
+export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOptions): Server {
+  const limits = { ...DEFAULT_CONNECT_LIMITS, ...changes };
+  const { headersTimeoutMs, halfClosedStallMs } = limits;
+  const server = createServer({
+    minVersion: 'TLSv1.3',
+    ALPNProtocols: ['http/1.1'],
+    requestCert: true,
+    rejectUnauthorized: true,
+    handshakeTimeout: headersTimeoutMs,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: headersTimeoutMs,
+    connectionsCheckingInterval: CHECK_HEADERS_MS,
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_KEEPALIVE_MS,
+    allowHalfOpen: true,
+  } as Parameters<typeof createServer>[0]);
+  const places = new ClientPlaces(server, connectShares(limits.total, limits.perIdentity.connections));
+  const crowdedLines = new DampedLines();
+  server.on('secureConnection', (socket: TLSSocket) => admitClient(options, places, crowdedLines, socket));
+  server.maxHeadersCount = 0;
+  useCertificates(server, options);
+  const plainOf = rememberPlainSockets(server);
+  const context: ConnectContext = {
+    ...options,
+    limiter: new DoorLimiter('connect', limits, options.live),
+    refusedLines: new DampedLines(),
+    halfClosedStallMs,
+    headersTimeoutMs,
+    places,
+    plainOf,
+    // TLS has no way to send a TCP reset, and a bare end of the connection is an ordinary end to most clients.
+    reset: (socket) => {
+      plainOf(socket)?.resetAndDestroy();
+      socket.destroy();
+    },
+  };
+  const brokenLines = new DampedLines();
+  server.on('connect', (request: IncomingMessage, socket: TLSSocket, early: Buffer) => {
+    serveConnect(context, request, socket, early).catch((error: unknown) => {
+      // A fault of ours: it costs this connection, never the process with everybody else's.
+      const line = brokenLines.next({ address: socket.remoteAddress ?? '' });
+      if (line) context.logger.error('connect.broken', { reason: messageOf(error), err: error, ...line });
+      context.reset(socket);
+    });
+  });
+  refuseOthers(server, context);
+  return server;
+}
+
+/**
+ * A chain of our roots is not enough: agents and gateways have one, and so have clients that were deleted or revoked. Who is no client is told so
+ * once it asks, within the time for that, and has the place of a newcomer until then. What a client has beyond its places is closed unheard.
+ */
+function admitClient(
+  { directory, trustDomain, metrics, logger }: Omit<ConnectDoorOptions, 'limits'>,
+  places: ClientPlaces,
+  lines: DampedLines,
+  socket: TLSSocket,
+): void {
+  let clientId: string | undefined;
+  try {
+    clientId = identifyClient(directory, trustDomain, socket).client.clientId;
+    places.admit(socket, clientId);
+  } catch (error) {
+    if (!(error instanceof FairleadError)) throw error;
+    if (clientId === undefined) return;
+    socket.destroy();
+    metrics.refusals.inc({ door: 'connect', code: error.code });
+    const line = lines.next({ address: socket.remoteAddress ?? '', user: clientId });
+    if (line) logger.warn('connect.crowded', { clientId, reason: error.message, ...line });
+  }
+}
+
+/** New connections get the newest of both; those that stand are not touched. */
+function useCertificates(server: Server, { serving, identity }: ConnectDoorOptions): void {
+  const apply = (): void => {
+    if (!serving.current || !identity.current) return;
+    const { keyPem, chainPem } = serving.current;
+    const ca = [...identity.current.rootsPem];
+    server.setSecureContext({ key: keyPem, cert: withoutRoot(chainPem).join('\n'), ca, minVersion: 'TLSv1.3' });
+  };
+  serving.onChange(apply);
+  identity.onChange(apply);
+}
+
+/** Everything that is not a CONNECT request of a client we know. */
+function refuseOthers(server: Server, context: ConnectContext): void {
+  const count = (code: string): void => {
+    context.metrics.connects.inc({ outcome: code });
+    context.metrics.refusals.inc({ door: 'connect', code });
+  };
+  server.on('request', (request, response) => {
+    count('INVALID_ARGUMENT');
+    const { text } = refusal(new FairleadError('INVALID_ARGUMENT', 'only CONNECT is served here'), 405);
+    response.on('error', () => undefined);
+    answerAndClose(request.socket as TLSSocket, text);
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const { status, failure } = malformed(error.code, context.headersTimeoutMs);
+    // Not a request that could not be read, but a connection that failed.
+    if (failure === null) {
+      socket.destroy();
+      return;
+    }
+    count(failure.code);
+    answerAndClose(socket as TLSSocket, refusal(failure, status).text);
+  });
+  const handshakeLines = new DampedLines();
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    const address = socket.remoteAddress ?? '';
+    const reason = String(socket.authorizationError ?? error.message);
+    const line = handshakeLines.next({ address });
+    if (line) context.logger.info('tls.handshake.failed', { address, reason, door: 'connect', ...line });
+    if (!socket.authorizationError && error.code !== 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return;
+    count('CERTIFICATE_REFUSED');
+    context.events.accessRefused({ code: 'CERTIFICATE_REFUSED', reason, address, door: 'connect' });
+  });
+}
+
+function malformed(
+  code: string | undefined,
+  headersTimeoutMs: number,
+): { status: number; failure: FairleadError | null } {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return { status: 431, failure: new FairleadError('TOO_LARGE', 'the request head is larger than 16 KiB') };
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    const why = `the request head took longer than ${headersTimeoutMs / 1_000} s`;
+    return { status: 408, failure: new FairleadError('DEADLINE_EXCEEDED', why) };
+  }
+  const isRequest = code?.startsWith('HPE_') === true && code !== 'HPE_INVALID_EOF_STATE';
+  return {
+    status: 400,
+    failure: isRequest
+      ? new FairleadError('INVALID_ARGUMENT', 'this is no HTTP/1.1 request with a target of host:port')
+      : null,
+  };
+}

@@ -1,0 +1,74 @@
+import type { ClusterEntry } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import {
+  asksToImpersonate,
+  headerPairs,
+  parseKubePath,
+  type RawHeaders,
+  type TunnelIdentity,
+} from '@fairlead/kube-http';
+import type { Directory, Principal } from '../../directory.js';
+
+/** A request that may go on: where to, as whom, and what to ask there. */
+export interface Admission {
+  readonly cluster: ClusterEntry;
+  readonly principal: Principal;
+  readonly identity: TunnelIdentity;
+  /** Path and query for the kube-apiserver, as they came. */
+  readonly target: string;
+}
+
+/**
+ * Decides from memory whether a request of this principal may go on. Throws INVALID_ARGUMENT for a path that two parsers could
+ * read differently, NOT_FOUND (the same for an unknown cluster and for somebody else's), FORBIDDEN for `kubectl --as`.
+ */
+export function admit(
+  directory: Directory,
+  principal: Principal,
+  rawTarget: string,
+  rawHeaders: RawHeaders,
+): Admission {
+  const path = parseKubePath(rawTarget);
+  if (path.kind === 'refused') throw new FairleadError('INVALID_ARGUMENT', path.why);
+  if (path.kind === 'not-a-cluster') {
+    throw new FairleadError(
+      'NOT_FOUND',
+      'the path must begin with /clusters/<name>/; make a kubeconfig with: fairlead kubeconfig <cluster>',
+    );
+  }
+  const cluster = directory.clusterByName(path.cluster);
+  if (!cluster || cluster.tenantId !== principal.tenantId) {
+    throw new FairleadError(
+      'NOT_FOUND',
+      `there is no cluster "${path.cluster}" that you may use; list yours with: fairlead cluster list`,
+    );
+  }
+  if (asksToImpersonate(rawHeaders)) {
+    throw new FairleadError('FORBIDDEN', 'acting as somebody else (kubectl --as) needs a grant that allows it');
+  }
+  return {
+    cluster,
+    principal,
+    identity: { user: principal.user, groups: principal.groups, extra: [] },
+    target: path.target,
+  };
+}
+
+/** Why a request that was let in would not be now: its token or its cluster has gone; null if it would. */
+export function whyShutOut(directory: Directory, { principal, cluster }: Admission): FairleadError | null {
+  if (!directory.isStill(principal, Date.now())) {
+    return new FairleadError('UNAUTHENTICATED', 'the token of this request is not valid any more');
+  }
+  if (directory.clusterById(cluster.clusterId)) return null;
+  return new FairleadError('NOT_FOUND', 'the cluster was deleted');
+}
+
+/** Whose request this is at the Kubernetes API door. UNAUTHENTICATED; UNAVAILABLE while this replica knows nobody. */
+export function authenticate(directory: Directory, rawHeaders: RawHeaders, nowMs: number): Principal {
+  if (!directory.loaded) throw new FairleadError('UNAVAILABLE', 'this replica has not loaded its snapshot yet');
+  const values = [...headerPairs(rawHeaders)].filter(([name]) => name.toLowerCase() === 'authorization');
+  const token = values.length === 1 ? /^Bearer ([\x21-\x7e]{1,512})$/i.exec(values[0]?.[1] ?? '')?.[1] : undefined;
+  const principal = token === undefined ? undefined : directory.principalOf(token, nowMs);
+  if (principal) return principal;
+  throw new FairleadError('UNAUTHENTICATED', 'no valid Fairlead token was sent; log in with: fairlead login');
+}

@@ -1,0 +1,41 @@
+import { DampedLines, systemClock, type Clock } from '@fairlead/clock';
+import type { Logger } from '@fairlead/observability';
+import type { AgentSession, SessionRegistry } from '@fairlead/tunnel/gateway';
+import type { GatewayEvents } from './gateway-events.js';
+import type { GatewayMetrics } from '../status/gateway-metrics.js';
+
+export interface ReportSessionsOptions {
+  readonly sessions: Pick<SessionRegistry, 'all' | 'onChange'>;
+  readonly events: GatewayEvents;
+  readonly metrics: Pick<GatewayMetrics, 'sessions' | 'sessionsEnded'>;
+  readonly logger: Logger;
+}
+
+/**
+ * Tells of links that come and go, in the log (of each cluster as often as `DampedLines` has it), in metrics and as events; how long they stood
+ * by a clock that never steps back.
+ */
+export function reportSessions(
+  { sessions, events, metrics, logger }: ReportSessionsOptions,
+  clock: Pick<Clock, 'monotonicMs'> = systemClock,
+): void {
+  const lines = { opened: new DampedLines(clock), closed: new DampedLines(clock) };
+  const openedMs = new WeakMap<AgentSession, number>();
+  sessions.onChange((change, session) => {
+    const { tenantId, clusterId, sessionId, generation, agentInstance, remoteAddress } = session.facts;
+    metrics.sessions.set(sessions.all().length);
+    const line = lines[change].nextOf(clusterId);
+    const fields = { clusterId, sessionId, generation, agentInstance, address: remoteAddress, ...line };
+    const nowMs = clock.monotonicMs();
+    if (change === 'opened') {
+      openedMs.set(session, nowMs);
+      if (line) logger.info('agent.connected', fields);
+      events.agentConnected({ tenantId, clusterId, sessionId, generation });
+    } else {
+      metrics.sessionsEnded.inc();
+      if (line) logger.info('agent.disconnected', fields);
+      const durationMs = Math.round(nowMs - (openedMs.get(session) ?? nowMs));
+      events.agentDisconnected({ tenantId, clusterId, sessionId, generation, durationMs });
+    }
+  });
+}

@@ -1,0 +1,25 @@
+import { connectionState } from '@fairlead/messaging';
+import type { SessionRegistry } from '@fairlead/tunnel/gateway';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Directory } from '../directory.js';
+
+/** A bucket that lost its data is filled again within a moment; a deletion lasts. */
+const CERTAIN_AFTER_MS = 3_000;
+
+/**
+ * Ends the links of clusters that were deleted, and of enrolments that were replaced. Requests stop at once anyway; this
+ * ends what stands. While NATS is away nothing is certain, and nothing is ended.
+ */
+export function endOrphanedSessions(nc: NatsConnection, directory: Directory, sessions: SessionRegistry): void {
+  const state = connectionState(nc);
+  const end = (clusterId: string): void => {
+    if (!state.connected) return;
+    const cluster = directory.clusterById(clusterId);
+    for (const session of sessions.of(clusterId)) {
+      if (!cluster || session.facts.generation < cluster.generation) sessions.remove(session);
+    }
+  };
+  directory.onClusterChange((clusterId) => {
+    if (sessions.of(clusterId).length > 0) setTimeout(end, CERTAIN_AFTER_MS, clusterId).unref();
+  });
+}
