@@ -1,3 +1,4 @@
+// @tier full: Argo CD; e2e/gitops/follow shows the story with Flux, libs/installer/argocd-driver what differs
 import { join } from 'node:path';
 import { argocdImages, kubectlOf, podProcesses, type Kubectl } from '@fairlead/testbed';
 import { scratchDir } from '@fairlead/testing';

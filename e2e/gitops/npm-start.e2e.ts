@@ -1,3 +1,4 @@
+// @tier full: npm start is shown by e2e/main-job/npm-start, following by e2e/gitops/follow
 import { eventually } from '@fairlead/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {

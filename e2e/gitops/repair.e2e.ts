@@ -1,3 +1,4 @@
+// @tier full: every damage, with and without a control plane; libs/installer/repair and e2e/gitops/follow show the story
 import { kubectlOf, type Kubectl } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// @tier full: rotations while commits arrive; libs/gitops/key-rotation and libs/keys/deploy-keys show each step
 import type { ClusterGitOps, GitHost } from '@fairlead/contracts';
 import { parseSshPublicKey } from '@fairlead/git-hosts';
 import { eventually } from '@fairlead/testing';

@@ -1,3 +1,4 @@
+// @tier full: a rotation at length under load; libs/installation/ca-rotation and libs/keys/rotation show each step
 import { expect, it } from 'vitest';
 import { Findings } from '../chaos/findings.js';
 import { NO_WORLD } from './scenarios/index.js';

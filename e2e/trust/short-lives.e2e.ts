@@ -1,3 +1,4 @@
+// @tier full: minutes of renewals under load; libs/gateway/renewing-certificate and libs/keys/renewals show one
 import { expect, it } from 'vitest';
 import { Findings } from '../chaos/findings.js';
 import { NO_WORLD } from './scenarios/index.js';

@@ -1,3 +1,4 @@
+// @tier full: Argo CD itself; libs/installer/argocd-driver shows the driver before a real API server
 import { join } from 'node:path';
 import type { InstallerReport } from '@fairlead/desired-state';
 import { accessFromKubeconfig, createKubeApi, createObjects, type KubeApi, type Objects } from '@fairlead/kube/rest';

@@ -1,3 +1,4 @@
+// @tier full: every damage of Flux itself; e2e/gitops/follow shows Flux, libs/installer/repair the repairs
 import { join } from 'node:path';
 import { accessFromKubeconfig, createKubeApi, createObjects, type KubeApi, type Objects } from '@fairlead/kube/rest';
 import { eventually, scratchDir, testAuthority, type ScratchDir, type TestAuthority } from '@fairlead/testing';

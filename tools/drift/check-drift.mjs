@@ -1,8 +1,10 @@
-// Fails when something generated is not what its source would generate now, or a document points to what is not there.
+// Fails when something generated is not what its source would generate now, a document points to what is not there, or
+// a test names a tier that there is not.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { tierProblems } from '../test/tiers.ts';
 import { deadLinks } from './dead-links.mjs';
 
 const problems = [];
@@ -48,6 +50,6 @@ try {
 } catch {
   problems.push('tsconfig references are out of date: run node tools/drift/sync-references.mjs');
 }
-problems.push(...deadLinks());
+problems.push(...deadLinks(), ...tierProblems());
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;

@@ -1,3 +1,4 @@
+// @tier full: Argo CD itself; nothing of the ordinary tier needs it
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startCluster, type Cluster } from '../components/cluster.js';

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { TestbedError, messageOf } from '../errors.js';
 import { logToStderr, type Log } from '../log.js';
 import { readSettings, type Settings } from '../settings.js';
@@ -24,6 +26,7 @@ const found = new Map<string, Binary>();
  * the log, once per process. Throws TestbedError naming what to install when no provider works.
  */
 export async function findBinary(name: BinaryName, options: FindOptions = {}): Promise<Binary> {
+  noteUse(name);
   const settings = readSettings();
   const component = COMPONENTS[name];
   const id = JSON.stringify([name, settings, process.env[component.env]]);
@@ -33,6 +36,12 @@ export async function findBinary(name: BinaryName, options: FindOptions = {}): P
   const binary = await choose(component, context, providersOf(settings));
   found.set(id, binary);
   return binary;
+}
+
+/** For who wants to know what a test needs: an empty file of the component's name in the folder of this variable. */
+function noteUse(name: BinaryName): void {
+  const dir = process.env['FAIRLEAD_TESTBED_USED_DIR'];
+  if (dir) writeFileSync(join(dir, name), '');
 }
 
 /** The chosen providers of binaries in their order; Docker runs servers and has no part here. */

@@ -3,7 +3,7 @@ import { findBinary } from '../binaries/find-binary.js';
 import { TestbedError, messageOf } from '../errors.js';
 import { onInterrupt } from './interrupt.js';
 
-/** Gets the named binaries, or all; tries every one before it fails. */
+/** Gets the named binaries, or all; tries every one before it fails. A line with name and path says that one is here. */
 export async function fetchBinaries(names: readonly string[]): Promise<void> {
   const known = Object.keys(COMPONENTS);
   const unknown = names.filter((name) => !known.includes(name));
@@ -12,7 +12,7 @@ export async function fetchBinaries(names: readonly string[]): Promise<void> {
   const failures: string[] = [];
   for (const name of (names.length > 0 ? names : known) as BinaryName[]) {
     try {
-      console.log((await findBinary(name, { signal })).path);
+      console.log(`${name} ${(await findBinary(name, { signal })).path}`);
     } catch (error) {
       signal.throwIfAborted();
       failures.push(messageOf(error));

@@ -1,3 +1,4 @@
+// @tier full: e2e/gitops/follow shows that the Flux of the testbed is installed, fetches and applies
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startCluster, type Cluster } from '../components/cluster.js';

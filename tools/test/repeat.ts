@@ -1,0 +1,83 @@
+// `npm run test:repeat -- --times N [--stress] [--tier ordinary|full|all] [--minutes N] [--shard i/n] [part of a path …]`: runs files
+// again and again, and lists what was not green each time. Goes on where it was broken off; `.fairlead-tests/` holds what it knows.
+import { parseArgs } from 'node:util';
+import { Progress, recordTurns } from './progress.js';
+import { Session } from './session.js';
+import { fitting, parseShard, shardOf } from './shards.js';
+import { close, heading } from './steps.js';
+import { computeBeside, Stress } from './stress.js';
+import { begin } from './suite.js';
+import { readTimings } from './timings.js';
+import { testFiles } from './tiers.js';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    times: { type: 'string', default: '5' },
+    stress: { type: 'boolean', default: false },
+    tier: { type: 'string', default: 'ordinary' },
+    minutes: { type: 'string' },
+    shard: { type: 'string' },
+  },
+});
+const times = Number(values.times);
+const timings = readTimings();
+const progress = new Progress(values.stress ? 'repeat-stress' : 'repeat');
+const files = chosenFiles();
+const until = performance.now() + Number(values.minutes ?? Infinity) * 60_000;
+
+const calm = values.stress ? computeBeside() : undefined;
+try {
+  for (let round = filesOfRound(); round.length > 0; round = filesOfRound()) await runRound(round);
+} finally {
+  calm?.();
+}
+tellOutcome();
+close();
+
+function chosenFiles(): string[] {
+  const paths = testFiles()
+    .filter(({ tier }) => values.tier === 'all' || tier === values.tier)
+    .map(({ path }) => path)
+    .filter((path) => positionals.length === 0 || positionals.some((part) => path.includes(part)));
+  return values.shard === undefined ? paths : shardOf(paths, parseShard(values.shard), timings);
+}
+
+/** The files that ran least often, as many as fit into what is left of the time. */
+function filesOfRound(): string[] {
+  const counts = progress.times();
+  const due = files.filter((file) => (counts.get(file) ?? 0) < times);
+  const least = Math.min(...due.map((file) => counts.get(file) ?? 0));
+  const round = due.filter((file) => (counts.get(file) ?? 0) === least);
+  const leftMs = until - performance.now();
+  if (leftMs <= 0) return [];
+  return Number.isFinite(leftMs) && round.length > 0 ? fitting(round, leftMs / 60_000, timings) : round;
+}
+
+async function runRound(round: readonly string[]): Promise<void> {
+  const session = Session.create();
+  try {
+    const env = values.stress ? Stress.environment : {};
+    await recordTurns(session, progress, round, () => begin(round, session)(env));
+  } finally {
+    session.remove();
+  }
+}
+
+function tellOutcome(): void {
+  heading(`${times} times${values.stress ? ' under stress' : ''}`);
+  const turns = progress.turns().filter(({ path }) => files.includes(path));
+  const counts = progress.times();
+  const left = files.filter((file) => (counts.get(file) ?? 0) < times);
+  for (const file of files) {
+    const own = turns.filter(({ path }) => path === file);
+    const red = own.filter(({ green }) => !green);
+    if (red.length > 0)
+      console.log(`not green ${red.length} of ${own.length} times: ${file}\n${red.map(told).join('\n')}`);
+  }
+  console.log(`${files.length - left.length} of ${files.length} files ran ${times} times; ${left.length} are left`);
+}
+
+function told({ failures }: { readonly failures: readonly string[] }): string {
+  return failures.map((failure) => `    ${failure.split('\n').slice(0, 3).join('\n    ')}`).join('\n');
+}
