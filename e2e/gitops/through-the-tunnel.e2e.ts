@@ -1,3 +1,4 @@
+// @tier full: the same with Flux in a network of its own; libs/installation/egress-git fetches so, e2e/gitops/follow shows Flux
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';

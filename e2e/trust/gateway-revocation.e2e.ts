@@ -1,3 +1,4 @@
+// @tier full: the same with processes; libs/installation/gateway-revocation shows replicas, relay and agent
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sessionsOf, startTestStack, type TestStack } from '../support/test-stack.js';

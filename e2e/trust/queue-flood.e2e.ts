@@ -1,3 +1,4 @@
+// @tier full: a flood at length; libs/registration/approval shows the bounds of the queue and who keeps a place
 import { expect, it } from 'vitest';
 import { Findings } from '../chaos/findings.js';
 import { NO_WORLD } from './scenarios/index.js';

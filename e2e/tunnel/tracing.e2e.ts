@@ -1,3 +1,4 @@
+// @tier full: the same with processes; libs/installation/tracing shows one trace over both replicas and the agent
 import { buffer } from 'node:stream/consumers';
 import { eventually, startOtlpCollector, type OtlpCollector } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';

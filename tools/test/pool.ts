@@ -112,8 +112,11 @@ class ScheduledWorker implements PoolWorker {
       serialization: 'advanced',
     });
     this.#child = child;
-    child.stdout?.pipe(project.vitest.logger.outputStream, { end: false });
-    child.stderr?.pipe(project.vitest.logger.errorStream, { end: false });
+    const { outputStream, errorStream } = project.vitest.logger;
+    // One listener of each kind for each process that runs.
+    for (const stream of [outputStream, errorStream]) stream.setMaxListeners(0);
+    child.stdout?.pipe(outputStream, { end: false });
+    child.stderr?.pipe(errorStream, { end: false });
     child.on('error', (error) => this.#events.emit('error', error));
     child.on('exit', (code, signal) => {
       this.#finish?.();

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { Progress, recordTurns } from './progress.js';
 import { Session } from './session.js';
 import { fitting, parseShard, shardOf } from './shards.js';
-import { close, heading } from './steps.js';
+import { heading } from './steps.js';
 import { computeBeside, Stress } from './stress.js';
 import { begin } from './suite.js';
 import { readTimings } from './timings.js';
@@ -33,7 +33,6 @@ try {
   calm?.();
 }
 tellOutcome();
-close();
 
 function chosenFiles(): string[] {
   const paths = testFiles()
@@ -76,6 +75,10 @@ function tellOutcome(): void {
       console.log(`not green ${red.length} of ${own.length} times: ${file}\n${red.map(told).join('\n')}`);
   }
   console.log(`${files.length - left.length} of ${files.length} files ran ${times} times; ${left.length} are left`);
+  const red = turns.filter(({ green }) => !green).length;
+  console.log(`\n${turns.length - red} passed, ${red} failed`);
+  // What is left is for the next call.
+  process.exitCode = red > 0 ? 1 : 0;
 }
 
 function told({ failures }: { readonly failures: readonly string[] }): string {

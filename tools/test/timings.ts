@@ -40,7 +40,10 @@ export function writeTimings(timings: Timings, path = PATH): void {
   writeFileSync(path, `{\n${lines.join(',\n')}\n}\n`);
 }
 
-/** The components that files need, each once, in the order of the first file that needs it. */
+/** The components that files need, each once; first what most of them wait for. */
 export function neededBy(files: readonly string[], timings: Timings): string[] {
-  return [...new Set(files.flatMap((file) => timings[file]?.needs ?? []))];
+  const waiting = new Map<string, number>();
+  for (const name of files.flatMap((file) => timings[file]?.needs ?? []))
+    waiting.set(name, (waiting.get(name) ?? 0) + 1);
+  return [...waiting].sort(([, a], [, b]) => b - a).map(([name]) => name);
 }
