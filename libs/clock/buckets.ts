@@ -11,9 +11,9 @@ export class Buckets {
     this.#max = maxKeys;
   }
 
-  /** Takes one token of this key, if there is one. */
-  take(key: string, nowMs: number): boolean {
-    return this.#used(key, nowMs).take(nowMs);
+  /** Takes `count` tokens of this key, if there are so many. */
+  take(key: string, nowMs: number, count = 1): boolean {
+    return this.#used(key, nowMs).take(nowMs, count);
   }
 
   /** How long until this key has a token. */

@@ -9,6 +9,9 @@ import { ReceiveWindow } from './windows.js';
 import { CODE, DEFAULT_WINDOW_BYTES, LARGEST_WINDOW_BYTES } from './wire/constants.js';
 import { SETTINGS_ACK, windowUpdateFrame } from './wire/frames.js';
 
+/** As Envoy counts: a frame may be read in pieces, and each opens the window of its stream and of the connection. */
+const UPDATES_PER_DATA_FRAME = 10;
+
 /** The windows of one session, both ways: what the peer lets us send, and what we let it send (RFC 9113, section 5.2). */
 export class FlowControl {
   readonly #streams: StreamTable;
@@ -20,6 +23,8 @@ export class FlowControl {
   readonly #hurry = new Hurry();
   #streamBytes: number;
   #acknowledged = false;
+  /** WINDOW_UPDATE frames that came for what we sent. */
+  #updates = 0;
 
   /** `options` have the window that our SETTINGS announce; what the peer announces is kept in `peer`. */
   constructor(streams: StreamTable, output: Output, peer: SendLimits, options: SessionOptions) {
@@ -43,6 +48,13 @@ export class FlowControl {
     for (const stream of this.#streams.all()) {
       if (!this.#openStream(stream, change)) throw tooWide();
     }
+  }
+
+  /** Did we send enough for one more WINDOW_UPDATE? */
+  expectsUpdate(): boolean {
+    if (this.#updates >= UPDATES_PER_DATA_FRAME * this.#output.dataFrames) return false;
+    this.#updates += 1;
+    return true;
   }
 
   onConnectionUpdate(bytes: number): void {

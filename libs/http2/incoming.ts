@@ -17,7 +17,10 @@ export interface IncomingHost {
   readonly guard: Guard;
   readonly streams: StreamTable;
   readonly flow: FlowControl;
+  /** No new streams are taken any more. */
   readonly closed: boolean;
+  /** The peer itself said so. */
+  readonly peerIsLeaving: boolean;
   acceptStream(id: number, head: RequestHead): void;
   reset(streamId: number, code: number): void;
   onPing(opaque: Buffer, ack: boolean): void;
@@ -69,6 +72,7 @@ export class Incoming implements FrameSink {
   /** It may be on its way since before the peer heard that we reset the stream; if the peer was done with it, it is wrong. */
   #onStrayData(stream: Http2Stream | undefined, streamId: number, length: number): void {
     this.#host.flow.taken(length);
+    this.#host.guard.count('ignoredFrames');
     if (stream) this.#breakOff(stream, stream.ended ? CODE.streamClosed : CODE.protocolError);
     else if (this.#host.streams.isDone(streamId)) throw late();
   }
@@ -102,11 +106,12 @@ export class Incoming implements FrameSink {
         throw broken('a push, which was not allowed');
       default:
         // What we do not know is ignored.
-        return undefined;
+        return this.#host.guard.count('ignoredFrames');
     }
   }
 
   #expect(type: number, flags = 0): void {
+    this.#host.guard.onFrame();
     const isFirst = !this.#greeted;
     this.#greeted = true;
     if (isFirst && (type !== FRAME.settings || flags & FLAG.ack)) throw broken('something before its SETTINGS');
@@ -138,13 +143,16 @@ export class Incoming implements FrameSink {
   }
 
   #onRequest(streamId: number, fields: readonly HeaderField[], endStream: boolean): void {
-    const { streams, guard, options, closed } = this.#host;
+    const { streams, guard, options, closed, peerIsLeaving } = this.#host;
     this.#begin(streamId);
+    guard.count('requests');
     const head = readRequest(fields);
     if (!head) {
       guard.count('invalidFrames');
       this.#host.reset(streamId, CODE.protocolError);
     } else if (closed) {
+      // Our own GOAWAY may be on its way to it.
+      if (peerIsLeaving) guard.count('refusedStreams');
       this.#host.reset(streamId, CODE.refusedStream);
     } else if (streams.openByPeer >= options.maxConcurrentStreams) {
       guard.count('refusedStreams');
@@ -189,6 +197,7 @@ export class Incoming implements FrameSink {
   #onPriority(streamId: number, payload: Buffer): void {
     if (streamId === 0) throw broken('PRIORITY of the connection');
     if (payload.length !== 5) throw sized('PRIORITY');
+    this.#host.guard.count('ignoredFrames');
   }
 
   #onReset(streamId: number, payload: Buffer): void {
@@ -214,7 +223,7 @@ export class Incoming implements FrameSink {
     if (streamId !== 0) throw broken('PING on a stream');
     if (payload.length !== 8) throw sized('PING');
     const ack = (flags & FLAG.ack) !== 0;
-    if (!ack) this.#host.guard.count('pings');
+    this.#host.guard.count('pings');
     this.#host.onPing(payload, ack);
   }
 
@@ -229,14 +238,16 @@ export class Incoming implements FrameSink {
   #onWindowUpdate(streamId: number, payload: Buffer): void {
     if (payload.length !== 4) throw sized('WINDOW_UPDATE');
     const bytes = payload.readUInt32BE(0) & 0x7fff_ffff;
-    const { streams, flow } = this.#host;
+    const { streams, flow, guard } = this.#host;
     if (streamId === 0) {
+      if (!flow.expectsUpdate()) guard.count('windowUpdates');
       if (bytes === 0) throw broken('WINDOW_UPDATE by nothing');
       return flow.onConnectionUpdate(bytes);
     }
     if (streams.isIdle(streamId)) throw broken('WINDOW_UPDATE of nothing');
     const stream = streams.get(streamId);
-    if (!stream) return;
+    if (!stream) return guard.count('ignoredFrames');
+    if (!flow.expectsUpdate()) guard.count('windowUpdates');
     if (bytes === 0) this.#breakOff(stream, CODE.protocolError);
     else if (!flow.onStreamUpdate(stream, bytes)) this.#breakOff(stream, CODE.flowControlError);
   }

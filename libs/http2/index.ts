@@ -2,7 +2,7 @@ export { connectHttp2 } from './client.js';
 export { SessionError } from './errors.js';
 export { headerValue, type RequestHead, type ResponseHead } from './header-rules.js';
 export type { HeaderField } from './hpack/index.js';
-export { DEFAULT_ABUSE_LIMITS, type AbuseLimits, type SessionOptions } from './options.js';
+export { DEFAULT_ABUSE_LIMITS, type AbuseLimits, type Allowance, type SessionOptions } from './options.js';
 export { Http2Server, type Http2ServerOptions } from './server.js';
 export { Http2Session } from './session.js';
 export type { StreamReceiver } from './stream-ends.js';

@@ -16,6 +16,8 @@ const IN_FLIGHT_BYTES = 256 * 1024;
 const TURN_BYTES = 64 * 1024 + 64;
 /** After so much of fresh streams one of the others has a turn: many streams that each say little would starve them. */
 const FRESH_BYTES = 256 * 1024;
+/** Control frames of one turn are written before it ends once they are so many bytes: a peer that asks as fast as it can fills no queue. */
+const CONTROL_BYTES = 16 * 1024;
 /** Streams that are gone may stand in the lists until there are this many. */
 const MOST_GONE = 64;
 
@@ -30,6 +32,8 @@ export class Output {
   readonly #maxWaiting: number;
   readonly #onUnread: () => void;
   #control: Buffer[] = [];
+  #controlBytes = 0;
+  #dataFrames = 0;
   #fresh: Http2Stream[] = [];
   #backlog: Http2Stream[] = [];
   /** Wait for the connection's window. */
@@ -53,11 +57,23 @@ export class Output {
     return this.#inFlightBytes;
   }
 
+  /** Control frames that were not given to the socket yet. */
+  get waitingControlBytes(): number {
+    return this.#controlBytes;
+  }
+
+  /** DATA frames so far, without those that only end a stream. */
+  get dataFrames(): number {
+    return this.#dataFrames;
+  }
+
   /** A frame that is not DATA: goes before all DATA that was not written yet. */
   control(frame: Buffer): void {
     if (this.#stopped) return;
     this.#control.push(frame);
-    if (this.#control.length > this.#maxWaiting && this.#isFull) this.#onUnread();
+    this.#controlBytes += frame.length;
+    if (!this.#isFull && this.#controlBytes >= CONTROL_BYTES) this.#flushControl();
+    else if (this.#control.length > this.#maxWaiting && this.#isFull) this.#onUnread();
     else this.#schedule();
   }
 
@@ -89,12 +105,12 @@ export class Output {
     this.#blocked = this.#blocked.filter(({ closed }) => !closed);
   }
 
-  /** Writes the control frames that wait, and `last`, now; and then nothing any more. */
+  /** Writes the control frames that wait, unless the peer does not read them, and `last`, now; and then nothing any more. */
   finish(...last: readonly Buffer[]): void {
     if (this.#stopped) return;
     this.#stopped = true;
-    const frames = [...this.#control, ...last];
-    this.#control = [];
+    const { frames: waiting } = this.#takeControl();
+    const frames = this.#isFull ? last : [...waiting, ...last];
     this.#fresh = [];
     this.#backlog = [];
     this.#blocked = [];
@@ -118,10 +134,9 @@ export class Output {
   /** Calls nobody before everything is with the socket: what they do may make frames that have to come after these. */
   #flush(): void {
     if (this.#stopped || !this.#socket.writable) return;
-    const frames = this.#control;
-    this.#control = [];
-    let bytes = 0;
-    for (const each of frames) bytes += each.length;
+    const taken = this.#takeControl();
+    const { frames } = taken;
+    let { bytes } = taken;
     const served: Http2Stream[] = [];
     while (bytes + this.#inFlightBytes < IN_FLIGHT_BYTES) {
       const stream = this.#next();
@@ -131,6 +146,20 @@ export class Output {
     }
     if (frames.length > 0) this.#write(frames, bytes);
     for (const stream of served) stream.afterTurn();
+  }
+
+  /** Calls nobody: who asked for a control frame is in the middle of something. */
+  #flushControl(): void {
+    if (!this.#socket.writable) return;
+    const { frames, bytes } = this.#takeControl();
+    this.#write(frames, bytes);
+  }
+
+  #takeControl(): { readonly frames: Buffer[]; readonly bytes: number } {
+    const taken = { frames: this.#control, bytes: this.#controlBytes };
+    this.#control = [];
+    this.#controlBytes = 0;
+    return taken;
   }
 
   #next(): Http2Stream | undefined {
@@ -171,6 +200,7 @@ export class Output {
     const before = frames.length;
     if (bytes > 0) {
       limits.connectionSendWindow -= bytes;
+      this.#dataFrames += 1;
       frames.push(frameHeader(FRAME.data, 0, stream.id, bytes));
       stream.unload(bytes, frames);
     }

@@ -6,7 +6,7 @@ import { Guard } from './guard.js';
 import type { RequestHead } from './header-rules.js';
 import { encodeHeaders, type HeaderField } from './hpack/index.js';
 import { Incoming, type IncomingHost } from './incoming.js';
-import type { SessionOptions } from './options.js';
+import type { Allowance, SessionOptions } from './options.js';
 import { Output, type SendLimits } from './output.js';
 import { Pings } from './pings.js';
 import { INITIAL_SETTINGS, MAX_DATA_FRAME_BYTES, greeting } from './settings.js';
@@ -20,6 +20,8 @@ import { goawayFrame, headersFrames, pingFrame, rstStreamFrame } from './wire/fr
 
 /** After GOAWAY with an error, how long its way out may take. */
 const GOAWAY_MS = 500;
+/** What a peer may still send meanwhile: one that sends more is not read any more. */
+const AFTER_GOAWAY_BYTES = 64 * 1024;
 /** Control frames that may wait for a peer that does not read: for itself, and for the streams it may have. */
 const waitingControl = ({ maxConcurrentStreams }: SessionOptions): number => 1_000 + 2 * maxConcurrentStreams;
 /** Sets the HPACK table to nothing (RFC 7541, 6.3): we use none, whatever size the peer announces. */
@@ -53,6 +55,8 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   readonly #peer: SendLimits = { ...INITIAL_SETTINGS, connectionSendWindow: DEFAULT_WINDOW_BYTES };
   #saidNoTable = false;
   #closing = false;
+  #peerIsLeaving = false;
+  #unheardBytes = 0;
   #destroyed = false;
   #gone = false;
   #cause: Error | null = null;
@@ -80,6 +84,11 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     return this.#closing || this.#destroyed;
   }
 
+  /** The peer said GOAWAY. */
+  get peerIsLeaving(): boolean {
+    return this.#peerIsLeaving;
+  }
+
   get bytesRead(): number {
     return this.socket.bytesRead;
   }
@@ -87,6 +96,11 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   /** What waits to be sent: on all streams, and before the kernel. */
   get queuedBytes(): number {
     return this.streams.all().reduce((sum, { pendingBytes }) => sum + pendingBytes, this.#output.inFlightBytes);
+  }
+
+  /** Answers, resets and other control frames that were not given to the socket yet. */
+  get waitingControlBytes(): number {
+    return this.#output.waitingControlBytes;
   }
 
   /** What the peer lets all streams together send, as of now. */
@@ -110,6 +124,11 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   ping(): Promise<number | null> {
     if (this.#destroyed) return Promise.resolve(null);
     return new Promise((resolve) => this.#output.control(pingFrame(this.#pings.next(resolve), false)));
+  }
+
+  /** What the peer may send from now on until it has shown who it is; null: it has. */
+  setAllowance(allowance: Allowance | null): void {
+    this.guard.allowance = allowance;
   }
 
   /** The window of new streams, and of those that are open as they are used. */
@@ -190,6 +209,7 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   onGoaway(lastStreamId: number): void {
     if (this.#destroyed) return;
     this.#closing = true;
+    this.#peerIsLeaving = true;
     for (const stream of this.streams.all()) {
       if (stream.id > lastStreamId && !this.streams.isOfPeer(stream.id)) stream.close(CODE.refusedStream);
     }
@@ -208,12 +228,19 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
   }
 
   #read(reader: FrameReader, chunk: Buffer): void {
-    if (this.#destroyed) return;
+    if (this.#destroyed) return this.#drop(chunk);
     try {
+      this.guard.onRead(chunk.length);
       reader.push(chunk);
     } catch (error) {
       this.#failWith(error instanceof Error ? error : new Error(String(error)));
     }
+  }
+
+  /** It has not heard of the end yet; or it does not care. */
+  #drop(chunk: Buffer): void {
+    this.#unheardBytes += chunk.length;
+    if (this.#unheardBytes > AFTER_GOAWAY_BYTES) this.socket.pause();
   }
 
   #failWith(error: Error): void {

@@ -58,13 +58,8 @@ export interface SessionGuardOptions {
  * per session of a server, when it begins.
  */
 export function guardSession(session: ServerHttp2Session, options: SessionGuardOptions): void {
-  const { door, metrics, logger, abuseLines } = options;
   const address = session.socket.remoteAddress ?? '';
-  const abused = (reason: string): void => {
-    metrics.http2Abuse.inc({ door, reason });
-    const line = abuseLines.next({ address });
-    if (line) logger.warn('http2.session.abused', { door, reason, address, ...line });
-  };
+  const abused = (reason: string): void => reportDoorAbuse(options, reason, address);
   const end = (reason: string): void => {
     if (session.destroyed) return;
     abused(reason);
@@ -76,6 +71,14 @@ export function guardSession(session: ServerHttp2Session, options: SessionGuardO
   });
   limitControlFrames(session, end);
   limitUnseenStreams(session, end);
+}
+
+/** Counts and tells that a connection was ended for what its peer did. */
+export function reportDoorAbuse(options: SessionGuardOptions, reason: string, address: string): void {
+  const { door, metrics, logger, abuseLines } = options;
+  metrics.http2Abuse.inc({ door, reason });
+  const line = abuseLines.next({ address });
+  if (line) logger.warn('http2.session.abused', { door, reason, address, ...line });
 }
 
 type End = (reason: string) => void;

@@ -1,7 +1,8 @@
 import type { Server } from 'node:tls';
 import { KeyedPlaces, Newcomers, Places, type KeyedPlaceLimits, type PlaceLimits } from '@fairlead/clock';
-import type { Http2Session } from '@fairlead/http2';
+import { HTTP2_CODE, SessionError, type Http2Session } from '@fairlead/http2';
 import type { LinkPeer } from './link-peer.js';
+import { UnauthenticatedBudgets, type UnauthenticatedBudget } from './unauthenticated-budget.js';
 
 /** Connections without the certificate of an enrolment that counts: there for Discover, Enrol or Renew, which take a second or two. */
 const STRANGERS: PlaceLimits = { total: 2_000, perNetwork: 256 };
@@ -22,7 +23,7 @@ export interface Bounds {
 
 /**
  * Bounds the connections of the agents' door that are no links, of strangers and of each cluster, so that nobody keeps agents out by
- * connecting. Call what it returns for each new session: false, and the session is ended, for one too many.
+ * connecting; and what strangers send. Call what it returns for each new session: false, and the session is ended, for one too many.
  */
 export function boundStrangers(
   server: Server,
@@ -30,8 +31,12 @@ export function boundStrangers(
 ): (session: Http2Session, peer: LinkPeer) => boolean {
   const [newcomers, strangers] = [new Newcomers(server, unproven), new Places(STRANGERS)];
   const unlinked = new KeyedPlaces(UNLINKED);
+  const budgets = new UnauthenticatedBudgets();
   const held = new WeakMap<Http2Session, () => void>();
-  onLinked((session) => held.get(session)?.());
+  onLinked((session) => {
+    held.get(session)?.();
+    session.setAllowance(null);
+  });
   return (session, peer) => {
     newcomers.admit(session.socket);
     const isAgent = peer.kind === 'agent' && counts(peer);
@@ -40,8 +45,22 @@ export function boundStrangers(
       session.destroy();
       return false;
     }
+    if (!isAgent) boundRequests(session, budgets.of(peer.address));
     held.set(session, giveBack);
     session.once('close', giveBack);
     return true;
   };
+}
+
+function boundRequests(session: Http2Session, budget: UnauthenticatedBudget): void {
+  session.setAllowance(budget);
+  session.on('stream', () => {
+    if (budget.mayCall()) return;
+    const cause = new SessionError(
+      HTTP2_CODE.enhanceYourCalm,
+      'a peer that has not shown who it is asks more than any honest one',
+      'unauthenticated-calls',
+    );
+    session.destroy(cause, cause.code);
+  });
 }

@@ -63,6 +63,8 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
       });
       const calls = new SessionCalls(CALLS);
       session.on('stream', (stream, head) => {
+        // It was one too many.
+        if (stream.closed) return;
         if (head.path === TUNNEL_PATH) parkTunnel(options, session, stream, head);
         else if (head.path === EGRESS_PATH && options.egress) carryOut(options, options.egress, session, stream, head);
         else if (head.path === CONTROL_PATH && isGrpc(head)) {

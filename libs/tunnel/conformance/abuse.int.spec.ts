@@ -204,6 +204,66 @@ it('a stranger that holds more calls open than it can need is ended', async () =
   await stillWorks(subject, neighbour);
 });
 
+const UNKNOWN_TYPE = 0xfa;
+const SERVICE = '/fairlead.link.v1.AgentLinkService';
+const whole = (id: number, path: string): Buffer => http2Frame(FRAME.headers, END_BOTH, id, callHeaders(path));
+const FLOODED = ['unauthenticated-flood'] as const;
+const ASKED = ['unauthenticated-calls', ...FLOODED] as const;
+
+/** What strangers do, and what their sessions may be ended for: several budgets bound it, and which is used up first is a matter of pace. */
+const STRANGERS: readonly (readonly [string, readonly string[], (id: number) => Buffer])[] = [
+  ['calls that there are not', ASKED, (id) => whole(id, '/nothing/here')],
+  [
+    'Discover',
+    [...ASKED, 'stranger-streams'],
+    (id) =>
+      Buffer.concat([call(id, `${SERVICE}/Discover`), http2Frame(FRAME.data, FLAG.endStream, id, Buffer.alloc(5))]),
+  ],
+  ['Control that is refused', [...ASKED, 'stranger-streams'], (id) => whole(id, `${SERVICE}/Control`)],
+  [
+    'calls after its own GOAWAY',
+    ['stream-flood', ...FLOODED],
+    (id) =>
+      Buffer.concat([
+        ...(isFirst(id) ? [http2Frame(FRAME.goaway, 0, 0, Buffer.alloc(8))] : []),
+        whole(id, '/nothing/here'),
+      ]),
+  ],
+  ['PRIORITY', FLOODED, () => http2Frame(FRAME.priority, 0, 1, Buffer.from([0, 0, 0, 3, 1]))],
+  ['WINDOW_UPDATE', FLOODED, () => http2Frame(FRAME.windowUpdate, 0, 0, Buffer.from([0, 0, 0, 1]))],
+  ['frames that nobody knows', FLOODED, () => http2Frame(UNKNOWN_TYPE, 0, 0)],
+  [
+    'single bytes of DATA',
+    FLOODED,
+    (id) => (isFirst(id) ? call(id, `${SERVICE}/Enrol`) : http2Frame(FRAME.data, 0, 1, Buffer.alloc(1))),
+  ],
+];
+
+describe('at the link port, without a certificate', () => {
+  it.each(STRANGERS)('a flood of %s ends that session, and no other', async (_, reasons, flood) => {
+    const counted = async (): Promise<number> =>
+      (await Promise.all(reasons.map((reason) => abuses('link', reason)))).reduce((sum, each) => sum + each, 0);
+    await using peer = await RawHttp2.dial(subject.link, subject.rootsPem, null);
+    const before = await counted();
+    const { slowestPingMs, grownBytes } = await floodWith('link', peer, flood, '');
+    await peer.gone;
+    expect(await counted()).toBe(before + 1);
+    expect(slowestPingMs).toBeLessThan(FROZEN_MS);
+    expect(grownBytes).toBeLessThan(MEMORY_BYTES);
+    await stillWorks(subject, neighbour);
+  });
+
+  it('the byte at a time: reads count as frames do', async () => {
+    await using peer = await RawHttp2.dial(subject.link, subject.rootsPem, null);
+    const before = await abuses('link', 'unauthenticated-flood');
+    const begun = http2Frame(FRAME.headers, 0, 1, Buffer.alloc(16_000));
+    for (let sent = 0; sent < begun.length && !peer.ended; sent += 1) await peer.send(begun.subarray(sent, sent + 1));
+    await peer.gone;
+    expect(await abuses('link', 'unauthenticated-flood')).toBe(before + 1);
+    await stillWorks(subject, neighbour);
+  });
+});
+
 describe('a busy agent, and a busy replica', () => {
   let target: TcpTarget;
   let agent: RunningAgent;

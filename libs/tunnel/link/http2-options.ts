@@ -17,6 +17,8 @@ export const TUNNEL_SESSION_OPTIONS: SessionOptions = {
   headers: { maxListBytes: 16 * 1024, maxFields: 64 },
   abuse: {
     ...DEFAULT_ABUSE_LIMITS,
+    /** A tunnel is one stream: all of a link's at once, four times, and more in a second than any link has carried. */
+    requests: { burst: 4 * LIMITS.tunnelsPerLink, perSecond: 10_000 },
     /**
      * A tunnel ends with RST_STREAM only if the other end does not take its end within the linger of 2 s, so no agent
      * comes near one per tunnel and second, even if all its targets break off at once.
@@ -29,5 +31,12 @@ export const TUNNEL_SESSION_OPTIONS: SessionOptions = {
 export const RELAY_SESSION_OPTIONS: SessionOptions = {
   ...TUNNEL_SESSION_OPTIONS,
   maxConcurrentStreams: LIMITS.tunnelsPerRelay,
-  abuse: { ...TUNNEL_SESSION_OPTIONS.abuse, resets: { burst: LIMITS.tunnelsPerRelay, perSecond: 2_000 } },
+  abuse: {
+    ...TUNNEL_SESSION_OPTIONS.abuse,
+    requests: { burst: LIMITS.tunnelsPerRelay, perSecond: 20_000 },
+    resets: { burst: LIMITS.tunnelsPerRelay, perSecond: 2_000 },
+    /** A path whose round trip changes gives each open stream another window, and each stream that was cancelled may have had some. */
+    windowUpdates: { burst: 2 * LIMITS.tunnelsPerRelay, perSecond: 20_000 },
+    ignoredFrames: { burst: 2 * LIMITS.tunnelsPerRelay, perSecond: 20_000 },
+  },
 };

@@ -11,15 +11,16 @@ import { DEFAULT_DOOR_LIMITS, DoorLimiter, type DoorLimits, type Place } from '.
 import { KnownPlaces, connectionsOf, kubeApiShares } from '../../limits/door-places.js';
 import type { GatewayEvents } from '../../reporting/gateway-events.js';
 import type { GatewayMetrics } from '../../status/gateway-metrics.js';
-import { DOOR_ABUSE_OPTIONS, guardSession } from '../../limits/http2-abuse.js';
+import { DOOR_ABUSE_OPTIONS, guardSession, reportDoorAbuse } from '../../limits/http2-abuse.js';
 import type { LiveConnections } from '../../passage/live-connections.js';
 import { admit, authenticate } from './authorize.js';
 import { diallerOf, tendConnections } from './door-connections.js';
 import { breakOff, forward, type DoorRequest, type DoorResponse } from './forward.js';
-import { endRefused, welcome } from './end-refused.js';
+import { comesBehindRefusal, endRefused, welcome } from './end-refused.js';
 import { liveRequest, type LiveRequest } from './live-request.js';
 import { beginRequestSpan, describeAdmission, endRequestSpan } from './request-span.js';
 import type { TunnelPool } from './tunnel-pool.js';
+import { endUnauthenticatedFloods } from './unauthenticated-connections.js';
 
 export interface KubeApiDoorOptions {
   readonly certificate: CertificateSource;
@@ -101,6 +102,7 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   const [lines, brokenLines, abuseLines] = [new DampedLines(), new DampedLines(), new DampedLines()];
   const users = new KnownPlaces(shares.known, TOO_MANY);
   server.on('request', (incoming, outgoing) => {
+    if (comesBehindRefusal(incoming)) return;
     serve({ ...options, limiter, newcomers, users, lines }, incoming, outgoing).catch((error: unknown) => {
       // A fault of ours: it costs this request, never the process with everybody else's.
       const line = brokenLines.next({ address: diallerOf(incoming).remoteAddress ?? '' });
@@ -111,7 +113,9 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   // Headers and body are separate writes; with Nagle's algorithm the second waits 40 ms for the client's delayed ACK.
   server.on('connection', (socket: Socket) => void socket.setNoDelay(true));
   tendConnections(server);
-  server.on('session', (session) => guardSession(session, { ...options, abuseLines, door: 'kube-api' }));
+  const abuse = { ...options, abuseLines, door: 'kube-api' } as const;
+  server.on('session', (session) => guardSession(session, abuse));
+  endUnauthenticatedFloods(server, (address) => reportDoorAbuse(abuse, 'unauthenticated-flood', address));
   reportTlsErrors(server, options.logger);
   return server;
 }

@@ -1,10 +1,29 @@
-import { constants, type Http2ServerRequest, type Http2Session, type ServerHttp2Stream } from 'node:http2';
-import type { Socket } from 'node:net';
+import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import type { DoorRequest, DoorResponse } from './forward.js';
-import { LINGER_MS, dropRest } from './request-rest.js';
+import { LINGER_MS, connectionOf, dropRest } from './request-rest.js';
 
 /** Connections and sessions on which a request was let in. */
 const welcomed = new WeakSet<object>();
+/** Connections of HTTP/1.1 that end with a refusal, and how many requests came behind it. */
+const refused = new WeakMap<object, number>();
+const MOST_BEHIND = 16;
+
+export function isWelcome(connection: object): boolean {
+  return welcomed.has(connection);
+}
+
+/**
+ * Was the connection of this request told to close by a refusal before? Then it is not looked at (RFC 9112, section 9.6); one that brings many of
+ * them is ended.
+ */
+export function comesBehindRefusal({ socket, httpVersionMajor }: DoorRequest): boolean {
+  if (httpVersionMajor >= 2) return false;
+  const behind = refused.get(socket);
+  if (behind === undefined) return false;
+  refused.set(socket, behind + 1);
+  if (behind >= MOST_BEHIND) socket.destroy();
+  return true;
+}
 
 /**
  * Notes that whoever is at the other end of this connection may come in, as far as is known. The first time `take` is asked, which may refuse by
@@ -34,7 +53,10 @@ export function endRefused(incoming: DoorRequest, outgoing: DoorResponse, body: 
     if (isStranger && outgoing.stream.session) endSession(outgoing.stream.session);
     return;
   }
-  if (isStranger) outgoing.setHeader('connection', 'close');
+  if (isStranger) {
+    refused.set(incoming.socket, 0);
+    outgoing.setHeader('connection', 'close');
+  }
   // Complete for the client, by its length. To Node it ends later, as that would end the connection at once.
   outgoing.write(body);
   dropRest(incoming, () => void outgoing.end());
@@ -54,8 +76,4 @@ function endSession(session: Http2Session): void {
     if (!welcomed.has(session)) session.destroy();
   }, LINGER_MS).unref();
   session.once('close', () => clearTimeout(timer));
-}
-
-function connectionOf(incoming: DoorRequest): Socket | Http2Session | undefined {
-  return incoming.httpVersionMajor < 2 ? incoming.socket : (incoming as Http2ServerRequest).stream.session;
 }

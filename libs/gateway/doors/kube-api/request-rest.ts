@@ -1,5 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { constants, type Http2ServerRequest } from 'node:http2';
+import { constants, type Http2ServerRequest, type Http2Session } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 /**
@@ -8,11 +9,26 @@ import type { Duplex } from 'node:stream';
  */
 export const LINGER_MS = 5_000;
 
+/** Pieces of it that are read: an honest client's are 16 KiB and more, and one that sends single bytes has each looked at. */
+const MOST_PIECES = 2_000;
+
 type DoorRequest = IncomingMessage | Http2ServerRequest;
+
+const dropped = new WeakMap<object, number>();
+
+/** What was read and dropped of all requests of a connection so far. */
+export function droppedBytes(connection: object): number {
+  return dropped.get(connection) ?? 0;
+}
+
+/** Of HTTP/1.1 its socket; undefined if its session is gone. */
+export function connectionOf(incoming: DoorRequest): Socket | Http2Session | undefined {
+  return incoming.httpVersionMajor < 2 ? incoming.socket : (incoming as Http2ServerRequest).stream.session;
+}
 
 /**
  * Reads and drops what a client still sends though its request is answered. Calls back when that is over, and after five
- * seconds at the latest; whoever sends on has its stream or connection ended then.
+ * seconds or 2,000 pieces at the latest; whoever sends on has its stream or connection ended then.
  */
 export function dropRest(incoming: DoorRequest, onOver: () => void = () => undefined): void {
   const below = carrierOf(incoming);
@@ -22,16 +38,25 @@ export function dropRest(incoming: DoorRequest, onOver: () => void = () => undef
   }
   const settle = (): void => {
     clearTimeout(timer);
-    incoming.off('end', settle);
+    incoming.off('data', onPiece).off('end', settle);
     below.off('close', settle);
     onOver();
   };
-  const timer = setTimeout(() => {
+  const giveUp = (): void => {
     settle();
     cutOff(incoming);
-  }, LINGER_MS).unref();
+  };
+  const timer = setTimeout(giveUp, LINGER_MS).unref();
+  const connection = connectionOf(incoming);
+  let pieces = 0;
+  const onPiece = (piece: Buffer): void => {
+    if (connection) dropped.set(connection, droppedBytes(connection) + piece.length);
+    pieces += 1;
+    if (pieces >= MOST_PIECES) giveUp();
+  };
   incoming.once('end', settle);
   below.once('close', settle);
+  incoming.on('data', onPiece);
   incoming.resume();
 }
 
