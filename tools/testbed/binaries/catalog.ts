@@ -10,7 +10,8 @@ export type BinaryName =
   | 'flux-source-controller'
   | 'flux-kustomize-controller'
   | 'argocd'
-  | 'redis-server';
+  | 'redis-server'
+  | 'h2spec';
 
 export interface Component {
   readonly name: BinaryName;
@@ -223,6 +224,20 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       package: 'fairlead.dev/testbed/redis',
       ownSource: true,
       set: { 'main.version': '2.35.0' },
+      oldestGo: '1.24',
+      about: 'some seconds',
+    },
+  },
+  h2spec: {
+    name: 'h2spec',
+    version: '2.2.1',
+    oldest: '2.2.1',
+    versionArgs: ['--version'],
+    env: 'FAIRLEAD_TESTBED_H2SPEC',
+    go: {
+      dir: 'h2spec',
+      package: 'github.com/summerwind/h2spec/cmd/h2spec',
+      set: { 'main.VERSION': '2.2.1' },
       oldestGo: '1.24',
       about: 'some seconds',
     },

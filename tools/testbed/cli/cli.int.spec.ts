@@ -22,6 +22,7 @@ it('status says for each component what would be used and why', async () => {
     'flux-kustomize-controller',
     'argocd',
     'redis-server',
+    'h2spec',
     'nats',
     'kubernetes',
     'postgres',
