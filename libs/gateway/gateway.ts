@@ -188,7 +188,7 @@ function buildServers(options: GatewayOptions, state: GatewayState, heard: Heard
     tracer,
   });
   const { connectListen, connectLimits, kubeApiLimits } = options;
-  const shared = { directory, events, metrics, logger, tracer, live };
+  const shared = { directory, ingress: credential, events, metrics, logger, tracer, live };
   const door = createKubeApiDoor({ ...shared, certificate: serving, pool, limits: kubeApiLimits });
   const connect = connectListen
     ? createConnectDoor({ ...shared, serving, identity, trustDomain, opener, limits: connectLimits })
@@ -197,9 +197,16 @@ function buildServers(options: GatewayOptions, state: GatewayState, heard: Heard
 }
 
 function buildEgress(options: GatewayOptions, { directory, live, metrics }: GatewayState): Egress | undefined {
-  const { egressRules: rules = [], egressLimits: limits, events, logger, tracer = noTracer } = options;
+  const {
+    egressRules: rules = [],
+    egressLimits: limits,
+    credential: ingress,
+    events,
+    logger,
+    tracer = noTracer,
+  } = options;
   if (rules.length === 0) return undefined;
-  return new Egress({ rules, limits, directory, live, metrics, events, logger, tracer });
+  return new Egress({ rules, limits, ingress, directory, live, metrics, events, logger, tracer });
 }
 
 function buildPublisher(options: GatewayOptions, state: GatewayState, relayAddress: string): RoutePublisher {

@@ -1,5 +1,6 @@
 import { FairleadError } from '@fairlead/errors';
-import type { DoorName, LiveConnections } from '../passage/live-connections.js';
+import { DOORS, type DoorName } from '../passage/door-table.js';
+import type { LiveConnections } from '../passage/live-connections.js';
 import { UsageLimit, type UsageLimits } from './usage-limit.js';
 
 /** What one door takes in at once, and from whom. */
@@ -22,12 +23,6 @@ export const DEFAULT_DOOR_LIMITS: DoorLimits = {
   perIdentity: { connections: 4_096, opensPerSecond: 2_000, heldBytes: 256 * MEBIBYTE },
   perCluster: { connections: 8_192, opensPerSecond: 4_000, heldBytes: 384 * MEBIBYTE },
   heldBytes: 512 * MEBIBYTE,
-};
-
-const WHOSE: Readonly<Record<DoorName, string>> = {
-  connect: 'this client',
-  'kube-api': 'this user',
-  egress: 'this cluster',
 };
 
 /** A place among the connections; calling either more than once does nothing. */
@@ -54,7 +49,7 @@ export class DoorLimiter {
     this.#door = door;
     this.#limits = limits;
     this.#live = live;
-    this.#identities = new UsageLimit(WHOSE[door], limits.perIdentity);
+    this.#identities = new UsageLimit(DOORS[door].whose, limits.perIdentity);
     this.#clusters = new UsageLimit('this cluster', limits.perCluster);
   }
 

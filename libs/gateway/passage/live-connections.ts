@@ -1,7 +1,5 @@
 import type { FairleadError } from '@fairlead/errors';
-
-export const DOORS = ['connect', 'kube-api', 'egress'] as const;
-export type DoorName = (typeof DOORS)[number];
+import type { DoorName } from './door-table.js';
 
 /** Something that goes through a door now: a CONNECT connection, one request at the Kubernetes API door, a connection out of a cluster. */
 export interface LiveConnection {
@@ -31,17 +29,14 @@ export interface LiveConnection {
 /** Sums of what connections hold. */
 export class Held {
   #total = 0;
-  readonly #byWho: Readonly<Record<DoorName, Map<string, number>>> = {
-    connect: new Map(),
-    'kube-api': new Map(),
-    egress: new Map(),
-  };
+  readonly #byWho = new Map<DoorName, Map<string, number>>();
   readonly #byCluster = new Map<string, number>();
 
   add({ door, who, clusterId }: LiveConnection, bytes: number): void {
     if (bytes === 0) return;
     this.#total += bytes;
-    const byWho = this.#byWho[door];
+    const byWho = this.#byWho.get(door) ?? new Map<string, number>();
+    this.#byWho.set(door, byWho);
     byWho.set(who, (byWho.get(who) ?? 0) + bytes);
     this.#byCluster.set(clusterId, (this.#byCluster.get(clusterId) ?? 0) + bytes);
   }
@@ -51,7 +46,7 @@ export class Held {
   }
 
   of(door: DoorName, who: string): number {
-    return this.#byWho[door].get(who) ?? 0;
+    return this.#byWho.get(door)?.get(who) ?? 0;
   }
 
   ofCluster(clusterId: string): number {

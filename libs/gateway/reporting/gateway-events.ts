@@ -1,3 +1,5 @@
+import type { DoorName } from '../passage/door-table.js';
+
 export interface SessionEvent {
   readonly tenantId: string;
   readonly clusterId: string;
@@ -12,7 +14,7 @@ export interface Refusal {
   readonly code: string;
   readonly reason: string;
   readonly address: string;
-  readonly door: 'link' | 'kube-api' | 'relay' | 'connect' | 'egress';
+  readonly door: DoorName | 'link' | 'relay';
   readonly tenantId?: string | undefined;
   readonly clusterId?: string | undefined;
   /** The name that was asked for, whether or not there is such a cluster. */

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, LiveCounter, Registry } from '@fairlead/observability';
+import { DOORS, DOOR_NAMES, type DoorName } from '../passage/door-table.js';
 
 const OPEN_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
@@ -39,24 +40,7 @@ export function createGatewayMetrics(registry: Registry) {
       help: 'Agent links that ended.',
       registers,
     }),
-    requests: new Counter({
-      name: 'fairlead_gateway_kube_requests_total',
-      help: 'Requests at the Kubernetes API door, by status class or the code of our own refusal.',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    connects: new Counter({
-      name: 'fairlead_gateway_connect_connections_total',
-      help: 'Connections at the CONNECT door, by outcome (ok, once the connection ended, or an error code).',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    egress: new Counter({
-      name: 'fairlead_gateway_egress_connections_total',
-      help: 'Connections out of clusters, by outcome (ok, once the connection ended, or an error code).',
-      labelNames: ['outcome'],
-      registers,
-    }),
+    passages: passageCounters(registers),
     refusals: new Counter({
       name: 'fairlead_gateway_refusals_total',
       help: 'What a door refused, or could not get an answer for, by code.',
@@ -120,3 +104,10 @@ export function createGatewayMetrics(registry: Registry) {
 }
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
+
+/** What became of each passage, by door. */
+function passageCounters(registers: Registry[]): Readonly<Record<DoorName, Counter<'outcome'>>> {
+  const counterOf = (door: DoorName): Counter<'outcome'> =>
+    new Counter({ ...DOORS[door].counter, labelNames: ['outcome'], registers });
+  return Object.fromEntries(DOOR_NAMES.map((door) => [door, counterOf(door)])) as Record<DoorName, Counter<'outcome'>>;
+}

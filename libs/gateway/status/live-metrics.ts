@@ -2,7 +2,8 @@ import { Counter, Gauge, type GaugeConfiguration, type Registry } from '@fairlea
 import type { AgentSession, SessionRegistry } from '@fairlead/tunnel/gateway';
 import { ClusterLabels, OTHER } from './cluster-labels.js';
 import type { Directory } from '../directory.js';
-import { DOORS, type LiveConnection, type LiveConnections } from '../passage/live-connections.js';
+import { DOOR_NAMES } from '../passage/door-table.js';
+import type { LiveConnection, LiveConnections } from '../passage/live-connections.js';
 
 export interface MeterOptions {
   readonly registry: Registry;
@@ -83,7 +84,7 @@ function meterOpen({ registry, live }: MeterOptions, labels: ClusterLabels): voi
       setSums(
         this,
         'door',
-        DOORS,
+        DOOR_NAMES,
         [...live].map(({ door }) => [door, 1]),
       );
     },
@@ -111,7 +112,7 @@ function meterOpen({ registry, live }: MeterOptions, labels: ClusterLabels): voi
       setSums(
         this,
         'door',
-        DOORS,
+        DOOR_NAMES,
         [...live].map((each) => [each.door, each.heldBytes()]),
       );
     },

@@ -1,6 +1,6 @@
 export { AgentSession, type ControlMessage, type ControlOutbox } from './agent-session.js';
 export { SessionRegistry } from './session-registry.js';
-export { TunnelOpener, type OpenedTunnel } from './tunnel-opener.js';
+export { TunnelOpener, type OpenedTunnel, type TunnelWay } from './tunnel-opener.js';
 export { RouteTable } from './routing/route-table.js';
 export { RoutePublisher } from './routing/route-publisher.js';
 export { watchRoutes, type RouteWatcher } from './routing/route-watcher.js';

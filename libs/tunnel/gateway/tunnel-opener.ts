@@ -36,10 +36,18 @@ export interface TunnelOpenerOptions {
   readonly tracer: Tracer;
 }
 
-export interface OpenedTunnel {
-  readonly connection: TunnelConnection;
+/** The way a tunnel takes to its agent. */
+export interface TunnelWay {
   readonly tunnelId: string;
   readonly via: 'own' | 'relay';
+  /** Credential of the replica that it was relayed to; absent: this one holds the agent's link. */
+  readonly replica?: string | undefined;
+  /** Of that link, if it is to this replica. */
+  readonly sessionId?: string | undefined;
+}
+
+export interface OpenedTunnel extends TunnelWay {
+  readonly connection: TunnelConnection;
 }
 
 interface Candidate {
@@ -47,6 +55,7 @@ interface Candidate {
   readonly name: string;
   /** The other replica, if it is one. */
   readonly replica?: string;
+  readonly sessionId?: string;
   connect(signal: AbortSignal): Promise<TunnelConnection>;
   failed(code: ErrorCode): void;
 }
@@ -101,7 +110,8 @@ export class TunnelOpener {
         const connection = await this.#try(candidate, open, signal);
         this.#options.metrics.tunnels.inc({ via: candidate.via, outcome: 'ok' });
         span.set({ 'fairlead.via': candidate.via, 'fairlead.replica': candidate.replica });
-        return { connection, tunnelId, via: candidate.via };
+        const { via, replica, sessionId } = candidate;
+        return { connection, tunnelId, via, replica, sessionId };
       } catch (error) {
         const failure = toFairleadError(error);
         this.#options.metrics.tunnels.inc({ via: candidate.via, outcome: failure.code });
@@ -169,6 +179,7 @@ function ownCandidate(session: AgentSession): Candidate {
   return {
     via: 'own',
     name: 'own session',
+    sessionId: session.facts.sessionId,
     connect: async (signal) => new TunnelConnection(await session.take(signal), 'opener'),
     failed: () => undefined,
   };

@@ -34,7 +34,7 @@ export function refusal(error: FairleadError, status: number = statusOf(error)):
 }
 
 /** A proxy that does not know who wants what says 407, where an origin says 401. */
-function statusOf({ code, kind }: FairleadError): number {
+export function statusOf({ code, kind }: FairleadError): number {
   return code === 'UNAUTHENTICATED' ? 407 : kind.http;
 }
 

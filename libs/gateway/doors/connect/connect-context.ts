@@ -1,13 +1,9 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { DampedLines } from '@fairlead/clock';
-import type { Logger, Tracer } from '@fairlead/observability';
 import type { CertificateSource, TunnelOpener } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../../directory.js';
-import { DEFAULT_DOOR_LIMITS, type DoorLimiter, type DoorLimits } from '../../limits/door-limiter.js';
-import type { GatewayEvents } from '../../reporting/gateway-events.js';
-import type { GatewayMetrics } from '../../status/gateway-metrics.js';
-import type { LiveConnections } from '../../passage/live-connections.js';
+import { DEFAULT_DOOR_LIMITS, type DoorLimits } from '../../limits/door-limiter.js';
+import type { DoorPassages, PassageOptions } from '../../passage/door-passages.js';
 import type { ClientPlaces } from './client-places.js';
 
 export interface ConnectLimits extends DoorLimits {
@@ -23,7 +19,7 @@ export const DEFAULT_CONNECT_LIMITS: ConnectLimits = {
   headersTimeoutMs: 10_000,
 };
 
-export interface ConnectDoorOptions {
+export interface ConnectDoorOptions extends PassageOptions {
   /** What clients see. */
   readonly serving: CertificateSource;
   /** Its roots are those of the clients' certificates. */
@@ -31,18 +27,12 @@ export interface ConnectDoorOptions {
   readonly trustDomain: string;
   readonly directory: Directory;
   readonly opener: TunnelOpener;
-  readonly live: LiveConnections;
-  readonly events: GatewayEvents;
-  readonly metrics: GatewayMetrics;
-  readonly logger: Logger;
-  readonly tracer: Tracer;
   readonly limits?: Partial<ConnectLimits> | undefined;
 }
 
 /** What one connection needs of its door. */
-export interface ConnectContext extends Omit<ConnectDoorOptions, 'limits' | 'serving' | 'identity'> {
-  readonly limiter: DoorLimiter;
-  readonly refusedLines: DampedLines;
+export interface ConnectContext extends Pick<ConnectDoorOptions, 'trustDomain' | 'directory' | 'opener' | 'logger'> {
+  readonly passages: DoorPassages;
   readonly halfClosedStallMs: number;
   readonly headersTimeoutMs: number;
   readonly places: ClientPlaces;

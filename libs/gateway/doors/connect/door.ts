@@ -1,17 +1,18 @@
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { DampedLines } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { withoutRoot } from '@fairlead/pki';
 import { identifyClient } from './admission.js';
-import { refusal } from './answers.js';
-import { DoorLimiter } from '../../limits/door-limiter.js';
+import { refusal, statusOf } from './answers.js';
 import { connectShares } from '../../limits/door-places.js';
+import { DoorPassages } from '../../passage/door-passages.js';
 import { ClientPlaces } from './client-places.js';
 import { DEFAULT_CONNECT_LIMITS, type ConnectContext, type ConnectDoorOptions } from './connect-context.js';
 import { rememberPlainSockets } from './plain-sockets.js';
-import { answerAndClose, serveConnect } from './serve-connect.js';
+import { answerAndClose, arrivalAt, serveConnect } from './serve-connect.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const CHECK_HEADERS_MS = 2_000;
@@ -47,8 +48,7 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
   const plainOf = rememberPlainSockets(server);
   const context: ConnectContext = {
     ...options,
-    limiter: new DoorLimiter('connect', limits, options.live),
-    refusedLines: new DampedLines(),
+    passages: new DoorPassages('connect', limits, options, statusOf),
     halfClosedStallMs,
     headersTimeoutMs,
     places,
@@ -69,6 +69,7 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
     });
   });
   refuseOthers(server, context);
+  tellHandshakes(server, options);
   return server;
 }
 
@@ -108,37 +109,42 @@ function useCertificates(server: Server, { serving, identity }: ConnectDoorOptio
   identity.onChange(apply);
 }
 
-/** Everything that is not a CONNECT request of a client we know. */
-function refuseOthers(server: Server, context: ConnectContext): void {
-  const count = (code: string): void => {
-    context.metrics.connects.inc({ outcome: code });
-    context.metrics.refusals.inc({ door: 'connect', code });
+/** Everything that is not a CONNECT request. */
+function refuseOthers(server: Server, { passages, headersTimeoutMs, logger }: ConnectContext): void {
+  const turnAway = (socket: Socket, method: string, failure: FairleadError, status: number): void => {
+    try {
+      passages.turnAway(arrivalAt(socket, method), failure, status);
+    } catch (error) {
+      logger.error('connect.broken', { reason: messageOf(error), err: error });
+    }
+    answerAndClose(socket, refusal(failure, status).text);
   };
   server.on('request', (request, response) => {
-    count('INVALID_ARGUMENT');
-    const { text } = refusal(new FairleadError('INVALID_ARGUMENT', 'only CONNECT is served here'), 405);
     response.on('error', () => undefined);
-    answerAndClose(request.socket as TLSSocket, text);
+    const failure = new FairleadError('INVALID_ARGUMENT', 'only CONNECT is served here');
+    turnAway(request.socket, request.method ?? '', failure, 405);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const { status, failure } = malformed(error.code, context.headersTimeoutMs);
+    const { status, failure } = malformed(error.code, headersTimeoutMs);
     // Not a request that could not be read, but a connection that failed.
-    if (failure === null) {
-      socket.destroy();
-      return;
-    }
-    count(failure.code);
-    answerAndClose(socket as TLSSocket, refusal(failure, status).text);
+    if (failure === null) socket.destroy();
+    else turnAway(socket as Socket, '', failure, status);
   });
+}
+
+/** Who showed no certificate of ours did not get as far as to ask for anything. */
+function tellHandshakes(server: Server, { metrics, events, logger }: Omit<ConnectDoorOptions, 'limits'>): void {
   const handshakeLines = new DampedLines();
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
     const address = socket.remoteAddress ?? '';
     const reason = String(socket.authorizationError ?? error.message);
     const line = handshakeLines.next({ address });
-    if (line) context.logger.info('tls.handshake.failed', { address, reason, door: 'connect', ...line });
+    if (line) logger.info('tls.handshake.failed', { address, reason, door: 'connect', ...line });
     if (!socket.authorizationError && error.code !== 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return;
-    count('CERTIFICATE_REFUSED');
-    context.events.accessRefused({ code: 'CERTIFICATE_REFUSED', reason, address, door: 'connect' });
+    const code = 'CERTIFICATE_REFUSED';
+    metrics.passages.connect.inc({ outcome: code });
+    metrics.refusals.inc({ door: 'connect', code });
+    events.accessRefused({ code, reason, address, door: 'connect' });
   });
 }
 

@@ -1,37 +1,28 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { create } from '@bufbuild/protobuf';
 import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
-import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
+import { FairleadError } from '@fairlead/errors';
 import { headerPairs } from '@fairlead/kube-http';
-import type { Span } from '@fairlead/observability';
-import type { PeerCertificate } from '@fairlead/pki';
+import type { TraceContext } from '@fairlead/observability';
 import { TcpSchema } from '@fairlead/proto';
 import { readConnectTarget } from '@fairlead/targets';
 import type { OpenedTunnel } from '@fairlead/tunnel/gateway';
-import { bridge, type BridgedBytes } from '@fairlead/tunnel/link';
-import type { Place } from '../../limits/door-limiter.js';
+import { bridge } from '@fairlead/tunnel/link';
+import type { Ending } from '../../passage/outcome.js';
+import type { Arrival, Passage } from '../../passage/passage.js';
 import { callerOf } from '../../passage/request-trace.js';
-import type { LiveConnection } from '../../passage/live-connections.js';
 import { chooseCluster, identifyClient, whyShutOut } from './admission.js';
 import { ESTABLISHED, refusal } from './answers.js';
 import type { ConnectContext } from './connect-context.js';
-import { beginConnectSpan, endConnectSpan } from './connect-span.js';
 import { endStalled } from './end-stalled.js';
 import { noticeVanished } from './notice-vanished.js';
 
-/** What is known of a connection so far, for its log line. */
-interface ConnectFacts {
-  readonly span: Span;
-  readonly address: string;
-  client?: ClientEntry;
-  certificate?: PeerCertificate;
-  cluster?: ClusterEntry;
-  target?: { readonly host: string; readonly port: number };
-}
-
 /** After a refusal, how long the client has to read it. */
 const READ_REFUSAL_MS = 2_000;
+/** Of a method that is none of ours. */
+const MAX_TOLD_METHOD = 16;
 
 /**
  * One CONNECT request, from its head to the end of its connection. Nothing is written before the target is there or is
@@ -43,57 +34,74 @@ export async function serveConnect(
   socket: TLSSocket,
   early: Buffer,
 ): Promise<void> {
-  const startedMs = performance.now();
-  const span = beginConnectSpan(context.tracer, callerOf(request.rawHeaders));
-  const facts: ConnectFacts = { span, address: socket.remoteAddress ?? '' };
   const gone = new AbortController();
   const onGone = (): void => gone.abort(new FairleadError('TUNNEL_RESET', 'the client went away'));
   socket.on('error', () => undefined);
   socket.once('close', onGone);
-  let place: Place | undefined;
   try {
-    const { client, certificate } = identifyClient(context.directory, context.trustDomain, socket);
-    Object.assign(facts, { client, certificate });
-    // It may have become known since its handshake.
-    context.places.admit(socket, client.clientId);
-    place = context.limiter.take(client.clientId);
-    place.useCluster(chooseTarget(context, request, socket, facts).clusterId);
-    const tunnel = await openTarget(context, facts, gone.signal);
-    place.opened();
-    await carry(context, { socket, tunnel, early, facts, startedMs });
-  } catch (error) {
-    place?.opened();
-    refuse(context, socket, facts, toFairleadError(error), startedMs);
+    await context.passages.pass(
+      arrivalAt(socket, 'CONNECT', callerOf(request.rawHeaders)),
+      (passage) => serve(context, passage, { request, socket, early, signal: gone.signal }),
+      (_passage, { failure, status }) => answerAndClose(socket, refusal(failure, status).text),
+    );
   } finally {
-    place?.release();
     socket.off('close', onGone);
   }
 }
 
-/** Reads what is asked for; target and cluster are known afterwards. */
-function chooseTarget(
-  context: ConnectContext,
-  request: IncomingMessage,
-  socket: TLSSocket,
-  facts: ConnectFacts,
-): ClusterEntry {
-  assertPlainConnect(request);
-  const target = readConnectTarget(request.url ?? '');
-  if (!target) {
-    throw new FairleadError('INVALID_ARGUMENT', 'the target must be host:port, with an IPv6 address in brackets');
-  }
-  facts.target = target;
-  const client = facts.client as ClientEntry;
-  const serverName = typeof socket.servername === 'string' ? socket.servername : undefined;
-  const cluster = chooseCluster(context.directory, client, serverName, proxyAuthorization(request));
-  facts.cluster = cluster;
-  return cluster;
+/** What is told of a request before it is looked at. */
+export function arrivalAt({ remoteAddress }: Socket, method: string, caller?: TraceContext): Arrival {
+  return {
+    address: remoteAddress ?? '',
+    asked: { method: method.slice(0, MAX_TOLD_METHOD) },
+    caller,
+    span: { name: 'CONNECT', attributes: { 'http.request.method': 'CONNECT' } },
+  };
 }
 
-function openTarget(context: ConnectContext, facts: ConnectFacts, signal: AbortSignal): Promise<OpenedTunnel> {
+interface Requested {
+  readonly request: IncomingMessage;
+  readonly socket: TLSSocket;
+  readonly early: Buffer;
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal;
+}
+
+async function serve(context: ConnectContext, passage: Passage, requested: Requested): Promise<Ending> {
+  const { request, socket, signal } = requested;
+  const who = identifyClient(context.directory, context.trustDomain, socket);
+  const { clientId: id, name, tenantId } = who.client;
+  const proof = { kind: 'certificate', id: who.certificate.serial } as const;
+  passage.identify({ kind: 'client', id, name, tenantId, proof });
+  // It may have become known since its handshake.
+  context.places.admit(socket, id);
+  passage.limit();
+  const target = targetOf(request);
+  passage.ask({ target });
+  const cluster = clusterFor(context, who.client, request, socket);
+  passage.admit(cluster);
   signal.throwIfAborted();
-  const { cluster, target } = facts as Required<ConnectFacts>;
-  return context.opener.open(cluster, { case: 'tcp', value: create(TcpSchema, target) }, signal, facts.span.context);
+  const asked = { case: 'tcp', value: create(TcpSchema, target) } as const;
+  const tunnel = await context.opener.open(cluster, asked, signal, passage.span.context);
+  passage.opened({ way: tunnel });
+  return carry(context, passage, requested, tunnel, () => whyShutOut(context.directory, who, cluster.clusterId));
+}
+
+function targetOf(request: IncomingMessage): { readonly host: string; readonly port: number } {
+  assertPlainConnect(request);
+  const target = readConnectTarget(request.url ?? '');
+  if (target) return target;
+  throw new FairleadError('INVALID_ARGUMENT', 'the target must be host:port, with an IPv6 address in brackets');
+}
+
+function clusterFor(
+  { directory }: ConnectContext,
+  client: ClientEntry,
+  request: IncomingMessage,
+  { servername }: TLSSocket,
+): ClusterEntry {
+  const serverName = typeof servername === 'string' ? servername : undefined;
+  return chooseCluster(directory, client, serverName, proxyAuthorization(request));
 }
 
 /** A body of a CONNECT could be read as the first bytes for the target, or not (RFC 9110, 9.3.6). */
@@ -110,133 +118,33 @@ function proxyAuthorization({ rawHeaders }: IncomingMessage): string | undefined
   return values[0]?.[1];
 }
 
-interface Established {
-  readonly socket: TLSSocket;
-  readonly tunnel: OpenedTunnel;
-  readonly early: Buffer;
-  readonly facts: ConnectFacts;
-  readonly startedMs: number;
-}
-
-async function carry(context: ConnectContext, established: Established): Promise<void> {
-  const { socket, tunnel, early, facts, startedMs } = established;
-  const { connection, tunnelId, via } = tunnel;
-  const openMs = Math.round(performance.now() - startedMs);
+async function carry(
+  context: ConnectContext,
+  passage: Passage,
+  { socket, early }: Requested,
+  { connection }: OpenedTunnel,
+  refusedNow: () => FairleadError | null,
+): Promise<Ending> {
   socket.write(ESTABLISHED);
-  facts.span.event('established');
+  passage.span.event('established');
   if (early.length > 0) connection.write(early);
-  let ended: FairleadError | undefined;
   const reset = (): void => context.reset(socket);
   const bytes = { toTunnel: early.length, fromTunnel: 0 };
-  const end = (cause: FairleadError): void => {
-    ended = cause;
-    reset();
-  };
-  const forget = context.live.add(liveConnection(context, established, bytes, end));
+  passage.register({
+    bytes: () => ({ up: bytes.toTunnel, down: bytes.fromTunnel }),
+    heldBytes: () => connection.heldBytes + socket.readableLength + socket.writableLength,
+    refusedNow,
+    end: reset,
+  });
   endStalled(socket, context.halfClosedStallMs, reset);
   const plain = context.plainOf(socket);
   if (plain) noticeVanished(socket, plain);
   const { cause } = await bridge(socket, connection, reset, bytes);
-  forget();
-  context.metrics.connects.inc({ outcome: 'ok' });
-  const durationMs = Math.round(performance.now() - startedMs);
-  context.logger.info('connect.closed', {
-    ...described(facts),
-    tunnelId,
-    via,
-    cause: ended?.code ?? cause,
-    bytesUp: bytes.toTunnel,
-    bytesDown: bytes.fromTunnel,
-    openMs,
-    durationMs,
-  });
-  endConnectSpan(facts, ended?.code ?? cause, 200, { tunnelId, via, bytes });
-}
-
-function liveConnection(
-  { directory }: ConnectContext,
-  { socket, tunnel, facts }: Established,
-  bytes: BridgedBytes,
-  end: (cause: FairleadError) => void,
-): LiveConnection {
-  const { address, client, certificate, cluster, target } = facts as Required<ConnectFacts>;
-  const { clientId, tenantId } = client;
-  const { clusterId } = cluster;
-  return {
-    door: 'connect',
-    id: tunnel.tunnelId,
-    who: clientId,
-    tenantId,
-    clusterId,
-    address,
-    sinceMs: Date.now(),
-    target: `${target.host}:${target.port}`,
-    bytesUp: () => bytes.toTunnel,
-    bytesDown: () => bytes.fromTunnel,
-    heldBytes: () => tunnel.connection.heldBytes + socket.readableLength + socket.writableLength,
-    refusedNow: () => whyShutOut(directory, { client, certificate }, clusterId),
-    end,
-  };
-}
-
-/** Refusals that an auditor wants to see; the others are faults. */
-const REFUSED_STATUS = new Set([400, 401, 403]);
-
-function refuse(
-  context: ConnectContext,
-  socket: TLSSocket,
-  facts: ConnectFacts,
-  failure: FairleadError,
-  startedMs: number,
-): void {
-  const { code, message, kind, cause } = failure;
-  const { status, text } = refusal(failure);
-  context.metrics.connects.inc({ outcome: code });
-  context.metrics.refusals.inc({ door: 'connect', code });
-  const line = context.refusedLines.next({ address: facts.address, user: facts.client?.clientId });
-  if (line) {
-    context.logger.log(kind.logLevel, 'connect.refused', {
-      ...described(facts),
-      status,
-      cause: code,
-      reason: message,
-      ...(code === 'INTERNAL' ? { detail: messageOf(cause) } : {}),
-      durationMs: Math.round(performance.now() - startedMs),
-      ...line,
-    });
-  }
-  if (REFUSED_STATUS.has(kind.http)) {
-    const { client, cluster, address } = facts;
-    context.events.accessRefused({
-      code,
-      reason: message,
-      address,
-      door: 'connect',
-      tenantId: client?.tenantId,
-      clusterId: cluster?.clusterId,
-      cluster: cluster?.name,
-      user: client && `client:${client.name}`,
-      method: 'CONNECT',
-    });
-  }
-  endConnectSpan(facts, code, status);
-  answerAndClose(socket, text);
-}
-
-function described({ span, address, client, cluster, target }: ConnectFacts): Record<string, unknown> {
-  return {
-    traceId: span.context.traceId,
-    address,
-    clientId: client?.clientId,
-    client: client?.name,
-    tenantId: client?.tenantId,
-    clusterId: cluster?.clusterId,
-    target: target && `${target.host}:${target.port}`,
-  };
+  return { kind: 'carried', cause, endedBy: passage.endedBy, status: 200 };
 }
 
 /** What the client still sends is read and dropped for a moment: closing at once would take the answer from it. */
-export function answerAndClose(socket: TLSSocket, text: string): void {
+export function answerAndClose(socket: Socket, text: string): void {
   if (socket.destroyed || socket.writableEnded) return;
   const timer = setTimeout(() => socket.destroy(), READ_REFUSAL_MS);
   socket.once('close', () => clearTimeout(timer));

@@ -1,33 +1,27 @@
 import type { Socket } from 'node:net';
-import { DampedLines } from '@fairlead/clock';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import type { Http2Stream } from '@fairlead/http2';
-import type { Logger, Span, Tracer } from '@fairlead/observability';
 import type { Open } from '@fairlead/proto';
 import { TcpTargets, type Resolve, type TcpTarget } from '@fairlead/tcp-targets';
-import { LIMITS, readTraceparent, traceIdIn } from '@fairlead/tunnel/core';
+import { LIMITS, readTraceparent } from '@fairlead/tunnel/core';
 import type { AgentSession } from '@fairlead/tunnel/gateway';
 import { TunnelConnection, acceptGrpcStream, bridge, type BridgedBytes } from '@fairlead/tunnel/link';
 import type { Directory } from '../../directory.js';
-import { DEFAULT_DOOR_LIMITS, DoorLimiter, type DoorLimits, type Place } from '../../limits/door-limiter.js';
-import type { GatewayEvents } from '../../reporting/gateway-events.js';
-import type { GatewayMetrics } from '../../status/gateway-metrics.js';
-import type { LiveConnections } from '../../passage/live-connections.js';
+import { DEFAULT_DOOR_LIMITS, type DoorLimits } from '../../limits/door-limiter.js';
+import { peerOf, requireAgent } from '../../link/link-peer.js';
+import { DoorPassages, type PassageOptions } from '../../passage/door-passages.js';
+import type { Ending, Identity } from '../../passage/outcome.js';
+import type { Arrival, Passage } from '../../passage/passage.js';
 import { EgressPolicies, type EgressRule } from './egress-rules.js';
 import { toldToCluster } from './told-to-cluster.js';
 import { whyRefused } from './why-refused.js';
 
-export interface EgressOptions {
+export interface EgressOptions extends PassageOptions {
   readonly rules: readonly EgressRule[];
   readonly limits?: Partial<DoorLimits> | undefined;
   readonly resolve?: Resolve;
   readonly directory: Directory;
-  readonly live: LiveConnections;
-  readonly metrics: GatewayMetrics;
-  readonly events: GatewayEvents;
-  readonly logger: Logger;
-  readonly tracer: Tracer;
 }
 
 /** A cluster fetches Git, one connection at a time for each repository: what is more is no catalog. */
@@ -43,15 +37,17 @@ export const DEFAULT_EGRESS_LIMITS: DoorLimits = {
  */
 const LOOKUPS = { perAsker: { atOnce: 1, waiting: 16, rate: { burst: 40, perSecond: 2 } }, failureMs: 5_000 };
 
-/** One connection out of a cluster, as far as it is known. */
-interface Outgoing {
+/** One connection out of a cluster: whose link it came by, and what its agent asks for. */
+interface Requested {
   readonly session: AgentSession;
   readonly connection: TunnelConnection;
   readonly open: Open;
-  readonly span: Span;
-  readonly startedMs: number;
-  cluster?: ClusterEntry;
-  target?: TcpTarget;
+}
+
+/** Whom it is for, and where to. */
+interface Admission {
+  readonly cluster: ClusterEntry;
+  readonly target: TcpTarget;
 }
 
 /**
@@ -61,15 +57,14 @@ interface Outgoing {
 export class Egress {
   readonly #options: EgressOptions;
   readonly #policies: EgressPolicies;
-  readonly #limiter: DoorLimiter;
+  readonly #passages: DoorPassages;
   readonly #targets: TcpTargets;
-  readonly #lines = new DampedLines();
 
   constructor(options: EgressOptions) {
-    const { rules, limits, live, resolve } = options;
+    const { rules, limits, resolve } = options;
     this.#options = options;
     this.#policies = new EgressPolicies(rules);
-    this.#limiter = new DoorLimiter('egress', { ...DEFAULT_EGRESS_LIMITS, ...limits }, live);
+    this.#passages = new DoorPassages('egress', { ...DEFAULT_EGRESS_LIMITS, ...limits }, options);
     const refusedBy = 'by the egress rules of the control plane: FAIRLEAD_EGRESS_ALLOW of its gateways';
     this.#targets = new TcpTargets({ rules: [], refusedBy, lookups: LOOKUPS, ...(resolve ? { resolve } : {}) });
   }
@@ -86,38 +81,37 @@ export class Egress {
     connection.once('close', () => clearTimeout(timer));
     connection.once('open', (open: Open) => {
       clearTimeout(timer);
-      const span = this.#options.tracer.begin('egress', 'server', readTraceparent([open.traceparent]), {
-        'fairlead.tunnel.id': open.tunnelId.slice(0, 64),
-        'fairlead.tenant.id': session.facts.tenantId,
-        'fairlead.cluster.id': session.facts.clusterId,
+      this.#pass({ session, connection, open }).catch((error: unknown) => {
+        // A fault of ours: it costs this connection, never the process with everybody else's.
+        this.#options.logger.error('egress.broken', { reason: messageOf(error), err: error });
+        connection.destroy(toFairleadError(error));
       });
-      void this.#carryOut({ session, connection, open, span, startedMs: performance.now() });
     });
   }
 
-  async #carryOut(outgoing: Outgoing): Promise<void> {
-    const { connection, session } = outgoing;
+  async #pass(requested: Requested): Promise<void> {
+    const { connection, session } = requested;
     const uncount = session.countEgress();
-    let place: Place | undefined;
+    let admission: Admission | undefined;
     try {
-      // First: a refusal is work, too, and whose it is the certificate of the link has told.
-      place = this.#limiter.take(session.facts.clusterId);
-      const { cluster, target } = this.#admit(outgoing);
-      const socket = await this.#dial(connection, cluster, target);
-      place.opened();
-      connection.accept();
-      await this.#carry(outgoing, cluster, target, socket);
-    } catch (error) {
-      this.#refuse(outgoing, toFairleadError(error));
+      await this.#passages.pass(
+        arrivalOf(requested),
+        async (passage) => {
+          passage.identify(identityOf(session));
+          // First: a refusal is work, too, and whose it is the certificate of the link has told.
+          passage.limit();
+          admission = this.#admit(requested, passage);
+          return this.#carry(requested, passage, admission, await this.#dial(connection, admission));
+        },
+        (_passage, { failure }) => this.#refuse(connection, failure, admission),
+      );
     } finally {
-      place?.release();
       uncount();
     }
   }
 
   /** Who asks, and for what. WRONG_CLUSTER, CERTIFICATE_REFUSED, INVALID_ARGUMENT. */
-  #admit(outgoing: Outgoing): { cluster: ClusterEntry; target: TcpTarget } {
-    const { session, open } = outgoing;
+  #admit({ session, open }: Requested, passage: Passage): Admission {
     if (open.clusterId !== session.facts.clusterId) {
       throw new FairleadError('WRONG_CLUSTER', 'the Open names another cluster than the certificate of its link');
     }
@@ -126,15 +120,15 @@ export class Egress {
     }
     const { host, port } = open.target.value;
     const target = { host: host.slice(0, 260), port };
-    outgoing.target = target;
+    passage.ask({ target });
     const cluster = this.#options.directory.clusterById(open.clusterId);
     if (!cluster) throw new FairleadError('CERTIFICATE_REFUSED', 'the cluster of this link was deleted');
-    outgoing.cluster = cluster;
+    passage.admit(cluster);
     return { cluster, target };
   }
 
   /** Whoever goes away while we dial ends the dialling. */
-  async #dial(connection: TunnelConnection, cluster: ClusterEntry, target: TcpTarget): Promise<Socket> {
+  async #dial(connection: TunnelConnection, { cluster, target }: Admission): Promise<Socket> {
     const gone = new AbortController();
     const onClose = (): void => gone.abort(new FairleadError('TUNNEL_RESET', 'who asked for the target has gone'));
     connection.once('close', onClose);
@@ -149,88 +143,55 @@ export class Egress {
     }
   }
 
-  async #carry(outgoing: Outgoing, cluster: ClusterEntry, target: TcpTarget, socket: Socket): Promise<void> {
-    const { session, connection, open, span, startedMs } = outgoing;
-    const { directory, live, metrics, logger } = this.#options;
-    const { tenantId, clusterId, remoteAddress: address } = session.facts;
+  async #carry(
+    { connection }: Requested,
+    passage: Passage,
+    { cluster, target }: Admission,
+    socket: Socket,
+  ): Promise<Ending> {
     const dialled = socket.remoteAddress ?? '';
+    passage.opened({ dialled });
+    connection.accept();
     const bytes: BridgedBytes = { toTunnel: 0, fromTunnel: 0 };
-    let ended: FairleadError | undefined;
-    const reset = (): void => void socket.resetAndDestroy();
-    const forget = live.add({
-      door: 'egress',
-      id: open.tunnelId.slice(0, 64),
-      who: clusterId,
-      tenantId,
-      clusterId,
-      address,
-      sinceMs: Date.now(),
-      target: `${target.host}:${target.port}`,
-      bytesUp: () => bytes.toTunnel,
-      bytesDown: () => bytes.fromTunnel,
+    passage.register({
+      bytes: () => ({ up: bytes.toTunnel, down: bytes.fromTunnel }),
       heldBytes: () => connection.heldBytes + socket.readableLength + socket.writableLength,
-      refusedNow: () => whyRefused(directory, this.#policies, clusterId, { ...target, dialled }),
-      end: (cause) => {
-        ended = cause;
-        connection.destroy(cause);
-      },
+      refusedNow: () => whyRefused(this.#options.directory, this.#policies, cluster.clusterId, { ...target, dialled }),
+      end: (cause) => void connection.destroy(cause),
     });
-    const { cause } = await bridge(socket, connection, reset, bytes);
-    forget();
-    metrics.egress.inc({ outcome: 'ok' });
-    const outcome = ended?.code ?? cause;
-    const carried = { bytesUp: bytes.toTunnel, bytesDown: bytes.fromTunnel };
-    const described = describe(outgoing, cluster);
-    logger.info('egress.closed', { ...described, dialled, cause: outcome, ...carried, durationMs: since(startedMs) });
-    endSpan(span, target, outcome);
+    const { cause } = await bridge(socket, connection, () => void socket.resetAndDestroy(), bytes);
+    return { kind: 'carried', cause, endedBy: passage.endedBy };
   }
 
-  #refuse(outgoing: Outgoing, failure: FairleadError): void {
-    const { connection, session, span, startedMs, cluster, target } = outgoing;
-    const { metrics, logger, events } = this.#options;
-    const { code, message, kind, cause } = failure;
-    metrics.egress.inc({ outcome: code });
-    metrics.refusals.inc({ door: 'egress', code });
-    const detail = code === 'INTERNAL' ? { detail: messageOf(cause) } : {};
-    const described = describe(outgoing, cluster);
-    const durationMs = since(startedMs);
-    const { clusterId: whose, remoteAddress } = session.facts;
-    const line = this.#lines.next({ address: remoteAddress, clusterId: whose });
-    if (line) {
-      const told = { ...described, cause: code, reason: message, ...detail, durationMs, ...line };
-      logger.log(kind.logLevel, 'egress.refused', told);
-    }
-    if (AUDITED.has(kind.http)) {
-      const { tenantId, clusterId, remoteAddress: address } = session.facts;
-      const who = { tenantId, clusterId, cluster: cluster?.name, address };
-      events.accessRefused({ code, reason: message, door: 'egress', method: 'EGRESS', ...who });
-    }
-    endSpan(span, target, code);
+  #refuse(connection: TunnelConnection, failure: FairleadError, admission: Admission | undefined): void {
     if (connection.destroyed) return;
     // A fault of ours after Opened can only break it off.
     if (connection.state.phase !== 'opening') connection.destroy(failure);
-    else if (!cluster || !target) connection.refuse(failure);
-    else connection.refuse(toldToCluster(failure, target, this.#policies.of(cluster)));
+    else if (!admission) connection.refuse(failure);
+    else connection.refuse(toldToCluster(failure, admission.target, this.#policies.of(admission.cluster)));
   }
 }
 
-/** Refusals that an auditor wants to see; the others are faults. */
-const AUDITED = new Set([400, 401, 403]);
-
-function describe({ session, open, target }: Outgoing, cluster: ClusterEntry | undefined): Record<string, unknown> {
+function arrivalOf({ session, open }: Requested): Arrival {
+  const { sessionId, remoteAddress } = session.facts;
+  const tunnelId = open.tunnelId.slice(0, 64);
   return {
-    traceId: traceIdIn(open.traceparent),
-    tunnelId: open.tunnelId.slice(0, 64),
-    tenantId: session.facts.tenantId,
-    clusterId: session.facts.clusterId,
-    cluster: cluster?.name,
-    target: target && `${target.host}:${target.port}`,
+    address: remoteAddress,
+    asked: { method: 'EGRESS' },
+    caller: readTraceparent([open.traceparent]),
+    span: { name: 'egress' },
+    way: { tunnelId, via: 'own', sessionId },
   };
 }
 
-function endSpan(span: Span, target: TcpTarget | undefined, outcome: string): void {
-  span.set({ 'server.address': target?.host, 'server.port': target?.port, 'fairlead.outcome': outcome });
-  span.end(outcome === 'COMPLETE' ? undefined : outcome);
+function identityOf({ facts, http2 }: AgentSession): Identity {
+  const { clusterId, tenantId } = facts;
+  const { certificate } = requireAgent(peerOf(http2));
+  return {
+    kind: 'agent',
+    id: clusterId,
+    name: clusterId,
+    tenantId,
+    proof: { kind: 'certificate', id: certificate.serial },
+  };
 }
-
-const since = (startedMs: number): number => Math.round(performance.now() - startedMs);

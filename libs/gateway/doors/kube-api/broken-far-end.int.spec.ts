@@ -50,6 +50,7 @@ beforeAll(async () => {
   door = createKubeApiDoor({
     certificate: { current, onChange: (listener) => listener(current) },
     directory,
+    ingress: 'gateway-a',
     pool: { agentFor: () => new TunnelAgent(dial) } as unknown as TunnelPool,
     events: { agentConnected: () => undefined, agentDisconnected: () => undefined, accessRefused: () => undefined },
     metrics: createGatewayMetrics(new Registry()),

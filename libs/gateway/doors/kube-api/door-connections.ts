@@ -1,11 +1,6 @@
-import { STATUS_CODES } from 'node:http';
-import { randomUUID } from 'node:crypto';
 import type { Http2SecureServer, Http2ServerRequest, Http2Session, ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import type { Duplex } from 'node:stream';
 import type { Dialler } from '@fairlead/clock';
-import { FairleadError } from '@fairlead/errors';
-import { toKubeStatus } from '@fairlead/kube-http';
 import { keepAlive, type Pinged } from '@fairlead/tunnel/link';
 import type { DoorRequest } from './forward.js';
 import { LINGER_MS } from './request-rest.js';
@@ -28,7 +23,6 @@ export function tendConnections(server: Http2SecureServer): void {
     keepAlive(pinged(session));
     closeWhenIdle(session);
   });
-  server.on('upgrade', (_request: unknown, socket: Duplex) => refuseUpgrade(socket));
 }
 
 /** Where a client is; nothing is known if its connection ended already. */
@@ -76,19 +70,4 @@ function closeWhenIdle(session: ServerHttp2Session): void {
   });
   session.once('close', () => clearTimeout(timer));
   arm();
-}
-
-/** Upgrades arrive with a later version; until then the client is told, in words it understands. */
-function refuseUpgrade(socket: Duplex): void {
-  const refusal = new FairleadError('INVALID_ARGUMENT', 'this gateway does not carry exec, attach or port-forward yet');
-  const { httpStatus, body } = toKubeStatus(refusal, 'gateway', randomUUID());
-  const head = [
-    `HTTP/1.1 ${httpStatus} ${STATUS_CODES[httpStatus]}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ];
-  // Nobody else listens to this socket now: a client that resets it must not end the process.
-  socket.on('error', () => socket.destroy());
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }

@@ -12,11 +12,11 @@ import {
   onUnanswered,
   type BodyFraming,
 } from '@fairlead/kube-http';
-import type { Span } from '@fairlead/observability';
 import { formatTraceparent } from '@fairlead/tunnel/core';
+import type { Passage } from '../../passage/passage.js';
 import type { Admission } from './authorize.js';
 import { whenSent } from './request-rest.js';
-import type { TunnelAgent, TunnelRequestOptions } from './tunnel-pool.js';
+import { wayOf, type TunnelAgent, type TunnelRequestOptions } from './tunnel-pool.js';
 
 export type DoorRequest = IncomingMessage | Http2ServerRequest;
 export type DoorResponse = ServerResponse | Http2ServerResponse;
@@ -31,11 +31,8 @@ export interface Exchange {
   readonly incoming: DoorRequest;
   readonly outgoing: DoorResponse;
   readonly admission: Admission;
-  readonly requestId: string;
-  readonly span: Span;
+  readonly passage: Passage;
   readonly agent: TunnelAgent;
-  /** Where the client is. */
-  readonly address: string;
   /** Bodies, counted up as they go. */
   readonly bytes: { up: number; down: number };
   /** Ends the request as long as the answer has not begun. */
@@ -61,7 +58,7 @@ export async function forward(exchange: Exchange): Promise<number> {
 class StaleTunnel extends Error {}
 
 function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
-  const { incoming, outgoing, admission, agent, bytes, signal, span } = exchange;
+  const { incoming, outgoing, admission, agent, bytes, signal, passage } = exchange;
   const method = incoming.method ?? 'GET';
   const framing = framingOf(incoming);
   const repeatable = BODYLESS_IDEMPOTENT.has(method) && framing === 'none';
@@ -74,11 +71,12 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
       setDefaultHeaders: false,
       maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
       signal,
-      trace: span.context,
+      trace: passage.span.context,
     };
     const upstream = request(options);
     // What fails after the first failure has been told already.
     upstream.on('error', () => undefined);
+    upstream.once('socket', (tunnel) => passage.opened({ way: wayOf(tunnel) }));
     const limit = isLongRunning(admission.target)
       ? undefined
       : setTimeout(() => upstream.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
@@ -94,7 +92,7 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
     upstream.once('response', (answer) => {
       clearTimeout(limit);
       outgoing.off('close', onClientGone);
-      span.event('answered');
+      passage.span.event('answered');
       answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
       const sent = async (status: number): Promise<number> => {
         await whenSent(incoming, upstream);
@@ -123,7 +121,8 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
   });
 }
 
-function upstreamHeaders({ incoming, admission, requestId, span, address }: Exchange, framing: BodyFraming): string[] {
+function upstreamHeaders({ incoming, admission, passage }: Exchange, framing: BodyFraming): string[] {
+  const { requestId, span, address } = passage;
   const headers = fromClient(incoming.rawHeaders);
   const own = ['Audit-ID', requestId, 'Traceparent', formatTraceparent(span.context), 'X-Forwarded-For', address];
   const host = [...headerPairs(headers)].some(([name]) => name.toLowerCase() === 'host')

@@ -5,7 +5,7 @@ import type { ClusterEntry } from '@fairlead/contracts';
 import { toFairleadError } from '@fairlead/errors';
 import type { TunnelIdentity } from '@fairlead/kube-http';
 import type { TraceContext } from '@fairlead/tunnel/core';
-import type { TunnelOpener } from '@fairlead/tunnel/gateway';
+import type { TunnelOpener, TunnelWay } from '@fairlead/tunnel/gateway';
 
 /** Idle tunnels kept per cluster and identity. */
 const MAX_IDLE = 4;
@@ -20,6 +20,13 @@ export interface TunnelRequestOptions extends RequestOptions {
 
 type OpenTunnel = (trace: TraceContext) => Promise<Duplex>;
 type Connected = (error: Error | null, stream: Duplex) => void;
+
+const ways = new WeakMap<Duplex, TunnelWay>();
+
+/** Which way a pooled tunnel takes, for as long as it is there. */
+export function wayOf(tunnel: Duplex): TunnelWay | undefined {
+  return ways.get(tunnel);
+}
 
 /** A pool ends its own sockets, and tells who asked for a tunnel why there is none. */
 export class TunnelAgent extends Agent {
@@ -106,8 +113,9 @@ export class TunnelPool {
       })),
     };
     const target = { case: 'kubeApi' as const, value };
-    const { connection } = await this.#opener.open(cluster, target, new AbortController().signal, trace);
-    return connection;
+    const opened = await this.#opener.open(cluster, target, new AbortController().signal, trace);
+    ways.set(opened.connection, opened);
+    return opened.connection;
   }
 
   /** Idle tunnels of the dropped pool end; those in use go on, held by their requests. */

@@ -1,0 +1,21 @@
+import { METHODS } from 'node:http';
+import type { Dialler } from '@fairlead/clock';
+import type { Arrival } from '../../passage/passage.js';
+import { callerOf } from '../../passage/request-trace.js';
+import type { DoorRequest } from './forward.js';
+
+const KNOWN_METHODS = new Set(METHODS);
+/** Over HTTP/2 a peer may make up a method as long as a head may be. */
+const MAX_TOLD_METHOD = 16;
+
+/** A request, as far as anybody may be told of it before it is admitted: never its path. */
+export function arrivalOf({ method = '', url, rawHeaders }: DoorRequest, { remoteAddress }: Dialler): Arrival {
+  const known = KNOWN_METHODS.has(method) ? method : '_OTHER';
+  const cluster = /^\/clusters\/([a-z0-9-]{1,63})(?:[/?]|$)/.exec(url ?? '')?.[1];
+  return {
+    address: remoteAddress ?? '',
+    asked: { method: method.slice(0, MAX_TOLD_METHOD), cluster },
+    caller: callerOf(rawHeaders),
+    span: { name: known, attributes: { 'http.request.method': known } },
+  };
+}

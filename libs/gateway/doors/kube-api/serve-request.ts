@@ -1,0 +1,93 @@
+import type { Newcomers } from '@fairlead/clock';
+import { kubeRoute } from '@fairlead/kube-http';
+import type { Directory, Principal } from '../../directory.js';
+import type { KnownPlaces } from '../../limits/door-places.js';
+import type { DoorPassages } from '../../passage/door-passages.js';
+import type { Ending } from '../../passage/outcome.js';
+import type { Passage, Registered } from '../../passage/passage.js';
+import { arrivalOf } from './arrival.js';
+import { admit, authenticate, whyShutOut, type Admission } from './authorize.js';
+import { diallerOf } from './door-connections.js';
+import { welcome } from './end-refused.js';
+import { breakOff, forward, type DoorRequest, type DoorResponse } from './forward.js';
+import { answerFailure } from './refuse.js';
+import type { TunnelPool } from './tunnel-pool.js';
+
+/** What one request needs of its door. */
+export interface KubeApiContext {
+  readonly directory: Directory;
+  readonly pool: TunnelPool;
+  readonly passages: DoorPassages;
+  readonly newcomers: Newcomers;
+  /** Connections on which somebody was let in, by who was the first. */
+  readonly users: KnownPlaces;
+}
+
+/** One request, from its head to the end of its answer. Rejects only for a fault of ours. */
+export function serveRequest(context: KubeApiContext, incoming: DoorRequest, outgoing: DoorResponse): Promise<void> {
+  incoming.on('error', () => undefined);
+  outgoing.on('error', () => undefined);
+  return context.passages.pass(
+    arrivalOf(incoming, diallerOf(incoming)),
+    (passage) => carry(context, passage, incoming, outgoing),
+    (passage, failed) => answerFailure(passage, failed, incoming, outgoing),
+  );
+}
+
+async function carry(
+  context: KubeApiContext,
+  passage: Passage,
+  incoming: DoorRequest,
+  outgoing: DoorResponse,
+): Promise<Ending> {
+  const { directory, pool } = context;
+  const principal = authenticate(directory, incoming.rawHeaders, Date.now());
+  const { tenantId, user, tokenId } = principal;
+  passage.identify({ kind: 'user', id: user, name: user, tenantId, proof: { kind: 'token', id: tokenId } });
+  const admission = admit(directory, principal, incoming.url ?? '/', incoming.rawHeaders);
+  welcome(incoming, () => takeConnection(context, principal, incoming));
+  const route = `/clusters/{cluster}${kubeRoute(admission.target)}`;
+  passage.span.rename(`${incoming.method ?? ''} ${route}`);
+  passage.ask({ route });
+  passage.admit(admission.cluster);
+  // What waits for a tunnel is bounded with what runs.
+  passage.limit({ waits: false });
+  const bytes = { up: 0, down: 0 };
+  const ending = new AbortController();
+  passage.register({ bytes: () => bytes, ...inRegistry(directory, admission, incoming, outgoing, ending) });
+  const agent = pool.agentFor(admission.cluster, admission.identity);
+  const { signal } = ending;
+  const status = await forward({ incoming, outgoing, admission, passage, agent, bytes, signal });
+  return { kind: 'answered', status };
+}
+
+function inRegistry(
+  directory: Directory,
+  admission: Admission,
+  incoming: DoorRequest,
+  outgoing: DoorResponse,
+  ending: AbortController,
+): Omit<Registered, 'bytes'> {
+  return {
+    heldBytes: () => incoming.readableLength + (outgoing.writableLength ?? 0),
+    refusedNow: () => whyShutOut(directory, admission),
+    end: (cause) => {
+      // The client must see that an answer is not whole; one that has not begun can still say why.
+      if (outgoing.headersSent) breakOff(outgoing);
+      else ending.abort(cause);
+      // One that is complete has left its HTTP/1.1 connection to the rest of the request.
+      if (outgoing.headersSent && incoming.httpVersionMajor < 2) incoming.destroy();
+    },
+  };
+}
+
+/** RATE_LIMITED, and the connection ends, for one more than a user may have: they could take all that the port has. UNAVAILABLE. */
+function takeConnection(
+  { users, newcomers }: KubeApiContext,
+  { tenantId, user }: Principal,
+  incoming: DoorRequest,
+): () => void {
+  const giveBack = users.take(`${tenantId} ${user}`);
+  newcomers.admit(diallerOf(incoming));
+  return giveBack;
+}

@@ -1,0 +1,151 @@
+import { DampedLines } from '@fairlead/clock';
+import { messageOf, type FairleadError } from '@fairlead/errors';
+import type { LogFields, Logger, Span } from '@fairlead/observability';
+import type { GatewayEvents } from '../reporting/gateway-events.js';
+import type { GatewayMetrics } from '../status/gateway-metrics.js';
+import { DOORS } from './door-table.js';
+import { causeOf, clusterIdOf, isRefusal, type Identity, type Outcome } from './outcome.js';
+
+export interface RecorderOptions {
+  readonly events: GatewayEvents;
+  readonly metrics: GatewayMetrics;
+  readonly logger: Logger;
+}
+
+/** The one place where log, metrics, span and events are made, for passages of one door, of their outcome alone. */
+export class OutcomeRecorder {
+  readonly #options: RecorderOptions;
+  /** A peer can cause refusals as fast as the network carries them. */
+  readonly #refusedLines = new DampedLines();
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  record(outcome: Outcome, span: Span): void {
+    this.#count(outcome);
+    this.#log(outcome);
+    endSpan(span, outcome);
+    this.#tell(outcome);
+  }
+
+  #count({ door, ending }: Outcome): void {
+    const { passages, refusals } = this.#options.metrics;
+    passages[door].inc({ outcome: labelOf(ending) });
+    if (ending.kind === 'failed') refusals.inc({ door, code: ending.failure.code });
+  }
+
+  #log(outcome: Outcome): void {
+    const { door, ending } = outcome;
+    const { logger } = this.#options;
+    if (ending.kind !== 'failed') {
+      logger.info(DOORS[door].ended, fieldsOf(outcome));
+      return;
+    }
+    const { failure, hop } = ending;
+    const line = this.#refusedLines.next(causeOfLine(outcome));
+    if (!line) return;
+    const detail = failure.code === 'INTERNAL' ? { detail: messageOf(failure.cause) } : {};
+    const told = { ...fieldsOf(outcome), hop, reason: failure.message, ...detail, ...line };
+    logger.log(failure.kind.logLevel, DOORS[door].refused, told);
+  }
+
+  /** Whoever was refused, before it was let in or when its access ended. */
+  #tell(outcome: Outcome): void {
+    const refusal = refusalIn(outcome.ending);
+    if (!refusal || !isRefusal(refusal)) return;
+    const { door, address, tenantId, cluster, asked, identity } = outcome;
+    const { code, message } = refusal;
+    this.#options.events.accessRefused({
+      code,
+      reason: message,
+      address,
+      door,
+      tenantId,
+      clusterId: clusterIdOf(outcome),
+      cluster: cluster?.name ?? asked.cluster,
+      user: identity && userOf(identity),
+      method: asked.method,
+    });
+  }
+}
+
+function refusalIn(ending: Outcome['ending']): FairleadError | undefined {
+  if (ending.kind === 'failed') return ending.failure;
+  return ending.kind === 'carried' ? ending.endedBy : undefined;
+}
+
+/** Of metrics: a status class, `ok` for a connection that was established, or a code. */
+function labelOf(ending: Outcome['ending']): string {
+  if (ending.kind === 'answered') return `${Math.floor(ending.status / 100)}xx`;
+  return ending.kind === 'carried' ? 'ok' : ending.failure.code;
+}
+
+/** The same fields for every door; what does not apply is left out. */
+function fieldsOf(outcome: Outcome): LogFields {
+  const { traceId, requestId, address, identity, tenantId, cluster, asked, way, dialled, ending } = outcome;
+  const { target } = asked;
+  return {
+    traceId,
+    requestId,
+    method: asked.method,
+    route: asked.route,
+    address,
+    ...(identity && identityFields(identity)),
+    tenantId,
+    clusterId: clusterIdOf(outcome),
+    cluster: cluster?.name,
+    target: target && `${target.host}:${target.port}`,
+    dialled,
+    ...way,
+    status: ending.status,
+    cause: causeOf(ending),
+    bytesUp: outcome.bytesUp,
+    bytesDown: outcome.bytesDown,
+    openMs: outcome.openMs === undefined ? undefined : Math.round(outcome.openMs),
+    durationMs: Math.round(outcome.durationMs),
+  };
+}
+
+function identityFields({ kind, id, name, proof }: Identity): LogFields {
+  const proved = proof.kind === 'token' ? { tokenId: proof.id } : { serial: proof.id };
+  if (kind === 'user') return { user: name, ...proved };
+  // An agent is known by its cluster.
+  return kind === 'client' ? { clientId: id, client: name, ...proved } : proved;
+}
+
+function causeOfLine({ address, identity }: Outcome): Parameters<DampedLines['next']>[0] {
+  if (!identity) return { address };
+  const { kind, id, tenantId } = identity;
+  return kind === 'agent' ? { address, clusterId: id } : { address, user: `${tenantId} ${id}` };
+}
+
+/** As events name who was refused; an agent is its cluster there. */
+function userOf({ kind, name }: Identity): string | undefined {
+  if (kind === 'agent') return undefined;
+  return kind === 'client' ? `client:${name}` : name;
+}
+
+/** No user stands in it: the trace id of a log line finds the user. */
+function endSpan(span: Span, outcome: Outcome): void {
+  if (!span.recording) return;
+  const { tenantId, asked, way, ending } = outcome;
+  const bytes = outcome.decision === 'allowed' ? { up: outcome.bytesUp, down: outcome.bytesDown } : undefined;
+  const cause = causeOf(ending);
+  span.set({
+    'http.route': asked.route,
+    'server.address': asked.target?.host,
+    'server.port': asked.target?.port,
+    'http.response.status_code': ending.status,
+    'fairlead.tenant.id': tenantId,
+    'fairlead.cluster.id': clusterIdOf(outcome),
+    'fairlead.tunnel.id': way?.tunnelId,
+    'fairlead.via': way?.via,
+    'fairlead.replica': way?.replica,
+    'fairlead.bytes.up': bytes?.up,
+    'fairlead.bytes.down': bytes?.down,
+    'fairlead.outcome': cause,
+  });
+  if (ending.kind === 'answered' && ending.status >= 500) span.end(String(ending.status));
+  else span.end(cause === 'COMPLETE' ? undefined : cause);
+}

@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
+import type { Span, SpanAttributes, TraceContext } from '@fairlead/observability';
+import type { TunnelWay } from '@fairlead/tunnel/gateway';
+import type { DoorLimiter, Place } from '../limits/door-limiter.js';
+import { DOORS, type DoorName } from './door-table.js';
+import type { LiveConnection, LiveConnections } from './live-connections.js';
+import type { Asked, Ending, Failed, Identity, Outcome } from './outcome.js';
+
+/** Something that came to a door. */
+export interface Arrival {
+  /** Where the peer is; of a connection out of a cluster, its agent. */
+  readonly address: string;
+  readonly asked: Asked;
+  /** What it is part of, if it says so. */
+  readonly caller: TraceContext | undefined;
+  readonly span: { readonly name: string; readonly attributes?: SpanAttributes };
+  /** The tunnel that it came by, if it did. */
+  readonly way?: TunnelWay;
+}
+
+/** What a passage goes by in the registry of its replica, once it is let in. */
+export interface Registered extends Pick<LiveConnection, 'heldBytes' | 'refusedNow' | 'end'> {
+  readonly bytes: () => { readonly up: number; readonly down: number };
+}
+
+export interface PassageSources {
+  readonly door: DoorName;
+  readonly ingress: string;
+  readonly limiter: DoorLimiter;
+  readonly live: LiveConnections;
+  readonly span: Span;
+  /** What the peer is told of a failure. */
+  readonly statusOf: (failure: FairleadError) => number;
+}
+
+const NO_BYTES = { up: 0, down: 0 };
+/** As long as these are the answer, no agent had a part in it. */
+const NO_AGENT: ReadonlySet<string> = new Set(['AGENT_OFFLINE', 'AGENT_RECONNECTING', 'AGENT_OVERLOADED']);
+
+/**
+ * One passage through a door: who asks, whether they may, what it takes of the limits, what carries it. The door calls the
+ * stages, each once. What a stage takes is given back once, by `release`, however the passage ends.
+ */
+export class Passage {
+  /** Unique; the client is told it where there is a way to. */
+  readonly requestId = randomUUID();
+  readonly span: Span;
+  readonly address: string;
+  readonly #from: PassageSources;
+  readonly #startedMs = performance.now();
+  readonly #startedAtMs = Date.now();
+  readonly #releases: (() => void)[] = [];
+  #asked: Asked;
+  #identity: Identity | undefined;
+  #cluster: Outcome['cluster'];
+  #place: Place | undefined;
+  #way: TunnelWay | undefined;
+  #dialled: string | undefined;
+  #openMs: number | undefined;
+  #bytes: () => typeof NO_BYTES = () => NO_BYTES;
+  /** What it is limited by has room for it. */
+  #hasRoom = false;
+  #endedBy: FairleadError | undefined;
+
+  constructor(arrival: Arrival, sources: PassageSources) {
+    this.#from = sources;
+    this.#asked = arrival.asked;
+    this.#way = arrival.way;
+    this.span = sources.span;
+    this.address = arrival.address;
+  }
+
+  get traceId(): string {
+    return this.span.context.traceId;
+  }
+
+  /** Why it was broken off by us, if it was: its access ended. */
+  get endedBy(): FairleadError | undefined {
+    return this.#endedBy;
+  }
+
+  /** Somebody has proved who asks. */
+  identify(identity: Identity): void {
+    this.#identity = identity;
+  }
+
+  /** What is asked for is known, or more of it. */
+  ask(asked: Partial<Asked>): void {
+    this.#asked = { ...this.#asked, ...asked };
+  }
+
+  /** It may go on, to this cluster. RATE_LIMITED when that has too much. */
+  admit({ clusterId, name }: NonNullable<Outcome['cluster']>): void {
+    this.#cluster = { clusterId, name };
+    this.#useCluster();
+  }
+
+  /**
+   * Takes a place of whoever asks, and of the cluster once that is known; unless told otherwise, also among those that wait for their target.
+   * RATE_LIMITED; UNAVAILABLE when the replica has no room.
+   */
+  limit({ waits = true }: { readonly waits?: boolean } = {}): void {
+    if (this.#place || !this.#identity)
+      throw new FairleadError('INTERNAL', 'a passage is limited once, by its identity');
+    const place = this.#from.limiter.take(this.#identity.id);
+    this.#place = place;
+    this.#releases.push(() => place.release());
+    if (!waits) place.opened();
+    this.#useCluster();
+  }
+
+  /** Doors ask in the order that their protocol has: what it is for may be known before its place is taken, or after it. */
+  #useCluster(): void {
+    if (!this.#cluster || !this.#place) return;
+    this.#place.useCluster(this.#cluster.clusterId);
+    this.#hasRoom = true;
+  }
+
+  /** Its target is there: by this tunnel, or at this address. */
+  opened({ way, dialled }: { readonly way?: TunnelWay | undefined; readonly dialled?: string | undefined }): void {
+    this.#place?.opened();
+    this.#openMs = performance.now() - this.#startedMs;
+    this.#way = way ?? this.#way;
+    this.#dialled = dialled;
+  }
+
+  /** From now on it is among what goes through the doors: shown, metered, and broken off when its access ends. */
+  register({ bytes, heldBytes, refusedNow, end }: Registered): void {
+    const [identity, cluster] = [this.#identity, this.#cluster];
+    if (!identity || !cluster) throw new FairleadError('INTERNAL', 'a passage is registered once it was admitted');
+    this.#bytes = bytes;
+    const { target } = this.#asked;
+    const forget = this.#from.live.add({
+      door: this.#from.door,
+      id: this.#way?.tunnelId ?? this.requestId,
+      who: identity.id,
+      tenantId: identity.tenantId,
+      clusterId: cluster.clusterId,
+      address: this.address,
+      sinceMs: Date.now(),
+      ...(target ? { target: `${target.host}:${target.port}` } : {}),
+      bytesUp: () => bytes().up,
+      bytesDown: () => bytes().down,
+      heldBytes,
+      refusedNow,
+      end: (cause) => {
+        this.#endedBy = cause;
+        end(cause);
+      },
+    });
+    this.#releases.push(forget);
+  }
+
+  /** How it ended, after this was thrown. If it was broken off by us, that is why. */
+  endingOf(error: unknown): Failed {
+    const failure = this.#endedBy ?? toFairleadError(error);
+    const isBeyond = this.#hasRoom && !NO_AGENT.has(failure.code);
+    const hop = isBeyond ? DOORS[this.#from.door].beyond : 'gateway';
+    return { kind: 'failed', failure, status: this.#from.statusOf(failure), hop };
+  }
+
+  /** Gives back all that the stages took, the last first. More often than once does nothing. */
+  release(): void {
+    for (const release of this.#releases.splice(0).toReversed()) release();
+  }
+
+  /** What is known of it, now that it is over. */
+  outcome(ending: Ending): Outcome {
+    const { up, down } = this.#bytes();
+    return {
+      door: this.#from.door,
+      requestId: this.requestId,
+      traceId: this.traceId,
+      ingress: this.#from.ingress,
+      address: this.address,
+      identity: this.#identity,
+      tenantId: this.#identity?.tenantId,
+      cluster: this.#cluster,
+      asked: this.#asked,
+      way: this.#way && wayFrom(this.#way, this.#from.ingress),
+      dialled: this.#dialled,
+      decision: this.#hasRoom ? 'allowed' : 'refused',
+      ending,
+      bytesUp: up,
+      bytesDown: down,
+      startedAtMs: this.#startedAtMs,
+      openMs: this.#openMs,
+      durationMs: performance.now() - this.#startedMs,
+    };
+  }
+}
+
+/** Whoever hands over a tunnel may hand over more with it. */
+function wayFrom({ tunnelId, via, replica, sessionId }: TunnelWay, ingress: string): Outcome['way'] {
+  return { tunnelId, via, replica: replica ?? ingress, sessionId };
+}
