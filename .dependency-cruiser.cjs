@@ -56,7 +56,7 @@ module.exports = {
       comment: 'Drivers of other systems: no service, no database, no events.',
       severity: 'error',
       from: { path: libs('git-hosts'), pathNot: '(\\.spec\\.ts$|/testing/)' },
-      to: { path: '^libs/', pathNot: '^libs/(git-hosts|errors|clock)/' },
+      to: { path: '^libs/', pathNot: '^libs/(git-hosts|errors|clock|limits)/' },
     },
     {
       name: 'tunnel-core-is-pure',
@@ -118,7 +118,7 @@ module.exports = {
       from: { path: '^(apps|libs)/installer/', pathNot: '(\\.spec\\.ts$|/testing/)' },
       to: {
         path: '(^libs/|node_modules/(@nestjs|@nats-io|typeorm|pg|@kubernetes)/)',
-        pathNot: '^libs/(installer|desired-state|kube/rest|pki|errors|clock|config|observability)/',
+        pathNot: '^libs/(installer|desired-state|kube/rest|pki|errors|clock|loop|config|observability)/',
       },
     },
     {

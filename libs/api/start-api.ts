@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { Newcomers, type PlaceLimits } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
+import { HandshakingConnections, type NetworkConcurrencyLimits } from '@fairlead/limits';
 import type { Logger, Registry } from '@fairlead/observability';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -23,7 +23,7 @@ const BODY_LIMIT_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 15_000;
 const MAX_CONNECTIONS = 4_096;
 /** Connections on which no token was accepted yet; who fetches a manifest has none. */
-const NEWCOMERS: PlaceLimits = { total: 3_072, perNetwork: 1_024 };
+const NEWCOMERS: NetworkConcurrencyLimits = { total: 3_072, perNetwork: 1_024 };
 const TLS = { minVersion: 'TLSv1.3' } as const;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
@@ -68,7 +68,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   app.useGlobalFilters(new ProblemFilter(options.logger));
   const server = app.getHttpServer() as unknown as Server;
   server.maxConnections = MAX_CONNECTIONS;
-  const newcomers = new Newcomers(server, NEWCOMERS);
+  const newcomers = new HandshakingConnections(server, NEWCOMERS);
   fastify.addHook('onResponse', async (request: ApiRequest) => {
     if (request.principal) newcomers.admit(request.socket);
   });

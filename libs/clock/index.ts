@@ -1,10 +1,17 @@
 export { systemClock, type Clock } from './clock.js';
 export { fullJitterMs, type BackoffLimits } from './backoff.js';
-export { TokenBucket, type Rate } from './token-bucket.js';
-export { Buckets } from './buckets.js';
-export { DampedLines, type Cause, type LineCount } from './damped-lines.js';
-export { networkOf } from './network-of.js';
-export { Places, type PlaceLimits } from './places.js';
-export { KeyedPlaces, type KeyedPlaceLimits } from './keyed-places.js';
-export { Newcomers, type Dialler } from './newcomers.js';
 export { startDeadline, type Deadline } from './deadline.js';
+// These stand in libs/limits. Here are their old names, for who has not moved yet.
+export {
+  ConcurrencyLimit as KeyedPlaces,
+  HandshakingConnections as Newcomers,
+  KeyedRateLimit as Buckets,
+  NetworkConcurrencyLimit as Places,
+  RateLimitedLog as DampedLines,
+  TokenBucket,
+  networkOf,
+  type ConcurrencyLimits as KeyedPlaceLimits,
+  type ConnectionEnds as Dialler,
+  type NetworkConcurrencyLimits as PlaceLimits,
+  type Rate,
+} from '@fairlead/limits';

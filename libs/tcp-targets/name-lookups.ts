@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
-import { Buckets, type Rate } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
+import { BoundedMap, KeyedRateLimit, type Rate } from '@fairlead/limits';
 
 /** All addresses of a name, in the order to try them. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
@@ -73,16 +73,19 @@ export class NameLookups {
   /** For whom lookups are under way. */
   readonly #running: string[] = [];
   readonly #perAsker: AskerLimits | null;
-  readonly #rates: Buckets | null;
+  readonly #rates: KeyedRateLimit | null;
   readonly #failureMs: number;
-  readonly #failures = new Map<string, { readonly error: unknown; readonly untilMs: number }>();
+  readonly #failures = new BoundedMap<string, { readonly error: unknown; readonly untilMs: number }>({
+    max: MAX_FAILURES,
+    overflow: 'forget-oldest',
+  });
 
   constructor(options: NameLookupsOptions = {}) {
     this.#resolve = options.resolve ?? resolveBySystem;
     this.#atOnce = options.atOnce ?? lookupsAtOnce(process.env['UV_THREADPOOL_SIZE']);
     this.#waitMs = options.waitMs ?? WAIT_MS;
     this.#perAsker = options.perAsker ?? null;
-    this.#rates = this.#perAsker && new Buckets(this.#perAsker.rate);
+    this.#rates = this.#perAsker && new KeyedRateLimit(this.#perAsker.rate);
     this.#failureMs = options.failureMs ?? 0;
   }
 
@@ -182,8 +185,6 @@ export class NameLookups {
   #remember(name: string, error: unknown): void {
     if (this.#failureMs === 0) return;
     this.#failures.set(name, { error, untilMs: performance.now() + this.#failureMs });
-    const oldest = this.#failures.keys().next();
-    if (this.#failures.size > MAX_FAILURES && !oldest.done) this.#failures.delete(oldest.value);
   }
 
   #forget(lookup: Lookup): void {

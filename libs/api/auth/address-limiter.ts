@@ -1,56 +1,37 @@
-import { networkOf } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
+import { KeyedRateLimit, networkOf, type Rate } from '@fairlead/limits';
 
-export interface AddressLimit {
-  /** Attempts that an address has at once. */
-  readonly burst: number;
-  /** Attempts it regains per second. */
-  readonly perSecond: number;
+/** Attempts of one address (IPv6: a /64). */
+export interface AddressLimit extends Rate {
   /** Addresses remembered; the one seen longest ago is forgotten first. */
   readonly maxAddresses?: number;
 }
 
-interface Bucket {
-  readonly tokens: number;
-  readonly atMs: number;
-}
-
-/** A token bucket per client address, in bounded memory. */
+/** How often each client address may try, in bounded memory. */
 export class AddressLimiter {
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #attempts: KeyedRateLimit;
+  readonly #nowMs: () => number;
 
-  constructor(
-    private readonly limit: AddressLimit,
-    private readonly nowMs: () => number,
-  ) {}
+  constructor(limit: AddressLimit, nowMs: () => number) {
+    this.#attempts = new KeyedRateLimit(limit, limit.maxAddresses);
+    this.#nowMs = nowMs;
+  }
 
   /** Takes one attempt. RATE_LIMITED, with `retryAfterSeconds`, if there is none left. */
   take(address: string): void {
     this.check(address);
-    const key = networkOf(address);
-    const tokens = this.#tokens(key) - 1;
-    this.#buckets.delete(key);
-    this.#buckets.set(key, { tokens, atMs: this.nowMs() });
-    const [oldest] = this.#buckets.keys();
-    if (oldest !== undefined && this.#buckets.size > (this.limit.maxAddresses ?? 10_000)) this.#buckets.delete(oldest);
+    this.#attempts.take(networkOf(address), this.#nowMs());
   }
 
   /** RATE_LIMITED if the next attempt would be; takes nothing. */
   check(address: string): void {
-    const tokens = this.#tokens(networkOf(address));
-    if (tokens >= 1) return;
-    const retryAfterSeconds = Math.ceil((1 - tokens) / this.limit.perSecond);
+    const waitMs = this.#attempts.waitMs(networkOf(address), this.#nowMs());
+    if (waitMs === 0) return;
+    const retryAfterSeconds = Math.ceil(waitMs / 1_000);
     throw new FairleadError('RATE_LIMITED', 'too many attempts from this address', { details: { retryAfterSeconds } });
   }
 
   get size(): number {
-    return this.#buckets.size;
-  }
-
-  #tokens(key: string): number {
-    const bucket = this.#buckets.get(key);
-    if (!bucket) return this.limit.burst;
-    const regained = ((this.nowMs() - bucket.atMs) / 1_000) * this.limit.perSecond;
-    return Math.min(this.limit.burst, bucket.tokens + regained);
+    return this.#attempts.size;
   }
 }

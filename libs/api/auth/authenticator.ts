@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { NO_TENANT, registrationRpc, type Principal } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
+import { BoundedMap } from '@fairlead/limits';
 import type { Backend } from '../feature/backend.js';
 import type { AddressLimiter } from './address-limiter.js';
 
@@ -18,7 +19,7 @@ interface Cached {
  * keeps failing has to wait with tokens that were never good, before anything is asked.
  */
 export class Authenticator {
-  readonly #cache = new Map<string, Cached>();
+  readonly #cache = new BoundedMap<string, Cached>({ max: MAX_CACHED, overflow: 'forget-oldest' });
 
   constructor(
     private readonly backend: Backend,
@@ -58,10 +59,7 @@ export class Authenticator {
   }
 
   #remember(tokenHash: string, principal: Principal): void {
-    this.#cache.delete(tokenHash);
     this.#cache.set(tokenHash, { principal, untilMs: this.nowMs() + CACHE_MS });
-    const [oldest] = this.#cache.keys();
-    if (oldest !== undefined && this.#cache.size > MAX_CACHED) this.#cache.delete(oldest);
   }
 }
 

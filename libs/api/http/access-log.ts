@@ -1,4 +1,4 @@
-import { DampedLines } from '@fairlead/clock';
+import { RateLimitedLog } from '@fairlead/limits';
 import type { Logger, Registry } from '@fairlead/observability';
 import { Histogram } from '@fairlead/observability';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -6,7 +6,7 @@ import type { ApiRequest } from './api-request.js';
 
 /**
  * One line and one observation per request. The route's template stands for the URL: paths can hold secrets, and their
- * number has no bound. Of requests that nobody's token came with, a line as often as `DampedLines` has it.
+ * number has no bound. Of requests that nobody's token came with, a line as often as `RateLimitedLog` has it.
  */
 export function installAccessLog(server: FastifyInstance, logger: Logger, registry: Registry): void {
   const seconds = new Histogram({
@@ -16,7 +16,7 @@ export function installAccessLog(server: FastifyInstance, logger: Logger, regist
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10],
     registers: [registry],
   });
-  const lines = new DampedLines();
+  const lines = new RateLimitedLog();
   server.addHook('onResponse', (request: ApiRequest, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
     const method = KNOWN_METHODS.has(request.method) ? request.method : 'other';

@@ -1,5 +1,5 @@
-import { DampedLines } from '@fairlead/clock';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
+import { RateLimitedLog } from '@fairlead/limits';
 import type { Logger } from '@fairlead/observability';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -19,7 +19,7 @@ interface Translated {
 /** The one place where anything thrown becomes an answer, and where it is logged. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  readonly #lines = new DampedLines();
+  readonly #lines = new RateLimitedLog();
 
   constructor(private readonly logger: Logger) {}
 

@@ -1,5 +1,6 @@
-import { TokenBucket, fullJitterMs, startDeadline, systemClock, type Clock } from '@fairlead/clock';
+import { fullJitterMs, startDeadline, systemClock, type Clock } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
+import { TokenBucket } from '@fairlead/limits';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import type { Limits } from '../limits.js';

@@ -1,4 +1,4 @@
-import type { Rate } from '@fairlead/clock';
+import type { Rate } from '@fairlead/limits';
 
 /**
  * An installer that has seen a higher revision than is known here, as after a restored backup, takes none that is not higher still.

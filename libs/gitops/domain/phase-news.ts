@@ -1,5 +1,5 @@
-import { Buckets } from '@fairlead/clock';
 import type { Phase } from '@fairlead/desired-state';
+import { KeyedRateLimit } from '@fairlead/limits';
 
 /** Of one cluster, at one replica: an event is kept for everybody, and many would push out those of others. */
 const RATE = { burst: 5, perSecond: 1 / 60 };
@@ -7,7 +7,7 @@ const MAX_CLUSTERS = 20_000;
 
 /** Which changes of phase become events: five at once of a cluster, then one a minute; the last is told when it is its turn. */
 export class PhaseNews {
-  readonly #rates = new Buckets(RATE, MAX_CLUSTERS);
+  readonly #rates = new KeyedRateLimit(RATE, MAX_CLUSTERS);
   readonly #untold = new Set<string>();
 
   /** To be asked at each report of the cluster. */

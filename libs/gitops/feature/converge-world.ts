@@ -1,6 +1,6 @@
-import type { Buckets } from '@fairlead/clock';
 import type { BundleReference, Tool } from '@fairlead/desired-state';
 import type { GitHostEntry } from '@fairlead/contracts';
+import type { KeyedRateLimit } from '@fairlead/limits';
 import type { EntityManager } from 'typeorm';
 import type { SelectedAssignment } from '../domain/adopt.js';
 import { selectAssignment, type Selectable } from '../domain/select-assignment.js';
@@ -18,13 +18,13 @@ export interface World {
   host(tenantId: string, id: string): GitHostEntry | undefined;
   holdRepairs(tenantId: string): boolean;
   /** What each cluster has left of revisions that only its installer's report asks for. */
-  readonly leaps: Buckets;
+  readonly leaps: KeyedRateLimit;
 }
 
 export interface WorldSources {
   /** As keys shows them. */
   readonly hostOf: (tenantId: string, id: string) => GitHostEntry | undefined;
-  readonly leaps: Buckets;
+  readonly leaps: KeyedRateLimit;
 }
 
 export async function readWorld(manager: EntityManager, { hostOf, leaps }: WorldSources): Promise<World> {

@@ -1,6 +1,7 @@
-import { Buckets, fullJitterMs, systemClock } from '@fairlead/clock';
+import { fullJitterMs, systemClock } from '@fairlead/clock';
 import type { ClusterEntry, GitHostEntry } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
+import { KeyedRateLimit } from '@fairlead/limits';
 import type { KvSnapshot } from '@fairlead/messaging';
 import { inTransaction, tryAdvisoryLock } from '@fairlead/persistence';
 import { LEAP_RATE } from '../domain/next-revision.js';
@@ -45,7 +46,7 @@ export class Driver implements AsyncDisposable {
   #hostsChanged = true;
   #fullAtMs = 0;
   /** In memory: who takes over begins anew, which happens seldom. */
-  readonly #leaps = new Buckets(LEAP_RATE, MAX_CLUSTERS);
+  readonly #leaps = new KeyedRateLimit(LEAP_RATE, MAX_CLUSTERS);
 
   constructor(options: DriverOptions) {
     this.#options = options;

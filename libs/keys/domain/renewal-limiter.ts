@@ -1,5 +1,6 @@
-import { TokenBucket, systemClock, type Clock, type Rate } from '@fairlead/clock';
+import { systemClock, type Clock } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
+import { KeyedRateLimit, type Rate } from '@fairlead/limits';
 
 /** A certificate that lives for 10 s is renewed every 7 s or so; the burst is for agents that run twice, and answers that were lost. */
 const RENEWALS: Rate = { burst: 10, perSecond: 1 / 5 };
@@ -14,9 +15,9 @@ const REMEMBERED = 10_000;
  * from renewing by another way.
  */
 export class RenewalLimiter {
-  readonly #asked = new Map<string, TokenBucket>();
-  readonly #issued = new Map<string, TokenBucket>();
-  readonly #enrolled = new Map<string, TokenBucket>();
+  readonly #asked = new KeyedRateLimit(RENEWALS, REMEMBERED);
+  readonly #issued = new KeyedRateLimit(RENEWALS, REMEMBERED);
+  readonly #enrolled = new KeyedRateLimit(ENROLMENTS, REMEMBERED);
   readonly #clock: Pick<Clock, 'monotonicMs'>;
 
   constructor(clock: Pick<Clock, 'monotonicMs'> = systemClock) {
@@ -25,27 +26,18 @@ export class RenewalLimiter {
 
   /** By this gateway somebody shows this certificate, and what its key signed: now, or long ago. RATE_LIMITED. */
   admit(gateway: string, serial: string, nowMs: number = this.#clock.monotonicMs()): void {
-    if (!take(this.#asked, `${gateway} ${serial}`, RENEWALS, nowMs)) throw limited('this certificate is renewed');
+    if (!this.#asked.take(`${gateway} ${serial}`, nowMs)) throw limited('this certificate is renewed');
   }
 
   /** The cluster is about to get another certificate. RATE_LIMITED. */
   issue(clusterId: string, nowMs: number = this.#clock.monotonicMs()): void {
-    if (!take(this.#issued, clusterId, RENEWALS, nowMs)) throw limited('this cluster is renewed');
+    if (!this.#issued.take(clusterId, nowMs)) throw limited('this cluster is renewed');
   }
 
   /** The cluster is about to get a certificate for an enrolment, which may be the answer to a question that was asked before. RATE_LIMITED. */
   enrol(clusterId: string, nowMs: number = this.#clock.monotonicMs()): void {
-    if (!take(this.#enrolled, clusterId, ENROLMENTS, nowMs)) throw limited('this cluster enrols');
+    if (!this.#enrolled.take(clusterId, nowMs)) throw limited('this cluster enrols');
   }
-}
-
-function take(buckets: Map<string, TokenBucket>, key: string, rate: Rate, nowMs: number): boolean {
-  const bucket = buckets.get(key) ?? new TokenBucket(rate, nowMs);
-  buckets.delete(key);
-  buckets.set(key, bucket);
-  const oldest = buckets.keys().next();
-  if (buckets.size > REMEMBERED && !oldest.done) buckets.delete(oldest.value);
-  return bucket.take(nowMs);
 }
 
 function limited(what: string): FairleadError {

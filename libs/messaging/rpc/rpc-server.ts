@@ -1,5 +1,6 @@
-import { DampedLines, systemClock } from '@fairlead/clock';
+import { systemClock } from '@fairlead/clock';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
+import { RateLimitedLog } from '@fairlead/limits';
 import type { Logger, Registry } from '@fairlead/observability';
 import { Server, type CustomTransportStrategy } from '@nestjs/microservices';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
@@ -33,7 +34,7 @@ export interface RpcServerOptions {
 export class RpcServer extends Server implements CustomTransportStrategy {
   readonly #options: RpcServerOptions;
   readonly #metrics: RpcMetrics;
-  readonly #lines = new DampedLines();
+  readonly #lines = new RateLimitedLog();
   readonly #subscriptions: Subscription[] = [];
   readonly #inFlight = new Set<Promise<void>>();
 
@@ -115,7 +116,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   }
 
   /**
-   * What a gateway asks for strangers has its name: of each method, caller and code as often as `DampedLines` has it, whatever tenant it makes up.
+   * What a gateway asks for strangers has its name: of each method, caller and code as often as `RateLimitedLog` has it, whatever tenant it makes up.
    * Metrics count all.
    */
   #log(subject: string, error: FairleadError): void {

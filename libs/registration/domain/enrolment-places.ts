@@ -1,8 +1,8 @@
-import { Buckets, KeyedPlaces, type KeyedPlaceLimits, type Rate } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
+import { ConcurrencyLimit, KeyedRateLimit, type ConcurrencyLimits, type Rate } from '@fairlead/limits';
 
 /** Enrolments at once, in this process, and of one gateway: half of what the service answers at once is left to everything else. */
-const AT_ONCE: KeyedPlaceLimits = { total: 128, perKey: 64 };
+const AT_ONCE: ConcurrencyLimits = { total: 128, perKey: 64 };
 /** Of one key, by one gateway. An agent that waits asks every 15 to 45 seconds; the burst is for one that is restarted, and for lost answers. */
 const QUESTIONS: Rate = { burst: 10, perSecond: 1 / 10 };
 /** Keys remembered, of all gateways; above it the oldest is forgotten, so that memory is bounded whatever comes. */
@@ -13,8 +13,8 @@ const REMEMBERED = 20_000;
  * asks, which only its holder can ask with, and by gateway, since one may repeat what it carried: nobody uses up another one's.
  */
 export class EnrolmentPlaces {
-  readonly #places = new KeyedPlaces(AT_ONCE);
-  readonly #questions = new Buckets(QUESTIONS, REMEMBERED);
+  readonly #places = new ConcurrencyLimit(AT_ONCE);
+  readonly #questions = new KeyedRateLimit(QUESTIONS, REMEMBERED);
 
   /** A place for one question, to be taken before anything is done for it. What it returns gives the place back. RATE_LIMITED. */
   take(gateway: string): () => void {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { DampedLines, type Cause } from '@fairlead/clock';
 import { ClusterName, type ApprovalPolicy } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
+import { RateLimitedLog, type LogCause } from '@fairlead/limits';
 import { z } from 'zod';
 import { knownFacts } from '../domain/known-facts.js';
 import { clusterNames } from '../store/cluster-store.js';
@@ -43,7 +43,7 @@ export class ApprovalWebhook {
   /** Requests that the program is asked about at this moment. */
   readonly #asked = new Map<string, { readonly stranger: boolean }>();
   /** Agents that wait ask as often as they like. */
-  readonly #lines = { decided: new DampedLines(), failed: new DampedLines() };
+  readonly #lines = { decided: new RateLimitedLog(), failed: new RateLimitedLog() };
 
   constructor(
     runtime: Runtime,
@@ -123,7 +123,7 @@ export class ApprovalWebhook {
 }
 
 /** The cluster whose token was shown, or where a stranger is. */
-function causeOf({ clusterId, tokenId, remoteAddress }: StoredEnrolmentRequest): Cause {
+function causeOf({ clusterId, tokenId, remoteAddress }: StoredEnrolmentRequest): LogCause {
   return tokenId === null || clusterId === null ? { address: remoteAddress } : { address: remoteAddress, clusterId };
 }
 

@@ -1,7 +1,7 @@
-import { networkOf } from '@fairlead/clock';
 import type { Caller, EnrolmentRequest, Facts } from '@fairlead/contracts';
 import { FairleadError, assertNever } from '@fairlead/errors';
 import { EventRate } from '@fairlead/events';
+import { networkOf } from '@fairlead/limits';
 import type { EntityManager } from 'typeorm';
 import { QUEUE } from '../domain/adoption-queue.js';
 import { saidAtEnrolment } from '../domain/known-facts.js';

@@ -1,5 +1,5 @@
 import { FairleadError } from '@fairlead/errors';
-import { networkOf } from '@fairlead/clock';
+import { networkOf } from '@fairlead/limits';
 import { withAdvisoryLock } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
 import { QUEUE, whyFull } from '../domain/adoption-queue.js';

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, it } from 'vitest';
-import { Newcomers } from './newcomers.js';
+import { HandshakingConnections } from './handshaking-connections.js';
 
 it('tells connections from one port of a client to two addresses of ours apart', async () => {
   const server = createServer();
-  const newcomers = new Newcomers(server, { total: 10, perNetwork: 2 });
+  const connections = new HandshakingConnections(server, { total: 10, perNetwork: 2 });
   server.listen(0, '0.0.0.0');
   await once(server, 'listening');
   const clients: Socket[] = [];
@@ -14,7 +14,7 @@ it('tells connections from one port of a client to two addresses of ours apart',
     const first = await dial(server, clients, '127.0.0.1');
     const second = await dial(server, clients, '127.0.0.2', first.client.localPort);
     expect(first.client.localPort).toBe(second.client.localPort);
-    for (const { accepted } of [first, second]) newcomers.admit(accepted);
+    for (const { accepted } of [first, second]) connections.admit(accepted);
     // Both places were given back: there are two again, and no third.
     for (const host of ['127.0.0.1', '127.0.0.2'])
       expect((await dial(server, clients, host)).accepted.destroyed).toBe(false);
@@ -27,7 +27,7 @@ it('tells connections from one port of a client to two addresses of ours apart',
 
 it('ends the connections whose handshake takes too long, which Node would leave open, and gives their places back', async () => {
   const server = createTlsServer({ handshakeTimeout: 50 });
-  const newcomers = new Newcomers(server, { total: 10, perNetwork: 1 });
+  const connections = new HandshakingConnections(server, { total: 10, perNetwork: 1 });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const clients: Socket[] = [];
@@ -38,7 +38,7 @@ it('ends the connections whose handshake takes too long, which Node would leave 
       client.resume();
       await once(client, 'close', { signal: AbortSignal.timeout(20_000) });
     }
-    newcomers.admit({});
+    connections.admit({});
   } finally {
     for (const client of clients) client.destroy();
     server.close();

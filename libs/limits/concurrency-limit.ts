@@ -1,19 +1,19 @@
-export interface KeyedPlaceLimits {
+export interface ConcurrencyLimits {
   readonly total: number;
   readonly perKey: number;
 }
 
-/** Places, of which each key (a cluster, a user) has a part only. What it remembers is bounded by the places that are taken. */
-export class KeyedPlaces {
-  readonly #limits: KeyedPlaceLimits;
+/** How much there may be at once, of which each key (a cluster, a user) has a part only. It remembers no more keys than there may be at once. */
+export class ConcurrencyLimit {
+  readonly #limits: ConcurrencyLimits;
   readonly #taken = new Map<string, number>();
   #total = 0;
 
-  constructor(limits: KeyedPlaceLimits) {
+  constructor(limits: ConcurrencyLimits) {
     this.#limits = limits;
   }
 
-  /** What gives the place back, which counts once; null if there is none left. */
+  /** What gives it back, which counts once; null if there is none left. */
   take(key: string): (() => void) | null {
     const taken = this.#taken.get(key) ?? 0;
     if (this.#total >= this.#limits.total || taken >= this.#limits.perKey) return null;

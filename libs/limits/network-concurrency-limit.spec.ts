@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { Places } from './places.js';
+import { NetworkConcurrencyLimit } from './network-concurrency-limit.js';
 
 it('one network takes its part, and leaves the rest to others', () => {
-  const places = new Places({ total: 5, perNetwork: 2 });
+  const places = new NetworkConcurrencyLimit({ total: 5, perNetwork: 2 });
   const first = places.take('2001:db8::1');
   expect(first).not.toBeNull();
   expect(places.take('2001:db8::2')).not.toBeNull();
@@ -15,7 +15,7 @@ it('one network takes its part, and leaves the rest to others', () => {
 });
 
 it('all networks together take no more than there are', () => {
-  const places = new Places({ total: 3, perNetwork: 2 });
+  const places = new NetworkConcurrencyLimit({ total: 3, perNetwork: 2 });
   const taken = [1, 2, 3, 4].map((n) => places.take(`192.0.2.${n}`));
   expect(taken.map((place) => place !== null)).toEqual([true, true, true, false]);
   taken[0]?.();

@@ -1,8 +1,8 @@
 import type { Server, Socket } from 'node:net';
-import { Places, type PlaceLimits } from './places.js';
+import { NetworkConcurrencyLimit, type NetworkConcurrencyLimits } from './network-concurrency-limit.js';
 
 /** Both ends of a connection, as its socket tells. */
-export interface Dialler {
+export interface ConnectionEnds {
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
   readonly localAddress?: string | undefined;
@@ -15,11 +15,11 @@ export interface Dialler {
  * then on. Of a TLS server it ends whose handshake fails or takes too long: Node leaves the latter open, and their places would be taken for as
  * long as they like. To be made before the server listens.
  */
-export class Newcomers {
+export class HandshakingConnections {
   readonly #held = new Map<string, () => void>();
 
-  constructor(server: Server, limits: PlaceLimits) {
-    const places = new Places(limits);
+  constructor(server: Server, limits: NetworkConcurrencyLimits) {
+    const places = new NetworkConcurrencyLimit(limits);
     server.on('connection', (socket) => {
       const giveBack = places.take(socket.remoteAddress ?? '');
       if (!giveBack) {
@@ -38,7 +38,7 @@ export class Newcomers {
   }
 
   /** Calling it again does nothing. */
-  admit(dialler: Dialler): void {
+  admit(dialler: ConnectionEnds): void {
     const key = keyOf(dialler);
     this.#held.get(key)?.();
     this.#held.delete(key);
@@ -46,6 +46,6 @@ export class Newcomers {
 }
 
 /** A client may use one port of its own for connections to several addresses of ours. */
-function keyOf({ remoteAddress, remotePort, localAddress, localPort }: Dialler): string {
+function keyOf({ remoteAddress, remotePort, localAddress, localPort }: ConnectionEnds): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

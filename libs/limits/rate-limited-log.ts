@@ -1,24 +1,29 @@
-import { systemClock, type Clock } from './clock.js';
+import { BoundedMap } from './bounded-map.js';
 import { networkOf } from './network-of.js';
 import { TokenBucket, type Rate } from './token-bucket.js';
 
 /** Of one address without an identity (IPv6: a /64), user or cluster, and of each kind of line. */
 const LINES: Rate = { burst: 100, perSecond: 2 };
 /** Of all addresses without an identity: who has one network may have thousands. */
-const STRANGERS: Rate = { burst: 1_000, perSecond: 20 };
+const UNAUTHENTICATED: Rate = { burst: 1_000, perSecond: 20 };
 /** Above it the one that was heard of longest ago is forgotten, with its count. */
 const MAX_KEYS = 10_000;
 
 /** Who caused a line: whoever proved itself, or else where it came from. */
-export interface Cause {
+export interface LogCause {
   readonly address: string;
   readonly user?: string | undefined;
   readonly clusterId?: string | undefined;
 }
 
 /** What to add to a line: how many like it were left out since the last one, if any. */
-export interface LineCount {
+export interface SuppressedLines {
   readonly suppressed?: number;
+}
+
+/** Milliseconds of which only differences mean something. */
+interface MonotonicClock {
+  monotonicMs(): number;
 }
 
 interface Counted {
@@ -28,30 +33,30 @@ interface Counted {
 
 /**
  * Log lines that a peer can cause as fast as the network carries its requests: beyond a rate of their cause they are left out, and the next one
- * that is written says how many were (`suppressed`). Strangers have a rate together, too; no line of theirs takes one of a user or cluster.
+ * that is written says how many were (`suppressed`). Peers without an identity have a rate together, too; no line of theirs takes one of a user or cluster.
  */
-export class DampedLines {
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #causes = new Map<string, Counted>();
-  readonly #strangers: Counted;
+export class RateLimitedLog {
+  readonly #clock: MonotonicClock;
+  readonly #causes = new BoundedMap<string, Counted>({ max: MAX_KEYS, overflow: 'forget-oldest' });
+  readonly #unauthenticated: Counted;
 
-  constructor(clock: Pick<Clock, 'monotonicMs'> = systemClock) {
+  constructor(clock: MonotonicClock = { monotonicMs: () => performance.now() }) {
     this.#clock = clock;
-    this.#strangers = { bucket: new TokenBucket(STRANGERS, clock.monotonicMs()), suppressed: 0 };
+    this.#unauthenticated = { bucket: new TokenBucket(UNAUTHENTICATED, clock.monotonicMs()), suppressed: 0 };
   }
 
   /** What to add to the line; null if it is to be left out. */
-  next({ address, user, clusterId }: Cause): LineCount | null {
+  next({ address, user, clusterId }: LogCause): SuppressedLines | null {
     if (user !== undefined) return this.nextOf(`user ${user}`);
     if (clusterId !== undefined) return this.nextOf(`cluster ${clusterId}`);
-    const stranger = this.#counted(networkOf(address));
-    if (!this.#take(stranger)) return null;
-    if (!this.#take(this.#strangers)) return null;
-    return told(stranger, this.#strangers);
+    const peer = this.#counted(networkOf(address));
+    if (!this.#take(peer)) return null;
+    if (!this.#take(this.#unauthenticated)) return null;
+    return told(peer, this.#unauthenticated);
   }
 
-  /** The same for what is neither, of which there are not many: no stranger can make one up. */
-  nextOf(cause: string): LineCount | null {
+  /** The same for what is neither, of which there are not many: nobody without an identity can make one up. */
+  nextOf(cause: string): SuppressedLines | null {
     const counted = this.#counted(cause);
     return this.#take(counted) ? told(counted) : null;
   }
@@ -67,15 +72,12 @@ export class DampedLines {
       bucket: new TokenBucket(LINES, this.#clock.monotonicMs()),
       suppressed: 0,
     };
-    this.#causes.delete(key);
     this.#causes.set(key, counted);
-    const oldest = this.#causes.keys().next();
-    if (this.#causes.size > MAX_KEYS && !oldest.done) this.#causes.delete(oldest.value);
     return counted;
   }
 }
 
-function told(...all: Counted[]): LineCount {
+function told(...all: Counted[]): SuppressedLines {
   const suppressed = all.reduce((sum, counted) => sum + counted.suppressed, 0);
   for (const counted of all) counted.suppressed = 0;
   return suppressed > 0 ? { suppressed } : {};

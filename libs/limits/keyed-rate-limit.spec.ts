@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { Buckets } from './buckets.js';
+import { KeyedRateLimit } from './keyed-rate-limit.js';
 
 it('counts each key apart, and refills it', () => {
-  const buckets = new Buckets({ burst: 2, perSecond: 0.5 });
+  const buckets = new KeyedRateLimit({ burst: 2, perSecond: 0.5 });
   expect([0, 0, 0].map((at) => buckets.take('a', at))).toEqual([true, true, false]);
   expect(buckets.take('b', 0)).toBe(true);
   expect(buckets.waitMs('a', 0)).toBe(2_000);
@@ -10,7 +10,7 @@ it('counts each key apart, and refills it', () => {
 });
 
 it('forgets the key that was used longest ago', () => {
-  const buckets = new Buckets({ burst: 1, perSecond: 0.001 }, 2);
+  const buckets = new KeyedRateLimit({ burst: 1, perSecond: 0.001 }, 2);
   for (const key of ['a', 'b', 'a', 'c']) buckets.take(key, 0);
   expect(buckets.size).toBe(2);
   expect([buckets.take('a', 0), buckets.take('b', 0)]).toEqual([false, true]);

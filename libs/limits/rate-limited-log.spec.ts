@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { DampedLines, type Cause } from './damped-lines.js';
+import { RateLimitedLog, type LogCause } from './rate-limited-log.js';
 
-const written = (lines: DampedLines, cause: Cause, count: number): number =>
+const written = (lines: RateLimitedLog, cause: LogCause, count: number): number =>
   Array.from({ length: count }, () => lines.next(cause)).filter((line) => line !== null).length;
 
 it('writes so many lines of one cause, and then says with the next how many it left out', () => {
   let nowMs = 0;
-  const lines = new DampedLines({ monotonicMs: () => nowMs });
+  const lines = new RateLimitedLog({ monotonicMs: () => nowMs });
   const hostile = { address: '192.0.2.1' };
   expect(written(lines, hostile, 1_000)).toBe(100);
   nowMs += 500;
@@ -15,7 +15,7 @@ it('writes so many lines of one cause, and then says with the next how many it l
 });
 
 it('keeps causes apart: a flood of one takes no line of another', () => {
-  const lines = new DampedLines({ monotonicMs: () => 0 });
+  const lines = new RateLimitedLog({ monotonicMs: () => 0 });
   for (const cause of [
     { address: '2001:db8::1' },
     { address: '2001:db8::1', user: 'a' },
@@ -32,7 +32,7 @@ it('keeps causes apart: a flood of one takes no line of another', () => {
 
 it('bounds what many networks cause together, counts it, and leaves who proved itself out of it', () => {
   let nowMs = 0;
-  const lines = new DampedLines({ monotonicMs: () => nowMs });
+  const lines = new RateLimitedLog({ monotonicMs: () => nowMs });
   const flood = (): number => {
     let count = 0;
     // More than are remembered: none has a burst of its own again.
