@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { fullJitterMs } from '@fairlead/clock';
 import type { InstallerReport, ObjectEvent } from '@fairlead/desired-state';
 import { messageOf, toFairleadError } from '@fairlead/errors';
-import { Bell, watchHandover } from './bell.js';
+import { Wake } from '@fairlead/loop';
 import { Installer, type InstallerOptions, type InstallerProcess } from './installer.js';
 import { fencedObjects } from './lease/fenced-objects.js';
 import { Lease } from './lease/lease.js';
@@ -13,6 +13,7 @@ import type { Term } from './lease/term.js';
 import { Story } from './report/story.js';
 import { ownObjects } from './state/own-objects.js';
 import { StateKeeper } from './state/state-keeper.js';
+import { watchHandover } from './watch-handover.js';
 import { unblock } from './webhooks/unblock.js';
 import { WebhookWatch, WEBHOOK_LIMITS } from './webhooks/webhook-watch.js';
 
@@ -38,8 +39,8 @@ export interface RunOptions extends InstallerOptions {
  * one acts, which holds the Lease; the others take over when it is gone.
  */
 export async function runInstaller(options: RunOptions, signal: AbortSignal): Promise<void> {
-  const bell = new Bell(options.clock);
-  const watching = watchHandover(options, bell, signal);
+  const wake = new Wake();
+  const watching = watchHandover(options, wake, signal);
   const story = new Story(
     () => new Date(options.clock.nowMs()),
     (step) => options.onStep?.(step),
@@ -49,7 +50,7 @@ export async function runInstaller(options: RunOptions, signal: AbortSignal): Pr
   const resigned = new AbortController();
   const keeping = lease.run(resigned.signal);
   for (let term = await lease.term(signal); term; term = await lease.term(signal)) {
-    await actFor(term, options, self, bell, signal);
+    await actFor(term, options, self, wake, signal);
   }
   // Nothing is written any more.
   resigned.abort();
@@ -60,7 +61,7 @@ async function actFor(
   term: Term,
   options: RunOptions,
   self: InstallerProcess,
-  bell: Bell,
+  wake: Wake,
   stop: AbortSignal,
 ): Promise<void> {
   const signal = AbortSignal.any([stop, term.over]);
@@ -73,7 +74,7 @@ async function actFor(
       const report = await installer.cycle(signal);
       options.onReport?.(report);
       failures = 0;
-      await bell.wait(pauseMs(report, options.intervalMs), signal);
+      await wake.wait(options.clock, pauseMs(report, options.intervalMs), signal);
     } catch (error) {
       if (signal.aborted) break;
       const { code } = toFairleadError(error);

@@ -37,9 +37,10 @@ it('never holds more than its bound, and always what was set last and not refuse
       (steps, max, overflow) => {
         const map = new BoundedMap<number, number>({ max, overflow });
         for (const [at, { key, remove }] of steps.entries()) {
-          const held = map.get(key);
-          if (remove) expect(map.delete(key)).toBe(held !== undefined);
-          else expect(map.set(key, at) ? map.get(key) : undefined).toBe(map.has(key) ? at : undefined);
+          const present = map.has(key);
+          const room = present || map.size < max || overflow === 'forget-oldest';
+          expect(remove ? map.delete(key) : map.set(key, at)).toBe(remove ? present : room);
+          expect(map.get(key)).toBe(!remove && room ? at : undefined);
           expect(map.size).toBeLessThanOrEqual(max);
         }
       },

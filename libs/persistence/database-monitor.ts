@@ -1,4 +1,6 @@
 import { systemClock } from '@fairlead/clock';
+import { messageOf } from '@fairlead/errors';
+import { RunLoop } from '@fairlead/loop';
 import type { Check, Logger } from '@fairlead/observability';
 import type { DataSource } from 'typeorm';
 import { databaseAnswers } from './database.js';
@@ -10,15 +12,18 @@ const PERIOD_MS = 2_000;
 export class DatabaseMonitor implements AsyncDisposable {
   readonly #database: DataSource;
   readonly #logger: Logger;
-  readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #loop: RunLoop;
   #answers = false;
   #migrated = false;
 
   constructor(database: DataSource, logger: Logger) {
     this.#database = database;
     this.#logger = logger;
-    this.#running = this.#run();
+    this.#loop = new RunLoop({
+      intervalMs: PERIOD_MS,
+      turn: async () => void (await this.#look()),
+      onFailed: (error) => logger.error('database.not_asked', { reason: messageOf(error) }),
+    });
   }
 
   checks(): Check[] {
@@ -37,16 +42,7 @@ export class DatabaseMonitor implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
-      await this.#look();
-      // Only stopping ends the sleep early.
-      await systemClock.sleep(PERIOD_MS, this.#stop.signal).catch(() => undefined);
-    }
+    await this.#loop[Symbol.asyncDispose]();
   }
 
   async #look(): Promise<boolean> {

@@ -2,10 +2,10 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { fullJitterMs, type Clock } from '@fairlead/clock';
 import { BundleLimits, HANDOVER } from '@fairlead/desired-state/carried';
 import { FairleadError, type ErrorCode } from '@fairlead/errors';
+import { Wake } from '@fairlead/loop';
 import type { Logger } from '@fairlead/observability';
 import { fromConnectError } from '@fairlead/tunnel/link';
 import type { CarryingLink, HandoverMaps } from './ports.js';
-import { Wake } from './wake.js';
 
 const PIECE_TIMEOUT_MS = 15_000;
 /** The largest has six pieces of the size that gateways give. */
@@ -52,7 +52,7 @@ export class BundleBearer {
   want(digest: string | null): void {
     if (digest === this.#wanted) return;
     this.#wanted = digest;
-    this.#wake.up();
+    this.#wake.call();
   }
 
   /** Until the signal; never rejects. */
@@ -62,12 +62,12 @@ export class BundleBearer {
       const [digest, link] = [this.#wanted, this.#anyLink()];
       if (digest === null || this.#isThere(digest) || !link) {
         attempt = 0;
-        await this.#wake.pause(clock, (link ? SEEN_MS : NO_LINK_MS) * (0.5 + Math.random()), signal);
+        await this.#wake.wait(clock, (link ? SEEN_MS : NO_LINK_MS) * (0.5 + Math.random()), signal);
         continue;
       }
       const waitMs = await this.#bring(digest, link, attempt, signal);
       attempt = waitMs === 0 ? 0 : attempt + 1;
-      if (waitMs > 0) await this.#wake.pause(clock, waitMs, signal);
+      if (waitMs > 0) await this.#wake.wait(clock, waitMs, signal);
     }
   }
 

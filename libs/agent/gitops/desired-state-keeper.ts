@@ -1,12 +1,12 @@
 import { fullJitterMs, type Clock } from '@fairlead/clock';
 import { HANDOVER, Handover } from '@fairlead/desired-state/carried';
 import { toFairleadError } from '@fairlead/errors';
+import { Wake } from '@fairlead/loop';
 import type { Logger } from '@fairlead/observability';
 import type { SignedDesiredState } from '@fairlead/proto';
 import type { DesiredStateEnd } from '@fairlead/tunnel/agent';
 import type { AgentIdentity } from '../agent-identity.js';
 import type { HandoverMaps } from './ports.js';
-import { Wake } from './wake.js';
 
 /** Beside `handover`, ours alone: whose it is, which revision, and since when. */
 const KEYS = { clusterId: 'cluster-id', revision: 'revision', takenAt: 'taken-at' } as const;
@@ -68,7 +68,7 @@ export class DesiredStateKeeper implements DesiredStateEnd {
     });
     if (wanted.data && state.revision > 0n && state.revision <= MAX_REVISION) {
       this.#told = { revision: Number(state.revision), state: wanted.data, atMs: this.#options.clock.nowMs() };
-      this.#wake.up();
+      this.#wake.call();
     } else if (!this.#complained) {
       this.#complained = true;
       this.#options.logger.warn('desired_state.unusable', { reason: 'it is larger than any, or has no revision' });
@@ -78,7 +78,7 @@ export class DesiredStateKeeper implements DesiredStateEnd {
   /** The roots that are handed over with it may have changed. */
   identityChanged(identity: AgentIdentity): void {
     this.#identity = identity;
-    this.#wake.up();
+    this.#wake.call();
   }
 
   /** Until the signal; never rejects. */
@@ -91,7 +91,7 @@ export class DesiredStateKeeper implements DesiredStateEnd {
         await clock.sleep(fullJitterMs(attempt, RETRY), signal).catch(() => undefined);
       } else {
         await clock.sleep(LEAST_PAUSE_MS, signal).catch(() => undefined);
-        await this.#wake.pause(clock, LOOK_MS * (0.5 + Math.random()), signal);
+        await this.#wake.wait(clock, LOOK_MS * (0.5 + Math.random()), signal);
       }
     }
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '@fairlead/clock';
+import { Wake } from '@fairlead/loop';
 import type { CarryingLink } from './ports.js';
-import { Wake } from './wake.js';
 
 /** Gateways take one in two seconds. */
 const GAP_MS = 2_500;
@@ -26,24 +26,24 @@ export class ReportVoice {
 
   linked(link: CarryingLink): void {
     this.#links.add(link);
-    this.#wake.up();
+    this.#wake.call();
   }
 
   unlinked(link: CarryingLink): void {
     this.#links.delete(link);
-    this.#wake.up();
+    this.#wake.call();
   }
 
   say(report: Uint8Array): void {
     this.#report = report;
-    this.#wake.up();
+    this.#wake.call();
   }
 
   /** Until the signal; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (this.#due()) await this.#clock.sleep(GAP_MS, signal).catch(() => undefined);
-      else await this.#wake.pause(this.#clock, this.#untilAgainMs(), signal);
+      else await this.#wake.wait(this.#clock, this.#untilAgainMs(), signal);
     }
   }
 

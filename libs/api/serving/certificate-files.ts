@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
+import { RunLoop } from '@fairlead/loop';
 import type { Logger } from '@fairlead/observability';
 import { checkMaterial, type TlsMaterial, type TlsSource } from './tls-material.js';
 
@@ -22,13 +23,19 @@ export async function certificateFiles(options: CertificateFilesOptions): Promis
   let current = await read(options);
   let notAfter = checkMaterial(current).validToDate;
   const listeners: ((material: TlsMaterial) => void)[] = [];
-  const stop = new AbortController();
-  const polling = pollForever(options, stop.signal, (next) => {
+  const take = (next: TlsMaterial): void => {
     if (next.cert === current.cert && next.key === current.key) return;
     notAfter = checkMaterial(next).validToDate;
     current = next;
     for (const listener of listeners) listener(next);
     options.logger.info('tls.reloaded', { notAfter: notAfter.toISOString() });
+  };
+  const { clock, logger, pollMs = 30_000 } = options;
+  const polling = new RunLoop({
+    clock,
+    intervalMs: pollMs,
+    turn: async () => take(await read(options)),
+    onFailed: (error) => logger.warn('tls.files_not_usable', { reason: messageOf(error) }),
   });
   return {
     get current() {
@@ -38,31 +45,8 @@ export async function certificateFiles(options: CertificateFilesOptions): Promis
       return notAfter;
     },
     onChange: (listener) => void listeners.push(listener),
-    [Symbol.asyncDispose]: async () => {
-      stop.abort(new Error('stopped'));
-      await polling;
-    },
+    [Symbol.asyncDispose]: () => polling[Symbol.asyncDispose](),
   };
-}
-
-async function pollForever(
-  options: CertificateFilesOptions,
-  signal: AbortSignal,
-  onRead: (material: TlsMaterial) => void,
-): Promise<void> {
-  while (await slept(options, signal)) {
-    try {
-      onRead(await read(options));
-    } catch (error) {
-      options.logger.warn('tls.files_not_usable', { reason: messageOf(error) });
-    }
-  }
-}
-
-/** False once it is time to stop. */
-async function slept({ clock, pollMs = 30_000 }: CertificateFilesOptions, signal: AbortSignal): Promise<boolean> {
-  await clock.sleep(pollMs, signal).catch(() => undefined);
-  return !signal.aborted;
 }
 
 async function read({ certFile, keyFile }: CertificateFilesOptions): Promise<TlsMaterial> {

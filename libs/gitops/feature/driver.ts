@@ -1,7 +1,7 @@
-import { fullJitterMs, systemClock } from '@fairlead/clock';
 import type { ClusterEntry, GitHostEntry } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
 import { KeyedRateLimit } from '@fairlead/limits';
+import { RunLoop } from '@fairlead/loop';
 import type { KvSnapshot } from '@fairlead/messaging';
 import { inTransaction, tryAdvisoryLock } from '@fairlead/persistence';
 import { LEAP_RATE } from '../domain/next-revision.js';
@@ -14,7 +14,7 @@ import { signAgain } from './sign-state.js';
 
 /** Between turns, if nothing wakes it; another replica's work is found after so long. */
 const PERIOD_MS = 1_000;
-const RETRY = { baseMs: 500, capMs: 10_000 };
+const RETRY = { baseMs: 500, capMs: 10_000, leastMs: 100 };
 /** Looks at everything, in case something was missed. */
 const FULL_MS = 600_000;
 const BATCH = 100;
@@ -40,8 +40,7 @@ export interface DriverOptions {
 export class Driver implements AsyncDisposable {
   readonly #options: DriverOptions;
   readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
-  #wake = new AbortController();
+  readonly #loop: RunLoop;
   #clustersChanged = true;
   #hostsChanged = true;
   #fullAtMs = 0;
@@ -50,12 +49,12 @@ export class Driver implements AsyncDisposable {
 
   constructor(options: DriverOptions) {
     this.#options = options;
-    this.#running = this.#run();
+    this.#loop = this.#start();
   }
 
   /** Something was committed that may change what is wanted. */
   poke(): void {
-    this.#wake.abort();
+    this.#loop.wake();
   }
 
   /** The bucket of clusters changed. */
@@ -72,32 +71,26 @@ export class Driver implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
-    await this.#running;
+    await this.#loop[Symbol.asyncDispose]();
   }
 
-  async #run(): Promise<void> {
+  #start(): RunLoop {
     const { clusters, gitHosts, runtime } = this.#options;
     const stopped = new Promise<void>((resolve) => {
       this.#stop.signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    await Promise.race([Promise.all([clusters.loaded, gitHosts.loaded]), stopped]);
-    for (let failures = 0; !this.#stop.signal.aborted;) {
-      try {
-        this.#wake = new AbortController();
-        const busy = await this.#turn();
-        failures = 0;
-        if (!busy) await this.#rest(PERIOD_MS);
-      } catch (error) {
-        runtime.logger.log(failures === 0 ? 'warn' : 'debug', 'driver.delayed', { reason: messageOf(error) });
-        await this.#rest(fullJitterMs(failures, RETRY) + 100);
-        failures += 1;
-      }
-    }
-  }
-
-  async #rest(ms: number): Promise<void> {
-    const signal = AbortSignal.any([this.#stop.signal, this.#wake.signal]);
-    await systemClock.sleep(ms, signal).catch(() => undefined);
+    const ready = Promise.race([Promise.all([clusters.loaded, gitHosts.loaded]), stopped]);
+    return new RunLoop({
+      intervalMs: PERIOD_MS,
+      retry: RETRY,
+      onFailed: (error, { before }) =>
+        runtime.logger.log(before === 0 ? 'warn' : 'debug', 'driver.delayed', { reason: messageOf(error) }),
+      turn: async () => {
+        await ready;
+        if (this.#stop.signal.aborted) return undefined;
+        return (await this.#turn()) ? 0 : undefined;
+      },
+    });
   }
 
   /** True if there is more to do at once. */

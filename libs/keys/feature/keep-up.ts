@@ -1,5 +1,5 @@
-import { systemClock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
+import { RunLoop } from '@fairlead/loop';
 import type { Logger } from '@fairlead/observability';
 import type { CurrentCa } from './current-ca.js';
 import { forgetEnded, forgetRemoved, type ForgetOptions } from './forget-ended.js';
@@ -11,9 +11,10 @@ const INTERVAL_MS = 3_600_000;
  * certificates that ended, and deploy keys that were removed, long ago.
  */
 export function keepUp(ca: CurrentCa, options: ForgetOptions, logger: Logger): AsyncDisposable {
-  const stop = new AbortController();
-  const running = (async () => {
-    while (!stop.signal.aborted) {
+  return new RunLoop({
+    intervalMs: INTERVAL_MS,
+    onFailed: (error) => logger.warn('ca.upkeep_failed', { reason: messageOf(error) }),
+    turn: async () => {
       ca.warn();
       await ca.upkeep().catch((error: unknown) => logger.warn('ca.upkeep_failed', { reason: messageOf(error) }));
       // A process may have died after it revoked, and before it told.
@@ -21,16 +22,8 @@ export function keepUp(ca: CurrentCa, options: ForgetOptions, logger: Logger): A
         .publishRevokedGateways()
         .catch((error: unknown) => logger.warn('ca.revocations_not_told', { reason: messageOf(error) }));
       await forget(options, logger);
-      // Stopping ends a sleep early, and the loop's condition sees that.
-      await systemClock.sleep(INTERVAL_MS, stop.signal).catch(() => undefined);
-    }
-  })();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await running;
     },
-  };
+  });
 }
 
 async function forget(options: ForgetOptions, logger: Logger): Promise<void> {

@@ -1,5 +1,5 @@
-import { systemClock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
+import { RunLoop } from '@fairlead/loop';
 import type { Logger } from '@fairlead/observability';
 import { inTransaction } from '@fairlead/persistence';
 import type { DataSource } from 'typeorm';
@@ -14,8 +14,9 @@ const LEASE_MS = 180_000;
 const PER_HOST = 2;
 /** Of one tenant at once, in all processes: whatever its hosts do, most workers are for the others. */
 const PER_TENANT = 8;
-/** How soon what another process committed is seen; what this one did wakes it. */
-const POLL_MS = 2_000;
+/** How soon what another process committed is seen, give or take a third, so that processes do not ask in step; what this one did wakes it. */
+const POLL_MS = 1_500;
+const POLL_JITTER = 1 / 3;
 
 export interface DeployKeyLoopOptions {
   readonly database: DataSource;
@@ -30,35 +31,27 @@ export class DeployKeyLoop implements AsyncDisposable {
   readonly #options: DeployKeyLoopOptions;
   readonly #stop = new AbortController();
   readonly #turns = new Set<Promise<void>>();
-  readonly #running: Promise<void>;
-  #wake = new AbortController();
+  readonly #loop: RunLoop;
 
   constructor(options: DeployKeyLoopOptions) {
     this.#options = options;
-    this.#running = this.#run();
+    this.#loop = new RunLoop({
+      intervalMs: POLL_MS,
+      jitter: POLL_JITTER,
+      turn: () => this.#startTurns(),
+      onFailed: (error) => options.logger.warn('deploy_keys.not_leased', { reason: messageOf(error) }),
+    });
   }
 
   /** Something was committed: look now. */
   poke(): void {
-    this.#wake.abort();
+    this.#loop.wake();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
-    await this.#running;
+    await this.#loop[Symbol.asyncDispose]();
     await Promise.all(this.#turns);
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
-      this.#wake = new AbortController();
-      const wake = AbortSignal.any([this.#stop.signal, this.#wake.signal]);
-      await this.#startTurns().catch((error: unknown) => {
-        this.#options.logger.warn('deploy_keys.not_leased', { reason: messageOf(error) });
-      });
-      // Stopping and waking end a sleep early. With jitter, so that processes do not ask in step.
-      await systemClock.sleep(POLL_MS * (0.5 + Math.random() / 2), wake).catch(() => undefined);
-    }
   }
 
   /** As many as are due and there is room for. */

@@ -1,4 +1,5 @@
-import { systemClock, type Clock } from '@fairlead/clock';
+import type { Clock } from '@fairlead/clock';
+import { RunLoop } from '@fairlead/loop';
 import type { Logger } from '@fairlead/observability';
 import type { StoredGitHost } from '../../store/git-host-store.js';
 import type { HostKeys } from './host-keys.js';
@@ -30,32 +31,24 @@ class HostKeyWatch implements AsyncDisposable {
   readonly #options: HostKeyWatchOptions;
   readonly #stop = new AbortController();
   readonly #scans = new Map<StoredGitHost, Promise<void>>();
-  readonly #running: Promise<void>;
-  #wake = new AbortController();
+  readonly #loop: RunLoop;
 
   constructor(keys: Pick<HostKeys, 'takeDue' | 'lookAt'>, options: HostKeyWatchOptions) {
     this.#keys = keys;
     this.#options = options;
-    this.#running = this.#run();
+    const { intervalMs, logger, clock } = options;
+    this.#loop = new RunLoop({
+      intervalMs: Math.min(POLL_MS, intervalMs),
+      turn: () => this.#startScans(),
+      onFailed: (error) => logger.warn('git_host.scan_failed', { err: error }),
+      ...(clock ? { clock } : {}),
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
-    await this.#running;
+    await this.#loop[Symbol.asyncDispose]();
     await Promise.all(this.#scans.values());
-  }
-
-  async #run(): Promise<void> {
-    const { intervalMs, logger, clock = systemClock } = this.#options;
-    while (!this.#stop.signal.aborted) {
-      this.#wake = new AbortController();
-      const wake = AbortSignal.any([this.#stop.signal, this.#wake.signal]);
-      await this.#startScans().catch((error: unknown) => {
-        logger.warn('git_host.scan_failed', { err: error });
-      });
-      // Stopping ends a sleep early, and so does a scan that ended: there is room for another one.
-      await clock.sleep(Math.min(POLL_MS, intervalMs), wake).catch(() => undefined);
-    }
   }
 
   /** As many as are due and there is room for. */
@@ -65,7 +58,8 @@ class HostKeyWatch implements AsyncDisposable {
       if (!host) return;
       const scan = this.#keys.lookAt(host, this.#stop.signal).finally(() => {
         this.#scans.delete(host);
-        this.#wake.abort();
+        // There is room for another one.
+        this.#loop.wake();
       });
       this.#scans.set(host, scan);
     }
