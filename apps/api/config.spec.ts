@@ -6,7 +6,7 @@ const minimal = {
   FAIRLEAD_NATS_SEED_FILE: '/run/api.nk',
   FAIRLEAD_API_LISTEN: '127.0.0.1:7070',
   FAIRLEAD_PUBLIC_URL: 'https://127.0.0.1:7070',
-  FAIRLEAD_SERVING_NAMES: '127.0.0.1, localhost',
+  FAIRLEAD_API_SERVING_NAMES: '127.0.0.1, localhost',
 };
 
 describe('the configuration', () => {
@@ -33,11 +33,13 @@ describe('the configuration', () => {
 
   it('takes a certificate from files only if it is whole', () => {
     const files = { FAIRLEAD_TLS_CERT_FILE: '/tls.crt', FAIRLEAD_TLS_KEY_FILE: '/tls.key' };
-    const config = readConfig({ ...minimal, ...files, FAIRLEAD_SERVING_NAMES: '' });
+    const config = readConfig({ ...minimal, ...files, FAIRLEAD_API_SERVING_NAMES: '' });
     expect(certificateOrigin(config)).toEqual({ kind: 'files', certFile: '/tls.crt', keyFile: '/tls.key' });
     expect(() => readConfig({ ...minimal, FAIRLEAD_TLS_CERT_FILE: '/x' })).toThrow('FAIRLEAD_TLS_KEY_FILE: is not set');
     expect(() => readConfig({ ...minimal, FAIRLEAD_TLS_KEY_FILE: '/x' })).toThrow('FAIRLEAD_TLS_CERT_FILE: is not set');
-    expect(() => readConfig({ ...minimal, FAIRLEAD_SERVING_NAMES: '' })).toThrow('FAIRLEAD_SERVING_NAMES: is not set');
+    expect(() => readConfig({ ...minimal, FAIRLEAD_API_SERVING_NAMES: '' })).toThrow(
+      'FAIRLEAD_API_SERVING_NAMES: is not set',
+    );
   });
 
   it('names every problem', () => {

@@ -35,14 +35,14 @@ const Environment = z
     FAIRLEAD_PUBLIC_URL: httpsUrl,
     FAIRLEAD_DOORS: doors.default([]),
     FAIRLEAD_CONNECT_DOORS: doors.default([]),
-    FAIRLEAD_SERVING_NAMES: commaList.default([]),
+    FAIRLEAD_API_SERVING_NAMES: commaList.default([]),
     FAIRLEAD_TLS_CERT_FILE: z.string().optional(),
     FAIRLEAD_TLS_KEY_FILE: z.string().optional(),
   })
   .refine((env) => !env.FAIRLEAD_TLS_CERT_FILE || env.FAIRLEAD_TLS_KEY_FILE, { path: ['FAIRLEAD_TLS_KEY_FILE'] })
   .refine((env) => !env.FAIRLEAD_TLS_KEY_FILE || env.FAIRLEAD_TLS_CERT_FILE, { path: ['FAIRLEAD_TLS_CERT_FILE'] })
-  .refine((env) => env.FAIRLEAD_TLS_CERT_FILE || env.FAIRLEAD_SERVING_NAMES.length > 0, {
-    path: ['FAIRLEAD_SERVING_NAMES'],
+  .refine((env) => env.FAIRLEAD_TLS_CERT_FILE || env.FAIRLEAD_API_SERVING_NAMES.length > 0, {
+    path: ['FAIRLEAD_API_SERVING_NAMES'],
   });
 
 export type ApiConfig = z.output<typeof Environment>;
@@ -60,5 +60,5 @@ export function readConfig(env: NodeJS.ProcessEnv): ApiConfig {
 export function certificateOrigin(config: ApiConfig): CertificateOrigin {
   const { FAIRLEAD_TLS_CERT_FILE: certFile, FAIRLEAD_TLS_KEY_FILE: keyFile } = config;
   if (certFile && keyFile) return { kind: 'files', certFile, keyFile };
-  return { kind: 'issued', names: config.FAIRLEAD_SERVING_NAMES };
+  return { kind: 'issued', names: config.FAIRLEAD_API_SERVING_NAMES };
 }

@@ -54,7 +54,7 @@ async function startProcess(env: Record<string, string> = {}): Promise<ApiProces
       FAIRLEAD_HEALTH_LISTEN: `127.0.0.1:${healthPort}`,
       FAIRLEAD_API_LISTEN: `127.0.0.1:${port}`,
       FAIRLEAD_PUBLIC_URL: `https://127.0.0.1:${port}`,
-      FAIRLEAD_SERVING_NAMES: '127.0.0.1',
+      FAIRLEAD_API_SERVING_NAMES: '127.0.0.1',
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -10,7 +10,7 @@ const env = {
   FAIRLEAD_LINK_LISTEN: '127.0.0.1:0',
   FAIRLEAD_RELAY_LISTEN: '127.0.0.1:0',
   FAIRLEAD_DOOR_LISTEN: '127.0.0.1:0',
-  FAIRLEAD_SERVING_NAMES: 'door',
+  FAIRLEAD_GATEWAY_SERVING_NAMES: 'door',
   FAIRLEAD_LINK_ENDPOINTS: 'gateway:443',
 };
 
@@ -52,9 +52,9 @@ it('the debug view is off unless it is asked for', () => {
 it('the doors have a certificate by keys for their names, or files of one’s own, both of them', () => {
   expect(doorCertificate(readConfig(env))).toEqual({ names: ['door'] });
   const files = { FAIRLEAD_DOOR_TLS_CERT_FILE: '/tls.crt', FAIRLEAD_DOOR_TLS_KEY_FILE: '/tls.key' };
-  const { FAIRLEAD_SERVING_NAMES: _names, ...nameless } = env;
+  const { FAIRLEAD_GATEWAY_SERVING_NAMES: _names, ...nameless } = env;
   expect(doorCertificate(readConfig({ ...nameless, ...files }))).toEqual({ certFile: '/tls.crt', keyFile: '/tls.key' });
-  expect(() => readConfig(nameless)).toThrow('FAIRLEAD_SERVING_NAMES');
+  expect(() => readConfig(nameless)).toThrow('FAIRLEAD_GATEWAY_SERVING_NAMES');
   for (const one of Object.keys(files)) {
     const other = Object.keys(files).find((name) => name !== one) ?? '';
     expect(() => readConfig({ ...env, [one]: '/x' })).toThrow(`${other}: is not set`);

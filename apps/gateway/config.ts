@@ -56,7 +56,7 @@ const Environment = z
     /** A replica that stops goes on accepting at its doors for so long: until a load balancer saw that it is not ready. */
     FAIRLEAD_DOOR_GRACE_SECONDS: z.coerce.number().min(0).max(300).default(3),
     /** Names in the certificate of both doors, which `keys` signs; not needed with files of one's own. */
-    FAIRLEAD_SERVING_NAMES: commaList.default([]),
+    FAIRLEAD_GATEWAY_SERVING_NAMES: commaList.default([]),
     /** A certificate of one's own for both doors, PEM, leaf first; read again when the files change. */
     FAIRLEAD_DOOR_TLS_CERT_FILE: z.string().optional(),
     FAIRLEAD_DOOR_TLS_KEY_FILE: z.string().optional(),
@@ -90,8 +90,8 @@ const Environment = z
   .refine((env) => !env.FAIRLEAD_DOOR_TLS_KEY_FILE || env.FAIRLEAD_DOOR_TLS_CERT_FILE, {
     path: ['FAIRLEAD_DOOR_TLS_CERT_FILE'],
   })
-  .refine((env) => env.FAIRLEAD_DOOR_TLS_CERT_FILE || env.FAIRLEAD_SERVING_NAMES.length > 0, {
-    path: ['FAIRLEAD_SERVING_NAMES'],
+  .refine((env) => env.FAIRLEAD_DOOR_TLS_CERT_FILE || env.FAIRLEAD_GATEWAY_SERVING_NAMES.length > 0, {
+    path: ['FAIRLEAD_GATEWAY_SERVING_NAMES'],
   });
 
 export type GatewayConfig = z.output<typeof Environment>;
@@ -99,7 +99,7 @@ export type GatewayConfig = z.output<typeof Environment>;
 /** What people see at the doors. */
 export function doorCertificate(config: GatewayConfig): GatewayOptions['doorCertificate'] {
   const { FAIRLEAD_DOOR_TLS_CERT_FILE: certFile, FAIRLEAD_DOOR_TLS_KEY_FILE: keyFile } = config;
-  return certFile && keyFile ? { certFile, keyFile } : { names: config.FAIRLEAD_SERVING_NAMES };
+  return certFile && keyFile ? { certFile, keyFile } : { names: config.FAIRLEAD_GATEWAY_SERVING_NAMES };
 }
 
 /** Reads the environment; throws one error that lists everything wrong with it. */

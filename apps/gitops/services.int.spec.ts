@@ -86,7 +86,7 @@ async function environment(account: { service: Service; password: string }): Pro
     FAIRLEAD_HEALTH_LISTEN: `127.0.0.1:${await freePort()}`,
     FAIRLEAD_DATABASE_URL_FILE: await secret('url', databaseUrl(postgres.info.adminUrl, account)),
     FAIRLEAD_MASTER_KEY_FILE: scratch.file('master.key'),
-    FAIRLEAD_SERVING_NAMES: 'localhost,127.0.0.1',
+    FAIRLEAD_GATEWAY_SERVING_NAMES: 'localhost,127.0.0.1',
     FAIRLEAD_LINK_ENDPOINTS: '127.0.0.1:7443',
     FAIRLEAD_AGENT_IMAGE: 'fairlead/agent:test',
     FAIRLEAD_ADMIN_TOKEN_FILE: await secret('admin', 'an-admin-token-of-more-than-32-characters'),

@@ -4,6 +4,8 @@ import { FairleadError } from '@fairlead/errors';
 import { DEFAULT_TRUST_DOMAIN, masterKeyGiven, masterKeyInFile, type MasterKey } from '@fairlead/keys';
 import { z } from 'zod';
 
+const servingNames = commaList.transform((names) => names.map((name) => name.toLowerCase())).default([]);
+
 const Config = z.object({
   FAIRLEAD_NATS_URL: z.string().min(1),
   /** nkey seed, 0600. */
@@ -30,8 +32,10 @@ const Config = z.object({
     .string()
     .regex(/^[a-z0-9]([a-z0-9.-]{0,253}[a-z0-9])?$/, 'expected lower-case letters, digits, dots and dashes')
     .default(DEFAULT_TRUST_DOMAIN),
-  /** DNS names and addresses that serving certificates may carry. */
-  FAIRLEAD_SERVING_NAMES: commaList.transform((names) => names.map((name) => name.toLowerCase())).default([]),
+  /** DNS names and addresses that the admin API's certificates may carry, and nobody else's. */
+  FAIRLEAD_API_SERVING_NAMES: servingNames,
+  /** The same for the doors of all gateways. A name in both lists can be had by a gateway that was taken over. */
+  FAIRLEAD_GATEWAY_SERVING_NAMES: servingNames,
   /** How long after its certificate's end an agent that was away may still renew it. */
   FAIRLEAD_RECOVERY_WINDOW_SECONDS: z.coerce.number().int().min(0).max(31_536_000).default(2_592_000),
   /** How often, at most, the deploy keys of each repository are looked at; more seldom where a host has very many. */

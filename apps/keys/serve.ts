@@ -104,7 +104,7 @@ function build(
   { ca, replicas, clusters, git }: Parts,
 ): ReturnType<typeof KeysModule.around> {
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
-  const servingNames = config.FAIRLEAD_SERVING_NAMES;
+  const servingNames = { api: config.FAIRLEAD_API_SERVING_NAMES, gateway: config.FAIRLEAD_GATEWAY_SERVING_NAMES };
   const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
   const currentEnrolment: CurrentEnrolment = (tenantId, clusterId) => clusters.currentEnrolment(tenantId, clusterId);
   return KeysModule.around(

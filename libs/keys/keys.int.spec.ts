@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { X509Certificate, randomBytes } from 'node:crypto';
 import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import type { Caller } from '@fairlead/contracts';
 import { Envelope } from '@fairlead/events';
 import { silentLogger } from '@fairlead/observability';
 import { createCsr, generatePrivateKey, readPeerCertificate, signProof, spkiPin, verifyChain } from '@fairlead/pki';
@@ -80,7 +81,8 @@ describe('the CA', () => {
     expect(rows).toHaveLength(4);
     expect(rows.every((row) => !row.sealed_key.toString('latin1').includes('PRIVATE KEY'))).toBe(true);
     expect(await lastEvents(10)).toEqual(['ca.created.v1 OK']);
-    const options = { database, ca: all[0], servingNames: ['localhost', '127.0.0.1'], source, logger: silentLogger };
+    const servingNames = { api: ['api.example'], gateway: ['localhost', '127.0.0.1'] };
+    const options = { database, ca: all[0], servingNames, source, logger: silentLogger };
     issuer = new CertificateIssuer({ ...options, onCommitted: () => undefined, now: () => now });
   });
 
@@ -151,6 +153,24 @@ describe('signing', () => {
     const foreign = issuer.signServing(gatewayA, { csr, names: ['localhost', 'example.com'] });
     await expect(foreign).rejects.toMatchObject({ code: 'FORBIDDEN' });
     expect(await lastEvents(1)).toEqual(['certificate.refused.v1 FORBIDDEN']);
+  });
+
+  it("gives a gateway no serving certificate for the admin API's name, nor the API one for a door's, nor anybody else any", async () => {
+    const { csr } = await freshCsr();
+    const asked = (caller: Caller, name: string) => issuer.signServing(caller, { csr, names: [name] });
+    const api: Caller = { role: 'api', credential: 'api' };
+    const { chain } = await asked(api, 'api.example');
+    expect(new X509Certificate(chain[0]!).subjectAltName).toBe('DNS:api.example');
+    const refused = [
+      [gatewayA, 'API.example', 'FAIRLEAD_GATEWAY_SERVING_NAMES'],
+      [api, 'localhost', 'FAIRLEAD_API_SERVING_NAMES'],
+      [registration, 'localhost', 'no serving certificates'],
+    ] as const;
+    for (const [caller, name, why] of refused) {
+      const message = expect.stringContaining(why) as string;
+      await expect(asked(caller, name)).rejects.toMatchObject({ code: 'FORBIDDEN', message });
+    }
+    expect(await lastEvents(3)).toEqual(Array(3).fill('certificate.refused.v1 FORBIDDEN'));
   });
 
   it('refuses a bad request, and an older generation', async () => {

@@ -86,6 +86,16 @@ describe.each(['single-node', 'production'])('k8s/overlays/%s', (overlay) => {
     }
   });
 
+  it("lets no gateway have a certificate for the admin API's name", async () => {
+    const settings = settingsIn((await build(overlay)).stdout);
+    const [api, gateways] = ['API', 'GATEWAY'].map((who) => settings[`FAIRLEAD_${who}_SERVING_NAMES`]?.split(','));
+    expect(api).toEqual([new URL(settings['FAIRLEAD_PUBLIC_URL'] ?? '').hostname]);
+    expect(gateways).not.toContain(api?.[0]);
+    const doors = settings['FAIRLEAD_DOORS']?.split(',').map((door) => new URL(door.slice(door.indexOf('=') + 1)));
+    for (const { hostname } of doors ?? []) expect(gateways).toContain(hostname);
+    expect(doors).not.toHaveLength(0);
+  });
+
   it('exports no spans unless it is told where to', async () => {
     expect(settingsIn((await build(overlay)).stdout)).toMatchObject({
       OTEL_EXPORTER_OTLP_ENDPOINT: '',

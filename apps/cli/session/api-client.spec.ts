@@ -72,7 +72,7 @@ describe('each way a connection fails has words of its own', () => {
 
   it('certificate for another host', async () => {
     const port = await serve(await authority.serving(['elsewhere.example']), ok);
-    expect(await told(port)).toMatchObject({ next: expect.stringContaining('FAIRLEAD_SERVING_NAMES') as string });
+    expect(await told(port)).toMatchObject({ next: expect.stringContaining('FAIRLEAD_API_SERVING_NAMES') as string });
   });
 
   it('unknown authority, private or self-made', async () => {

@@ -55,7 +55,7 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   CERT_NOT_YET_VALID: { what: 'its certificate is not valid yet', next: 'check the clock of this machine' },
   ERR_TLS_CERT_ALTNAME_INVALID: {
     what: 'its certificate is for another host name',
-    next: 'use a name from the certificate in --server, or add this one to FAIRLEAD_SERVING_NAMES of the API',
+    next: 'use a name from the certificate in --server, or add this one to FAIRLEAD_API_SERVING_NAMES of keys and api',
   },
   ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NOT_TLS,

@@ -9,6 +9,7 @@ import type { DataSource, EntityManager } from 'typeorm';
 import type { CertificateAuthority, IssuedLeaf } from '../domain/certificate-authority.js';
 import { renewableAt } from '../domain/recovery-window.js';
 import { RenewalLimiter } from '../domain/renewal-limiter.js';
+import { checkServingNames, type ServingNames } from '../domain/serving-names.js';
 import { recordCertificate, type CertificatePurpose } from '../store/certificate-store.js';
 import { checkCurrent, checkEnrolment, checkGateway, provenCsr } from './check-current.js';
 import type { CurrentEnrolment } from './cluster-watch.js';
@@ -17,8 +18,7 @@ import type { CurrentCa } from './current-ca.js';
 export interface CertificateIssuerOptions {
   readonly database: DataSource;
   readonly ca: CurrentCa;
-  /** Names that a serving certificate may carry. */
-  readonly servingNames: readonly string[];
+  readonly servingNames: ServingNames;
   /** How long after its end an agent's certificate is still good for a renewal, and for nothing else; default 30 days. */
   readonly recoveryWindowSeconds?: number;
   /** What registration says; default: nothing, and the newest enrolment that was signed here is the current one. */
@@ -132,18 +132,12 @@ export class CertificateIssuer {
     });
   }
 
-  /** FORBIDDEN for a name that the configuration does not list. */
+  /** FORBIDDEN for a name that the configuration does not list for the caller's role. */
   async signServing(caller: Caller, input: { csr: string; names: readonly string[] }): Promise<Issued> {
     const request: Request = { purpose: 'serving', tenantId: NO_TENANT, clusterId: null, actor: serviceActor(caller) };
     return this.#decide(request, async (manager, authority) => {
       const names = input.names.map((name) => name.toLowerCase());
-      const foreign = names.filter((name) => !this.#options.servingNames.includes(name));
-      if (foreign.length > 0) {
-        throw new FairleadError(
-          'FORBIDDEN',
-          `FAIRLEAD_SERVING_NAMES of the keys service does not list ${foreign.join(', ')}`,
-        );
-      }
+      checkServingNames(this.#options.servingNames, caller.role, names);
       const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
       const leaf = await authority.issueServing(csr, names, this.#now());
       return this.#record(manager, request, leaf, csr, names);

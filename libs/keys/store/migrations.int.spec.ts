@@ -83,7 +83,7 @@ it('takes over a CA from before there were rotations, with what it signed', asyn
     { purpose: 'agent', kind: 'identity-issuing', state: 'active' },
     { purpose: 'serving', kind: 'serving-issuing', state: 'active' },
   ]);
-  const issuer = new CertificateIssuer({ ...runtime, ca, servingNames: [] });
+  const issuer = new CertificateIssuer({ ...runtime, ca, servingNames: { api: [], gateway: [] } });
   const rotation = new Rotation({ ...runtime, ca, behind: () => [] });
   for (const step of ['prepare', 'activate'] as const) await rotation.rotate(gatewayA, { step, force: true });
   const { chain } = await issuer.signGateway(gatewayA, { csr: (await newCsr()).csr });

@@ -108,7 +108,7 @@ async function startProcess(fixture: KeysFixture, database: DataSource): Promise
     issuer: new CertificateIssuer({
       ...runtime,
       ca,
-      servingNames: ['localhost'],
+      servingNames: { api: [], gateway: ['localhost'] },
       currentEnrolment: () => fixture.current,
       clock: { monotonicMs: () => fixture.nowMs },
     }),

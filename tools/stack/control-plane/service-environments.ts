@@ -55,7 +55,9 @@ export function keysEnvironment(plane: ControlPlane): Environment {
     ...databaseEnvironment(plane, 'keys'),
     FAIRLEAD_MASTER_KEY_FILE: plane.state.file('secrets', 'master.key'),
     FAIRLEAD_TRUST_DOMAIN: TRUST_DOMAIN,
-    FAIRLEAD_SERVING_NAMES: servingNames(plane),
+    // All on one machine: here the admin API and the doors have the same names.
+    FAIRLEAD_API_SERVING_NAMES: servingNames(plane),
+    FAIRLEAD_GATEWAY_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_CERTIFICATE_TTL_SECONDS: String(plane.certificateTtlSeconds),
     ...plane.keysEnv,
   };
@@ -78,7 +80,7 @@ export function apiEnvironment(plane: ControlPlane): Environment {
     ...serviceEnvironment(plane, 'api', plane.ports.apiHealth),
     FAIRLEAD_API_LISTEN: listen(plane, plane.ports.api),
     FAIRLEAD_PUBLIC_URL: `https://${reached(plane, plane.ports.api)}`,
-    FAIRLEAD_SERVING_NAMES: servingNames(plane),
+    FAIRLEAD_API_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_DOORS: doors('door'),
     FAIRLEAD_CONNECT_DOORS: doors('connect'),
   };
@@ -94,7 +96,7 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
     FAIRLEAD_RELAY_ADDRESS: at(relay),
     FAIRLEAD_DOOR_LISTEN: listen(plane, door),
     FAIRLEAD_CONNECT_LISTEN: listen(plane, connect),
-    FAIRLEAD_SERVING_NAMES: servingNames(plane),
+    FAIRLEAD_GATEWAY_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_ZONE: 'dev',
     FAIRLEAD_LEASE_SECONDS: String(plane.leaseSeconds),
     FAIRLEAD_DEBUG_VIEW: 'true',
