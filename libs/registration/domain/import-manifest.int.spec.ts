@@ -5,7 +5,7 @@ import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairl
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { objectIn } from '../testing/manifest-objects.js';
-import { renderImportManifest } from './import-manifest.js';
+import { renderImportManifest, renderInstallerManifest } from './import-manifest.js';
 
 const manifest = renderImportManifest({
   cluster: { name: 'demo', id: '0d0d7f0e-6d0e-4b5c-9a0c-3d9f6d1f0001' },
@@ -18,6 +18,13 @@ const manifest = renderImportManifest({
   installer: null,
   image: 'registry.example.test/fairlead/agent:0.1.0',
   bootstrapToken: 'fl1.aa.id.secret-part',
+});
+const installerManifest = renderInstallerManifest({
+  name: 'demo',
+  clusterId: '0d0d7f0e-6d0e-4b5c-9a0c-3d9f6d1f0001',
+  pins: ['ab'.repeat(32)],
+  trustDomain: 'fairlead.local',
+  image: 'registry.example.test/fairlead/installer:0.1.0',
 });
 const NAMESPACE = 'fairlead-system';
 const OWN_SECRET = 'secrets/fairlead-agent-identity';
@@ -173,6 +180,17 @@ describe("the agent's service account", () => {
     expect(await asAgent([...listing, '--as-group=fairlead:admins'])).toMatchObject({ code: 0 });
     const refused = await asAgent([...listing, '--as-group=system:masters']);
     expect(refused.stderr).toContain('cannot impersonate resource "groups"');
+  });
+
+  it("can have the installer's token all the same, by the user name of Kubernetes' own controller: what docs/security.md says", async () => {
+    expect(await asAdmin(['apply', '-f', '-'], installerManifest)).toMatchObject({ code: 0 });
+    const direct = await asAgent(['create', 'token', 'fairlead-installer', '--namespace', NAMESPACE]);
+    expect(direct.stderr).toContain('is forbidden');
+    const asController = ['--namespace', NAMESPACE, '--as=system:kube-controller-manager'];
+    const { code, stdout: token } = await asAgent(['create', 'token', 'fairlead-installer', ...asController]);
+    expect(code).toBe(0);
+    const everything = await asAgent(['auth', 'can-i', '*', '*', `--token=${token.trim()}`]);
+    expect(everything.stdout.trim()).toBe('yes');
   });
 });
 
