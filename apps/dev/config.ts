@@ -10,7 +10,7 @@ Starts all of Fairlead on this machine, with a demo cluster, and stops it on Ctr
   --port-base N      count ports from N instead of 7000 (the admin API is N+70, gateway-a's door N+443)
   --state-dir DIR    keep everything in DIR instead of .fairlead
   --advertise HOST   also listen for clusters and people elsewhere, who reach this machine as HOST
-  --agent-image REF  the agent's image in import manifests, instead of fairlead/agent:dev
+  --agent-image REF  the agent's image in import manifests, instead of localhost/fairlead/agent:dev
   --gitops           let the demo cluster follow a Git repository on this machine, now and in later starts
   --no-demo          start no demo cluster
   --verbose          show every line of every log, not only warnings and what starts or ends

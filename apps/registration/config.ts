@@ -14,7 +14,10 @@ function isPrivateEnough(text: string): boolean {
   return url.protocol === 'https:' || ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
 }
 
-const Config = z.object({
+const image = z.string().min(1).max(512);
+const BY_DIGEST = /^[a-z0-9][a-z0-9./:_-]*@sha256:[0-9a-f]{64}$/;
+
+const Settings = z.object({
   FAIRLEAD_NATS_URL: z.string().min(1),
   /** nkey seed, 0600. */
   FAIRLEAD_NATS_SEED_FILE: z.string().min(1),
@@ -30,9 +33,12 @@ const Config = z.object({
   FAIRLEAD_DATABASE_CA_FILE: z.string().optional(),
   /** `host:port` that agents dial, written into import manifests. */
   FAIRLEAD_LINK_ENDPOINTS: commaList.refine(areEndpoints, 'expected 1 to 16 of host:port, separated by commas'),
-  FAIRLEAD_AGENT_IMAGE: z.string().min(1).max(512),
-  /** Of the installer, for clusters with GitOps. */
-  FAIRLEAD_INSTALLER_IMAGE: z.string().min(1).max(512).default('fairlead/installer:0.1.0'),
+  /** In import manifests, by digest: `registry/name@sha256:…`. */
+  FAIRLEAD_AGENT_IMAGE: image,
+  /** The same of the installer, which clusters with GitOps run as `cluster-admin`. */
+  FAIRLEAD_INSTALLER_IMAGE: image,
+  /** Takes images by name and tag too, for development: who can push that tag can be `cluster-admin` in clusters that are imported. */
+  FAIRLEAD_INSECURE_IMAGE_TAGS: z.stringbool().default(false),
   /** Where agents send their spans, as their clusters see it: OTEL_EXPORTER_OTLP_ENDPOINT in import manifests. */
   FAIRLEAD_AGENT_TRACING_ENDPOINT: z
     .url({ protocol: /^https?$/ })
@@ -55,6 +61,16 @@ const Config = z.object({
   FAIRLEAD_IMPORT_LINK_TTL_SECONDS: seconds.default(600),
   FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS: seconds.default(3_600),
 });
+
+const Config = (['FAIRLEAD_AGENT_IMAGE', 'FAIRLEAD_INSTALLER_IMAGE'] as const).reduce(
+  (settings, name) =>
+    settings.refine((env) => env.FAIRLEAD_INSECURE_IMAGE_TAGS || BY_DIGEST.test(env[name]), {
+      path: [name],
+      message:
+        'expected an image by its digest, name@sha256:<64 hex digits>; FAIRLEAD_INSECURE_IMAGE_TAGS=true takes any',
+    }),
+  Settings,
+);
 export type Config = z.output<typeof Config>;
 
 /** Throws INVALID_ARGUMENT that lists every problem. */

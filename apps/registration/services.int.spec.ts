@@ -76,7 +76,8 @@ async function environment(account: { service: Service; password: string }): Pro
     FAIRLEAD_MASTER_KEY_FILE: scratch.file('master.key'),
     FAIRLEAD_GATEWAY_SERVING_NAMES: 'localhost,127.0.0.1',
     FAIRLEAD_LINK_ENDPOINTS: '127.0.0.1:7443',
-    FAIRLEAD_AGENT_IMAGE: 'fairlead/agent:test',
+    FAIRLEAD_AGENT_IMAGE: `registry.example.test/agent@sha256:${'0f'.repeat(32)}`,
+    FAIRLEAD_INSTALLER_IMAGE: `registry.example.test/installer@sha256:${'0f'.repeat(32)}`,
     FAIRLEAD_ADMIN_TOKEN_FILE: await secret('admin', adminToken),
   };
 }

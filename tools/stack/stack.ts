@@ -47,7 +47,7 @@ export interface StackOptions {
    * agents' ports listen on all interfaces. Default: loopback only.
    */
   readonly advertise?: string;
-  /** The agent's image in import manifests. Default `fairlead/agent:dev`. */
+  /** The agent's image in import manifests. Default `localhost/fairlead/agent:dev`. */
   readonly agentImage?: string;
   /** Of our own processes. Default `info`. */
   readonly logLevel?: string;

@@ -5,6 +5,7 @@ import { prepareInfrastructureTls, trustOf } from './control-plane/infrastructur
 import { natsUnit, postgresUnit } from './control-plane/infrastructure.js';
 import { prepareNatsCredentials } from './control-plane/nats-credentials.js';
 import { provisionNats } from './control-plane/nats-tasks.js';
+import { AGENT_IMAGE } from './control-plane/own-images.js';
 import { adminTokenFile, at, linkEndpoints, type ControlPlane } from './control-plane/service-environments.js';
 import { startServices } from './control-plane/start-services.js';
 import { Agents } from './demo/agents.js';
@@ -69,7 +70,7 @@ function withDefaults(options: StackOptions): Resolved {
     logLevel: options.logLevel ?? 'info',
     agentMain: options.agentMain ?? entryOf('agent'),
     advertise: options.advertise ?? '127.0.0.1',
-    agentImage: options.agentImage ?? 'fairlead/agent:dev',
+    agentImage: options.agentImage ?? AGENT_IMAGE,
   };
 }
 

@@ -1,6 +1,7 @@
 import { baseEnvironment } from '../process/base-environment.js';
 import type { PortPlan } from '../state/port-plan.js';
 import type { StateDir } from '../state/state-dir.js';
+import { INSTALLER_IMAGE } from './own-images.js';
 import { trustOf } from './infrastructure-tls.js';
 import { seedFile } from './nats-credentials.js';
 
@@ -43,7 +44,9 @@ export function registrationEnvironment(plane: ControlPlane): Environment {
     FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane).join(','),
     FAIRLEAD_AGENT_IMAGE: plane.agentImage,
     // Another one is set by `registrationEnv`.
-    FAIRLEAD_INSTALLER_IMAGE: 'fairlead/installer:dev',
+    FAIRLEAD_INSTALLER_IMAGE: INSTALLER_IMAGE,
+    // What was built on this machine has no digest of a registry.
+    FAIRLEAD_INSECURE_IMAGE_TAGS: 'true',
     FAIRLEAD_ADMIN_TOKEN_FILE: adminTokenFile(plane.state),
     ...plane.registrationEnv,
   };

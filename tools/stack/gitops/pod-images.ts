@@ -1,12 +1,10 @@
 import { fluxImages, ownImage, type Images } from '@fairlead/testbed';
+import { AGENT_IMAGE, INSTALLER_IMAGE } from '../control-plane/own-images.js';
 import type { StackLog } from '../events.js';
 import { entryOf } from '../state/repository.js';
 
-/** As `FAIRLEAD_INSTALLER_IMAGE` has it. */
-export const INSTALLER_IMAGE = 'fairlead/installer:dev';
-
 export interface PodImagesOptions {
-  /** As import manifests name it. Default `fairlead/agent:dev`. */
+  /** As import manifests name it. Default `AGENT_IMAGE`. */
   readonly agentImage?: string;
   /** The agent's entry file. Default: this repository's own. */
   readonly agentMain?: string;
@@ -20,14 +18,7 @@ export interface PodImagesOptions {
 
 /** What a test kubelet runs for the pods of a cluster with GitOps: our agent and installer, and Flux's controllers. Builds these if they are not here. */
 export async function podImages(options: PodImagesOptions = {}): Promise<Images> {
-  const {
-    agentImage = 'fairlead/agent:dev',
-    agentMain = entryOf('agent'),
-    agentEnv,
-    installerEnv,
-    log,
-    signal,
-  } = options;
+  const { agentImage = AGENT_IMAGE, agentMain = entryOf('agent'), agentEnv, installerEnv, log, signal } = options;
   const say = log && ((text: string): void => log({ kind: 'progress', text }));
   return {
     [agentImage]: ownImage({ entry: agentMain, ...(agentEnv ? { env: agentEnv } : {}) }),
