@@ -47,8 +47,8 @@ const ADOPTION = 'adoption';
 
 /**
  * Spends a bootstrap token for an identity. The order is what keeps the token safe: fetch the public discovery document,
- * find in it the root whose key hashes to the token's pin, dial again trusting only that root, and only then send the
- * token. Which roots count from then on is taken from a bundle that the pinned root vouches for. TOKEN_MALFORMED, UNTRUSTED_PEER, UNAVAILABLE, or the control plane's refusal.
+ * find in it the root whose key hashes to the token's pin, dial again trusting only that root, and only then show
+ * that it has the token. Which roots count from then on is taken from a bundle that the pinned root vouches for. TOKEN_MALFORMED, UNTRUSTED_PEER, UNAVAILABLE, or the control plane's refusal.
  */
 export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
   const { endpoint, proxy, store, facts, logger, signal } = options;

@@ -6,6 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tierProblems } from '../test/tiers.ts';
 import { deadLinks } from './dead-links.mjs';
+import { deadNames } from './dead-names.mjs';
+import { decisionsWithoutStatus } from './decision-status.mjs';
+import { staleSettings } from './settings-page.mjs';
 
 const problems = [];
 
@@ -50,6 +53,6 @@ try {
 } catch {
   problems.push('tsconfig references are out of date: run node tools/drift/sync-references.mjs');
 }
-problems.push(...deadLinks(), ...tierProblems());
+problems.push(...deadLinks(), ...deadNames(), ...decisionsWithoutStatus(), ...staleSettings(), ...tierProblems());
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
