@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, truncate, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../fixtures/temporary.js';
@@ -53,6 +53,28 @@ describe('cache', () => {
     await fill(keyIn(dir.path), options);
     expect(await readFile(path, 'utf8')).toBe('binary');
     expect(made.times).toBe(2);
+  });
+
+  it('reads a binary again that was changed after it was found to be right, though size and time are the same', async () => {
+    await using dir = await temporaryDirectory();
+    const { path } = await fill(keyIn(dir.path), maker('binary').options);
+    expect(await lookUp(keyIn(dir.path))).toMatchObject({ path });
+    const { atime, mtime } = await stat(path);
+    await writeFile(path, 'forged');
+    await utimes(path, atime, mtime);
+    expect(await lookUp(keyIn(dir.path))).toBeUndefined();
+  });
+
+  it('reads a binary once and not again, in whichever process', async () => {
+    await using dir = await temporaryDirectory();
+    const { path } = await fill(keyIn(dir.path), maker('binary').options);
+    await lookUp(keyIn(dir.path));
+    const note = await readFile(`${path}.checked`, 'utf8');
+    await lookUp(keyIn(dir.path));
+    expect(await readFile(`${path}.checked`, 'utf8')).toBe(note);
+    await writeFile(`${path}.checked`, 'what no one noted');
+    expect(await lookUp(keyIn(dir.path))).toMatchObject({ path });
+    expect(await readFile(`${path}.checked`, 'utf8')).toBe(note);
   });
 
   it('never uses what a failed maker left, and tries again', async () => {

@@ -42,7 +42,7 @@ export async function lookUp(key: CacheKey): Promise<Found | undefined> {
   const path = join(dir, key.name);
   try {
     const entry = JSON.parse(await readFile(join(dir, 'entry.json'), 'utf8')) as CacheEntry;
-    return (await sha256Of(path)) === entry.sha256 ? { path, entry } : undefined;
+    return (await isIntact(path, entry.sha256)) ? { path, entry } : undefined;
   } catch {
     return undefined;
   }
@@ -124,12 +124,35 @@ async function acquire(dir: string, { log, signal }: FillOptions, onCompromised:
   }
 }
 
+/**
+ * Whether a binary is what was recorded. What was read once is noted beside it: 100 MB take 0.3 s, in each of many processes. A
+ * file that was written to or replaced since is read again; who may write the note may write the record too.
+ */
+async function isIntact(path: string, recorded: string): Promise<boolean> {
+  const note = `${path}.checked`;
+  const present = `${recorded} ${await identityOf(path)}`;
+  if ((await readFile(note, 'utf8').catch(() => undefined)) === present) return true;
+  if ((await sha256Of(path)) !== recorded) return false;
+  const fresh = `${note}.tmp-${process.pid}-${randomBytes(4).toString('hex')}`;
+  // Where nobody may write, everybody reads.
+  await writeFile(fresh, present, { mode: 0o600 }).then(
+    () => rename(fresh, note),
+    () => undefined,
+  );
+  return true;
+}
+
+/** Of a file: another one once its content, its owner or its rights were changed. The kernel alone sets `ctime`. */
+async function identityOf(path: string): Promise<string> {
+  const { size, mtimeNs, ctimeNs, ino } = await stat(path, { bigint: true });
+  return [size, mtimeNs, ctimeNs, ino].join(':');
+}
+
 const known = new Map<string, string>();
 
-/** Of a file's content; remembered by path, size, time and inode, as the same binary is asked for many times. */
+/** Of a file's content; remembered by what tells it from another one, as the same binary is asked for many times. */
 export async function sha256Of(path: string): Promise<string> {
-  const { size, mtimeMs, ctimeMs, ino } = await stat(path);
-  const id = [path, size, mtimeMs, ctimeMs, ino].join(':');
+  const id = `${path}:${await identityOf(path)}`;
   const before = known.get(id);
   if (before !== undefined) return before;
   const hash = createHash('sha256');
