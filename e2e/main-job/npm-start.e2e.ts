@@ -29,7 +29,7 @@ describe('npm start', () => {
     stateDir = await folder();
   });
 
-  it('reaches its ready screen, its commands work as printed through each replica, and Ctrl-C leaves nothing', async () => {
+  it('reaches its ready screen, its commands work as printed, its folder is its own, and Ctrl-C leaves nothing', async () => {
     const run = start(stateDir, BASE);
     await ready(run);
     const commands = printedCommands(run);
@@ -44,11 +44,14 @@ describe('npm start', () => {
     expect(namespaces).toContain('kube-system');
     expect(created).toContain('created');
     expect(read).toContain('from: fairlead');
+    const second = start(stateDir, SECOND_BASE, '--no-demo');
+    expect(await exitOf(second)).not.toBe(0);
+    await second.watch.line(/another run/, SOON_MS);
     expect(await interrupt(run)).toBe(0);
     await eventually(async () => expect(await leftovers(stateDir)).toEqual([]));
   });
 
-  it('keeps clusters and identities over a restart, beside another run on other ports', async () => {
+  it('keeps clusters and identities over a restart, beside another run, and starts a child that dies again, visibly', async () => {
     const other = start(await folder(), SECOND_BASE, '--advertise', '127.0.0.2');
     const run = start(stateDir, BASE);
     await Promise.all([ready(run), ready(other)]);
@@ -60,25 +63,25 @@ describe('npm start', () => {
     expect(await paste(printedCommands(other)[0] ?? '')).toContain('kube-system');
     // The other run's demo is another cluster: what was created here is not there.
     await expect(paste(printedCommands(other)[2] ?? '')).rejects.toThrow(/not found/i);
+    await killedGatewayComesBack(run);
     expect(await Promise.all([interrupt(run), interrupt(other)])).toEqual([0, 0]);
     await eventually(async () =>
       expect([...(await leftovers(stateDir)), ...(await leftovers(other.stateDir))]).toEqual([]),
     );
   });
-
-  it('starts a child that dies again, visibly', async () => {
-    const run = start(stateDir, BASE);
-    await ready(run);
-    const gateway = (await leftovers(stateDir)).find((line) => /apps\/gateway\/.*main\.js/.test(line));
-    process.kill(Number(gateway?.trim().split(' ')[0]), 'SIGKILL');
-    await run.watch.line(/gateway-.*(died|ended|SIGKILL)/i, SOON_MS);
-    await run.watch.line(/gateway-.*(again|restart)/i, SOON_MS);
-    await eventually(() => paste(printedCommands(run)[0] ?? ''), { timeoutMs: 120_000 });
-    await eventually(() => paste((printedCommands(run)[2] ?? '').replace('gateway-a', 'gateway-b')), {
-      timeoutMs: 120_000,
-    });
-  });
 });
+
+/** One of the two is killed: the run tells its death and its next start, and both serve. */
+async function killedGatewayComesBack(run: Run): Promise<void> {
+  const gateway = (await leftovers(run.stateDir)).find((line) => /apps\/gateway\/.*main\.js/.test(line));
+  process.kill(Number(gateway?.trim().split(' ')[0]), 'SIGKILL');
+  await run.watch.line(/gateway-.*(died|ended|SIGKILL)/i, SOON_MS);
+  await run.watch.line(/gateway-.*(again|restart)/i, SOON_MS);
+  const read = printedCommands(run)[2] ?? '';
+  for (const command of [printedCommands(run)[0] ?? '', read.replace('gateway-a', 'gateway-b')]) {
+    await eventually(() => paste(command), { timeoutMs: 120_000 });
+  }
+}
 
 describe('npm start says in one line what stops it, and leaves nothing running', () => {
   /** Exit code not 0, one line on the way out that matches, and no process left. */
@@ -104,15 +107,6 @@ describe('npm start says in one line what stops it, and leaves nothing running',
     const dir = await folder();
     await writeFile(join(dir, 'a-file'), '');
     await failsWith(start(join(dir, 'a-file', 'state'), BASE, '--no-demo'), /a-file/);
-  });
-
-  it('when another run has the folder', async () => {
-    const dir = await folder();
-    const first = start(dir, BASE, '--no-demo');
-    await ready(first);
-    const second = start(dir, SECOND_BASE, '--no-demo');
-    expect(await exitOf(second)).not.toBe(0);
-    await second.watch.line(/another run/, SOON_MS);
   });
 
   it('when a child crashes before everything is ready', async () => {
