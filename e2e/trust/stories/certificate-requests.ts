@@ -1,23 +1,21 @@
 import { X509Certificate } from 'node:crypto';
 import { createCsr, generatePrivateKey, parseToken, proveEnrolment, signProof } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { readEvents } from '../support/events.js';
-import { startImpostor } from '../support/impostor.js';
-import { connectLink, type Attempt, type LinkClient } from '../support/link-client.js';
-import { invite, startLooseAgent, type Invitation } from '../support/loose-agent.js';
-import { WEAK_REQUESTS, WILD_REQUEST } from '../support/openssl-requests.js';
-import { startTestStack, type TestStack } from '../support/test-stack.js';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readEvents } from '../../support/events.js';
+import { startImpostor } from '../../support/impostor.js';
+import { connectLink, type Attempt, type LinkClient } from '../../support/link-client.js';
+import { invite, startLooseAgent, type Invitation } from '../../support/loose-agent.js';
+import { WEAK_REQUESTS, WILD_REQUEST } from '../../support/openssl-requests.js';
+import { sharedStack } from '../../support/shared-stack.js';
+import type { TestStack } from '../../support/test-stack.js';
 
 let running: TestStack;
 /** An attacker, or a careless agent, who speaks the link's protocol as it is. */
 let client: LinkClient;
 
-beforeAll(async () => {
-  running = await startTestStack({ demo: false });
-});
-afterAll(async () => {
-  await running?.[Symbol.asyncDispose]();
+beforeAll(() => {
+  running = sharedStack();
 });
 // One for each test: after a minute the gateway ends a connection that is no link.
 beforeEach(async () => {

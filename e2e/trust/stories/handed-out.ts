@@ -1,18 +1,18 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from '@fairlead/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { readEvents } from '../support/events.js';
-import { invite, readInvitation, startLooseAgent, type Invitation } from '../support/loose-agent.js';
-import { startTestStack, type TestStack } from '../support/test-stack.js';
+import { readEvents } from '../../support/events.js';
+import { invite, readInvitation, startLooseAgent, type Invitation } from '../../support/loose-agent.js';
+import { sharedStack } from '../../support/shared-stack.js';
+import type { TestStack } from '../../support/test-stack.js';
 
 let running: TestStack;
 
-beforeAll(async () => {
-  running = await startTestStack();
+beforeAll(() => {
+  running = sharedStack();
 });
-afterAll(() => running?.[Symbol.asyncDispose]());
 
 async function fairlead(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await running.stack.cli(args);

@@ -3,11 +3,12 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { entryOf } from '@fairlead/stack';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { invite, startLooseAgent } from '../support/loose-agent.js';
-import { queryDatabase } from '../support/service-database.js';
-import { startTestStack, type TestStack } from '../support/test-stack.js';
-import { watchProcess } from '../support/watching.js';
+import { beforeAll, expect, it } from 'vitest';
+import { invite, startLooseAgent } from '../../support/loose-agent.js';
+import { queryDatabase } from '../../support/service-database.js';
+import { sharedStack } from '../../support/shared-stack.js';
+import type { TestStack } from '../../support/test-stack.js';
+import { watchProcess } from '../../support/watching.js';
 
 /** An issuing CA lives for two years, and is replaced long before its end: unless its root's key is kept elsewhere. */
 const YEARS_LATER = `globalThis.Date = class extends Date {
@@ -18,10 +19,9 @@ const OFFLINE = "update keys.authorities set sealed_key = null where kind = 'ide
 
 let running: TestStack;
 
-beforeAll(async () => {
-  running = await startTestStack({ links: 2 });
+beforeAll(() => {
+  running = sharedStack();
 });
-afterAll(() => running?.[Symbol.asyncDispose]());
 
 /** The keys service with the settings it has in this installation, in a later year. */
 function startLater(env: Readonly<Record<string, string>>): ChildProcess {

@@ -1,10 +1,11 @@
 // @tier full: the same from end to end; libs/agent/facts/cluster shows the agent, libs/installation/facts the way
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readEvents } from '../support/events.js';
-import { invite, readAdoption, startLooseAgent, type LooseAgent } from '../support/loose-agent.js';
-import { secretScan } from '../support/secret-scan/index.js';
-import { startTestStack, type TestStack } from '../support/test-stack.js';
+import { readEvents } from '../../support/events.js';
+import { invite, readAdoption, startLooseAgent, type LooseAgent } from '../../support/loose-agent.js';
+import { secretScan } from '../../support/secret-scan/index.js';
+import { sharedStack } from '../../support/shared-stack.js';
+import type { TestStack } from '../../support/test-stack.js';
 
 interface Facts {
   readonly kubernetesVersion: string;
@@ -14,6 +15,11 @@ interface Facts {
   readonly capabilities: readonly string[];
 }
 
+interface Waiting {
+  readonly fingerprint: string;
+  readonly facts: Facts;
+}
+
 let running: TestStack;
 /** Of the agent's service account in the demo cluster, with the rights of the import manifest. */
 let serviceAccountToken: string;
@@ -21,12 +27,11 @@ const QUICK = { FAIRLEAD_FACTS_REFRESH_SECONDS: '1' };
 const RIGHTS = ['rbac:impersonate-admins', 'rbac:impersonate-users', 'rbac:list-nodes'];
 
 beforeAll(async () => {
-  running = await startTestStack();
+  running = sharedStack();
   const account = ['fairlead-agent', '--namespace', 'fairlead-system'];
   serviceAccountToken = (await asAdmin('create', 'token', ...account)).trim();
   secretScan.issued.add('the token of a service account', serviceAccountToken);
 });
-afterAll(() => running?.[Symbol.asyncDispose]());
 
 async function fairlead(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await running.stack.cli(args);
@@ -165,9 +170,10 @@ it('an agent that waits shows what it is the agent of', async () => {
     env: { FAIRLEAD_ADOPTION: 'true', FAIRLEAD_BOOTSTRAP_TOKEN_FILE: '/nonexistent/token' },
     serviceAccountToken,
   });
-  await agent.event('agent.enrolment.waiting');
-  const { requests } = JSON.parse(await fairlead('request', 'list', '-o', 'json')) as { requests: { facts: Facts }[] };
-  expect(requests).toMatchObject([{ facts: { distribution: 'eks', provider: 'aws', nodes: { total: 3, ready: 2 } } }]);
+  const { reason } = await agent.event('agent.enrolment.waiting');
+  const { requests } = JSON.parse(await fairlead('request', 'list', '-o', 'json')) as { requests: Waiting[] };
+  const own = requests.filter(({ fingerprint }) => String(reason).endsWith(fingerprint));
+  expect(own).toMatchObject([{ facts: { distribution: 'eks', provider: 'aws', nodes: { total: 3, ready: 2 } } }]);
   expect(await fairlead('request', 'list')).toMatch(/ eks on aws +2\/3 ready /);
 });
 

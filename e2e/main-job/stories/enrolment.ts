@@ -1,19 +1,19 @@
 import { connect } from 'node:tls';
 import { eventually } from '@fairlead/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readEvents, type RecordedEvent } from '../support/events.js';
-import { expireToken } from '../support/expire-token.js';
-import { https } from '../support/https.js';
-import { startImpostor } from '../support/impostor.js';
-import { invite, readInvitation, startLooseAgent, type Invitation } from '../support/loose-agent.js';
-import { adminToken, startTestStack, type TestStack } from '../support/test-stack.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readEvents, type RecordedEvent } from '../../support/events.js';
+import { expireToken } from '../../support/expire-token.js';
+import { https } from '../../support/https.js';
+import { startImpostor } from '../../support/impostor.js';
+import { invite, readInvitation, startLooseAgent, type Invitation } from '../../support/loose-agent.js';
+import { sharedStack } from '../../support/shared-stack.js';
+import { adminToken, type TestStack } from '../../support/test-stack.js';
 
 let running: TestStack;
 
-beforeAll(async () => {
-  running = await startTestStack();
+beforeAll(() => {
+  running = sharedStack();
 });
-afterAll(() => running?.[Symbol.asyncDispose]());
 
 const invitation = (cluster: string): Promise<Invitation> => invite(running.stack, cluster);
 

@@ -1,7 +1,8 @@
 // @tier full: the same with processes; libs/installation/gateway-revocation shows replicas, relay and agent
 import { eventually } from '@fairlead/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sessionsOf, startTestStack, type TestStack } from '../support/test-stack.js';
+import { beforeAll, expect, it } from 'vitest';
+import { sharedStack } from '../../support/shared-stack.js';
+import { sessionsOf, type TestStack } from '../../support/test-stack.js';
 
 interface Listed {
   readonly certificates: readonly {
@@ -14,11 +15,8 @@ interface Listed {
 let running: TestStack;
 
 beforeAll(async () => {
-  running = await startTestStack({ links: 2 });
+  running = sharedStack();
   await everybodyLinked();
-});
-afterAll(async () => {
-  await running?.[Symbol.asyncDispose]();
 });
 
 async function everybodyLinked(): Promise<void> {

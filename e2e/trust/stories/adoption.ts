@@ -1,8 +1,9 @@
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readEvents } from '../support/events.js';
-import { invite, readAdoption, startLooseAgent, type Invitation } from '../support/loose-agent.js';
-import { startTestStack, type TestStack } from '../support/test-stack.js';
+import { readEvents } from '../../support/events.js';
+import { invite, readAdoption, startLooseAgent, type Invitation } from '../../support/loose-agent.js';
+import { sharedStack } from '../../support/shared-stack.js';
+import type { TestStack } from '../../support/test-stack.js';
 
 interface Listed {
   readonly id: string;
@@ -16,10 +17,11 @@ let adoption: Invitation;
 const NO_TOKEN = { FAIRLEAD_ADOPTION: 'true', FAIRLEAD_BOOTSTRAP_TOKEN_FILE: '/nonexistent/token' };
 
 beforeAll(async () => {
-  running = await startTestStack();
+  running = sharedStack();
   adoption = readAdoption(await fairlead('request', 'manifest'));
 });
-afterAll(() => running?.[Symbol.asyncDispose]());
+// As it was found.
+afterAll(() => fairlead('policy', 'set', 'inherit'));
 
 async function fairlead(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await running.stack.cli(args);

@@ -1,7 +1,8 @@
 import { eventually } from '@fairlead/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { invite, startLooseAgent } from '../support/loose-agent.js';
-import { startTestStack, type TestStack } from '../support/test-stack.js';
+import { beforeAll, expect, it } from 'vitest';
+import { invite, startLooseAgent } from '../../support/loose-agent.js';
+import { sharedStack } from '../../support/shared-stack.js';
+import type { TestStack } from '../../support/test-stack.js';
 
 interface Report {
   readonly ok: boolean;
@@ -17,10 +18,9 @@ interface Report {
 
 let running: TestStack;
 
-beforeAll(async () => {
-  running = await startTestStack({ links: 2 });
+beforeAll(() => {
+  running = sharedStack();
 });
-afterAll(() => running?.[Symbol.asyncDispose]());
 
 async function fairlead(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await running.stack.cli(args);
@@ -130,4 +130,6 @@ it('tells a cluster that is offline from a replica that is down', async () => {
     subject: 'gateway-b',
     detail: expect.stringContaining('nothing listens there') as string,
   });
+  // As it was found.
+  await gateway.restart();
 });

@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestStack, type TestStack } from '../support/test-stack.js';
+import { beforeAll, expect, it } from 'vitest';
+import { sharedStack } from '../../support/shared-stack.js';
+import type { TestStack } from '../../support/test-stack.js';
 
-const AGENT = join(import.meta.dirname, '../../apps/agent/dist/main.js');
+const AGENT = join(import.meta.dirname, '../../../apps/agent/dist/main.js');
 
 interface Report {
   readonly ok: boolean;
@@ -17,13 +18,12 @@ let running: TestStack;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  running = await startTestStack();
+  running = sharedStack();
   const raw = await readFile(`/proc/${running.stack.process('agent-demo').pid}/environ`, 'utf8');
   // Not the channel to the process that started it, which nobody passes on here.
   const pairs = raw.split('\0').filter((pair) => pair.includes('=') && !pair.startsWith('NODE_CHANNEL_'));
   env = Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
 });
-afterAll(() => running?.[Symbol.asyncDispose]());
 
 async function check(change: Record<string, string> = {}): Promise<Report & { status: number | null }> {
   const child = spawn(process.execPath, [AGENT, 'check', '-o', 'json'], {

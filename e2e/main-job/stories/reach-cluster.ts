@@ -1,7 +1,8 @@
 import { eventually } from '@fairlead/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { counterOf, kubectl, startTestStack, whoHoldsTheLink, type TestStack } from '../support/test-stack.js';
-import { watchKubectl } from '../support/watching.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedStack } from '../../support/shared-stack.js';
+import { counterOf, kubectl, whoHoldsTheLink, type TestStack } from '../../support/test-stack.js';
+import { watchKubectl } from '../../support/watching.js';
 
 /** A deadline for what takes a moment: an event that crosses gateway, relay and agent. */
 const SOON_MS = 60_000;
@@ -12,10 +13,9 @@ let holder: string;
 let other: string;
 
 beforeAll(async () => {
-  running = await startTestStack();
+  running = sharedStack();
   ({ holder, other } = await whoHoldsTheLink(running.stack));
 });
-afterAll(() => running?.[Symbol.asyncDispose]());
 
 const ways = (): [string, string][] => [
   ['the replica that holds the link', holder],
