@@ -1,7 +1,6 @@
 # syntax=docker/dockerfile:1
 # One image for each process: docker build --target agent -t fairlead/agent:0.1.0 .
-# Each holds Node, the compiled code of one app, and the packages that it reaches; nothing that builds or installs. The agent,
-# the gateway and the installer are bundles (docs/adr/0019).
+# Each holds Node and the bundle of one app (docs/adr/0019); nothing that builds or installs.
 
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /src
@@ -22,7 +21,7 @@ ENTRYPOINT ["node", "--enable-source-maps", "--external-memory-accounted-in-glob
 
 FROM runtime AS api
 COPY --from=build /out/api /app
-CMD ["apps/api/dist/main.js"]
+CMD ["apps/api/dist/bundle/main.js"]
 
 FROM runtime AS gateway
 COPY --from=build /out/gateway /app
@@ -30,7 +29,7 @@ CMD ["apps/gateway/dist/bundle/main.js"]
 
 FROM runtime AS gitops
 COPY --from=build /out/gitops /app
-CMD ["apps/gitops/dist/main.js"]
+CMD ["apps/gitops/dist/bundle/main.js"]
 
 FROM runtime AS installer
 COPY --from=build /out/installer /app
@@ -42,11 +41,11 @@ USER root
 RUN apt-get update && apt-get install -y --no-install-recommends openssl && rm -rf /var/lib/apt/lists/*
 USER 65532:65532
 COPY --from=build /out/keys /app
-CMD ["apps/keys/dist/main.js"]
+CMD ["apps/keys/dist/bundle/main.js"]
 
 FROM runtime AS registration
 COPY --from=build /out/registration /app
-CMD ["apps/registration/dist/main.js"]
+CMD ["apps/registration/dist/bundle/main.js"]
 
 # The last one is what `docker build .` makes: the image that managed clusters run.
 FROM runtime AS agent

@@ -9,7 +9,7 @@ import { eventually as poll, scratchDir, testAuthority, type ScratchDir } from '
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 
-const main = fileURLToPath(new URL('./dist/main.js', import.meta.url));
+const main = fileURLToPath(new URL('./dist/bundle/main.js', import.meta.url));
 const api = { role: 'api', credential: 'api' } as const;
 
 let scratch: ScratchDir;

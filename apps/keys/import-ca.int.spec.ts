@@ -16,7 +16,7 @@ import { ForeignCa } from './testing/foreign-ca.js';
 vi.setConfig({ testTimeout: 180_000 });
 
 const run = promisify(execFile);
-const main = fileURLToPath(new URL('dist/main.js', import.meta.url));
+const main = fileURLToPath(new URL('dist/bundle/main.js', import.meta.url));
 const account = { service: 'keys', password: randomBytes(16).toString('hex') };
 const password = 'a password with blanks';
 

@@ -83,7 +83,7 @@ async function environment(account: { service: Service; password: string }): Pro
 }
 
 function run(service: Service, args: string[] = [], overrides: NodeJS.ProcessEnv = {}): Process {
-  const main = fileURLToPath(new URL(`../${service}/dist/main.js`, import.meta.url));
+  const main = fileURLToPath(new URL(`../${service}/dist/bundle/main.js`, import.meta.url));
   const child = spawn(process.execPath, [main, ...args], { env: { ...environments.get(service), ...overrides } });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));

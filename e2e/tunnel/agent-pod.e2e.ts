@@ -7,7 +7,7 @@ import { succeeds } from '../support/kubectl-streams.js';
 import { startTestStack, type TestStack } from '../support/test-stack.js';
 
 const IMAGE = 'registry.example.test/fairlead/agent:1';
-const ENTRY = fileURLToPath(new URL('../../apps/agent/dist/main.js', import.meta.url));
+const ENTRY = fileURLToPath(new URL('../../apps/agent/dist/bundle/main.js', import.meta.url));
 const PATIENCE = '--timeout=120s';
 const SELECTOR = 'app.kubernetes.io/name=fairlead-agent';
 

@@ -24,7 +24,7 @@ import {
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
 
-const MAIN = fileURLToPath(new URL('../../apps/installer/dist/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../apps/installer/dist/bundle/main.js', import.meta.url));
 /** The duration, twice the longest time between two attempts, and what two busy cores take. */
 const TAKE_OVER_MS = LEASE_LIMITS.durationMs + 3 * LEASE_LIMITS.retryMs + 4_000;
 /** Who only notices the silence has it the duration after the last renewal, which is three seconds old at its holder's end, at most. */

@@ -19,7 +19,7 @@ import {
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
 
-const MAIN = fileURLToPath(new URL('../../apps/installer/dist/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../apps/installer/dist/bundle/main.js', import.meta.url));
 const EXTRA = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: NAME, namespace: flux-system }\ndata: { a: b }\n';
 const first = bundleOf(smallBundle(undefined, EXTRA.replace('NAME', 'old')));
 const second = bundleOf(smallBundle('registry.example.com/fluxcd', EXTRA.replace('NAME', 'new')), 'v2');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { compile } from './compile.mjs';
@@ -16,6 +16,11 @@ const ENTRY = `'use strict';
 require('node:module').enableCompileCache({ directory: require('node:path').join(__dirname, 'compiled'), portable: true });
 require('./app.js');
 `;
+
+/** Entries beside an app's own: a module that is started as a thread, by the name that its package exports it under. */
+const THREADS = {
+  gitops: { '@fairlead/gitops/bundle-worker': join(ROOT, 'libs/gitops/dist/feature/bundle-worker.js') },
+};
 
 /** What is put in the place of a global, and where from. */
 const INJECTED = {
@@ -38,6 +43,7 @@ export async function bundle(app, target, user) {
   try {
     const modules = await build(app, entry, fresh);
     writeFileSync(join(fresh, 'main.js'), ENTRY);
+    for (const name of Object.keys(THREADS[app] ?? {})) exportThread(fresh, name);
     const { version } = JSON.parse(readFileSync(join(ROOT, 'apps', app, 'package.json'), 'utf8'));
     writeFileSync(join(fresh, 'package.json'), `${JSON.stringify({ type: 'commonjs', version })}\n`);
     writeFileSync(join(fresh, 'inputs.json'), JSON.stringify(inputs(modules, dist), null, 1));
@@ -53,7 +59,7 @@ export async function bundle(app, target, user) {
 /** Resolves with the paths of all modules that went in. */
 async function build(app, entry, dir) {
   const bundler = await rolldown({
-    input: { app: entry },
+    input: { app: entry, ...renamed(THREADS[app] ?? {}) },
     platform: 'node',
     // Compiled for one machine, if at all: who asks for them goes on without.
     external: ['cpu-features', /\.node$/],
@@ -80,6 +86,21 @@ async function build(app, entry, dir) {
   });
   await bundler.close();
   return output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => existsSync(id));
+}
+
+/** By the names of their files in the bundle. */
+function renamed(threads) {
+  return Object.fromEntries(Object.entries(threads).map(([name, path]) => [basename(name), path]));
+}
+
+/** Makes `@fairlead/<lib>/<thread>` be found from within the bundle, as from within the repository. */
+function exportThread(bundle, name) {
+  const folder = join(bundle, 'node_modules', dirname(name));
+  const file = `./${basename(name)}.js`;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ exports: { [`./${basename(name)}`]: file } })}\n`);
+  const thread = relative(folder, join(bundle, file));
+  writeFileSync(join(folder, file), `'use strict';\nrequire(${JSON.stringify(thread)});\n`);
 }
 
 /** Our own files in it: tools/stack takes a bundle only if they are still the same. */

@@ -12,7 +12,7 @@ import { expect, it } from 'vitest';
 import { saveLogin } from '../session/login-store.js';
 import { kubeconfig } from './kubeconfig.js';
 
-const script = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const script = fileURLToPath(new URL('../dist/bundle/main.js', import.meta.url));
 const token = 'a-token-that-kubectl-never-sees-in-a-file';
 
 it('lets a real kubectl fetch its token from the built command, for every context', async () => {

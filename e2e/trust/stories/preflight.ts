@@ -6,7 +6,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { sharedStack } from '../../support/shared-stack.js';
 import type { TestStack } from '../../support/test-stack.js';
 
-const AGENT = join(import.meta.dirname, '../../../apps/agent/dist/main.js');
+const AGENT = join(import.meta.dirname, '../../../apps/agent/dist/bundle/main.js');
 
 interface Report {
   readonly ok: boolean;

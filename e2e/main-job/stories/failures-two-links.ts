@@ -1,14 +1,14 @@
 import { eventually } from '@fairlead/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { kubectl, sessionsOf, startTestStack, type TestStack } from '../support/test-stack.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedStack } from '../../support/shared-stack.js';
+import { kubectl, sessionsOf, type TestStack } from '../../support/test-stack.js';
 
 let running: TestStack;
 
 beforeAll(async () => {
-  running = await startTestStack({ links: 2 });
+  running = sharedStack();
   await eventually(oneLinkEach);
 });
-afterAll(() => running?.[Symbol.asyncDispose]());
 
 async function oneLinkEach(): Promise<void> {
   for (const { name, healthUrl } of running.stack.gateways) {

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { fluxInstallManifest } from '@fairlead/testbed';
 import { eventually, scratchDir } from '@fairlead/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestStack, type TestStack } from '../support/test-stack.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedStack } from '../../support/shared-stack.js';
+import type { TestStack } from '../../support/test-stack.js';
 
 /** GitHub's own, as it publishes it. Nothing is asked of GitHub here. */
 const HOST_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl';
@@ -10,10 +11,9 @@ const FINGERPRINT = 'SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU';
 
 let running: TestStack;
 
-beforeAll(async () => {
-  running = await startTestStack({ demo: false });
+beforeAll(() => {
+  running = sharedStack();
 });
-afterAll(() => running?.[Symbol.asyncDispose]());
 
 async function fairlead(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await running.stack.cli(args);
