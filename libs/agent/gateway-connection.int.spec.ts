@@ -92,7 +92,7 @@ describe('a gateway that falls silent', () => {
   it('is noticed within the bounds of the keepalive, though TCP stands', async () => {
     await using route = await startBalancer([gateway.endpoint.port]);
     // TCP alone would take minutes; and this process, in which all of it runs, may be held up for seconds before the silence begins.
-    const keepalive = { intervalMs: 100, timeoutMs: 10_000 };
+    const keepalive = { intervalMs: 100, timeoutMs: 5_000 };
     const endpoint = { host: '127.0.0.1', port: route.port };
     using connection = await reach({ noProxy: [] }, endpoint, undefined, keepalive);
     await connection.rpc.discover({});

@@ -69,7 +69,7 @@ it('who shows no token has so many places of one address, and takes none from ot
 });
 
 it('who begins a handshake and never goes on, or is refused and never closes, is closed after a while', async () => {
-  await using other = await startScriptedApi();
+  await using other = await startScriptedApi({ handshakeTimeoutMs: 5_000 });
   const half = netConnect({ port: other.port, host: '127.0.0.1' }).on('error', () => undefined);
   // The head of a ClientHello of 512 bytes, and none of them.
   half.write(Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252]));

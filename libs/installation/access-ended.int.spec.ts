@@ -12,8 +12,8 @@ let api: RecordingApiServer;
 let gateway: Replica;
 /** Far longer than it takes, and far shorter than what else would end a watch. */
 const MAX_MS = 30_000;
-/** Time enough for a watch to begin before its token expires. */
-const LIVES_MS = 15_000;
+/** How long a token lives: on a machine that was too busy for a watch to begin before, the next one lives for longer. */
+const LIVES_MS = [4_000, 20_000];
 
 beforeAll(async () => {
   installation = await startInstallation();
@@ -61,9 +61,21 @@ async function watch(token: string): Promise<Watching> {
   outgoing.end();
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
   answer.on('error', () => undefined);
+  if (answer.statusCode !== 200) throw new Error(`the watch was answered ${answer.statusCode}`);
   await once(answer, 'data');
   answer.resume();
   return { broken: closed(answer).then(() => !answer.complete) };
+}
+
+/** A watch whose token expires after so long; undefined if that was over before the watch began. */
+async function expiring(livesMs: number): Promise<Watching | undefined> {
+  const endsMs = Date.now() + livesMs;
+  try {
+    return await watch(await knownToken(new Date(endsMs)));
+  } catch (error) {
+    if (Date.now() < endsMs) throw error;
+    return undefined;
+  }
 }
 
 async function watchHttp2(token: string): Promise<Watching> {
@@ -103,8 +115,13 @@ describe('a watch that goes on', () => {
   });
 
   it('is broken off when its token expires', async () => {
-    const watching = await watch(await knownToken(new Date(Date.now() + LIVES_MS)));
-    expect(await within(watching.broken, LIVES_MS + MAX_MS)).toBe(true);
+    for (const livesMs of LIVES_MS) {
+      const watching = await expiring(livesMs);
+      if (!watching) continue;
+      expect(await within(watching.broken, livesMs + MAX_MS)).toBe(true);
+      return;
+    }
+    expect.fail(`no watch began within ${Math.max(...LIVES_MS)} ms`);
   });
 
   it('is broken off when its cluster is deleted', async () => {

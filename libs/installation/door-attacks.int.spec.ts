@@ -184,7 +184,8 @@ describe('odd requests', () => {
   });
 
   it('that never finish their head are cut off', async () => {
-    const socket = await rawDoor(installation, gateway);
+    const quick = await installation.startReplica('gateway-b', { kubeApiLimits: { headersTimeoutMs: 3_000 } });
+    const socket = await rawDoor(installation, quick);
     socket.write('GET /clusters/demo/api HTTP/1.1\r\nHost: d\r\n');
     const drip = setInterval(() => socket.writable && socket.write('a: b\r\n'), 1_000);
     socket.resume();
