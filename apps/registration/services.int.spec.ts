@@ -221,13 +221,23 @@ const FLOODED = { ENROLMENT_PENDING: 1, RATE_LIMITED: 1, TOKEN_UNKNOWN: 1 };
 /** What is asked here is who has a place, not how long a busy machine takes; NATS lets no answer come later. */
 const PATIENT_MS = 30_000;
 
+/** A busy machine may have no connection to its database for seconds: who is told so asks again, as agents do. */
+async function untilServed<T>(ask: () => Promise<T>, tries = 5): Promise<T> {
+  return ask().catch((error: Error & { code?: string }) => {
+    if (error.code !== 'UNAVAILABLE' || tries === 1) throw error;
+    return untilServed(ask, tries - 1);
+  });
+}
+
 /** Asks all of it at once; what came of that, and of the questions of others meanwhile. */
 async function flood(asked: readonly (readonly [RpcClient, Enrol])[]): Promise<Record<string, number>[]> {
   const tokenHash = createHash('sha256').update(adminToken).digest('base64');
   const enrol = { ...registrationRpc.enrol, timeoutMs: PATIENT_MS };
   const authenticate = { ...registrationRpc.authenticate, timeoutMs: PATIENT_MS };
-  const flooding = asked.map(([client, request]) => client.call(enrol, NO_TENANT, request));
-  const others = Array.from({ length: 50 }, () => asApi.call(authenticate, NO_TENANT, { tokenHash }));
+  const flooding = asked.map(([client, request]) => untilServed(() => client.call(enrol, NO_TENANT, request)));
+  const others = Array.from({ length: 50 }, () =>
+    untilServed(() => asApi.call(authenticate, NO_TENANT, { tokenHash })),
+  );
   return Promise.all([outcomesOf(flooding), outcomesOf(others)]);
 }
 
