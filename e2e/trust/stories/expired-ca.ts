@@ -1,4 +1,3 @@
-// @tier full: the same with processes; libs/keys/ca-upkeep shows an issuing CA that ended below an offline root
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,3 @@
-// @tier full: the same from end to end; libs/agent/facts/cluster shows the agent, libs/installation/facts the way
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readEvents } from '../../support/events.js';

@@ -1,4 +1,3 @@
-// @tier full: the same with processes; libs/installation/gateway-revocation shows replicas, relay and agent
 import { eventually } from '@fairlead/testing';
 import { beforeAll, expect, it } from 'vitest';
 import { sharedStack } from '../../support/shared-stack.js';
