@@ -2,9 +2,19 @@ import { describe } from 'vitest';
 import { shareStack } from '../support/shared-stack.js';
 
 shareStack();
-describe('adoption', () => import('./stories/adoption.js').then(() => undefined));
-describe('certificate-requests', () => import('./stories/certificate-requests.js').then(() => undefined));
-describe('facts', () => import('./stories/facts.js').then(() => undefined));
-describe('handed-out', () => import('./stories/handed-out.js').then(() => undefined));
+describe('adoption', async () => {
+  await import('./stories/adoption.js');
+});
+describe('certificate-requests', async () => {
+  await import('./stories/certificate-requests.js');
+});
+describe('facts', async () => {
+  await import('./stories/facts.js');
+});
+describe('handed-out', async () => {
+  await import('./stories/handed-out.js');
+});
 // Takes rights from the demo's agent: the last one.
-describe('preflight', () => import('./stories/preflight.js').then(() => undefined));
+describe('preflight', async () => {
+  await import('./stories/preflight.js');
+});
