@@ -3,6 +3,9 @@ import type { Scenario } from '../chaos/scenario.js';
 import { SCENARIOS } from '../chaos/scenarios/index.js';
 import { scaled as scaledTunnel } from '../chaos/sizes.js';
 import { startWorld } from '../chaos/world.js';
+import { FLOOD_SCENARIOS } from '../flood/scenarios.js';
+import { scaled as scaledFlood } from '../flood/sizes.js';
+import { startFloodWorld } from '../flood/world.js';
 import { NO_WORLD, TRUST_SCENARIOS } from '../trust/scenarios/index.js';
 import { scaled as scaledTrust } from '../trust/sizes.js';
 import type { Result, Soaked } from './report.js';
@@ -82,6 +85,19 @@ export const AREAS: readonly Area[] = [
       start: () => Promise.resolve({ world: NO_WORLD, log: [] }),
       sizes: scaledTrust,
       scenarios: TRUST_SCENARIOS,
+    },
+  ),
+  area(
+    {
+      name: 'flood',
+      title: 'floods',
+      readme: 'e2e/flood/README.md',
+      beginning: 'starting a replica, an agent and a user',
+    },
+    {
+      start: async () => ({ world: await startFloodWorld(), log: [] }),
+      sizes: scaledFlood,
+      scenarios: FLOOD_SCENARIOS,
     },
   ),
 ];

@@ -1,4 +1,5 @@
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { DoorRequest, DoorResponse } from './forward.js';
 import { LINGER_MS, connectionOf, dropRest } from './request-rest.js';
 
@@ -48,18 +49,35 @@ export function endRefused(incoming: DoorRequest, outgoing: DoorResponse, body: 
   const isStranger = connection === undefined || !welcomed.has(connection);
   if ('stream' in outgoing) {
     outgoing.end(body);
-    dropRest(incoming);
+    dropRest(incoming, (how) => {
+      // What came on that stream would be read and dropped by Node until its session ends.
+      if (how === 'cut off' && isStranger) outgoing.stream.session?.destroy();
+    });
     endUntaken(outgoing.stream);
     if (isStranger && outgoing.stream.session) endSession(outgoing.stream.session);
     return;
   }
   if (isStranger) {
+    if (!refused.has(incoming.socket)) abandonQuietly(incoming.socket);
     refused.set(incoming.socket, 0);
     outgoing.setHeader('connection', 'close');
   }
   // Complete for the client, by its length. To Node it ends later, as that would end the connection at once.
   outgoing.write(body);
   dropRest(incoming, () => void outgoing.end());
+}
+
+/**
+ * When a connection closes, Node makes an error for each request that waits on it. Their stacks are for nobody, and of thousands they cost seconds
+ * and hundreds of megabytes.
+ */
+function abandonQuietly(socket: Socket): void {
+  let { stackTraceLimit } = Error;
+  socket.prependOnceListener('close', () => {
+    ({ stackTraceLimit } = Error);
+    Error.stackTraceLimit = 0;
+  });
+  socket.once('close', () => (Error.stackTraceLimit = stackTraceLimit));
 }
 
 /** A client whose window is 0 takes no answer, and would hold its stream for ever. */

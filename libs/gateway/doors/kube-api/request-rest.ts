@@ -30,20 +30,21 @@ export function connectionOf(incoming: DoorRequest): Socket | Http2Session | und
  * Reads and drops what a client still sends though its request is answered. Calls back when that is over, and after five
  * seconds or 2,000 pieces at the latest; whoever sends on has its stream or connection ended then.
  */
-export function dropRest(incoming: DoorRequest, onOver: () => void = () => undefined): void {
+export function dropRest(incoming: DoorRequest, onOver: (how: 'over' | 'cut off') => void = () => undefined): void {
   const below = carrierOf(incoming);
   if (incoming.readableEnded || below.destroyed) {
-    onOver();
+    onOver('over');
     return;
   }
-  const settle = (): void => {
+  const settle = (): void => finish('over');
+  const finish = (how: 'over' | 'cut off'): void => {
     clearTimeout(timer);
     incoming.off('data', onPiece).off('end', settle);
     below.off('close', settle);
-    onOver();
+    onOver(how);
   };
   const giveUp = (): void => {
-    settle();
+    finish('cut off');
     cutOff(incoming);
   };
   const timer = setTimeout(giveUp, LINGER_MS).unref();

@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Findings } from '../chaos/findings.js';
+import type { Scenario } from '../chaos/scenario.js';
+import { quantile } from '../support/pool.js';
+import { flood } from './generator.js';
+import { kindsOf, type FloodKind, type Port } from './kinds.js';
+import type { FloodSizes } from './sizes.js';
+import { askUntil } from './user.js';
+import type { FloodWorld } from './world.js';
+
+const MOST_GROWTH_MB = 100;
+const MOST_LEFT_MB = 30;
+const MOST_SLOWER = 3;
+const SAMPLE_MS = 100;
+const PORTS: readonly Port[] = ['link', 'relay', 'kube-api', 'connect'];
+
+export type FloodScenario = Scenario<FloodWorld, FloodSizes>;
+
+/** Every kind of flood at every port. The letter of one is its port and its kind: `link/headers`. */
+export const FLOOD_SCENARIOS: readonly FloodScenario[] = PORTS.flatMap((port) =>
+  kindsOf(port).map((kind) => ({
+    letter: `${port}/${kind.name}`,
+    title: `${kind.name} at the ${port} port`,
+    run: (world, sizes, findings) => floodOnce(world, port, kind, { sizes, findings }),
+  })),
+);
+
+interface Judged {
+  readonly sizes: FloodSizes;
+  readonly findings: Findings;
+}
+
+async function floodOnce(world: FloodWorld, of: Port, kind: FloodKind, { sizes, findings }: Judged): Promise<void> {
+  const { connections, share, seconds, restSeconds, idlePings } = sizes;
+  findings.doing = 'a user alone';
+  const idle = await askUntil(world.way, (asked) => asked >= idlePings);
+  const [beforeMb, endedBefore] = [world.residentMb(), await world.ended()];
+  findings.doing = 'flooding';
+  let isOver = false;
+  const watching = peakOf(world, () => isOver);
+  const asking = askUntil(world.way, () => isOver);
+  const report = await flood({ of, kind: kind.name, ...world.addressOf(of), connections, share, seconds });
+  isOver = true;
+  const [peakMb, during] = await Promise.all([watching, asking]);
+  const ended = (await world.ended()) - endedBefore;
+  findings.figure('resident before', beforeMb, 'MB');
+  findings.figure('resident at most', peakMb, 'MB');
+  findings.must(peakMb - beforeMb <= MOST_GROWTH_MB, `the gateway grew by ${(peakMb - beforeMb).toFixed()} MB`);
+  judgeUser(findings, idle.ms, during);
+  const { opened, closed, refused, steps, bytes, cpuSeconds } = report;
+  findings.figure(
+    'connections',
+    `${opened} shook hands, ${closed} of them were closed, ${refused} did not; ${ended} ended for abuse`,
+  );
+  findings.figure('sent', `${steps} steps, ${(bytes / 1e6).toFixed(1)} MB, ${cpuSeconds.toFixed(1)} s of CPU`);
+  findings.must(opened + refused > 0, 'nobody got as far as to flood');
+  findings.must(
+    closed + refused >= Math.min(connections, opened + refused),
+    `of ${opened} connections ${closed} were closed`,
+  );
+  if (restSeconds === 0) return;
+  findings.doing = 'resting';
+  await delay(restSeconds * 1_000);
+  const afterMb = world.residentMb();
+  findings.figure(`resident ${restSeconds} s after`, afterMb, 'MB');
+  findings.must(afterMb - beforeMb <= MOST_LEFT_MB, `the gateway kept ${(afterMb - beforeMb).toFixed()} MB`);
+}
+
+function judgeUser(findings: Findings, idleMs: readonly number[], during: Awaited<ReturnType<typeof askUntil>>): void {
+  const [idle, flooded] = [quantile(idleMs, 0.99), quantile(during.ms, 0.99)];
+  findings.figure('p99 of a user, idle', idle, 'ms');
+  findings.figure('p99 of a user, flooded', flooded, `ms of ${during.ms.length}`);
+  findings.must(
+    during.failed.length === 0,
+    `of the user's requests ${during.failed.length} failed: ${during.failed[0]}`,
+  );
+  findings.mustInTime(flooded < MOST_SLOWER * idle, `a user waited ${(flooded / idle).toFixed(1)} times as long`);
+}
+
+async function peakOf(world: FloodWorld, isOver: () => boolean): Promise<number> {
+  let peakMb = 0;
+  while (!isOver()) {
+    peakMb = Math.max(peakMb, world.residentMb());
+    await delay(SAMPLE_MS);
+  }
+  return peakMb;
+}
