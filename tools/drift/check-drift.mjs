@@ -8,6 +8,7 @@ import { tierProblems } from '../test/tiers.ts';
 import { deadLinks } from './dead-links.mjs';
 import { deadNames } from './dead-names.mjs';
 import { decisionsWithoutStatus } from './decision-status.mjs';
+import { processesWithoutRow } from './process-table.mjs';
 import { staleSettings } from './settings-page.mjs';
 
 const problems = [];
@@ -53,6 +54,13 @@ try {
 } catch {
   problems.push('tsconfig references are out of date: run node tools/drift/sync-references.mjs');
 }
-problems.push(...deadLinks(), ...deadNames(), ...decisionsWithoutStatus(), ...staleSettings(), ...tierProblems());
+problems.push(
+  ...deadLinks(),
+  ...deadNames(),
+  ...decisionsWithoutStatus(),
+  ...processesWithoutRow(),
+  ...staleSettings(),
+  ...tierProblems(),
+);
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
