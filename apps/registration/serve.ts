@@ -15,7 +15,7 @@ import {
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
-  LinkTroubles,
+  LinkProblems,
   REGISTRATION_BUCKETS,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
@@ -93,7 +93,7 @@ export async function serve(config: Config, logger: Logger, signal: AbortSignal)
 function build(config: Config, nats: Nats, runtime: Runtime, presenceOf: PresenceOf): RegistrationParts {
   const client = createRpcClient(nats, runtime.source);
   const requests = new EnrolmentRequests(runtime);
-  const troubles = new LinkTroubles(runtime);
+  const troubles = new LinkProblems(runtime);
   const webhookOptions = webhookOf(config);
   const policies = new ApprovalPolicies(runtime, {
     policy: config.FAIRLEAD_APPROVAL_POLICY,

@@ -16,7 +16,7 @@ import { HeldIdentity } from './held-identity.js';
 import { abortedBy, type LeftLink, type Lived, type SlotContext } from './link-slot.js';
 import { hasEnded, renewInTime } from './renewal.js';
 import { StandingConnections, unlessRevoked } from './standing-connections.js';
-import { Strangers } from './strangers.js';
+import { UntrustedEndpoints } from './untrusted-endpoints.js';
 import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type LinkOutcome } from './retry-pace.js';
 
 export interface SupervisorOptions {
@@ -49,7 +49,7 @@ export class LinkSupervisor {
   readonly #endpoints: EndpointChoice;
   readonly #identity: HeldIdentity;
   readonly #trust: AgentTrust;
-  readonly #strangers: Strangers;
+  readonly #strangers: UntrustedEndpoints;
   readonly #clockSkew: ClockSkew;
   readonly #facts: FactsFeed;
   readonly #standing = new StandingConnections();
@@ -68,7 +68,7 @@ export class LinkSupervisor {
       this.#tryAnew();
     });
     this.#trust = new AgentTrust(this.#identity, options.logger, this.#clock);
-    this.#strangers = new Strangers(options.endpoints.length, options.logger);
+    this.#strangers = new UntrustedEndpoints(options.endpoints.length, options.logger);
     this.#endpoints = new EndpointChoice(options.endpoints, this.#clock);
     this.#clockSkew = new ClockSkew(options.logger, this.#clock);
     this.#facts = feedOf(options.facts);

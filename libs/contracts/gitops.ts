@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CatalogSource, GitOpsWish, InstallerReport, Tool } from '@fairlead/desired-state';
+import { CatalogSource, GitOpsSpec, InstallerReport, Tool } from '@fairlead/desired-state';
 import { GitHostName } from './git-keys.js';
 import { BranchName, RepositoryPath } from './git-primitives.js';
 import { ClusterId, ClusterName, IsoTime, Labels, UserName } from './primitives.js';
@@ -33,7 +33,7 @@ export type CatalogRepository = z.infer<typeof CatalogRepository>;
 export const Bundle = z.object({
   id: z.uuid(),
   tool: Tool,
-  version: GitOpsWish.shape.bundle.shape.version,
+  version: GitOpsSpec.shape.bundle.shape.version,
   digest: z.string().length(64),
   bytes: z.int().min(1),
   compressedBytes: z.int().min(1),
@@ -88,10 +88,10 @@ export const Assignment = z.object({
   intervalSeconds: CatalogSource.shape.intervalSeconds,
   prune: CatalogSource.shape.prune,
   verification: CatalogSource.shape.verification,
-  images: GitOpsWish.shape.images.prefault({}),
-  suspend: GitOpsWish.shape.suspend,
-  selfHeal: GitOpsWish.shape.selfHeal,
-  lockdown: GitOpsWish.shape.lockdown,
+  images: GitOpsSpec.shape.images.prefault({}),
+  suspend: GitOpsSpec.shape.suspend,
+  selfHeal: GitOpsSpec.shape.selfHeal,
+  lockdown: GitOpsSpec.shape.lockdown,
   /** How a change of the assignment reaches its clusters. */
   rollout: z
     .object({
@@ -163,7 +163,7 @@ export const ClusterGitOps = z.object({
   name: ClusterName,
   assignment: GitOpsName.nullable(),
   revision: z.int().min(0),
-  wish: GitOpsWish.nullable(),
+  wish: GitOpsSpec.nullable(),
   /** Null: its installer has not reported yet. */
   report: InstallerReport.omit({ events: true }).nullable(),
   reportedAt: IsoTime.nullable(),

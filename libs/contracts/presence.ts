@@ -15,8 +15,8 @@ export const LastError = z.object({
 export type LastError = z.infer<typeof LastError>;
 
 /** The same, as a gateway reports it: who reports is not for it to say. */
-export const LinkTrouble = LastError.omit({ replica: true }).extend({ clusterId: ClusterId });
-export type LinkTrouble = z.infer<typeof LinkTrouble>;
+export const LinkProblem = LastError.omit({ replica: true }).extend({ clusterId: ClusterId });
+export type LinkProblem = z.infer<typeof LinkProblem>;
 /** In one report, at most one of each cluster. */
 export const MAX_TROUBLES = 200;
 

@@ -17,7 +17,7 @@ import { BootstrapToken } from './bootstrap-token.js';
 import { Cluster, ClusterChange, CreateCluster } from './cluster.js';
 import { Enrol } from './enrol.js';
 import { ClusterFacts, MAX_CLUSTER_FACTS } from './facts.js';
-import { LinkTrouble, MAX_TROUBLES } from './presence.js';
+import { LinkProblem, MAX_TROUBLES } from './presence.js';
 import type { Rpc } from './rpc.js';
 import { IssuedIdentity, NewIdentity } from './static-identity.js';
 
@@ -181,7 +181,7 @@ export const registrationRpc = {
   reportTroubles: rpc(
     'report-troubles',
     ['gateway'],
-    z.object({ troubles: z.array(LinkTrouble).max(MAX_TROUBLES) }),
+    z.object({ troubles: z.array(LinkProblem).max(MAX_TROUBLES) }),
     z.object({}),
   ),
   /**

@@ -90,7 +90,7 @@ export const DeployKeyNumbers = z.object({
   nextReady: z.boolean().default(false),
 });
 
-export const GitOpsWish = z.object({
+export const GitOpsSpec = z.object({
   tool: Tool,
   bundle: BundleReference,
   images: ImageRules,
@@ -105,7 +105,7 @@ export const GitOpsWish = z.object({
   /** Of the fleet: repairs that change nothing are enough while it is open (see the breaker). */
   holdRepairs: z.boolean().default(false),
 });
-export type GitOpsWish = z.infer<typeof GitOpsWish>;
+export type GitOpsSpec = z.infer<typeof GitOpsSpec>;
 
 /** All that a cluster's installer acts on. Only one that the keys service signed counts, and never an older revision than it held. */
 export const DesiredState = z.object({
@@ -119,7 +119,7 @@ export const DesiredState = z.object({
     .max(2 ** 48),
   issuedAt: z.iso.datetime(),
   /** Null: nothing of ours is wanted. What `remove` says happens to what there is. */
-  gitops: GitOpsWish.nullable(),
+  gitops: GitOpsSpec.nullable(),
   /**
    * With `gitops` null. `keep`: it is left as it is, unowned. `tool`: the tool and our source go, what it deployed stays.
    * `everything`: what it deployed goes first.

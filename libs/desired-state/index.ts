@@ -6,7 +6,7 @@ export {
   CatalogSource,
   CommitVerification,
   DesiredState,
-  GitOpsWish,
+  GitOpsSpec,
   ImageRules,
   MAX_DESIRED_STATE_BYTES,
   BundleReference,

@@ -78,7 +78,7 @@ export interface RightsReport {
   readonly findings: readonly RightFinding[];
 }
 
-export interface RightsWish {
+export interface RightsWanted {
   /** The repository whose deploy keys are to be kept; it has to exist. */
   readonly repository?: RepositoryPath | undefined;
   /** Are repositories to be created too? */
@@ -103,7 +103,7 @@ export interface GitHost extends AsyncDisposable {
   readonly kind: GitHostKind;
 
   /** Can the token do what is wished, and how much more can it do? Changes nothing. */
-  checkRights(wish: RightsWish, call?: Call): Promise<RightsReport>;
+  checkRights(wish: RightsWanted, call?: Call): Promise<RightsReport>;
 
   findRepository(
     path: RepositoryPath,

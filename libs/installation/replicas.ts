@@ -1,5 +1,5 @@
 import { BUCKETS, TRUST_KEY, type ClusterEntry, type TrustEntry } from '@fairlead/contracts';
-import type { ClusterFacts, LinkTrouble } from '@fairlead/contracts';
+import type { ClusterFacts, LinkProblem } from '@fairlead/contracts';
 import { parseEgressRule, startGateway, type Gateway, type Refusal } from '@fairlead/gateway';
 import { deleteKv, putKv } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
@@ -18,7 +18,7 @@ export interface Replica {
   readonly registry: Registry;
   readonly refusals: Refusal[];
   /** What it reported to registration. */
-  readonly troubles: LinkTrouble[];
+  readonly troubles: LinkProblem[];
   readonly facts: ClusterFacts[];
   stop(): Promise<void>;
 }
@@ -110,7 +110,7 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
   const registry = new Registry();
   const events = options.events?.(nc, name);
   const refusals: Refusal[] = [];
-  const troubles: LinkTrouble[] = [];
+  const troubles: LinkProblem[] = [];
   const facts: ClusterFacts[] = [];
   const gateway = await startGateway(
     {

@@ -4,7 +4,7 @@ import {
   registrationRpc,
   type ClusterFacts,
   type Issued,
-  type LinkTrouble,
+  type LinkProblem,
   type Rpc,
 } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
@@ -32,7 +32,7 @@ export interface Asked {
 export function signingRpc(
   { ca, gitops }: Asked,
   replica: string,
-  troubles: LinkTrouble[] = [],
+  troubles: LinkProblem[] = [],
   facts: ClusterFacts[] = [],
 ): RpcClient {
   const answer = ({ service, method }: Rpc, tenantId: string, input: unknown): Promise<unknown> => {
@@ -56,7 +56,7 @@ export function signingRpc(
         for (const held of (input as Held).held) ca.acknowledged.push({ replica, ...held });
         return Promise.resolve({});
       case 'report-troubles':
-        troubles.push(...(input as { troubles: LinkTrouble[] }).troubles);
+        troubles.push(...(input as { troubles: LinkProblem[] }).troubles);
         return Promise.resolve({});
       case 'report-facts':
         facts.push(...(input as { clusters: ClusterFacts[] }).clusters);

@@ -4,7 +4,7 @@ import type { ObjectResult } from './apply/reconcile.js';
 import { podSelectorOf } from './health/pod-selector.js';
 import { CONTROLLER_KINDS } from './health/workloads.js';
 import type { Finding, LadderAction } from './ladder/ladder-state.js';
-import { findingOf, ownershipOf } from './look.js';
+import { findingOf, ownershipOf } from './observe.js';
 import { inventoryWith, plainRef } from './state/inventory.js';
 import { attemptOf, inventoryOf, type Task, type ToolKeeperParts } from './task.js';
 
@@ -24,7 +24,7 @@ export async function actOn(
       return restart(parts, task, finding?.workloads ?? []);
     case 'roll-back':
       await parts.keeper.keep({ givenUp: attemptOf(task.wish) });
-      parts.story.tell('rolled-back', '', `${finding?.code ?? 'it cannot be applied'}: back to the last good bundle`);
+      parts.story.record('rolled-back', '', `${finding?.code ?? 'it cannot be applied'}: back to the last good bundle`);
       break;
   }
   return null;
@@ -58,9 +58,9 @@ async function apply(
   }
   webhooks.passed();
   const { removed, left } = await prune(objects, driver, wish, wanted, noted);
-  for (const ref of removed) story.tell('removed', shown(ref), 'no longer wanted');
-  for (const why of left) story.tellOnce('observed', '', `not removed: ${why}`);
-  if (first) story.tell('installed', '', `revision ${revision}, bundle ${reference.digest.slice(0, 12)}`);
+  for (const ref of removed) story.record('removed', shown(ref), 'no longer wanted');
+  for (const why of left) story.recordOnce('observed', '', `not removed: ${why}`);
+  if (first) story.record('installed', '', `revision ${revision}, bundle ${reference.digest.slice(0, 12)}`);
   await keeper.keep({
     appliedKey: key,
     appliedRevision: revision,
@@ -77,10 +77,10 @@ export function tellWritten(
   first: boolean,
 ): void {
   // An installation of forty objects is one event of the story, not forty.
-  if (outcome === 'recreated') story.tell('recreated', shown(ref), 'made anew');
-  else if (!first && outcome === 'created') story.tell('applied', shown(ref), 'it was gone');
-  else if (!first && outcome === 'updated') story.tell('applied', shown(ref), 'it differed');
-  else if (outcome === 'failed') story.tellOnce('observed', shown(ref), error?.message ?? 'it could not be written');
+  if (outcome === 'recreated') story.record('recreated', shown(ref), 'made anew');
+  else if (!first && outcome === 'created') story.record('applied', shown(ref), 'it was gone');
+  else if (!first && outcome === 'updated') story.record('applied', shown(ref), 'it differed');
+  else if (outcome === 'failed') story.recordOnce('observed', shown(ref), error?.message ?? 'it could not be written');
 }
 
 /** A controller that is frozen hears no SIGTERM: what it would have of its own, often a minute, is only waited for. */
@@ -106,7 +106,7 @@ async function restart(
       const { uid } = pod.metadata;
       await objects.remove(refOf(pod), { gracePeriodSeconds: GRACE_SECONDS, ...(uid === undefined ? {} : { uid }) });
     }
-    story.tell('restarted', shown(refOf(workload)), `${pods.length} of its pods were deleted`);
+    story.record('restarted', shown(refOf(workload)), `${pods.length} of its pods were deleted`);
   }
   functional.forget();
   return null;

@@ -1,4 +1,4 @@
-import type { GitOpsWish } from '@fairlead/desired-state';
+import type { GitOpsSpec } from '@fairlead/desired-state';
 import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]();
 });
 
-async function want(more: Partial<GitOpsWish> = {}): Promise<void> {
+async function want(more: Partial<GitOpsSpec> = {}): Promise<void> {
   revision += 1;
   const wish = wishOf(bundle, { tool: 'argocd', ...more });
   await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, wish)));

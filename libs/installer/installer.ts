@@ -14,13 +14,13 @@ import { Preflight, type PreflightOptions } from './preflight/preflight.js';
 import { removeTool } from './removal/remove-tool.js';
 import { ReportWriter } from './report/report-writer.js';
 import { makeReport, type Told } from './report/make-report.js';
-import type { Story } from './report/story.js';
+import type { History } from './report/history.js';
 import { serve } from './serve.js';
 import { ownObjects, type OwnObjects } from './state/own-objects.js';
 import { raised, readHighWater, writeHighWater, type HighWater } from './state/high-water.js';
 import { StateKeeper } from './state/state-keeper.js';
 import type { ToolKeeperParts } from './task.js';
-import { Trouble } from './trouble.js';
+import { Problem } from './problem.js';
 import { acceptHandover, type Installed } from './trust/accept-handover.js';
 import { unblock } from './webhooks/unblock.js';
 import { WebhookWatch, WEBHOOK_LIMITS, type WebhookLimits } from './webhooks/webhook-watch.js';
@@ -47,7 +47,7 @@ export interface InstallerOptions {
 export interface InstallerProcess {
   /** Tells its reports from those of another process. */
   readonly instance: string;
-  readonly story: Story;
+  readonly story: History;
 }
 
 /** Acts on signed desired state, and on nothing else (docs/adr/0026). Each `cycle` is one look, at most one repair, and a report. */
@@ -128,7 +128,7 @@ export class Installer {
 
   async #bring(desired: DesiredState | null, signal: AbortSignal): Promise<Told> {
     if (!desired) {
-      const problem = new Trouble('STATE_AWAITED', 'no desired state was handed over yet');
+      const problem = new Problem('STATE_AWAITED', 'no desired state was handed over yet');
       return { phase: 'waiting', problem: this.#parts.keeper.held.rootsPem.length === 0 ? null : problem };
     }
     const { gitops } = desired;
@@ -138,7 +138,7 @@ export class Installer {
     if (!driver) {
       return {
         phase: 'waiting',
-        problem: new Trouble('TOOL_UNSUPPORTED', `this installer does not know ${gitops.tool}`),
+        problem: new Problem('TOOL_UNSUPPORTED', `this installer does not know ${gitops.tool}`),
       };
     }
     const told = await serve(this.#parts, this.#own, driver, { ...desired, gitops }, signal);
@@ -147,12 +147,12 @@ export class Installer {
   }
 
   /** Why some of what was handed over does not count. */
-  async #takeHandover(): Promise<Trouble | null> {
+  async #takeHandover(): Promise<Problem | null> {
     const { keeper, story, clock } = this.#parts;
     const text = (await this.#own.readConfigMap(HANDOVER.desiredState))?.data[HANDOVER.keys.handover];
     if (text === undefined || text === '') return null;
     const handover = Handover.safeParse(jsonOf(text));
-    if (!handover.success) return this.#refuse(new Trouble('HANDOVER_UNREADABLE', 'the handover cannot be read'));
+    if (!handover.success) return this.#refuse(new Problem('HANDOVER_UNREADABLE', 'the handover cannot be read'));
     const before = keeper.held;
     const { refused, ...held } = await acceptHandover(
       before,
@@ -164,7 +164,7 @@ export class Installer {
     await this.#raiseHighWater();
     if (held.desired?.revision !== before.desired?.revision) {
       this.#options.logger.info('installer.desired_state', { revision: held.desired?.revision });
-      story.tell('observed', '', `revision ${held.desired?.revision} is wanted`);
+      story.record('observed', '', `revision ${held.desired?.revision} is wanted`);
     }
     for (const trouble of refused) this.#refuse(trouble);
     return refused[0] ?? null;
@@ -184,9 +184,9 @@ export class Installer {
     }
   }
 
-  #refuse(trouble: Trouble): Trouble {
+  #refuse(trouble: Problem): Problem {
     const { code, message } = trouble;
-    const isNews = this.#parts.story.tellOnce('refused', '', `${code}: ${message}`);
+    const isNews = this.#parts.story.recordOnce('refused', '', `${code}: ${message}`);
     if (isNews) this.#options.logger.warn('installer.refused', { code, reason: message });
     return trouble;
   }

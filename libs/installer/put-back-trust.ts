@@ -1,6 +1,6 @@
 import { keyOf, refOf } from '@fairlead/kube/rest';
 import { tellWritten } from './act.js';
-import { ownershipOf, type Look } from './look.js';
+import { ownershipOf, type Observation } from './observe.js';
 import type { Task, ToolKeeperParts } from './task.js';
 
 /**
@@ -10,7 +10,7 @@ import type { Task, ToolKeeperParts } from './task.js';
 export async function putBackTrust(
   { reconciler, objects, story, trustPace, clock }: ToolKeeperParts,
   { driver, wish, wanted }: Task,
-  { reconciliation }: Look,
+  { reconciliation }: Observation,
   signal: AbortSignal,
 ): Promise<void> {
   const differing = new Set(

@@ -10,7 +10,7 @@ import { Lease } from './lease/lease.js';
 import { LEASE_LIMITS, type LeaseLimits } from './lease/lease-limits.js';
 import { leaseObject } from './lease/lease-record.js';
 import type { Term } from './lease/term.js';
-import { Story } from './report/story.js';
+import { History } from './report/history.js';
 import { ownObjects } from './state/own-objects.js';
 import { StateKeeper } from './state/state-keeper.js';
 import { watchHandover } from './watch-handover.js';
@@ -41,7 +41,7 @@ export interface RunOptions extends InstallerOptions {
 export async function runInstaller(options: RunOptions, signal: AbortSignal): Promise<void> {
   const wake = new Wake();
   const watching = watchHandover(options, wake, signal);
-  const story = new Story(
+  const story = new History(
     () => new Date(options.clock.nowMs()),
     (step) => options.onStep?.(step),
   );

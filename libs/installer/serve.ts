@@ -1,4 +1,4 @@
-import type { DesiredState, GitOpsWish, Phase, PreflightReport, PublicKey } from '@fairlead/desired-state';
+import type { DesiredState, GitOpsSpec, Phase, PreflightReport, PublicKey } from '@fairlead/desired-state';
 import { messageOf } from '@fairlead/errors';
 import { chooseBundle, type ChosenBundle } from './bundle/choose-bundle.js';
 import type { SourceStates, ToolDriver } from './drivers/driver.js';
@@ -8,7 +8,7 @@ import type { Told } from './report/make-report.js';
 import type { OwnObjects } from './state/own-objects.js';
 import { attemptOf, type ToolKeeperParts } from './task.js';
 import { tend, type Standing } from './tool-keeper.js';
-import { Trouble } from './trouble.js';
+import { Problem } from './problem.js';
 
 /** Of what is told about the repository, in the story. */
 const CATALOG_SUBJECT = 'catalog';
@@ -18,7 +18,7 @@ export async function serve(
   parts: ToolKeeperParts,
   own: OwnObjects,
   driver: ToolDriver,
-  desired: DesiredState & { gitops: GitOpsWish },
+  desired: DesiredState & { gitops: GitOpsSpec },
   signal: AbortSignal,
 ): Promise<Told> {
   const wish = desired.gitops;
@@ -58,14 +58,14 @@ export async function serve(
 /** What keeps it from that must not keep the report from being written. */
 async function tryAgain({ objects, clock, story }: ToolKeeperParts, driver: ToolDriver): Promise<void> {
   await driver.tryAgain(objects, clock.nowMs()).catch((error: unknown) => {
-    story.tellOnce('observed', CATALOG_SUBJECT, `a commit cannot be tried again: ${messageOf(error)}`);
+    story.recordOnce('observed', CATALOG_SUBJECT, `a commit cannot be tried again: ${messageOf(error)}`);
   });
 }
 
 /** Looks at the hosts that this wish needs, where it is due, and says what is known of them. */
 function hostLook(
   { preflight }: ToolKeeperParts,
-  wish: GitOpsWish,
+  wish: GitOpsSpec,
   chosen: ChosenBundle | null,
   signal: AbortSignal,
 ): (healthy: boolean) => PreflightReport | null {
@@ -79,9 +79,9 @@ const ROLLED_BACK = {
 };
 
 /** Once when it stops following the repository, and once when it follows it again. */
-function tellComplaint(story: ToolKeeperParts['story'], complaint: Trouble | null, { source }: SourceStates): void {
-  if (complaint) story.tellOnce('observed', CATALOG_SUBJECT, `${complaint.code}: ${complaint.message}`);
-  else if (source?.ready === true) story.tellOnce('observed', CATALOG_SUBJECT, 'the repository is followed');
+function tellComplaint(story: ToolKeeperParts['story'], complaint: Problem | null, { source }: SourceStates): void {
+  if (complaint) story.recordOnce('observed', CATALOG_SUBJECT, `${complaint.code}: ${complaint.message}`);
+  else if (source?.ready === true) story.recordOnce('observed', CATALOG_SUBJECT, 'the repository is followed');
 }
 
 /**
@@ -89,7 +89,7 @@ function tellComplaint(story: ToolKeeperParts['story'], complaint: Trouble | nul
  * may follow the same repository by what the tool was told of it. Neither does the next deploy
  * key fetch, since what it tries would lie unverified in the cluster.
  */
-export function followingNothingNew(wish: GitOpsWish): GitOpsWish {
+export function followingNothingNew(wish: GitOpsSpec): GitOpsSpec {
   return {
     ...wish,
     suspend: true,
@@ -104,12 +104,12 @@ function phaseOf(standing: Standing | null, rolledBack: boolean, waits: boolean)
   return waits ? 'waiting' : 'healthy';
 }
 
-function unreadyKey({ source, deployKey }: GitOpsWish): Trouble | null {
+function unreadyKey({ source, deployKey }: GitOpsSpec): Problem | null {
   if (source === null || deployKey.currentReady) return null;
-  return new Trouble('DEPLOY_KEY_NOT_READY', 'the Git host does not have the key of this cluster yet');
+  return new Problem('DEPLOY_KEY_NOT_READY', 'the Git host does not have the key of this cluster yet');
 }
 
-function told({ number, publicKey }: DeployKey, { deployKey }: GitOpsWish, states: SourceStates): PublicKey {
+function told({ number, publicKey }: DeployKey, { deployKey }: GitOpsSpec, states: SourceStates): PublicKey {
   const works = number === deployKey.current ? states.currentWorks : states.nextWorks;
   return { number, publicKey, works };
 }

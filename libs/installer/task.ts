@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '@fairlead/clock';
-import type { BundleReference, GitOpsWish } from '@fairlead/desired-state';
+import type { BundleReference, GitOpsSpec } from '@fairlead/desired-state';
 import { keyOf, refOf, type KubeObject, type Objects, type ObjectRef } from '@fairlead/kube/rest';
 import type { Reconciler } from './apply/reconcile.js';
 import type { BundleShelf } from './bundle/bundle-shelf.js';
@@ -9,7 +9,7 @@ import type { FunctionalProbe } from './health/functional.js';
 import type { LadderLimits } from './ladder/ladder-state.js';
 import type { Pace } from './ladder/pace.js';
 import type { Preflight } from './preflight/preflight.js';
-import type { Story } from './report/story.js';
+import type { History } from './report/history.js';
 import type { StateKeeper } from './state/state-keeper.js';
 import type { WebhookWatch } from './webhooks/webhook-watch.js';
 
@@ -20,7 +20,7 @@ export interface ToolKeeperParts {
   readonly webhooks: WebhookWatch;
   readonly shelf: BundleShelf;
   readonly keeper: StateKeeper;
-  readonly story: Story;
+  readonly story: History;
   readonly clock: Clock;
   readonly limits: LadderLimits;
   /** Of what is put back without the ladder. */
@@ -32,7 +32,7 @@ export interface ToolKeeperParts {
 /** What is acted for. */
 export interface Task {
   readonly driver: ToolDriver;
-  readonly wish: GitOpsWish;
+  readonly wish: GitOpsSpec;
   readonly wanted: readonly KubeObject[];
   readonly key: string;
   readonly reference: Pick<BundleReference, 'digest' | 'bytes'>;
@@ -41,7 +41,7 @@ export interface Task {
 }
 
 /** A bundle with the rules for its images: one that failed is tried again when either changes. */
-export function attemptOf({ bundle, images, lockdown }: GitOpsWish): string {
+export function attemptOf({ bundle, images, lockdown }: GitOpsSpec): string {
   return createHash('sha256')
     .update(JSON.stringify([bundle.digest, images, lockdown]))
     .digest('hex');

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DesiredState, GitOpsWish } from '@fairlead/desired-state';
+import type { DesiredState, GitOpsSpec } from '@fairlead/desired-state';
 import { actOn } from './act.js';
 import type { ChosenBundle } from './bundle/choose-bundle.js';
 import { withImages } from './bundle/images.js';
@@ -8,25 +8,25 @@ import type { ToolDriver } from './drivers/driver.js';
 import type { DeployKey } from './keys/deploy-keys.js';
 import type { Finding, LadderStatus, Observation } from './ladder/ladder-state.js';
 import { step } from './ladder/ladder.js';
-import { lookAt, type Look } from './look.js';
+import { observe, type Observation } from './observe.js';
 import { putBackTrust } from './put-back-trust.js';
-import type { Story } from './report/story.js';
+import type { History } from './report/history.js';
 import type { Task, ToolKeeperParts } from './task.js';
-import { Trouble } from './trouble.js';
+import { Problem } from './problem.js';
 
 /** How the tool stands after one look and, perhaps, one repair. */
 export interface Standing {
   readonly status: LadderStatus;
   readonly finding: Finding | null;
   /** What of ours is left to somebody else who puts it back each time. The tool works all the same. */
-  readonly conflict: Trouble | null;
+  readonly conflict: Problem | null;
 }
 
 /** Brings a tool to what is wished, and keeps it there: one look, one step of the ladder, at most one action. */
 export async function tend(
   parts: ToolKeeperParts,
   driver: ToolDriver,
-  desired: DesiredState & { gitops: GitOpsWish },
+  desired: DesiredState & { gitops: GitOpsSpec },
   { runs, objects, reference }: ChosenBundle,
   keys: readonly DeployKey[],
   signal: AbortSignal,
@@ -44,7 +44,7 @@ export async function tend(
     await keeper.keep({ appliedRevision: revision });
     return { status: 'healthy', finding: null, conflict: null };
   }
-  const look = await lookAt(parts, driver, wish, wanted, driver.probes(wish, sources), clock.nowMs(), signal);
+  const look = await observe(parts, driver, wish, wanted, driver.probes(wish, sources), clock.nowMs(), signal);
   tellHonoured(parts.story, look);
   const conflict = conflictOf(look);
   if (applied && look.reconciliation.complete) await keeper.keep({ appliedRevision: revision });
@@ -76,10 +76,10 @@ async function climb(
   const { state, action } = step(before, seen, clock.nowMs(), limits);
   const { finding } = seen;
   if (finding && state.status !== 'installing') {
-    story.tellOnce('observed', '', `${finding.code}: ${finding.message}`);
+    story.recordOnce('observed', '', `${finding.code}: ${finding.message}`);
   }
   if (state.status === 'escalated' && before.status !== 'escalated') {
-    story.tell('escalated', '', finding ? `${finding.code}: ${finding.message}` : 'it cannot be applied');
+    story.record('escalated', '', finding ? `${finding.code}: ${finding.message}` : 'it cannot be applied');
   }
   // Kept before it is done: whoever dies in the middle has spent it.
   await keeper.keep({ ladder: state });
@@ -89,22 +89,22 @@ async function climb(
 }
 
 async function becameHealthy({ keeper, shelf, story }: ToolKeeperParts, { reference }: Task): Promise<void> {
-  story.tell('healthy', '', `the tool works with the bundle ${reference.digest.slice(0, 12)}`);
+  story.record('healthy', '', `the tool works with the bundle ${reference.digest.slice(0, 12)}`);
   if (keeper.held.good?.digest === reference.digest) return;
   if (await shelf.keepGood(reference))
     await keeper.keep({ good: { digest: reference.digest, bytes: reference.bytes } });
 }
 
-function tellHonoured(story: Story, { reconciliation }: Look): void {
+function tellHonoured(story: History, { reconciliation }: Observation): void {
   for (const { ref, honoured, outcome, error } of reconciliation.results) {
     const name = `${ref.kind} ${ref.namespace === undefined ? '' : `${ref.namespace}/`}${ref.name}`;
-    if (honoured.length > 0) story.tellOnce('observed', name, `left to others: ${honoured.slice(0, 5).join(', ')}`);
-    if (outcome === 'left') story.tellOnce('observed', name, error?.message ?? 'left alone, as it is annotated');
+    if (honoured.length > 0) story.recordOnce('observed', name, `left to others: ${honoured.slice(0, 5).join(', ')}`);
+    if (outcome === 'left') story.recordOnce('observed', name, error?.message ?? 'left alone, as it is annotated');
   }
 }
 
 /** What was left for another reason than that somebody asked for it. */
-function conflictOf({ reconciliation }: Look): Trouble | null {
+function conflictOf({ reconciliation }: Observation): Problem | null {
   const [first] = reconciliation.results.flatMap(({ outcome, error }) => (outcome === 'left' && error ? [error] : []));
-  return first ? new Trouble(first.code, first.message) : null;
+  return first ? new Problem(first.code, first.message) : null;
 }

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { DesiredState, GitOpsWish, openDesiredState } from '@fairlead/desired-state';
+import { DesiredState, GitOpsSpec, openDesiredState } from '@fairlead/desired-state';
 import type { Caller } from '@fairlead/contracts';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { DesiredStateSigner } from './feature/git/desired-state-signer.js';
@@ -144,7 +144,7 @@ it('signs a source at a Git host of the tenant only, with keys that are approved
 });
 
 function follows(host: string, key: string): DesiredState['gitops'] {
-  return GitOpsWish.parse({
+  return GitOpsSpec.parse({
     tool: 'flux',
     bundle: { digest: 'a'.repeat(64), version: 'v2.7.3', bytes: 10, compressedBytes: 10 },
     images: {},

@@ -29,7 +29,7 @@ import {
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
-  LinkTroubles,
+  LinkProblems,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
   StaticIdentities,
@@ -112,7 +112,7 @@ function configure(
   requests = new EnrolmentRequests(runtime);
   policies = new ApprovalPolicies(runtime, { policy, webhookConfigured: hook !== null, insecureAllowed });
   const webhook = new ApprovalWebhook({ ...runtime, logger }, policies, requests, hook);
-  enrolments = new Enrolments(runtime, { policies, requests, webhook, troubles: new LinkTroubles(runtime) }, signFor);
+  enrolments = new Enrolments(runtime, { policies, requests, webhook, troubles: new LinkProblems(runtime) }, signFor);
 }
 
 /** Stands for the keys service. */

@@ -18,7 +18,7 @@ import {
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
-  LinkTroubles,
+  LinkProblems,
   StaticIdentities,
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
@@ -42,7 +42,7 @@ let links: ImportLinks;
 let enrolments: Enrolments;
 let tokens: BootstrapTokens;
 let identities: StaticIdentities;
-let troubles: LinkTroubles;
+let troubles: LinkProblems;
 let policies: ApprovalPolicies;
 let runtime: Runtime;
 let aheadMs = 0;
@@ -116,9 +116,9 @@ function build(): void {
   const requests = new EnrolmentRequests(runtime);
   policies = new ApprovalPolicies(runtime, { policy: 'token', webhookConfigured: false, insecureAllowed: false });
   const webhook = new ApprovalWebhook(runtime, policies, requests, null);
-  enrolments = new Enrolments(runtime, { policies, requests, webhook, troubles: new LinkTroubles(runtime) }, sign);
+  enrolments = new Enrolments(runtime, { policies, requests, webhook, troubles: new LinkProblems(runtime) }, sign);
   tokens = new BootstrapTokens(runtime);
-  troubles = new LinkTroubles(runtime);
+  troubles = new LinkProblems(runtime);
   identities = new StaticIdentities(runtime, {
     endpoints: ['127.0.0.1:7443'],
     signAgent: sign,

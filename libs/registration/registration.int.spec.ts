@@ -29,7 +29,7 @@ import {
   EnrolmentRequests,
   Enrolments,
   ImportLinks,
-  LinkTroubles,
+  LinkProblems,
   ReportedFacts,
   REGISTRATION_BUCKETS,
   REGISTRATION_ENTITIES,
@@ -140,7 +140,7 @@ function build(): void {
   const webhook = new ApprovalWebhook(runtime, policies, requests, null);
   enrolments = new Enrolments(
     runtime,
-    { policies, requests, webhook, troubles: new LinkTroubles(runtime) },
+    { policies, requests, webhook, troubles: new LinkProblems(runtime) },
     async (_tenant, { clusterId, generation }) => {
       away();
       const { chain, serial } = await authority.agent(clusterId, { generation });

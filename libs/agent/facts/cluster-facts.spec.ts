@@ -4,10 +4,10 @@ import type { AgentFacts } from '@fairlead/tunnel/agent';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { followCluster } from './cluster-facts.js';
 import type { FactsFeed } from './feed.js';
-import type { Look } from './look.js';
+import type { Observation } from './observe-cluster.js';
 
 const REFRESH_MS = 600_000;
-let looks: (Look | Promise<Look>)[];
+let looks: (Observation | Promise<Observation>)[];
 let befores: (AgentFacts | null)[];
 let pausesMs: number[];
 let wake: () => void;
@@ -28,7 +28,7 @@ const factsOf = (total?: number): AgentFacts => ({
   platform: 'p',
   ...(total === undefined ? {} : { nodes: { total, ready: total } }),
 });
-const well = (total?: number): Look => ({ facts: factsOf(total), failure: null });
+const well = (total?: number): Observation => ({ facts: factsOf(total), failure: null });
 
 function follow(): FactsFeed {
   const feed = followCluster(

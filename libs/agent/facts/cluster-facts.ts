@@ -3,15 +3,15 @@ import { systemClock, type Clock } from '@fairlead/clock';
 import type { Logger } from '@fairlead/observability';
 import type { AgentFacts } from '@fairlead/tunnel/agent';
 import type { FactsFeed } from './feed.js';
-import { lookAtCluster, type Look, type LookOptions } from './look.js';
+import { observeCluster, type Observation, type ObserveOptions } from './observe-cluster.js';
 
-export interface ClusterFactsOptions extends LookOptions {
+export interface ClusterFactsOptions extends ObserveOptions {
   readonly logger: Logger;
   /** How long between two looks, on average. */
   readonly refreshMs: number;
   readonly clock?: Clock;
   /** Instead of a look at the API server. */
-  readonly look?: typeof lookAtCluster;
+  readonly look?: typeof observeCluster;
 }
 
 /** An agent that starts says what it knows by then: links do not wait for a slow API server. */
@@ -22,10 +22,10 @@ const AFTER_FAILURE_MS = 60_000;
 
 /** Looks at the cluster now, and then every so often with jitter, until the signal. Never fails: what is not known is left out. */
 export function followCluster(options: ClusterFactsOptions, signal: AbortSignal): FactsFeed {
-  const { logger, refreshMs, clock = systemClock, look = lookAtCluster } = options;
+  const { logger, refreshMs, clock = systemClock, look = observeCluster } = options;
   const listeners = new Set<(facts: AgentFacts) => void>();
   let complaint: string | null = null;
-  const lookOnce = async (before: AgentFacts | null, timeoutMs: number): Promise<Look> => {
+  const lookOnce = async (before: AgentFacts | null, timeoutMs: number): Promise<Observation> => {
     const seen = await look(options, before, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
     const reason = seen.failure ?? (seen.facts.nodes ? null : 'the agent may not list nodes');
     if (reason !== null && reason !== complaint && !signal.aborted) logger.warn('agent.facts.incomplete', { reason });

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { KubeApiTarget } from '../kube-api-proxy.js';
 import { followCluster } from './cluster-facts.js';
 import { listNodes } from './list-nodes.js';
-import { lookAtCluster } from './look.js';
+import { observeCluster } from './observe-cluster.js';
 
 let scratch: ScratchDir;
 let kubernetes: Running<KubeInfo>;
@@ -123,7 +123,7 @@ it('nodes are counted by their Ready condition, page by page, and the first ones
 
 it('a look tells what the agent may do there, and a right that is missing hides what it is for, and nothing else', async () => {
   const look = (token: string) =>
-    lookAtCluster({ api: as(token), agentVersion: '1', linkCapabilities: ['link:facts'] }, null, soon());
+    observeCluster({ api: as(token), agentVersion: '1', linkCapabilities: ['link:facts'] }, null, soon());
   const { facts, failure } = await look(tokens.agent);
   expect(failure).toBeNull();
   expect(facts).toEqual({
@@ -144,10 +144,10 @@ it('a look tells what the agent may do there, and a right that is missing hides 
 
 it('what cannot be learned for the moment stays as it was', async () => {
   const options = { api: as(tokens.agent), agentVersion: '1', linkCapabilities: ['link:facts'] };
-  const { facts } = await lookAtCluster(options, null, soon());
-  const away = await lookAtCluster({ ...options, api: { ...options.api, port: 1 } }, facts, soon());
+  const { facts } = await observeCluster(options, null, soon());
+  const away = await observeCluster({ ...options, api: { ...options.api, port: 1 } }, facts, soon());
   expect(away).toEqual({ facts, failure: expect.any(String) as string });
-  const atFirst = await lookAtCluster({ ...options, api: { ...options.api, port: 1 } }, null, soon());
+  const atFirst = await observeCluster({ ...options, api: { ...options.api, port: 1 } }, null, soon());
   expect(atFirst.facts).toMatchObject({ kubernetesVersion: 'unknown', capabilities: ['link:facts'] });
 });
 

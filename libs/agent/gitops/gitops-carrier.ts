@@ -2,11 +2,11 @@ import { systemClock, type Clock } from '@fairlead/clock';
 import type { Logger } from '@fairlead/observability';
 import type { DesiredStateEnd } from '@fairlead/tunnel/agent';
 import type { AgentIdentity } from '../agent-identity.js';
-import { BundleBearer } from './bundle-bearer.js';
+import { BundleFetcher } from './bundle-fetcher.js';
 import { DesiredStateKeeper } from './desired-state-keeper.js';
 import type { CarryingLink, HandoverMaps } from './ports.js';
 import { readReports } from './report-reader.js';
-import { ReportVoice } from './report-voice.js';
+import { ReportSender } from './report-sender.js';
 
 export interface GitOpsCarrierOptions {
   readonly maps: HandoverMaps;
@@ -25,16 +25,16 @@ export class GitOpsCarrier {
   readonly #options: GitOpsCarrierOptions;
   readonly #clock: Clock;
   readonly #keeper: DesiredStateKeeper;
-  readonly #voice: ReportVoice;
-  readonly #bundles: BundleBearer;
+  readonly #sender: ReportSender;
+  readonly #bundles: BundleFetcher;
 
   constructor(options: GitOpsCarrierOptions) {
     const { maps, identity, logger, clock = systemClock } = options;
     this.#options = options;
     this.#clock = clock;
     this.#keeper = new DesiredStateKeeper({ maps, identity, logger, clock });
-    this.#voice = new ReportVoice(clock);
-    this.#bundles = new BundleBearer({ maps, logger, clock, links: () => this.#voice.links });
+    this.#sender = new ReportSender(clock);
+    this.#bundles = new BundleFetcher({ maps, logger, clock, links: () => this.#sender.links });
   }
 
   get desired(): DesiredStateEnd {
@@ -46,11 +46,11 @@ export class GitOpsCarrier {
   }
 
   linked(link: CarryingLink): void {
-    this.#voice.linked(link);
+    this.#sender.linked(link);
   }
 
   unlinked(link: CarryingLink): void {
-    this.#voice.unlinked(link);
+    this.#sender.unlinked(link);
   }
 
   /** Until the signal; never rejects. */
@@ -63,14 +63,14 @@ export class GitOpsCarrier {
       ...(lookMs === undefined ? {} : { lookMs }),
       present: () => this.#keeper.present,
       onReport: (json: Uint8Array, wantedBundle: string | null) => {
-        this.#voice.say(json);
+        this.#sender.say(json);
         this.#bundles.want(wantedBundle);
       },
     };
     await Promise.all([
       this.#keeper.run(signal),
       readReports(reading, signal),
-      this.#voice.run(signal),
+      this.#sender.run(signal),
       this.#bundles.run(signal),
     ]);
   }

@@ -1,4 +1,4 @@
-import type { LinkTrouble } from '@fairlead/contracts';
+import type { LinkProblem } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { GatewayEvents } from './gateway-events.js';
 import { TroubleReporter, reportRefusals } from './report-troubles.js';
 
-let reports: LinkTrouble[][];
+let reports: LinkProblem[][];
 let away: boolean;
 let reporter: TroubleReporter;
 
@@ -14,7 +14,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   reports = [];
   away = false;
-  const call = (_rpc: unknown, _tenant: string, { troubles }: { troubles: LinkTrouble[] }): Promise<unknown> => {
+  const call = (_rpc: unknown, _tenant: string, { troubles }: { troubles: LinkProblem[] }): Promise<unknown> => {
     if (away) return Promise.reject(new FairleadError('UNAVAILABLE', 'no registration is running'));
     reports.push(troubles);
     return Promise.resolve({});

@@ -1,4 +1,4 @@
-import { MAX_TROUBLES, NO_TENANT, registrationRpc, type LinkTrouble } from '@fairlead/contracts';
+import { MAX_TROUBLES, NO_TENANT, registrationRpc, type LinkProblem } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
@@ -10,7 +10,7 @@ const PAUSE_MS = 2_000;
 /** Clusters whose last trouble waits to be reported; the oldest give way. */
 const MAX_WAITING = 2_000;
 
-export type Trouble = Omit<LinkTrouble, 'at'>;
+export type Trouble = Omit<LinkProblem, 'at'>;
 
 /**
  * Tells registration what went wrong last with each cluster's link: once every two seconds at most, the newest of each
@@ -19,7 +19,7 @@ export type Trouble = Omit<LinkTrouble, 'at'>;
 export class TroubleReporter {
   readonly #rpc: RpcClient;
   readonly #logger: Logger;
-  readonly #waiting = new Map<string, LinkTrouble>();
+  readonly #waiting = new Map<string, LinkProblem>();
   #scheduled = false;
 
   constructor(rpc: RpcClient, logger: Logger) {
@@ -44,7 +44,7 @@ export class TroubleReporter {
     setTimeout(() => void this.#report(), PAUSE_MS).unref();
   }
 
-  #keep(trouble: LinkTrouble): void {
+  #keep(trouble: LinkProblem): void {
     this.#waiting.delete(trouble.clusterId);
     this.#waiting.set(trouble.clusterId, trouble);
     const oldest = this.#waiting.keys().next().value;

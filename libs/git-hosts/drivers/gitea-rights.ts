@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RightFinding, RightsReport, RightsWish } from '../git-host.js';
+import type { RightFinding, RightsReport, RightsWanted } from '../git-host.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
 import { shortText } from './shapes.js';
 
@@ -19,7 +19,7 @@ const NEEDLESS = [
 export async function giteaRights(
   http: GitHttp,
   repository: string | null,
-  wish: RightsWish,
+  wish: RightsWanted,
   signal: AbortSignal,
 ): Promise<RightsReport> {
   const what = "check the token's rights";
@@ -46,7 +46,7 @@ async function writesKeys(http: GitHttp, repository: string | null, signal: Abor
 
 async function organisations(
   http: GitHttp,
-  { repository, createRepositories }: RightsWish,
+  { repository, createRepositories }: RightsWanted,
   readsUser: boolean,
   signal: AbortSignal,
 ): Promise<RightFinding[]> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RightFinding, RightsReport, RightsWish } from '../git-host.js';
+import type { RightFinding, RightsReport, RightsWanted } from '../git-host.js';
 import type { Answer } from '../http/exchange.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
 import { shortText } from './shapes.js';
@@ -24,7 +24,7 @@ const NEEDLESS = [
 export async function githubRights(
   http: GitHttp,
   repository: string | null,
-  wish: RightsWish,
+  wish: RightsWanted,
   signal: AbortSignal,
 ): Promise<RightsReport> {
   const what = "check the token's rights";
@@ -63,7 +63,7 @@ async function classic(
 async function fineGrained(
   http: GitHttp,
   repository: string | null,
-  wish: RightsWish,
+  wish: RightsWanted,
   signal: AbortSignal,
 ): Promise<RightFinding[]> {
   const findings: RightFinding[] = [];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RightFinding, RightsReport, RightsWish } from '../git-host.js';
+import type { RightFinding, RightsReport, RightsWanted } from '../git-host.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
 import { hostId, shortText } from './shapes.js';
 
@@ -33,7 +33,7 @@ const MAINTAINER = 40;
 export async function gitlabRights(
   http: GitHttp,
   project: string | null,
-  wish: RightsWish,
+  wish: RightsWanted,
   signal: AbortSignal,
 ): Promise<RightsReport> {
   const what = "check the token's rights";

@@ -1,5 +1,5 @@
 import type { FairleadError } from '@fairlead/errors';
-import type { Repository, RightsReport, RightsWish } from '../git-host.js';
+import type { Repository, RightsReport, RightsWanted } from '../git-host.js';
 import type { RepositoryPath } from '../repository-path.js';
 
 /** A deploy key as a host gives it. */
@@ -16,7 +16,7 @@ export interface HostApi {
   readonly kind: 'github' | 'gitlab' | 'gitea';
   /** May owners be nested? */
   readonly nested: boolean;
-  rights(wish: RightsWish, signal: AbortSignal): Promise<RightsReport>;
+  rights(wish: RightsWanted, signal: AbortSignal): Promise<RightsReport>;
   repository(path: RepositoryPath, signal: AbortSignal): Promise<Repository | null>;
   /** Throws INVALID_ARGUMENT or CONFLICT where there is one already, too. */
   createRepository(path: RepositoryPath, signal: AbortSignal): Promise<Repository>;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { VERIFIED_BY, type Assignment } from '@fairlead/contracts';
 import { CatalogSource } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
-import { pathOf } from './compute-wish.js';
+import { pathOf } from './compute-spec.js';
 
 /** Of one, as JSON: what it makes of a cluster has to fit into a desired state. */
 const MAX_BYTES = 24_000;

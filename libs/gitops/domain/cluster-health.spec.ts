@@ -1,16 +1,16 @@
-import type { GitOpsWish } from '@fairlead/desired-state';
+import type { GitOpsSpec } from '@fairlead/desired-state';
 import { expect, it } from 'vitest';
 import { healthOf, type Health, type ReportedHealth } from './cluster-health.js';
 
 const limits = { silenceMs: 300_000, graceMs: 600_000 };
-const wish = { source: {}, suspend: false } as GitOpsWish;
+const wish = { source: {}, suspend: false } as GitOpsSpec;
 const good: ReportedHealth = { phase: 'healthy', observedRevision: 3, appliedRevision: 3, sourceReady: true };
 const minutes = (count: number): number => count * 60_000;
 
 interface Circumstances {
   readonly reportedAgoMs: number;
   readonly revisedAgoMs: number;
-  readonly wanted: GitOpsWish | null;
+  readonly wanted: GitOpsSpec | null;
 }
 
 /** At `nowMs` 1 hour, with a report of this moment about a revision of half an hour ago. */

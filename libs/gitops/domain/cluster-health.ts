@@ -1,10 +1,10 @@
 import type { ClusterGitOps } from '@fairlead/contracts';
-import type { GitOpsWish, Phase } from '@fairlead/desired-state';
+import type { GitOpsSpec, Phase } from '@fairlead/desired-state';
 
 export interface HealthInput {
   /** Of the newest desired state; 0: none. */
   readonly revision: number;
-  readonly wish: GitOpsWish | null;
+  readonly wish: GitOpsSpec | null;
   readonly revisedAtMs: number;
   readonly report: ReportedHealth | null;
   readonly reportedAtMs: number;
@@ -39,7 +39,7 @@ export function healthOf(input: HealthInput, nowMs: number, { silenceMs, graceMs
 }
 
 /** Does it work, as this revision wants it? */
-export function isHealthy(wish: GitOpsWish, revision: number, report: ReportedHealth): boolean {
+export function isHealthy(wish: GitOpsSpec, revision: number, report: ReportedHealth): boolean {
   if (report.phase !== 'healthy' || report.appliedRevision < revision) return false;
   return wish.source === null || wish.suspend || report.sourceReady !== false;
 }

@@ -8,7 +8,7 @@ import { nextRotationMs } from '../domain/key-schedule.js';
 import { findClusterByName, listClusters, type StoredCluster } from '../store/cluster-store.js';
 import { listClusterEvents } from '../store/event-store.js';
 import { listRepositories, type StoredRepository } from '../store/repository-store.js';
-import { rotateOnDemand, withdrawEverywhere, type RotationWish } from './rotate-keys.js';
+import { rotateOnDemand, withdrawEverywhere, type RotationRequest } from './rotate-keys.js';
 import { read, type Runtime } from './runtime.js';
 
 const PAGE_ROWS = 100;
@@ -52,7 +52,7 @@ export class ClusterStatus {
    * Another deploy key. After a compromise the ones that there are leave the Git host first, of whatever cluster they are, and nothing
    * stands in the way of it. NOT_FOUND; CONFLICT where nothing is followed, and on demand while a rotation is under way.
    */
-  async rotateKey(caller: Caller, tenantId: string, wish: RotationWish): Promise<RotatedDeployKey> {
+  async rotateKey(caller: Caller, tenantId: string, wish: RotationRequest): Promise<RotatedDeployKey> {
     const repositories = await this.#repositories(tenantId);
     if (wish.reason === 'demand') {
       return this.#show(await rotateOnDemand(this.#runtime, caller, tenantId, wish), repositories);

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { fullJitterMs } from '@fairlead/clock';
-import type { DesiredState, GitOpsWish } from '@fairlead/desired-state';
+import type { DesiredState, GitOpsSpec } from '@fairlead/desired-state';
 import { messageOf } from '@fairlead/errors';
 import { adopt } from '../domain/adopt.js';
-import { computeWish } from '../domain/compute-wish.js';
+import { computeSpec } from '../domain/compute-spec.js';
 import { droppable, isHeld, noteAges, numberDueAt, planKeys } from '../domain/key-plan.js';
 import type { DeployKeyState } from '../domain/key-state.js';
 import { disbelief, highestSeen } from '../domain/next-revision.js';
@@ -54,7 +54,7 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
   const known = noteAges(asked.state, runtime.now().getTime());
   const host = repository && world.host(tenantId, repository.hostId);
   const { gitops, waitsFor } = adopted
-    ? computeWish({
+    ? computeSpec({
         clusterName: cluster.name,
         spec: adopted.spec,
         bundle: world.bundle(tenantId, adopted.spec.tool, adopted.spec.bundleVersion),
@@ -116,7 +116,7 @@ async function signIfChanged(
   keys: KeysPort,
   { leaps }: World,
   cluster: StoredCluster,
-  gitops: GitOpsWish | null,
+  gitops: GitOpsSpec | null,
 ): Promise<SignedState | undefined> {
   const { id: clusterId, tenantId, revision, remove } = cluster;
   if (revision === 0 && gitops === null) return undefined;

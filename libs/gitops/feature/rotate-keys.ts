@@ -14,14 +14,14 @@ import {
 import { lockFleet } from '../store/locks.js';
 import { commit, operatorOf, tell, type Runtime } from './runtime.js';
 
-export interface RotationWish {
+export interface RotationRequest {
   readonly name: string;
   readonly reason: 'demand' | 'compromise';
   readonly actor: string;
 }
 
 /** Of whom the work is, in the events. */
-interface Asked extends RotationWish {
+interface Asked extends RotationRequest {
   readonly caller: Caller;
   readonly tenantId: string;
 }
@@ -31,7 +31,7 @@ export function rotateOnDemand(
   runtime: Runtime,
   caller: Caller,
   tenantId: string,
-  wish: RotationWish,
+  wish: RotationRequest,
 ): Promise<StoredCluster> {
   return commit(runtime, async (manager) => {
     const found = await findClusterByName(manager, tenantId, wish.name);
@@ -52,7 +52,7 @@ export function withdrawEverywhere(
   runtime: Runtime,
   caller: Caller,
   tenantId: string,
-  wish: RotationWish,
+  wish: RotationRequest,
 ): Promise<{ cluster: StoredCluster; others: string[] }> {
   return commit(runtime, async (manager) => {
     // Several rows are locked: nobody else does that meanwhile, in another order.
@@ -97,7 +97,7 @@ async function change(
   return { ...cluster, ...changed };
 }
 
-function notFound({ name }: RotationWish): FairleadError {
+function notFound({ name }: RotationRequest): FairleadError {
   return new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
 }
 

@@ -1,5 +1,5 @@
 import type { Assignment } from '@fairlead/contracts';
-import type { GitOpsWish, InstallerReport, Phase } from '@fairlead/desired-state';
+import type { GitOpsSpec, InstallerReport, Phase } from '@fairlead/desired-state';
 import { Column, CreateDateColumn, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
 import type { DeployKeyState } from '../domain/key-state.js';
 
@@ -50,7 +50,7 @@ export class BundleRow {
   tenantId!: string;
 
   @Column({ type: 'text' })
-  tool!: GitOpsWish['tool'];
+  tool!: GitOpsSpec['tool'];
 
   @Column({ type: 'text' })
   version!: string;
@@ -94,7 +94,7 @@ export class UploadRow {
   tenantId!: string;
 
   @Column({ type: 'text' })
-  tool!: GitOpsWish['tool'];
+  tool!: GitOpsSpec['tool'];
 
   @Column({ type: 'text' })
   version!: string;
@@ -192,7 +192,7 @@ export class ClusterRow {
   revisedAt!: Date | null;
 
   @Column({ type: 'jsonb', nullable: true })
-  wish!: GitOpsWish | null;
+  wish!: GitOpsSpec | null;
 
   /** The document with its signature, as it stands in the bucket. */
   @Column({ type: 'jsonb', nullable: true })

@@ -1,4 +1,4 @@
-import type { GitOpsWish } from '@fairlead/desired-state';
+import type { GitOpsSpec } from '@fairlead/desired-state';
 import { keyOf, refOf, shown, type KubeObject, type Objects, type ObjectRef } from '@fairlead/kube/rest';
 import type { ToolDriver } from '../drivers/driver.js';
 import { ANNOTATIONS, FIELD_MANAGER, LABELS, OURS, OWNER } from '../names.js';
@@ -17,7 +17,7 @@ export interface Pruned {
 export async function prune(
   objects: Objects,
   driver: ToolDriver,
-  wish: GitOpsWish,
+  wish: GitOpsSpec,
   wanted: readonly KubeObject[],
   inventory: readonly ObjectRef[],
 ): Promise<Pruned> {

@@ -4,7 +4,7 @@ import { FairleadError, messageOf } from '@fairlead/errors';
 import { keyOf, refOf, shown, type KubeObject, type Objects, type ObjectRef } from '@fairlead/kube/rest';
 import { CONTROLLER_KINDS } from '../health/workloads.js';
 import { FIELD_MANAGER, OURS } from '../names.js';
-import { Trouble } from '../trouble.js';
+import { Problem } from '../problem.js';
 import { compare, type Comparison } from './compare.js';
 import { Departures } from './departures.js';
 import { untilEstablished } from './established.js';
@@ -36,7 +36,7 @@ export interface ReconcileOptions {
   /** Objects in which no operator's fields are honoured. */
   readonly isOursAlone?: (ref: ObjectRef) => boolean;
   /** Why one of these is left as it is, if somebody puts it back each time: asked of those that differ. */
-  readonly isContested?: (live: KubeObject) => Promise<Trouble | null>;
+  readonly isContested?: (live: KubeObject) => Promise<Problem | null>;
 }
 
 interface Seen {
@@ -92,7 +92,7 @@ export class Reconciler {
       const written = stage.filter((object) => !stuck.some(({ ref }) => keyOf(ref) === keyOf(refOf(object))));
       const late = await untilEstablished(this.#objects, written, this.#clock, signal);
       if (late) {
-        results.push(failed(late, new Trouble('CRD_NOT_ESTABLISHED', 'the API server does not serve it')));
+        results.push(failed(late, new Problem('CRD_NOT_ESTABLISHED', 'the API server does not serve it')));
         break;
       }
     }
@@ -199,7 +199,7 @@ export class Reconciler {
   }
 }
 
-function toldOf({ code, message }: Trouble): NonNullable<ObjectResult['error']> {
+function toldOf({ code, message }: Problem): NonNullable<ObjectResult['error']> {
   return { code, message, httpStatus: 0 };
 }
 
@@ -219,7 +219,7 @@ function errorOf(comparison: Comparison): Pick<ObjectResult, 'error'> {
 
 /** What is wrong with one object does not hide what is wrong with others; without an API server there is nothing to be said of any. */
 function failed(ref: ObjectRef, error: unknown): ObjectResult {
-  if (error instanceof Trouble) {
+  if (error instanceof Problem) {
     return { ref, outcome: 'failed', honoured: [], error: toldOf(error) };
   }
   if (!(error instanceof FairleadError) || error.details?.['httpStatus'] === undefined) {

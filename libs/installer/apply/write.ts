@@ -2,7 +2,7 @@ import { FairleadError } from '@fairlead/errors';
 import { refOf, type KubeObject, type ManagedFields, type Objects } from '@fairlead/kube/rest';
 import { ARGOCD_FINALIZERS, FLUX_FINALIZERS } from '../drivers/finalizers.js';
 import { FIELD_MANAGER } from '../names.js';
-import { Trouble } from '../trouble.js';
+import { Problem } from '../problem.js';
 import { underAnotherName, type Comparison } from './compare.js';
 import type { Departures } from './departures.js';
 import { mayBeMadeAnew } from './immutable.js';
@@ -28,7 +28,7 @@ export async function write(
       throw comparison.error;
     case 'terminating':
       await letGo(objects, comparison.live, departures);
-      throw new Trouble('OBJECT_TERMINATING', 'it is being deleted: it is made anew once it is gone');
+      throw new Problem('OBJECT_TERMINATING', 'it is being deleted: it is made anew once it is gone');
     case 'missing':
       return applyTo(objects, wanted);
     case 'same':
@@ -48,7 +48,7 @@ export async function recreate(
 ): Promise<KubeObject> {
   if (!frozen && !mayBeMadeAnew(wanted)) {
     const what = why ? `: ${why.message}` : '';
-    throw new Trouble('OBJECT_IMMUTABLE', `a ${wanted.kind} is never made anew${what}`, { cause: why });
+    throw new Problem('OBJECT_IMMUTABLE', `a ${wanted.kind} is never made anew${what}`, { cause: why });
   }
   const { uid } = live?.metadata ?? {};
   if (uid !== undefined) {

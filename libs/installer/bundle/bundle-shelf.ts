@@ -2,7 +2,7 @@ import { HANDOVER, type BundleReference } from '@fairlead/desired-state';
 import type { KubeObject } from '@fairlead/kube/rest';
 import { OWN } from '../names.js';
 import type { OwnObjects } from '../state/own-objects.js';
-import { Trouble } from '../trouble.js';
+import { Problem } from '../problem.js';
 import { openBundle } from './open-bundle.js';
 
 type Wanted = Pick<BundleReference, 'digest' | 'bytes'>;
@@ -34,13 +34,13 @@ export class BundleShelf {
   }
 
   /** Why what the agent brought is not what is wanted; null if it brought nothing. */
-  async complaint(wanted: Wanted): Promise<Trouble | null> {
+  async complaint(wanted: Wanted): Promise<Problem | null> {
     const bytes = (await this.#own.readConfigMap(HANDOVER.bundle))?.binaryData[KEY];
     if (!bytes || bytes.length === 0) return null;
     return openBundle(bytes, wanted).then(
       () => null,
       (error: unknown) => {
-        if (error instanceof Trouble) return error;
+        if (error instanceof Problem) return error;
         throw error;
       },
     );
@@ -58,6 +58,6 @@ export class BundleShelf {
 
 /** Another bundle than this one may be there; one with the right digest that cannot be read is an error. */
 function unlessAnother(error: unknown): null {
-  if (error instanceof Trouble && error.code === 'BUNDLE_WRONG_DIGEST') return null;
+  if (error instanceof Problem && error.code === 'BUNDLE_WRONG_DIGEST') return null;
   throw error;
 }

@@ -1,8 +1,8 @@
-import type { BundleReference, GitOpsWish } from '@fairlead/desired-state';
+import type { BundleReference, GitOpsSpec } from '@fairlead/desired-state';
 import type { KubeObject } from '@fairlead/kube/rest';
 import type { HeldState } from '../state/held-state.js';
 import { attemptOf } from '../task.js';
-import { Trouble } from '../trouble.js';
+import { Problem } from '../problem.js';
 import type { BundleShelf } from './bundle-shelf.js';
 
 /** Which bundle runs: the one that is wanted, or the last good one, because the wanted one failed or is not here yet. */
@@ -18,16 +18,16 @@ export interface Choice {
   /** Null: there is none that could run. */
   readonly chosen: ChosenBundle | null;
   /** Why the wanted bundle does not run, if that is for want of a bundle that can be used. */
-  readonly missing: Trouble | null;
+  readonly missing: Problem | null;
 }
 
 /** The bundle to run. Codes of what is missing: BUNDLE_MISSING, BUNDLE_WRONG_DIGEST, BUNDLE_UNREADABLE. */
-export async function chooseBundle(shelf: BundleShelf, held: HeldState, wish: GitOpsWish): Promise<Choice> {
+export async function chooseBundle(shelf: BundleShelf, held: HeldState, wish: GitOpsSpec): Promise<Choice> {
   const { good, givenUp } = held;
   const failed = good !== null && givenUp === attemptOf(wish);
   if (!failed) {
     const wanted = await opened(shelf, wish.bundle);
-    if (!(wanted instanceof Trouble)) {
+    if (!(wanted instanceof Problem)) {
       return { chosen: { runs: 'wanted', objects: wanted, reference: wish.bundle }, missing: null };
     }
     return { chosen: await lastGood(shelf, good, 'awaited'), missing: wanted };
@@ -35,13 +35,13 @@ export async function chooseBundle(shelf: BundleShelf, held: HeldState, wish: Gi
   return { chosen: await lastGood(shelf, good, 'rolled-back'), missing: null };
 }
 
-async function opened(shelf: BundleShelf, wanted: BundleReference): Promise<readonly KubeObject[] | Trouble> {
+async function opened(shelf: BundleShelf, wanted: BundleReference): Promise<readonly KubeObject[] | Problem> {
   try {
     const objects = await shelf.open(wanted);
     if (objects) return objects;
-    return (await shelf.complaint(wanted)) ?? new Trouble('BUNDLE_MISSING', 'the bundle was not brought yet');
+    return (await shelf.complaint(wanted)) ?? new Problem('BUNDLE_MISSING', 'the bundle was not brought yet');
   } catch (error) {
-    if (error instanceof Trouble) return error;
+    if (error instanceof Problem) return error;
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { BundleLimits, type BundleReference } from '@fairlead/desired-state';
 import { readManifest } from '@fairlead/desired-state/manifest';
 import { messageOf } from '@fairlead/errors';
 import type { KubeObject } from '@fairlead/kube/rest';
-import { Trouble } from '../trouble.js';
+import { Problem } from '../problem.js';
 
 const unzip = promisify(gunzip);
 
@@ -20,7 +20,7 @@ export async function openBundle(
   const yaml = await unzipped(compressed, reference.bytes);
   const digest = createHash('sha256').update(yaml).digest('hex');
   if (digest !== reference.digest) {
-    throw new Trouble('BUNDLE_WRONG_DIGEST', `the bundle that was brought is ${digest}, wanted is ${reference.digest}`);
+    throw new Problem('BUNDLE_WRONG_DIGEST', `the bundle that was brought is ${digest}, wanted is ${reference.digest}`);
   }
   return parseBundle(yaml.toString('utf8'));
 }
@@ -31,7 +31,7 @@ export function parseBundle(yaml: string): KubeObject[] {
   try {
     for (const { status: _status, ...object } of readManifest(yaml)) objects.push(object);
   } catch (cause) {
-    throw new Trouble('BUNDLE_UNREADABLE', messageOf(cause), { cause });
+    throw new Problem('BUNDLE_UNREADABLE', messageOf(cause), { cause });
   }
   return objects;
 }
@@ -40,7 +40,7 @@ async function unzipped(compressed: Uint8Array, bytes: number): Promise<Buffer> 
   try {
     return await unzip(compressed, { maxOutputLength: Math.min(bytes, BundleLimits.maxBytes) });
   } catch (cause) {
-    throw new Trouble('BUNDLE_WRONG_DIGEST', `the bundle that was brought cannot be unpacked: ${messageOf(cause)}`, {
+    throw new Problem('BUNDLE_WRONG_DIGEST', `the bundle that was brought cannot be unpacked: ${messageOf(cause)}`, {
       cause,
     });
   }

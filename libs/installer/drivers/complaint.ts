@@ -1,5 +1,5 @@
 import type { SourceState } from '@fairlead/desired-state';
-import { Trouble } from '../trouble.js';
+import { Problem } from '../problem.js';
 
 /**
  * The tools have one reason for all that can go wrong between them and the Git host. What is told apart here is told apart by its words,
@@ -32,17 +32,17 @@ export function complaintOf(
   source: SourceState | null,
   sync: SourceState | null,
   isUnverified: (source: SourceState) => boolean,
-): Trouble | null {
+): Problem | null {
   if (source?.ready === false) return ofSource(source, isUnverified(source));
-  if (sync?.ready === false) return new Trouble('SYNC_FAILED', 'what is in the repository cannot be applied');
+  if (sync?.ready === false) return new Problem('SYNC_FAILED', 'what is in the repository cannot be applied');
   return null;
 }
 
-function ofSource(source: SourceState, isUnverified: boolean): Trouble {
+function ofSource(source: SourceState, isUnverified: boolean): Problem {
   if (isUnverified) {
-    return new Trouble('SOURCE_UNVERIFIED', 'the newest commit is not signed as it has to be: it is not followed');
+    return new Problem('SOURCE_UNVERIFIED', 'the newest commit is not signed as it has to be: it is not followed');
   }
   const [, code = 'SOURCE_FAILED', what = 'the repository cannot be fetched'] =
     SAID.find(([said]) => said.test(source.message)) ?? [];
-  return new Trouble(code, what);
+  return new Problem(code, what);
 }

@@ -1,7 +1,7 @@
-import type { GitOpsWish, SourceState, Tool } from '@fairlead/desired-state';
+import type { GitOpsSpec, SourceState, Tool } from '@fairlead/desired-state';
 import type { KubeObject, Objects, ObjectRef } from '@fairlead/kube/rest';
 import type { DeployKey } from '../keys/deploy-keys.js';
-import type { Trouble } from '../trouble.js';
+import type { Problem } from '../problem.js';
 
 /** What the installer has to know of one GitOps tool. Pure, but for `read`: it says what should be, others bring it about. */
 export interface ToolDriver {
@@ -9,11 +9,11 @@ export interface ToolDriver {
   /** Where the tool runs, and our source objects are. */
   readonly namespace: string;
   /** The bundle's objects as they are wanted here: `lockdown` as the tool itself recommends it. */
-  adapt(bundle: readonly KubeObject[], wish: GitOpsWish): KubeObject[];
+  adapt(bundle: readonly KubeObject[], wish: GitOpsSpec): KubeObject[];
   /** Why this wish cannot be fulfilled by this tool, safely; null: it can. Nothing of the source is applied then. */
-  objection(wish: GitOpsWish): Trouble | null;
+  objection(wish: GitOpsSpec): Problem | null;
   /** What makes the tool follow the repository, and try the next deploy key; none without a source, or a key that is ready. */
-  sources(wish: GitOpsWish, keys: readonly DeployKey[]): KubeObject[];
+  sources(wish: GitOpsSpec, keys: readonly DeployKey[]): KubeObject[];
   /** What a source object is changed to before it is deleted, so that what it deployed stays; null: deleting it takes nothing along. */
   released(ref: ObjectRef): unknown;
   /** What it is changed to so that what it deployed goes with it; null: it deployed nothing. */
@@ -23,16 +23,16 @@ export interface ToolDriver {
   /** Has a tool that gave a commit up try it again, once it has had a rest. */
   tryAgain(objects: Objects, nowMs: number): Promise<void>;
   /** Objects that a working controller answers for, and whose it is. */
-  probes(wish: GitOpsWish, sources: readonly KubeObject[]): ProbeTarget[];
+  probes(wish: GitOpsSpec, sources: readonly KubeObject[]): ProbeTarget[];
   /** What its controllers hold objects by: nobody takes these off once they are gone. */
   readonly finalizers: readonly string[];
   /** What the tool trusts, and follows: here no operator's fields are left to it, or the tool could widen by itself what it trusts. */
-  isOursAlone(ref: ObjectRef, wish: GitOpsWish): boolean;
+  isOursAlone(ref: ObjectRef, wish: GitOpsSpec): boolean;
   /**
    * Why one of these, which is not as it should be, is left so: the repository that is followed holds it too, and would put it back each
    * time. Null: it is put right.
    */
-  contested(objects: Objects, live: KubeObject): Promise<Trouble | null>;
+  contested(objects: Objects, live: KubeObject): Promise<Problem | null>;
   /** `Secret name` and the like: what the tool makes for itself in its namespace, which is nobody's when it goes. */
   readonly leavings: readonly string[];
 }
@@ -44,7 +44,7 @@ export interface SourceStates {
   readonly currentWorks: boolean | null;
   readonly nextWorks: boolean | null;
   /** Why it does not follow the repository, though it works; null: it does, or it is not known yet. */
-  readonly complaint: Trouble | null;
+  readonly complaint: Problem | null;
 }
 
 /** A question that only a working controller answers: an object that it is asked to reconcile. */

@@ -12,7 +12,7 @@ interface WorkloadStatus {
 }
 
 /** The second layer of health: each Deployment and StatefulSet of the bundle is available, as it is now wanted. */
-export async function lookAtWorkloads(objects: Objects, wanted: readonly KubeObject[]): Promise<Finding | null> {
+export async function observeWorkloads(objects: Objects, wanted: readonly KubeObject[]): Promise<Finding | null> {
   const workloads = wanted.filter(({ kind }) => CONTROLLER_KINDS.has(kind));
   const unwell: { name: string; why: string }[] = [];
   for (const workload of workloads) {

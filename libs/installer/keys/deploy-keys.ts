@@ -1,4 +1,4 @@
-import type { GitOpsWish } from '@fairlead/desired-state';
+import type { GitOpsSpec } from '@fairlead/desired-state';
 import { OWN } from '../names.js';
 import type { OwnObjects } from '../state/own-objects.js';
 import { createSshKey, type SshKeyPair } from './openssh-key.js';
@@ -11,7 +11,7 @@ export interface DeployKey extends SshKeyPair {
  * The cluster's keys that are wanted, made where there is none yet; those that are wanted no more are deleted. They stand in one Secret
  * of the installer's namespace, and nowhere else but in the Secret of the source that uses one. CONFLICT if another installer wrote it.
  */
-export async function deployKeys(own: OwnObjects, { current, next }: GitOpsWish['deployKey']): Promise<DeployKey[]> {
+export async function deployKeys(own: OwnObjects, { current, next }: GitOpsSpec['deployKey']): Promise<DeployKey[]> {
   const { values, version } = await own.readSecret(OWN.keys);
   const numbers = next === null || next === current ? [current] : [current, next];
   const keys = numbers.map((number) => ({ number, ...(held(values, number) ?? createSshKey()) }));

@@ -1,4 +1,4 @@
-import { MAX_PREFLIGHT_HOSTS, type GitOpsWish, type HostReach } from '@fairlead/desired-state';
+import { MAX_PREFLIGHT_HOSTS, type GitOpsSpec, type HostReach } from '@fairlead/desired-state';
 import type { KubeObject } from '@fairlead/kube/rest';
 import { rewritten } from '../bundle/images.js';
 import { withContainers } from '../bundle/pod-template.js';
@@ -22,7 +22,7 @@ const AUTHORITY = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9](?:[A-Za-z0-9.-]{0,
 /** The Git host of a wish, and the registries of these objects' images as they are pulled: with the wish's rewriting. */
 export function neededHosts(
   objects: readonly KubeObject[],
-  { images, source }: Pick<GitOpsWish, 'images' | 'source'>,
+  { images, source }: Pick<GitOpsSpec, 'images' | 'source'>,
 ): NeededHost[] {
   const git = source && gitHostOf(source.url);
   const registries = imagesOf(objects).map((image) => registryOf(rewritten(image, images.rewrite)));

@@ -9,10 +9,10 @@ import { NOTHING_HELD } from '../state/held-state.js';
 import { createdUids, plainRef } from '../state/inventory.js';
 import type { OwnObjects } from '../state/own-objects.js';
 import type { ToolKeeperParts } from '../task.js';
-import { Trouble } from '../trouble.js';
+import { Problem } from '../problem.js';
 import { isOurs, onlyThis } from './ours.js';
 import { emptySources, othersObjectsOf, releaseObjects, stopControllers, toolPods } from './unwind.js';
-import { strangersIn } from './strangers.js';
+import { foreignObjectsIn } from './foreign-objects.js';
 
 /**
  * Takes one step of the removal that is wanted; what was done is seen in the cluster, so that any step may be the first after a restart.
@@ -52,7 +52,7 @@ async function disown(
     const body = { metadata: { labels: { [LABELS.managedBy]: null, [LABELS.bundle]: null } } };
     await objects.patch(ref, { type: 'merge', body }, FIELD_MANAGER);
   }
-  story.tell('removed', '', `${inventory.length} objects are left as they are, unowned`);
+  story.record('removed', '', `${inventory.length} objects are left as they are, unowned`);
   return null;
 }
 
@@ -63,14 +63,14 @@ async function takeAway(
   inventory: readonly ObjectRef[],
   everything: boolean,
   signal: AbortSignal,
-): Promise<Trouble | null> {
+): Promise<Problem | null> {
   const { objects } = parts;
   if (everything && (await emptySources(objects, driver, inventory))) {
-    return new Trouble('REMOVAL_WAITS', 'the tool deletes what it deployed from the catalog');
+    return new Problem('REMOVAL_WAITS', 'the tool deletes what it deployed from the catalog');
   }
   const others = await stopControllers(objects, driver, inventory);
   const pods = await toolPods(objects, driver, inventory, others);
-  if (pods.length > 0) return new Trouble('REMOVAL_WAITS', `${pods.length} pods of the tool end`);
+  if (pods.length > 0) return new Problem('REMOVAL_WAITS', `${pods.length} pods of the tool end`);
   await releaseObjects(objects, driver, inventory, signal);
   const why = others.length === 0 ? null : `${shown(refOf(others[0] as KubeObject))} is not ours, and may need it`;
   for (const ref of inventory) {
@@ -93,11 +93,11 @@ async function removeOurs(
   const isCreated = uid !== undefined && createdUids(keeper.held.inventory).get(keyOf(ref)) === uid;
   const why = (isCreated ? null : others) ?? (await keptFor(objects, driver, live, isCreated));
   if (why === null) {
-    if (await objects.remove(ref, onlyThis(live))) story.tell('removed', shown(ref), 'it is wanted no more');
+    if (await objects.remove(ref, onlyThis(live))) story.record('removed', shown(ref), 'it is wanted no more');
     return;
   }
   await objects.patch(ref, { type: 'merge', body: UNOWNED }, FIELD_MANAGER);
-  story.tell('observed', shown(ref), `it stays: ${why}`);
+  story.record('observed', shown(ref), `it stays: ${why}`);
 }
 
 const UNOWNED = { metadata: { labels: { [LABELS.managedBy]: null, [LABELS.bundle]: null } } };
@@ -115,7 +115,7 @@ async function keptFor(
   }
   if (live.kind !== 'Namespace') return null;
   if (!isCreated) return 'it was there before';
-  const strangers = await strangersIn(objects, live.metadata.name, driver);
+  const strangers = await foreignObjectsIn(objects, live.metadata.name, driver);
   return strangers.length === 0 ? null : `others use it: ${strangers.slice(0, 3).join(', ')}`;
 }
 
@@ -123,10 +123,10 @@ async function remaining(
   { objects }: ToolKeeperParts,
   driver: ToolDriver,
   inventory: readonly ObjectRef[],
-): Promise<Trouble | null> {
+): Promise<Problem | null> {
   for (const ref of inventory.filter(({ kind }) => kind !== 'Namespace')) {
     const live = await objects.read(ref);
-    if (live && isOurs(live, driver.tool)) return new Trouble('REMOVAL_WAITS', `${shown(ref)} is not gone yet`);
+    if (live && isOurs(live, driver.tool)) return new Problem('REMOVAL_WAITS', `${shown(ref)} is not gone yet`);
   }
   return null;
 }

@@ -2,7 +2,7 @@ import { refOf, type KubeObject, type Objects, type ObjectRef } from '@fairlead/
 import type { ToolDriver } from '../drivers/driver.js';
 import { FIELD_MANAGER } from '../names.js';
 import { isOurs, onlyThis } from './ours.js';
-import { kindOf, type DefinitionSpec } from './strangers.js';
+import { kindOf, type DefinitionSpec } from './foreign-objects.js';
 
 const WORKLOADS = new Set(['Deployment', 'StatefulSet', 'DaemonSet']);
 

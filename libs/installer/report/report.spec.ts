@@ -6,10 +6,10 @@ import { NOTHING_HELD } from '../state/held-state.js';
 import type { OwnObjects } from '../state/own-objects.js';
 import { makeReport, type Told } from './make-report.js';
 import { ReportWriter } from './report-writer.js';
-import { Story } from './story.js';
+import { History } from './history.js';
 
 const since = new Map<string, string>();
-const report = (told: Partial<Told> = {}, events = new Story(() => new Date(0)).events): InstallerReport =>
+const report = (told: Partial<Told> = {}, events = new History(() => new Date(0)).events): InstallerReport =>
   makeReport(
     { phase: 'healthy', problem: null, ...told },
     {
@@ -55,8 +55,8 @@ it('is written when it changed, at most once a second, and once a minute all the
 });
 
 it('loses its oldest events before it is too large', async () => {
-  const story = new Story(() => new Date(0));
-  for (let at = 0; at < 200; at += 1) story.tell('observed', 'x'.repeat(300), `${at} ${'y'.repeat(2_000)}`);
+  const story = new History(() => new Date(0));
+  for (let at = 0; at < 200; at += 1) story.record('observed', 'x'.repeat(300), `${at} ${'y'.repeat(2_000)}`);
   expect(story.events).toHaveLength(MAX_REPORT_EVENTS);
   let written = '';
   const own = {

@@ -1,7 +1,7 @@
 import type { KubeObject, Objects, ObjectRef } from '@fairlead/kube/rest';
 import { spkiPin } from '@fairlead/pki';
 import { z } from 'zod';
-import { Trouble } from '../trouble.js';
+import { Problem } from '../problem.js';
 import { ANNOTATIONS, BINDING, FIELD_MANAGER } from '../names.js';
 import type { HeldState } from './held-state.js';
 
@@ -54,6 +54,6 @@ function parsed(text: string): HighWater {
     return HighWater.parse(JSON.parse(text));
   } catch (cause) {
     const why = `the annotation ${ANNOTATIONS.highWater} of ClusterRoleBinding ${BINDING} cannot be read; take it off`;
-    throw new Trouble('STATE_UNREADABLE', why, { cause });
+    throw new Problem('STATE_UNREADABLE', why, { cause });
   }
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Trouble } from '../trouble.js';
+import { Problem } from '../problem.js';
 import { OWN } from '../names.js';
 import { HeldState, NOTHING_HELD } from './held-state.js';
 import type { OwnObjects, OwnSecret } from './own-objects.js';
@@ -43,7 +43,7 @@ function parsed(text: string, namespace: string): HeldState {
   try {
     return HeldState.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Trouble(
+    throw new Problem(
       'STATE_UNREADABLE',
       `the Secret ${namespace}/${OWN.state} cannot be read; delete it to begin anew from the pinned roots`,
       { cause },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { HANDOVER, signDesiredState, type DesiredState, type GitOpsWish, type Handover } from '@fairlead/desired-state';
+import { HANDOVER, signDesiredState, type DesiredState, type GitOpsSpec, type Handover } from '@fairlead/desired-state';
 import type { Objects } from '@fairlead/kube/rest';
 import type { TestAuthority } from '@fairlead/testing';
 
@@ -9,7 +9,7 @@ export const CLUSTER_ID = '6d7f8d3e-8a53-4b6e-9d0a-1f2e3d4c5b6a';
 
 export interface Bundle {
   readonly compressed: Uint8Array;
-  readonly reference: GitOpsWish['bundle'];
+  readonly reference: GitOpsSpec['bundle'];
 }
 
 export function bundleOf(yaml: string, version = 'v1'): Bundle {
@@ -25,7 +25,7 @@ export const HOST_KEY = {
   key: 'AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl',
 } as const;
 
-export function wishOf(bundle: Bundle, more: Partial<GitOpsWish> = {}): GitOpsWish {
+export function wishOf(bundle: Bundle, more: Partial<GitOpsSpec> = {}): GitOpsSpec {
   return {
     tool: 'flux',
     bundle: bundle.reference,
@@ -48,7 +48,7 @@ export function wishOf(bundle: Bundle, more: Partial<GitOpsWish> = {}): GitOpsWi
   };
 }
 
-export function stateOf(revision: number, gitops: GitOpsWish | null, more: Partial<DesiredState> = {}): DesiredState {
+export function stateOf(revision: number, gitops: GitOpsSpec | null, more: Partial<DesiredState> = {}): DesiredState {
   const issuedAt = '2026-11-22T12:00:00.000Z';
   return {
     version: 1,

@@ -3,7 +3,7 @@ import { openDesiredState, type DesiredState, type Handover } from '@fairlead/de
 import { messageOf } from '@fairlead/errors';
 import { openTrust, spkiPin, type SignedStatement } from '@fairlead/pki';
 import type { HighWater } from '../state/high-water.js';
-import { Trouble } from '../trouble.js';
+import { Problem } from '../problem.js';
 
 /** What an installer was installed with. */
 export interface Installed {
@@ -24,7 +24,7 @@ export interface Trusted {
 
 export interface Accepted extends Trusted {
   /** Why some of it does not count. What is held stays. */
-  readonly refused: readonly Trouble[];
+  readonly refused: readonly Problem[];
 }
 
 /**
@@ -39,7 +39,7 @@ export async function acceptHandover(
   installed: Installed,
   at: Date,
 ): Promise<Accepted> {
-  const refused: Trouble[] = [];
+  const refused: Problem[] = [];
   const roots = await judged(refused, held, () => rootsOf(held, handover, installed, at));
   const known = { ...held, trustVersion: roots.trustVersion, rootsPem: roots.rootsPem };
   const { desired } = await judged(refused, known, async () => ({
@@ -49,11 +49,11 @@ export async function acceptHandover(
   return { ...known, desired, refused };
 }
 
-async function judged(refused: Trouble[], held: Trusted, judge: () => Promise<Trusted>): Promise<Trusted> {
+async function judged(refused: Problem[], held: Trusted, judge: () => Promise<Trusted>): Promise<Trusted> {
   try {
     return await judge();
   } catch (error) {
-    if (!(error instanceof Trouble)) throw error;
+    if (!(error instanceof Problem)) throw error;
     refused.push(error);
     return held;
   }
@@ -63,7 +63,7 @@ async function rootsOf(held: Trusted, handover: Handover, installed: Installed, 
   const rootsPem = held.trustVersion > 0 ? held.rootsPem : pinned(handover.roots, pinsOf(installed));
   if (rootsPem.length === 0) {
     if (handover.roots.length === 0 && handover.desiredState === null) return held;
-    throw new Trouble(
+    throw new Problem(
       'ROOTS_NOT_PINNED',
       'none of the roots that were handed over has a key that this installer was given',
     );
@@ -81,7 +81,7 @@ async function rootsOf(held: Trusted, handover: Handover, installed: Installed, 
   } catch (cause) {
     // Roots that are pinned count all the same, until there is a bundle that can be verified.
     if (held.trustVersion === 0) return known;
-    throw new Trouble('TRUST_REFUSED', messageOf(cause), { cause });
+    throw new Problem('TRUST_REFUSED', messageOf(cause), { cause });
   }
 }
 
@@ -115,14 +115,14 @@ async function stateOf(
     state = await openDesiredState(signed, { rootsPem: held.rootsPem, trustDomain, clusterId, at });
   } catch (cause) {
     const code = isOfAnother(signed.document, clusterId) ? 'STATE_OF_ANOTHER_CLUSTER' : 'STATE_REFUSED';
-    throw new Trouble(code, messageOf(cause), { cause });
+    throw new Problem(code, messageOf(cause), { cause });
   }
   const newest = Math.max(held.desired?.revision ?? 0, highWater?.revision ?? 0);
   if (state.revision < newest) {
-    throw new Trouble('STATE_OLDER', `revision ${state.revision} was handed over, ${newest} was here before`);
+    throw new Problem('STATE_OLDER', `revision ${state.revision} was handed over, ${newest} was here before`);
   }
   if (held.desired && state.revision === held.desired.revision && !isDeepStrictEqual(state, held.desired)) {
-    throw new Trouble(
+    throw new Problem(
       'STATE_AMBIGUOUS',
       `revision ${state.revision} was signed with two contents: the first one stays`,
     );

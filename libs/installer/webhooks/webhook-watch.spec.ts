@@ -3,7 +3,7 @@ import { FairleadError } from '@fairlead/errors';
 import type { KubeObject, Objects } from '@fairlead/kube/rest';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectResult } from '../apply/reconcile.js';
-import { Story } from '../report/story.js';
+import { History } from '../report/history.js';
 import type { Webhook } from './matching.js';
 import { uncalledIn, WebhookWatch } from './webhook-watch.js';
 
@@ -28,7 +28,7 @@ beforeEach(() => {
     { name: 'outside', clientConfig: { url: 'https://policy.example.com/' }, rules },
   ];
   const objects = clusterWith(webhooks);
-  watch = new WebhookWatch(objects, clock, new Story(() => new Date()), 'fairlead-system', {
+  watch = new WebhookWatch(objects, clock, new History(() => new Date()), 'fairlead-system', {
     graceMs: 20_000,
     forgetMs: 60_000,
   });

@@ -5,7 +5,7 @@ import { underAnotherName } from '../apply/compare.js';
 import type { ObjectResult } from '../apply/reconcile.js';
 import type { Finding } from '../ladder/ladder-state.js';
 import { ANNOTATIONS, FIELD_MANAGER } from '../names.js';
-import type { Story } from '../report/story.js';
+import type { History } from '../report/history.js';
 import { concerns, type Webhook } from './matching.js';
 import { isDead } from './backend.js';
 
@@ -43,7 +43,7 @@ interface Blocker {
 export class WebhookWatch {
   readonly #objects: Objects;
   readonly #clock: Clock;
-  readonly #story: Story;
+  readonly #story: History;
   readonly #ownNamespace: string;
   readonly #limits: WebhookLimits;
   readonly #blocked = new Map<string, Blocked>();
@@ -51,7 +51,7 @@ export class WebhookWatch {
   constructor(
     objects: Objects,
     clock: Clock,
-    story: Story,
+    story: History,
     ownNamespace: string,
     limits: WebhookLimits = WEBHOOK_LIMITS,
   ) {
@@ -155,7 +155,7 @@ export class WebhookWatch {
     ];
     await this.#objects.patch(refOf(configuration), { type: 'json', body }, FIELD_MANAGER);
     const names = dead.map(({ webhook }) => webhook.name).join(', ');
-    this.#story.tell(
+    this.#story.record(
       'applied',
       shown(refOf(configuration)),
       `nobody answers for ${names}: our namespaces are exempted from it`,

@@ -13,7 +13,7 @@ export {
 } from './kube-object.js';
 export {
   createObjects,
-  type ApplyWish,
+  type ApplyRequest,
   type KindRef,
   type ListOptions,
   type Objects,

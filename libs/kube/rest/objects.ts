@@ -2,7 +2,7 @@ import { FairleadError } from '@fairlead/errors';
 import type { KubeApi, KubeRequest } from './kube-api.js';
 import { refOf, shown, type KubeObject, type ObjectRef } from './kube-object.js';
 
-export interface ApplyWish {
+export interface ApplyRequest {
   readonly fieldManager: string;
   /** Takes fields over from other owners instead of failing with CONFLICT. */
   readonly force?: boolean;
@@ -18,7 +18,7 @@ export type Patch =
 export interface Objects {
   read(ref: ObjectRef): Promise<KubeObject | null>;
   /** Server-side apply. */
-  apply(object: KubeObject, wish: ApplyWish): Promise<KubeObject>;
+  apply(object: KubeObject, wish: ApplyRequest): Promise<KubeObject>;
   create(object: KubeObject, dryRun?: boolean): Promise<KubeObject>;
   patch(ref: ObjectRef, patch: Patch, fieldManager: string): Promise<KubeObject>;
   /** False if there is none. With a uid, only that one. */

@@ -3,7 +3,7 @@ import { FairleadError } from '@fairlead/errors';
 import type { EventInput } from '@fairlead/events';
 import type { StoredBootstrapToken } from '../store/token-store.js';
 import { ADOPTION } from './enrolment-requests.js';
-import type { LinkTroubles } from './link-troubles.js';
+import type { LinkProblems } from './link-problems.js';
 
 export interface EnrolInput {
   /** Null: it has none. */
@@ -34,7 +34,7 @@ export function provenCluster(token: StoredBootstrapToken | null, { code }: Fair
 
 /** Not for who has no right to speak of the cluster: its token has to be the right one. What merely failed is no refusal. */
 export async function rememberRefused(
-  troubles: LinkTroubles,
+  troubles: LinkProblems,
   { remoteAddress: address }: EnrolInput,
   token: StoredBootstrapToken | null,
   refused: FairleadError,

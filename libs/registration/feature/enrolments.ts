@@ -19,7 +19,7 @@ import { adoptAgent } from './adopt-agent.js';
 import type { ApprovalPolicies } from './approval-policies.js';
 import type { ApprovalWebhook } from './approval-webhook.js';
 import type { EnrolmentRequests } from './enrolment-requests.js';
-import type { LinkTroubles } from './link-troubles.js';
+import type { LinkProblems } from './link-problems.js';
 import {
   provenCluster,
   refusal,
@@ -52,7 +52,7 @@ export interface Approval {
   readonly requests: EnrolmentRequests;
   readonly webhook: ApprovalWebhook;
   /** Where refusals of known clusters are remembered. */
-  readonly troubles: LinkTroubles;
+  readonly troubles: LinkProblems;
 }
 
 interface Decided {
@@ -68,7 +68,7 @@ export class Enrolments {
   readonly #policies: ApprovalPolicies;
   readonly #requests: EnrolmentRequests;
   readonly #webhook: ApprovalWebhook;
-  readonly #troubles: LinkTroubles;
+  readonly #troubles: LinkProblems;
   readonly #signAgent: SignAgent;
   readonly #refusals = new EventRate();
   readonly #places = new EnrolmentPlaces();

@@ -7,7 +7,7 @@ import { Clusters } from './clusters.js';
 import { EnrolmentRequests } from './enrolment-requests.js';
 import { Enrolments } from './enrolments.js';
 import { ImportLinks } from './import-links.js';
-import { LinkTroubles } from './link-troubles.js';
+import { LinkProblems } from './link-problems.js';
 import { ApprovalController } from './approval.controller.js';
 import { CredentialsController } from './credentials.controller.js';
 import { RegistrationController } from './registration.controller.js';
@@ -25,7 +25,7 @@ export interface RegistrationParts {
   readonly policies: ApprovalPolicies;
   readonly bootstrapTokens: BootstrapTokens;
   readonly staticIdentities: StaticIdentities;
-  readonly troubles: LinkTroubles;
+  readonly troubles: LinkProblems;
   readonly facts: ReportedFacts;
 }
 
@@ -45,7 +45,7 @@ export class RegistrationModule {
         { provide: ApprovalPolicies, useValue: parts.policies },
         { provide: BootstrapTokens, useValue: parts.bootstrapTokens },
         { provide: StaticIdentities, useValue: parts.staticIdentities },
-        { provide: LinkTroubles, useValue: parts.troubles },
+        { provide: LinkProblems, useValue: parts.troubles },
         { provide: ReportedFacts, useValue: parts.facts },
       ],
     };

@@ -1,7 +1,7 @@
 import { registrationRpc } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
-import { LinkTroubles } from './link-troubles.js';
+import { LinkProblems } from './link-problems.js';
 import { ReportedFacts } from './reported-facts.js';
 
 type Rpcs = typeof registrationRpc;
@@ -9,10 +9,10 @@ type Rpcs = typeof registrationRpc;
 /** The part of registration's contract that is about what gateways see and hear of links. */
 @Controller()
 export class ReportsController {
-  readonly #troubles: LinkTroubles;
+  readonly #troubles: LinkProblems;
   readonly #facts: ReportedFacts;
 
-  constructor(troubles: LinkTroubles, facts: ReportedFacts) {
+  constructor(troubles: LinkProblems, facts: ReportedFacts) {
     this.#troubles = troubles;
     this.#facts = facts;
   }

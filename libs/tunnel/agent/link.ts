@@ -6,7 +6,7 @@ import type { Logger } from '@fairlead/observability';
 import type { ControlResponse, FetchBundleResponse, Hello, Tcp, Welcome } from '@fairlead/proto';
 import { LIMITS, PROTOCOL_VERSIONS } from '../core/index.js';
 import { TunnelConnection, fromConnectError } from '../link/index.js';
-import { ControlVoice } from './control-voice.js';
+import { ControlSender } from './control-sender.js';
 import type { AgentFacts, DesiredStateEnd, GatewayConnection, TrustEnd } from './ports.js';
 import { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';
 import { wireFacts } from './wire-facts.js';
@@ -37,7 +37,7 @@ export class Link {
   /** Resolves with the cause when the link is over, whatever ended it. */
   readonly ended: Promise<FairleadError>;
   readonly #options: LinkOptions;
-  readonly #voice: ControlVoice;
+  readonly #sender: ControlSender;
   #parked = 0;
   #inUse = 0;
   #crowd: number;
@@ -47,13 +47,13 @@ export class Link {
 
   private constructor(
     options: LinkOptions,
-    voice: ControlVoice,
+    voice: ControlSender,
     welcome: Welcome,
     messages: AsyncIterator<ControlResponse>,
     onDrain: (deadlineMs: number) => void,
   ) {
     this.#options = options;
-    this.#voice = voice;
+    this.#sender = voice;
     this.#onDrain = onDrain;
     this.welcome = welcome;
     this.#crowd = welcome.links;
@@ -65,7 +65,7 @@ export class Link {
   static async establish(options: LinkOptions, onDrain: (deadlineMs: number) => void): Promise<Link> {
     const { http2, rpc } = options.connection;
     const over = new Promise<void>((resolve) => http2.once('close', () => resolve()));
-    const voice = new ControlVoice(helloOf(options), options.trust, over);
+    const voice = new ControlSender(helloOf(options), options.trust, over);
     const onHeader = (headers: Headers): void => readDate(headers, options);
     const messages = rpc.control(voice.messages(), { onHeader })[Symbol.asyncIterator]();
     const late = (): Error => new FairleadError('DEADLINE_EXCEEDED', 'no Welcome came in time');
@@ -102,7 +102,7 @@ export class Link {
 
   /** Tells the gateway what the cluster's installer says; one that is not sent yet gives way. */
   report(json: Uint8Array): void {
-    this.#voice.report(json);
+    this.#sender.report(json);
   }
 
   /** A call on the link's own connection. Rejects as ConnectRPC does. */
@@ -119,7 +119,7 @@ export class Link {
   tellFacts(facts: AgentFacts): void {
     if (facts === this.#facts) return;
     this.#facts = facts;
-    this.#voice.tellFacts(wireFacts(facts));
+    this.#sender.tellFacts(wireFacts(facts));
   }
 
   /** Does its replica open targets on its side, and is there room for one more? */
@@ -174,7 +174,7 @@ export class Link {
   #obey({ message }: ControlResponse): void {
     if (message.case === 'openTunnels') this.#refill(this.#parked + Math.min(message.value.count, LIMITS.waitingOpens));
     if (message.case === 'crowd') this.#crowd = message.value.links;
-    if (message.case === 'trust') this.#voice.take(message.value);
+    if (message.case === 'trust') this.#sender.take(message.value);
     if (message.case === 'desiredState') this.#options.desired?.take(message.value);
     if (message.case === 'drain') {
       this.#draining = true;

@@ -1,4 +1,4 @@
-import { formatKnownHosts, type GitOpsWish } from '@fairlead/desired-state';
+import { formatKnownHosts, type GitOpsSpec } from '@fairlead/desired-state';
 import type { KubeObject } from '@fairlead/kube/rest';
 import { withContainers, type Container } from '../../bundle/pod-template.js';
 import { APPLICATION_CONTROLLER, GPG_KEYS, KNOWN_HOSTS, NAMESPACE, REPO_SERVER, SETTINGS } from './kinds.js';
@@ -27,7 +27,7 @@ const INTERVAL_SECONDS = 60;
  * the signers; and with projects. `lockdown`: nobody gets in by the built-in administrator, or by `exec` into pods, and an Application
  * without a project of its own may deploy nothing. https://argo-cd.readthedocs.io/en/stable/operator-manual/security/
  */
-export function adapted(bundle: readonly KubeObject[], wish: GitOpsWish): KubeObject[] {
+export function adapted(bundle: readonly KubeObject[], wish: GitOpsSpec): KubeObject[] {
   const trusted = trustedThings(wish);
   const placed = bundle
     .map(inNamespace)
@@ -45,7 +45,7 @@ export function adapted(bundle: readonly KubeObject[], wish: GitOpsWish): KubeOb
 }
 
 /** The data of the ConfigMaps that say whom Argo CD believes: all of it. */
-function trustedThings({ source }: GitOpsWish): Map<string, Record<string, string>> {
+function trustedThings({ source }: GitOpsSpec): Map<string, Record<string, string>> {
   const things = new Map([[KNOWN_HOSTS, { ssh_known_hosts: formatKnownHosts(source?.knownHosts ?? []) }]]) as Map<
     string,
     Record<string, string>
@@ -79,7 +79,7 @@ function namespace(): KubeObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
 }
 
-function configured(object: KubeObject, wish: GitOpsWish): KubeObject {
+function configured(object: KubeObject, wish: GitOpsSpec): KubeObject {
   if (object.kind === 'ConfigMap' && object.metadata.name === SETTINGS && wish.lockdown) {
     const data = { ...(object['data'] as object | undefined), 'admin.enabled': 'false', 'exec.enabled': 'false' };
     return { ...object, data };
@@ -88,7 +88,7 @@ function configured(object: KubeObject, wish: GitOpsWish): KubeObject {
 }
 
 /** Argo CD has one interval for all it follows, and takes it when it starts. */
-function withEnvironment(container: Container, { source }: GitOpsWish): Container {
+function withEnvironment(container: Container, { source }: GitOpsSpec): Container {
   const seconds = source?.intervalSeconds ?? INTERVAL_SECONDS;
   const gpg = source?.verification ? { ARGOCD_GPG_ENABLED: 'true' } : {};
   switch (container.name) {

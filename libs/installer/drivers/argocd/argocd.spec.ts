@@ -1,4 +1,4 @@
-import type { GitOpsWish } from '@fairlead/desired-state';
+import type { GitOpsSpec } from '@fairlead/desired-state';
 import type { KubeObject } from '@fairlead/kube/rest';
 import { describe, expect, it } from 'vitest';
 import { parseBundle } from '../../bundle/open-bundle.js';
@@ -13,8 +13,8 @@ import { otherSpelling } from './spelling.js';
 const bundle = bundleOf(smallArgocdBundle());
 const objects = parseBundle(smallArgocdBundle());
 const keys = [1, 2].map((number) => ({ number, ...createSshKey() }));
-const wishOf = (more: Partial<GitOpsWish> = {}): GitOpsWish => fluxWish(bundle, { tool: 'argocd', ...more });
-const withSource = (more: Partial<NonNullable<GitOpsWish['source']>>): GitOpsWish => {
+const wishOf = (more: Partial<GitOpsSpec> = {}): GitOpsSpec => fluxWish(bundle, { tool: 'argocd', ...more });
+const withSource = (more: Partial<NonNullable<GitOpsSpec['source']>>): GitOpsSpec => {
   const wish = wishOf();
   return { ...wish, source: wish.source && { ...wish.source, ...more } };
 };
@@ -51,7 +51,7 @@ describe('the manifest', () => {
   });
 
   it('trusts exactly the approved host keys, and nobody without a source', () => {
-    const hosts = (wish: GitOpsWish) =>
+    const hosts = (wish: GitOpsSpec) =>
       find(argocd.adapt(objects, wish), 'ConfigMap argocd-ssh-known-hosts-cm')?.['data'];
     expect(hosts(wishOf())).toEqual({ ssh_known_hosts: `${HOST_KEY.host} ${HOST_KEY.type} ${HOST_KEY.key}\n` });
     const through = { ...HOST_KEY, host: '[git.example.com]:2222' };

@@ -1,7 +1,7 @@
-import type { CommitVerification, GitOpsWish } from '@fairlead/desired-state';
+import type { CommitVerification, GitOpsSpec } from '@fairlead/desired-state';
 import type { ObjectRef } from '@fairlead/kube/rest';
 import { FIELD_MANAGER } from '../../names.js';
-import { Trouble } from '../../trouble.js';
+import { Problem } from '../../problem.js';
 import { complaintOf } from '../complaint.js';
 import type { ToolDriver } from '../driver.js';
 import { ARGOCD_CASCADE, ARGOCD_FINALIZERS } from '../finalizers.js';
@@ -45,7 +45,7 @@ export const argocd: ToolDriver = {
     const body = { status: { operationState: null } };
     await objects.patch(ref, { type: 'merge', body }, `${FIELD_MANAGER}-request`);
   },
-  probes: (_wish: GitOpsWish) => argocdProbes(),
+  probes: (_wish: GitOpsSpec) => argocdProbes(),
   finalizers: ARGOCD_FINALIZERS,
   isOursAlone,
   contested: inCatalog,
@@ -53,9 +53,9 @@ export const argocd: ToolDriver = {
   leavings: ['Secret argocd-redis', 'Secret argocd-initial-admin-secret'],
 };
 
-function objectionTo({ type, keys }: CommitVerification): Trouble | null {
+function objectionTo({ type, keys }: CommitVerification): Problem | null {
   if (type === 'ssh') {
-    return new Trouble(
+    return new Problem(
       'VERIFICATION_UNSUPPORTED',
       'Argo CD verifies OpenPGP signatures of commits only: nothing is followed while SSH signatures are demanded',
     );
@@ -63,7 +63,7 @@ function objectionTo({ type, keys }: CommitVerification): Trouble | null {
   const unread = keys.find(({ publicKey }) => readSigningKey(publicKey) === null);
   if (!unread) return null;
   const what = `the key ${unread.name} is not one OpenPGP key of version 4, which is all that Argo CD verifies by`;
-  return new Trouble('VERIFICATION_UNSUPPORTED', `${what}: nothing is followed while it is demanded`);
+  return new Problem('VERIFICATION_UNSUPPORTED', `${what}: nothing is followed while it is demanded`);
 }
 
 /** A commit that is not signed was fetched all the same. */
@@ -77,7 +77,7 @@ function isOf({ kind, name }: ObjectRef, wanted: string): boolean {
 }
 
 /** What is trusted, and what is followed for it; and the project of Applications that name none, as long as it is to let nothing through. */
-function isOursAlone({ kind, name, namespace }: ObjectRef, { lockdown }: GitOpsWish): boolean {
+function isOursAlone({ kind, name, namespace }: ObjectRef, { lockdown }: GitOpsSpec): boolean {
   if (namespace !== NAMESPACE) return false;
   if (kind === 'ConfigMap') return name === KNOWN_HOSTS || name === GPG_KEYS;
   if (kind === APP_PROJECT.kind && name === 'default') return lockdown;

@@ -1,5 +1,5 @@
 import { refOf, type KubeObject, type Objects } from '@fairlead/kube/rest';
-import { Trouble } from '../../trouble.js';
+import { Problem } from '../../problem.js';
 import { APP_PROJECT, APPLICATION, named, NAMESPACE } from './kinds.js';
 import { CATALOG_PROJECT } from './projects.js';
 import { CATALOG } from './sources.js';
@@ -22,7 +22,7 @@ interface Deployed {
  * project deploys from the catalog only, and may deploy everything anyway: so nothing is lost but the lockdown of `default`, which is told; who
  * would fight for it would spend on it the repairs of the hour. Everything else that is trusted stays ours, whatever the catalog says.
  */
-export async function inCatalog(objects: Objects, live: KubeObject): Promise<Trouble | null> {
+export async function inCatalog(objects: Objects, live: KubeObject): Promise<Problem | null> {
   const { kind, name, namespace } = refOf(live);
   if (kind !== APP_PROJECT.kind || name !== 'default' || namespace !== NAMESPACE) return null;
   const { annotations = {}, labels = {} } = live.metadata;
@@ -43,9 +43,9 @@ function isOfCatalog(application: KubeObject): boolean {
   return (application['spec'] as { project?: string } | undefined)?.project === CATALOG_PROJECT;
 }
 
-function told(application: string): Trouble {
+function told(application: string): Problem {
   const what = `the Application ${application} deploys the AppProject default as well: it is left to it, and not locked`;
-  return new Trouble('CATALOG_CONFLICT', `${what}. Take it out of the catalog, or turn lockdown off`);
+  return new Problem('CATALOG_CONFLICT', `${what}. Take it out of the catalog, or turn lockdown off`);
 }
 
 function deploys(application: KubeObject): boolean {

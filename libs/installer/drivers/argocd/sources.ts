@@ -1,4 +1,4 @@
-import type { CatalogSource, GitOpsWish } from '@fairlead/desired-state';
+import type { CatalogSource, GitOpsSpec } from '@fairlead/desired-state';
 import type { KubeObject } from '@fairlead/kube/rest';
 import type { DeployKey } from '../../keys/deploy-keys.js';
 import { secretData } from '../../state/own-objects.js';
@@ -16,7 +16,7 @@ export const SKIP_RECONCILE = 'argocd.argoproj.io/skip-reconcile';
 const GENERATE_PATHS = 'argocd.argoproj.io/manifest-generate-paths';
 
 /** What makes Argo CD follow the catalog; none without a source or a key that the Git host has. */
-export function argocdSources(wish: GitOpsWish, keys: readonly DeployKey[]): KubeObject[] {
+export function argocdSources(wish: GitOpsSpec, keys: readonly DeployKey[]): KubeObject[] {
   const { source, deployKey } = wish;
   const current = keys.find(({ number }) => number === deployKey.current);
   if (!source || !current || !deployKey.currentReady) return [];

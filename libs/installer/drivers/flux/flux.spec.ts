@@ -1,4 +1,4 @@
-import type { GitOpsWish } from '@fairlead/desired-state';
+import type { GitOpsSpec } from '@fairlead/desired-state';
 import type { KubeObject } from '@fairlead/kube/rest';
 import { describe, expect, it } from 'vitest';
 import { parseBundle } from '../../bundle/open-bundle.js';
@@ -22,7 +22,7 @@ const textOf = (objects: readonly KubeObject[], name: string, key: string): stri
   const data = find(objects, name)?.['data'] as Record<string, string> | undefined;
   return Buffer.from(data?.[key] ?? '', 'base64').toString();
 };
-const withSource = (more: Partial<NonNullable<GitOpsWish['source']>>): GitOpsWish => {
+const withSource = (more: Partial<NonNullable<GitOpsSpec['source']>>): GitOpsSpec => {
   const wish = wishOf(bundle);
   return { ...wish, source: wish.source && { ...wish.source, ...more } };
 };

@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
 import { LABELS, OWNER } from '../../names.js';
-import { Trouble } from '../../trouble.js';
+import { Problem } from '../../problem.js';
 import { complaintOf } from '../complaint.js';
 import type { ProbeTarget, ToolDriver } from '../driver.js';
 import { FLUX_FINALIZERS } from '../finalizers.js';
@@ -28,7 +28,7 @@ export const flux: ToolDriver = {
   adapt: (bundle, { lockdown }) => (lockdown ? bundle.map(lockedDown) : [...bundle]),
   objection: ({ source }) =>
     source?.verification?.type === 'ssh'
-      ? new Trouble(
+      ? new Problem(
           'VERIFICATION_UNSUPPORTED',
           'Flux verifies OpenPGP signatures of commits only: nothing is followed while SSH signatures are demanded',
         )

@@ -1,4 +1,4 @@
-import { formatKnownHosts, type CatalogSource, type GitOpsWish } from '@fairlead/desired-state';
+import { formatKnownHosts, type CatalogSource, type GitOpsSpec } from '@fairlead/desired-state';
 import type { KubeObject } from '@fairlead/kube/rest';
 import type { DeployKey } from '../../keys/deploy-keys.js';
 import { secretData } from '../../state/own-objects.js';
@@ -17,7 +17,7 @@ export const SIGNERS = 'fairlead-catalog-signers';
 const FETCH_TIMEOUT = '20s';
 
 /** What makes Flux follow the catalog; none without a source or a key that the Git host has. */
-export function fluxSources(wish: GitOpsWish, keys: readonly DeployKey[]): KubeObject[] {
+export function fluxSources(wish: GitOpsSpec, keys: readonly DeployKey[]): KubeObject[] {
   const { source, deployKey } = wish;
   const current = keys.find(({ number }) => number === deployKey.current);
   if (!source || !current || !deployKey.currentReady) return [];
@@ -65,7 +65,7 @@ function gitRepository(name: string, source: CatalogSource, suspend: boolean): K
   };
 }
 
-function kustomization(source: CatalogSource, { suspend, lockdown }: GitOpsWish): KubeObject {
+function kustomization(source: CatalogSource, { suspend, lockdown }: GitOpsSpec): KubeObject {
   return {
     ...KUSTOMIZATION,
     metadata: { name: CATALOG, namespace: NAMESPACE },

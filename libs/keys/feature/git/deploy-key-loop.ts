@@ -4,7 +4,7 @@ import type { Logger } from '@fairlead/observability';
 import { inTransaction } from '@fairlead/persistence';
 import type { DataSource } from 'typeorm';
 import { leaseRepository, releaseRepository, type LeasedRepository } from '../../store/repository-lease-store.js';
-import type { DeployKeyTurn } from './deploy-key-turn.js';
+import type { DeployKeyRun } from './deploy-key-run.js';
 
 /** Repositories that this process works on at once. They wait for Git hosts nearly all of the time. */
 const WORKERS = 32;
@@ -20,7 +20,7 @@ const POLL_JITTER = 1 / 3;
 
 export interface DeployKeyLoopOptions {
   readonly database: DataSource;
-  readonly turn: Pick<DeployKeyTurn, 'run'>;
+  readonly turn: Pick<DeployKeyRun, 'run'>;
   readonly logger: Logger;
   /** How often a repository is looked at whose turn failed here, not on the host. */
   readonly everyMs: number;

@@ -5,7 +5,7 @@ import { installationName } from '../../store/git-host-store.js';
 import type { BelongsTo } from '../cluster-watch.js';
 import type { CurrentCa } from '../current-ca.js';
 import { DeployKeyLoop } from './deploy-key-loop.js';
-import { DeployKeyTurn } from './deploy-key-turn.js';
+import { DeployKeyRun } from './deploy-key-run.js';
 import { DeployKeys } from './deploy-keys.js';
 import { DesiredStateSigner } from './desired-state-signer.js';
 import { GitHosts, type GitRuntime } from './git-hosts.js';
@@ -56,7 +56,7 @@ export async function openGitKeys(options: GitKeysOptions): Promise<GitKeys> {
     },
   };
   const pace = { everyMs, paceMs: MS_A_REQUEST };
-  const turn = new DeployKeyTurn({ runtime: options, access, problems, journal: new KeyJournal(options), pace });
+  const turn = new DeployKeyRun({ runtime: options, access, problems, journal: new KeyJournal(options), pace });
   return {
     signer: new DesiredStateSigner({ database, ca, belongs, leafLifeSeconds }),
     hosts: new GitHosts(waking, access),

@@ -2,7 +2,7 @@ import type { FairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent } from '@fairlead/events';
 import type { Logger } from '@fairlead/observability';
 import { inTransaction } from '@fairlead/persistence';
-import { needsSomebody, retryAt } from '../../domain/host-trouble.js';
+import { needsSomebody, retryAt } from '../../domain/host-failure.js';
 import { gitHostById, lockGitHosts, updateGitHost, type StoredGitHost } from '../../store/git-host-store.js';
 import { NO_PROBLEM, aboutHost, bySelf, type GitRuntime } from './git-hosts.js';
 

@@ -7,7 +7,7 @@ import {
   type RightsReport,
 } from '@fairlead/git-hosts';
 import { inTransaction, readFrom } from '@fairlead/persistence';
-import { HostFailure, asked, isOfTheHost } from '../../domain/host-trouble.js';
+import { HostFailure, asked, isOfTheHost } from '../../domain/host-failure.js';
 import { clusterSshUrl, usualSshUrl } from '../../domain/ssh-address.js';
 import { saveFindings, type StoredGitHost } from '../../store/git-host-store.js';
 import { assertRights, existingHost, type GitRuntime } from './git-hosts.js';
@@ -24,7 +24,7 @@ export interface OpenedRepository {
   readonly head: string | null;
 }
 
-export interface RepositoryWish {
+export interface RepositoryRequest {
   readonly host: string;
   readonly path: string;
   readonly create: boolean;
@@ -47,7 +47,7 @@ export class Repositories {
    * What is there, or is made if it is wished and the host was configured for it; and whether its deploy keys can be kept, which only
    * now can be found out. NOT_FOUND, GIT_RIGHTS_MISSING, RATE_LIMITED and what else a host fails with.
    */
-  async open(tenantId: string, wish: RepositoryWish): Promise<OpenedRepository> {
+  async open(tenantId: string, wish: RepositoryRequest): Promise<OpenedRepository> {
     const path = parseRepositoryPath(wish.path);
     const host = await readFrom(this.#runtime.database, (manager) => existingHost(manager, tenantId, wish.host));
     this.#assertMayAsk(host);
@@ -67,7 +67,7 @@ export class Repositories {
     host: StoredGitHost,
     remote: GitHost,
     path: RepositoryPath,
-    wish: RepositoryWish,
+    wish: RepositoryRequest,
   ): Promise<OpenedRepository> {
     const found = await asked(() => remote.findRepository(path));
     if (found.state === 'unknown') {
@@ -87,7 +87,7 @@ export class Repositories {
     host: StoredGitHost,
     remote: GitHost,
     path: RepositoryPath,
-    { create, path: name }: RepositoryWish,
+    { create, path: name }: RepositoryRequest,
   ): Promise<Repository> {
     if (!create) {
       const message = `there is no repository ${name} on ${host.name}, or the token may not see it`;

@@ -5,7 +5,7 @@ import type { Logger } from '@fairlead/observability';
 const MET_TWICE = 2;
 
 /** Notices that nobody at the endpoints can prove itself to the roots that this agent holds, and says the way back. */
-export class Strangers {
+export class UntrustedEndpoints {
   readonly #enough: number;
   readonly #logger: Logger;
   /** Since a link stood. */

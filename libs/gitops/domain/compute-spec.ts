@@ -1,6 +1,6 @@
 import type { Assignment, GitHostEntry } from '@fairlead/contracts';
 import {
-  GitOpsWish,
+  GitOpsSpec,
   MAX_DESIRED_STATE_BYTES,
   type BundleReference,
   type CatalogSource,
@@ -13,7 +13,7 @@ import type { DeployKeyState } from './key-state.js';
 /** Room for what stands around a wish in its document. */
 const ENVELOPE_BYTES = 500;
 
-export interface WishInput {
+export interface SpecInput {
   readonly clusterName: string;
   readonly spec: Assignment;
   /** Undefined: it is gone, which the service does not let happen. */
@@ -24,7 +24,7 @@ export interface WishInput {
   readonly host: GitHostEntry | undefined;
   readonly keys: DeployKeyState;
   /** What is wanted so far. */
-  readonly previous: GitOpsWish | null;
+  readonly previous: GitOpsSpec | null;
   readonly holdRepairs: boolean;
 }
 
@@ -35,8 +35,8 @@ export interface CatalogLocation {
   readonly defaultBranch: string | null;
 }
 
-export interface Wish {
-  readonly gitops: GitOpsWish | null;
+export interface ComputedSpec {
+  readonly gitops: GitOpsSpec | null;
   /** What somebody has to do before all of it can be wanted. */
   readonly waitsFor: string | null;
 }
@@ -45,12 +45,12 @@ export interface Wish {
  * What a cluster's installer is to do. Fails closed: without approved host keys nothing new is followed, and what was followed is
  * suspended with the keys of before, since a source that vanished would take what it deployed with it.
  */
-export function computeWish(input: WishInput): Wish {
+export function computeSpec(input: SpecInput): ComputedSpec {
   const { spec, bundle, previous, keys, holdRepairs } = input;
   if (!bundle) return { gitops: previous, waitsFor: `the bundle ${spec.tool} ${spec.bundleVersion} is not there` };
   const { source, waitsFor, frozen } = sourceOf(input);
   const held = isHeld(keys);
-  const wish = GitOpsWish.safeParse({
+  const wish = GitOpsSpec.safeParse({
     tool: spec.tool,
     bundle,
     images: spec.images,
@@ -85,7 +85,7 @@ interface Source {
   readonly frozen: boolean;
 }
 
-function sourceOf({ clusterName, spec, repository, host, previous }: WishInput): Source {
+function sourceOf({ clusterName, spec, repository, host, previous }: SpecInput): Source {
   if (spec.repository === null) return { source: null, waitsFor: null, frozen: false };
   if (!repository) return unchanged(previous, `the repository ${spec.repository} is not there`);
   if (!host) return unchanged(previous, `the Git host ${repository.gitHost} is not there`);
@@ -109,7 +109,7 @@ function sourceOf({ clusterName, spec, repository, host, previous }: WishInput):
   };
 }
 
-function unchanged(previous: GitOpsWish | null, waitsFor: string): Source {
+function unchanged(previous: GitOpsSpec | null, waitsFor: string): Source {
   return { source: previous?.source ?? null, waitsFor, frozen: previous?.source != null };
 }
 

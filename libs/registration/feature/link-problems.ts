@@ -1,9 +1,9 @@
-import type { Caller, LastError, LinkTrouble } from '@fairlead/contracts';
+import type { Caller, LastError, LinkProblem } from '@fairlead/contracts';
 import { recordTrouble } from '../store/cluster-store.js';
 import { read, type Runtime } from './runtime.js';
 
 /** What went wrong last with each cluster's link: one row's worth of each, however often it happens. */
-export class LinkTroubles {
+export class LinkProblems {
   readonly #runtime: Runtime;
 
   constructor(runtime: Runtime) {
@@ -11,7 +11,7 @@ export class LinkTroubles {
   }
 
   /** What a gateway saw. An older one than is known is dropped, and so is one of a cluster that is gone. */
-  async report(caller: Caller, troubles: readonly LinkTrouble[]): Promise<void> {
+  async report(caller: Caller, troubles: readonly LinkProblem[]): Promise<void> {
     const nowMs = this.#runtime.now().getTime();
     await read(this.#runtime, async (manager) => {
       for (const { clusterId, ...trouble } of troubles) {

@@ -1,7 +1,7 @@
 import { MAX_REPORT_EVENTS, type ObjectEvent } from '@fairlead/desired-state';
 
 /** The last steps of what the installer did, for the report. */
-export class Story {
+export class History {
   readonly #now: () => Date;
   readonly #onStep: (step: ObjectEvent['step']) => void;
   #events: ObjectEvent[] = [];
@@ -16,7 +16,7 @@ export class Story {
     return this.#events;
   }
 
-  tell(step: ObjectEvent['step'], object: string, message: string): void {
+  record(step: ObjectEvent['step'], object: string, message: string): void {
     this.#sequence += 1;
     const event = {
       sequence: this.#sequence,
@@ -30,10 +30,10 @@ export class Story {
   }
 
   /** Only if the last event of this step and object said something else: what is seen again and again is told once. */
-  tellOnce(step: ObjectEvent['step'], object: string, message: string): boolean {
+  recordOnce(step: ObjectEvent['step'], object: string, message: string): boolean {
     const last = this.#events.findLast((event) => event.step === step && event.object === object);
     if (last?.message === message.slice(0, 1_024)) return false;
-    this.tell(step, object, message);
+    this.record(step, object, message);
     return true;
   }
 }

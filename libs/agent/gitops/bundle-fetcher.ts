@@ -19,7 +19,7 @@ const NO_LINK_MS = 5_000;
 /** What came before one of these is good still. */
 const GOES_ON: ReadonlySet<ErrorCode> = new Set(['DEADLINE_EXCEEDED', 'RATE_LIMITED', 'UNAVAILABLE']);
 
-export interface BearerOptions {
+export interface BundleFetcherOptions {
   readonly maps: HandoverMaps;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -37,14 +37,14 @@ interface Pieces {
 }
 
 /** Fetches the bundle that the installer asks for and puts it where that finds it. Whether it is the right one, the installer sees. */
-export class BundleBearer {
-  readonly #options: BearerOptions;
+export class BundleFetcher {
+  readonly #options: BundleFetcherOptions;
   readonly #wake = new Wake();
   #wanted: string | null = null;
   #pieces: Pieces | null = null;
   #brought: { readonly digest: string; readonly atMs: number } | null = null;
 
-  constructor(options: BearerOptions) {
+  constructor(options: BundleFetcherOptions) {
     this.#options = options;
   }
 

@@ -8,13 +8,13 @@ import { listNodes, type Nodes } from './list-nodes.js';
 import { reviewRight } from './review-right.js';
 
 /** What one look at the cluster brought. */
-export interface Look {
+export interface Observation {
   readonly facts: AgentFacts;
   /** Why something is not known, or as it was before; null: all of it was looked at. A right that is missing is not a failure. */
   readonly failure: string | null;
 }
 
-export interface LookOptions {
+export interface ObserveOptions {
   readonly api: KubeApiTarget;
   readonly agentVersion: string;
   /** What this agent can do on the link. */
@@ -28,11 +28,11 @@ const RIGHTS = [
 ] as const;
 
 /** Looks at the cluster as its agent. What cannot be learned now stays as it was before. Never rejects. */
-export async function lookAtCluster(
-  options: LookOptions,
+export async function observeCluster(
+  options: ObserveOptions,
   before: AgentFacts | null,
   signal: AbortSignal,
-): Promise<Look> {
+): Promise<Observation> {
   const { api, agentVersion, linkCapabilities } = options;
   const failures: string[] = [];
   const attempt = <T>(work: Promise<T>): Promise<T | undefined> =>

@@ -1,6 +1,6 @@
 import { FairleadError } from '@fairlead/errors';
 import { expect, it } from 'vitest';
-import { HostFailure, asked, isOfTheHost, needsSomebody, retryAt } from './host-trouble.js';
+import { HostFailure, asked, isOfTheHost, needsSomebody, retryAt } from './host-failure.js';
 
 const now = new Date('2026-01-01T12:00:00Z');
 const waitMs = (error: FairleadError, failures: number, random: number): number =>

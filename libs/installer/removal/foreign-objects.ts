@@ -32,18 +32,18 @@ const EVERYWHERE = new Set(['ConfigMap kube-root-ca.crt', 'ConfigMap istio-ca-ro
 const DEFINITION = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' };
 
 /** What others than we have in a namespace, for people: of the kinds above, and of all custom ones. */
-export async function strangersIn(objects: Objects, namespace: string, driver: ToolDriver): Promise<string[]> {
+export async function foreignObjectsIn(objects: Objects, namespace: string, driver: ToolDriver): Promise<string[]> {
   const found: string[] = [];
   for (const kind of [...KEPT, ...(await customKinds(objects))]) {
     for (const item of await objects.list(kind, { namespace, metadataOnly: true }).catch(unlessAnswered)) {
       if (item === null) found.push(`perhaps some ${kind.kind}, which cannot be listed`);
-      else if (isStranger(item, driver)) found.push(shown(refOf(item)));
+      else if (isForeign(item, driver)) found.push(shown(refOf(item)));
     }
   }
   return found;
 }
 
-function isStranger(item: KubeObject, { tool, leavings }: ToolDriver): boolean {
+function isForeign(item: KubeObject, { tool, leavings }: ToolDriver): boolean {
   const { deletionTimestamp, name } = item.metadata;
   const owners = (item.metadata['ownerReferences'] ?? []) as readonly { controller?: boolean }[];
   // What a controller made goes, or stays, with what it was made for, which is in the same namespace.

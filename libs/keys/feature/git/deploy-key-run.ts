@@ -3,7 +3,7 @@ import { FairleadError } from '@fairlead/errors';
 import { parseRepositoryPath, type DeployKey, type GitHost, type RepositoryPath } from '@fairlead/git-hosts';
 import { readFrom } from '@fairlead/persistence';
 import { planKeys, type KeyStep } from '../../domain/deploy-key-plan.js';
-import { HostFailure, asked, isOfTheHost } from '../../domain/host-trouble.js';
+import { HostFailure, asked, isOfTheHost } from '../../domain/host-failure.js';
 import { openDeployKeys, type StoredDeployKey } from '../../store/deploy-key-store.js';
 import { gitHostById, type StoredGitHost } from '../../store/git-host-store.js';
 import type { LeasedRepository, NextTurn } from '../../store/repository-lease-store.js';
@@ -37,7 +37,7 @@ interface Work {
 }
 
 /** One look at the deploy keys of one repository: what is wanted and not there is added, what is dropped is removed. */
-export class DeployKeyTurn {
+export class DeployKeyRun {
   readonly #parts: TurnParts;
 
   constructor(parts: TurnParts) {

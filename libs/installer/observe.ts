@@ -1,4 +1,4 @@
-import type { GitOpsWish } from '@fairlead/desired-state';
+import type { GitOpsSpec } from '@fairlead/desired-state';
 import type { KubeObject, ObjectRef, Objects } from '@fairlead/kube/rest';
 import { saysPolicy } from './apply/immutable.js';
 import {
@@ -10,10 +10,10 @@ import {
 } from './apply/reconcile.js';
 import type { ProbeTarget, ToolDriver } from './drivers/driver.js';
 import type { FunctionalProbe } from './health/functional.js';
-import { lookAtWorkloads } from './health/workloads.js';
+import { observeWorkloads } from './health/workloads.js';
 import type { Finding } from './ladder/ladder-state.js';
 
-export interface Look {
+export interface Observation {
   readonly reconciliation: Reconciliation;
   /** The first layer that is not as it should be. */
   readonly finding: Finding | null;
@@ -21,27 +21,27 @@ export interface Look {
   readonly unproven: boolean;
 }
 
-export interface Looker {
+export interface Observer {
   readonly objects: Objects;
   readonly reconciler: Reconciler;
   readonly functional: FunctionalProbe;
 }
 
 /** Looks at the three layers, each only when the one below it is well. Writes nothing but a reconcile request. */
-export async function lookAt(
-  { objects, reconciler, functional }: Looker,
+export async function observe(
+  { objects, reconciler, functional }: Observer,
   driver: Pick<ToolDriver, 'isOursAlone' | 'contested'>,
-  wish: GitOpsWish,
+  wish: GitOpsSpec,
   wanted: readonly KubeObject[],
   probes: readonly ProbeTarget[],
   nowMs: number,
   signal: AbortSignal,
-): Promise<Look> {
+): Promise<Observation> {
   const ownership = ownershipOf(objects, driver, wish);
   const reconciliation = await reconciler.reconcile(wanted, { mode: 'look', signal, ...ownership });
-  const seen = (finding: Finding | null, unproven = false): Look => ({ reconciliation, finding, unproven });
+  const seen = (finding: Finding | null, unproven = false): Observation => ({ reconciliation, finding, unproven });
   if (!reconciliation.complete) return seen(findingOf(reconciliation.results));
-  const workloads = await lookAtWorkloads(objects, wanted);
+  const workloads = await observeWorkloads(objects, wanted);
   if (workloads) return seen(workloads);
   const answer = await functional.look(probes, nowMs);
   return answer === 'unproven' ? seen(null, true) : seen(answer);
@@ -51,7 +51,7 @@ export async function lookAt(
 export function ownershipOf(
   objects: Objects,
   driver: Pick<ToolDriver, 'isOursAlone' | 'contested'>,
-  wish: GitOpsWish,
+  wish: GitOpsSpec,
 ): Required<Pick<ReconcileOptions, 'isOursAlone' | 'isContested'>> {
   return {
     isOursAlone: (ref: ObjectRef) => driver.isOursAlone(ref, wish),

@@ -1,7 +1,7 @@
 import { Assignment, type GitHostEntry } from '@fairlead/contracts';
 import { describe, expect, it } from 'vitest';
 import { newPublicKey } from '../testing/public-key.js';
-import { computeWish, sshUrlOf, type WishInput } from './compute-wish.js';
+import { computeSpec, sshUrlOf, type SpecInput } from './compute-spec.js';
 import { newDeployKeys } from './key-state.js';
 
 const bundle = { digest: 'a'.repeat(64), version: 'v1', bytes: 100, compressedBytes: 50 };
@@ -19,8 +19,8 @@ const repository = {
   defaultBranch: 'trunk',
 };
 
-const wishFor = (change: Partial<WishInput> = {}, spec: Partial<Assignment> = {}): ReturnType<typeof computeWish> =>
-  computeWish({
+const wishFor = (change: Partial<SpecInput> = {}, spec: Partial<Assignment> = {}): ReturnType<typeof computeSpec> =>
+  computeSpec({
     clusterName: 'shop',
     spec: Assignment.parse({
       name: 'all',

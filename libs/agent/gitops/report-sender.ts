@@ -8,7 +8,7 @@ const GAP_MS = 2_500;
 const AGAIN_MS = 300_000;
 
 /** Says the newest report on one of the links: when it changed, when that link was lost, and now and then. */
-export class ReportVoice {
+export class ReportSender {
   readonly #clock: Clock;
   readonly #wake = new Wake();
   readonly #links = new Set<CarryingLink>();

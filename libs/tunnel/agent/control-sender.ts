@@ -2,7 +2,7 @@ import type { ControlRequest, Facts, Hello, SignedTrust } from '@fairlead/proto'
 import type { TrustEnd } from './ports.js';
 
 /** Our side of a link's Control call: Hello, then which trust bundle we hold whenever we were told one, facts that change, and reports. */
-export class ControlVoice {
+export class ControlSender {
   readonly #hello: Hello;
   readonly #trust: TrustEnd;
   readonly #over: Promise<void>;
