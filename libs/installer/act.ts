@@ -24,14 +24,18 @@ export async function actOn(
       return restart(parts, task, finding?.workloads ?? []);
     case 'roll-back':
       await parts.keeper.keep({ givenUp: attemptOf(task.wish) });
-      parts.story.record('rolled-back', '', `${finding?.code ?? 'it cannot be applied'}: back to the last good bundle`);
+      parts.history.record(
+        'rolled-back',
+        '',
+        `${finding?.code ?? 'it cannot be applied'}: back to the last good bundle`,
+      );
       break;
   }
   return null;
 }
 
 async function apply(
-  { keeper, reconciler, objects, story, functional, webhooks }: ToolKeeperParts,
+  { keeper, reconciler, objects, history, functional, webhooks }: ToolKeeperParts,
   { driver, wish, wanted, key, reference, revision }: Task,
   mode: 'apply' | 'recreate',
   signal: AbortSignal,
@@ -50,7 +54,7 @@ async function apply(
     ...ownershipOf(objects, driver, wish),
   });
   await keeper.keep({ inventory: inventoryWith(noted, keeper.held.inventory, results) });
-  for (const result of results) tellWritten(story, result, first);
+  for (const result of results) tellWritten(history, result, first);
   if (results.some(({ outcome }) => outcome !== 'same' && outcome !== 'left')) functional.forget();
   if (!complete) {
     const mayExempt = wish.selfHeal === 'enforce' && !wish.holdRepairs;
@@ -58,9 +62,9 @@ async function apply(
   }
   webhooks.passed();
   const { removed, left } = await prune(objects, driver, wish, wanted, noted);
-  for (const ref of removed) story.record('removed', shown(ref), 'no longer wanted');
-  for (const why of left) story.recordOnce('observed', '', `not removed: ${why}`);
-  if (first) story.record('installed', '', `revision ${revision}, bundle ${reference.digest.slice(0, 12)}`);
+  for (const ref of removed) history.record('removed', shown(ref), 'no longer wanted');
+  for (const why of left) history.recordOnce('observed', '', `not removed: ${why}`);
+  if (first) history.record('installed', '', `revision ${revision}, bundle ${reference.digest.slice(0, 12)}`);
   await keeper.keep({
     appliedKey: key,
     appliedRevision: revision,
@@ -70,17 +74,18 @@ async function apply(
   return null;
 }
 
-/** What of it belongs into the story. `first`: of an installation. */
+/** What of it belongs into the history. `first`: of an installation. */
 export function tellWritten(
-  story: ToolKeeperParts['story'],
+  history: ToolKeeperParts['history'],
   { ref, outcome, error }: ObjectResult,
   first: boolean,
 ): void {
-  // An installation of forty objects is one event of the story, not forty.
-  if (outcome === 'recreated') story.record('recreated', shown(ref), 'made anew');
-  else if (!first && outcome === 'created') story.record('applied', shown(ref), 'it was gone');
-  else if (!first && outcome === 'updated') story.record('applied', shown(ref), 'it differed');
-  else if (outcome === 'failed') story.recordOnce('observed', shown(ref), error?.message ?? 'it could not be written');
+  // An installation of forty objects is one event of the history, not forty.
+  if (outcome === 'recreated') history.record('recreated', shown(ref), 'made anew');
+  else if (!first && outcome === 'created') history.record('applied', shown(ref), 'it was gone');
+  else if (!first && outcome === 'updated') history.record('applied', shown(ref), 'it differed');
+  else if (outcome === 'failed')
+    history.recordOnce('observed', shown(ref), error?.message ?? 'it could not be written');
 }
 
 /** A controller that is frozen hears no SIGTERM: what it would have of its own, often a minute, is only waited for. */
@@ -88,7 +93,7 @@ const GRACE_SECONDS = 10;
 
 /** Deletes the pods of Deployments and StatefulSets, as their selectors find them. */
 async function restart(
-  { objects, story, functional }: ToolKeeperParts,
+  { objects, history, functional }: ToolKeeperParts,
   { driver, wanted }: Task,
   names: readonly string[],
 ): Promise<null> {
@@ -106,7 +111,7 @@ async function restart(
       const { uid } = pod.metadata;
       await objects.remove(refOf(pod), { gracePeriodSeconds: GRACE_SECONDS, ...(uid === undefined ? {} : { uid }) });
     }
-    story.record('restarted', shown(refOf(workload)), `${pods.length} of its pods were deleted`);
+    history.record('restarted', shown(refOf(workload)), `${pods.length} of its pods were deleted`);
   }
   functional.forget();
   return null;

@@ -47,7 +47,7 @@ export interface InstallerOptions {
 export interface InstallerProcess {
   /** Tells its reports from those of another process. */
   readonly instance: string;
-  readonly story: History;
+  readonly history: History;
 }
 
 /** Acts on signed desired state, and on nothing else (docs/adr/0026). Each `cycle` is one look, at most one repair, and a report. */
@@ -62,7 +62,7 @@ export class Installer {
 
   private constructor(
     options: InstallerOptions,
-    { instance, story }: InstallerProcess,
+    { instance, history }: InstallerProcess,
     own: OwnObjects,
     keeper: StateKeeper,
     highWater: HighWater | null,
@@ -76,11 +76,11 @@ export class Installer {
     this.#parts = {
       objects,
       clock,
-      story,
+      history,
       keeper,
       reconciler: new Reconciler(objects, clock),
       functional: new FunctionalProbe(objects, options.functional ?? FUNCTIONAL_LIMITS),
-      webhooks: new WebhookWatch(objects, clock, story, options.namespace, options.webhooks ?? WEBHOOK_LIMITS),
+      webhooks: new WebhookWatch(objects, clock, history, options.namespace, options.webhooks ?? WEBHOOK_LIMITS),
       shelf: new BundleShelf(own),
       limits: ladder,
       trustPace: new Pace(ladder.trustMs),
@@ -148,7 +148,7 @@ export class Installer {
 
   /** Why some of what was handed over does not count. */
   async #takeHandover(): Promise<Problem | null> {
-    const { keeper, story, clock } = this.#parts;
+    const { keeper, history, clock } = this.#parts;
     const text = (await this.#own.readConfigMap(HANDOVER.desiredState))?.data[HANDOVER.keys.handover];
     if (text === undefined || text === '') return null;
     const handover = Handover.safeParse(jsonOf(text));
@@ -164,7 +164,7 @@ export class Installer {
     await this.#raiseHighWater();
     if (held.desired?.revision !== before.desired?.revision) {
       this.#options.logger.info('installer.desired_state', { revision: held.desired?.revision });
-      story.record('observed', '', `revision ${held.desired?.revision} is wanted`);
+      history.record('observed', '', `revision ${held.desired?.revision} is wanted`);
     }
     for (const trouble of refused) this.#refuse(trouble);
     return refused[0] ?? null;
@@ -186,21 +186,21 @@ export class Installer {
 
   #refuse(trouble: Problem): Problem {
     const { code, message } = trouble;
-    const isNews = this.#parts.story.recordOnce('refused', '', `${code}: ${message}`);
+    const isNews = this.#parts.history.recordOnce('refused', '', `${code}: ${message}`);
     if (isNews) this.#options.logger.warn('installer.refused', { code, reason: message });
     return trouble;
   }
 
   #report(told: Told): InstallerReport {
     const { installed, version, clock } = this.#options;
-    const { keeper, story, functional } = this.#parts;
+    const { keeper, history, functional } = this.#parts;
     return makeReport(told, {
       clusterId: installed.clusterId,
       installerVersion: version,
       installerInstance: this.#instance,
       held: keeper.held,
       highestRevision: this.#highWater?.revision ?? 0,
-      events: story.events,
+      events: history.events,
       functionalMs: functional.answeredMs,
       now: new Date(clock.nowMs()),
       since: this.#since,

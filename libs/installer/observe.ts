@@ -13,7 +13,7 @@ import type { FunctionalProbe } from './health/functional.js';
 import { observeWorkloads } from './health/workloads.js';
 import type { Finding } from './ladder/ladder-state.js';
 
-export interface Observation {
+export interface ToolObservation {
   readonly reconciliation: Reconciliation;
   /** The first layer that is not as it should be. */
   readonly finding: Finding | null;
@@ -36,10 +36,10 @@ export async function observe(
   probes: readonly ProbeTarget[],
   nowMs: number,
   signal: AbortSignal,
-): Promise<Observation> {
+): Promise<ToolObservation> {
   const ownership = ownershipOf(objects, driver, wish);
   const reconciliation = await reconciler.reconcile(wanted, { mode: 'look', signal, ...ownership });
-  const seen = (finding: Finding | null, unproven = false): Observation => ({ reconciliation, finding, unproven });
+  const seen = (finding: Finding | null, unproven = false): ToolObservation => ({ reconciliation, finding, unproven });
   if (!reconciliation.complete) return seen(findingOf(reconciliation.results));
   const workloads = await observeWorkloads(objects, wanted);
   if (workloads) return seen(workloads);

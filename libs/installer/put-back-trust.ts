@@ -1,6 +1,6 @@
 import { keyOf, refOf } from '@fairlead/kube/rest';
 import { tellWritten } from './act.js';
-import { ownershipOf, type Observation } from './observe.js';
+import { ownershipOf, type ToolObservation } from './observe.js';
 import type { Task, ToolKeeperParts } from './task.js';
 
 /**
@@ -8,9 +8,9 @@ import type { Task, ToolKeeperParts } from './task.js';
  * holds them, or it waits. Whoever changed it has to do so again after each look: at most one round in `trustMs`, and each object is told.
  */
 export async function putBackTrust(
-  { reconciler, objects, story, trustPace, clock }: ToolKeeperParts,
+  { reconciler, objects, history, trustPace, clock }: ToolKeeperParts,
   { driver, wish, wanted }: Task,
-  { reconciliation }: Observation,
+  { reconciliation }: ToolObservation,
   signal: AbortSignal,
 ): Promise<void> {
   const differing = new Set(
@@ -24,6 +24,6 @@ export async function putBackTrust(
   // Each by itself: who keeps one of them from being written, as by a finalizer, does not keep what comes later in the order.
   for (const object of some) {
     const { results } = await reconciler.reconcile([object], options);
-    for (const result of results) tellWritten(story, result, false);
+    for (const result of results) tellWritten(history, result, false);
   }
 }

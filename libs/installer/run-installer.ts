@@ -41,11 +41,11 @@ export interface RunOptions extends InstallerOptions {
 export async function runInstaller(options: RunOptions, signal: AbortSignal): Promise<void> {
   const wake = new Wake();
   const watching = watchHandover(options, wake, signal);
-  const story = new History(
+  const history = new History(
     () => new Date(options.clock.nowMs()),
     (step) => options.onStep?.(step),
   );
-  const self = { instance: randomUUID(), story };
+  const self = { instance: randomUUID(), history };
   const lease = leaseOf(options, self);
   const resigned = new AbortController();
   const keeping = lease.run(resigned.signal);
@@ -94,10 +94,10 @@ function pauseMs({ phase }: InstallerReport, intervalMs: number): number {
 }
 
 /** A dead webhook may keep the Lease itself from being written: who cannot take it must be able to get past that, too. */
-function leaseOf(options: RunOptions, { instance, story }: InstallerProcess): Lease {
+function leaseOf(options: RunOptions, { instance, history }: InstallerProcess): Lease {
   const { objects, namespace, clock, logger, drivers } = options;
   const limits = options.lease ?? LEASE_LIMITS;
-  const webhooks = new WebhookWatch(objects, clock, story, namespace, options.webhooks ?? WEBHOOK_LIMITS);
+  const webhooks = new WebhookWatch(objects, clock, history, namespace, options.webhooks ?? WEBHOOK_LIMITS);
   const blocked = leaseObject(namespace, {
     holder: '',
     acquireTime: null,

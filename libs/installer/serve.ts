@@ -10,7 +10,7 @@ import { attemptOf, type ToolKeeperParts } from './task.js';
 import { tend, type Standing } from './tool-keeper.js';
 import { Problem } from './problem.js';
 
-/** Of what is told about the repository, in the story. */
+/** Of what is told about the repository, in the history. */
 const CATALOG_SUBJECT = 'catalog';
 
 /** One look at a cluster that shall have a tool: its keys, the tool, and what the tool says of its repository. */
@@ -36,7 +36,7 @@ export async function serve(
   // A tool that is frozen in part says of the repository what it cannot know.
   const works = standing !== null && standing.finding === null;
   const complaint = works && !allowed.gitops.suspend && wish.source !== null ? states.complaint : null;
-  tellComplaint(parts.story, complaint, states);
+  tellComplaint(parts.history, complaint, states);
   if (works && !allowed.gitops.suspend) await tryAgain(parts, driver);
   const phase = phaseOf(standing, rolledBack, waits !== null);
   return {
@@ -56,9 +56,9 @@ export async function serve(
 }
 
 /** What keeps it from that must not keep the report from being written. */
-async function tryAgain({ objects, clock, story }: ToolKeeperParts, driver: ToolDriver): Promise<void> {
+async function tryAgain({ objects, clock, history }: ToolKeeperParts, driver: ToolDriver): Promise<void> {
   await driver.tryAgain(objects, clock.nowMs()).catch((error: unknown) => {
-    story.recordOnce('observed', CATALOG_SUBJECT, `a commit cannot be tried again: ${messageOf(error)}`);
+    history.recordOnce('observed', CATALOG_SUBJECT, `a commit cannot be tried again: ${messageOf(error)}`);
   });
 }
 
@@ -79,9 +79,9 @@ const ROLLED_BACK = {
 };
 
 /** Once when it stops following the repository, and once when it follows it again. */
-function tellComplaint(story: ToolKeeperParts['story'], complaint: Problem | null, { source }: SourceStates): void {
-  if (complaint) story.recordOnce('observed', CATALOG_SUBJECT, `${complaint.code}: ${complaint.message}`);
-  else if (source?.ready === true) story.recordOnce('observed', CATALOG_SUBJECT, 'the repository is followed');
+function tellComplaint(history: ToolKeeperParts['history'], complaint: Problem | null, { source }: SourceStates): void {
+  if (complaint) history.recordOnce('observed', CATALOG_SUBJECT, `${complaint.code}: ${complaint.message}`);
+  else if (source?.ready === true) history.recordOnce('observed', CATALOG_SUBJECT, 'the repository is followed');
 }
 
 /**

@@ -20,7 +20,7 @@ export interface ToolKeeperParts {
   readonly webhooks: WebhookWatch;
   readonly shelf: BundleShelf;
   readonly keeper: StateKeeper;
-  readonly story: History;
+  readonly history: History;
   readonly clock: Clock;
   readonly limits: LadderLimits;
   /** Of what is put back without the ladder. */

@@ -8,7 +8,7 @@ import type { ToolDriver } from './drivers/driver.js';
 import type { DeployKey } from './keys/deploy-keys.js';
 import type { Finding, LadderStatus, Observation } from './ladder/ladder-state.js';
 import { step } from './ladder/ladder.js';
-import { observe, type Observation } from './observe.js';
+import { observe, type ToolObservation } from './observe.js';
 import { putBackTrust } from './put-back-trust.js';
 import type { History } from './report/history.js';
 import type { Task, ToolKeeperParts } from './task.js';
@@ -45,7 +45,7 @@ export async function tend(
     return { status: 'healthy', finding: null, conflict: null };
   }
   const look = await observe(parts, driver, wish, wanted, driver.probes(wish, sources), clock.nowMs(), signal);
-  tellHonoured(parts.story, look);
+  tellHonoured(parts.history, look);
   const conflict = conflictOf(look);
   if (applied && look.reconciliation.complete) await keeper.keep({ appliedRevision: revision });
   if (applied && look.unproven) return { status: keeper.held.ladder.status, finding: null, conflict };
@@ -71,15 +71,15 @@ async function climb(
   seen: Observation,
   signal: AbortSignal,
 ): Promise<Pick<Standing, 'status' | 'finding'> & { readonly acted: boolean }> {
-  const { keeper, story, clock, limits } = parts;
+  const { keeper, history, clock, limits } = parts;
   const before = keeper.held.ladder;
   const { state, action } = step(before, seen, clock.nowMs(), limits);
   const { finding } = seen;
   if (finding && state.status !== 'installing') {
-    story.recordOnce('observed', '', `${finding.code}: ${finding.message}`);
+    history.recordOnce('observed', '', `${finding.code}: ${finding.message}`);
   }
   if (state.status === 'escalated' && before.status !== 'escalated') {
-    story.record('escalated', '', finding ? `${finding.code}: ${finding.message}` : 'it cannot be applied');
+    history.record('escalated', '', finding ? `${finding.code}: ${finding.message}` : 'it cannot be applied');
   }
   // Kept before it is done: whoever dies in the middle has spent it.
   await keeper.keep({ ladder: state });
@@ -88,23 +88,23 @@ async function climb(
   return { status: state.status, finding: failure ?? finding, acted: action !== null };
 }
 
-async function becameHealthy({ keeper, shelf, story }: ToolKeeperParts, { reference }: Task): Promise<void> {
-  story.record('healthy', '', `the tool works with the bundle ${reference.digest.slice(0, 12)}`);
+async function becameHealthy({ keeper, shelf, history }: ToolKeeperParts, { reference }: Task): Promise<void> {
+  history.record('healthy', '', `the tool works with the bundle ${reference.digest.slice(0, 12)}`);
   if (keeper.held.good?.digest === reference.digest) return;
   if (await shelf.keepGood(reference))
     await keeper.keep({ good: { digest: reference.digest, bytes: reference.bytes } });
 }
 
-function tellHonoured(story: History, { reconciliation }: Observation): void {
+function tellHonoured(history: History, { reconciliation }: ToolObservation): void {
   for (const { ref, honoured, outcome, error } of reconciliation.results) {
     const name = `${ref.kind} ${ref.namespace === undefined ? '' : `${ref.namespace}/`}${ref.name}`;
-    if (honoured.length > 0) story.recordOnce('observed', name, `left to others: ${honoured.slice(0, 5).join(', ')}`);
-    if (outcome === 'left') story.recordOnce('observed', name, error?.message ?? 'left alone, as it is annotated');
+    if (honoured.length > 0) history.recordOnce('observed', name, `left to others: ${honoured.slice(0, 5).join(', ')}`);
+    if (outcome === 'left') history.recordOnce('observed', name, error?.message ?? 'left alone, as it is annotated');
   }
 }
 
 /** What was left for another reason than that somebody asked for it. */
-function conflictOf({ reconciliation }: Observation): Problem | null {
+function conflictOf({ reconciliation }: ToolObservation): Problem | null {
   const [first] = reconciliation.results.flatMap(({ outcome, error }) => (outcome === 'left' && error ? [error] : []));
   return first ? new Problem(first.code, first.message) : null;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 // As in answers.ts: only what this command shows.
 
-const Trouble = z.looseObject({ code: z.string(), message: z.string() });
+const Problem = z.looseObject({ code: z.string(), message: z.string() });
 
 export const HostKey = z.looseObject({
   type: z.string(),
@@ -24,7 +24,7 @@ export const GitHost = z.looseObject({
   tokenExpiresAt: z.string().nullable(),
   checkedAt: z.string().nullable(),
   findings: z.array(z.looseObject({ verdict: z.string(), right: z.string(), why: z.string() })),
-  problem: Trouble.extend({ retryAt: z.string().nullable().default(null) }).nullable(),
+  problem: Problem.extend({ retryAt: z.string().nullable().default(null) }).nullable(),
   hostKeys: z.array(HostKey),
 });
 export type GitHost = z.infer<typeof GitHost>;
@@ -125,7 +125,7 @@ export const ClusterGitOps = z.looseObject({
       phase: z.string(),
       observedRevision: z.number(),
       appliedRevision: z.number(),
-      problem: Trouble.nullable(),
+      problem: Problem.nullable(),
       source: Following.nullable(),
       sync: Following.nullable(),
       preflight: Preflight.optional(),
@@ -163,7 +163,7 @@ export const DeployKeyList = z.looseObject({
       fingerprint: z.string(),
       state: z.string(),
       instructions: z.string().nullable(),
-      problem: Trouble.nullable(),
+      problem: Problem.nullable(),
     }),
   ),
 });

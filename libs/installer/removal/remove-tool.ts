@@ -41,7 +41,7 @@ export async function removeTool(
 }
 
 async function disown(
-  { objects, story }: ToolKeeperParts,
+  { objects, history }: ToolKeeperParts,
   inventory: readonly ObjectRef[],
   signal: AbortSignal,
 ): Promise<null> {
@@ -52,7 +52,7 @@ async function disown(
     const body = { metadata: { labels: { [LABELS.managedBy]: null, [LABELS.bundle]: null } } };
     await objects.patch(ref, { type: 'merge', body }, FIELD_MANAGER);
   }
-  story.record('removed', '', `${inventory.length} objects are left as they are, unowned`);
+  history.record('removed', '', `${inventory.length} objects are left as they are, unowned`);
   return null;
 }
 
@@ -82,7 +82,7 @@ async function takeAway(
 
 /** Only what still is ours: what somebody made in its place is theirs, and what they need stays, without our labels. */
 async function removeOurs(
-  { objects, story, keeper }: ToolKeeperParts,
+  { objects, history, keeper }: ToolKeeperParts,
   driver: ToolDriver,
   ref: ObjectRef,
   others: string | null,
@@ -93,11 +93,11 @@ async function removeOurs(
   const isCreated = uid !== undefined && createdUids(keeper.held.inventory).get(keyOf(ref)) === uid;
   const why = (isCreated ? null : others) ?? (await keptFor(objects, driver, live, isCreated));
   if (why === null) {
-    if (await objects.remove(ref, onlyThis(live))) story.record('removed', shown(ref), 'it is wanted no more');
+    if (await objects.remove(ref, onlyThis(live))) history.record('removed', shown(ref), 'it is wanted no more');
     return;
   }
   await objects.patch(ref, { type: 'merge', body: UNOWNED }, FIELD_MANAGER);
-  story.record('observed', shown(ref), `it stays: ${why}`);
+  history.record('observed', shown(ref), `it stays: ${why}`);
 }
 
 const UNOWNED = { metadata: { labels: { [LABELS.managedBy]: null, [LABELS.bundle]: null } } };

@@ -55,9 +55,9 @@ it('is written when it changed, at most once a second, and once a minute all the
 });
 
 it('loses its oldest events before it is too large', async () => {
-  const story = new History(() => new Date(0));
-  for (let at = 0; at < 200; at += 1) story.record('observed', 'x'.repeat(300), `${at} ${'y'.repeat(2_000)}`);
-  expect(story.events).toHaveLength(MAX_REPORT_EVENTS);
+  const history = new History(() => new Date(0));
+  for (let at = 0; at < 200; at += 1) history.record('observed', 'x'.repeat(300), `${at} ${'y'.repeat(2_000)}`);
+  expect(history.events).toHaveLength(MAX_REPORT_EVENTS);
   let written = '';
   const own = {
     writeConfigMap: (_name: string, { data }: { data: Record<string, string> }) => {
@@ -65,7 +65,7 @@ it('loses its oldest events before it is too large', async () => {
       return Promise.resolve();
     },
   } as unknown as OwnObjects;
-  await new ReportWriter(own, systemClock).write(report({}, story.events), new AbortController().signal);
+  await new ReportWriter(own, systemClock).write(report({}, history.events), new AbortController().signal);
   expect(Buffer.byteLength(written)).toBeLessThanOrEqual(MAX_REPORT_BYTES);
   expect(InstallerReport.parse(JSON.parse(written)).events.at(-1)?.sequence).toBe(200);
 });

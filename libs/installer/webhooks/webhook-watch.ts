@@ -43,7 +43,7 @@ interface Blocker {
 export class WebhookWatch {
   readonly #objects: Objects;
   readonly #clock: Clock;
-  readonly #story: History;
+  readonly #history: History;
   readonly #ownNamespace: string;
   readonly #limits: WebhookLimits;
   readonly #blocked = new Map<string, Blocked>();
@@ -51,13 +51,13 @@ export class WebhookWatch {
   constructor(
     objects: Objects,
     clock: Clock,
-    story: History,
+    history: History,
     ownNamespace: string,
     limits: WebhookLimits = WEBHOOK_LIMITS,
   ) {
     this.#objects = objects;
     this.#clock = clock;
-    this.#story = story;
+    this.#history = history;
     this.#ownNamespace = ownNamespace;
     this.#limits = limits;
   }
@@ -155,7 +155,7 @@ export class WebhookWatch {
     ];
     await this.#objects.patch(refOf(configuration), { type: 'json', body }, FIELD_MANAGER);
     const names = dead.map(({ webhook }) => webhook.name).join(', ');
-    this.#story.record(
+    this.#history.record(
       'applied',
       shown(refOf(configuration)),
       `nobody answers for ${names}: our namespaces are exempted from it`,

@@ -47,13 +47,13 @@ export class Link {
 
   private constructor(
     options: LinkOptions,
-    voice: ControlSender,
+    sender: ControlSender,
     welcome: Welcome,
     messages: AsyncIterator<ControlResponse>,
     onDrain: (deadlineMs: number) => void,
   ) {
     this.#options = options;
-    this.#sender = voice;
+    this.#sender = sender;
     this.#onDrain = onDrain;
     this.welcome = welcome;
     this.#crowd = welcome.links;
@@ -65,9 +65,9 @@ export class Link {
   static async establish(options: LinkOptions, onDrain: (deadlineMs: number) => void): Promise<Link> {
     const { http2, rpc } = options.connection;
     const over = new Promise<void>((resolve) => http2.once('close', () => resolve()));
-    const voice = new ControlSender(helloOf(options), options.trust, over);
+    const sender = new ControlSender(helloOf(options), options.trust, over);
     const onHeader = (headers: Headers): void => readDate(headers, options);
-    const messages = rpc.control(voice.messages(), { onHeader })[Symbol.asyncIterator]();
+    const messages = rpc.control(sender.messages(), { onHeader })[Symbol.asyncIterator]();
     const late = (): Error => new FairleadError('DEADLINE_EXCEEDED', 'no Welcome came in time');
     const deadline = startDeadline(options.signal, WELCOME_TIMEOUT_MS, late);
     const onOver = (): void => http2.destroy();
@@ -79,7 +79,7 @@ export class Link {
       if (message?.case !== 'welcome')
         throw new FairleadError('PROTOCOL_ERROR', 'the gateway did not begin with Welcome');
       assertVersion(message.value);
-      return new Link(options, voice, message.value, messages, onDrain);
+      return new Link(options, sender, message.value, messages, onDrain);
     } catch (error) {
       throw fromConnectError(error);
     } finally {
