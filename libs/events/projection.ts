@@ -62,7 +62,7 @@ export class Projection implements AsyncDisposable {
     this.#options = options;
     this.#followed = buckets.map((bucket) => {
       const onChange = (key: string, value: unknown): void => this.#compare(followed, key, value);
-      const snapshot = watchBucket(nats, bucket.bucket, bucket.schema, { logger, onChange });
+      const snapshot = watchBucket(nats, bucket.bucket, bucket.schema, { logger, onChange, unreadable: 'drop' });
       const followed: Followed = { ...bucket, snapshot, wanted: new Map() };
       return followed;
     });

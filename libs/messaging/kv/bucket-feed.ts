@@ -63,7 +63,7 @@ async function createConsumer(
   deliverSubject: string,
 ): Promise<number> {
   const manager = await jetstreamManager(nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
-  const info = await manager.consumers.add(`KV_${bucket}`, {
+  const info = await manager.consumers.add(streamOf(bucket), {
     name: nuid.next(),
     filter_subject: `$KV.${bucket}.${keys}`,
     deliver_subject: deliverSubject,
@@ -80,7 +80,8 @@ async function createConsumer(
 
 /** One consumer's life: counts what arrives and tells when it is whole. */
 class Feed {
-  readonly #prefixLength: number;
+  readonly #stream: string;
+  readonly #prefix: string;
   readonly #events: FeedEvents;
   readonly #fail: (reason: string) => void;
   #delivered = 0;
@@ -88,7 +89,8 @@ class Feed {
   #lastHeardMs = performance.now();
 
   constructor(bucket: string, events: FeedEvents, fail: (reason: string) => void) {
-    this.#prefixLength = `$KV.${bucket}.`.length;
+    this.#stream = streamOf(bucket);
+    this.#prefix = `$KV.${bucket}.`;
     this.#events = events;
     this.#fail = fail;
   }
@@ -110,14 +112,17 @@ class Feed {
 
   #receiveEntry(message: Msg): void {
     const position = parsePosition(message.reply ?? '');
-    if (position?.delivered !== this.#delivered + 1) {
+    // Whoever learned the inbox could have another stream delivered to it.
+    if (position?.stream !== this.#stream || !message.subject.startsWith(this.#prefix)) {
+      this.#fail('an entry of something else was delivered');
+      return;
+    }
+    if (position.delivered !== this.#delivered + 1) {
       this.#fail('an entry was missed');
       return;
     }
     this.#delivered = position.delivered;
-    const deleted =
-      message.headers?.has('KV-Operation') === true || message.headers?.has('Nats-Marker-Reason') === true;
-    this.#events.onEntry(message.subject.slice(this.#prefixLength), deleted ? null : message.data);
+    this.#events.onEntry(message.subject.slice(this.#prefix.length), isDeletion(message) ? null : message.data);
     if (position.pending === 0) this.#synced();
   }
 
@@ -141,10 +146,22 @@ class Feed {
   }
 }
 
+/** NATS ADR-8: what a client writes to delete a key. ADR-48: what the server leaves where a key's time has run out. */
+const DELETIONS: ReadonlySet<string> = new Set(['DEL', 'PURGE']);
+
+/** Only what says so deletes a key; an entry that merely cannot be read does not. */
+function isDeletion({ headers }: Msg): boolean {
+  return DELETIONS.has(headers?.get('KV-Operation') ?? '') || (headers?.get('Nats-Marker-Reason') ?? '') !== '';
+}
+
+function streamOf(bucket: string): string {
+  return `KV_${bucket}`;
+}
+
 /** `$JS.ACK.<stream>.<consumer>.<times>.<stream seq>.<delivered>.<time>.<pending>`; newer servers put domain and account first. */
-function parsePosition(reply: string): { delivered: number; pending: number } | null {
+function parsePosition(reply: string): { stream: string; delivered: number; pending: number } | null {
   const tokens = reply.split('.');
   if (tokens[0] !== '$JS' || tokens[1] !== 'ACK' || (tokens.length !== 9 && tokens.length < 11)) return null;
   const first = tokens.length === 9 ? 6 : 8;
-  return { delivered: Number(tokens[first]), pending: Number(tokens[first + 2]) };
+  return { stream: tokens[first - 4]!, delivered: Number(tokens[first]), pending: Number(tokens[first + 2]) };
 }

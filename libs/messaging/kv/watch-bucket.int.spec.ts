@@ -3,8 +3,8 @@ import { BUCKETS } from '@fairlead/contracts';
 import type { LogLevel } from '@fairlead/errors';
 import { silentLogger, type Logger } from '@fairlead/observability';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
-import { jetstreamManager } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { deleteKv, provisionJetStream, putKv, watchBucket, type KvSnapshot } from '../index.js';
@@ -55,13 +55,64 @@ it('loads an empty bucket, then follows changes and deletions', async () => {
   await snapshot.close();
 });
 
-it('loads what was there, skips what it cannot read, and drops a key that became unreadable', async () => {
+it('loads what was there, skips what it cannot read, and keeps the value of a key that became unreadable', async () => {
   await putKv(writer, bucket, 'default.bad', { n: 'text' });
   await put('default.later-bad', 1);
+  const before = { 'default.a': { n: 2 }, 'default.later-bad': { n: 1 } };
+  const snapshot = watchBucket(reader, bucket, Entry);
+  const owners = watchBucket(writer, bucket, Entry, { unreadable: 'drop' });
+  await Promise.all([snapshot.loaded, owners.loaded]);
+  expect([contents(snapshot), contents(owners)]).toEqual([before, before]);
+  await putKv(writer, bucket, 'default.later-bad', 'x');
+  await eventually(() => expect(contents(owners)).toEqual({ 'default.a': { n: 2 } }));
+  // Whatever comes later shows that the entry before it was seen.
+  await put('default.last', 1);
+  await eventually(() => expect(contents(snapshot)).toEqual({ ...before, 'default.last': { n: 1 } }));
+  await deleteKv(writer, bucket, 'default.later-bad');
+  await deleteKv(writer, bucket, 'default.last');
+  await eventually(() => expect(contents(snapshot)).toEqual({ 'default.a': { n: 2 } }));
+  await Promise.all([snapshot.close(), owners.close()]);
+});
+
+it('takes a header for a deletion only if it says so', async () => {
   const snapshot = watchBucket(reader, bucket, Entry);
   await snapshot.loaded;
-  expect(contents(snapshot)).toEqual({ 'default.a': { n: 2 }, 'default.later-bad': { n: 1 } });
-  await putKv(writer, bucket, 'default.later-bad', 'x');
+  const odd = headers();
+  odd.set('KV-Operation', 'PUT');
+  await jetstream(writer).publish(`$KV.${bucket}.default.a`, JSON.stringify({ n: 7 }), { headers: odd });
+  await eventually(() => expect(snapshot.get('default.a')).toEqual({ n: 7 }));
+  await put('default.a', 2);
+  await eventually(() => expect(snapshot.get('default.a')).toEqual({ n: 2 }));
+  await snapshot.close();
+});
+
+it('takes nothing of another stream that is delivered to its inbox', async () => {
+  const interrupted: string[] = [];
+  const told = (_level: LogLevel, event: string, fields?: object): void => {
+    if (event === 'kv.watch_interrupted') interrupted.push((fields as { reason: string }).reason);
+  };
+  const logger: Logger = { ...silentLogger, log: told, with: () => logger };
+  let inbox = '';
+  const subscribe = reader.subscribe.bind(reader);
+  reader.subscribe = (subject, options) => subscribe((inbox = subject), options);
+  const snapshot = watchBucket(reader, bucket, Entry, { logger });
+  await snapshot.loaded;
+  reader.subscribe = subscribe;
+  // A gateway may make consumers of the routes; where they deliver, NATS does not check.
+  await putKv(reader, BUCKETS.routes, 'gateway.gateway-a.boot', { n: 9 });
+  const stream = `KV_${BUCKETS.routes}`;
+  const filter = `$KV.${BUCKETS.routes}.>`;
+  const config = {
+    name: 'forged',
+    filter_subject: filter,
+    deliver_subject: inbox,
+    ack_policy: 'none',
+    deliver_policy: 'all',
+  };
+  const body = JSON.stringify({ stream_name: stream, config, action: 'create' });
+  await reader.request(`$JS.API.CONSUMER.CREATE.${stream}.forged.${filter}`, body, { timeout: 20_000 });
+  await eventually(() => expect(interrupted).toContain('an entry of something else was delivered'));
+  await put('default.a', 2);
   await eventually(() => expect(contents(snapshot)).toEqual({ 'default.a': { n: 2 } }));
   await snapshot.close();
 });

@@ -18,6 +18,11 @@ export interface WatchBucketOptions<T> {
   readonly onChange?: (key: string, value: T | undefined) => void;
   /** Remember of each entry's text its digest alone: for a bucket of large values, which would be held twice. */
   readonly forgetTexts?: boolean;
+  /**
+   * What an entry that does not match the schema does to its key. `keep` (default): nothing, the key keeps the value it had. `drop`: the
+   * key is gone, for the bucket's owner, who writes it again.
+   */
+  readonly unreadable?: 'keep' | 'drop';
   readonly logger?: Logger;
   readonly signal?: AbortSignal;
 }
@@ -25,7 +30,7 @@ export interface WatchBucketOptions<T> {
 /**
  * Keeps a bucket in memory. After an outage of NATS, or when the bucket was made anew, the whole bucket is read again and
  * what is no longer in it is dropped; until then the last state stays. Entries that do not match the schema are logged,
- * never served. Returns at once; await `loaded`.
+ * never served, and take nothing away (see `unreadable`). Returns at once; await `loaded`.
  */
 export function watchBucket<T>(
   nc: NatsConnection,
@@ -148,7 +153,8 @@ class BucketWatch<T> implements KvSnapshot<T> {
     if (this.#entries.get(key)?.mark === mark) return;
     const value = this.#parse(key, text);
     if (value === undefined) {
-      this.#drop(key);
+      // An acknowledgement of somebody else can land here (nats-authorization.ts): it must not delete what its sender cannot write.
+      if (this.#options.unreadable === 'drop') this.#drop(key);
       return;
     }
     this.#entries.set(key, { mark, value });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AccessEntry, BUCKETS, registrationRpc, rpcSubject } from '@fairlead/contracts';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
@@ -56,14 +57,28 @@ describe('making JetStream write for the attacker', () => {
  * NATS checks no permission on a reply subject, so an acknowledgement can be sent into another bucket. It is never of the
  * attacker's words, readers refuse it, and the bucket's owner writes the entry again as soon as it sees it.
  */
-it('lets an acknowledgement land in another bucket, where readers refuse it', async () => {
+it('lets an acknowledgement land in another bucket, where readers refuse it and keep what they had', async () => {
+  const entry = {
+    user: 'ada',
+    groups: ['fairlead:admins'],
+    tenantId: 'default',
+    tokenId: randomUUID(),
+    tokenHash: 'a'.repeat(64),
+    expiresAt: null,
+  };
+  await putKv(as(registration), BUCKETS.access, 'default.token.x', entry);
   const access = watchBucket(as(gatewayB), BUCKETS.access, AccessEntry);
   await access.loaded;
-  const before = await messagesIn(`KV_${BUCKETS.access}`);
+  const held = [...access.entries()];
+  expect(held).toHaveLength(1);
+  const before = await overwritesOf(`KV_${BUCKETS.access}`);
   const reply = `$KV.${BUCKETS.access}.default.token.x`;
   as(gatewayA).publish(`$KV.${BUCKETS.routes}.session.gateway-a.x`, '{}', { reply });
-  await eventually(async () => expect(await messagesIn(`KV_${BUCKETS.access}`)).toBe(before + 1));
-  expect([...access.entries()]).toEqual([]);
+  await eventually(async () => expect(await overwritesOf(`KV_${BUCKETS.access}`)).toBe(before + 1));
+  // Whatever comes later shows that the acknowledgement was seen.
+  await putKv(as(registration), BUCKETS.access, 'default.token.y', entry);
+  await eventually(() => expect(access.get('default.token.y')).toBeDefined());
+  expect(access.get('default.token.x')).toEqual(held[0]![1]);
   await access.close();
 });
 
@@ -101,6 +116,11 @@ async function forgeConsumer(deliverSubject: string, group: string): Promise<voi
   };
   const body = JSON.stringify({ stream_name: stream, config, action: 'create' });
   await as(gatewayA).request(`$JS.API.CONSUMER.CREATE.${stream}.${config.name}.${filter}`, body, { timeout: 20_000 });
+}
+
+async function overwritesOf(stream: string): Promise<number> {
+  const manager = await jetstreamManager(as(operator));
+  return (await manager.streams.info(stream)).state.last_seq;
 }
 
 async function messagesIn(stream: string): Promise<number> {
