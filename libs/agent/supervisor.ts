@@ -134,6 +134,7 @@ export class LinkSupervisor {
       // Leaving a replica that drains is make-before-break: the next link is made at once, the old one still serves.
       if (outcome === 'drained') continue;
       const waitMs = pauseMs({ outcome, before, degraded, otherLinks: this.#links.size, crowd: context.crowd });
+      this.#options.logger.debug('link.waiting', { outcome, waitMs: Math.round(waitMs) });
       await this.#clock.sleep(waitMs, AbortSignal.any([signal, this.#renewed.signal])).catch(() => undefined);
     }
   }
