@@ -8,7 +8,8 @@ const trace = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169
 it('has few log lines of a cluster whose agent refuses every tunnel, and tells those of others', async () => {
   const info = vi.fn();
   const inc = vi.fn();
-  const refuses = { take: () => Promise.reject(new FairleadError('AGENT_OVERLOADED', 'no tunnel is free')) };
+  const take = (): Promise<never> => Promise.reject(new FairleadError('AGENT_OVERLOADED', 'no tunnel is free'));
+  const refuses = { take, facts: { sessionId: 'session-1' } };
   const opener = new TunnelOpener({
     registry: { of: () => [refuses] },
     table: { owners: () => [], seenWithin: () => false },
