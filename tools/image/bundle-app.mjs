@@ -27,11 +27,8 @@ const INJECTED = {
   agent: { Headers: [join(ROOT, 'libs/agent/dist/grpc-metadata.js'), 'GrpcMetadata'] },
 };
 
-/** Those that are shipped as a bundle: it is waited for when they start anew. */
-export const SHIPPED = ['agent', 'gateway', 'installer'];
-
-/** Those that are bundled for this machine alone, where a stack starts all of them, and the command again and again. */
-export const LOCAL = ['api', 'cli', 'gitops', 'keys', 'registration'];
+/** All that people or images start: each as a bundle, as reading modules is most of a start. */
+export const BUNDLED = ['agent', 'api', 'cli', 'gateway', 'gitops', 'installer', 'keys', 'registration'];
 
 /** Writes the bundle of an app into a folder, which is replaced as a whole. `user`: whom it will run as, if not as us. */
 export async function bundle(app, target, user) {

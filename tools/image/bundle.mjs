@@ -4,7 +4,7 @@
 //   node tools/image/bundle.mjs        # apps/<app>/dist/bundle/main.js of each app that people run
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { LOCAL, SHIPPED, bundle } from './bundle-app.mjs';
+import { BUNDLED, bundle } from './bundle-app.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-await Promise.all([...SHIPPED, ...LOCAL].map((app) => bundle(app, join(ROOT, 'apps', app, 'dist', 'bundle'))));
+await Promise.all(BUNDLED.map((app) => bundle(app, join(ROOT, 'apps', app, 'dist', 'bundle'))));
