@@ -30,8 +30,9 @@ export async function followBucket(
   options: { readonly signal: AbortSignal; readonly keys: string; readonly inboxPrefix?: string | undefined },
 ): Promise<never> {
   const broken = deferred<never>();
-  const feed = new Feed(bucket, events, (reason) => broken.reject(new FairleadError('UNAVAILABLE', reason)));
   const deliverSubject = createInbox(options.inboxPrefix);
+  const fail = (reason: string): void => broken.reject(new FairleadError('UNAVAILABLE', reason));
+  const feed = new Feed(bucket, deliverSubject, events, fail);
   const subscription = nc.subscribe(deliverSubject, {
     callback: (error, message) => (error ? broken.reject(error) : feed.receive(message)),
   });
@@ -82,15 +83,17 @@ async function createConsumer(
 class Feed {
   readonly #stream: string;
   readonly #prefix: string;
+  readonly #inbox: string;
   readonly #events: FeedEvents;
   readonly #fail: (reason: string) => void;
   #delivered = 0;
   #loaded = false;
   #lastHeardMs = performance.now();
 
-  constructor(bucket: string, events: FeedEvents, fail: (reason: string) => void) {
+  constructor(bucket: string, inbox: string, events: FeedEvents, fail: (reason: string) => void) {
     this.#stream = streamOf(bucket);
     this.#prefix = `$KV.${bucket}.`;
+    this.#inbox = inbox;
     this.#events = events;
     this.#fail = fail;
   }
@@ -102,7 +105,8 @@ class Feed {
 
   receive(message: Msg): void {
     this.#lastHeardMs = performance.now();
-    if (message.headers?.code === 100) this.#receiveStatus(message);
+    // A status comes on the inbox's subject, an entry on its own: the writer of an entry may give it the header of a status.
+    if (message.subject === this.#inbox && message.headers?.code === 100) this.#receiveStatus(message);
     else this.#receiveEntry(message);
   }
 

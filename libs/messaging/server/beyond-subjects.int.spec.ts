@@ -5,6 +5,7 @@ import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { deleteKv, putKv, watchBucket, type Holder } from '../index.js';
 import { startSecuredNats, type SecuredNats } from '../testing/secured-nats.js';
 
@@ -80,6 +81,23 @@ it('lets an acknowledgement land in another bucket, where readers refuse it and 
   await eventually(() => expect(access.get('default.token.y')).toBeDefined());
   expect(access.get('default.token.x')).toEqual(held[0]![1]);
   await access.close();
+});
+
+/** Whoever writes a key chooses its headers too: one with the status of a heartbeat is an entry all the same. */
+it('does not let an entry with the header of a heartbeat end what others watch', async () => {
+  const key = 'session.gateway-a.status';
+  await jetstream(as(gatewayA)).publish(`$KV.${BUCKETS.routes}.${key}`, '{}', {
+    headers: headers(100, 'Idle Heartbeat'),
+  });
+  const routes = watchBucket(as(gatewayB), BUCKETS.routes, z.object({}));
+  await routes.loaded;
+  await putKv(as(gatewayA), BUCKETS.routes, 'session.gateway-a.later', {});
+  await eventually(() => expect(routes.get('session.gateway-a.later')).toEqual({}));
+  expect(routes.get(key)).toEqual({});
+  await jetstream(as(gatewayA)).publish(`$KV.${BUCKETS.routes}.${key}`, '{"n":1}', { headers: headers(100, 'x') });
+  await deleteKv(as(gatewayA), BUCKETS.routes, 'session.gateway-a.later');
+  await eventually(() => expect(routes.get('session.gateway-a.later')).toBeUndefined());
+  await routes.close();
 });
 
 /** NATS checks no permission on headers either: one of these could have taken every key of the bucket. */
