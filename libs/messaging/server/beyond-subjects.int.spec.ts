@@ -55,8 +55,9 @@ describe('making JetStream write for the attacker', () => {
 });
 
 /**
- * NATS checks no permission on a reply subject, so an acknowledgement can be sent into another bucket. It is never of the
- * attacker's words, readers refuse it, and the bucket's owner writes the entry again as soon as it sees it.
+ * NATS checks no permission on a reply subject, so an acknowledgement can be sent into another bucket, and so can an answer of
+ * JetStream's API, which repeats words of who asked. Neither has the shape of an entry: readers refuse it, and the bucket's
+ * owner writes the entry again as soon as it sees it.
  */
 it('lets an acknowledgement land in another bucket, where readers refuse it and keep what they had', async () => {
   const entry = {
