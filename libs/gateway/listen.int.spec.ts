@@ -4,15 +4,19 @@ import { describe, expect, it } from 'vitest';
 import { stopListening } from './listen.js';
 
 const CLIENTS = 200;
+/** For the handshakes of TCP, which a busy machine's kernel does not do at once. */
+const KERNEL_MS = 500;
 
 describe('stopListening', () => {
   it('first accepts those that the kernel let in already', async () => {
     const server = createServer((socket) => void socket.end('served')).listen(0, '127.0.0.1', 2 * CLIENTS);
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    // Each is connected as far as TCP goes; nothing was accepted yet, as this process did not get to it.
     const clients = Array.from({ length: CLIENTS }, () => connect({ port, host: '127.0.0.1' }));
     const answers = clients.map(async (client) => (await client.setEncoding('utf8').toArray()).join(''));
+    // Node dials at the end of this tick. Then the kernel has time to let each in, while this process cannot accept any.
+    await new Promise<void>((resolve) => void process.nextTick(resolve));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, KERNEL_MS);
     await stopListening(server);
     expect(server.listening).toBe(false);
     const outcomes = await Promise.all(answers.map((answer) => answer.catch((error: Error) => error.message)));

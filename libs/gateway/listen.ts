@@ -24,8 +24,9 @@ export function listen(server: Server, hostPort: string): Promise<Listening> {
   });
 }
 
-/** However many come: this much longer a server accepts. */
+/** However many come: this much longer a server accepts, and for so many turns, as a busy machine may give it few in that time. */
 const LAST_ONES_MS = 500;
+const LAST_TURNS = 16;
 
 /**
  * Stops listening once nobody waits in the kernel's queue: closing a listening socket resets those. Connections that were
@@ -38,7 +39,8 @@ export async function stopListening(server: Server): Promise<void> {
   const deadlineMs = performance.now() + LAST_ONES_MS;
   // The turn under way may have looked at this server before the last of them came.
   await endOfTurn();
-  for (let before = -1; accepted > before && performance.now() < deadlineMs;) {
+  let before = -1;
+  for (let turns = 0; accepted > before && (turns < LAST_TURNS || performance.now() < deadlineMs); turns += 1) {
     before = accepted;
     await endOfTurn();
   }
