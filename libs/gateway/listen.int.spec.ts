@@ -15,7 +15,9 @@ describe('stopListening', () => {
     const clients = Array.from({ length: CLIENTS }, () => connect({ port, host: '127.0.0.1' }));
     const answers = clients.map(async (client) => (await client.setEncoding('utf8').toArray()).join(''));
     // Node dials at the end of this tick. Then the kernel has time to let each in, while this process cannot accept any.
-    await new Promise<void>((resolve) => void process.nextTick(resolve));
+    await new Promise<void>((resolve) => {
+      process.nextTick(resolve);
+    });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, KERNEL_MS);
     await stopListening(server);
     expect(server.listening).toBe(false);
