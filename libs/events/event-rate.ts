@@ -1,4 +1,5 @@
-import { Buckets, TokenBucket, systemClock, type Clock, type Rate } from '@fairlead/clock';
+import { systemClock, type Clock } from '@fairlead/clock';
+import { KeyedRateLimit, TokenBucket, type Rate } from '@fairlead/limits';
 
 /** Of one cluster, user or client that is known. */
 const KNOWN: Rate = { burst: 50, perSecond: 0.05 };
@@ -13,7 +14,7 @@ const MAX_COUNTED = 1_000;
  */
 export class EventRate {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #known = new Buckets(KNOWN);
+  readonly #known = new KeyedRateLimit(KNOWN);
   readonly #strangers: TokenBucket;
   readonly #untold = new Map<string | null, number>();
 

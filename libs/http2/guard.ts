@@ -1,4 +1,4 @@
-import { TokenBucket } from '@fairlead/clock';
+import { TokenBucket } from '@fairlead/limits';
 import { SessionError } from './errors.js';
 import type { AbuseLimits, Allowance } from './options.js';
 import { CODE } from './wire/constants.js';

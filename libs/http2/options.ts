@@ -1,4 +1,4 @@
-import type { Rate } from '@fairlead/clock';
+import type { Rate } from '@fairlead/limits';
 import type { HeaderLimits } from './hpack/index.js';
 import type { WindowGrowth } from './window-growth.js';
 

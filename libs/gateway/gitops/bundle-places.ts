@@ -1,4 +1,4 @@
-import { KeyedPlaces } from '@fairlead/clock';
+import { ConcurrencyLimit } from '@fairlead/limits';
 
 const TOTAL = 64;
 
@@ -8,8 +8,8 @@ const TOTAL = 64;
  * replica's.
  */
 export class BundlePlaces {
-  readonly #ofClusters = new KeyedPlaces({ total: TOTAL, perKey: 2 });
-  readonly #ofTenants = new KeyedPlaces({ total: TOTAL, perKey: TOTAL / 2 });
+  readonly #ofClusters = new ConcurrencyLimit({ total: TOTAL, perKey: 2 });
+  readonly #ofTenants = new ConcurrencyLimit({ total: TOTAL, perKey: TOTAL / 2 });
 
   /** What gives the place back, which counts once; null if there is none left for this cluster. */
   take(tenantId: string, clusterId: string): (() => void) | null {

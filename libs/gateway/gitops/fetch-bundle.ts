@@ -1,8 +1,8 @@
-import { Buckets, type Rate } from '@fairlead/clock';
 import { gitopsRpc } from '@fairlead/contracts';
 import { BundleLimits } from '@fairlead/desired-state';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
+import { KeyedRateLimit, type Rate } from '@fairlead/limits';
 import type { RpcClient } from '@fairlead/messaging';
 import type { FetchBundleRequest } from '@fairlead/proto';
 import type { SessionRegistry } from '@fairlead/tunnel/gateway';
@@ -20,12 +20,12 @@ export interface FetchBundleOptions {
 const PIECES: Rate = { burst: 12, perSecond: 1 };
 
 export interface BundleCalls {
-  readonly rates: Buckets;
+  readonly rates: KeyedRateLimit;
   readonly places: BundlePlaces;
 }
 
 export function bundleLimits(): BundleCalls {
-  return { rates: new Buckets(PIECES, 20_000), places: new BundlePlaces() };
+  return { rates: new KeyedRateLimit(PIECES, 20_000), places: new BundlePlaces() };
 }
 
 /**

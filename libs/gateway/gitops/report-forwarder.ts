@@ -1,7 +1,8 @@
-import { Buckets, fullJitterMs, systemClock, type Clock, type Rate } from '@fairlead/clock';
+import { fullJitterMs, systemClock, type Clock } from '@fairlead/clock';
 import { gitopsRpc } from '@fairlead/contracts';
 import { InstallerReport, MAX_REPORT_BYTES } from '@fairlead/desired-state';
 import { toFairleadError } from '@fairlead/errors';
+import { KeyedRateLimit, type Rate } from '@fairlead/limits';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { AgentSession } from '@fairlead/tunnel/gateway';
@@ -36,8 +37,8 @@ export interface ReportForwarderOptions {
 export class ReportForwarder {
   readonly #options: ReportForwarderOptions;
   readonly #clock: Clock;
-  readonly #rates = new Buckets(REPORTS, MAX_CLUSTERS);
-  readonly #complaints = new Buckets(COMPLAINTS, MAX_CLUSTERS);
+  readonly #rates = new KeyedRateLimit(REPORTS, MAX_CLUSTERS);
+  readonly #complaints = new KeyedRateLimit(COMPLAINTS, MAX_CLUSTERS);
   readonly #pending: PendingReports;
   #running = false;
 

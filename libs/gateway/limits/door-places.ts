@@ -1,12 +1,12 @@
-import { KeyedPlaces, type KeyedPlaceLimits, type PlaceLimits } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
+import { ConcurrencyLimit, type ConcurrencyLimits, type NetworkConcurrencyLimits } from '@fairlead/limits';
 
 /** How the connections of a door are shared. Each takes a newcomer's place first, and one of those let in from then on. */
 export interface DoorShares {
   /** On which nobody was let in yet; all who are behind one address may begin anew at once. */
-  readonly newcomers: PlaceLimits;
+  readonly newcomers: NetworkConcurrencyLimits;
   /** Of those who were let in, by user or client. */
-  readonly known: KeyedPlaceLimits;
+  readonly known: ConcurrencyLimits;
 }
 
 /** Two users that have all they may leave so many to others. */
@@ -33,17 +33,17 @@ export function connectionsOf({ newcomers, known }: DoorShares): number {
 
 /** The places of those who were let in. */
 export class KnownPlaces {
-  readonly #limits: KeyedPlaceLimits;
-  readonly #perKey: KeyedPlaces;
-  readonly #all: KeyedPlaces;
+  readonly #limits: ConcurrencyLimits;
+  readonly #perKey: ConcurrencyLimit;
+  readonly #all: ConcurrencyLimit;
   readonly #tooMany: string;
 
   /** `tooMany`: what somebody is told who has as many as one may. */
-  constructor(limits: KeyedPlaceLimits, tooMany: string) {
+  constructor(limits: ConcurrencyLimits, tooMany: string) {
     this.#limits = limits;
     this.#tooMany = tooMany;
-    this.#perKey = new KeyedPlaces({ total: Infinity, perKey: limits.perKey });
-    this.#all = new KeyedPlaces({ total: limits.total, perKey: Infinity });
+    this.#perKey = new ConcurrencyLimit({ total: Infinity, perKey: limits.perKey });
+    this.#all = new ConcurrencyLimit({ total: limits.total, perKey: Infinity });
   }
 
   /** What gives the place back, which counts once. RATE_LIMITED if this one has as many as one may; UNAVAILABLE if all together have. */

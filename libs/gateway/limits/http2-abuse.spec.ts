@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { ServerHttp2Session } from 'node:http2';
-import { DampedLines } from '@fairlead/clock';
+import { RateLimitedLog } from '@fairlead/limits';
 import { Registry, silentLogger } from '@fairlead/observability';
 import { expect, it, vi } from 'vitest';
 import { createGatewayMetrics } from '../status/gateway-metrics.js';
@@ -13,7 +13,7 @@ it('counts every session that Node ended for abuse, and has few lines of those o
     door: 'kube-api',
     metrics: createGatewayMetrics(registry),
     logger: { ...silentLogger, warn },
-    abuseLines: new DampedLines({ monotonicMs: () => 0 }),
+    abuseLines: new RateLimitedLog({ monotonicMs: () => 0 }),
   } as const;
   for (let sessions = 0; sessions < 300; sessions += 1) {
     const session = Object.assign(new EventEmitter(), { socket: { remoteAddress: '192.0.2.1' }, state: {} });

@@ -1,5 +1,5 @@
 import { constants, type ServerHttp2Session, type ServerSessionOptions } from 'node:http2';
-import { TokenBucket, type DampedLines, type Rate } from '@fairlead/clock';
+import { TokenBucket, type Rate, type RateLimitedLog } from '@fairlead/limits';
 import type { Logger } from '@fairlead/observability';
 import type { GatewayMetrics } from '../status/gateway-metrics.js';
 
@@ -49,7 +49,7 @@ export interface SessionGuardOptions {
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
   /** Of all sessions of the server: who comes anew at once must not fill the log. */
-  readonly abuseLines: DampedLines;
+  readonly abuseLines: RateLimitedLog;
 }
 
 /**

@@ -1,5 +1,5 @@
-import { TokenBucket } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
+import { TokenBucket } from '@fairlead/limits';
 
 export interface UsageLimits {
   /** At once. */

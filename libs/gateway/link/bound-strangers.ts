@@ -1,15 +1,21 @@
 import type { Server } from 'node:tls';
-import { KeyedPlaces, Newcomers, Places, type KeyedPlaceLimits, type PlaceLimits } from '@fairlead/clock';
 import { HTTP2_CODE, SessionError, type Http2Session } from '@fairlead/http2';
+import {
+  ConcurrencyLimit,
+  HandshakingConnections,
+  NetworkConcurrencyLimit,
+  type ConcurrencyLimits,
+  type NetworkConcurrencyLimits,
+} from '@fairlead/limits';
 import type { LinkPeer } from './link-peer.js';
 import { UnauthenticatedBudgets, type UnauthenticatedBudget } from './unauthenticated-budget.js';
 
 /** Connections without the certificate of an enrolment that counts: there for Discover, Enrol or Renew, which take a second or two. */
-const STRANGERS: PlaceLimits = { total: 2_000, perNetwork: 256 };
+const STRANGERS: NetworkConcurrencyLimits = { total: 2_000, perNetwork: 256 };
 /** Connections that have not shown yet who they are: a fleet behind one address may come back all at once, with several links each. */
-const UNPROVEN: PlaceLimits = { total: 16_000, perNetwork: 8_192 };
+const UNPROVEN: NetworkConcurrencyLimits = { total: 16_000, perNetwork: 8_192 };
 /** Of one cluster: connections of its agents that are no link yet, or are there to renew. Several processes come at once, with several links each. */
-const UNLINKED: KeyedPlaceLimits = { total: Infinity, perKey: 64 };
+const UNLINKED: ConcurrencyLimits = { total: Infinity, perKey: 64 };
 
 type AgentPeer = Extract<LinkPeer, { kind: 'agent' }>;
 
@@ -18,7 +24,7 @@ export interface Bounds {
   readonly counts: (peer: AgentPeer) => boolean;
   /** Calls back for each session that has become a link. */
   readonly onLinked: (listener: (session: Http2Session) => void) => void;
-  readonly unproven?: PlaceLimits;
+  readonly unproven?: NetworkConcurrencyLimits;
 }
 
 /**
@@ -29,8 +35,8 @@ export function boundStrangers(
   server: Server,
   { counts, onLinked, unproven = UNPROVEN }: Bounds,
 ): (session: Http2Session, peer: LinkPeer) => boolean {
-  const [newcomers, strangers] = [new Newcomers(server, unproven), new Places(STRANGERS)];
-  const unlinked = new KeyedPlaces(UNLINKED);
+  const [newcomers, strangers] = [new HandshakingConnections(server, unproven), new NetworkConcurrencyLimit(STRANGERS)];
+  const unlinked = new ConcurrencyLimit(UNLINKED);
   const budgets = new UnauthenticatedBudgets();
   const held = new WeakMap<Http2Session, () => void>();
   onLinked((session) => {

@@ -1,8 +1,8 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { TokenBucket, type DampedLines, type Rate } from '@fairlead/clock';
 import type { Facts } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
+import { TokenBucket, type Rate, type RateLimitedLog } from '@fairlead/limits';
 import {
   ControlRequestSchema,
   ControlResponseSchema,
@@ -26,7 +26,7 @@ export interface ControlOptions extends AdmitOptions {
   readonly onTrustHeld: OnTrustHeld;
   readonly onReport: OnReport;
   readonly onFacts: OnFacts;
-  readonly refusedLines: DampedLines;
+  readonly refusedLines: RateLimitedLog;
 }
 
 /** What the link server hears from agents of their clusters. */

@@ -1,5 +1,5 @@
-import { Buckets, networkOf, type Rate } from '@fairlead/clock';
 import { FairleadError, type ErrorCode } from '@fairlead/errors';
+import { KeyedRateLimit, networkOf, type Rate } from '@fairlead/limits';
 
 /** Failed tries per network in one window, with those under way. Those that succeed do not count: a fleet may come from one address. */
 const FAILURES = 30;
@@ -30,9 +30,9 @@ interface Window {
 
 /** Slows down guessing: a fixed window per source address, or /64 of IPv6. */
 export class EnrolmentLimiter {
-  readonly #uninvited = new Buckets(UNINVITED, MAX_NETWORKS);
-  readonly #turnedAway = new Buckets(TURNED_AWAY, MAX_NETWORKS);
-  readonly #waiting = new Buckets(WAITING, MAX_NETWORKS);
+  readonly #uninvited = new KeyedRateLimit(UNINVITED, MAX_NETWORKS);
+  readonly #turnedAway = new KeyedRateLimit(TURNED_AWAY, MAX_NETWORKS);
+  readonly #waiting = new KeyedRateLimit(WAITING, MAX_NETWORKS);
   readonly #windows = new Map<string, Window>();
 
   /**

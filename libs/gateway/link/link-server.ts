@@ -1,6 +1,6 @@
 import { createContextValues } from '@connectrpc/connect';
-import { DampedLines } from '@fairlead/clock';
 import { Http2Server, type Http2Session, type Http2Stream, type RequestHead } from '@fairlead/http2';
+import { RateLimitedLog } from '@fairlead/limits';
 import { AgentLinkService } from '@fairlead/proto';
 import { SessionCalls, createRpcServer, type CallLimits } from '@fairlead/rpc';
 import { reportAbuse, reportTlsErrors, useCertificate, type AgentSession } from '@fairlead/tunnel/gateway';
@@ -43,8 +43,8 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   const serveRpc = createRpcServer(MAX_RPC_BYTES, (router) =>
     router.service(AgentLinkService, createLinkService(options)),
   );
-  const abuseLines = new DampedLines();
-  const control = { ...options, refusedLines: new DampedLines() };
+  const abuseLines = new RateLimitedLog();
+  const control = { ...options, refusedLines: new RateLimitedLog() };
   const server = new Http2Server(
     {
       session: TUNNEL_SESSION_OPTIONS,

@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { createContextKey, type ServiceImpl } from '@connectrpc/connect';
-import { Buckets, DampedLines, type Rate } from '@fairlead/clock';
 import { NO_TENANT, keysRpc, registrationRpc } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
+import { KeyedRateLimit, RateLimitedLog, type Rate } from '@fairlead/limits';
 import type { RpcClient } from '@fairlead/messaging';
 import { ENROLMENT_PROOF_BYTES, readPeerCertificate } from '@fairlead/pki';
 import type { AgentLinkService, EnrolRequest, RenewRequest } from '@fairlead/proto';
@@ -39,7 +39,7 @@ export interface LinkServiceOptions extends AdmitOptions {
 const RENEWALS: Rate = { burst: 5, perSecond: 0.2 };
 
 interface DampedOptions extends LinkServiceOptions {
-  readonly lines: DampedLines;
+  readonly lines: RateLimitedLog;
 }
 
 /** The HTTP/2 session a call came on; set by the link server. */
@@ -49,8 +49,8 @@ export const streamKey = createContextKey<Http2Stream | undefined>(undefined);
 
 /** The calls of AgentLinkService that are one question and one answer. */
 export function createLinkService(options: LinkServiceOptions): Partial<ServiceImpl<typeof AgentLinkService>> {
-  const damped = { ...options, lines: new DampedLines() };
-  const renewals = new Buckets(RENEWALS);
+  const damped = { ...options, lines: new RateLimitedLog() };
+  const renewals = new KeyedRateLimit(RENEWALS);
   const bundles = bundleLimits();
   return {
     discover: () => discover(options),
@@ -125,7 +125,7 @@ function shownBy({ tokenId, secret, proof }: EnrolRequest): { secret: string } |
   throw new FairleadError('INVALID_ARGUMENT', 'an enrolment shows the secret of its token, or one proof of 64 bytes');
 }
 
-async function renew(options: DampedOptions, renewals: Buckets, request: RenewRequest, peer: LinkPeer) {
+async function renew(options: DampedOptions, renewals: KeyedRateLimit, request: RenewRequest, peer: LinkPeer) {
   if (peer.kind === 'agent') {
     if (claimedAgent(request, peer.address).clusterId !== peer.clusterId) {
       throw new FairleadError('WRONG_CLUSTER', 'an agent renews its own certificate only');

@@ -1,5 +1,5 @@
-import { Buckets, TokenBucket, networkOf, type Rate } from '@fairlead/clock';
 import type { Allowance } from '@fairlead/http2';
+import { KeyedRateLimit, TokenBucket, networkOf, type Rate } from '@fairlead/limits';
 
 /** Of one connection: bytes, frames and reads while it has not shown who it is. Discover, Enrol and Renew take some thirty frames and 30 KiB. */
 const CONNECTION = { bytes: 4 * 1024 * 1024, frames: 4_000 };
@@ -23,9 +23,9 @@ export interface UnauthenticatedBudget extends Allowance {
  * frames of any kind and in calls. What it remembers is bounded: of networks beyond 10,000 the one heard of longest ago is forgotten.
  */
 export class UnauthenticatedBudgets {
-  readonly #bytes = new Buckets(NETWORK.bytes);
-  readonly #frames = new Buckets(NETWORK.frames);
-  readonly #calls = new Buckets(NETWORK.calls);
+  readonly #bytes = new KeyedRateLimit(NETWORK.bytes);
+  readonly #frames = new KeyedRateLimit(NETWORK.frames);
+  readonly #calls = new KeyedRateLimit(NETWORK.calls);
   readonly #nowMs: () => number;
 
   /** `nowMs`: of a clock that never goes back. */

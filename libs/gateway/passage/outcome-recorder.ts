@@ -1,5 +1,5 @@
-import { DampedLines } from '@fairlead/clock';
 import { messageOf, type FairleadError } from '@fairlead/errors';
+import { RateLimitedLog } from '@fairlead/limits';
 import type { LogFields, Logger, Span } from '@fairlead/observability';
 import type { GatewayEvents } from '../reporting/gateway-events.js';
 import type { GatewayMetrics } from '../status/gateway-metrics.js';
@@ -16,7 +16,7 @@ export interface RecorderOptions {
 export class OutcomeRecorder {
   readonly #options: RecorderOptions;
   /** A peer can cause refusals as fast as the network carries them. */
-  readonly #refusedLines = new DampedLines();
+  readonly #refusedLines = new RateLimitedLog();
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -114,7 +114,7 @@ function identityFields({ kind, id, name, proof }: Identity): LogFields {
   return kind === 'client' ? { clientId: id, client: name, ...proved } : proved;
 }
 
-function causeOfLine({ address, identity }: Outcome): Parameters<DampedLines['next']>[0] {
+function causeOfLine({ address, identity }: Outcome): Parameters<RateLimitedLog['next']>[0] {
   if (!identity) return { address };
   const { kind, id, tenantId } = identity;
   return kind === 'agent' ? { address, clusterId: id } : { address, user: `${tenantId} ${id}` };

@@ -1,4 +1,5 @@
-import { TokenBucket, systemClock, type Clock } from '@fairlead/clock';
+import { systemClock, type Clock } from '@fairlead/clock';
+import { TokenBucket } from '@fairlead/limits';
 import type { GatewayEvents, SessionEvent } from './gateway-events.js';
 
 /** Of one cluster at one replica: enough for rollouts of both, and no more than six a minute of an agent that flaps. */

@@ -1,4 +1,5 @@
-import { Buckets, TokenBucket, networkOf, systemClock, type Clock, type Rate } from '@fairlead/clock';
+import { systemClock, type Clock } from '@fairlead/clock';
+import { KeyedRateLimit, TokenBucket, networkOf, type Rate } from '@fairlead/limits';
 import type { GatewayEvents, Refusal } from './gateway-events.js';
 
 /** Of one user, client or cluster at one replica. */
@@ -19,8 +20,8 @@ const ALL_STRANGERS = '';
  * user, client and cluster that proved itself has its own, which no stranger can use up.
  */
 export function dampRefusals(events: GatewayEvents, clock: Pick<Clock, 'monotonicMs'> = systemClock): GatewayEvents {
-  const known = new Buckets(KNOWN);
-  const addresses = new Buckets(STRANGER);
+  const known = new KeyedRateLimit(KNOWN);
+  const addresses = new KeyedRateLimit(STRANGER);
   const strangers = new TokenBucket(STRANGERS, clock.monotonicMs());
   const summaries = new Map<string, { newest: Refusal; suppressed: number }>();
   const isTold = (who: string, { address }: Refusal): boolean => {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { Buckets, fullJitterMs, systemClock, type Clock, type Rate } from '@fairlead/clock';
+import { fullJitterMs, systemClock, type Clock } from '@fairlead/clock';
 import { MAX_CLUSTER_FACTS, NO_TENANT, registrationRpc, type ClusterFacts, type Facts } from '@fairlead/contracts';
 import { toFairleadError } from '@fairlead/errors';
+import { KeyedRateLimit, type Rate } from '@fairlead/limits';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 
@@ -28,7 +29,7 @@ export class FactsReport {
   #batch = new Map<string, ClusterFacts>();
   /** Of what was told last, by cluster: a digest, because there may be many. */
   readonly #told = new Map<string, string>();
-  readonly #rates = new Buckets(RATE, MAX_CLUSTERS);
+  readonly #rates = new KeyedRateLimit(RATE, MAX_CLUSTERS);
   #running = false;
 
   constructor(rpc: RpcClient, logger: Logger, signal: AbortSignal, clock: Clock = systemClock) {

@@ -1,4 +1,5 @@
-import { DampedLines, systemClock, type Clock } from '@fairlead/clock';
+import { systemClock, type Clock } from '@fairlead/clock';
+import { RateLimitedLog } from '@fairlead/limits';
 import type { Logger } from '@fairlead/observability';
 import type { AgentSession, SessionRegistry } from '@fairlead/tunnel/gateway';
 import type { GatewayEvents } from './gateway-events.js';
@@ -12,14 +13,14 @@ export interface ReportSessionsOptions {
 }
 
 /**
- * Tells of links that come and go, in the log (of each cluster as often as `DampedLines` has it), in metrics and as events; how long they stood
+ * Tells of links that come and go, in the log (of each cluster as often as `RateLimitedLog` has it), in metrics and as events; how long they stood
  * by a clock that never steps back.
  */
 export function reportSessions(
   { sessions, events, metrics, logger }: ReportSessionsOptions,
   clock: Pick<Clock, 'monotonicMs'> = systemClock,
 ): void {
-  const lines = { opened: new DampedLines(clock), closed: new DampedLines(clock) };
+  const lines = { opened: new RateLimitedLog(clock), closed: new RateLimitedLog(clock) };
   const openedMs = new WeakMap<AgentSession, number>();
   sessions.onChange((change, session) => {
     const { tenantId, clusterId, sessionId, generation, agentInstance, remoteAddress } = session.facts;

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
-import { DampedLines } from '@fairlead/clock';
 import { SessionError, type Http2Session } from '@fairlead/http2';
+import { RateLimitedLog } from '@fairlead/limits';
 import { silentLogger } from '@fairlead/observability';
 import { expect, it, vi } from 'vitest';
 import { reportAbuse } from './report-abuse.js';
@@ -13,7 +13,7 @@ it('counts every session that was ended for abuse, and has few lines of those of
     door: 'link',
     metrics: { http2Abuse: { inc } },
     logger: { ...silentLogger, warn },
-    abuseLines: new DampedLines({ monotonicMs: () => nowMs }),
+    abuseLines: new RateLimitedLog({ monotonicMs: () => nowMs }),
   } as const;
   const abuse = (remoteAddress: string): void => {
     const session = Object.assign(new EventEmitter(), { socket: { remoteAddress } });

@@ -1,5 +1,5 @@
-import type { DampedLines } from '@fairlead/clock';
 import { HTTP2_CODE, SessionError, type Http2Session } from '@fairlead/http2';
+import type { RateLimitedLog } from '@fairlead/limits';
 import type { Logger } from '@fairlead/observability';
 import type { AbuseMetrics } from './ports.js';
 
@@ -14,7 +14,7 @@ export interface AbuseReportOptions {
   readonly metrics: AbuseMetrics;
   readonly logger: Logger;
   /** Of all sessions of the server: who comes anew at once must not fill the log. */
-  readonly abuseLines: DampedLines;
+  readonly abuseLines: RateLimitedLog;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Server } from 'node:tls';
-import { DampedLines } from '@fairlead/clock';
+import { RateLimitedLog } from '@fairlead/limits';
 import type { Logger } from '@fairlead/observability';
 import type { CertificateSource } from './ports.js';
 
@@ -10,9 +10,9 @@ export function useCertificate(server: Server, certificate: CertificateSource): 
   });
 }
 
-/** Reports handshakes that failed, of each address as often as `DampedLines` has it. `Newcomers` ends their connections. */
+/** Reports handshakes that failed, of each address as often as `RateLimitedLog` has it. `HandshakingConnections` ends their connections. */
 export function reportTlsErrors(server: Server, logger: Logger): void {
-  const lines = new DampedLines();
+  const lines = new RateLimitedLog();
   server.on('tlsClientError', (error, socket) => {
     const address = socket.remoteAddress ?? '';
     const line = lines.next({ address });

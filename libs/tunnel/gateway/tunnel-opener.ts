@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
-import { DampedLines, startDeadline } from '@fairlead/clock';
+import { startDeadline } from '@fairlead/clock';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors';
+import { RateLimitedLog } from '@fairlead/limits';
 import type { LogFields, Logger, Span, Tracer } from '@fairlead/observability';
 import { OpenSchema, type Open } from '@fairlead/proto';
 import { LIMITS, formatTraceparent, type TraceContext } from '../core/index.js';
@@ -63,7 +64,7 @@ interface Candidate {
 /** Finds a way to a cluster's agent: an own session first, then the replicas that hold one, each probed by its Open. */
 export class TunnelOpener {
   readonly #options: TunnelOpenerOptions;
-  readonly #probeLines = new DampedLines();
+  readonly #probeLines = new RateLimitedLog();
 
   constructor(options: TunnelOpenerOptions) {
     this.#options = options;

@@ -1,6 +1,6 @@
 import type { Server } from 'node:https';
 import type { TLSSocket } from 'node:tls';
-import { Newcomers } from '@fairlead/clock';
+import { HandshakingConnections } from '@fairlead/limits';
 import { KnownPlaces, connectionsOf, type DoorShares } from '../../limits/door-places.js';
 
 const TOO_MANY =
@@ -8,14 +8,14 @@ const TOO_MANY =
 
 /** Whose the connections of the CONNECT door are: newcomers' until their handshake has shown a client, and then that client's, with or without a CONNECT. */
 export class ClientPlaces {
-  readonly #newcomers: Newcomers;
+  readonly #newcomers: HandshakingConnections;
   readonly #clients: KnownPlaces;
   readonly #known = new WeakSet<TLSSocket>();
 
   /** Before the server listens. */
   constructor(server: Server, shares: DoorShares) {
     server.maxConnections = connectionsOf(shares);
-    this.#newcomers = new Newcomers(server, shares.newcomers);
+    this.#newcomers = new HandshakingConnections(server, shares.newcomers);
     this.#clients = new KnownPlaces(shares.known, TOO_MANY);
   }
 

@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { DampedLines } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
+import { RateLimitedLog } from '@fairlead/limits';
 import { withoutRoot } from '@fairlead/pki';
 import { identifyClient } from './admission.js';
 import { refusal, statusOf } from './answers.js';
@@ -41,7 +41,7 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
     allowHalfOpen: true,
   } as Parameters<typeof createServer>[0]);
   const places = new ClientPlaces(server, connectShares(limits.total, limits.perIdentity.connections));
-  const crowdedLines = new DampedLines();
+  const crowdedLines = new RateLimitedLog();
   server.on('secureConnection', (socket: TLSSocket) => admitClient(options, places, crowdedLines, socket));
   server.maxHeadersCount = 0;
   useCertificates(server, options);
@@ -59,7 +59,7 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
       socket.destroy();
     },
   };
-  const brokenLines = new DampedLines();
+  const brokenLines = new RateLimitedLog();
   server.on('connect', (request: IncomingMessage, socket: TLSSocket, early: Buffer) => {
     serveConnect(context, request, socket, early).catch((error: unknown) => {
       // A fault of ours: it costs this connection, never the process with everybody else's.
@@ -80,7 +80,7 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
 function admitClient(
   { directory, trustDomain, metrics, logger }: Omit<ConnectDoorOptions, 'limits'>,
   places: ClientPlaces,
-  lines: DampedLines,
+  lines: RateLimitedLog,
   socket: TLSSocket,
 ): void {
   let clientId: string | undefined;
@@ -134,7 +134,7 @@ function refuseOthers(server: Server, { passages, headersTimeoutMs, logger }: Co
 
 /** Who showed no certificate of ours did not get as far as to ask for anything. */
 function tellHandshakes(server: Server, { metrics, events, logger }: Omit<ConnectDoorOptions, 'limits'>): void {
-  const handshakeLines = new DampedLines();
+  const handshakeLines = new RateLimitedLog();
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
     const address = socket.remoteAddress ?? '';
     const reason = String(socket.authorizationError ?? error.message);

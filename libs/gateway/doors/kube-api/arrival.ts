@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import type { Dialler } from '@fairlead/clock';
+import type { ConnectionEnds } from '@fairlead/limits';
 import type { Arrival } from '../../passage/passage.js';
 import { callerOf } from '../../passage/request-trace.js';
 import type { DoorRequest } from './forward.js';
@@ -9,7 +9,7 @@ const KNOWN_METHODS = new Set(METHODS);
 const MAX_TOLD_METHOD = 16;
 
 /** A request, as far as anybody may be told of it before it is admitted: never its path. */
-export function arrivalOf({ method = '', url, rawHeaders }: DoorRequest, { remoteAddress }: Dialler): Arrival {
+export function arrivalOf({ method = '', url, rawHeaders }: DoorRequest, { remoteAddress }: ConnectionEnds): Arrival {
   const known = KNOWN_METHODS.has(method) ? method : '_OTHER';
   const cluster = /^\/clusters\/([a-z0-9-]{1,63})(?:[/?]|$)/.exec(url ?? '')?.[1];
   return {

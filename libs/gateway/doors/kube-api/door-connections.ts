@@ -1,6 +1,6 @@
 import type { Http2SecureServer, Http2ServerRequest, Http2Session, ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import type { Dialler } from '@fairlead/clock';
+import type { ConnectionEnds } from '@fairlead/limits';
 import { keepAlive, type Pinged } from '@fairlead/tunnel/link';
 import type { DoorRequest } from './forward.js';
 import { LINGER_MS } from './request-rest.js';
@@ -10,7 +10,7 @@ const IDLE_MS = 120_000;
 /** The first TCP probe on a silent HTTP/1.1 connection; the kernel then gives up within minutes on a peer that is gone. */
 const TCP_KEEPALIVE_MS = 30_000;
 
-const diallers = new WeakMap<Http2Session, Dialler>();
+const diallers = new WeakMap<Http2Session, ConnectionEnds>();
 
 /** What the door does with its connections, whatever is asked on them. */
 export function tendConnections(server: Http2SecureServer): void {
@@ -26,7 +26,7 @@ export function tendConnections(server: Http2SecureServer): void {
 }
 
 /** Where a client is; nothing is known if its connection ended already. */
-export function diallerOf(incoming: DoorRequest): Dialler {
+export function diallerOf(incoming: DoorRequest): ConnectionEnds {
   if (incoming.httpVersionMajor < 2) return incoming.socket;
   const { session } = (incoming as Http2ServerRequest).stream;
   return (session && diallers.get(session)) ?? {};

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { DampedLines, Newcomers } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
+import { HandshakingConnections, RateLimitedLog } from '@fairlead/limits';
 import { reportTlsErrors, useCertificate, type CertificateSource } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../../directory.js';
 import { DEFAULT_DOOR_LIMITS, type DoorLimits } from '../../limits/door-limiter.js';
@@ -81,10 +81,10 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   const context: KubeApiContext = {
     ...options,
     passages: new DoorPassages('kube-api', limits, options),
-    newcomers: new Newcomers(server, shares.newcomers),
+    newcomers: new HandshakingConnections(server, shares.newcomers),
     users: new KnownPlaces(shares.known, TOO_MANY),
   };
-  const [brokenLines, abuseLines] = [new DampedLines(), new DampedLines()];
+  const [brokenLines, abuseLines] = [new RateLimitedLog(), new RateLimitedLog()];
   // A fault of ours: it costs this request, never the process with everybody else's.
   const tellBroken = (error: unknown, incoming: DoorRequest): void => {
     const line = brokenLines.next({ address: diallerOf(incoming).remoteAddress ?? '' });

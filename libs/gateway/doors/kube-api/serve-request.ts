@@ -1,5 +1,5 @@
-import type { Newcomers } from '@fairlead/clock';
 import { kubeRoute } from '@fairlead/kube-http';
+import type { HandshakingConnections } from '@fairlead/limits';
 import type { Directory, Principal } from '../../directory.js';
 import type { KnownPlaces } from '../../limits/door-places.js';
 import type { DoorPassages } from '../../passage/door-passages.js';
@@ -18,7 +18,7 @@ export interface KubeApiContext {
   readonly directory: Directory;
   readonly pool: TunnelPool;
   readonly passages: DoorPassages;
-  readonly newcomers: Newcomers;
+  readonly newcomers: HandshakingConnections;
   /** Connections on which somebody was let in, by who was the first. */
   readonly users: KnownPlaces;
 }

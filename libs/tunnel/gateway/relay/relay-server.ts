@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls';
-import { DampedLines, Newcomers, type PlaceLimits } from '@fairlead/clock';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import { HTTP2_CODE, Http2Server, type Http2Session, type Http2Stream } from '@fairlead/http2';
+import { HandshakingConnections, RateLimitedLog, type NetworkConcurrencyLimits } from '@fairlead/limits';
 import type { Logger, Span, Tracer } from '@fairlead/observability';
 import { isOutOfDate, readPeerCertificate } from '@fairlead/pki';
 import type { Open } from '@fairlead/proto';
@@ -36,22 +36,22 @@ export interface RelayServerOptions {
 }
 
 interface ServeOptions extends RelayServerOptions {
-  readonly abuseLines: DampedLines;
-  readonly refusedLines: DampedLines;
+  readonly abuseLines: RateLimitedLog;
+  readonly refusedLines: RateLimitedLog;
 }
 
 const GRPC_UNIMPLEMENTED = 12;
 const HANDSHAKE_TIMEOUT_MS = 5_000;
 const REVOKED = 'the certificate was revoked';
 /** Connections whose handshake has not ended: replicas make one each. */
-const NEWCOMERS: PlaceLimits = { total: 1_024, perNetwork: 256 };
+const NEWCOMERS: NetworkConcurrencyLimits = { total: 1_024, perNetwork: 256 };
 
 /**
  * The replicas' door: mutual TLS, and only for identities of gateways of this trust domain. An agent's certificate is of the same CA and is
  * refused here all the same.
  */
 export function createRelayServer(given: RelayServerOptions): Http2Server {
-  const options: ServeOptions = { ...given, abuseLines: new DampedLines(), refusedLines: new DampedLines() };
+  const options: ServeOptions = { ...given, abuseLines: new RateLimitedLog(), refusedLines: new RateLimitedLog() };
   const server = new Http2Server(
     {
       session: RELAY_SESSION_OPTIONS,
@@ -75,7 +75,7 @@ export function createRelayServer(given: RelayServerOptions): Http2Server {
       if (why === REVOKED) turnReplicaAway(session, why, options);
     }
   });
-  const newcomers = new Newcomers(server.tls, NEWCOMERS);
+  const newcomers = new HandshakingConnections(server.tls, NEWCOMERS);
   useCertificate(server.tls, options.identity);
   reportTlsErrors(server.tls, options.logger);
   return server;
