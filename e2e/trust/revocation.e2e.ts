@@ -6,6 +6,7 @@ import { eventually, startRecordingRelay } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectThrough, createDoorClient, type DoorClient } from '../support/connect-door.js';
 import { readEvents, type RecordedEvent } from '../support/events.js';
+import { fairlead } from '../support/fairlead.js';
 import { invite, readInvitation, startLooseAgent } from '../support/loose-agent.js';
 import { queryDatabase } from '../support/service-database.js';
 import { sessionsOf, showCluster, startTestStack, type TestStack } from '../support/test-stack.js';
@@ -39,12 +40,6 @@ afterAll(async () => {
 });
 
 const target = (): string => `127.0.0.1:${(echo.address() as AddressInfo).port}`;
-
-async function fairlead(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await running.stack.cli(args);
-  if (code !== 0) throw new Error(`fairlead ${args.join(' ')}: ${stderr}`);
-  return stdout;
-}
 
 /** A raw tunnel that has carried bytes both ways. Gateways learn of a new client a moment after it was made. */
 async function carrying(connectUrl: string): Promise<TLSSocket> {
@@ -108,7 +103,9 @@ describe('a cluster that is cut off', () => {
     await Promise.all([watchA, watchB].map((each) => each.line(/ADDED +default/, 20_000)));
     const tunnels = await Promise.all(gateways.map(({ connectUrl }) => carrying(connectUrl)));
     const reason = 'its laptop was stolen';
-    expect(await fairlead('cluster', 'revoke', 'demo', '--reason', reason, '--yes')).toBe('cluster demo cut off\n');
+    expect(await fairlead(running.stack, 'cluster', 'revoke', 'demo', '--reason', reason, '--yes')).toBe(
+      'cluster demo cut off\n',
+    );
     const revokedMs = Date.now();
     const deadline = AbortSignal.timeout(SEEN_WITHIN_MS);
     await Promise.all(tunnels.map((each) => closedBy(each, deadline)));
@@ -132,14 +129,14 @@ describe('a cluster that is cut off', () => {
     const invited = await invite(running.stack, 'lost');
     await using agent = await startLooseAgent(running.stack, { invitation: invited });
     await agent.event('link.established');
-    const unused = readInvitation(await fairlead('cluster', 'import', 'lost'));
-    await fairlead('cluster', 'revoke', 'lost', '--reason', 'test', '--yes');
+    const unused = readInvitation(await fairlead(running.stack, 'cluster', 'import', 'lost'));
+    await fairlead(running.stack, 'cluster', 'revoke', 'lost', '--reason', 'test', '--yes');
     expect(await agent.event('link.failed')).toMatchObject({ code: 'CERTIFICATE_REVOKED', level: 'error' });
     await using thief = await startLooseAgent(running.stack, { invitation: unused });
     expect(await thief.event('agent.enrolment.failed')).toMatchObject({ code: 'TOKEN_REVOKED' });
     const tries = agent.watch.lines.filter((line) => line.includes('CERTIFICATE_REVOKED'));
     expect(tries.length).toBeLessThanOrEqual(2);
-    const fresh = readInvitation(await fairlead('cluster', 'import', 'lost'));
+    const fresh = readInvitation(await fairlead(running.stack, 'cluster', 'import', 'lost'));
     await using back = await startLooseAgent(running.stack, { invitation: fresh });
     await back.event('link.established');
   });
@@ -152,7 +149,7 @@ interface Listed {
 }
 
 async function certificatesOf(cluster: string): Promise<Listed[]> {
-  const list = await fairlead('certificate', 'list', cluster, '-o', 'json');
+  const list = await fairlead(running.stack, 'certificate', 'list', cluster, '-o', 'json');
   return (JSON.parse(list) as { certificates: Listed[] }).certificates;
 }
 
@@ -170,19 +167,19 @@ describe('an identity that is used from a second place', () => {
     const told = await eventually(() => duplicatesOf('stolen', 1), { timeoutMs: 60_000, intervalMs: 1_000 });
     expect(told[0]?.data).toMatchObject({ subject: expect.stringMatching(/^cluster\//) as string, name: 'stolen' });
     expect(told[0]?.data['agents']).toMatchObject([{ addresses: ['127.0.0.1'] }, { addresses: ['127.0.0.2'] }]);
-    expect(await fairlead('cluster', 'show', 'stolen')).toMatch(
+    expect(await fairlead(running.stack, 'cluster', 'show', 'stolen')).toMatch(
       /agent +\w{8} from 127\.0\.0\.1 since \S+, \w{8} from 127\.0\.0\.2 since[^]*somebody has a copy of its key/,
     );
     await thief[Symbol.asyncDispose]();
     await using again = await startLooseAgent(running.stack, { invitation, identity });
     await again.event('link.established');
     const [{ serial } = { serial: '' }] = await certificatesOf('stolen');
-    await fairlead('certificate', 'revoke', serial, '--reason', 'used from a second place', '--yes');
+    await fairlead(running.stack, 'certificate', 'revoke', serial, '--reason', 'used from a second place', '--yes');
     for (const each of [owner, again]) {
       expect(await each.event('link.failed')).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
     }
     // What the owner has and the thief has not: the way to its cluster, by which a new manifest comes.
-    const fresh = readInvitation(await fairlead('cluster', 'import', 'stolen'));
+    const fresh = readInvitation(await fairlead(running.stack, 'cluster', 'import', 'stolen'));
     await using back = await startLooseAgent(running.stack, { invitation: fresh });
     await back.event('link.established');
     expect((await certificatesOf('stolen')).filter(({ revokedAt }) => revokedAt === null)).toMatchObject([
@@ -207,9 +204,9 @@ it('one certificate is revoked by its serial number', async () => {
   const certificates = await certificatesOf('copied');
   expect(certificates).toMatchObject([{ purpose: 'agent', generation: 1, revokedAt: null }]);
   const serial = certificates[0]?.serial ?? '';
-  await fairlead('certificate', 'revoke', serial, '--reason', 'copied', '--yes');
+  await fairlead(running.stack, 'certificate', 'revoke', serial, '--reason', 'copied', '--yes');
   expect(await agent.event('link.failed')).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
-  expect(await fairlead('certificate', 'list', 'copied')).toMatch(/ revoked \S+: copied\n$/);
+  expect(await fairlead(running.stack, 'certificate', 'list', 'copied')).toMatch(/ revoked \S+: copied\n$/);
 });
 
 it('what was revoked and not told when NATS went is told within 5 s of its return', async () => {

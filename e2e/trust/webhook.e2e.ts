@@ -4,6 +4,7 @@ import { createCsr, generatePrivateKey } from '@fairlead/pki';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isGenuine, startApprovalProgram, type ApprovalProgram, type Verdict } from '../support/approval-program.js';
+import { fairlead } from '../support/fairlead.js';
 import { connectLink, type LinkClient } from '../support/link-client.js';
 import { readAdoption, startLooseAgent } from '../support/loose-agent.js';
 import { secretScan } from '../support/secret-scan/index.js';
@@ -42,12 +43,6 @@ beforeEach(async () => {
 afterEach(() => {
   client?.[Symbol.dispose]();
 });
-
-async function fairlead(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await running.stack.cli(args);
-  if (code !== 0) throw new Error(`fairlead ${args.join(' ')}: ${stderr}`);
-  return stdout;
-}
 
 /** What registration logged about questions without a clear answer, one reason each. */
 async function failures(): Promise<string[]> {
@@ -92,7 +87,7 @@ describe('an approval program that gives no clear answer', () => {
       return all;
     });
     expect(reasons.at(-1)).toMatch(reason);
-    expect(await fairlead('cluster', 'list', '-o', 'name')).toBe('');
+    expect(await fairlead(running.stack, 'cluster', 'list', '-o', 'name')).toBe('');
   });
 
   it('because its secret is another is told so by its own check, and decides nothing', async () => {
@@ -104,7 +99,7 @@ describe('an approval program that gives no clear answer', () => {
     expect((await failures()).at(-1)).toMatch(/answered 401/);
     program.secret = SECRET;
     expect(await client.enrol(attempt)).toMatchObject({ generation: 1 });
-    await fairlead('cluster', 'delete', 'let-in', '--yes');
+    await fairlead(running.stack, 'cluster', 'delete', 'let-in', '--yes');
   });
 });
 
@@ -123,7 +118,7 @@ it('a question that was changed, or that somebody repeats later, is not taken fo
 
 it('an agent waits politely while the program is silent, and is let in once it answers', async () => {
   program.verdict = () => undefined;
-  const invitation = readAdoption(await fairlead('request', 'manifest'));
+  const invitation = readAdoption(await fairlead(running.stack, 'request', 'manifest'));
   const env = { FAIRLEAD_ADOPTION: 'true', FAIRLEAD_BOOTSTRAP_TOKEN_FILE: '/nonexistent/token' };
   const asked = program.asked;
   await using agent = await startLooseAgent(running.stack, { invitation, env });
@@ -134,5 +129,5 @@ it('an agent waits politely while the program is silent, and is let in once it a
   await agent.event('link.established', 90_000);
   expect(program.asked).toBe(asked + 2);
   expect(agent.watch.lines.filter((line) => line.includes('agent.enrolment.failed'))).toEqual([]);
-  expect(await fairlead('cluster', 'list', '-o', 'name')).toBe('patient\n');
+  expect(await fairlead(running.stack, 'cluster', 'list', '-o', 'name')).toBe('patient\n');
 });

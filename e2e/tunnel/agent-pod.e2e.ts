@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { kubectlOf, ownImage, podProcesses, startCluster, type Cluster, type Kubectl } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fairlead } from '../support/fairlead.js';
 import { succeeds } from '../support/kubectl-streams.js';
 import { startTestStack, type TestStack } from '../support/test-stack.js';
 
@@ -26,14 +27,8 @@ beforeAll(async () => {
 });
 afterAll(() => started?.disposeAsync());
 
-async function fairlead(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await running.stack.cli(args);
-  expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-  return stdout;
-}
-
 async function isOnline(): Promise<void> {
-  const { presence } = JSON.parse(await fairlead('cluster', 'show', 'edge', '-o', 'json')) as {
+  const { presence } = JSON.parse(await fairlead(running.stack, 'cluster', 'show', 'edge', '-o', 'json')) as {
     presence: { state: string };
   };
   expect(presence.state).toBe('online');
@@ -41,8 +36,8 @@ async function isOnline(): Promise<void> {
 
 describe('the agent in a pod, with what its import manifest gives it', () => {
   it('joins, and its probes say that it is ready', async () => {
-    await fairlead('cluster', 'create', 'edge');
-    await succeeds(kubectl(['apply', '-f', '-'], await fairlead('cluster', 'import', 'edge')));
+    await fairlead(running.stack, 'cluster', 'create', 'edge');
+    await succeeds(kubectl(['apply', '-f', '-'], await fairlead(running.stack, 'cluster', 'import', 'edge')));
     await succeeds(kubectl(['rollout', 'status', 'deployment/fairlead-agent', '-n', 'fairlead-system', PATIENCE]));
     await eventually(isOnline, { timeoutMs: 60_000 });
   });

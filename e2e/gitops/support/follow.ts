@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ClusterGitOps, GitHost } from '@fairlead/contracts';
-import type { Stack } from '@fairlead/stack';
 import { argocdInstallManifest, fluxInstallManifest } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
+import { fairlead } from '../../support/fairlead.js';
 import { greeting, push } from './catalog.js';
 import { CLUSTER, type World } from './world.js';
 
@@ -67,15 +67,9 @@ export async function setUp(
   const digest = createHash('sha256').update(yaml).digest('hex');
   await api.upload(`/v1/bundles/${tool}/${version}?digest=${digest}&origin=install.yaml`, 'application/yaml', yaml);
   const wish = ['--links', '1', '--gitops', tool, '--repo', 'catalog'];
-  await fairlead(stack, ['cluster', 'create', CLUSTER, ...wish, ...createArgs]);
+  await fairlead(stack, 'cluster', 'create', CLUSTER, ...wish, ...createArgs);
   if (assigned) await assign(world, { tool, bundleVersion: version, ...assigned });
-  await world.kubectl(['apply', '-f', '-'], await fairlead(stack, ['cluster', 'import', CLUSTER]));
-}
-
-async function fairlead(stack: Stack, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await stack.cli(args);
-  if (code !== 0) throw new Error(`fairlead ${args.join(' ')}: ${stderr}`);
-  return stdout;
+  await world.kubectl(['apply', '-f', '-'], await fairlead(stack, 'cluster', 'import', CLUSTER));
 }
 
 export async function assign({ api }: Pick<World, 'api'>, more: object = {}): Promise<void> {

@@ -1,6 +1,7 @@
 import { eventually } from '@fairlead/testing';
 import type { Stack } from '@fairlead/stack';
 import { z } from 'zod';
+import { fairlead } from '../../support/fairlead.js';
 
 const Status = z.object({
   trustVersion: z.number(),
@@ -21,13 +22,6 @@ export type CaStatus = z.infer<typeof Status>;
 /** `fairlead ca status`. */
 export async function caStatus(stack: Stack): Promise<CaStatus> {
   return Status.parse(JSON.parse(await fairlead(stack, 'ca', 'status', '-o', 'json')));
-}
-
-/** One command; throws with what it said unless it succeeds. */
-export async function fairlead(stack: Stack, ...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await stack.cli(args);
-  if (code !== 0) throw new Error(`fairlead ${args.join(' ')}: ${stderr}`);
-  return stdout;
 }
 
 /** Waits until nobody but these clusters holds up the step, nor any replica. */

@@ -9,7 +9,7 @@ import { usageOf } from '../../support/proc.js';
 import { queryDatabase } from '../../support/service-database.js';
 import { showCluster, startTestStack } from '../../support/test-stack.js';
 import type { TrustSizes } from '../sizes.js';
-import { fairlead } from './ca.js';
+import { fairlead } from '../../support/fairlead.js';
 import { Answers, flood, floodOf } from './flood.js';
 
 /** ADR 23. */

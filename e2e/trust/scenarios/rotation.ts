@@ -11,7 +11,8 @@ import { startTcpAgent } from '../../support/tcp-agent.js';
 import { startTcpTarget } from '../../support/tcp-target.js';
 import { kubectl, startTestStack } from '../../support/test-stack.js';
 import type { TrustSizes } from '../sizes.js';
-import { activePin, caStatus, fairlead, untilOnlyWaitsFor, type CaStatus } from './ca.js';
+import { fairlead } from '../../support/fairlead.js';
+import { activePin, caStatus, untilOnlyWaitsFor, type CaStatus } from './ca.js';
 import { startLoad, type Load } from './load.js';
 
 const LINKS = 2;

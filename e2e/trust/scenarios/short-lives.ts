@@ -8,7 +8,7 @@ import { startTcpTarget } from '../../support/tcp-target.js';
 import { startTestStack } from '../../support/test-stack.js';
 import { watchKubectl } from '../../support/watching.js';
 import type { TrustSizes } from '../sizes.js';
-import { fairlead } from './ca.js';
+import { fairlead } from '../../support/fairlead.js';
 import { startLoad } from './load.js';
 
 const LINKS = 2;

@@ -1,6 +1,7 @@
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readEvents } from '../../support/events.js';
+import { fairlead } from '../../support/fairlead.js';
 import { invite, readAdoption, startLooseAgent, type Invitation } from '../../support/loose-agent.js';
 import { sharedStack } from '../../support/shared-stack.js';
 import type { TestStack } from '../../support/test-stack.js';
@@ -18,20 +19,16 @@ const NO_TOKEN = { FAIRLEAD_ADOPTION: 'true', FAIRLEAD_BOOTSTRAP_TOKEN_FILE: '/n
 
 beforeAll(async () => {
   running = sharedStack();
-  adoption = readAdoption(await fairlead('request', 'manifest'));
+  adoption = readAdoption(await fairlead(running.stack, 'request', 'manifest'));
 });
 // As it was found.
-afterAll(() => fairlead('policy', 'set', 'inherit'));
-
-async function fairlead(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await running.stack.cli(args);
-  if (code !== 0) throw new Error(`fairlead ${args.join(' ')}: ${stderr}`);
-  return stdout;
-}
+afterAll(() => fairlead(running.stack, 'policy', 'set', 'inherit'));
 
 /** The request of the agent whose log shows this reason. */
 async function requestOf(waiting: Record<string, unknown>): Promise<Listed> {
-  const { requests } = JSON.parse(await fairlead('request', 'list', '-o', 'json')) as { requests: Listed[] };
+  const { requests } = JSON.parse(await fairlead(running.stack, 'request', 'list', '-o', 'json')) as {
+    requests: Listed[];
+  };
   const own = requests.find(({ fingerprint }) => String(waiting['reason']).endsWith(fingerprint));
   if (!own) throw new Error(`no request for ${JSON.stringify(waiting)} among ${JSON.stringify(requests)}`);
   return own;
@@ -41,21 +38,21 @@ describe('an agent without a token', () => {
   it('is refused by default', async () => {
     await using agent = await startLooseAgent(running.stack, { invitation: adoption, env: NO_TOKEN });
     expect(await agent.event('agent.enrolment.failed')).toMatchObject({ code: 'UNAUTHENTICATED', level: 'error' });
-    expect(await fairlead('request', 'list', '-o', 'name')).toBe('');
+    expect(await fairlead(running.stack, 'request', 'list', '-o', 'name')).toBe('');
   });
 
   it('waits for an administrator, keeps its place over a restart, and becomes the cluster it is said to be', async () => {
-    expect(await fairlead('policy', 'set', 'queue')).toBe('queue\n');
+    expect(await fairlead(running.stack, 'policy', 'set', 'queue')).toBe('queue\n');
     const first = await startLooseAgent(running.stack, { invitation: adoption, env: NO_TOKEN });
     const request = await requestOf(await first.event('agent.enrolment.waiting'));
     expect(request.cluster).toBeNull();
     const identity = await first.identity();
     await first[Symbol.asyncDispose]();
-    await fairlead('request', 'approve', request.id, '--cluster', 'adopted');
+    await fairlead(running.stack, 'request', 'approve', request.id, '--cluster', 'adopted');
     await using second = await startLooseAgent(running.stack, { invitation: adoption, env: NO_TOKEN, identity });
     await second.event('link.established');
     await eventually(async () => {
-      const show = JSON.parse(await fairlead('cluster', 'show', 'adopted', '-o', 'json')) as unknown;
+      const show = JSON.parse(await fairlead(running.stack, 'cluster', 'show', 'adopted', '-o', 'json')) as unknown;
       expect(show).toMatchObject({ generation: 1, presence: { state: 'online' } });
     });
     const types = await eventually(async () => {
@@ -69,7 +66,7 @@ describe('an agent without a token', () => {
   it('is told when it is rejected, and asks rarely from then on', async () => {
     await using agent = await startLooseAgent(running.stack, { invitation: adoption, env: NO_TOKEN });
     const request = await requestOf(await agent.event('agent.enrolment.waiting'));
-    await fairlead('request', 'reject', request.id, '--reason', 'not one of ours');
+    await fairlead(running.stack, 'request', 'reject', request.id, '--reason', 'not one of ours');
     expect(await agent.event('agent.enrolment.failed')).toMatchObject({
       code: 'ENROLMENT_REJECTED',
       reason: expect.stringContaining('not one of ours') as string,
@@ -79,13 +76,13 @@ describe('an agent without a token', () => {
 
 it('a token waits as well where the policy of its cluster says so', async () => {
   const invited = await invite(running.stack, 'checked');
-  await fairlead('policy', 'set', 'queue', '--cluster', 'checked');
+  await fairlead(running.stack, 'policy', 'set', 'queue', '--cluster', 'checked');
   const first = await startLooseAgent(running.stack, { invitation: invited });
   const request = await requestOf(await first.event('agent.enrolment.waiting'));
   expect(request.cluster).toBe('checked');
   const identity = await first.identity();
   await first[Symbol.asyncDispose]();
-  await fairlead('request', 'approve', request.id);
+  await fairlead(running.stack, 'request', 'approve', request.id);
   await using second = await startLooseAgent(running.stack, { invitation: invited, identity });
   await second.event('link.established');
 });

@@ -1,5 +1,6 @@
 import { eventually } from '@fairlead/testing';
 import { beforeAll, expect, it } from 'vitest';
+import { fairlead } from '../../support/fairlead.js';
 import { invite, startLooseAgent } from '../../support/loose-agent.js';
 import { sharedStack } from '../../support/shared-stack.js';
 import type { TestStack } from '../../support/test-stack.js';
@@ -21,12 +22,6 @@ let running: TestStack;
 beforeAll(() => {
   running = sharedStack();
 });
-
-async function fairlead(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await running.stack.cli(args);
-  if (code !== 0) throw new Error(`fairlead ${args.join(' ')}: ${stderr}`);
-  return stdout;
-}
 
 async function examine(cluster: string): Promise<Report & { code: number | null }> {
   const { code, stdout } = await running.stack.cli(['doctor', cluster, '-o', 'json']);
@@ -67,7 +62,7 @@ it('finds all well where a cluster is linked, and asks its API server through ev
 });
 
 it('says what is missing of a cluster that nobody imported, and of one that is not there', async () => {
-  await fairlead('cluster', 'create', 'new');
+  await fairlead(running.stack, 'cluster', 'create', 'new');
   const fresh = await examine('new');
   expect([fresh.code, failures(fresh)]).toEqual([1, ['enrolment', 'door', 'door']]);
   expect(remedyOf(fresh, 'enrolment')).toBe('fairlead cluster import new | kubectl apply -f -');
@@ -79,13 +74,13 @@ it('says who was refused and why, and how a cluster that was cut off comes back'
   const invited = await invite(running.stack, 'cut');
   await using agent = await startLooseAgent(running.stack, { invitation: invited });
   await agent.event('link.established');
-  await fairlead('cluster', 'revoke', 'cut', '--reason', 'its laptop was stolen', '--yes');
+  await fairlead(running.stack, 'cluster', 'revoke', 'cut', '--reason', 'its laptop was stolen', '--yes');
   await agent.event('link.failed');
   const report = await until('cut', ({ detail }) => detail.includes('CERTIFICATE_REVOKED'));
   expect(failures(report)).toEqual(['certificate', 'presence', 'door', 'door']);
   expect(report.findings.find(({ check }) => check === 'certificate')?.detail).toContain('its laptop was stolen');
   expect(remedyOf(report, 'presence')).toContain('fairlead cluster import cut');
-  expect(await fairlead('cluster', 'show', 'cut')).toMatch(/last error +CERTIFICATE_REVOKED: /);
+  expect(await fairlead(running.stack, 'cluster', 'show', 'cut')).toMatch(/last error +CERTIFICATE_REVOKED: /);
 });
 
 it.each([

@@ -1,6 +1,7 @@
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readEvents } from '../../support/events.js';
+import { fairlead } from '../../support/fairlead.js';
 import { invite, readAdoption, startLooseAgent, type LooseAgent } from '../../support/loose-agent.js';
 import { secretScan } from '../../support/secret-scan/index.js';
 import { sharedStack } from '../../support/shared-stack.js';
@@ -31,12 +32,6 @@ beforeAll(async () => {
   serviceAccountToken = (await asAdmin('create', 'token', ...account)).trim();
   secretScan.issued.add('the token of a service account', serviceAccountToken);
 });
-
-async function fairlead(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await running.stack.cli(args);
-  if (code !== 0) throw new Error(`fairlead ${args.join(' ')}: ${stderr}`);
-  return stdout;
-}
 
 /** kubectl as the administrator of the demo cluster. */
 async function asAdmin(...args: string[]): Promise<string> {
@@ -75,7 +70,9 @@ const createNodes = (...items: object[]): Promise<string> =>
   apply(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 
 async function factsOf(cluster: string): Promise<Facts | null> {
-  return (JSON.parse(await fairlead('cluster', 'show', cluster, '-o', 'json')) as { facts: Facts | null }).facts;
+  return (
+    JSON.parse(await fairlead(running.stack, 'cluster', 'show', cluster, '-o', 'json')) as { facts: Facts | null }
+  ).facts;
 }
 
 function until(cluster: string, expected: Partial<Facts>): Promise<void> {
@@ -123,10 +120,12 @@ describe('what an agent says of its cluster', () => {
       nodes: { total: 2, ready: 1 },
       capabilities: ['link:facts', 'link:kube-api', 'link:trust', ...RIGHTS],
     });
-    expect(await fairlead('cluster', 'show', 'told')).toMatch(/distribution +eks on aws\nnodes +1\/2 ready\n/);
+    expect(await fairlead(running.stack, 'cluster', 'show', 'told')).toMatch(
+      /distribution +eks on aws\nnodes +1\/2 ready\n/,
+    );
     // That it is linked is known a moment after it is.
     await eventually(async () =>
-      expect(await fairlead('cluster', 'list')).toMatch(/told +online +v1\S+ eks on aws +1\/2 ready /),
+      expect(await fairlead(running.stack, 'cluster', 'list')).toMatch(/told +online +v1\S+ eks on aws +1\/2 ready /),
     );
     expect(await doctorOn('told')).toMatchObject({ warning: true, detail: expect.stringContaining('1 of 2 nodes') });
   });
@@ -163,21 +162,23 @@ describe('what an agent says of its cluster', () => {
 });
 
 it('an agent that waits shows what it is the agent of', async () => {
-  await fairlead('policy', 'set', 'queue');
+  await fairlead(running.stack, 'policy', 'set', 'queue');
   await using agent = await startLooseAgent(running.stack, {
-    invitation: readAdoption(await fairlead('request', 'manifest')),
+    invitation: readAdoption(await fairlead(running.stack, 'request', 'manifest')),
     env: { FAIRLEAD_ADOPTION: 'true', FAIRLEAD_BOOTSTRAP_TOKEN_FILE: '/nonexistent/token' },
     serviceAccountToken,
   });
   const { reason } = await agent.event('agent.enrolment.waiting');
-  const { requests } = JSON.parse(await fairlead('request', 'list', '-o', 'json')) as { requests: Waiting[] };
+  const { requests } = JSON.parse(await fairlead(running.stack, 'request', 'list', '-o', 'json')) as {
+    requests: Waiting[];
+  };
   const own = requests.filter(({ fingerprint }) => String(reason).endsWith(fingerprint));
   expect(own).toMatchObject([{ facts: { distribution: 'eks', provider: 'aws', nodes: { total: 3, ready: 2 } } }]);
-  expect(await fairlead('request', 'list')).toMatch(/ eks on aws +2\/3 ready /);
+  expect(await fairlead(running.stack, 'request', 'list')).toMatch(/ eks on aws +2\/3 ready /);
 });
 
 it('an agent whose API server does not know it links all the same, and says what it can', async () => {
-  await fairlead('policy', 'set', 'inherit');
+  await fairlead(running.stack, 'policy', 'set', 'inherit');
   await using agent = await startLooseAgent(running.stack, { invitation: await invite(running.stack, 'unknown') });
   await agent.event('agent.facts.incomplete');
   await agent.event('link.established');

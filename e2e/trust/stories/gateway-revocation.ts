@@ -1,5 +1,6 @@
 import { eventually } from '@fairlead/testing';
 import { beforeAll, expect, it } from 'vitest';
+import { fairlead } from '../../support/fairlead.js';
 import { sharedStack } from '../../support/shared-stack.js';
 import { sessionsOf, type TestStack } from '../../support/test-stack.js';
 
@@ -29,15 +30,11 @@ async function everybodyLinked(): Promise<void> {
   );
 }
 
-async function fairlead(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await running.stack.cli(args);
-  if (code !== 0) throw new Error(`fairlead ${args.join(' ')}: ${stderr}`);
-  return stdout;
-}
-
 /** Serial numbers of a gateway's certificates that are not revoked, and of those that are. */
 async function certificatesOf(gateway: string): Promise<{ good: string[]; revoked: string[] }> {
-  const { certificates } = JSON.parse(await fairlead('certificate', 'list', '--gateways', '-o', 'json')) as Listed;
+  const { certificates } = JSON.parse(
+    await fairlead(running.stack, 'certificate', 'list', '--gateways', '-o', 'json'),
+  ) as Listed;
   const own = certificates.filter(({ names }) => names[0]?.endsWith(`/gateway/${gateway}`));
   const serials = (isRevoked: boolean): string[] =>
     own.filter(({ revokedAt }) => (revokedAt !== null) === isRevoked).map(({ serial }) => serial);
@@ -45,13 +42,22 @@ async function certificatesOf(gateway: string): Promise<{ good: string[]; revoke
 }
 
 async function trustVersion(): Promise<number> {
-  return (JSON.parse(await fairlead('ca', 'status', '-o', 'json')) as { trustVersion: number }).trustVersion;
+  return (JSON.parse(await fairlead(running.stack, 'ca', 'status', '-o', 'json')) as { trustVersion: number })
+    .trustVersion;
 }
 
 it('a gateway whose certificates are revoked goes on with another one; agents and the other replica take it again', async () => {
   const [before, version] = [await certificatesOf('gateway-a'), await trustVersion()];
   expect([before.good.length > 0, before.revoked]).toEqual([true, []]);
-  const told = await fairlead('certificate', 'revoke', 'gateway/gateway-a', '--reason', 'copied', '--yes');
+  const told = await fairlead(
+    running.stack,
+    'certificate',
+    'revoke',
+    'gateway/gateway-a',
+    '--reason',
+    'copied',
+    '--yes',
+  );
   expect(told).toBe(`gateway gateway-a: ${before.good.length} certificates revoked\n`);
   await eventually(
     async () => {

@@ -4,6 +4,7 @@ import { eventually } from '@fairlead/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { readEvents } from '../../support/events.js';
+import { fairlead } from '../../support/fairlead.js';
 import { invite, readInvitation, startLooseAgent, type Invitation } from '../../support/loose-agent.js';
 import { sharedStack } from '../../support/shared-stack.js';
 import type { TestStack } from '../../support/test-stack.js';
@@ -14,12 +15,6 @@ beforeAll(() => {
   running = sharedStack();
 });
 
-async function fairlead(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await running.stack.cli(args);
-  if (code !== 0) throw new Error(`fairlead ${args.join(' ')}: ${stderr}`);
-  return stdout;
-}
-
 interface Listed {
   readonly id: string;
   readonly state: string;
@@ -27,7 +22,7 @@ interface Listed {
 }
 
 const tokensOf = async (cluster: string): Promise<Listed[]> =>
-  (JSON.parse(await fairlead('token', 'list', cluster, '-o', 'json')) as { tokens: Listed[] }).tokens;
+  (JSON.parse(await fairlead(running.stack, 'token', 'list', cluster, '-o', 'json')) as { tokens: Listed[] }).tokens;
 
 it('a token that was handed out is listed with who used it, and is worth nothing once it is revoked', async () => {
   const invited = await invite(running.stack, 'tokens');
@@ -35,12 +30,12 @@ it('a token that was handed out is listed with who used it, and is worth nothing
   await agent.event('link.established');
   const [used] = await tokensOf('tokens');
   expect(used).toMatchObject({ state: 'used', usedBy: { generation: 1 } });
-  const unused = readInvitation(await fairlead('cluster', 'import', 'tokens'));
+  const unused = readInvitation(await fairlead(running.stack, 'cluster', 'import', 'tokens'));
   const handedOut = (await tokensOf('tokens')).find(({ state }) => state === 'unused');
   expect(unused.token).toContain(handedOut?.id);
-  const listed = await fairlead('token', 'list', 'tokens', '-o', 'json');
+  const listed = await fairlead(running.stack, 'token', 'list', 'tokens', '-o', 'json');
   expect(listed).not.toContain(unused.token.split('.').at(-1));
-  await fairlead('token', 'revoke', 'tokens', handedOut?.id ?? '', '--yes');
+  await fairlead(running.stack, 'token', 'revoke', 'tokens', handedOut?.id ?? '', '--yes');
   await using late = await startLooseAgent(running.stack, { invitation: unused });
   expect(await late.event('agent.enrolment.failed')).toMatchObject({ code: 'TOKEN_REVOKED', level: 'error' });
   expect((await tokensOf('tokens')).map(({ state }) => state).sort()).toEqual(['revoked', 'used']);
@@ -52,8 +47,8 @@ describe('an identity that an administrator takes to an agent', () => {
   let bundle: string;
 
   beforeAll(async () => {
-    await fairlead('policy', 'set', 'always-reject');
-    await fairlead('cluster', 'create', 'static');
+    await fairlead(running.stack, 'policy', 'set', 'always-reject');
+    await fairlead(running.stack, 'cluster', 'create', 'static');
     const made = await issue('static', 'first.json');
     const trusted = { pins: '', trustDomain: 'fairlead.local', token: '' };
     address = { endpoints: made.endpoints.join(','), ...trusted };
@@ -69,12 +64,13 @@ describe('an identity that an administrator takes to an agent', () => {
 
   async function issue(cluster: string, file: string, ...more: string[]): Promise<Made> {
     const path = join(running.stack.stateDir, file);
-    const printed = await fairlead('identity', 'issue', cluster, '--out', path, '-o', 'json', ...more);
+    const printed = await fairlead(running.stack, 'identity', 'issue', cluster, '--out', path, '-o', 'json', ...more);
     return { ...(JSON.parse(printed) as Made), path, text: await readFile(path, 'utf8') };
   }
 
   const presenceOf = async (cluster: string): Promise<{ state: string; agents: { instance: string }[] }> =>
-    (JSON.parse(await fairlead('cluster', 'show', cluster, '-o', 'json')) as { presence: never }).presence;
+    (JSON.parse(await fairlead(running.stack, 'cluster', 'show', cluster, '-o', 'json')) as { presence: never })
+      .presence;
 
   it('needs no token and no approval, and is kept: the agent comes back without the file', async () => {
     const first = await startLooseAgent(running.stack, { invitation: address, bundle: { text: bundle } });
@@ -102,7 +98,7 @@ describe('an identity that an administrator takes to an agent', () => {
     await eventually(async () =>
       expect(new Set((await presenceOf('static')).agents.map(({ instance }) => instance)).size).toBe(2),
     );
-    expect(await fairlead('cluster', 'show', 'static')).toContain('somebody has a copy of its key');
+    expect(await fairlead(running.stack, 'cluster', 'show', 'static')).toContain('somebody has a copy of its key');
   });
 
   it('is refused from a file that others can read', async () => {
