@@ -103,7 +103,7 @@ export interface GitHost extends AsyncDisposable {
   readonly kind: GitHostKind;
 
   /** Can the token do what is wished, and how much more can it do? Changes nothing. */
-  checkRights(wish: RightsWanted, call?: Call): Promise<RightsReport>;
+  checkRights(wanted: RightsWanted, call?: Call): Promise<RightsReport>;
 
   findRepository(
     path: RepositoryPath,

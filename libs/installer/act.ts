@@ -23,7 +23,7 @@ export async function actOn(
     case 'restart':
       return restart(parts, task, finding?.workloads ?? []);
     case 'roll-back':
-      await parts.keeper.keep({ givenUp: attemptOf(task.wish) });
+      await parts.keeper.keep({ givenUp: attemptOf(task.spec) });
       parts.history.record(
         'rolled-back',
         '',
@@ -36,7 +36,7 @@ export async function actOn(
 
 async function apply(
   { keeper, reconciler, objects, history, functional, webhooks }: ToolKeeperParts,
-  { driver, wish, wanted, key, reference, revision }: Task,
+  { driver, spec, wanted, key, reference, revision }: Task,
   mode: 'apply' | 'recreate',
   signal: AbortSignal,
 ): Promise<Finding | null> {
@@ -51,17 +51,17 @@ async function apply(
   const { results, complete } = await reconciler.reconcile(wanted, {
     mode,
     signal,
-    ...ownershipOf(objects, driver, wish),
+    ...ownershipOf(objects, driver, spec),
   });
   await keeper.keep({ inventory: inventoryWith(noted, keeper.held.inventory, results) });
   for (const result of results) tellWritten(history, result, first);
   if (results.some(({ outcome }) => outcome !== 'same' && outcome !== 'left')) functional.forget();
   if (!complete) {
-    const mayExempt = wish.selfHeal === 'enforce' && !wish.holdRepairs;
+    const mayExempt = spec.selfHeal === 'enforce' && !spec.holdRepairs;
     return (await webhooks.blocking(results, wanted, [driver.namespace], mayExempt)) ?? findingOf(results);
   }
   webhooks.passed();
-  const { removed, left } = await prune(objects, driver, wish, wanted, noted);
+  const { removed, left } = await prune(objects, driver, spec, wanted, noted);
   for (const ref of removed) history.record('removed', shown(ref), 'no longer wanted');
   for (const why of left) history.recordOnce('observed', '', `not removed: ${why}`);
   if (first) history.record('installed', '', `revision ${revision}, bundle ${reference.digest.slice(0, 12)}`);

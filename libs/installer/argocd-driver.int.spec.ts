@@ -3,7 +3,7 @@ import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installIn, readReport, startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, HOST_KEY, stateOf, wishOf } from './testing/control-plane.js';
+import { bring, bundleOf, handOver, handoverOf, HOST_KEY, stateOf, gitopsSpecOf } from './testing/control-plane.js';
 import { smallArgocdBundle } from './testing/small-argocd-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
 
@@ -30,8 +30,8 @@ afterAll(async () => {
 
 async function want(more: Partial<GitOpsSpec> = {}): Promise<void> {
   revision += 1;
-  const wish = wishOf(bundle, { tool: 'argocd', ...more });
-  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, wish)));
+  const spec = gitopsSpecOf(bundle, { tool: 'argocd', ...more });
+  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, spec)));
 }
 
 const healthy = (more: Record<string, unknown> = {}) =>

@@ -24,7 +24,7 @@ import {
   HOST_KEY,
   NAMESPACE,
   stateOf,
-  wishOf,
+  gitopsSpecOf,
   type Bundle,
 } from './testing/control-plane.js';
 import { createCatalog, type TestCatalog } from './testing/catalog.js';
@@ -52,7 +52,7 @@ let authority: TestAuthority;
 let bundle: Bundle;
 let installer: AsyncDisposable;
 let revision = 0;
-let { deployKey } = wishOf(bundleOf(''));
+let { deployKey } = gitopsSpecOf(bundleOf(''));
 
 beforeAll(async () => {
   scratch = await scratchDir();
@@ -76,11 +76,11 @@ afterAll(async () => {
   await scratch?.[Symbol.asyncDispose]();
 });
 
-async function want(more: Parameters<typeof wishOf>[1]): Promise<void> {
+async function want(more: Parameters<typeof gitopsSpecOf>[1]): Promise<void> {
   revision += 1;
-  const wish = wishOf(bundle, { source: catalog.source, deployKey, ...more });
-  ({ deployKey } = wish);
-  await handOver(objects, await handoverOf(authority, stateOf(revision, wish)));
+  const spec = gitopsSpecOf(bundle, { source: catalog.source, deployKey, ...more });
+  ({ deployKey } = spec);
+  await handOver(objects, await handoverOf(authority, stateOf(revision, spec)));
 }
 
 const healthy = () =>

@@ -1,7 +1,7 @@
 import type { KubeObject } from '@fairlead/kube/rest';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readReport, startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, NAMESPACE, stateOf, wishOf } from './testing/control-plane.js';
+import { bring, bundleOf, handOver, handoverOf, NAMESPACE, stateOf, gitopsSpecOf } from './testing/control-plane.js';
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
 
@@ -33,8 +33,8 @@ const read = (apiVersion: string, kind: string, name: string): Promise<KubeObjec
 
 it('says which bundle it lacks, and installs it once the agent brought it', async () => {
   const { objects, authority } = cluster;
-  const wish = wishOf(bundle, { deployKey: { current: 1, next: null, currentReady: false, nextReady: false } });
-  await handOver(objects, await handoverOf(authority, stateOf(1, wish)));
+  const spec = gitopsSpecOf(bundle, { deployKey: { current: 1, next: null, currentReady: false, nextReady: false } });
+  await handOver(objects, await handoverOf(authority, stateOf(1, spec)));
   const waiting = await cluster.report((report) => {
     expect(report).toMatchObject({ phase: 'waiting', observedRevision: 1, wantedBundle: bundle.reference.digest });
   });
@@ -48,7 +48,7 @@ it('says which bundle it lacks, and installs it once the agent brought it', asyn
 });
 
 it('follows the catalog once its key is there, and the tool works', async () => {
-  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(2, wishOf(bundle))));
+  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(2, gitopsSpecOf(bundle))));
   const report = await cluster.report((report) => {
     expect(report).toMatchObject({ phase: 'healthy', appliedRevision: 2, problem: null });
   });
@@ -66,7 +66,7 @@ it('writes nothing where nothing differs', async () => {
   // As soon as something else changes the report tells when it was last looked at: many looks later.
   await handOver(
     cluster.objects,
-    await handoverOf(cluster.authority, stateOf(3, wishOf(bundle, { holdRepairs: true }))),
+    await handoverOf(cluster.authority, stateOf(3, gitopsSpecOf(bundle, { holdRepairs: true }))),
   );
   await cluster.report((report) => {
     expect(report).toMatchObject({ phase: 'healthy', appliedRevision: 3 });
@@ -87,6 +87,6 @@ it('is not brought back to an older revision by who deletes its Secret', async (
     expect(report.events.map(({ message }) => message).join('\n')).toContain('STATE_OLDER');
   });
   expect(await read('apps/v1', 'Deployment', 'source-controller')).not.toBeNull();
-  await handOver(objects, await handoverOf(authority, stateOf(4, wishOf(bundle))));
+  await handOver(objects, await handoverOf(authority, stateOf(4, gitopsSpecOf(bundle))));
   await cluster.report((report) => expect(report).toMatchObject({ phase: 'healthy', appliedRevision: 4 }));
 });

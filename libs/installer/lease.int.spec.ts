@@ -19,7 +19,7 @@ import {
   handoverOf,
   NAMESPACE,
   stateOf,
-  wishOf,
+  gitopsSpecOf,
 } from './testing/control-plane.js';
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
@@ -127,7 +127,7 @@ it('of two installers one acts; the other takes over from one that stands still,
   const [firstPort, secondPort] = [await freePort(), await freePort()];
   const first = startInstaller(firstPort);
   await bring(objects, bundle);
-  await handOver(objects, await handoverOf(authority, stateOf(1, wishOf(bundle))));
+  await handOver(objects, await handoverOf(authority, stateOf(1, gitopsSpecOf(bundle))));
   const one = await healthy(1);
   const { holder: ofFirst } = await takenFrom('');
   expect(ofFirst).toMatch(new RegExp(`_${one}$`));
@@ -144,7 +144,7 @@ it('of two installers one acts; the other takes over from one that stands still,
   const { holder: ofSecond, transitions } = await takenFrom(ofFirst);
   await objects.remove(deployment);
   await isBack();
-  await handOver(objects, await handoverOf(authority, stateOf(2, wishOf(bundle, { suspend: true }))));
+  await handOver(objects, await handoverOf(authority, stateOf(2, gitopsSpecOf(bundle, { suspend: true }))));
   const two = await healthy(2);
   expect(ofSecond).toMatch(new RegExp(`_${two}$`));
 

@@ -3,7 +3,7 @@ import { kubectlOf, type Kubectl } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, stateOf, wishOf } from './testing/control-plane.js';
+import { bring, bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
   standIn = startStandIn(cluster.objects);
   installer = cluster.install();
   await bring(cluster.objects, bundle);
-  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(1, wishOf(bundle))));
+  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(1, gitopsSpecOf(bundle))));
 });
 afterAll(async () => {
   await installer?.[Symbol.asyncDispose]();

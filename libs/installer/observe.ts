@@ -31,13 +31,13 @@ export interface Observer {
 export async function observe(
   { objects, reconciler, functional }: Observer,
   driver: Pick<ToolDriver, 'isOursAlone' | 'contested'>,
-  wish: GitOpsSpec,
+  spec: GitOpsSpec,
   wanted: readonly KubeObject[],
   probes: readonly ProbeTarget[],
   nowMs: number,
   signal: AbortSignal,
 ): Promise<ToolObservation> {
-  const ownership = ownershipOf(objects, driver, wish);
+  const ownership = ownershipOf(objects, driver, spec);
   const reconciliation = await reconciler.reconcile(wanted, { mode: 'look', signal, ...ownership });
   const seen = (finding: Finding | null, unproven = false): ToolObservation => ({ reconciliation, finding, unproven });
   if (!reconciliation.complete) return seen(findingOf(reconciliation.results));
@@ -51,10 +51,10 @@ export async function observe(
 export function ownershipOf(
   objects: Objects,
   driver: Pick<ToolDriver, 'isOursAlone' | 'contested'>,
-  wish: GitOpsSpec,
+  spec: GitOpsSpec,
 ): Required<Pick<ReconcileOptions, 'isOursAlone' | 'isContested'>> {
   return {
-    isOursAlone: (ref: ObjectRef) => driver.isOursAlone(ref, wish),
+    isOursAlone: (ref: ObjectRef) => driver.isOursAlone(ref, spec),
     isContested: (live: KubeObject) => driver.contested(objects, live),
   };
 }

@@ -2,7 +2,7 @@ import { refOf, type KubeObject, type ObjectRef } from '@fairlead/kube/rest';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, stateOf, wishOf } from './testing/control-plane.js';
+import { bring, bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
 
@@ -29,8 +29,8 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
 });
 
-async function want(revision: number, more: Parameters<typeof wishOf>[1] = {}): Promise<void> {
-  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, wishOf(bundle, more))));
+async function want(revision: number, more: Parameters<typeof gitopsSpecOf>[1] = {}): Promise<void> {
+  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, gitopsSpecOf(bundle, more))));
 }
 
 const healthy = (revision: number) =>
@@ -100,7 +100,7 @@ it('what lets the tool follow less does not wait for a Deployment that a policy 
       details: { httpStatus: 422 },
     });
   });
-  const { source } = wishOf(bundle);
+  const { source } = gitopsSpecOf(bundle);
   const keys = [{ name: 'ada', publicKey: '-----BEGIN PGP PUBLIC KEY BLOCK-----\nnone\n' }];
   const verified = source && { ...source, branch: 'other', verification: { type: 'gpg' as const, keys } };
   const images = { rewrite: [{ from: 'ghcr.io', to: 'registry.example.com' }], pullSecret: null };

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PREFLIGHT_LIMITS } from './preflight/preflight.js';
 import { installIn, startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, stateOf, wishOf } from './testing/control-plane.js';
+import { bring, bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn } from './testing/stand-in.js';
 
@@ -35,13 +35,16 @@ beforeAll(async () => {
 afterAll(() => parts.disposeAsync());
 
 /** With its images from there. */
-async function wish(revision: number, to: string): Promise<void> {
+async function spec(revision: number, to: string): Promise<void> {
   const images = { rewrite: [{ from: 'ghcr.io', to }], pullSecret: null };
-  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, wishOf(bundle, { images }))));
+  await handOver(
+    cluster.objects,
+    await handoverOf(cluster.authority, stateOf(revision, gitopsSpecOf(bundle, { images }))),
+  );
 }
 
 it('says which registry it reaches once the images are known, and what is not for it to try', async () => {
-  await wish(1, `127.0.0.1:${port}/mirror`);
+  await spec(1, `127.0.0.1:${port}/mirror`);
   await bring(cluster.objects, bundle);
   const report = await cluster.report(({ phase, preflight }) => {
     expect([phase, preflight?.hosts.length]).toEqual(['healthy', 2]);
@@ -59,7 +62,7 @@ it('says which registry it reaches once the images are known, and what is not fo
 });
 
 it('installs from a registry that it does not reach, and says so', async () => {
-  await wish(2, '127.0.0.1:1/mirror');
+  await spec(2, '127.0.0.1:1/mirror');
   const report = await cluster.report(({ phase, appliedRevision, preflight }) => {
     expect([phase, appliedRevision, preflight?.hosts[1]?.host]).toEqual(['healthy', 2, '127.0.0.1:1']);
   });

@@ -9,18 +9,18 @@ import type { Task, ToolKeeperParts } from './task.js';
  */
 export async function putBackTrust(
   { reconciler, objects, history, trustPace, clock }: ToolKeeperParts,
-  { driver, wish, wanted }: Task,
+  { driver, spec, wanted }: Task,
   { reconciliation }: ToolObservation,
   signal: AbortSignal,
 ): Promise<void> {
   const differing = new Set(
     reconciliation.results
-      .filter(({ ref, outcome }) => outcome === 'would-change' && driver.isOursAlone(ref, wish))
+      .filter(({ ref, outcome }) => outcome === 'would-change' && driver.isOursAlone(ref, spec))
       .map(({ ref }) => keyOf(ref)),
   );
   if (differing.size === 0 || !trustPace.take(clock.monotonicMs())) return;
   const some = wanted.filter((object) => differing.has(keyOf(refOf(object))));
-  const options = { mode: 'apply', signal, ...ownershipOf(objects, driver, wish) } as const;
+  const options = { mode: 'apply', signal, ...ownershipOf(objects, driver, spec) } as const;
   // Each by itself: who keeps one of them from being written, as by a finalizer, does not keep what comes later in the order.
   for (const object of some) {
     const { results } = await reconciler.reconcile([object], options);

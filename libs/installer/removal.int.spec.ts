@@ -3,7 +3,7 @@ import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, stateOf, wishOf } from './testing/control-plane.js';
+import { bring, bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
 
@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 async function want(revision: number): Promise<void> {
-  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, wishOf(bundle))));
+  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, gitopsSpecOf(bundle))));
 }
 
 async function removeTool(revision: number): Promise<void> {

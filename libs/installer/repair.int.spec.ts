@@ -3,7 +3,7 @@ import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '@fairlead/testing';
 import { readReport, startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, stateOf, wishOf } from './testing/control-plane.js';
+import { bring, bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
 
@@ -29,9 +29,9 @@ afterAll(async () => {
 });
 beforeEach(() => healthy());
 
-async function want(more: Parameters<typeof wishOf>[1], wanted = bundle): Promise<number> {
+async function want(more: Parameters<typeof gitopsSpecOf>[1], wanted = bundle): Promise<number> {
   revision += 1;
-  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, wishOf(wanted, more))));
+  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, gitopsSpecOf(wanted, more))));
   return revision;
 }
 

@@ -21,21 +21,21 @@ export async function serve(
   desired: DesiredState & { gitops: GitOpsSpec },
   signal: AbortSignal,
 ): Promise<Told> {
-  const wish = desired.gitops;
-  const keys = await deployKeys(own, wish.deployKey);
-  const objection = driver.objection(wish);
-  const allowed = { ...desired, gitops: objection ? followingNothingNew(wish) : wish };
-  const { chosen, missing } = await chooseBundle(parts.shelf, parts.keeper.held, wish);
-  const lookAtHosts = hostLook(parts, wish, chosen, signal);
+  const spec = desired.gitops;
+  const keys = await deployKeys(own, spec.deployKey);
+  const objection = driver.objection(spec);
+  const allowed = { ...desired, gitops: objection ? followingNothingNew(spec) : spec };
+  const { chosen, missing } = await chooseBundle(parts.shelf, parts.keeper.held, spec);
+  const lookAtHosts = hostLook(parts, spec, chosen, signal);
   // It begins before anything is applied, and nothing waits for it.
   lookAtHosts(true);
   const standing = chosen && (await tend(parts, driver, allowed, chosen, keys, signal));
   const states = await driver.read(parts.objects, new Date(parts.clock.nowMs()).toISOString());
-  const waits = objection ?? missing ?? unreadyKey(wish);
+  const waits = objection ?? missing ?? unreadyKey(spec);
   const rolledBack = chosen?.runs === 'rolled-back';
   // A tool that is frozen in part says of the repository what it cannot know.
   const works = standing !== null && standing.finding === null;
-  const complaint = works && !allowed.gitops.suspend && wish.source !== null ? states.complaint : null;
+  const complaint = works && !allowed.gitops.suspend && spec.source !== null ? states.complaint : null;
   tellComplaint(parts.history, complaint, states);
   if (works && !allowed.gitops.suspend) await tryAgain(parts, driver);
   const phase = phaseOf(standing, rolledBack, waits !== null);
@@ -47,8 +47,8 @@ export async function serve(
       standing?.finding ??
       (rolledBack ? ROLLED_BACK : (waits ?? standing?.conflict ?? complaint)),
     // One that is here and cannot be used is not asked for again.
-    wantedBundle: missing && missing.code !== 'BUNDLE_UNREADABLE' ? wish.bundle.digest : null,
-    publicKeys: keys.map((key) => told(key, wish, states)),
+    wantedBundle: missing && missing.code !== 'BUNDLE_UNREADABLE' ? spec.bundle.digest : null,
+    publicKeys: keys.map((key) => told(key, spec, states)),
     source: states.source,
     sync: states.sync,
     preflight: lookAtHosts(phase === 'healthy'),
@@ -62,15 +62,15 @@ async function tryAgain({ objects, clock, history }: ToolKeeperParts, driver: To
   });
 }
 
-/** Looks at the hosts that this wish needs, where it is due, and says what is known of them. */
+/** Looks at the hosts that this spec needs, where it is due, and says what is known of them. */
 function hostLook(
   { preflight }: ToolKeeperParts,
-  wish: GitOpsSpec,
+  spec: GitOpsSpec,
   chosen: ChosenBundle | null,
   signal: AbortSignal,
 ): (healthy: boolean) => PreflightReport | null {
-  const hosts = preflight ? neededHosts(chosen?.objects ?? [], wish) : [];
-  return (healthy) => preflight?.look(hosts, { wish: attemptOf(wish), healthy }, signal) ?? null;
+  const hosts = preflight ? neededHosts(chosen?.objects ?? [], spec) : [];
+  return (healthy) => preflight?.look(hosts, { spec: attemptOf(spec), healthy }, signal) ?? null;
 }
 
 const ROLLED_BACK = {
@@ -89,11 +89,11 @@ function tellComplaint(history: ToolKeeperParts['history'], complaint: Problem |
  * may follow the same repository by what the tool was told of it. Neither does the next deploy
  * key fetch, since what it tries would lie unverified in the cluster.
  */
-export function followingNothingNew(wish: GitOpsSpec): GitOpsSpec {
+export function followingNothingNew(spec: GitOpsSpec): GitOpsSpec {
   return {
-    ...wish,
+    ...spec,
     suspend: true,
-    deployKey: { ...wish.deployKey, nextReady: false },
+    deployKey: { ...spec.deployKey, nextReady: false },
   };
 }
 

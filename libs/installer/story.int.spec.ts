@@ -14,7 +14,7 @@ import {
   handoverOf,
   NAMESPACE,
   stateOf,
-  wishOf,
+  gitopsSpecOf,
 } from './testing/control-plane.js';
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
@@ -69,9 +69,9 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
 });
 
-async function want(wanted: typeof first, more: Parameters<typeof wishOf>[1] = {}): Promise<void> {
+async function want(wanted: typeof first, more: Parameters<typeof gitopsSpecOf>[1] = {}): Promise<void> {
   revision += 1;
-  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, wishOf(wanted, more))));
+  await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, gitopsSpecOf(wanted, more))));
 }
 
 const healthy = (wanted: typeof first) =>

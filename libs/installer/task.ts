@@ -32,7 +32,7 @@ export interface ToolKeeperParts {
 /** What is acted for. */
 export interface Task {
   readonly driver: ToolDriver;
-  readonly wish: GitOpsSpec;
+  readonly spec: GitOpsSpec;
   readonly wanted: readonly KubeObject[];
   readonly key: string;
   readonly reference: Pick<BundleReference, 'digest' | 'bytes'>;

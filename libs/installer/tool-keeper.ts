@@ -32,19 +32,19 @@ export async function tend(
   signal: AbortSignal,
 ): Promise<Standing> {
   const { keeper, clock } = parts;
-  const wish = desired.gitops;
-  const sources = withLabels(driver.sources(wish, keys), driver.tool);
-  const wanted = [...withLabels(withImages(driver.adapt(objects, wish), wish.images), driver.tool), ...sources];
+  const spec = desired.gitops;
+  const sources = withLabels(driver.sources(spec, keys), driver.tool);
+  const wanted = [...withLabels(withImages(driver.adapt(objects, spec), spec.images), driver.tool), ...sources];
   const key = createHash('sha256').update(JSON.stringify(wanted)).digest('hex');
   const applied = keeper.held.appliedKey === key;
   const proven = keeper.held.good?.digest === reference.digest;
   // A revision is applied as a whole only with the bundle that it names.
   const revision = runs === 'wanted' ? desired.revision : keeper.held.appliedRevision;
-  if (applied && proven && wish.selfHeal === 'off') {
+  if (applied && proven && spec.selfHeal === 'off') {
     await keeper.keep({ appliedRevision: revision });
     return { status: 'healthy', finding: null, conflict: null };
   }
-  const look = await observe(parts, driver, wish, wanted, driver.probes(wish, sources), clock.nowMs(), signal);
+  const look = await observe(parts, driver, spec, wanted, driver.probes(spec, sources), clock.nowMs(), signal);
   tellHonoured(parts.history, look);
   const conflict = conflictOf(look);
   if (applied && look.reconciliation.complete) await keeper.keep({ appliedRevision: revision });
@@ -54,14 +54,14 @@ export async function tend(
     applied,
     proven,
     canRollBack: keeper.held.good !== null && keeper.held.good.digest !== reference.digest,
-    selfHeal: wish.selfHeal,
-    holdRepairs: wish.holdRepairs,
+    selfHeal: spec.selfHeal,
+    holdRepairs: spec.holdRepairs,
     finding: look.finding,
   };
-  const task = { driver, wish, wanted, key, reference, revision };
+  const task = { driver, spec, wanted, key, reference, revision };
   const { acted, ...climbed } = await climb(parts, task, seen, signal);
   // Neither a budget nor a hold is a reason to follow what somebody else trusts.
-  if (applied && !acted && wish.selfHeal === 'enforce') await putBackTrust(parts, task, look, signal);
+  if (applied && !acted && spec.selfHeal === 'enforce') await putBackTrust(parts, task, look, signal);
   return { ...climbed, conflict };
 }
 

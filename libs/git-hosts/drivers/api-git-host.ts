@@ -26,9 +26,9 @@ export class ApiGitHost implements GitHost {
     this.#parts = parts;
   }
 
-  checkRights: GitHost['checkRights'] = async (wish, call) => {
-    if (wish.repository) this.#check(wish.repository);
-    return this.#within("check the token's rights", call, (signal) => this.#parts.api.rights(wish, signal));
+  checkRights: GitHost['checkRights'] = async (wanted, call) => {
+    if (wanted.repository) this.#check(wanted.repository);
+    return this.#within("check the token's rights", call, (signal) => this.#parts.api.rights(wanted, signal));
   };
 
   findRepository: GitHost['findRepository'] = async (path, call) => {
@@ -53,13 +53,13 @@ export class ApiGitHost implements GitHost {
 
   addDeployKey = async (
     path: RepositoryPath,
-    wish: NewDeployKey,
+    wanted: NewDeployKey,
     call?: Call & { readonly known?: readonly DeployKey[] | undefined },
   ) => {
     this.#check(path);
     const { api, ownership } = this.#parts;
-    const key = readClusterKey(wish.publicKey);
-    const title = ownership.titleOf(wish.label);
+    const key = readClusterKey(wanted.publicKey);
+    const title = ownership.titleOf(wanted.label);
     return this.#within('add a deploy key', call, (signal) =>
       addKey({ api, ownership, path, signal, list: () => this.#keys(path, signal) }, { title, key }, call?.known),
     );

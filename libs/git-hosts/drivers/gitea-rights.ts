@@ -19,7 +19,7 @@ const NEEDLESS = [
 export async function giteaRights(
   http: GitHttp,
   repository: string | null,
-  wish: RightsWanted,
+  wanted: RightsWanted,
   signal: AbortSignal,
 ): Promise<RightsReport> {
   const what = "check the token's rights";
@@ -31,7 +31,7 @@ export async function giteaRights(
   findings.push(await writesKeys(http, repository, signal));
   for (const { right, path, why } of NEEDLESS)
     if (await allows(http, path, signal)) findings.push({ verdict: 'too-wide', right, why });
-  findings.push(...(await organisations(http, wish, user !== null, signal)));
+  findings.push(...(await organisations(http, wanted, user !== null, signal)));
   return { account: user?.login ?? null, expiresAt: null, findings };
 }
 

@@ -40,7 +40,7 @@ export function giteaApi(http: GitHttp, limits: Limits): HostApi {
   return {
     kind: 'gitea',
     nested: false,
-    rights: (wish, signal) => giteaRights(http, wish.repository ? at(wish.repository) : null, wish, signal),
+    rights: (wanted, signal) => giteaRights(http, wanted.repository ? at(wanted.repository) : null, wanted, signal),
 
     async repository(path, signal) {
       const what = 'find the repository';

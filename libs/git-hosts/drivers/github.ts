@@ -59,7 +59,7 @@ export function githubApi(http: GitHttp, limits: Limits): HostApi {
   return {
     kind: 'github',
     nested: false,
-    rights: (wish, signal) => githubRights(http, wish.repository ? at(wish.repository) : null, wish, signal),
+    rights: (wanted, signal) => githubRights(http, wanted.repository ? at(wanted.repository) : null, wanted, signal),
 
     async repository(path, signal) {
       const what = 'find the repository';

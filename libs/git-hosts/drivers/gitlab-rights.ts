@@ -33,7 +33,7 @@ const MAINTAINER = 40;
 export async function gitlabRights(
   http: GitHttp,
   project: string | null,
-  wish: RightsWanted,
+  wanted: RightsWanted,
   signal: AbortSignal,
 ): Promise<RightsReport> {
   const what = "check the token's rights";
@@ -47,7 +47,7 @@ export async function gitlabRights(
   const user = me.status === 200 ? readAs(userShape, me.body, what) : null;
   if (user) findings.push(...userFindings(user));
   if (project !== null) findings.push(...(await roleFindings(http, project, signal)));
-  if (wish.createRepositories) {
+  if (wanted.createRepositories) {
     const why = 'making a project needs it in the group, and GitLab does not tell before';
     findings.push({ verdict: 'unverified', right: 'Maintainer of the group', why });
   }

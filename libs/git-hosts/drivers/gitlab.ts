@@ -49,7 +49,7 @@ export function gitlabApi(http: GitHttp, limits: Limits): HostApi {
   return {
     kind: 'gitlab',
     nested: true,
-    rights: (wish, signal) => gitlabRights(http, wish.repository ? at(wish.repository) : null, wish, signal),
+    rights: (wanted, signal) => gitlabRights(http, wanted.repository ? at(wanted.repository) : null, wanted, signal),
 
     async repository(path, signal) {
       const what = 'find the repository';

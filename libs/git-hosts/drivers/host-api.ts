@@ -16,7 +16,7 @@ export interface HostApi {
   readonly kind: 'github' | 'gitlab' | 'gitea';
   /** May owners be nested? */
   readonly nested: boolean;
-  rights(wish: RightsWanted, signal: AbortSignal): Promise<RightsReport>;
+  rights(wanted: RightsWanted, signal: AbortSignal): Promise<RightsReport>;
   repository(path: RepositoryPath, signal: AbortSignal): Promise<Repository | null>;
   /** Throws INVALID_ARGUMENT or CONFLICT where there is one already, too. */
   createRepository(path: RepositoryPath, signal: AbortSignal): Promise<Repository>;

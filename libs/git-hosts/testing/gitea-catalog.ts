@@ -64,8 +64,8 @@ function tokensOf(client: Asking, username: string, password: string): UserToken
   const ids = new Map<string, number>();
   return {
     async token(...scopes) {
-      const wish = { name: `${scopes.join(' ')} ${randomBytes(4).toString('hex')}`, scopes };
-      const { id, sha1 } = await client.ask<{ id: number; sha1: string }>('POST', path, wish, auth);
+      const wanted = { name: `${scopes.join(' ')} ${randomBytes(4).toString('hex')}`, scopes };
+      const { id, sha1 } = await client.ask<{ id: number; sha1: string }>('POST', path, wanted, auth);
       ids.set(sha1, id);
       return sha1;
     },

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { healthOf, type Health, type ReportedHealth } from './cluster-health.js';
 
 const limits = { silenceMs: 300_000, graceMs: 600_000 };
-const wish = { source: {}, suspend: false } as GitOpsSpec;
+const spec = { source: {}, suspend: false } as GitOpsSpec;
 const good: ReportedHealth = { phase: 'healthy', observedRevision: 3, appliedRevision: 3, sourceReady: true };
 const minutes = (count: number): number => count * 60_000;
 
@@ -16,11 +16,11 @@ interface Circumstances {
 /** At `nowMs` 1 hour, with a report of this moment about a revision of half an hour ago. */
 const health = (
   report: Partial<ReportedHealth> | null,
-  { reportedAgoMs = 0, revisedAgoMs = minutes(30), wanted = wish }: Partial<Circumstances> = {},
+  { reportedAgoMs = 0, revisedAgoMs = minutes(30), wanted = spec }: Partial<Circumstances> = {},
 ): Health => {
   const nowMs = minutes(60);
   const times = { revisedAtMs: nowMs - revisedAgoMs, reportedAtMs: nowMs - reportedAgoMs };
-  return healthOf({ revision: 3, wish: wanted, report: report && { ...good, ...report }, ...times }, nowMs, limits);
+  return healthOf({ revision: 3, spec: wanted, report: report && { ...good, ...report }, ...times }, nowMs, limits);
 };
 
 it('of a cluster that has nothing to do, or says nothing', () => {
@@ -32,7 +32,7 @@ it('of a cluster that has nothing to do, or says nothing', () => {
 it('of a cluster that is as it should be', () => {
   expect(health(good)).toBe('healthy');
   expect(health({ sourceReady: null })).toBe('healthy');
-  expect(health({ sourceReady: false }, { wanted: { ...wish, suspend: true } })).toBe('healthy');
+  expect(health({ sourceReady: false }, { wanted: { ...spec, suspend: true } })).toBe('healthy');
 });
 
 it('of a cluster that is not', () => {

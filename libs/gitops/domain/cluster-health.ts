@@ -4,7 +4,7 @@ import type { GitOpsSpec, Phase } from '@fairlead/desired-state';
 export interface HealthInput {
   /** Of the newest desired state; 0: none. */
   readonly revision: number;
-  readonly wish: GitOpsSpec | null;
+  readonly spec: GitOpsSpec | null;
   readonly revisedAtMs: number;
   readonly report: ReportedHealth | null;
   readonly reportedAtMs: number;
@@ -29,19 +29,19 @@ export type Health = ClusterGitOps['health'];
 
 /** What is known of a cluster's tool at `nowMs`. */
 export function healthOf(input: HealthInput, nowMs: number, { silenceMs, graceMs }: HealthLimits): Health {
-  const { wish, report, revision } = input;
-  if (!wish) return 'unassigned';
+  const { spec, report, revision } = input;
+  if (!spec) return 'unassigned';
   if (!report || nowMs - input.reportedAtMs > silenceMs) return 'unknown';
   if (report.phase === 'escalated') return 'failed';
   if (report.phase === 'degraded') return 'drifted';
-  if (isHealthy(wish, revision, report)) return 'healthy';
+  if (isHealthy(spec, revision, report)) return 'healthy';
   return nowMs - input.revisedAtMs <= graceMs || isWorking(report.phase) ? 'progressing' : 'drifted';
 }
 
 /** Does it work, as this revision wants it? */
-export function isHealthy(wish: GitOpsSpec, revision: number, report: ReportedHealth): boolean {
+export function isHealthy(spec: GitOpsSpec, revision: number, report: ReportedHealth): boolean {
   if (report.phase !== 'healthy' || report.appliedRevision < revision) return false;
-  return wish.source === null || wish.suspend || report.sourceReady !== false;
+  return spec.source === null || spec.suspend || report.sourceReady !== false;
 }
 
 function isWorking(phase: Phase): boolean {

@@ -19,10 +19,10 @@ const repository = {
   defaultBranch: 'trunk',
 };
 
-const wishFor = (change: Partial<SpecInput> = {}, spec: Partial<Assignment> = {}): ReturnType<typeof computeSpec> =>
+const specFor = (change: Partial<SpecInput> = {}, spec: Partial<Assignment> = {}): ReturnType<typeof computeSpec> =>
   computeSpec({
     clusterName: 'shop',
-    spec: Assignment.parse({
+    assignment: Assignment.parse({
       name: 'all',
       selector: { cluster: 'shop' },
       tool: 'flux',
@@ -41,7 +41,7 @@ const wishFor = (change: Partial<SpecInput> = {}, spec: Partial<Assignment> = {}
 
 describe('what is wanted of a cluster', () => {
   it('follows its repository where the approved keys are of, below its own path', () => {
-    const { gitops, waitsFor } = wishFor({}, { path: 'fleet/{cluster}/{cluster}' });
+    const { gitops, waitsFor } = specFor({}, { path: 'fleet/{cluster}/{cluster}' });
     expect(waitsFor).toBeNull();
     expect(gitops?.source).toMatchObject({
       url: 'ssh://git@git.example.com/platform/catalog.git',
@@ -49,33 +49,33 @@ describe('what is wanted of a cluster', () => {
       path: 'fleet/shop/shop',
     });
     expect(gitops?.source?.knownHosts.map(({ host: name }) => name)).toEqual(['git.example.com', 'git.example.com']);
-    expect(wishFor({}, { branch: 'release' }).gitops?.source?.branch).toBe('release');
+    expect(specFor({}, { branch: 'release' }).gitops?.source?.branch).toBe('release');
   });
 
   it('leaves the source where it is, suspended, while its key was withdrawn before there is another one', () => {
     const key = { number: 2, publicKey: null, byHand: null, held: true } as const;
-    const withKey = (ready: boolean) => wishFor({ keys: { ...newDeployKeys(), current: { ...key, ready } } }).gitops;
+    const withKey = (ready: boolean) => specFor({ keys: { ...newDeployKeys(), current: { ...key, ready } } }).gitops;
     expect(withKey(false)).toMatchObject({
       source: { branch: 'trunk' },
       suspend: true,
       deployKey: { current: 2, currentReady: true },
     });
     expect(withKey(true)).toMatchObject({ suspend: false, deployKey: { current: 2, currentReady: true } });
-    expect(wishFor().gitops).toMatchObject({ suspend: false, deployKey: { current: 1, currentReady: false } });
+    expect(specFor().gitops).toMatchObject({ suspend: false, deployKey: { current: 1, currentReady: false } });
   });
 
   it('dials the host through what leads to it, and pins the same keys under that address', () => {
     const through = 'fairlead-egress.fairlead-system.svc:2222';
-    const source = wishFor({ host: { ...host, sshPort: 7_999 } }, { gitThrough: through }).gitops?.source;
+    const source = specFor({ host: { ...host, sshPort: 7_999 } }, { gitThrough: through }).gitops?.source;
     expect(source?.url).toBe(`ssh://git@${through}/platform/catalog.git`);
     const pinned = `[fairlead-egress.fairlead-system.svc]:2222`;
     const keys = host.approvedKeys.map((text) => `${pinned} ${text.split(' ').slice(0, 2).join(' ')}`);
     expect(source?.knownHosts.map(({ host: name, type, key }) => `${name} ${type} ${key}`)).toEqual(keys);
-    expect(wishFor({}, { gitThrough: 'git.tools.svc:22' }).gitops?.source).toMatchObject({
+    expect(specFor({}, { gitThrough: 'git.tools.svc:22' }).gitops?.source).toMatchObject({
       url: 'ssh://git@git.tools.svc/platform/catalog.git',
       knownHosts: [{ host: 'git.tools.svc' }, { host: 'git.tools.svc' }],
     });
-    expect(wishFor({}, { gitThrough: 'git.svc:22' })).toMatchObject({
+    expect(specFor({}, { gitThrough: 'git.svc:22' })).toMatchObject({
       gitops: { source: null },
       waitsFor: expect.stringContaining('cannot be dialled through git.svc') as string,
     });
@@ -84,12 +84,12 @@ describe('what is wanted of a cluster', () => {
   it.each(['git.svc', 'git.svc:0', 'git.svc:65536', 'Git.svc:22', '-git:22', 'git.svc:22 x', '[::1]:22', 'a@git:22'])(
     'takes %s for no address to go through',
     (gitThrough) => {
-      expect(() => wishFor({}, { gitThrough })).toThrow('HOST:PORT');
+      expect(() => specFor({}, { gitThrough })).toThrow('HOST:PORT');
     },
   );
 
   it('is the tool alone without a repository', () => {
-    expect(wishFor({ repository: undefined }, { repository: null })).toMatchObject({
+    expect(specFor({ repository: undefined }, { repository: null })).toMatchObject({
       gitops: { source: null, suspend: false },
       waitsFor: null,
     });
@@ -102,19 +102,19 @@ describe('what is wanted of a cluster', () => {
     ['no branch', { repository: { ...repository, defaultBranch: null } }, 'branch'],
     ['an address that is none', { repository: { ...repository, sshUrl: 'https://x/y' } }, 'SSH address'],
   ])('follows nothing new with %s, and freezes what it followed', (_, change, waitsFor) => {
-    const fresh = wishFor(change);
+    const fresh = specFor(change);
     expect(fresh).toMatchObject({ gitops: { source: null, suspend: false } });
     expect(fresh.waitsFor).toContain(waitsFor);
-    const previous = wishFor().gitops;
-    expect(wishFor({ ...change, previous })).toMatchObject({ gitops: { source: previous?.source, suspend: true } });
+    const previous = specFor().gitops;
+    expect(specFor({ ...change, previous })).toMatchObject({ gitops: { source: previous?.source, suspend: true } });
   });
 
   it('is as before where it would not fit, or the bundle is gone', () => {
-    const previous = wishFor().gitops;
+    const previous = specFor().gitops;
     const keys = Array.from({ length: 3 }, (_, index) => ({ name: `k${index}`, publicKey: 'x'.repeat(16_000) }));
-    const large = wishFor({ previous }, { verification: { type: 'gpg', keys } });
+    const large = specFor({ previous }, { verification: { type: 'gpg', keys } });
     expect(large).toMatchObject({ gitops: previous, waitsFor: expect.stringContaining('too large') as string });
-    const gone = wishFor({ previous, bundle: undefined });
+    const gone = specFor({ previous, bundle: undefined });
     expect(gone).toMatchObject({ gitops: previous, waitsFor: expect.stringContaining('bundle') as string });
   });
 });

@@ -10,12 +10,12 @@ import { whyNotThrough } from './git-through.js';
 import { isHeld } from './key-plan.js';
 import type { DeployKeyState } from './key-state.js';
 
-/** Room for what stands around a wish in its document. */
+/** Room for what stands around a spec in its document. */
 const ENVELOPE_BYTES = 500;
 
 export interface SpecInput {
   readonly clusterName: string;
-  readonly spec: Assignment;
+  readonly assignment: Assignment;
   /** Undefined: it is gone, which the service does not let happen. */
   readonly bundle: BundleReference | undefined;
   /** Undefined: the assignment names none. */
@@ -46,14 +46,15 @@ export interface ComputedSpec {
  * suspended with the keys of before, since a source that vanished would take what it deployed with it.
  */
 export function computeSpec(input: SpecInput): ComputedSpec {
-  const { spec, bundle, previous, keys, holdRepairs } = input;
-  if (!bundle) return { gitops: previous, waitsFor: `the bundle ${spec.tool} ${spec.bundleVersion} is not there` };
+  const { assignment, bundle, previous, keys, holdRepairs } = input;
+  if (!bundle)
+    return { gitops: previous, waitsFor: `the bundle ${assignment.tool} ${assignment.bundleVersion} is not there` };
   const { source, waitsFor, frozen } = sourceOf(input);
   const held = isHeld(keys);
-  const wish = GitOpsSpec.safeParse({
-    tool: spec.tool,
+  const spec = GitOpsSpec.safeParse({
+    tool: assignment.tool,
     bundle,
-    images: spec.images,
+    images: assignment.images,
     source,
     deployKey: {
       current: keys.current.number,
@@ -62,16 +63,17 @@ export function computeSpec(input: SpecInput): ComputedSpec {
       currentReady: keys.current.ready || held,
       nextReady: keys.next?.ready ?? false,
     },
-    suspend: spec.suspend || frozen || held,
-    selfHeal: spec.selfHeal,
-    lockdown: spec.lockdown,
+    suspend: assignment.suspend || frozen || held,
+    selfHeal: assignment.selfHeal,
+    lockdown: assignment.lockdown,
     holdRepairs,
   });
-  if (!wish.success) return { gitops: previous, waitsFor: `what the assignment ${spec.name} makes of it is not valid` };
-  if (Buffer.byteLength(JSON.stringify(wish.data)) > MAX_DESIRED_STATE_BYTES - ENVELOPE_BYTES) {
-    return { gitops: previous, waitsFor: `what the assignment ${spec.name} makes of it is too large` };
+  if (!spec.success)
+    return { gitops: previous, waitsFor: `what the assignment ${assignment.name} makes of it is not valid` };
+  if (Buffer.byteLength(JSON.stringify(spec.data)) > MAX_DESIRED_STATE_BYTES - ENVELOPE_BYTES) {
+    return { gitops: previous, waitsFor: `what the assignment ${assignment.name} makes of it is too large` };
   }
-  return { gitops: wish.data, waitsFor };
+  return { gitops: spec.data, waitsFor };
 }
 
 /** `{cluster}` is the cluster's name. */
@@ -85,23 +87,23 @@ interface Source {
   readonly frozen: boolean;
 }
 
-function sourceOf({ clusterName, spec, repository, host, previous }: SpecInput): Source {
-  if (spec.repository === null) return { source: null, waitsFor: null, frozen: false };
-  if (!repository) return unchanged(previous, `the repository ${spec.repository} is not there`);
+function sourceOf({ clusterName, assignment, repository, host, previous }: SpecInput): Source {
+  if (assignment.repository === null) return { source: null, waitsFor: null, frozen: false };
+  if (!repository) return unchanged(previous, `the repository ${assignment.repository} is not there`);
   if (!host) return unchanged(previous, `the Git host ${repository.gitHost} is not there`);
-  const unusable = whyNotThrough(spec.gitThrough, host);
+  const unusable = whyNotThrough(assignment.gitThrough, host);
   if (unusable !== null) return unchanged(previous, unusable);
-  const dialled = dialledOf(spec.gitThrough, host);
+  const dialled = dialledOf(assignment.gitThrough, host);
   const knownHosts = knownHostsOf(host.approvedKeys, dialled);
   if (knownHosts.length === 0) {
     return unchanged(previous, `nobody has approved SSH host keys of the Git host ${host.name}: approve them`);
   }
-  const branch = spec.branch ?? repository.defaultBranch;
+  const branch = assignment.branch ?? repository.defaultBranch;
   if (branch === null) return unchanged(previous, `the repository ${repository.name} has no branch: name one`);
   const url = sshUrlOf(repository.sshUrl, dialled);
   if (url === null) return unchanged(previous, `the SSH address of the repository ${repository.name} cannot be used`);
-  const { intervalSeconds, prune, verification } = spec;
-  const path = pathOf(spec.path, clusterName);
+  const { intervalSeconds, prune, verification } = assignment;
+  const path = pathOf(assignment.path, clusterName);
   return {
     source: { url, branch, path, knownHosts, intervalSeconds, prune, verification },
     waitsFor: null,

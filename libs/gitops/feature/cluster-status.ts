@@ -52,12 +52,12 @@ export class ClusterStatus {
    * Another deploy key. After a compromise the ones that there are leave the Git host first, of whatever cluster they are, and nothing
    * stands in the way of it. NOT_FOUND; CONFLICT where nothing is followed, and on demand while a rotation is under way.
    */
-  async rotateKey(caller: Caller, tenantId: string, wish: RotationRequest): Promise<RotatedDeployKey> {
+  async rotateKey(caller: Caller, tenantId: string, request: RotationRequest): Promise<RotatedDeployKey> {
     const repositories = await this.#repositories(tenantId);
-    if (wish.reason === 'demand') {
-      return this.#show(await rotateOnDemand(this.#runtime, caller, tenantId, wish), repositories);
+    if (request.reason === 'demand') {
+      return this.#show(await rotateOnDemand(this.#runtime, caller, tenantId, request), repositories);
     }
-    const { cluster, others } = await withdrawEverywhere(this.#runtime, caller, tenantId, wish);
+    const { cluster, others } = await withdrawEverywhere(this.#runtime, caller, tenantId, request);
     return { ...this.#show(cluster, repositories), alsoReplaced: others.slice(0, MAX_NAMES) };
   }
 
@@ -109,7 +109,7 @@ function timeOf(atMs: number | null): string | null {
 export function healthInputOf({ revision, wish, revisedAt, report, reportedAt }: StoredCluster): HealthInput {
   return {
     revision,
-    wish,
+    spec: wish,
     revisedAtMs: revisedAt?.getTime() ?? 0,
     report: report && { ...report, sourceReady: report.source?.ready ?? null },
     reportedAtMs: reportedAt?.getTime() ?? 0,

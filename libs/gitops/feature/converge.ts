@@ -56,7 +56,7 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
   const { gitops, waitsFor } = adopted
     ? computeSpec({
         clusterName: cluster.name,
-        spec: adopted.spec,
+        assignment: adopted.spec,
         bundle: world.bundle(tenantId, adopted.spec.tool, adopted.spec.bundleVersion),
         repository,
         host,

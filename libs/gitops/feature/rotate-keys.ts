@@ -31,15 +31,15 @@ export function rotateOnDemand(
   runtime: Runtime,
   caller: Caller,
   tenantId: string,
-  wish: RotationRequest,
+  request: RotationRequest,
 ): Promise<StoredCluster> {
   return commit(runtime, async (manager) => {
-    const found = await findClusterByName(manager, tenantId, wish.name);
+    const found = await findClusterByName(manager, tenantId, request.name);
     const cluster = found && (await lockCluster(manager, found.id));
-    if (!cluster) throw notFound(wish);
+    if (!cluster) throw notFound(request);
     const deployKeys = beginRotation(cluster.deployKeys, { why: 'demand', begunAtMs: runtime.now().getTime() });
     if (!deployKeys) throw refusal(cluster);
-    return change(runtime, manager, { ...wish, caller, tenantId }, cluster, deployKeys);
+    return change(runtime, manager, { ...request, caller, tenantId }, cluster, deployKeys);
   });
 }
 
@@ -52,14 +52,14 @@ export function withdrawEverywhere(
   runtime: Runtime,
   caller: Caller,
   tenantId: string,
-  wish: RotationRequest,
+  request: RotationRequest,
 ): Promise<{ cluster: StoredCluster; others: string[] }> {
   return commit(runtime, async (manager) => {
     // Several rows are locked: nobody else does that meanwhile, in another order.
     await lockFleet(manager);
-    const named = await clustersNamed(manager, tenantId, wish.name);
+    const named = await clustersNamed(manager, tenantId, request.name);
     const [first] = named;
-    if (!first) throw notFound(wish);
+    if (!first) throw notFound(request);
     const publicKeys = named.flatMap(({ deployKeys }) => publicKeysOf(deployKeys));
     const sharing = publicKeys.length > 0 ? await clustersWithKeys(manager, tenantId, publicKeys) : [];
     const nowMs = runtime.now().getTime();
@@ -71,11 +71,12 @@ export function withdrawEverywhere(
       const deployKeys = isNamed
         ? replaceCompromised(cluster.deployKeys, nowMs)
         : withdrawCompromised(cluster.deployKeys, new Set(publicKeys), nowMs);
-      if (deployKeys) changed.push(await change(runtime, manager, { ...wish, caller, tenantId }, cluster, deployKeys));
+      if (deployKeys)
+        changed.push(await change(runtime, manager, { ...request, caller, tenantId }, cluster, deployKeys));
     }
-    if (changed.length === 0) throw first.absentSince ? notFound(wish) : refusal(first);
+    if (changed.length === 0) throw first.absentSince ? notFound(request) : refusal(first);
     const cluster = changed.find(({ id }) => id === first.id) ?? first;
-    const others = changed.map(({ name }) => name).filter((name) => name !== wish.name);
+    const others = changed.map(({ name }) => name).filter((name) => name !== request.name);
     return { cluster, others: [...new Set(others)].toSorted() };
   });
 }

@@ -17,7 +17,7 @@ export interface Pruned {
 export async function prune(
   objects: Objects,
   driver: ToolDriver,
-  wish: GitOpsSpec,
+  spec: GitOpsSpec,
   wanted: readonly KubeObject[],
   inventory: readonly ObjectRef[],
 ): Promise<Pruned> {
@@ -27,7 +27,7 @@ export async function prune(
   const left: string[] = [];
   for (const live of candidates.filter((live) => !keys.has(keyOf(refOf(live)))).toSorted(lastStageFirst)) {
     const ref = refOf(live);
-    const why = await keptFor(objects, live, driver.isOursAlone(ref, wish));
+    const why = await keptFor(objects, live, driver.isOursAlone(ref, spec));
     if (why !== null) {
       left.push(`${shown(ref)}: ${why}`);
       continue;

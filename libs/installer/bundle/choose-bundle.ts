@@ -22,13 +22,13 @@ export interface Choice {
 }
 
 /** The bundle to run. Codes of what is missing: BUNDLE_MISSING, BUNDLE_WRONG_DIGEST, BUNDLE_UNREADABLE. */
-export async function chooseBundle(shelf: BundleShelf, held: HeldState, wish: GitOpsSpec): Promise<Choice> {
+export async function chooseBundle(shelf: BundleShelf, held: HeldState, spec: GitOpsSpec): Promise<Choice> {
   const { good, givenUp } = held;
-  const failed = good !== null && givenUp === attemptOf(wish);
+  const failed = good !== null && givenUp === attemptOf(spec);
   if (!failed) {
-    const wanted = await opened(shelf, wish.bundle);
+    const wanted = await opened(shelf, spec.bundle);
     if (!(wanted instanceof Problem)) {
-      return { chosen: { runs: 'wanted', objects: wanted, reference: wish.bundle }, missing: null };
+      return { chosen: { runs: 'wanted', objects: wanted, reference: spec.bundle }, missing: null };
     }
     return { chosen: await lastGood(shelf, good, 'awaited'), missing: wanted };
   }

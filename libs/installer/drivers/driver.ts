@@ -9,11 +9,11 @@ export interface ToolDriver {
   /** Where the tool runs, and our source objects are. */
   readonly namespace: string;
   /** The bundle's objects as they are wanted here: `lockdown` as the tool itself recommends it. */
-  adapt(bundle: readonly KubeObject[], wish: GitOpsSpec): KubeObject[];
-  /** Why this wish cannot be fulfilled by this tool, safely; null: it can. Nothing of the source is applied then. */
-  objection(wish: GitOpsSpec): Problem | null;
+  adapt(bundle: readonly KubeObject[], spec: GitOpsSpec): KubeObject[];
+  /** Why this spec cannot be fulfilled by this tool, safely; null: it can. Nothing of the source is applied then. */
+  objection(spec: GitOpsSpec): Problem | null;
   /** What makes the tool follow the repository, and try the next deploy key; none without a source, or a key that is ready. */
-  sources(wish: GitOpsSpec, keys: readonly DeployKey[]): KubeObject[];
+  sources(spec: GitOpsSpec, keys: readonly DeployKey[]): KubeObject[];
   /** What a source object is changed to before it is deleted, so that what it deployed stays; null: deleting it takes nothing along. */
   released(ref: ObjectRef): unknown;
   /** What it is changed to so that what it deployed goes with it; null: it deployed nothing. */
@@ -23,11 +23,11 @@ export interface ToolDriver {
   /** Has a tool that gave a commit up try it again, once it has had a rest. */
   tryAgain(objects: Objects, nowMs: number): Promise<void>;
   /** Objects that a working controller answers for, and whose it is. */
-  probes(wish: GitOpsSpec, sources: readonly KubeObject[]): ProbeTarget[];
+  probes(spec: GitOpsSpec, sources: readonly KubeObject[]): ProbeTarget[];
   /** What its controllers hold objects by: nobody takes these off once they are gone. */
   readonly finalizers: readonly string[];
   /** What the tool trusts, and follows: here no operator's fields are left to it, or the tool could widen by itself what it trusts. */
-  isOursAlone(ref: ObjectRef, wish: GitOpsSpec): boolean;
+  isOursAlone(ref: ObjectRef, spec: GitOpsSpec): boolean;
   /**
    * Why one of these, which is not as it should be, is left so: the repository that is followed holds it too, and would put it back each
    * time. Null: it is put right.

@@ -2,12 +2,12 @@ import type { KubeObject, Objects, ObjectRef } from '@fairlead/kube/rest';
 import { keyOf, refOf } from '@fairlead/kube/rest';
 import { beforeEach, expect, it } from 'vitest';
 import { argocd } from '../drivers/argocd/argocd.js';
-import { bundleOf, wishOf } from '../testing/control-plane.js';
+import { bundleOf, gitopsSpecOf } from '../testing/control-plane.js';
 import { FunctionalProbe } from './functional.js';
 
 const LIMITS = { everyMs: 60_000, answerMs: 90_000 };
 const REFRESH = 'argocd.argoproj.io/refresh';
-const targets = argocd.probes(wishOf(bundleOf('')), []);
+const targets = argocd.probes(gitopsSpecOf(bundleOf('')), []);
 const [own, asked] = targets.map(({ ref }) => ref) as [ObjectRef, ObjectRef];
 const ANSWER = 'failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = failed to list refs';
 

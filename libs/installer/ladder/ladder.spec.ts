@@ -135,7 +135,7 @@ describe('the rungs', () => {
     expect(taken.slice(-2).some(({ action }) => action?.rung === 'apply')).toBe(true);
   });
 
-  it('a new wish is applied even where repairs are not wanted', () => {
+  it('a new spec is applied even where repairs are not wanted', () => {
     const seen: Observation = { ...well, wanted: 'new', applied: false, selfHeal: 'off', finding: objects };
     expect(play([{ seen, afterMs: 0 }])[0]).toMatchObject({
       action: { rung: 'apply' },

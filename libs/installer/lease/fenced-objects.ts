@@ -16,9 +16,9 @@ export function fencedObjects(objects: Objects, term: Term): Objects {
         term.check();
         guard();
       }),
-    apply: async (object, wish) => {
+    apply: async (object, spec) => {
       await term.sure();
-      return guarded.apply(object, wish);
+      return guarded.apply(object, spec);
     },
     create: async (object, dryRun) => {
       await term.sure();

@@ -19,7 +19,7 @@ const DOCKER_NAMES: ReadonlySet<string> = new Set(['docker.io', 'index.docker.io
 /** A host with or without a port, as image references have it: https://pkg.go.dev/github.com/distribution/reference */
 const AUTHORITY = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?))(?::([0-9]{1,5}))?$/;
 
-/** The Git host of a wish, and the registries of these objects' images as they are pulled: with the wish's rewriting. */
+/** The Git host of a spec, and the registries of these objects' images as they are pulled: with the spec's rewriting. */
 export function neededHosts(
   objects: readonly KubeObject[],
   { images, source }: Pick<GitOpsSpec, 'images' | 'source'>,

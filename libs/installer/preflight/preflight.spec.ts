@@ -6,7 +6,7 @@ import { Preflight, type Occasion, type PreflightOptions } from './preflight.js'
 
 const registry = (host: string, port = 443): NeededHost => ({ kind: 'registry', host, port });
 const git: NeededHost = { kind: 'git', host: 'git.example.com', port: 22 };
-const HEALTHY: Occasion = { wish: 'one', healthy: true };
+const HEALTHY: Occasion = { spec: 'one', healthy: true };
 const ILL: Occasion = { ...HEALTHY, healthy: false };
 const MINUTE_MS = 60_000;
 const { signal } = new AbortController();
@@ -36,14 +36,14 @@ beforeEach(() => {
   answer = { code: 'REACHABLE', message: '' };
 });
 
-it('looks once while all is well, and again for another wish or other hosts', async () => {
+it('looks once while all is well, and again for another spec or other hosts', async () => {
   const one = preflight();
   expect(one.look([registry('a')], HEALTHY, signal)).toBeNull();
   expect(await look(one, [registry('a')], HEALTHY)).toMatchObject({ hosts: [{ host: 'a', code: 'REACHABLE' }] });
   nowMs = 24 * 60 * MINUTE_MS;
   await look(one, [registry('a')], HEALTHY);
   expect(dialled).toEqual(['a']);
-  await look(one, [registry('a')], { ...HEALTHY, wish: 'two' });
+  await look(one, [registry('a')], { ...HEALTHY, spec: 'two' });
   expect(one.look([registry('b')], HEALTHY, signal)).toBeNull();
   await look(one, [registry('b')], HEALTHY);
   expect(dialled).toEqual(['a', 'a', 'b']);

@@ -32,7 +32,7 @@ export const PREFLIGHT_LIMITS: PreflightLimits = {
 /** What the hosts are needed for. */
 export interface Occasion {
   /** Another one is looked at at once. */
-  readonly wish: string;
+  readonly spec: string;
   readonly healthy: boolean;
 }
 
@@ -44,7 +44,7 @@ interface Looked {
   readonly jitter: number;
 }
 
-/** Says which hosts a wish needs and this pod does not reach. Nothing waits for it, and nothing is decided by it. */
+/** Says which hosts a spec needs and this pod does not reach. Nothing waits for it, and nothing is decided by it. */
 export class Preflight {
   readonly #options: PreflightOptions;
   readonly #limits: PreflightLimits;
@@ -67,7 +67,7 @@ export class Preflight {
 
   /** What is known of these hosts; null: not yet. Where it is due a look begins, and a later call tells what it found. */
   look(hosts: readonly NeededHost[], occasion: Occasion, signal: AbortSignal): PreflightReport | null {
-    const key = JSON.stringify([occasion.wish, hosts]);
+    const key = JSON.stringify([occasion.spec, hosts]);
     if (!this.#looking && hosts.length > 0 && this.#isDue(key, occasion)) void this.#lookAt(hosts, key, signal);
     return this.#looked?.key === key ? this.#looked.report : null;
   }

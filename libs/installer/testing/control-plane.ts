@@ -25,7 +25,7 @@ export const HOST_KEY = {
   key: 'AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl',
 } as const;
 
-export function wishOf(bundle: Bundle, more: Partial<GitOpsSpec> = {}): GitOpsSpec {
+export function gitopsSpecOf(bundle: Bundle, more: Partial<GitOpsSpec> = {}): GitOpsSpec {
   return {
     tool: 'flux',
     bundle: bundle.reference,

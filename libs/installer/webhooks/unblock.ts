@@ -23,9 +23,9 @@ export async function unblock(
   // Somebody else wrote it, which no webhook has to do with.
   if (httpStatus < 400 || code === 'CONFLICT') return;
   const failed = { ref: refOf(object), outcome: 'failed' as const, honoured: [], error: { code, message, httpStatus } };
-  const wish = desired?.gitops;
-  const mayExempt = wish?.selfHeal === 'enforce' && !wish.holdRepairs;
-  const tools = drivers.filter(({ tool }) => tool === wish?.tool).map(({ namespace }) => namespace);
+  const spec = desired?.gitops;
+  const mayExempt = spec?.selfHeal === 'enforce' && !spec.holdRepairs;
+  const tools = drivers.filter(({ tool }) => tool === spec?.tool).map(({ namespace }) => namespace);
   const finding = await webhooks.blocking([failed], [object], tools, mayExempt);
   if (finding) logger.error('installer.blocked', { code: finding.code, reason: finding.message });
 }

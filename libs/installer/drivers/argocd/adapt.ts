@@ -27,8 +27,8 @@ const INTERVAL_SECONDS = 60;
  * the signers; and with projects. `lockdown`: nobody gets in by the built-in administrator, or by `exec` into pods, and an Application
  * without a project of its own may deploy nothing. https://argo-cd.readthedocs.io/en/stable/operator-manual/security/
  */
-export function adapted(bundle: readonly KubeObject[], wish: GitOpsSpec): KubeObject[] {
-  const trusted = trustedThings(wish);
+export function adapted(bundle: readonly KubeObject[], spec: GitOpsSpec): KubeObject[] {
+  const trusted = trustedThings(spec);
   const placed = bundle
     .map(inNamespace)
     .filter(({ kind, metadata }) => !(kind === 'ConfigMap' && trusted.has(metadata.name)));
@@ -37,9 +37,9 @@ export function adapted(bundle: readonly KubeObject[], wish: GitOpsSpec): KubeOb
   );
   return [
     ...(placed.some(isOurNamespace) ? [] : [namespace()]),
-    ...placed.map((object) => configured(object, wish)),
+    ...placed.map((object) => configured(object, spec)),
     ...[...trusted].map(([name, data]) => configMap(name, data, found.get(name))),
-    defaultProject(wish.lockdown),
+    defaultProject(spec.lockdown),
     probeProject(),
   ];
 }
@@ -79,12 +79,12 @@ function namespace(): KubeObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
 }
 
-function configured(object: KubeObject, wish: GitOpsSpec): KubeObject {
-  if (object.kind === 'ConfigMap' && object.metadata.name === SETTINGS && wish.lockdown) {
+function configured(object: KubeObject, spec: GitOpsSpec): KubeObject {
+  if (object.kind === 'ConfigMap' && object.metadata.name === SETTINGS && spec.lockdown) {
     const data = { ...(object['data'] as object | undefined), 'admin.enabled': 'false', 'exec.enabled': 'false' };
     return { ...object, data };
   }
-  return withContainers(object, (container) => withEnvironment(container, wish));
+  return withContainers(object, (container) => withEnvironment(container, spec));
 }
 
 /** Argo CD has one interval for all it follows, and takes it when it starts. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseBundle } from '../../bundle/open-bundle.js';
 import { createSshKey } from '../../keys/openssh-key.js';
 import { followingNothingNew } from '../../serve.js';
-import { bundleOf, HOST_KEY, wishOf as fluxWish } from '../../testing/control-plane.js';
+import { bundleOf, HOST_KEY, gitopsSpecOf as fluxSpecOf } from '../../testing/control-plane.js';
 import { ED25519, WITH_SUBKEY } from '../../testing/pgp-keys.js';
 import { smallArgocdBundle } from '../../testing/small-argocd-bundle.js';
 import { argocd } from './argocd.js';
@@ -13,10 +13,10 @@ import { otherSpelling } from './spelling.js';
 const bundle = bundleOf(smallArgocdBundle());
 const objects = parseBundle(smallArgocdBundle());
 const keys = [1, 2].map((number) => ({ number, ...createSshKey() }));
-const wishOf = (more: Partial<GitOpsSpec> = {}): GitOpsSpec => fluxWish(bundle, { tool: 'argocd', ...more });
+const gitopsSpecOf = (more: Partial<GitOpsSpec> = {}): GitOpsSpec => fluxSpecOf(bundle, { tool: 'argocd', ...more });
 const withSource = (more: Partial<NonNullable<GitOpsSpec['source']>>): GitOpsSpec => {
-  const wish = wishOf();
-  return { ...wish, source: wish.source && { ...wish.source, ...more } };
+  const spec = gitopsSpecOf();
+  return { ...spec, source: spec.source && { ...spec.source, ...more } };
 };
 const named = (of: readonly KubeObject[]) => of.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
 const find = (of: readonly KubeObject[], name: string) => of.find((object) => named([object])[0] === name);
@@ -29,7 +29,7 @@ const rotating = { current: 1, next: 2, currentReady: true, nextReady: true };
 
 describe('the manifest', () => {
   it('is placed in a namespace, which is made for it', () => {
-    const adapted = argocd.adapt(objects, wishOf());
+    const adapted = argocd.adapt(objects, gitopsSpecOf());
     expect(named(adapted)).toContain('Namespace argocd');
     expect(find(adapted, 'StatefulSet argocd-application-controller')?.metadata.namespace).toBe('argocd');
     expect(find(adapted, 'NetworkPolicy argocd-repo-server-network-policy')?.metadata.namespace).toBe('argocd');
@@ -40,31 +40,31 @@ describe('the manifest', () => {
       expect(find(adapted, name)?.metadata.namespace).toBeUndefined();
     }
     const own: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd', labels: { a: 'b' } } };
-    const twice = argocd.adapt([own, ...objects], wishOf()).filter(({ kind }) => kind === 'Namespace');
+    const twice = argocd.adapt([own, ...objects], gitopsSpecOf()).filter(({ kind }) => kind === 'Namespace');
     expect(twice).toEqual([own]);
   });
 
   it('has each object once, adapted again too', () => {
-    const adapted = argocd.adapt(argocd.adapt(objects, wishOf()), wishOf());
+    const adapted = argocd.adapt(argocd.adapt(objects, gitopsSpecOf()), gitopsSpecOf());
     const names = named(adapted.filter(({ kind }) => kind !== 'AppProject'));
     expect(new Set(names).size).toBe(names.length);
   });
 
   it('trusts exactly the approved host keys, and nobody without a source', () => {
-    const hosts = (wish: GitOpsSpec) =>
-      find(argocd.adapt(objects, wish), 'ConfigMap argocd-ssh-known-hosts-cm')?.['data'];
-    expect(hosts(wishOf())).toEqual({ ssh_known_hosts: `${HOST_KEY.host} ${HOST_KEY.type} ${HOST_KEY.key}\n` });
+    const hosts = (spec: GitOpsSpec) =>
+      find(argocd.adapt(objects, spec), 'ConfigMap argocd-ssh-known-hosts-cm')?.['data'];
+    expect(hosts(gitopsSpecOf())).toEqual({ ssh_known_hosts: `${HOST_KEY.host} ${HOST_KEY.type} ${HOST_KEY.key}\n` });
     const through = { ...HOST_KEY, host: '[git.example.com]:2222' };
     expect(hosts(withSource({ knownHosts: [through] }))).toEqual({
       ssh_known_hosts: `[git.example.com]:2222 ${HOST_KEY.type} ${HOST_KEY.key}\n`,
     });
-    expect(hosts(wishOf({ source: null }))).toEqual({ ssh_known_hosts: '' });
+    expect(hosts(gitopsSpecOf({ source: null }))).toEqual({ ssh_known_hosts: '' });
     const bare = objects.filter(({ metadata }) => metadata.name !== 'argocd-ssh-known-hosts-cm');
-    expect(named(argocd.adapt(bare, wishOf()))).toContain('ConfigMap argocd-ssh-known-hosts-cm');
+    expect(named(argocd.adapt(bare, gitopsSpecOf()))).toContain('ConfigMap argocd-ssh-known-hosts-cm');
   });
 
   it('is locked down as Argo CD recommends it, if that is wanted', () => {
-    const locked = argocd.adapt(objects, wishOf());
+    const locked = argocd.adapt(objects, gitopsSpecOf());
     expect(find(locked, 'ConfigMap argocd-cm')?.['data']).toEqual({
       'resource.exclusions': '[]',
       'admin.enabled': 'false',
@@ -76,7 +76,7 @@ describe('the manifest', () => {
       destinations: [],
       namespaceResourceBlacklist: [{ group: '*', kind: '*' }],
     });
-    const open = argocd.adapt(objects, wishOf({ lockdown: false }));
+    const open = argocd.adapt(objects, gitopsSpecOf({ lockdown: false }));
     expect(find(open, 'ConfigMap argocd-cm')?.['data']).toEqual({ 'resource.exclusions': '[]' });
     expect(specOf(open, 'AppProject default')).toMatchObject({ sourceRepos: ['*'] });
   });
@@ -104,12 +104,12 @@ describe('the manifest', () => {
 describe('the objects that follow a catalog', () => {
   it('are none before the Git host has the key', () => {
     const deployKey = { current: 1, next: null, currentReady: false, nextReady: false };
-    expect(argocd.sources(wishOf({ deployKey }), keys)).toEqual([]);
-    expect(argocd.sources(wishOf({ source: null }), keys)).toEqual([]);
+    expect(argocd.sources(gitopsSpecOf({ deployKey }), keys)).toEqual([]);
+    expect(argocd.sources(gitopsSpecOf({ source: null }), keys)).toEqual([]);
   });
 
   it('are a project, a key and an Application', () => {
-    const found = argocd.sources(wishOf(), keys);
+    const found = argocd.sources(gitopsSpecOf(), keys);
     expect(named(found)).toEqual([
       'AppProject fairlead-catalog',
       'Secret fairlead-catalog',
@@ -138,7 +138,7 @@ describe('the objects that follow a catalog', () => {
   });
 
   it('try the next key beside the current one, under another spelling of the address', () => {
-    const found = argocd.sources(wishOf({ deployKey: rotating }), keys);
+    const found = argocd.sources(gitopsSpecOf({ deployKey: rotating }), keys);
     const url = 'ssh://git@git.example.com/%66leet/demo.git';
     expect(textsOf(found, 'Secret fairlead-catalog')).toMatchObject({ sshPrivateKey: keys[0]?.privateKey });
     expect(textsOf(found, 'Secret fairlead-probe')).toMatchObject({ url, sshPrivateKey: keys[1]?.privateKey });
@@ -151,7 +151,7 @@ describe('the objects that follow a catalog', () => {
   });
 
   it('stand still when they are suspended', () => {
-    const application = find(argocd.sources(wishOf({ suspend: true }), keys), 'Application fairlead-catalog');
+    const application = find(argocd.sources(gitopsSpecOf({ suspend: true }), keys), 'Application fairlead-catalog');
     expect(application?.metadata.annotations).toMatchObject({ 'argocd.argoproj.io/skip-reconcile': 'true' });
     expect(application?.['spec']).not.toHaveProperty('syncPolicy.automated');
   });
@@ -164,12 +164,12 @@ describe('the objects that follow a catalog', () => {
         { name: 'bob', publicKey: WITH_SUBKEY.publicKey },
       ],
     };
-    const wish = withSource({ verification });
-    expect(argocd.objection(wish)).toBeNull();
-    expect(specOf(argocd.sources(wish, keys), 'AppProject fairlead-catalog')).toMatchObject({
+    const spec = withSource({ verification });
+    expect(argocd.objection(spec)).toBeNull();
+    expect(specOf(argocd.sources(spec, keys), 'AppProject fairlead-catalog')).toMatchObject({
       signatureKeys: [{ keyID: ED25519.id }, { keyID: WITH_SUBKEY.id }, { keyID: WITH_SUBKEY.subkey }],
     });
-    const adapted = argocd.adapt(objects, wish);
+    const adapted = argocd.adapt(objects, spec);
     expect(find(adapted, 'ConfigMap argocd-gpg-keys-cm')?.['data']).toEqual({
       [ED25519.id]: ED25519.publicKey,
       [WITH_SUBKEY.id]: WITH_SUBKEY.publicKey,
@@ -185,9 +185,9 @@ describe('the objects that follow a catalog', () => {
       ['ssh', keys[0]?.publicKey ?? ''],
       ['gpg', ED25519.publicKey + WITH_SUBKEY.publicKey],
     ] as const) {
-      const wish = withSource({ verification: { type, keys: [{ name: 'ada', publicKey }] } });
-      expect(argocd.objection(wish)).toMatchObject({ code: 'VERIFICATION_UNSUPPORTED' });
-      const found = argocd.sources(followingNothingNew({ ...wish, deployKey: rotating }), keys);
+      const spec = withSource({ verification: { type, keys: [{ name: 'ada', publicKey }] } });
+      expect(argocd.objection(spec)).toMatchObject({ code: 'VERIFICATION_UNSUPPORTED' });
+      const found = argocd.sources(followingNothingNew({ ...spec, deployKey: rotating }), keys);
       expect(named(found)).not.toContain('Application fairlead-probe');
       expect(find(found, 'Application fairlead-catalog')?.metadata.annotations).toMatchObject({
         'argocd.argoproj.io/skip-reconcile': 'true',
@@ -234,12 +234,12 @@ it('an Application lets go of what it deployed, or takes it along, as is wanted'
 
 it('what is trusted and followed is left to nobody', () => {
   const ref = (kind: string, name: string, namespace = 'argocd') => ({ apiVersion: 'v1', kind, name, namespace });
-  expect(argocd.isOursAlone(ref('ConfigMap', 'argocd-ssh-known-hosts-cm'), wishOf())).toBe(true);
-  expect(argocd.isOursAlone(ref('AppProject', 'default'), wishOf())).toBe(true);
-  expect(argocd.isOursAlone(ref('Secret', 'fairlead-catalog'), wishOf())).toBe(true);
-  expect(argocd.isOursAlone(ref('ConfigMap', 'argocd-cm'), wishOf())).toBe(false);
-  expect(argocd.isOursAlone(ref('Secret', 'fairlead-catalog', 'theirs'), wishOf())).toBe(false);
+  expect(argocd.isOursAlone(ref('ConfigMap', 'argocd-ssh-known-hosts-cm'), gitopsSpecOf())).toBe(true);
+  expect(argocd.isOursAlone(ref('AppProject', 'default'), gitopsSpecOf())).toBe(true);
+  expect(argocd.isOursAlone(ref('Secret', 'fairlead-catalog'), gitopsSpecOf())).toBe(true);
+  expect(argocd.isOursAlone(ref('ConfigMap', 'argocd-cm'), gitopsSpecOf())).toBe(false);
+  expect(argocd.isOursAlone(ref('Secret', 'fairlead-catalog', 'theirs'), gitopsSpecOf())).toBe(false);
   // Without lockdown there is nothing to defend in it.
-  expect(argocd.isOursAlone(ref('AppProject', 'default'), wishOf({ lockdown: false }))).toBe(false);
-  expect(argocd.isOursAlone(ref('AppProject', 'fairlead-catalog'), wishOf({ lockdown: false }))).toBe(true);
+  expect(argocd.isOursAlone(ref('AppProject', 'default'), gitopsSpecOf({ lockdown: false }))).toBe(false);
+  expect(argocd.isOursAlone(ref('AppProject', 'fairlead-catalog'), gitopsSpecOf({ lockdown: false }))).toBe(true);
 });

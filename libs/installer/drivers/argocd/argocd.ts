@@ -19,7 +19,7 @@ export const argocd: ToolDriver = {
   namespace: NAMESPACE,
   adapt: adapted,
   objection: ({ source }) => (source?.verification ? objectionTo(source.verification) : null),
-  sources: (wish, keys) => argocdSources(wish, keys),
+  sources: (spec, keys) => argocdSources(spec, keys),
   released: (ref) => (isOf(ref, CATALOG) || isOf(ref, NEXT) ? { metadata: { finalizers: [] } } : null),
   emptied: (ref) =>
     isOf(ref, CATALOG) ? { metadata: { finalizers: [ARGOCD_CASCADE], annotations: { [SKIP_RECONCILE]: null } } } : null,

@@ -16,8 +16,8 @@ export const SKIP_RECONCILE = 'argocd.argoproj.io/skip-reconcile';
 const GENERATE_PATHS = 'argocd.argoproj.io/manifest-generate-paths';
 
 /** What makes Argo CD follow the catalog; none without a source or a key that the Git host has. */
-export function argocdSources(wish: GitOpsSpec, keys: readonly DeployKey[]): KubeObject[] {
-  const { source, deployKey } = wish;
+export function argocdSources(spec: GitOpsSpec, keys: readonly DeployKey[]): KubeObject[] {
+  const { source, deployKey } = spec;
   const current = keys.find(({ number }) => number === deployKey.current);
   if (!source || !current || !deployKey.currentReady) return [];
   const next = deployKey.nextReady ? keys.find(({ number }) => number === deployKey.next) : undefined;
@@ -25,7 +25,7 @@ export function argocdSources(wish: GitOpsSpec, keys: readonly DeployKey[]): Kub
   return [
     catalogProject(source, other === null ? [source.url] : [source.url, other]),
     repository(CATALOG, source.url, current),
-    catalog(source, wish.suspend),
+    catalog(source, spec.suspend),
     ...(next && other !== null ? [repository(NEXT, other, next), probe(source, other)] : []),
   ];
 }

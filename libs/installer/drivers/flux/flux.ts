@@ -33,7 +33,7 @@ export const flux: ToolDriver = {
           'Flux verifies OpenPGP signatures of commits only: nothing is followed while SSH signatures are demanded',
         )
       : null,
-  sources: (wish, keys) => fluxSources(wish, keys),
+  sources: (spec, keys) => fluxSources(spec, keys),
   released: (ref) => (isSync(ref) ? { spec: { prune: false, suspend: true } } : null),
   emptied: (ref) => (isSync(ref) ? { spec: { prune: true, suspend: false } } : null),
   read: async (objects, at) => {

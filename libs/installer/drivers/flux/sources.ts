@@ -17,16 +17,16 @@ export const SIGNERS = 'fairlead-catalog-signers';
 const FETCH_TIMEOUT = '20s';
 
 /** What makes Flux follow the catalog; none without a source or a key that the Git host has. */
-export function fluxSources(wish: GitOpsSpec, keys: readonly DeployKey[]): KubeObject[] {
-  const { source, deployKey } = wish;
+export function fluxSources(spec: GitOpsSpec, keys: readonly DeployKey[]): KubeObject[] {
+  const { source, deployKey } = spec;
   const current = keys.find(({ number }) => number === deployKey.current);
   if (!source || !current || !deployKey.currentReady) return [];
   const next = deployKey.nextReady ? keys.find(({ number }) => number === deployKey.next) : undefined;
   return [
     identity(CATALOG, source, current),
     ...signers(source),
-    gitRepository(CATALOG, source, wish.suspend),
-    kustomization(source, wish),
+    gitRepository(CATALOG, source, spec.suspend),
+    kustomization(source, spec),
     ...(next ? [identity(NEXT, source, next), gitRepository(NEXT, source, false)] : []),
   ];
 }
