@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { ALL_FILES, scheduledPool } from './tools/test/pool.js';
 
@@ -10,6 +11,9 @@ const ignored = ['**/node_modules/**', '**/dist/**'];
 /** What a test polls for may take its time on a busy machine; vitest's own second is none. */
 const PATIENT = { poll: { timeout: 30_000 } };
 
+/** Unit tests compute all the time, so nothing runs beside them. */
+const AFTER_UNIT = { groupOrder: 1 };
+
 // Three tiers: unit (no process, no socket beyond loopback), integration (real Postgres, NATS, Kubernetes), e2e (real processes).
 export default defineConfig({
   test: {
@@ -21,8 +25,10 @@ export default defineConfig({
           expect: PATIENT,
           include: ['{libs,apps,tools,bench}/**/*.spec.ts'],
           exclude: [...ignored, '**/*.int.spec.ts'],
-          pool: scheduledPool,
-          maxWorkers: ALL_FILES,
+          // A process for each core, that keeps what it imported: a process for each file costs four times as much.
+          pool: 'forks',
+          isolate: false,
+          maxWorkers: availableParallelism(),
           // Property tests on a machine that is busy with something else.
           testTimeout: 30_000,
         },
@@ -39,6 +45,7 @@ export default defineConfig({
           hookTimeout: 1_800_000,
           pool: scheduledPool,
           maxWorkers: ALL_FILES,
+          sequence: AFTER_UNIT,
         },
       },
       {
@@ -64,6 +71,7 @@ export default defineConfig({
           hookTimeout: 1_800_000,
           pool: scheduledPool,
           maxWorkers: ALL_FILES,
+          sequence: AFTER_UNIT,
         },
       },
     ],

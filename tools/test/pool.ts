@@ -7,7 +7,7 @@ import { Lanes, limitsFor } from './lanes.js';
 import { cpuSecondsOf } from './processes.js';
 import { Session } from './session.js';
 import { Stress } from './stress.js';
-import { readTimings, UNIT, UNKNOWN, type Timing } from './timings.js';
+import { readTimings, UNKNOWN, type Timing } from './timings.js';
 
 /** Vitest hands over all files at once, and this pool decides. */
 export const ALL_FILES = 10_000;
@@ -88,7 +88,7 @@ class ScheduledWorker implements PoolWorker {
 
   async #run(message: Run): Promise<void> {
     const path = relative(process.cwd(), message.context.files[0]!.filepath);
-    const timing = this.#options.project.name === 'unit' ? UNIT : (timings[path] ?? UNKNOWN);
+    const timing = timings[path] ?? UNKNOWN;
     this.#leave = await admit(timing);
     const child = this.#fork();
     const started = once(child, 'message');
@@ -113,8 +113,8 @@ class ScheduledWorker implements PoolWorker {
     });
     this.#child = child;
     const { outputStream, errorStream } = project.vitest.logger;
-    // One listener of each kind for each process that runs.
-    for (const stream of [outputStream, errorStream]) stream.setMaxListeners(0);
+    // One listener of each kind for each process that runs. Vitest adds to and takes from this number: 0 would become -1.
+    for (const stream of [outputStream, errorStream]) stream.setMaxListeners(Infinity);
     child.stdout?.pipe(outputStream, { end: false });
     child.stderr?.pipe(errorStream, { end: false });
     child.on('error', (error) => this.#events.emit('error', error));

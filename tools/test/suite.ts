@@ -13,7 +13,7 @@ export interface SuiteOutcome extends VitestOutcome {
 /** Runs what was begun; `env` is added to vitest's environment. */
 export type RunFiles = (env?: Readonly<Record<string, string>>) => Promise<SuiteOutcome>;
 
-/** Begins to get what the files need. `withUnit` adds all unit tests: they compute while others wait. */
+/** Begins to get what the files need. `withUnit` adds all unit tests, which run first. */
 export function begin(files: readonly string[], session: Session, { withUnit = false } = {}): RunFiles {
   const fetch = fetchComponents(neededBy(files, readTimings()), session);
   const projects = [...(withUnit ? ['unit' as const] : []), 'integration' as const, 'e2e' as const];

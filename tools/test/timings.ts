@@ -18,9 +18,6 @@ const PATH = join(import.meta.dirname, 'timings.json');
 /** Nothing is known of a new file, so it counts as long and computing. */
 export const UNKNOWN: Timing = { wallS: 120, cpuS: 120, needs: [] };
 
-/** A file of unit tests: short, and it computes. */
-export const UNIT: Timing = { wallS: 1, cpuS: 1, needs: [] };
-
 export function readTimings(path = PATH): Timings {
   return JSON.parse(readFileSync(path, 'utf8')) as Timings;
 }
