@@ -1,14 +1,10 @@
-import { commaList, hostPort, loadConfig } from '@fairlead/config';
+import { commaList, hostPort, loadConfig, splitHostPort } from '@fairlead/config';
 import { CredentialName } from '@fairlead/contracts';
 import type { Door } from '@fairlead/api';
+import { credentialOf, processSettings } from '@fairlead/service/process';
 import { z } from 'zod';
 
 const httpsUrl = z.url({ protocol: /^https$/, error: 'expected an https:// URL' });
-
-const listen = hostPort.transform((text) => {
-  const at = text.lastIndexOf(':');
-  return { host: text.slice(0, at).replaceAll(/[[\]]/g, ''), port: Number(text.slice(at + 1)) };
-});
 
 const doors = commaList.transform((items, context): Door[] =>
   items.map((item) => {
@@ -22,16 +18,10 @@ const doors = commaList.transform((items, context): Door[] =>
 
 const Environment = z
   .object({
-    FAIRLEAD_NATS_URL: z.string(),
-    FAIRLEAD_NATS_SEED_FILE: z.string(),
-    /** PEM of the CA of nats-server's certificate. */
-    FAIRLEAD_NATS_CA_FILE: z.string().optional(),
-    /** Allows plain text to NATS on other machines, where there is no CA file. */
-    FAIRLEAD_INSECURE_PLAINTEXT: z.stringbool().default(false),
-    FAIRLEAD_CREDENTIAL: CredentialName.default('api'),
-    FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
-    FAIRLEAD_HEALTH_LISTEN: listen.optional(),
-    FAIRLEAD_API_LISTEN: listen,
+    ...processSettings,
+    FAIRLEAD_CREDENTIAL: credentialOf('api'),
+    FAIRLEAD_HEALTH_LISTEN: hostPort.optional(),
+    FAIRLEAD_API_LISTEN: hostPort.transform(splitHostPort),
     FAIRLEAD_PUBLIC_URL: httpsUrl,
     FAIRLEAD_DOORS: doors.default([]),
     FAIRLEAD_CONNECT_DOORS: doors.default([]),

@@ -1,7 +1,7 @@
 import { commaList, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
-import { CredentialName } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
 import { parseEgressRule, type GatewayOptions } from '@fairlead/gateway';
+import { credentialOf, processSettings } from '@fairlead/service/process';
 import { z } from 'zod';
 
 const countUpTo = (most: number, otherwise: number) => z.coerce.number().int().min(1).max(most).default(otherwise);
@@ -33,14 +33,8 @@ const Environment = z
   .object({
     ...Limits.shape,
     ...tracingVariables,
-    FAIRLEAD_NATS_URL: z.string(),
-    FAIRLEAD_NATS_SEED_FILE: z.string(),
-    /** PEM of the CA of nats-server's certificate. */
-    FAIRLEAD_NATS_CA_FILE: z.string().optional(),
-    /** Allows plain text to NATS on other machines, where there is no CA file. */
-    FAIRLEAD_INSECURE_PLAINTEXT: z.stringbool().default(false),
-    FAIRLEAD_CREDENTIAL: CredentialName.default('gateway'),
-    FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+    ...processSettings,
+    FAIRLEAD_CREDENTIAL: credentialOf('gateway'),
     FAIRLEAD_HEALTH_LISTEN: hostPort,
     /** Agents dial this. */
     FAIRLEAD_LINK_LISTEN: hostPort,

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { splitHostPort, tracingSettings, untilAborted } from '@fairlead/config';
+import { tracingSettings, untilAborted } from '@fairlead/config';
 import { createEventPublisher } from '@fairlead/events/publisher';
 import { dampFlaps, dampRefusals, startGateway, type Gateway } from '@fairlead/gateway';
-import { connectNats, createRpcClient } from '@fairlead/messaging';
-import { Registry, startHealthServer, startTracing, type Check, type Logger } from '@fairlead/observability';
+import { createRpcClient } from '@fairlead/messaging';
+import { startTracing, type Check, type Logger } from '@fairlead/observability';
+import { ProcessHost } from '@fairlead/service/process';
 import { doorCertificate, type GatewayConfig } from './config.js';
 import { gatewayEvents } from './gateway-events.js';
 import { doorLimits } from './limits.js';
@@ -13,43 +14,32 @@ const GATEWAY_VERSION = '0.1.0';
 
 /** Serves until the signal is aborted, then drains and returns. */
 export async function runGateway(config: GatewayConfig, logger: Logger, signal: AbortSignal): Promise<void> {
-  await using stack = new AsyncDisposableStack();
-  const caller = { role: 'gateway', credential: config.FAIRLEAD_CREDENTIAL } as const;
-  const registry = new Registry();
+  await using host = new ProcessHost({ role: 'gateway', config, logger, signal });
+  const { source, registry } = host;
   const instance = randomUUID();
   const resource = {
     'service.name': 'fairlead-gateway',
     'service.version': GATEWAY_VERSION,
     'service.instance.id': instance,
-    'fairlead.replica': caller.credential,
+    'fairlead.replica': source.credential,
   };
-  const tracing = stack.use(await startTracing({ settings: tracingSettings(config), resource, logger, registry }));
+  const tracing = host.use(await startTracing({ settings: tracingSettings(config), resource, logger, registry }));
   let gateway: Gateway | null = null;
   const starting: Check[] = [{ name: 'started', ok: false, detail: 'waiting for NATS and for certificates' }];
-  stack.use(
-    await startHealthServer({
-      ...splitHostPort(config.FAIRLEAD_HEALTH_LISTEN),
-      registry,
-      readiness: () => gateway?.readiness() ?? starting,
-      views: config.FAIRLEAD_DEBUG_VIEW ? { '/debug/sessions': () => gateway?.debugView() ?? null } : {},
-    }),
-  );
-  const nats = {
-    ...caller,
-    url: config.FAIRLEAD_NATS_URL,
-    seedFile: config.FAIRLEAD_NATS_SEED_FILE,
-    caFile: config.FAIRLEAD_NATS_CA_FILE,
-    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
-  };
-  const nc = stack.adopt(await connectNats({ ...nats, logger, signal }), (open) => open.close());
-  const events = stack.adopt(createEventPublisher(nc, caller, { logger }), (publisher) => publisher.close());
+  await host.serveHealth({
+    readiness: () => gateway?.readiness() ?? starting,
+    views: config.FAIRLEAD_DEBUG_VIEW ? { '/debug/sessions': () => gateway?.debugView() ?? null } : {},
+  });
+  const nc = await host.joinNats();
+  const events = createEventPublisher(nc, source, { logger });
+  host.defer(() => events.close());
   gateway = await startGateway(
     {
       credential: config.FAIRLEAD_CREDENTIAL,
       instance,
       nc,
-      rpc: createRpcClient(nc, caller),
-      events: dampRefusals(dampFlaps(gatewayEvents(events, caller.credential, logger))),
+      rpc: createRpcClient(nc, source),
+      events: dampRefusals(dampFlaps(gatewayEvents(events, source.credential, logger))),
       logger,
       registry,
       tracer: tracing.tracer,

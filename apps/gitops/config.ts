@@ -1,23 +1,12 @@
-import { hostPort, loadConfig, secretFile } from '@fairlead/config';
-import { CredentialName } from '@fairlead/contracts';
+import { loadConfig } from '@fairlead/config';
+import { credentialOf, serviceSettings } from '@fairlead/service/process';
 import { z } from 'zod';
 
 const seconds = z.coerce.number().int().min(10).max(86_400);
 
 const Config = z.object({
-  FAIRLEAD_NATS_URL: z.string().min(1),
-  /** nkey seed, 0600. */
-  FAIRLEAD_NATS_SEED_FILE: z.string().min(1),
-  /** PEM of the CA of nats-server's certificate. */
-  FAIRLEAD_NATS_CA_FILE: z.string().optional(),
-  /** Allows plain text to NATS and Postgres on other machines, where there is no CA file. */
-  FAIRLEAD_INSECURE_PLAINTEXT: z.stringbool().default(false),
-  FAIRLEAD_CREDENTIAL: CredentialName.default('gitops'),
-  FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
-  FAIRLEAD_HEALTH_LISTEN: hostPort.default('127.0.0.1:0'),
-  FAIRLEAD_DATABASE_URL_FILE: secretFile,
-  /** PEM of the CA of Postgres' certificate. */
-  FAIRLEAD_DATABASE_CA_FILE: z.string().optional(),
+  ...serviceSettings,
+  FAIRLEAD_CREDENTIAL: credentialOf('gitops'),
   /** Bundles may be fetched from this machine and from private networks: from a mirror of one's own. */
   FAIRLEAD_BUNDLE_PRIVATE_ADDRESSES: z.stringbool().default(false),
   /** PEM of the authority of such a mirror: then only it is trusted. */

@@ -1,6 +1,5 @@
 import 'reflect-metadata';
-import { runProcess } from '@fairlead/config';
-import { readConfig } from './config.js';
-import { migrate, serve } from './serve.js';
+import { runService } from '@fairlead/service';
+import { gitops } from './serve.js';
 
-void runProcess({ name: 'gitops', readConfig, run: serve, commands: { migrate } });
+void runService(gitops);

@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { splitHostPort, untilAborted } from '@fairlead/config';
-import type { Caller } from '@fairlead/contracts';
-import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
+import type { Projection } from '@fairlead/events';
 import {
   GITOPS_BUCKETS,
   GITOPS_ENTITIES,
@@ -12,69 +10,50 @@ import {
   type Runtime,
   type StartedGitops,
 } from '@fairlead/gitops';
-import { connectNats, connectionState, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
-import { Counter, Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
-import { DatabaseMonitor, connectDatabase, createDatabase, runMigrations } from '@fairlead/persistence';
-import type { Config } from './config.js';
+import { Counter } from '@fairlead/observability';
+import type { ServiceDefinition, ServiceHost } from '@fairlead/service';
+import { readConfig, type Config } from './config.js';
 
-const ROLE = 'gitops';
+export const gitops: ServiceDefinition<Config> = {
+  role: 'gitops',
+  entities: GITOPS_ENTITIES,
+  migrations: GITOPS_MIGRATIONS,
+  readConfig,
+  prepare(config) {
+    const options = optionsOf(config);
+    let projection: Projection | undefined;
+    let started: StartedGitops | undefined;
+    return {
+      readiness: () => [
+        { name: 'projection', ok: projection?.synced === true },
+        { name: 'buckets', ok: started?.loaded === true },
+      ],
+      start(host) {
+        projection = host.project(GITOPS_BUCKETS);
+        started = host.use(startGitops(runtimeOf(host, projection), host.nats, options));
+        return GitopsModule.around(started.parts);
+      },
+    };
+  },
+};
 
-/** Runs what is missing of the schema. */
-export async function migrate(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
-  const database = openDatabase(config, logger);
-  await connectDatabase(database, logger, signal);
-  try {
-    await runMigrations(database, logger, signal);
-  } finally {
-    await database.destroy();
-  }
-}
-
-/** Serves until the signal; waits, visibly, for whatever is away at first. */
-export async function serve(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
-  const options = optionsOf(config);
-  await using stack = new AsyncDisposableStack();
-  const checks: (() => readonly Check[])[] = [];
-  const registry = new Registry();
-  const readiness = (): readonly Check[] => checks.flatMap((check) => check());
-  stack.use(await startHealthServer({ ...splitHostPort(config.FAIRLEAD_HEALTH_LISTEN), readiness, registry }));
-  let projection: Projection | undefined;
-  let started: StartedGitops | undefined;
-  checks.push(() => [
-    { name: 'projection', ok: projection?.synced === true },
-    { name: 'buckets', ok: started?.loaded === true },
-  ]);
-
-  const source: Caller = { role: ROLE, credential: config.FAIRLEAD_CREDENTIAL };
-  // Refuses a URL that nobody could connect with safely, before anything is waited for.
-  const database = openDatabase(config, logger);
-  const nats = stack.adopt(await connectNats({ ...natsOf(config), ...source, logger, signal }), (nc) => nc.close());
-  checks.push(() => [{ name: 'nats', ok: connectionState(nats).connected }]);
-  await connectDatabase(database, logger, signal);
-  stack.defer(() => database.destroy());
-  const monitor = stack.use(new DatabaseMonitor(database, logger));
-  checks.push(() => monitor.checks());
-  await monitor.untilMigrated(signal);
-
-  const relay = stack.use(new OutboxRelay({ database, nats, logger }));
-  projection = stack.use(new Projection({ database, nats, logger, buckets: GITOPS_BUCKETS }));
-  const onCommitted = (): void => relay.poke();
-  const onDesired = (): void => projection?.poke();
+function runtimeOf({ database, source, logger, registry, relay }: ServiceHost, projection: Projection): Runtime {
   const failures = new Counter({
     name: 'fairlead_gitops_failures_total',
     help: 'Turns of a rollout, of a breaker, of a cluster or of its signature that failed and are tried again',
     labelNames: ['part'],
     registers: [registry],
   });
-  const onFailed: Runtime['onFailed'] = (part) => failures.inc({ part });
-  const runtime: Runtime = { database, source, logger, onCommitted, onDesired, onFailed, now: () => new Date() };
-  started = stack.use(startGitops(runtime, nats, options));
-  const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
-  const module = GitopsModule.around(started.parts);
-  stack.use(await serveRpc(module, { connection: nats, queue: ROLE, logger, registry, onForged }));
-  logger.info('process.ready');
-  await untilAborted(signal);
-  logger.info('process.stopping');
+  return {
+    database,
+    source,
+    logger,
+    // Most of what it commits is in no bucket.
+    onCommitted: () => relay.poke(),
+    onDesired: () => projection.poke(),
+    onFailed: (part) => failures.inc({ part }),
+    now: () => new Date(),
+  };
 }
 
 function optionsOf(config: Config): GitopsOptions {
@@ -95,25 +74,4 @@ function optionsOf(config: Config): GitopsOptions {
       holdRepairsMs: config.FAIRLEAD_BREAKER_HOLD_SECONDS * 1_000,
     },
   };
-}
-
-function natsOf(config: Config): Omit<ConnectNatsOptions, 'role' | 'credential' | 'logger'> {
-  return {
-    url: config.FAIRLEAD_NATS_URL,
-    seedFile: config.FAIRLEAD_NATS_SEED_FILE,
-    caFile: config.FAIRLEAD_NATS_CA_FILE,
-    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
-  };
-}
-
-function openDatabase(config: Config, logger: Logger): ReturnType<typeof createDatabase> {
-  return createDatabase({
-    url: config.FAIRLEAD_DATABASE_URL_FILE.reveal(),
-    caFile: config.FAIRLEAD_DATABASE_CA_FILE,
-    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
-    service: ROLE,
-    entities: GITOPS_ENTITIES,
-    migrations: GITOPS_MIGRATIONS,
-    logger,
-  });
 }

@@ -1,25 +1,14 @@
-import { Secret, commaList, hostPort, loadConfig, secretFile } from '@fairlead/config';
-import { CredentialName } from '@fairlead/contracts';
+import { Secret, commaList, loadConfig } from '@fairlead/config';
 import { FairleadError } from '@fairlead/errors';
 import { DEFAULT_TRUST_DOMAIN, masterKeyGiven, masterKeyInFile, type MasterKey } from '@fairlead/keys';
+import { credentialOf, serviceSettings } from '@fairlead/service/process';
 import { z } from 'zod';
 
 const servingNames = commaList.transform((names) => names.map((name) => name.toLowerCase())).default([]);
 
 const Config = z.object({
-  FAIRLEAD_NATS_URL: z.string().min(1),
-  /** nkey seed, 0600. */
-  FAIRLEAD_NATS_SEED_FILE: z.string().min(1),
-  /** PEM of the CA of nats-server's certificate. */
-  FAIRLEAD_NATS_CA_FILE: z.string().optional(),
-  /** Allows plain text to NATS and Postgres on other machines, where there is no CA file. */
-  FAIRLEAD_INSECURE_PLAINTEXT: z.stringbool().default(false),
-  FAIRLEAD_CREDENTIAL: CredentialName.default('keys'),
-  FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
-  FAIRLEAD_HEALTH_LISTEN: hostPort.default('127.0.0.1:0'),
-  FAIRLEAD_DATABASE_URL_FILE: secretFile,
-  /** PEM of the CA of Postgres' certificate. */
-  FAIRLEAD_DATABASE_CA_FILE: z.string().optional(),
+  ...serviceSettings,
+  FAIRLEAD_CREDENTIAL: credentialOf('keys'),
   /** Seals the CA's keys; made with the CA, 0600, and to be backed up apart from the database. */
   FAIRLEAD_MASTER_KEY_FILE: z.string().min(1).optional(),
   /** The key itself, base64, instead of the file. What injects it there can read it, and so can whoever reads /proc. */

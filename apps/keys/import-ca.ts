@@ -5,8 +5,9 @@ import type { Logger } from '@fairlead/observability';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { importCa, raiseTrust, requestIssuing, type ImportedFiles } from '@fairlead/keys';
 import { readCaCertificate, splitPem, spkiPin } from '@fairlead/pki';
+import { withDatabase } from '@fairlead/service';
+import { SCHEMA, caOptions } from './ca-options.js';
 import type { Config } from './config.js';
-import { caOptions, withDatabase } from './database.js';
 
 const MAX_FILE_BYTES = 65_536;
 const OPENSSL_TIMEOUT_MS = 30_000;
@@ -16,7 +17,7 @@ const USAGE =
 /** `fairlead-keys import-ca`: takes in a CA that was made elsewhere, before the first start or as the next root. */
 export async function importCommand(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
   const files = await readFiles(process.argv.slice(3));
-  await withDatabase(config, logger, signal, async (database) => {
+  await withDatabase(SCHEMA, config, logger, signal, async (database) => {
     const imported = await importCa(caOptions(config, { database, logger, onCommitted: () => undefined }), files);
     logger.info('ca.imported', { as: imported, pin: spkiPin(files.rootPem) });
   });
@@ -26,7 +27,7 @@ export async function importCommand(config: Config, logger: Logger, signal: Abor
 export async function issuingCsrCommand(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
   const { out } = parse(process.argv.slice(3), { out: { type: 'string' } }, 'issuing-csr --out issuing.csr');
   if (!out) throw invalid('usage: issuing-csr --out issuing.csr');
-  await withDatabase(config, logger, signal, async (database) => {
+  await withDatabase(SCHEMA, config, logger, signal, async (database) => {
     const csr = await requestIssuing(caOptions(config, { database, logger, onCommitted: () => undefined }));
     await writeFile(out, csr, { flag: 'wx' }).catch((error: unknown) => {
       throw invalid(`--out ${out}: ${messageOf(error)}`);
@@ -40,7 +41,7 @@ export async function raiseTrustCommand(config: Config, logger: Logger, signal: 
   const usage = 'raise-trust --by NUMBER';
   const { by } = parse(process.argv.slice(3), { by: { type: 'string' } }, usage);
   if (by === undefined) throw invalid(`usage: ${usage}`);
-  await withDatabase(config, logger, signal, async (database) => {
+  await withDatabase(SCHEMA, config, logger, signal, async (database) => {
     const version = await raiseTrust(caOptions(config, { database, logger, onCommitted: () => undefined }), Number(by));
     logger.info('ca.trust_raised', { version });
   });

@@ -1,13 +1,7 @@
-import { splitHostPort, untilAborted } from '@fairlead/config';
-import type { Caller } from '@fairlead/contracts';
-import { OutboxRelay, Projection, recordForgedRequest } from '@fairlead/events';
 import {
   CertificateIssuer,
   ClusterWatch,
-  type BelongsTo,
   CurrentCa,
-  type CurrentCaOptions,
-  type CurrentEnrolment,
   KEYS_BUCKETS,
   KeysModule,
   ReplicaWatch,
@@ -16,73 +10,55 @@ import {
   keepUp,
   openGitKeys,
   watchHostKeys,
+  type BelongsTo,
+  type CurrentCaOptions,
+  type CurrentEnrolment,
   type GitKeys,
   type GitKeysOptions,
 } from '@fairlead/keys';
-import { connectNats, connectionState, serveRpc, type ConnectNatsOptions } from '@fairlead/messaging';
-import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
-import { DatabaseMonitor, connectDatabase, retryWhileAway } from '@fairlead/persistence';
-import type { Config } from './config.js';
-import { ROLE, caOptions, openDatabase } from './database.js';
+import type { RpcModule, ServiceDefinition, ServiceHost } from '@fairlead/service';
+import { SCHEMA, caOptions } from './ca-options.js';
+import { readConfig, type Config } from './config.js';
+import { importCommand, issuingCsrCommand, raiseTrustCommand } from './import-ca.js';
 
-/** Serves until the signal; waits, visibly, for whatever is away at first. */
-export async function serve(config: Config, logger: Logger, signal: AbortSignal): Promise<void> {
-  await using stack = new AsyncDisposableStack();
-  const checks: (() => readonly Check[])[] = [];
-  const registry = new Registry();
-  stack.use(await startHealth(config, registry, () => checks.flatMap((check) => check())));
-  let serving = false;
-  checks.push(() => [{ name: 'ca', ok: serving, ...(serving ? {} : { detail: 'the CA is not loaded yet' }) }]);
+export const keys: ServiceDefinition<Config> = {
+  ...SCHEMA,
+  readConfig,
+  prepare(config) {
+    const loaded = { name: 'ca', ok: false, detail: 'the CA is not loaded yet' };
+    let trust: CurrentCa['trustBundle'];
+    return {
+      readiness: () => [loaded],
+      async start(host) {
+        const ca = await host.retryWhileAway(() => CurrentCa.open(caOptions(config, host)));
+        trust = () => ca.trustBundle();
+        return start(config, host, ca);
+      },
+      async onServing() {
+        Object.assign(loaded, { ok: true, detail: undefined });
+        return { pins: (await trust()).pins };
+      },
+    };
+  },
+  commands: { 'import-ca': importCommand, 'issuing-csr': issuingCsrCommand, 'raise-trust': raiseTrustCommand },
+};
 
-  const source: Caller = { role: ROLE, credential: config.FAIRLEAD_CREDENTIAL };
-  // Refuses a URL that nobody could connect with safely, before anything is waited for.
-  const database = openDatabase(config, logger);
-  const nats = stack.adopt(await connectNats({ ...natsOf(config), ...source, logger, signal }), (nc) => nc.close());
-  checks.push(() => [{ name: 'nats', ok: connectionState(nats).connected }]);
-  await connectDatabase(database, logger, signal);
-  stack.defer(() => database.destroy());
-  const monitor = stack.use(new DatabaseMonitor(database, logger));
-  checks.push(() => monitor.checks());
-  await monitor.untilMigrated(signal);
-
-  const relay = stack.use(new OutboxRelay({ database, nats, logger }));
-  let projection: Projection | undefined;
-  const onCommitted = (): void => {
-    relay.poke();
-    projection?.poke();
-  };
-  const open = (): Promise<CurrentCa> => CurrentCa.open(caOptions(config, { database, logger, onCommitted }));
-  const ca = await retryWhileAway(open, logger, signal);
+async function start(config: Config, host: ServiceHost, ca: CurrentCa): Promise<RpcModule> {
+  const { database, source, logger, onCommitted, nats } = host;
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
-  stack.use(keepUp(ca, { database, recoveryWindowSeconds }, logger));
-  const replicas = stack.use(new ReplicaWatch(nats, logger));
-  const clusters = stack.use(new ClusterWatch(nats, logger));
+  host.use(keepUp(ca, { database, recoveryWindowSeconds }, logger));
+  const replicas = host.use(new ReplicaWatch(nats, logger));
+  const clusters = host.use(new ClusterWatch(nats, logger));
   const belongs: BelongsTo = (tenantId, clusterId) => clusters.belongs(tenantId, clusterId);
   const openGit = (): Promise<GitKeys> =>
     openGitKeys({ ...gitOptions(config), database, source, logger, onCommitted, ca, belongs });
-  const git = await retryWhileAway(openGit, logger, signal);
-  stack.use(git.startLoop());
-  stack.use(watchHostKeys(git.hostKeys, { intervalMs: config.FAIRLEAD_HOST_KEY_SCAN_SECONDS * 1_000, logger }));
+  const git = await host.retryWhileAway(openGit);
+  host.use(git.startLoop());
+  host.use(watchHostKeys(git.hostKeys, { intervalMs: config.FAIRLEAD_HOST_KEY_SCAN_SECONDS * 1_000, logger }));
   const module = build(config, { database, source, logger, onCommitted }, { ca, replicas, clusters, git });
-  projection = stack.use(new Projection({ database, nats, logger, buckets: KEYS_BUCKETS }));
-  const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
-  stack.use(await serveRpc(module, { connection: nats, queue: ROLE, logger, registry, onForged }));
-  serving = true;
-  logger.info('process.ready', { pins: (await ca.trustBundle()).pins });
-  await untilAborted(signal);
-  logger.info('process.stopping');
+  host.project(KEYS_BUCKETS);
+  return module;
 }
-
-function natsOf(config: Config): Omit<ConnectNatsOptions, 'role' | 'credential' | 'logger'> {
-  return {
-    url: config.FAIRLEAD_NATS_URL,
-    seedFile: config.FAIRLEAD_NATS_SEED_FILE,
-    caFile: config.FAIRLEAD_NATS_CA_FILE,
-    insecurePlaintext: config.FAIRLEAD_INSECURE_PLAINTEXT,
-  };
-}
-
-type Runtime = Pick<CurrentCaOptions, 'database' | 'source' | 'logger' | 'onCommitted'>;
 
 function gitOptions(config: Config): Pick<GitKeysOptions, 'leafLifeSeconds' | 'deployKeysEveryMs'> {
   return {
@@ -91,6 +67,8 @@ function gitOptions(config: Config): Pick<GitKeysOptions, 'leafLifeSeconds' | 'd
   };
 }
 
+type Runtime = Pick<CurrentCaOptions, 'database' | 'source' | 'logger' | 'onCommitted'>;
+
 interface Parts {
   readonly ca: CurrentCa;
   readonly replicas: ReplicaWatch;
@@ -98,11 +76,7 @@ interface Parts {
   readonly git: GitKeys;
 }
 
-function build(
-  config: Config,
-  runtime: Runtime,
-  { ca, replicas, clusters, git }: Parts,
-): ReturnType<typeof KeysModule.around> {
+function build(config: Config, runtime: Runtime, { ca, replicas, clusters, git }: Parts): RpcModule {
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   const servingNames = { api: config.FAIRLEAD_API_SERVING_NAMES, gateway: config.FAIRLEAD_GATEWAY_SERVING_NAMES };
   const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
@@ -113,12 +87,4 @@ function build(
     new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
     git,
   );
-}
-
-function startHealth(
-  config: Config,
-  registry: Registry,
-  readiness: () => readonly Check[],
-): ReturnType<typeof startHealthServer> {
-  return startHealthServer({ ...splitHostPort(config.FAIRLEAD_HEALTH_LISTEN), readiness, registry });
 }

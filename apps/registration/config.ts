@@ -1,5 +1,6 @@
 import { commaList, hostPort, loadConfig, secretFile } from '@fairlead/config';
-import { ApprovalPolicy, CredentialName } from '@fairlead/contracts';
+import { ApprovalPolicy } from '@fairlead/contracts';
+import { credentialOf, serviceSettings } from '@fairlead/service/process';
 import { z } from 'zod';
 
 const seconds = z.coerce.number().int().min(1).max(604_800);
@@ -18,19 +19,8 @@ const image = z.string().min(1).max(512);
 const BY_DIGEST = /^[a-z0-9][a-z0-9./:_-]*@sha256:[0-9a-f]{64}$/;
 
 const Settings = z.object({
-  FAIRLEAD_NATS_URL: z.string().min(1),
-  /** nkey seed, 0600. */
-  FAIRLEAD_NATS_SEED_FILE: z.string().min(1),
-  /** PEM of the CA of nats-server's certificate. */
-  FAIRLEAD_NATS_CA_FILE: z.string().optional(),
-  /** Allows plain text to NATS and Postgres on other machines, where there is no CA file. */
-  FAIRLEAD_INSECURE_PLAINTEXT: z.stringbool().default(false),
-  FAIRLEAD_CREDENTIAL: CredentialName.default('registration'),
-  FAIRLEAD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
-  FAIRLEAD_HEALTH_LISTEN: hostPort.default('127.0.0.1:0'),
-  FAIRLEAD_DATABASE_URL_FILE: secretFile,
-  /** PEM of the CA of Postgres' certificate. */
-  FAIRLEAD_DATABASE_CA_FILE: z.string().optional(),
+  ...serviceSettings,
+  FAIRLEAD_CREDENTIAL: credentialOf('registration'),
   /** `host:port` that agents dial, written into import manifests. */
   FAIRLEAD_LINK_ENDPOINTS: commaList.refine(areEndpoints, 'expected 1 to 16 of host:port, separated by commas'),
   /** In import manifests, by digest: `registry/name@sha256:…`. */

@@ -1,6 +1,5 @@
 import 'reflect-metadata';
-import { runProcess } from '@fairlead/config';
-import { readConfig } from './config.js';
-import { migrate, serve } from './serve.js';
+import { runService } from '@fairlead/service';
+import { registration } from './serve.js';
 
-void runProcess({ name: 'registration', readConfig, run: serve, commands: { migrate } });
+void runService(registration);

@@ -57,7 +57,7 @@ export async function startWorld(): Promise<World> {
     demo: false,
     gateways: REPLICAS,
     leaseSeconds: LEASE_MS / 1_000,
-    gatewayEnv: GATEWAY_ENV,
+    env: { gateway: GATEWAY_ENV },
     log: journal.hear,
   };
   const { stack } = starting.use(await startTestStack(options));

@@ -25,7 +25,7 @@ beforeAll(async () => {
     cutOff: true,
     // What listens in a test stays on loopback.
     agentEnv: { FAIRLEAD_EGRESS_ADDRESS: '127.0.0.1' },
-    stack: { gatewayEnv: { FAIRLEAD_EGRESS_ALLOW: `${CLUSTER}@127.0.0.1:1024-65535` } },
+    stack: { env: { gateway: { FAIRLEAD_EGRESS_ALLOW: `${CLUSTER}@127.0.0.1:1024-65535` } } },
   });
   const { sshPort } = world.gitea.info;
   elsewhere = createServer((socket) => {

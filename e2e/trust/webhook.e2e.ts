@@ -24,12 +24,12 @@ beforeAll(async () => {
   program = await startApprovalProgram(SECRET);
   secretScan.issued.add('the secret of the approval webhook', SECRET);
   await writeFile(scratch.file('secret'), SECRET, { mode: 0o600 });
-  const registrationEnv = {
+  const registration = {
     FAIRLEAD_APPROVAL_POLICY: 'webhook',
     FAIRLEAD_APPROVAL_WEBHOOK_URL: program.url,
     FAIRLEAD_APPROVAL_WEBHOOK_SECRET_FILE: scratch.file('secret'),
   };
-  running = await startTestStack({ demo: false, registrationEnv });
+  running = await startTestStack({ demo: false, env: { registration } });
 });
 afterAll(async () => {
   await running?.[Symbol.asyncDispose]();

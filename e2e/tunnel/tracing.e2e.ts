@@ -19,7 +19,9 @@ beforeAll(async () => {
   target = await startTcpTarget();
   running = await startTestStack({
     demo: false,
-    gatewayEnv: { ...endpoint, OTEL_BSP_SCHEDULE_DELAY: '50', OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=edge' },
+    env: {
+      gateway: { ...endpoint, OTEL_BSP_SCHEDULE_DELAY: '50', OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=edge' },
+    },
   });
   agent = await startTcpAgent(running.stack, { cluster: 'shop', links: 1, targets: [target.address] });
   // Long enough for nothing to be sent before it ends.

@@ -1,4 +1,6 @@
 export * from './primitives.js';
+export * from './buckets.js';
+export * from './services.js';
 export * from './presence.js';
 export * from './rpc.js';
 export * from './facts.js';
@@ -15,3 +17,4 @@ export * from './git-primitives.js';
 export * from './git-keys.js';
 export * from './gitops.js';
 export * from './gitops-rpc.js';
+export * from './all-rpcs.js';

@@ -1,9 +1,5 @@
 import type { z } from 'zod';
-
-/** Who may hold a NATS credential. The credential's name tells holders of one role apart (gateway-a, gateway-b). */
-export const ROLES = ['api', 'gateway', 'gitops', 'keys', 'registration'] as const;
-export type Role = (typeof ROLES)[number];
-export type Service = 'registration' | 'keys' | 'gitops';
+import { ROLES, type Role, type Service } from './services.js';
 
 /** One request/reply method: both ends share this value, so they cannot disagree. */
 export interface Rpc<In extends z.ZodType = z.ZodType, Out extends z.ZodType = z.ZodType> {

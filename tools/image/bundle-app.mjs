@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, w
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { SERVICES } from '../../libs/contracts/dist/services.js';
 import { compile } from './compile.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -28,7 +29,7 @@ const INJECTED = {
 };
 
 /** All that people or images start: each as a bundle, as reading modules is most of a start. */
-export const BUNDLED = ['agent', 'api', 'cli', 'gateway', 'gitops', 'installer', 'keys', 'registration'];
+export const BUNDLED = ['agent', 'cli', 'installer', ...Object.keys(SERVICES)];
 
 /** Writes the bundle of an app into a folder, which is replaced as a whole. `user`: whom it will run as, if not as us. */
 export async function bundle(app, target, user) {

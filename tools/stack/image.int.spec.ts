@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ROLES } from '@fairlead/contracts';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { baseEnvironment } from './process/base-environment.js';
@@ -31,24 +32,21 @@ async function assemble(app: string): Promise<string> {
   return out;
 }
 
-describe.each(['agent', 'gateway', 'api', 'gitops', 'installer', 'keys', 'registration'])(
-  'the files of the %s image',
-  (app) => {
-    it.runIf(existsSync(join(REPOSITORY, 'apps', app, 'dist', 'main.js')))(
-      'are all that it needs: it gets as far as its configuration, as a user without rights',
-      { timeout: 300_000 },
-      async () => {
-        const tree = await assemble(app);
-        const dist = join(tree, 'apps', app, 'dist');
-        const main = [join(dist, 'bundle', 'main.js'), join(dist, 'main.js')].find((path) => existsSync(path)) ?? '';
-        const [program, ...args] = [...asNobody, process.execPath, main];
-        const output = await runCommand(program, args, { env: { PATH: env['PATH'] ?? '' }, cwd: '/' });
-        expect(output.stderr).toContain('the configuration is not valid');
-        expect(output.code).not.toBe(0);
-      },
-    );
-  },
-);
+describe.each(['agent', 'installer', ...ROLES])('the files of the %s image', (app) => {
+  it.runIf(existsSync(join(REPOSITORY, 'apps', app, 'dist', 'main.js')))(
+    'are all that it needs: it gets as far as its configuration, as a user without rights',
+    { timeout: 300_000 },
+    async () => {
+      const tree = await assemble(app);
+      const dist = join(tree, 'apps', app, 'dist');
+      const main = [join(dist, 'bundle', 'main.js'), join(dist, 'main.js')].find((path) => existsSync(path)) ?? '';
+      const [program, ...args] = [...asNobody, process.execPath, main];
+      const output = await runCommand(program, args, { env: { PATH: env['PATH'] ?? '' }, cwd: '/' });
+      expect(output.stderr).toContain('the configuration is not valid');
+      expect(output.code).not.toBe(0);
+    },
+  );
+});
 
 describe('the files of the gitops image', () => {
   it('hold the thread that reads bundles', async () => {

@@ -1,5 +1,6 @@
 import { appendFile, cp, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import { SINGLETONS } from '@fairlead/contracts';
 import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -119,7 +120,7 @@ describe.each(OVERLAYS)('k8s/overlays/%s', (overlay) => {
     expect(settings['FAIRLEAD_NATS_URL']).toMatch(/^tls:/);
     expect([settings['FAIRLEAD_NATS_CA_FILE'], settings['FAIRLEAD_DATABASE_CA_FILE']]).toEqual([CA_FILE, CA_FILE]);
     const pods = resourcesIn(stdout).flatMap(({ spec }) => spec?.template?.spec ?? []);
-    expect(pods).toHaveLength(overlay === 'production' ? 7 : 5);
+    expect(pods).toHaveLength(SINGLETONS.length + (overlay === 'production' ? 3 : 1));
     for (const { containers, initContainers, volumes } of pods) {
       const ours = [...containers, ...initContainers].filter(({ name }) => name !== 'own-secrets');
       for (const { volumeMounts } of ours) {

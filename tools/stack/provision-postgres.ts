@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { SERVICE_NAMES } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
 import { prepareDatabases } from './control-plane/databases.js';
 import { openStateDir } from './state/state-dir.js';
 
 const USAGE = `Usage: node tools/stack/dist/provision-postgres.js --url-file FILE --state-dir DIR [--address HOST:PORT]
 
-Creates the database on a Postgres of your own, and for gitops, keys and registration a role and a schema each, or brings them up to
+Creates the database on a Postgres of your own, and for each of ${SERVICE_NAMES.join(', ')} a role and a schema, or brings them up to
 date, as the administrator whose URL the file holds: postgres://USER:PASSWORD@HOST:PORT/postgres?sslmode=verify-full, checked
 against the CA in DIR. Leaves the URL of each service in DIR/secrets, with --address if they reach it elsewhere.
 `;

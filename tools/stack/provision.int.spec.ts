@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { SERVICE_NAMES } from '@fairlead/contracts';
 import { connectNats } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase } from '@fairlead/persistence';
@@ -84,7 +85,7 @@ it('provisions a Postgres, and leaves each service a URL that works', async () =
   for (let times = 0; times < 2; times += 1) {
     expect(await run('provision-postgres', ...args)).toMatchObject({ code: 0, stderr: '' });
   }
-  for (const service of ['gitops', 'keys', 'registration']) {
+  for (const service of SERVICE_NAMES) {
     const url = readFileSync(secret(`database-${service}.url`), 'utf8').trim();
     expect(url).toMatch(/@localhost:\d+\/fairlead\?sslmode=verify-full$/);
     const options = { url, caFile: prepared.caPath, service, entities: [], migrations: [], logger: silentLogger };

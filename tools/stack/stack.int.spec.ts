@@ -1,5 +1,6 @@
 import { chmodSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { SERVICE_NAMES, SINGLETONS } from '@fairlead/contracts';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -98,10 +99,10 @@ describe('a stack', () => {
   it.runIf(linux)('tells every process that speaks to NATS or Postgres whom to trust', () => {
     expect(stack.nats).toEqual({ url: expect.stringMatching(/^tls:/) as string, caFile: expect.any(String) as string });
     const environment = (name: string): string => readFileSync(`/proc/${stack.process(name).pid}/environ`, 'latin1');
-    for (const name of ['api', 'gitops', 'keys', 'registration', 'gateway-a', 'gateway-b']) {
+    for (const name of [...SINGLETONS, 'gateway-a', 'gateway-b']) {
       expect(environment(name)).toContain(`FAIRLEAD_NATS_CA_FILE=${stack.nats.caFile}`);
     }
-    for (const name of ['gitops', 'keys', 'registration']) {
+    for (const name of SERVICE_NAMES) {
       expect(environment(name)).toContain(`FAIRLEAD_DATABASE_CA_FILE=${stack.nats.caFile}`);
     }
   });

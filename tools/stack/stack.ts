@@ -1,3 +1,4 @@
+import type { Role } from '@fairlead/contracts';
 import type { KubeInfo } from '@fairlead/testbed';
 import type { StackLog } from './events.js';
 import type { CommandOutput } from './process/run-command.js';
@@ -30,14 +31,8 @@ export interface StackOptions {
   readonly certificateTtlSeconds?: number;
   /** Names of the replicas. Default `gateway-a`, `gateway-b`. */
   readonly gateways?: readonly string[];
-  /** Further settings of every replica, such as shorter limits for a test. Default none. */
-  readonly gatewayEnv?: Readonly<Record<string, string>>;
-  /** Further settings of registration, such as who approves agents. Default none. */
-  readonly registrationEnv?: Readonly<Record<string, string>>;
-  /** Further settings of keys, such as how often Git hosts are looked at. Default none. */
-  readonly keysEnv?: Readonly<Record<string, string>>;
-  /** Further settings of gitops. Default none. */
-  readonly gitopsEnv?: Readonly<Record<string, string>>;
+  /** Further settings of every process of a role, such as shorter limits for a test. Default none. */
+  readonly env?: Readonly<Partial<Record<Role, Readonly<Record<string, string>>>>>;
   /** Whether processes that die are started again (with backoff). Each has its own switch too. Default true. */
   readonly restart?: boolean;
   /** The agent's entry file. Default: this repository's own; a test of the image passes the one in the image's tree. */

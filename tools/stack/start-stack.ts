@@ -62,10 +62,7 @@ function withDefaults(options: StackOptions): Resolved {
     leaseSeconds: options.leaseSeconds ?? 15,
     certificateTtlSeconds: options.certificateTtlSeconds ?? 86_400,
     gateways: options.gateways ?? DEFAULT_GATEWAYS,
-    gatewayEnv: options.gatewayEnv ?? {},
-    registrationEnv: options.registrationEnv ?? {},
-    keysEnv: options.keysEnv ?? {},
-    gitopsEnv: options.gitopsEnv ?? {},
+    env: options.env ?? {},
     restart: options.restart ?? true,
     logLevel: options.logLevel ?? 'info',
     agentMain: options.agentMain ?? entryOf('agent'),
@@ -113,8 +110,7 @@ async function startInfrastructure(
   ports: PortPlan,
   group: ProcessGroup,
 ): Promise<ControlPlane> {
-  const { log, gateways, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage } = options;
-  const { gatewayEnv, registrationEnv, keysEnv, gitopsEnv } = options;
+  const { log, gateways, logLevel, leaseSeconds, certificateTtlSeconds, advertise, agentImage, env } = options;
   log({ kind: 'progress', text: 'starting Postgres and nats-server' });
   secretOnce(adminTokenFile(state));
   const tls = await prepareInfrastructureTls(state);
@@ -127,14 +123,11 @@ async function startInfrastructure(
   const databaseUrl = postgres.info.adminUrl;
   await Promise.all([provisionNats(state, natsUrl, group.signal), prepareDatabases(state, databaseUrl)]);
   const lives = { leaseSeconds, certificateTtlSeconds };
-  const ofGateways = { gateways, gatewayEnv };
   return {
     state,
     ports,
-    ...ofGateways,
-    registrationEnv,
-    keysEnv,
-    gitopsEnv,
+    gateways,
+    env,
     natsUrl,
     databaseUrl,
     logLevel,

@@ -41,7 +41,7 @@ export async function startRecordedLink(): Promise<RecordedLink> {
   return {
     options: {
       agentEnv: { NODE_OPTIONS: `--tls-keylog=${keyLogFile}` },
-      stack: { gateways: ['gateway-a'], registrationEnv: endpoints, gatewayEnv: endpoints },
+      stack: { gateways: ['gateway-a'], env: { registration: endpoints, gateway: endpoints } },
     },
     leadTo({ gateways }) {
       relay.leadTo(gateways[0]?.linkAddress ?? '');

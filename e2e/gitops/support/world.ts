@@ -76,10 +76,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   });
   const images = { ...ours, ...options.images };
   const network = options.cutOff ? parts.use(await startNetworkNamespace()) : undefined;
+  const keys = { ...KEYS_ENV, ...options.keysEnv };
   const [cluster, gitea, { stack }] = await Promise.all([
     startCluster({ dataDir: join(scratch.path, 'cluster'), images, network }).then((part) => parts.use(part)),
     startRealGitea().then((part) => parts.use(part)),
-    startTestStack({ demo: false, keysEnv: { ...KEYS_ENV, ...options.keysEnv }, ...options.stack }).then((part) =>
+    startTestStack({ demo: false, ...options.stack, env: { ...options.stack?.env, keys } }).then((part) =>
       parts.use(part),
     ),
   ]);

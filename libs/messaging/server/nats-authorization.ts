@@ -1,17 +1,13 @@
 import {
+  ALL_RPCS,
   BUCKETS,
-  gitKeysRpc,
-  gitopsRpc,
-  keysRpc,
-  registrationRpc,
+  rowOf,
   rpcPattern,
   rpcPublishPermission,
-  type Bucket,
   type Caller,
+  type KeysOf,
   type Role,
-  type Rpc,
 } from '@fairlead/contracts';
-import { assertNever } from '@fairlead/errors';
 import { inboxPrefix, type Holder } from '../connection/inbox.js';
 import { EVENT_STREAM } from './provision-jetstream.js';
 
@@ -25,17 +21,10 @@ interface Permissions {
   readonly subscribe: readonly string[];
 }
 
-/** Who has events to tell. The API asks others, and they tell. */
-const EVENT_SOURCES: ReadonlySet<Role> = new Set(['gateway', 'gitops', 'keys', 'registration']);
-
 const MIN_ANSWER_MS = 30_000;
 
-const ALL_RPCS: readonly Rpc[] = [registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) =>
-  Object.values<Rpc>(rpcs),
-);
-
 /**
- * The `authorization` block of a nats-server configuration: each user may do what the contracts give its role, under its
+ * The `authorization` block of a nats-server configuration: each user may do what the contracts and `SERVICES` give its role, under its
  * own name, and nothing else. What NATS cannot refuse is a foreign reply subject: services check it (`readRequest`), and the
  * owner of a bucket puts right what an acknowledgement overwrote. Syntax: https://docs.nats.io/running-a-nats-service/configuration/securing_nats/authorization
  */
@@ -61,13 +50,13 @@ function permissionsOf(user: NatsUser): Permissions {
   const caller: Caller = { role: user.role, credential: user.credential };
   const called = ALL_RPCS.filter((rpc) => rpc.callers.includes(caller.role));
   const answered = ALL_RPCS.filter((rpc) => rpc.service === caller.role);
-  const { writes, reads } = bucketAccess(caller);
+  const { events, writes, reads } = rowOf(caller.role).nats;
   return {
     publish: [
       ...called.map((rpc) => rpcPublishPermission(rpc, caller)),
-      ...(EVENT_SOURCES.has(caller.role) ? [`fairlead.events.*.${caller.role}.>`] : []),
-      ...writes,
-      ...reads.flatMap(watchPermissions),
+      ...(events ? [`fairlead.events.*.${caller.role}.>`] : []),
+      ...writes.map((keys) => `$KV.${subjectOf(keys, caller)}`),
+      ...reads.flatMap((keys) => watchPermissions(keys, caller)),
     ],
     // The second word is the queue group: without it an instance could listen beside the others and see everything.
     subscribe: [inbox, ...answered.map((rpc) => `${rpcPattern(rpc)} ${rpc.service}`)],
@@ -86,41 +75,16 @@ const OPERATOR_REQUESTS: readonly string[] = [
   `$JS.ACK.${EVENT_STREAM}.>`,
 ];
 
-/** A bucket, and which of its keys if not all. */
-type Read = Bucket | readonly [Bucket, string];
-
-function bucketAccess({ role, credential }: Caller): { writes: string[]; reads: Read[] } {
-  switch (role) {
-    case 'gateway':
-      return {
-        writes: ['gateway', 'session'].map((kind) => `$KV.${BUCKETS.routes}.${kind}.${credential}.>`),
-        reads: ['routes', 'clusters', 'access', 'clients', 'revocations', 'trust', 'desired'],
-      };
-    case 'registration':
-      return {
-        writes: [BUCKETS.clusters, BUCKETS.access, BUCKETS.clients].map((bucket) => `$KV.${bucket}.>`),
-        reads: ['routes', 'clusters', 'access', 'clients'],
-      };
-    case 'keys':
-      return {
-        writes: [BUCKETS.revocations, BUCKETS.trust, BUCKETS.gitHosts].map((bucket) => `$KV.${bucket}.>`),
-        // Heartbeats say which trust bundle a replica holds; who is connected is none of its business. Clusters say which enrolment counts.
-        reads: ['revocations', 'trust', 'gitHosts', 'clusters', ['routes', 'gateway.>']],
-      };
-    case 'gitops':
-      return { writes: [`$KV.${BUCKETS.desired}.>`], reads: ['desired', 'clusters', 'gitHosts'] };
-    case 'api':
-      return { writes: [], reads: [] };
-    default:
-      return assertNever(role);
-  }
+/** `<bucket>.<keys>`, as a NATS subject. */
+function subjectOf(keysOf: KeysOf, { credential }: Caller): string {
+  const [bucket, keys] = typeof keysOf === 'string' ? [keysOf, '>'] : keysOf;
+  return `${BUCKETS[bucket]}.${keys.replaceAll('{credential}', credential)}`;
 }
 
 /** What `watchBucket` needs: to make a consumer that delivers this bucket, and to answer its flow control. */
-function watchPermissions(read: Read): string[] {
-  const [bucket, keys] = typeof read === 'string' ? [read, '>'] : read;
-  const stream = `KV_${BUCKETS[bucket]}`;
-  return [`$JS.API.CONSUMER.CREATE.${stream}.*.$KV.${BUCKETS[bucket]}.${keys}`, `$JS.FC.${stream}.>`];
+function watchPermissions(keysOf: KeysOf, caller: Caller): string[] {
+  const stream = `KV_${BUCKETS[typeof keysOf === 'string' ? keysOf : keysOf[0]]}`;
+  return [`$JS.API.CONSUMER.CREATE.${stream}.*.$KV.${subjectOf(keysOf, caller)}`, `$JS.FC.${stream}.>`];
 }
 
 /** A service may answer each request once, to the inbox that the request named, for as long as any of its callers waits. */

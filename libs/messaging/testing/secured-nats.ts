@@ -1,5 +1,6 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SINGLETONS } from '@fairlead/contracts';
 import { silentLogger } from '@fairlead/observability';
 import { startNats, type NatsInfo, type Running } from '@fairlead/testbed';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -23,15 +24,12 @@ export interface SecuredNats extends AsyncDisposable {
 const OPERATOR: Holder = { role: 'operator', credential: 'operator' };
 const HOLDERS: readonly Holder[] = [
   OPERATOR,
-  { role: 'api', credential: 'api' },
-  { role: 'keys', credential: 'keys' },
-  { role: 'gitops', credential: 'gitops' },
-  { role: 'registration', credential: 'registration' },
+  ...SINGLETONS.map((role) => ({ role, credential: role })),
   { role: 'gateway', credential: 'gateway-a' },
   { role: 'gateway', credential: 'gateway-b' },
 ];
 
-/** Starts it below `dataDir`, with api, keys, gitops, registration, gateway-a, gateway-b and operator as its users. */
+/** Starts it below `dataDir`, with gateway-a, gateway-b, operator and one of each other role as its users. */
 export async function startSecuredNats(dataDir: string): Promise<SecuredNats> {
   await mkdir(dataDir, { recursive: true });
   const seedFile = (holder: Holder): string => join(dataDir, `${holder.credential}.nk`);

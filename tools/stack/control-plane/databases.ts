@@ -1,14 +1,13 @@
+import { SERVICE_NAMES } from '@fairlead/contracts';
 import { databaseAccess, databaseUrl, provisionDatabase } from '@fairlead/persistence';
 import { putSecret, secretOnce } from '../state/secret-file.js';
 import type { StateDir } from '../state/state-dir.js';
 import { trustOf } from './infrastructure-tls.js';
 import { databaseUrlFile } from './service-environments.js';
 
-const SERVICES = ['gitops', 'keys', 'registration'] as const;
-
 /** The server's `pg_hba.conf`: each service in its database only. */
 export function databaseAccessConfig(): string {
-  return databaseAccess({ services: SERVICES });
+  return databaseAccess({ services: SERVICE_NAMES });
 }
 
 /**
@@ -16,7 +15,7 @@ export function databaseAccessConfig(): string {
  * is the `host:port` that services reach the server by, if it is not the administrator's.
  */
 export async function prepareDatabases(state: StateDir, adminUrl: string, address?: string): Promise<void> {
-  const services = SERVICES.map((service) => ({
+  const services = SERVICE_NAMES.map((service) => ({
     service,
     password: secretOnce(state.file('secrets', `database-${service}.password`)),
   }));

@@ -1,9 +1,8 @@
-import type { Role } from '@fairlead/contracts';
+import { SINGLETONS } from '@fairlead/contracts';
 import { createNkey, nkeyFromSeed, natsAuthorization, type Holder, type NatsUser } from '@fairlead/messaging';
 import { secretOnce } from '../state/secret-file.js';
 import type { StateDir } from '../state/state-dir.js';
 
-const SERVICES: readonly Role[] = ['api', 'gitops', 'keys', 'registration'];
 export const OPERATOR: Holder = { role: 'operator', credential: 'operator' };
 
 /** The file with the seed of a credential. */
@@ -15,7 +14,7 @@ export function seedFile(state: StateDir, credential: string): string {
 export function prepareNatsCredentials(state: StateDir, gateways: readonly string[]): string {
   const holders: readonly Holder[] = [
     OPERATOR,
-    ...SERVICES.map((role) => ({ role, credential: role })),
+    ...SINGLETONS.map((role) => ({ role, credential: role })),
     ...gateways.map((credential) => ({ role: 'gateway' as const, credential })),
   ];
   return natsAuthorization(holders.map((holder) => userOf(state, holder)));

@@ -1,3 +1,4 @@
+import { SERVICES, type Role, type Singleton } from '@fairlead/contracts';
 import { baseEnvironment } from '../process/base-environment.js';
 import type { PortPlan } from '../state/port-plan.js';
 import type { StateDir } from '../state/state-dir.js';
@@ -15,14 +16,8 @@ export interface ControlPlane {
   readonly state: StateDir;
   readonly ports: PortPlan;
   readonly gateways: readonly string[];
-  /** On top of what every gateway gets. */
-  readonly gatewayEnv: Environment;
-  /** On top of what registration gets. */
-  readonly registrationEnv: Environment;
-  /** On top of what keys gets. */
-  readonly keysEnv: Environment;
-  /** On top of what gitops gets. */
-  readonly gitopsEnv: Environment;
+  /** On top of what each of a role gets. */
+  readonly env: Readonly<Partial<Record<Role, Environment>>>;
   readonly natsUrl: string;
   /** The superuser's. */
   readonly databaseUrl: string;
@@ -37,62 +32,54 @@ export interface ControlPlane {
 
 export const at = (port: number): string => `127.0.0.1:${port}`;
 
-export function registrationEnvironment(plane: ControlPlane): Environment {
+/** What the only process of a role is started with. */
+export function environmentOf(plane: ControlPlane, role: Singleton): Environment {
   return {
-    ...serviceEnvironment(plane, 'registration', plane.ports.registrationHealth),
-    ...databaseEnvironment(plane, 'registration'),
+    ...processEnvironment(plane, role, plane.ports[`${role}Health`]),
+    ...(SERVICES[role].tier === 'service' ? databaseEnvironment(plane, role) : {}),
+    ...OWN_SETTINGS[role]?.(plane),
+    ...plane.env[role],
+  };
+}
+
+/** What no other process is told. */
+const OWN_SETTINGS: Readonly<Partial<Record<Singleton, (plane: ControlPlane) => Environment>>> = {
+  registration: (plane) => ({
     FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane).join(','),
     FAIRLEAD_AGENT_IMAGE: plane.agentImage,
-    // Another one is set by `registrationEnv`.
+    // Another one is set by `env`.
     FAIRLEAD_INSTALLER_IMAGE: INSTALLER_IMAGE,
     // What was built on this machine has no digest of a registry.
     FAIRLEAD_INSECURE_IMAGE_TAGS: 'true',
     FAIRLEAD_ADMIN_TOKEN_FILE: adminTokenFile(plane.state),
-    ...plane.registrationEnv,
-  };
-}
-
-export function keysEnvironment(plane: ControlPlane): Environment {
-  return {
-    ...serviceEnvironment(plane, 'keys', plane.ports.keysHealth),
-    ...databaseEnvironment(plane, 'keys'),
+  }),
+  keys: (plane) => ({
     FAIRLEAD_MASTER_KEY_FILE: plane.state.file('secrets', 'master.key'),
     FAIRLEAD_TRUST_DOMAIN: TRUST_DOMAIN,
     // All on one machine: here the admin API and the doors have the same names.
     FAIRLEAD_API_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_GATEWAY_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_CERTIFICATE_TTL_SECONDS: String(plane.certificateTtlSeconds),
-    ...plane.keysEnv,
-  };
-}
-
-export function gitopsEnvironment(plane: ControlPlane): Environment {
-  return {
-    ...serviceEnvironment(plane, 'gitops', plane.ports.gitopsHealth),
-    ...databaseEnvironment(plane, 'gitops'),
-    ...plane.gitopsEnv,
-  };
-}
-
-export function apiEnvironment(plane: ControlPlane): Environment {
-  const doors = (kind: 'door' | 'connect'): string =>
-    plane.gateways
-      .map((name, index) => `${name}=https://${reached(plane, gatewayPorts(plane, index)[kind])}`)
-      .join(',');
-  return {
-    ...serviceEnvironment(plane, 'api', plane.ports.apiHealth),
+  }),
+  api: (plane) => ({
     FAIRLEAD_API_LISTEN: listen(plane, plane.ports.api),
     FAIRLEAD_PUBLIC_URL: `https://${reached(plane, plane.ports.api)}`,
     FAIRLEAD_API_SERVING_NAMES: servingNames(plane),
-    FAIRLEAD_DOORS: doors('door'),
-    FAIRLEAD_CONNECT_DOORS: doors('connect'),
-  };
+    FAIRLEAD_DOORS: doors(plane, 'door'),
+    FAIRLEAD_CONNECT_DOORS: doors(plane, 'connect'),
+  }),
+};
+
+function doors(plane: ControlPlane, kind: 'door' | 'connect'): string {
+  return plane.gateways
+    .map((name, index) => `${name}=https://${reached(plane, gatewayPorts(plane, index)[kind])}`)
+    .join(',');
 }
 
 export function gatewayEnvironment(plane: ControlPlane, index: number): Environment {
   const { door, link, relay, health, connect } = gatewayPorts(plane, index);
   return {
-    ...serviceEnvironment(plane, plane.gateways[index] ?? '', health),
+    ...processEnvironment(plane, plane.gateways[index] ?? '', health),
     FAIRLEAD_LINK_LISTEN: listen(plane, link),
     FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane).join(','),
     FAIRLEAD_RELAY_LISTEN: at(relay),
@@ -105,7 +92,7 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
     FAIRLEAD_DEBUG_VIEW: 'true',
     // Nobody balances these, unless a test does.
     FAIRLEAD_DOOR_GRACE_SECONDS: '0',
-    ...plane.gatewayEnv,
+    ...plane.env.gateway,
   };
 }
 
@@ -123,7 +110,7 @@ function databaseEnvironment({ state, databaseUrl }: ControlPlane, service: stri
   return { FAIRLEAD_DATABASE_URL_FILE: databaseUrlFile(state, service), ...trust };
 }
 
-function serviceEnvironment(plane: ControlPlane, credential: string, healthPort: number): Environment {
+function processEnvironment(plane: ControlPlane, credential: string, healthPort: number): Environment {
   const { caFile } = trustOf(plane.state, plane.natsUrl);
   return {
     ...baseEnvironment(),

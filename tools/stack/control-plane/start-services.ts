@@ -1,26 +1,22 @@
 import { writeFileSync } from 'node:fs';
+import { SERVICES, SERVICE_NAMES, SINGLETONS, type Service, type Singleton } from '@fairlead/contracts';
 import type { StackLog } from '../events.js';
 import { nodeUnit, runToEnd } from '../process/node-unit.js';
 import type { ProcessGroup } from '../process/process-group.js';
 import type { Unit } from '../process/unit.js';
 import { REPOSITORY, entryOf, type AppName } from '../state/repository.js';
 import { readServingRoot } from './nats-tasks.js';
-import {
-  apiEnvironment,
-  at,
-  gatewayEnvironment,
-  gitopsEnvironment,
-  keysEnvironment,
-  registrationEnvironment,
-  type ControlPlane,
-} from './service-environments.js';
+import { at, environmentOf, gatewayEnvironment, type ControlPlane } from './service-environments.js';
 
 type Environment = Readonly<Record<string, string>>;
 
 const MIGRATION_TIMEOUT_MS = 120_000;
 
+/** The others ask it from their first moment on. */
+const FIRST = 'keys';
+
 /**
- * Migrations, keys, registration and gitops, then api and gateways side by side: whoever is asked for something runs before the one
+ * Migrations, `keys`, the other services, then api and gateways side by side: whoever is asked for something runs before the one
  * who asks. Leaves the root of the serving certificates in `caFile`.
  */
 export async function startServices(
@@ -29,31 +25,23 @@ export async function startServices(
   caFile: string,
   log: StackLog,
 ): Promise<void> {
-  const { ports } = plane;
-  const keys = keysEnvironment(plane);
-  const registration = registrationEnvironment(plane);
-  const gitops = gitopsEnvironment(plane);
   const progress = (text: string): void => log({ kind: 'progress', text });
+  const others = SERVICE_NAMES.filter((role) => role !== FIRST);
+  const singleton = (role: Singleton): Unit =>
+    service(plane, role, environmentOf(plane, role), plane.ports[`${role}Health`], log);
   progress('bringing the database schemas up to date');
-  await Promise.all([
-    migrate(plane, 'keys', keys, log),
-    migrate(plane, 'registration', registration, log),
-    migrate(plane, 'gitops', gitops, log),
-  ]);
-  progress('starting keys, registration and gitops');
-  await group.start(service(plane, 'keys', keys, ports.keysHealth, log), 'service');
+  await Promise.all(SERVICE_NAMES.map((role) => migrate(plane, role, environmentOf(plane, role), log)));
+  progress(`starting ${[FIRST, ...others].join(', ')}`);
+  await group.start(singleton(FIRST), 'service');
   writeFileSync(caFile, await readServingRoot(plane.state, plane.natsUrl, group.signal));
-  await Promise.all([
-    group.start(service(plane, 'registration', registration, ports.registrationHealth, log), 'service'),
-    group.start(service(plane, 'gitops', gitops, ports.gitopsHealth, log), 'service'),
-  ]);
+  await Promise.all(others.map((role) => group.start(singleton(role), 'service')));
   progress('starting the admin API and the gateways');
-  const gateways = ports.gateways.map(({ health }, index) => {
+  const gateways = plane.ports.gateways.map(({ health }, index) => {
     const name = plane.gateways[index] ?? '';
     return service(plane, 'gateway', gatewayEnvironment(plane, index), health, log, name);
   });
-  const edge = [service(plane, 'api', apiEnvironment(plane), ports.apiHealth, log), ...gateways];
-  await Promise.all(edge.map((unit) => group.start(unit, 'edge')));
+  const single = SINGLETONS.filter((role) => SERVICES[role].tier === 'edge').map(singleton);
+  await Promise.all([...single, ...gateways].map((unit) => group.start(unit, 'edge')));
 }
 
 function service(
@@ -75,12 +63,7 @@ function service(
   });
 }
 
-function migrate(
-  plane: ControlPlane,
-  app: 'gitops' | 'keys' | 'registration',
-  env: Environment,
-  log: StackLog,
-): Promise<void> {
+function migrate(plane: ControlPlane, app: Service, env: Environment, log: StackLog): Promise<void> {
   const name = `${app}-migrate`;
   const logPath = plane.state.logFile(name);
   const run = {

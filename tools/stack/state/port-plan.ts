@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { systemClock } from '@fairlead/clock';
+import { SERVICES, SINGLETONS, rowOf, type Singleton } from '@fairlead/contracts';
 import { freePort } from '@fairlead/testbed';
 import { PortInUseError, StackError } from '../errors.js';
 
@@ -13,13 +14,11 @@ export interface GatewayPorts {
   readonly connect: number;
 }
 
+type HealthPort = `${Singleton}Health`;
+
 /** Every port that a stack listens on, all on 127.0.0.1. */
-export interface PortPlan {
+export interface PortPlan extends Readonly<Record<HealthPort, number>> {
   readonly api: number;
-  readonly apiHealth: number;
-  readonly registrationHealth: number;
-  readonly keysHealth: number;
-  readonly gitopsHealth: number;
   readonly agentHealth: number;
   readonly nats: number;
   readonly postgres: number;
@@ -48,13 +47,11 @@ export async function planPorts(basePort: number, gateways: number, keptIn: stri
     throw new StackError(`a port base is between 1024 and ${HIGHEST_BASE}, not ${basePort}`);
   }
   const above = (offset: number): number => basePort + offset;
+  const moved = (port: number): number => above(port - DEFAULT_BASE_PORT);
   return {
-    api: above(70),
-    registrationHealth: above(71),
-    keysHealth: above(72),
-    apiHealth: above(73),
+    api: moved(SERVICES.api.listens.https.port),
+    ...healthPorts((role) => moved(rowOf(role).healthPort)),
     agentHealth: above(74),
-    gitopsHealth: above(75),
     nats: above(422),
     postgres: above(432),
     kube: above(643),
@@ -63,8 +60,16 @@ export async function planPorts(basePort: number, gateways: number, keptIn: stri
     giteaSsh: above(622),
     gateways: Array.from({ length: gateways }, (_, index) => {
       // 443, 543, then 843 and on: 643 is the demo cluster's.
-      const door = above((index < 2 ? 443 : 643) + 100 * index);
-      return { door, link: door + 1, relay: door + 2, health: door + 3, connect: door + 4 };
+      const later = 100 * index + (index < 2 ? 0 : 200);
+      const { listens, healthPort } = SERVICES.gateway;
+      const { door, link, relay, connect } = listens;
+      return {
+        door: moved(door.port) + later,
+        link: moved(link.port) + later,
+        relay: moved(relay.port) + later,
+        health: moved(healthPort) + later,
+        connect: moved(connect.port) + later,
+      };
     }),
   };
 }
@@ -74,14 +79,11 @@ async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
     const plan = JSON.parse(readFileSync(keptIn, 'utf8')) as PortPlan;
     if (plan.gateways.length === gateways) return withNewerPorts(plan, keptIn);
   }
-  const ports = await Promise.all(Array.from({ length: 12 + 5 * gateways }, () => freePort()));
+  const ports = await Promise.all(Array.from({ length: 8 + SINGLETONS.length + 5 * gateways }, () => freePort()));
   const take = (): number => ports.pop() as number;
   const plan: PortPlan = {
     api: take(),
-    apiHealth: take(),
-    registrationHealth: take(),
-    keysHealth: take(),
-    gitopsHealth: take(),
+    ...healthPorts(take),
     agentHealth: take(),
     nats: take(),
     postgres: take(),
@@ -101,17 +103,23 @@ async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
   return plan;
 }
 
-/** A plan that an older version kept has no ports for the CONNECT doors, or none for gitops or the Git host. */
+function healthPorts(portOf: (role: Singleton) => number): Record<HealthPort, number> {
+  const ports = SINGLETONS.map((role) => [`${role}Health`, portOf(role)] as const);
+  return Object.fromEntries(ports) as Record<HealthPort, number>;
+}
+
+/** A plan that an older version kept has no ports for the CONNECT doors, the Git host, or services that came later. */
 async function withNewerPorts(plan: PortPlan, keptIn: string): Promise<PortPlan> {
   const kept: readonly (Omit<GatewayPorts, 'connect'> & { readonly connect?: number })[] = plan.gateways;
-  const { gitopsHealth, gitea, giteaSsh } = plan as Partial<PortPlan>;
-  const later = [gitopsHealth, gitea, giteaSsh];
-  if (later.every((port) => port !== undefined) && kept.every(({ connect }) => connect !== undefined)) return plan;
+  const single: Readonly<Record<string, unknown>> = { ...plan };
+  const names = ['gitea', 'giteaSsh', ...SINGLETONS.map((role) => `${role}Health` as const)] as const;
+  const missing = names.filter((name) => single[name] === undefined);
+  if (missing.length === 0 && kept.every(({ connect }) => connect !== undefined)) return plan;
   const gateways = await Promise.all(
     kept.map(async (each) => ({ ...each, connect: each.connect ?? (await freePort()) })),
   );
-  const [health, https, ssh] = await Promise.all(later.map(async (port) => port ?? (await freePort())));
-  const complete = { ...plan, gitopsHealth: health!, gitea: https!, giteaSsh: ssh!, gateways };
+  const added = await Promise.all(missing.map(async (name) => [name, await freePort()] as const));
+  const complete = { ...plan, ...Object.fromEntries(added), gateways };
   keep(complete, keptIn);
   return complete;
 }
@@ -125,10 +133,7 @@ export function portUses(ports: PortPlan, gateways: readonly string[], demo: Dem
   const { env } = process;
   return [
     [ports.api, 'the admin API'],
-    [ports.apiHealth, "the admin API's health check"],
-    [ports.registrationHealth, "registration's health check"],
-    [ports.keysHealth, "the keys service's health check"],
-    [ports.gitopsHealth, "the gitops service's health check"],
+    ...SINGLETONS.map((role) => [ports[`${role}Health`], `${rowOf(role).title}'s health check`] as const),
     ...(env['NATS_URL'] ? [] : [[ports.nats, 'nats'] as const]),
     ...(env['DATABASE_URL'] ? [] : [[ports.postgres, 'Postgres'] as const]),
     ...(demo === 'plain' ? [[ports.agentHealth, "the demo agent's health check"] as const] : []),

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Role } from '@fairlead/contracts';
 import { StackError } from '../errors.js';
 
-export type AppName = 'agent' | 'api' | 'cli' | 'gateway' | 'gitops' | 'installer' | 'keys' | 'registration';
+export type AppName = Role | 'agent' | 'cli' | 'installer';
 
 /** The repository's root, seen from this file, compiled or not. */
 export const REPOSITORY = findRoot(dirname(fileURLToPath(import.meta.url)));
