@@ -40,26 +40,40 @@ function table(rows) {
 
 function settingsOf(file) {
   const source = parse(file);
+  return settingsIn(source, source);
+}
+
+/** `root`: the whole file, or one declaration in it. */
+function settingsIn(root, source) {
   const rows = [];
   const visit = (node) => {
     if (ts.isPropertyAssignment(node) && ts.isIdentifier(node.name) && SETTING.test(node.name.text)) {
       rows.push({ name: node.name.text, otherwise: defaultOf(node.initializer, source), meaning: commentOf(node) });
     } else if (ts.isSpreadAssignment(node)) {
-      rows.push(...sharedSettings(node.expression, source));
+      rows.push(...spreadSettings(node.expression, source, root));
     }
     ts.forEachChild(node, visit);
   };
-  visit(source);
+  visit(root);
   return rows;
 }
 
-/** Of `...shared` or `...shared.shape`, which another package exports. What stands in the same file is found by itself. */
-function sharedSettings(expression, source) {
+/** Of `...shared` or `...shared.shape`, which another package exports. What else stands in a file that is read as a whole is found by itself. */
+function spreadSettings(expression, source, root) {
   const shared = ts.isPropertyAccessExpression(expression) ? expression.expression : expression;
-  if (!ts.isIdentifier(shared) || !isImported(shared.text, source)) return [];
+  if (!ts.isIdentifier(shared)) return [];
+  if (!isImported(shared.text, source)) return root === source ? [] : declaredSettings(shared.text, source);
   const declaration = new RegExp(`export const ${shared.text}\\b`);
   const file = trackedFiles('libs/**/*.ts').find((each) => declaration.test(readFileSync(each, 'utf8')));
-  return file === undefined ? [] : settingsOf(file);
+  return file === undefined ? [] : declaredSettings(shared.text, parse(file));
+}
+
+function declaredSettings(name, source) {
+  const declarations = source.statements
+    .filter((each) => ts.isVariableStatement(each))
+    .flatMap((each) => each.declarationList.declarations);
+  const found = declarations.find((each) => each.name.getText(source) === name);
+  return found ? settingsIn(found, source) : [];
 }
 
 function isImported(name, source) {
