@@ -81,8 +81,13 @@ describe('the CONNECT door', () => {
   it('answers 429 at once to a client that opens too fast, and serves others as before', async () => {
     const [fast, other] = [await newClient(), await newClient()];
     const before = await refusals('connect');
-    const answers = await Promise.all(Array.from({ length: BURST + 30 }, () => through(fast)));
-    const refused = answers.filter(({ status }) => status === 429);
+    const answers: ConnectAnswer[] = [];
+    const refusedOnes = (): ConnectAnswer[] => answers.filter(({ status }) => status === 429);
+    // However slow the machine is, in the end it opens more than so often a second.
+    while (refusedOnes().length === 0 && answers.length < 10 * BURST) {
+      answers.push(...(await Promise.all(Array.from({ length: BURST + 30 }, () => through(fast)))));
+    }
+    const refused = refusedOnes();
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(BURST - 1);
     expect(refused.length).toBeGreaterThan(0);
     for (const { head } of refused) expect(head).toMatch(/^Fairlead-Reason: RATE_LIMITED\r\n[^]*^Retry-After: 1$/m);
