@@ -1,6 +1,6 @@
 import { appendFile, cp, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { SINGLETONS } from '@fairlead/contracts';
+import { ROLES, SINGLETONS } from '@fairlead/contracts';
 import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -52,14 +52,7 @@ function kubectl(args: readonly string[], stdin = ''): Promise<CommandOutput> {
 }
 
 const DIGEST = `sha256:${'0f'.repeat(32)}`;
-const IMAGES = [
-  'fairlead/api',
-  'fairlead/gateway',
-  'fairlead/gitops',
-  'fairlead/keys',
-  'fairlead/registration',
-  'busybox',
-];
+const IMAGES = [...ROLES.map((role) => `fairlead/${role}`), 'busybox'];
 const SETTINGS = ['FAIRLEAD_AGENT_IMAGE', 'FAIRLEAD_INSTALLER_IMAGE'];
 
 const folderOf = (overlay: string): string => scratch.file('k8s', 'overlays', overlay);
