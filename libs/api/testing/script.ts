@@ -84,7 +84,7 @@ export class Script {
   /** How often registration was asked whose a token is. */
   authentications = 0;
   revoked = false;
-  /** Thrown by the next request to registration, once. */
+  /** Thrown by the next request to registration, once; not by the question whose a token is, which is asked now and then. */
   nextFailure: Error | undefined;
   /** Clusters in one answer. */
   pageSize = 100;
