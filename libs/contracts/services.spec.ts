@@ -2,9 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { BUCKETS } from './buckets.js';
 import * as contracts from './index.js';
 import { ALL_RPCS } from './all-rpcs.js';
-import { ROLES, SERVICE_NAMES, rowOf, type KeysOf } from './services.js';
-
-const bucketOf = (keys: KeysOf): string => (typeof keys === 'string' ? keys : keys[0]);
+import { ROLES, SERVICE_NAMES, bucketOf, rowOf } from './services.js';
 
 describe('the table of services', () => {
   it('gives no port twice', () => {

@@ -3,6 +3,10 @@ import type { Bucket } from './buckets.js';
 /** A bucket, and which of its keys if not all; `{credential}` stands for the name of the NATS credential. */
 export type KeysOf = Bucket | readonly [bucket: Bucket, keys: string];
 
+export function bucketOf(keysOf: KeysOf): Bucket {
+  return typeof keysOf === 'string' ? keysOf : keysOf[0];
+}
+
 /** What a process may do on NATS besides the RPCs that it calls and answers: those follow from the contracts. */
 export interface NatsRights {
   /** Whether it publishes events. */
@@ -37,16 +41,12 @@ export interface ServiceRow {
 
 export const POD_HEALTH_PORT = 8_080;
 
-/** Settings of the installation that every process reads; those of services in addition. */
+const EVERY_PROCESS = ['FAIRLEAD_NATS_URL', 'FAIRLEAD_NATS_CA_FILE', 'FAIRLEAD_LOG_LEVEL', 'FAIRLEAD_HEALTH_LISTEN'];
+
+/** Settings of the installation that every process of a tier reads. */
 export const COMMON_SETTINGS: Readonly<Record<ServiceRow['tier'], readonly string[]>> = {
-  edge: ['FAIRLEAD_NATS_URL', 'FAIRLEAD_NATS_CA_FILE', 'FAIRLEAD_LOG_LEVEL', 'FAIRLEAD_HEALTH_LISTEN'],
-  service: [
-    'FAIRLEAD_NATS_URL',
-    'FAIRLEAD_NATS_CA_FILE',
-    'FAIRLEAD_LOG_LEVEL',
-    'FAIRLEAD_HEALTH_LISTEN',
-    'FAIRLEAD_DATABASE_CA_FILE',
-  ],
+  edge: EVERY_PROCESS,
+  service: [...EVERY_PROCESS, 'FAIRLEAD_DATABASE_CA_FILE'],
 };
 
 /**

@@ -1,5 +1,5 @@
 import { runProcess, untilAborted, type ProcessDefinition } from '@fairlead/config';
-import { BUCKETS, rowOf, type Caller, type Role } from '@fairlead/contracts';
+import { BUCKETS, bucketOf, rowOf, type Caller, type Role } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { OutboxRelay, Projection, recordForgedRequest, type ProjectedBucket } from '@fairlead/events';
 import { serveRpc } from '@fairlead/messaging';
@@ -71,34 +71,34 @@ export async function serveService<Config extends ServiceConfig>(
   signal: AbortSignal,
 ): Promise<void> {
   const prepared = service.prepare(config);
-  await using process = new ProcessHost({ role: service.role, config, logger, signal });
-  if (prepared.readiness) process.addChecks(prepared.readiness);
-  await process.serveHealth();
+  await using processHost = new ProcessHost({ role: service.role, config, logger, signal });
+  if (prepared.readiness) processHost.addChecks(prepared.readiness);
+  await processHost.serveHealth();
   // Refuses a URL that nobody could connect with safely, before anything is waited for.
   const database = openDatabase(service, config, logger);
-  const nats = await process.joinNats();
-  await joinDatabase(process, database);
-  const host = serviceHost(process, database, nats);
+  const nats = await processHost.joinNats();
+  await joinDatabase(processHost, database);
+  const host = serviceHost(processHost, database, nats);
   const module = await prepared.start(host);
-  await answerRpcs(process, host, module);
+  await answerRpcs(processHost, host, module);
   logger.info('process.ready', await prepared.onServing?.());
   await untilAborted(signal);
   logger.info('process.stopping');
 }
 
 /** Waits until the database answers and its schema is what this version expects. */
-async function joinDatabase(process: ProcessHost, database: Database): Promise<void> {
-  const { logger, signal } = process;
+async function joinDatabase(processHost: ProcessHost, database: Database): Promise<void> {
+  const { logger, signal } = processHost;
   await connectDatabase(database, logger, signal);
-  process.defer(() => database.destroy());
-  const monitor = process.use(new DatabaseMonitor(database, logger));
-  process.addChecks(() => monitor.checks());
+  processHost.defer(() => database.destroy());
+  const monitor = processHost.use(new DatabaseMonitor(database, logger));
+  processHost.addChecks(() => monitor.checks());
   await monitor.untilMigrated(signal);
 }
 
-function serviceHost(process: ProcessHost, database: Database, nats: NatsConnection): ServiceHost {
-  const { source, logger, registry, signal } = process;
-  const relay = process.use(new OutboxRelay({ database, nats, logger }));
+function serviceHost(processHost: ProcessHost, database: Database, nats: NatsConnection): ServiceHost {
+  const { source, logger, registry, signal } = processHost;
+  const relay = processHost.use(new OutboxRelay({ database, nats, logger }));
   const projections: Projection[] = [];
   return {
     source,
@@ -111,10 +111,10 @@ function serviceHost(process: ProcessHost, database: Database, nats: NatsConnect
       relay.poke();
       for (const projection of projections) projection.poke();
     },
-    use: (part) => process.use(part),
+    use: (part) => processHost.use(part),
     project: (buckets) => {
       checkMayWrite(source.role, buckets);
-      const projection = process.use(new Projection({ database, nats, logger, buckets }));
+      const projection = processHost.use(new Projection({ database, nats, logger, buckets }));
       projections.push(projection);
       return projection;
     },
@@ -125,7 +125,7 @@ function serviceHost(process: ProcessHost, database: Database, nats: NatsConnect
 /** NATS would refuse each value, and the service would wait for ever to be ready. */
 function checkMayWrite(role: Role, buckets: readonly ProjectedBucket[]): void {
   const { writes } = rowOf(role).nats;
-  const allowed = new Set<string>(writes.map((keys) => BUCKETS[typeof keys === 'string' ? keys : keys[0]]));
+  const allowed = new Set<string>(writes.map((keys) => BUCKETS[bucketOf(keys)]));
   const refused = buckets.map(({ bucket }) => bucket).filter((bucket) => !allowed.has(bucket));
   if (refused.length === 0) return;
   const where = 'libs/contracts/services.ts';
@@ -135,8 +135,8 @@ function checkMayWrite(role: Role, buckets: readonly ProjectedBucket[]): void {
   );
 }
 
-async function answerRpcs(process: ProcessHost, host: ServiceHost, module: RpcModule): Promise<void> {
+async function answerRpcs(processHost: ProcessHost, host: ServiceHost, module: RpcModule): Promise<void> {
   const { database, nats, logger, registry, relay, source } = host;
   const onForged = (subject: string): void => recordForgedRequest({ database, source, logger, relay }, subject);
-  process.use(await serveRpc(module, { connection: nats, queue: source.role, logger, registry, onForged }));
+  processHost.use(await serveRpc(module, { connection: nats, queue: source.role, logger, registry, onForged }));
 }

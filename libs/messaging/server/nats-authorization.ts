@@ -1,6 +1,7 @@
 import {
   ALL_RPCS,
   BUCKETS,
+  bucketOf,
   rowOf,
   rpcPattern,
   rpcPublishPermission,
@@ -83,7 +84,7 @@ function subjectOf(keysOf: KeysOf, { credential }: Caller): string {
 
 /** What `watchBucket` needs: to make a consumer that delivers this bucket, and to answer its flow control. */
 function watchPermissions(keysOf: KeysOf, caller: Caller): string[] {
-  const stream = `KV_${BUCKETS[typeof keysOf === 'string' ? keysOf : keysOf[0]]}`;
+  const stream = `KV_${BUCKETS[bucketOf(keysOf)]}`;
   return [`$JS.API.CONSUMER.CREATE.${stream}.*.$KV.${subjectOf(keysOf, caller)}`, `$JS.FC.${stream}.>`];
 }
 
