@@ -62,7 +62,7 @@ export interface Gateway {
 /** One gateway replica. Resolves once it has its certificates and listens; waits for `keys` and NATS if they are away. */
 export async function startGateway(given: GatewayOptions, signal: AbortSignal): Promise<Gateway> {
   const { rpc, doorCertificate, logger } = given;
-  const troubles = new TroubleReporter(rpc, logger);
+  const troubles = new TroubleReporter(rpc, logger, signal);
   const options = { ...given, events: reportRefusals(given.events, troubles) };
   const state = buildState(options, await obtainCertificates(rpc, doorCertificate, logger, signal));
   const { trust } = state.directory;

@@ -1,9 +1,6 @@
 import type { SignedDesiredState } from '@fairlead/proto';
 import type { AgentSession, SessionRegistry } from '@fairlead/tunnel/gateway';
-
-/** Every agent that is told writes it down at its own cluster, and what it does not read yet is held here. */
-const TOLD_AT_ONCE = 50;
-const PAUSE_MS = 100;
+import { tellInTurn } from '../sessions/tell-in-turn.js';
 
 /** Of `DesiredStates`, what is asked here. */
 export interface WantedOfClusters {
@@ -19,31 +16,17 @@ export interface WantedOfClusters {
  * this replica lags behind; its installer takes no older one in any case.
  */
 export function tellDesired(desired: WantedOfClusters, sessions: SessionRegistry): void {
-  const waiting = new Set<AgentSession>();
-  let timer: NodeJS.Timeout | null = null;
-  const tell = (): void => {
-    timer = null;
-    for (const session of [...waiting].slice(0, TOLD_AT_ONCE)) {
-      waiting.delete(session);
-      const { tenantId, clusterId } = session.facts;
-      const state = session.closed ? null : desired.of(tenantId, clusterId);
-      if (!state) continue;
-      session.desiredRevision = Number(state.revision);
-      session.tellDesired(state);
-    }
-    if (waiting.size > 0) timer = setTimeout(tell, PAUSE_MS);
-  };
-  const add = (session: AgentSession): void => {
-    waiting.add(session);
-    // Not at once: a link that is new is to be welcomed first.
-    timer ??= setTimeout(tell, 0);
-  };
+  const tellLater = tellInTurn(sessions, (session) => {
+    const state = desired.of(session.facts.tenantId, session.facts.clusterId);
+    if (!state) return;
+    session.desiredRevision = Number(state.revision);
+    session.tellDesired(state);
+  });
   desired.onChange((clusterId) => {
-    for (const session of sessions.of(clusterId)) add(session);
+    for (const session of sessions.of(clusterId)) tellLater(session);
   });
   sessions.onChange((change, session) => {
-    if (change === 'closed') waiting.delete(session);
-    else if (hasAnother(desired, session)) add(session);
+    if (change === 'opened' && hasAnother(desired, session)) tellLater(session);
   });
 }
 

@@ -19,7 +19,7 @@ beforeEach(() => {
     reports.push(troubles);
     return Promise.resolve({});
   };
-  reporter = new TroubleReporter({ call } as unknown as RpcClient, silentLogger);
+  reporter = new TroubleReporter({ call } as unknown as RpcClient, silentLogger, new AbortController().signal);
 });
 afterEach(() => vi.useRealTimers());
 

@@ -1,8 +1,8 @@
 import { MAX_TROUBLES, NO_TENANT, registrationRpc, type LinkProblem } from '@fairlead/contracts';
-import { messageOf } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { AgentSession, SessionRegistry } from '@fairlead/tunnel/gateway';
+import { BatchReporter } from './batch-reporter.js';
 import type { GatewayEvents } from './gateway-events.js';
 
 /** An agent that is turned away again and again is one report in so long. */
@@ -12,56 +12,32 @@ const MAX_WAITING = 2_000;
 
 export type Trouble = Omit<LinkProblem, 'at'>;
 
-/**
- * Tells registration what went wrong last with each cluster's link: once every two seconds at most, the newest of each
- * cluster, and later if registration is away. It never blocks and never throws.
- */
+/** Tells registration what went wrong last with each cluster's link: the newest of each cluster. */
 export class TroubleReporter {
-  readonly #rpc: RpcClient;
-  readonly #logger: Logger;
-  readonly #waiting = new Map<string, LinkProblem>();
-  #scheduled = false;
+  readonly #reporter: BatchReporter<LinkProblem>;
 
-  constructor(rpc: RpcClient, logger: Logger) {
-    this.#rpc = rpc;
-    this.#logger = logger;
+  constructor(rpc: RpcClient, logger: Logger, signal: AbortSignal) {
+    this.#reporter = new BatchReporter({
+      maxPending: MAX_WAITING,
+      maxBatch: MAX_TROUBLES,
+      send: async (troubles) => {
+        await rpc.call(registrationRpc.reportTroubles, NO_TENANT, { troubles });
+      },
+      onFailed: (troubles, { message }) =>
+        logger.debug('troubles.not_reported', { count: troubles.length, reason: message }),
+      pauseMs: () => PAUSE_MS,
+      signal,
+    });
   }
 
   note({ clusterId, code, reason, address }: Trouble): void {
-    this.#keep({
+    this.#reporter.put(clusterId, {
       clusterId,
       at: new Date().toISOString(),
       code: code.slice(0, 64),
       reason: reason.slice(0, 256),
       address: address.slice(0, 64),
     });
-    this.#schedule();
-  }
-
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setTimeout(() => void this.#report(), PAUSE_MS).unref();
-  }
-
-  #keep(trouble: LinkProblem): void {
-    this.#waiting.delete(trouble.clusterId);
-    this.#waiting.set(trouble.clusterId, trouble);
-    const oldest = this.#waiting.keys().next().value;
-    if (this.#waiting.size > MAX_WAITING && oldest !== undefined) this.#waiting.delete(oldest);
-  }
-
-  async #report(): Promise<void> {
-    const troubles = [...this.#waiting.values()].slice(0, MAX_TROUBLES);
-    for (const { clusterId } of troubles) this.#waiting.delete(clusterId);
-    try {
-      await this.#rpc.call(registrationRpc.reportTroubles, NO_TENANT, { troubles });
-    } catch (error) {
-      this.#logger.debug('troubles.not_reported', { count: troubles.length, reason: messageOf(error) });
-      for (const trouble of troubles) if (!this.#waiting.has(trouble.clusterId)) this.#keep(trouble);
-    }
-    this.#scheduled = false;
-    if (this.#waiting.size > 0) this.#schedule();
   }
 }
 

@@ -1,10 +1,7 @@
 import type { AgentSession, SessionRegistry } from '@fairlead/tunnel/gateway';
+import { tellInTurn } from '../sessions/tell-in-turn.js';
 import type { TrustReport } from './trust-report.js';
 import type { TrustStore } from './trust-store.js';
-
-/** Every agent that is told verifies, stores and answers: thousands of them are told over seconds, not in one moment. */
-const TOLD_AT_ONCE = 50;
-const PAUSE_MS = 100;
 
 /** What the link server hears from agents of the bundle that they hold. */
 export type OnTrustHeld = (session: AgentSession, version: number) => void;
@@ -14,31 +11,20 @@ export type OnTrustHeld = (session: AgentSession, version: number) => void;
  * hold it. An agent speaks for the cluster of its certificate, and only of the version that is held here.
  */
 export function tellTrust(trust: TrustStore, sessions: SessionRegistry, report: TrustReport): OnTrustHeld {
-  const waiting = new Set<AgentSession>();
-  let timer: NodeJS.Timeout | null = null;
-  const tell = (): void => {
-    timer = null;
+  const tellLater = tellInTurn(sessions, (session) => {
     const { held } = trust;
-    for (const session of [...waiting].slice(0, TOLD_AT_ONCE)) {
-      waiting.delete(session);
-      if (!held || session.closed || session.trustVersion >= held.version) continue;
-      session.tellTrust({ $typeName: 'fairlead.link.v1.SignedTrust', ...wire(held.signed) });
-    }
-    if (waiting.size > 0) timer = setTimeout(tell, PAUSE_MS);
-  };
+    if (!held || session.trustVersion >= held.version) return;
+    session.tellTrust({ $typeName: 'fairlead.link.v1.SignedTrust', ...wire(held.signed) });
+  });
   const look = (session: AgentSession): void => {
     if (session.trustVersion === trust.version) report.held(session.facts.clusterId, trust.version);
-    if (session.trustVersion >= trust.version) return;
-    waiting.add(session);
-    // Not at once: a link that is new is to be welcomed first.
-    timer ??= setTimeout(tell, 0);
+    if (session.trustVersion < trust.version) tellLater(session);
   };
   trust.onChange(() => {
     for (const session of sessions.all()) look(session);
   });
   sessions.onChange((change, session) => {
     if (change === 'opened') look(session);
-    else waiting.delete(session);
   });
   return (session, version) => {
     if (version !== trust.version) return;
