@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ClusterId, ClusterName, IsoTime, UserName } from './primitives.js';
-import type { Rpc } from './rpc.js';
+import { rpcOf } from './rpc.js';
 import { HostPublicKey, RepositoryPath, SshPublicKey } from './git-primitives.js';
 
 /** `github`, `gitlab`, `gitea` (Forgejo too): deploy keys by the host's API. `manual`: somebody adds them, and we try. */
@@ -98,15 +98,7 @@ export const DeployKey = z.object({
 });
 export type DeployKey = z.infer<typeof DeployKey>;
 
-function rpc<In extends z.ZodType, Out extends z.ZodType>(
-  method: string,
-  callers: Rpc['callers'],
-  input: In,
-  output: Out,
-  timeoutMs = 5_000,
-): Rpc<In, Out> {
-  return { service: 'keys', method, callers, input, output, timeoutMs };
-}
+const rpc = rpcOf('keys');
 
 const ByName = z.object({ name: GitHostName });
 /** Calls that ask the Git host itself: its own deadline is below this. */

@@ -16,17 +16,9 @@ import {
   ShownAssignment,
 } from './gitops.js';
 import { ClusterId, ClusterName, UserName } from './primitives.js';
-import type { Rpc } from './rpc.js';
+import { rpcOf } from './rpc.js';
 
-function rpc<In extends z.ZodType, Out extends z.ZodType>(
-  method: string,
-  callers: Rpc['callers'],
-  input: In,
-  output: Out,
-  timeoutMs = 5_000,
-): Rpc<In, Out> {
-  return { service: 'gitops', method, callers, input, output, timeoutMs };
-}
+const rpc = rpcOf('gitops');
 
 const actor = { actor: UserName };
 /** What it has to be at present, else REVISION_CONFLICT; null: it must not be there; undefined: whatever it is. */

@@ -3,6 +3,7 @@ export * from './buckets.js';
 export * from './services.js';
 export * from './presence.js';
 export * from './rpc.js';
+export * from './fit-page.js';
 export * from './facts.js';
 export * from './approval.js';
 export * from './bootstrap-token.js';

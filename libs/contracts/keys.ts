@@ -10,7 +10,7 @@ import {
   RevocationReason,
   Serial,
 } from './primitives.js';
-import type { Rpc } from './rpc.js';
+import { rpcOf } from './rpc.js';
 
 export const Issued = z.object({
   /** Leaf first, the issuing CA next, the root last; before it, during a rotation, the root's certificate by the old one. */
@@ -40,15 +40,7 @@ export type CertificateRecord = z.infer<typeof CertificateRecord>;
 
 const CertificatePage = z.object({ certificates: z.array(CertificateRecord).max(200), next: Serial.optional() });
 
-function rpc<In extends z.ZodType, Out extends z.ZodType>(
-  method: string,
-  callers: Rpc['callers'],
-  input: In,
-  output: Out,
-  timeoutMs = 5_000,
-): Rpc<In, Out> {
-  return { service: 'keys', method, callers, input, output, timeoutMs };
-}
+const rpc = rpcOf('keys');
 
 /** What the keys service answers. In every CSR only the key and the proof of possession count. */
 export const keysRpc = {

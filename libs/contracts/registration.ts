@@ -18,7 +18,7 @@ import { Cluster, ClusterChange, CreateCluster } from './cluster.js';
 import { Enrol } from './enrol.js';
 import { ClusterFacts, MAX_CLUSTER_FACTS } from './facts.js';
 import { LinkProblem, MAX_TROUBLES } from './presence.js';
-import type { Rpc } from './rpc.js';
+import { rpcOf } from './rpc.js';
 import { IssuedIdentity, NewIdentity } from './static-identity.js';
 
 export const Principal = KubeIdentity.extend({ tenantId: TenantId, tokenId: z.uuid() });
@@ -26,15 +26,7 @@ export type Principal = z.infer<typeof Principal>;
 
 const ByName = z.object({ name: ClusterName });
 
-function rpc<In extends z.ZodType, Out extends z.ZodType>(
-  method: string,
-  callers: Rpc['callers'],
-  input: In,
-  output: Out,
-  timeoutMs = 5_000,
-): Rpc<In, Out> {
-  return { service: 'registration', method, callers, input, output, timeoutMs };
-}
+const rpc = rpcOf('registration');
 
 /** A program, such as a kube-apiserver or Prometheus, that reaches targets in clusters through the CONNECT door. */
 export const Client = z.object({

@@ -13,6 +13,17 @@ export interface Rpc<In extends z.ZodType = z.ZodType, Out extends z.ZodType = z
   readonly timeoutMs: number;
 }
 
+/** Makes the methods of one service; a caller gives up after 5 s, unless one needs longer. */
+export function rpcOf(service: Service) {
+  return <In extends z.ZodType, Out extends z.ZodType>(
+    method: string,
+    callers: Rpc['callers'],
+    input: In,
+    output: Out,
+    timeoutMs = 5_000,
+  ): Rpc<In, Out> => ({ service, method, callers, input, output, timeoutMs });
+}
+
 /** Who called, taken from the subject: NATS permissions make it unforgeable. */
 export interface Caller {
   readonly role: Role;

@@ -1,8 +1,13 @@
-import type { Caller, ClusterDeployKey, ClusterGitOps, RotatedDeployKey } from '@fairlead/contracts';
+import {
+  fitPage,
+  type Caller,
+  type ClusterDeployKey,
+  type ClusterGitOps,
+  type RotatedDeployKey,
+} from '@fairlead/contracts';
 import type { ObjectEvent } from '@fairlead/desired-state';
 import { FairleadError } from '@fairlead/errors';
 import { healthOf, type HealthInput, type HealthLimits } from '../domain/cluster-health.js';
-import { fitPage } from '../domain/fit-page.js';
 import { isHeld } from '../domain/key-plan.js';
 import { nextRotationMs } from '../domain/key-schedule.js';
 import { findClusterByName, listClusters, type StoredCluster } from '../store/cluster-store.js';

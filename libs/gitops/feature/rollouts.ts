@@ -1,7 +1,6 @@
-import type { Assignment, Caller, Rollout } from '@fairlead/contracts';
+import { fitPage, type Assignment, type Caller, type Rollout } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
-import { fitPage } from '../domain/fit-page.js';
 import { planWaves } from '../domain/plan-waves.js';
 import { beginRollout, hasEnded, steerRollout, type RolloutStep } from '../domain/rollout.js';
 import { showWave } from '../domain/rollout-clusters.js';

@@ -1,8 +1,7 @@
-import type { Caller, Client, Issued } from '@fairlead/contracts';
+import { fitPage, type Caller, type Client, type Issued } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { checkCsr } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
-import { fitPage } from '../domain/fit-page.js';
 import {
   deleteClient,
   ensureClient,

@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Caller, Cluster, ClusterChange, CreateCluster, Presence } from '@fairlead/contracts';
+import {
+  fitPage,
+  type Caller,
+  type Cluster,
+  type ClusterChange,
+  type CreateCluster,
+  type Presence,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { fitPage } from '../domain/fit-page.js';
 import { knownFacts } from '../domain/known-facts.js';
 import { forgetCluster } from '../store/client-store.js';
 import {

@@ -1,5 +1,5 @@
 /** Bytes of JSON that one answer may hold, with room for the envelope around it. */
-export const PAGE_BYTES = 192 * 1024;
+const PAGE_BYTES = 192 * 1024;
 
 /** The first items that fit; at least one, so that paging always goes on. */
 export function fitPage<T>(items: readonly T[], maxBytes: number = PAGE_BYTES): T[] {
