@@ -60,7 +60,7 @@ describe('createSecretStore', () => {
       };
       pump();
     };
-    await expect(store().read()).rejects.toMatchObject({ code: 'INTERNAL' });
+    await expect(store().read()).rejects.toMatchObject({ code: 'TOO_LARGE' });
   });
 
   it.each([

@@ -1,6 +1,6 @@
+import { askKube } from '@fairlead/kube/ask-kube';
 import { z } from 'zod';
 import type { KubeApiTarget } from '../kube-api-proxy.js';
-import { askKube } from '../kube-request.js';
 import type { NodeSample } from './distribution.js';
 
 /** As `kubectl` has them; a row of a node is some 250 bytes. */

@@ -1,8 +1,8 @@
 import { messageOf } from '@fairlead/errors';
+import { askKube } from '@fairlead/kube/ask-kube';
 import type { AgentFacts } from '@fairlead/tunnel/agent';
 import { z } from 'zod';
 import type { KubeApiTarget } from '../kube-api-proxy.js';
-import { askKube } from '../kube-request.js';
 import { distributionOf, providerOf } from './distribution.js';
 import { listNodes, type Nodes } from './list-nodes.js';
 import { reviewRight } from './review-right.js';

@@ -1,6 +1,6 @@
+import { askKube } from '@fairlead/kube/ask-kube';
 import { reviewRight, type ReviewedRight } from '../facts/review-right.js';
 import type { KubeApiTarget } from '../kube-api-proxy.js';
-import { askKube } from '../kube-request.js';
 import { found, missed, type Finding } from './finding.js';
 
 /** A right that the agent has a use for. */

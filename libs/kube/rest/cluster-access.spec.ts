@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { accessFromKubeconfig, accessFromPod } from './cluster-access.js';
+import { accessFromKubeconfig } from './cluster-access.js';
+import { accessFromPod } from './pod-access.js';
 
 let scratch: ScratchDir;
 beforeEach(async () => {

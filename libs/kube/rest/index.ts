@@ -1,5 +1,6 @@
 /** The API server by its REST API, for processes that must stay small. */
-export { accessFromKubeconfig, accessFromPod, type ClusterAccess } from './cluster-access.js';
+export { accessFromKubeconfig } from './cluster-access.js';
+export { accessFromPod, type ClusterAccess } from './pod-access.js';
 export { createKubeApi, type KubeApi, type KubeApiOptions, type KubeRequest } from './kube-api.js';
 export {
   keyOf,

@@ -1,8 +1,9 @@
-import { Agent, request } from 'node:https';
-import type { IncomingMessage, RequestOptions } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { Agent } from 'node:https';
 import { FairleadError } from '@fairlead/errors';
 import { kubeError, statusError } from '../kube-error.js';
-import type { ClusterAccess } from './cluster-access.js';
+import { openKube, readText } from './ask-kube.js';
+import type { ClusterAccess } from './pod-access.js';
 
 export interface KubeRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -18,7 +19,7 @@ export interface KubeRequest {
   readonly guard?: () => void;
 }
 
-/** One API server, by its REST API. It is `node:https` and not the Kubernetes client, because loading that costs 85 MiB. */
+/** One API server, by its REST API. */
 export interface KubeApi extends Disposable {
   /** The answer's JSON. Errors: as `kubeError` says, with `httpStatus` in their details where there was an answer. */
   call<T>(request: KubeRequest): Promise<T>;
@@ -39,33 +40,26 @@ const MAX_LINE_BYTES = 4 * 2 ** 20;
 const MAX_SOCKETS = 8;
 
 export function createKubeApi({ access, userAgent, deadlineMs = 15_000 }: KubeApiOptions): KubeApi {
-  const agent = new Agent({
-    keepAlive: true,
-    maxSockets: MAX_SOCKETS,
-    ca: access.caPem,
-    ...(access.clientCertificate
-      ? { cert: access.clientCertificate.certPem, key: access.clientCertificate.keyPem }
-      : {}),
-  });
-  const send = async (wish: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
-    const token = await access.token?.();
-    const { host, port } = access;
-    const method = wish.method ?? 'GET';
-    const body = wish.body === undefined ? undefined : Buffer.from(JSON.stringify(wish.body));
-    const headers = {
-      accept: wish.accept ?? 'application/json',
-      'user-agent': userAgent,
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(body === undefined ? {} : bodyHeaders(body, wish.contentType)),
-    };
-    wish.guard?.();
-    return answerTo({ host, port, agent, method, path: pathOf(wish), headers, signal }, body);
+  const connections = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS });
+  const send = (wish: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> => {
+    const { method = 'GET', body, contentType, accept, guard } = wish;
+    return openKube(access, {
+      method,
+      path: pathOf(wish),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(contentType === undefined ? {} : { contentType }),
+      ...(accept === undefined ? {} : { accept }),
+      userAgent,
+      connections,
+      signal,
+      guard,
+    });
   };
   return {
     call: async <T>(wish: KubeRequest) => {
       try {
         const answer = await send(wish, AbortSignal.timeout(deadlineMs));
-        const body = await textOf(answer);
+        const body = await readText(answer, MAX_ANSWER_BYTES);
         const status = answer.statusCode ?? 0;
         if (status < 200 || status > 299) throw statusError(status, body, wish.what);
         return JSON.parse(body) as T;
@@ -77,13 +71,14 @@ export function createKubeApi({ access, userAgent, deadlineMs = 15_000 }: KubeAp
       try {
         const answer = await send(wish, signal);
         const status = answer.statusCode ?? 0;
-        if (status < 200 || status > 299) throw statusError(status, await textOf(answer), wish.what);
+        if (status < 200 || status > 299)
+          throw statusError(status, await readText(answer, MAX_ANSWER_BYTES), wish.what);
         yield* linesOf(answer);
       } catch (error) {
         if (!signal.aborted) throw kubeError(error, wish.what);
       }
     },
-    [Symbol.dispose]: () => agent.destroy(),
+    [Symbol.dispose]: () => connections.destroy(),
   };
 }
 
@@ -92,30 +87,6 @@ function pathOf({ method, path, query = {} }: KubeRequest): string {
   const strict = method === undefined || method === 'GET' || method === 'DELETE' ? {} : { fieldValidation: 'Strict' };
   const text = new URLSearchParams({ ...strict, ...query }).toString();
   return text === '' ? path : `${path}?${text}`;
-}
-
-/** With its length: Node sends a DELETE's body without one, and what follows on the connection is then taken for a part of it. */
-function bodyHeaders(body: Buffer, contentType = 'application/json'): Record<string, string | number> {
-  return { 'content-type': contentType, 'content-length': body.length };
-}
-
-function answerTo(options: RequestOptions, body: Buffer | undefined): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const sent = request(options, resolve);
-    sent.on('error', reject);
-    sent.end(body);
-  });
-}
-
-async function textOf(answer: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new FairleadError('TOO_LARGE', 'the API server answered too much');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 async function* linesOf(answer: IncomingMessage): AsyncGenerator {
