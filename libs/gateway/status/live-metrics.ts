@@ -1,4 +1,4 @@
-import { Counter, Gauge, type GaugeConfiguration, type Registry } from '@fairlead/observability';
+import { Counter, Gauge, type Registry } from '@fairlead/observability';
 import type { AgentSession, SessionRegistry } from '@fairlead/tunnel/gateway';
 import { ClusterLabels, OTHER } from './cluster-labels.js';
 import type { Directory } from '../directory.js';
@@ -75,47 +75,25 @@ function meterBytes({ registry, live, directory }: MeterOptions, labels: Cluster
 }
 
 function meterOpen({ registry, live }: MeterOptions, labels: ClusterLabels): void {
-  gauge({
+  sumGauge(registry, {
     name: 'fairlead_gateway_open_connections',
     help: 'Connections at the CONNECT door and out of clusters that have their target, and requests at the Kubernetes API door.',
-    labelNames: ['door'],
-    registers: [registry],
-    collect() {
-      setSums(
-        this,
-        'door',
-        DOOR_NAMES,
-        [...live].map(({ door }) => [door, 1]),
-      );
-    },
+    label: 'door',
+    always: DOOR_NAMES,
+    parts: () => [...live].map(({ door }) => [door, 1]),
   });
-  gauge({
+  sumGauge(registry, {
     name: 'fairlead_gateway_cluster_open_connections',
     help: 'The same by cluster id; clusters other than the busiest are "other".',
-    labelNames: ['cluster'],
-    registers: [registry],
-    collect() {
-      setSums(
-        this,
-        'cluster',
-        [],
-        [...live].map(({ clusterId }) => [labels.labelOf(clusterId), 1]),
-      );
-    },
+    label: 'cluster',
+    parts: () => [...live].map(({ clusterId }) => [labels.labelOf(clusterId), 1]),
   });
-  gauge({
+  sumGauge(registry, {
     name: 'fairlead_gateway_held_bytes',
     help: 'Taken in by the doors and not passed on yet.',
-    labelNames: ['door'],
-    registers: [registry],
-    collect() {
-      setSums(
-        this,
-        'door',
-        DOOR_NAMES,
-        [...live].map((each) => [each.door, each.heldBytes()]),
-      );
-    },
+    label: 'door',
+    always: DOOR_NAMES,
+    parts: () => [...live].map((each) => [each.door, each.heldBytes()]),
   });
 }
 
@@ -133,38 +111,39 @@ const LINK_FIGURES: readonly [string, string, (session: AgentSession) => number]
 
 function meterLinks({ registry, sessions }: MeterOptions, labels: ClusterLabels): void {
   for (const [name, help, figureOf] of LINK_FIGURES) {
-    gauge({
+    sumGauge(registry, {
       name: `fairlead_gateway_cluster_${name}`,
       help,
-      labelNames: ['cluster'],
-      registers: [registry],
-      collect() {
+      label: 'cluster',
+      parts: () => {
         const alive = sessions.all().filter(({ closed }) => !closed);
-        setSums(
-          this,
-          'cluster',
-          [],
-          alive.map((session) => [labels.labelOf(session.facts.clusterId), figureOf(session)]),
-        );
+        return alive.map((session) => [labels.labelOf(session.facts.clusterId), figureOf(session)]);
       },
     });
   }
 }
 
-/** The registry keeps it. */
-function gauge(configuration: GaugeConfiguration<string>): Gauge {
-  return new Gauge(configuration);
+interface SumGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly label: string;
+  /** Label values that are shown even at nought. */
+  readonly always?: readonly string[];
+  readonly parts: () => readonly (readonly [string, number])[];
 }
 
-/** Sets a gauge to sums by one label, and forgets what it had. */
-function setSums(
-  to: Gauge,
-  label: string,
-  always: readonly string[],
-  parts: readonly (readonly [string, number])[],
-): void {
-  const sums = new Map<string, number>(always.map((value) => [value, 0]));
-  for (const [value, part] of parts) sums.set(value, (sums.get(value) ?? 0) + part);
-  to.reset();
-  for (const [value, sum] of sums) to.set({ [label]: value }, sum);
+/** Shows sums by one label at each scrape, and forgets those of the last one. The registry keeps it. */
+function sumGauge(registry: Registry, { name, help, label, always = [], parts }: SumGauge): Gauge {
+  return new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      const sums = new Map<string, number>(always.map((value) => [value, 0]));
+      for (const [value, part] of parts()) sums.set(value, (sums.get(value) ?? 0) + part);
+      this.reset();
+      for (const [value, sum] of sums) this.set({ [label]: value }, sum);
+    },
+  });
 }
