@@ -1,6 +1,7 @@
 import { fullJitterMs, type Clock } from '@fairlead/clock';
 import { NO_TENANT, keysRpc } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
+import { RunLoop } from '@fairlead/loop';
 import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import { createCsr, generatePrivateKey } from '@fairlead/pki';
@@ -17,7 +18,7 @@ export interface IssuedCertificateOptions {
 }
 
 const RETRY = { baseMs: 500, capMs: 30_000 };
-/** Longer sleeps than this are cut: timers do not reach far. */
+/** Longer sleeps than this are cut: the wall clock may be set meanwhile. */
 const LONGEST_SLEEP_MS = 3_600_000;
 
 /**
@@ -25,15 +26,9 @@ const LONGEST_SLEEP_MS = 3_600_000;
  * thirds of its time are over. Waits for keys as long as it takes, and keeps the old certificate while a renewal fails.
  */
 export async function issuedCertificate(options: IssuedCertificateOptions): Promise<TlsSource> {
-  const stop = new AbortController();
-  const source = new IssuedSource(await obtain(options, options.signal ?? stop.signal));
-  const renewing = renewForever(source, options, stop.signal);
-  return Object.assign(source, {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort(new Error('stopped'));
-      await renewing;
-    },
-  });
+  const source = new IssuedSource(await obtain(options, options.signal));
+  const renewing = renewInTime(source, options);
+  return Object.assign(source, { [Symbol.asyncDispose]: () => renewing[Symbol.asyncDispose]() });
 }
 
 interface Certificate {
@@ -72,31 +67,26 @@ class IssuedSource implements Omit<TlsSource, keyof AsyncDisposable> {
   }
 }
 
-async function renewForever(
-  source: IssuedSource,
-  options: IssuedCertificateOptions,
-  signal: AbortSignal,
-): Promise<void> {
+function renewInTime(source: IssuedSource, options: IssuedCertificateOptions): RunLoop {
   const { clock, logger } = options;
-  while (!signal.aborted) {
-    try {
+  return new RunLoop({
+    clock,
+    intervalMs: 0,
+    retry: RETRY,
+    turn: async () => {
       const waitMs = source.renewAtMs - clock.nowMs();
-      if (waitMs > 0) {
-        await clock.sleep(Math.min(waitMs, LONGEST_SLEEP_MS), signal);
-        continue;
-      }
-      source.replace(await obtain(options, signal));
+      if (waitMs > 0) return Math.min(waitMs, LONGEST_SLEEP_MS);
+      source.replace(await issue(options));
       logger.info('tls.renewed', { notAfter: source.notAfter.toISOString() });
-    } catch (error) {
-      if (!signal.aborted) logger.error('tls.renewal_stopped', { reason: messageOf(error) });
-      return;
-    }
-  }
+      return 0;
+    },
+    onFailed: (error, { before: attempt }) => logger.warn('tls.not_issued', { attempt, reason: messageOf(error) }),
+  });
 }
 
-async function obtain(options: IssuedCertificateOptions, signal: AbortSignal): Promise<Certificate> {
+async function obtain(options: IssuedCertificateOptions, signal?: AbortSignal): Promise<Certificate> {
   for (let attempt = 0; ; attempt += 1) {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     try {
       return await issue(options);
     } catch (error) {
