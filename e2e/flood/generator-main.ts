@@ -93,7 +93,10 @@ async function run(order: FloodOrder): Promise<FloodReport> {
   const startedMs = performance.now();
   const elapsed = (): number => (performance.now() - startedMs) / 1_000;
   const before = cpuSeconds();
-  while (elapsed() < order.seconds) {
+  const isOver = () =>
+    elapsed() >= order.mostSeconds ||
+    (elapsed() >= order.seconds && report.closed + report.refused >= order.untilClosed);
+  while (!isOver()) {
     const sliceEndMs = performance.now() + SLICE_MS;
     let didAny = true;
     while (didAny && performance.now() < sliceEndMs && cpuSeconds() - before < order.share * elapsed()) {

@@ -14,6 +14,9 @@ export interface FloodOrder {
   readonly port: number;
   readonly connections: number;
   readonly seconds: number;
+  /** After `seconds` it goes on until so many connections were closed or refused, or for `mostSeconds` in all. */
+  readonly untilClosed: number;
+  readonly mostSeconds: number;
   /** Of one core, 0 to 1: as much as its process takes. */
   readonly share: number;
 }

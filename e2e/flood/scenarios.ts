@@ -31,7 +31,7 @@ interface Judged {
 }
 
 async function floodOnce(world: FloodWorld, of: Port, kind: FloodKind, { sizes, findings }: Judged): Promise<void> {
-  const { connections, share, seconds, restSeconds, idlePings } = sizes;
+  const { connections, share, seconds, mostSeconds, restSeconds, idlePings } = sizes;
   findings.doing = 'a user alone';
   const idle = await askUntil(world.way, (asked) => asked >= idlePings);
   const [beforeMb, endedBefore] = [world.residentMb(), await world.ended()];
@@ -39,7 +39,8 @@ async function floodOnce(world: FloodWorld, of: Port, kind: FloodKind, { sizes, 
   let isOver = false;
   const watching = peakOf(world, () => isOver);
   const asking = askUntil(world.way, () => isOver);
-  const report = await flood({ of, kind: kind.name, ...world.addressOf(of), connections, share, seconds });
+  const order = { of, kind: kind.name, ...world.addressOf(of), connections, share, seconds, mostSeconds };
+  const report = await flood({ ...order, untilClosed: connections });
   isOver = true;
   const [peakMb, during] = await Promise.all([watching, asking]);
   const ended = (await world.ended()) - endedBefore;

@@ -4,6 +4,8 @@ export interface FloodSizes {
   /** Of one core, for whoever floods. */
   readonly share: number;
   readonly seconds: number;
+  /** As long as it goes on at most until all its connections were closed: a busy gateway comes to the last of them later. */
+  readonly mostSeconds: number;
   /** From the end of a flood until what the gateway holds is looked at again; 0: it is not. */
   readonly restSeconds: number;
   /** The user's requests before the flood. */
@@ -15,6 +17,7 @@ export const FULL: FloodSizes = {
   connections: 100,
   share: 0.5,
   seconds: 60,
+  mostSeconds: 60,
   restSeconds: 60,
   idlePings: 300,
   judgesTimes: true,
@@ -25,6 +28,7 @@ export const SCALED: FloodSizes = {
   connections: 100,
   share: 0.5,
   seconds: 3,
+  mostSeconds: 60,
   restSeconds: 0,
   idlePings: 5,
   judgesTimes: false,
@@ -32,5 +36,6 @@ export const SCALED: FloodSizes = {
 
 /** The full sizes, for a part of the time. */
 export function scaled(scale: number): FloodSizes {
-  return { ...FULL, seconds: Math.max(3, FULL.seconds * scale), judgesTimes: scale >= 1 };
+  const seconds = Math.max(3, FULL.seconds * scale);
+  return { ...FULL, seconds, mostSeconds: seconds, judgesTimes: scale >= 1 };
 }
