@@ -6,6 +6,10 @@ import { connectionState } from '../connection/connection-state.js';
 const HEARTBEAT_MS = 2_000;
 const SILENCE_MS = 3 * HEARTBEAT_MS;
 const API_TIMEOUT_MS = 5_000;
+/**
+ * What processes ask the streams' account by, in place of `$JS.API`: nats-server answers that in each account, for its own streams.
+ */
+export const STREAMS_API = 'fairlead.streams';
 /** An abandoned consumer is removed by the server after this, so that nobody needs the right to delete consumers. */
 const INACTIVE_MS = 30_000;
 
@@ -63,7 +67,7 @@ async function createConsumer(
   keys: string,
   deliverSubject: string,
 ): Promise<number> {
-  const manager = await jetstreamManager(nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
+  const manager = await jetstreamManager(nc, { apiPrefix: STREAMS_API, checkAPI: false, timeout: API_TIMEOUT_MS });
   const info = await manager.consumers.add(streamOf(bucket), {
     name: nuid.next(),
     filter_subject: `$KV.${bucket}.${keys}`,

@@ -8,6 +8,7 @@ import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { deleteKv, provisionJetStream, putKv, watchBucket, type KvSnapshot } from '../index.js';
+import { STREAMS_API } from './bucket-feed.js';
 import { startSecuredNats, type SecuredNats } from '../testing/secured-nats.js';
 
 const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
@@ -110,7 +111,7 @@ it('takes nothing of another stream that is delivered to its inbox', async () =>
     deliver_policy: 'all',
   };
   const body = JSON.stringify({ stream_name: stream, config, action: 'create' });
-  await reader.request(`$JS.API.CONSUMER.CREATE.${stream}.forged.${filter}`, body, { timeout: 20_000 });
+  await reader.request(`${STREAMS_API}.CONSUMER.CREATE.${stream}.forged.${filter}`, body, { timeout: 20_000 });
   await eventually(() => expect(interrupted).toContain('an entry of something else was delivered'));
   await put('default.a', 2);
   await eventually(() => expect(contents(snapshot)).toEqual({ 'default.a': { n: 2 } }));

@@ -153,7 +153,7 @@ class BucketWatch<T> implements KvSnapshot<T> {
     if (this.#entries.get(key)?.mark === mark) return;
     const value = this.#parse(key, text);
     if (value === undefined) {
-      // An acknowledgement of somebody else can land here (nats-authorization.ts): it must not delete what its sender cannot write.
+      // What cannot be read says nothing of the key: whoever wrote it may be of another version, and the value before still counts.
       if (this.#options.unreadable === 'drop') this.#drop(key);
       return;
     }

@@ -10,6 +10,7 @@ import {
   type Role,
 } from '@fairlead/contracts';
 import { inboxPrefix, type Holder } from '../connection/inbox.js';
+import { STREAMS_API } from '../kv/bucket-feed.js';
 import { EVENT_STREAM } from './provision-jetstream.js';
 
 export interface NatsUser extends Holder {
@@ -24,13 +25,51 @@ interface Permissions {
 
 const MIN_ANSWER_MS = 30_000;
 
+/** The account of the streams, whose one user is the operator; and that of everybody else, who reaches them by name alone. */
+const [STREAMS, PROCESSES] = ['STREAMS', 'PROCESSES'];
+
+/** What the streams' account answers the processes. Which of it a process may ask, its permissions say. */
+const ANSWERED_BY_STREAMS = [
+  { subject: '$KV.>' },
+  { subject: 'fairlead.events.>' },
+  { subject: '$JS.API.CONSUMER.CREATE.>', to: `${STREAMS_API}.CONSUMER.CREATE.>` },
+  { subject: '$JS.FC.>' },
+];
+
 /**
- * The `authorization` block of a nats-server configuration: each user may do what the contracts and `SERVICES` give its role, under its
- * own name, and nothing else. What NATS cannot refuse is a foreign reply subject: services check it (`readRequest`), and the
- * owner of a bucket puts right what an acknowledgement overwrote. Syntax: https://docs.nats.io/running-a-nats-service/configuration/securing_nats/authorization
+ * The `accounts` block of a nats-server configuration: each user may do what the contracts and `SERVICES` give its role, under its
+ * own name, and nothing else. NATS checks no permission on a reply subject, so that of a process must mean nothing where the
+ * streams are: they have an account of their own, in which every request arrives with a reply subject of the server's making
+ * (ADR 35). In the account of the processes a foreign reply subject still reaches services, which check it (`readRequest`).
+ * Syntax: https://docs.nats.io/running-a-nats-service/configuration/securing_nats/accounts
  */
 export function natsAuthorization(users: readonly NatsUser[]): string {
-  return `authorization {\n  users = [\n${users.map(renderUser).join('\n')}\n  ]\n}\n`;
+  const operators = users.filter(({ role }) => role === 'operator');
+  const processes = users.filter(({ role }) => role !== 'operator');
+  // A watched bucket is delivered from the streams' account to the inbox of who watches.
+  const delivered = processes.map((user) => `${inboxPrefix(user)}.>`);
+  return `accounts {
+  ${STREAMS} {
+    jetstream: enabled
+    exports: ${renderList([
+      ...ANSWERED_BY_STREAMS.map(({ subject }) => ({ service: subject })),
+      ...delivered.map((subject) => ({ stream: subject })),
+    ])}
+    users: [\n${operators.map(renderUser).join('\n')}\n    ]
+  }
+  ${PROCESSES} {
+    imports: ${renderList([
+      ...ANSWERED_BY_STREAMS.map(({ subject, ...as }) => ({ service: { account: STREAMS, subject }, ...as })),
+      ...delivered.map((subject) => ({ stream: { account: STREAMS, subject } })),
+    ])}
+    users: [\n${processes.map(renderUser).join('\n')}\n    ]
+  }
+}
+`;
+}
+
+function renderList(items: readonly object[]): string {
+  return `[\n${items.map((item) => `      ${JSON.stringify(item)}`).join('\n')}\n    ]`;
 }
 
 function renderUser(user: NatsUser): string {
@@ -85,7 +124,7 @@ function subjectOf(keysOf: KeysOf, { credential }: Caller): string {
 /** What `watchBucket` needs: to make a consumer that delivers this bucket, and to answer its flow control. */
 function watchPermissions(keysOf: KeysOf, caller: Caller): string[] {
   const stream = `KV_${BUCKETS[bucketOf(keysOf)]}`;
-  return [`$JS.API.CONSUMER.CREATE.${stream}.*.$KV.${subjectOf(keysOf, caller)}`, `$JS.FC.${stream}.>`];
+  return [`${STREAMS_API}.CONSUMER.CREATE.${stream}.*.$KV.${subjectOf(keysOf, caller)}`, `$JS.FC.${stream}.>`];
 }
 
 /** A service may answer each request once, to the inbox that the request named, for as long as any of its callers waits. */

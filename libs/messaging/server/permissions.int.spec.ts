@@ -23,6 +23,7 @@ import {
   watchBucket,
   type Holder,
 } from '../index.js';
+import { STREAMS_API } from '../kv/bucket-feed.js';
 import { startSecuredNats, type SecuredNats } from '../testing/secured-nats.js';
 
 const gatewayA = { role: 'gateway', credential: 'gateway-a' } as const;
@@ -175,7 +176,7 @@ describe('buckets', () => {
 
   it.each(Object.values(BUCKETS))('lets only its readers watch %s', async (bucket) => {
     for (const holder of EVERYBODY) {
-      const refused = await refusesPublish(holder, `$JS.API.CONSUMER.CREATE.KV_${bucket}.x.$KV.${bucket}.>`);
+      const refused = await refusesPublish(holder, `${STREAMS_API}.CONSUMER.CREATE.KV_${bucket}.x.$KV.${bucket}.>`);
       const may = READERS[bucket].includes(holder.credential);
       expect({ credential: holder.credential, refused }).toEqual({ credential: holder.credential, refused: !may });
     }
@@ -205,7 +206,7 @@ describe('buckets', () => {
     await watch.loaded;
     expect(watch.get(TRUST_KEY)).toEqual({});
     await watch.close();
-    const create = `$JS.API.CONSUMER.CREATE.KV_${BUCKETS.trust}.x.$KV.${BUCKETS.trust}.>`;
+    const create = `${STREAMS_API}.CONSUMER.CREATE.KV_${BUCKETS.trust}.x.$KV.${BUCKETS.trust}.>`;
     for (const holder of [registration, api]) expect(await refusesPublish(holder, create)).toBe(true);
   });
 
@@ -217,14 +218,14 @@ describe('buckets', () => {
     expect([...watch.entries()]).toEqual([[key('gateway', 'gateway-a'), {}]]);
     await watch.close();
     for (const keysRead of ['>', 'session.>', '*.gateway-a.>']) {
-      const create = `$JS.API.CONSUMER.CREATE.KV_${BUCKETS.routes}.x.$KV.${BUCKETS.routes}.${keysRead}`;
+      const create = `${STREAMS_API}.CONSUMER.CREATE.KV_${BUCKETS.routes}.x.$KV.${BUCKETS.routes}.${keysRead}`;
       expect({ keysRead, refused: await refusesPublish(keys, create) }).toEqual({ keysRead, refused: true });
     }
     // A filter in the body that is not the subject's is the server's to refuse.
     const filter = `$KV.${BUCKETS.routes}.gateway.>`;
     const config = { name: 'x', filter_subject: `$KV.${BUCKETS.routes}.>`, deliver_subject: 'x', ack_policy: 'none' };
     const body = JSON.stringify({ stream_name: `KV_${BUCKETS.routes}`, config, action: 'create' });
-    const subject = `$JS.API.CONSUMER.CREATE.KV_${BUCKETS.routes}.x.${filter}`;
+    const subject = `${STREAMS_API}.CONSUMER.CREATE.KV_${BUCKETS.routes}.x.${filter}`;
     const answer = await as(keys).request(subject, body, { timeout: 20_000 });
     expect(answer.json<{ error?: unknown }>().error).toBeDefined();
   });
@@ -239,7 +240,9 @@ describe('buckets', () => {
         `$JS.API.STREAM.CREATE.OTHER`,
         `$JS.API.STREAM.MSG.DELETE.KV_${BUCKETS.routes}`,
         `$JS.API.CONSUMER.DELETE.KV_${BUCKETS.routes}.x`,
+        `$JS.API.CONSUMER.CREATE.KV_${BUCKETS.routes}.x.$KV.${BUCKETS.routes}.>`,
         `$JS.API.CONSUMER.CREATE.FAIRLEAD_EVENTS.x.fairlead.events.>`,
+        `${STREAMS_API}.CONSUMER.CREATE.FAIRLEAD_EVENTS.x.fairlead.events.>`,
         `$JS.API.CONSUMER.CREATE.FAIRLEAD_EVENTS`,
       ]) {
         expect({ subject, refused: await refusesPublish(holder, subject) }).toEqual({ subject, refused: true });
