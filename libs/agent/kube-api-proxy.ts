@@ -12,11 +12,17 @@ import {
   impersonationHeaders,
   kubeRoute,
   onUnanswered,
+  ordinaryAnswer,
+  readUpgrade,
+  requestUpgrade,
+  switchProtocols,
   toKubeStatus,
+  upgradeHeaders,
   type TunnelIdentity,
 } from '@fairlead/kube-http';
 import { noTracer, type Logger, type Span, type Tracer } from '@fairlead/observability';
 import { formatTraceparent, readTraceparent, type TraceContext } from '@fairlead/tunnel/core';
+import { bridge } from '@fairlead/tunnel/link';
 
 /** Where the kube-apiserver is and how the agent shows itself to it. */
 export interface KubeApiTarget {
@@ -70,7 +76,10 @@ export class KubeApiProxy {
     this.#server.maxHeadersCount = 0;
     // Who ended its direction still wants its answer (PROTOCOL.md, half-close). Node's types do not have it.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
-    this.#server.on('request', (incoming, outgoing) => void this.#serve(incoming, outgoing));
+    this.#server.on('request', (incoming, outgoing) => {
+      void this.#serve(incoming, outgoing, (headers) => this.#forward(incoming, outgoing, headers));
+    });
+    this.#server.on('upgrade', (incoming, tunnel, early) => this.#serveUpgrade(incoming, tunnel, early));
     this.#server.on('clientError', (_error, socket) => void socket.destroy());
   }
 
@@ -84,7 +93,25 @@ export class KubeApiProxy {
     this.#upstream.destroy();
   }
 
-  async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  /** A tunnel whose opener asks to upgrade ends with that; so does the connection to the kube-apiserver, which is never shared. */
+  #serveUpgrade(incoming: IncomingMessage, tunnel: Duplex, early: Buffer): void {
+    let outgoing: ServerResponse;
+    try {
+      outgoing = ordinaryAnswer(incoming, tunnel);
+    } catch (error) {
+      // No gateway asks for that.
+      tunnel.destroy(toFairleadError(error));
+      return;
+    }
+    void this.#serve(incoming, outgoing, (headers) => this.#upgrade(incoming, outgoing, { tunnel, early, headers }));
+  }
+
+  /** `carry` gets the headers for the kube-apiserver, without those of one hop; what it rejects with is told to the opener. */
+  async #serve(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    carry: (headers: readonly string[]) => Promise<Carried>,
+  ): Promise<void> {
     const requestId = incoming.headers['audit-id']?.toString() ?? randomUUID();
     const caller = callerOf(incoming);
     const span = this.#begin(incoming, caller);
@@ -96,8 +123,7 @@ export class KubeApiProxy {
       if (!identity) throw new FairleadError('IDENTITY_REFUSED', 'this tunnel has no identity');
       const headers = this.#headers(incoming, identity, await this.#target.token());
       const traced = caller || span.recording ? withTraceparent(headers, span.context) : headers;
-      await this.#forward(incoming, outgoing, traced);
-      end(span, outgoing);
+      end(span, await carry(traced));
     } catch (error) {
       const failure = toFairleadError(error);
       this.#onFailed(failure.code);
@@ -127,13 +153,13 @@ export class KubeApiProxy {
   }
 
   /** A kept connection may have died meanwhile: what is bodyless and idempotent is then sent once more, on a new one. */
-  async #forward(incoming: IncomingMessage, outgoing: ServerResponse, headers: readonly string[]): Promise<void> {
+  async #forward(incoming: IncomingMessage, outgoing: ServerResponse, headers: readonly string[]): Promise<Carried> {
     try {
-      await this.#attempt(incoming, outgoing, headers, this.#upstream);
+      return await this.#attempt(incoming, outgoing, headers, this.#upstream);
     } catch (error) {
       if (!(error instanceof StaleConnection)) throw error;
       const fresh = new Agent({ ...this.#tls, keepAlive: false });
-      await this.#attempt(incoming, outgoing, headers, fresh);
+      return this.#attempt(incoming, outgoing, headers, fresh);
     }
   }
 
@@ -142,7 +168,7 @@ export class KubeApiProxy {
     outgoing: ServerResponse,
     headers: readonly string[],
     agent: Agent,
-  ): Promise<void> {
+  ): Promise<Carried> {
     const { host, port } = this.#target;
     const framing = bodyFraming(incoming.rawHeaders);
     const repeatable = framing === 'none' && BODYLESS_IDEMPOTENT.has(incoming.method ?? '');
@@ -153,7 +179,11 @@ export class KubeApiProxy {
         port,
         method: incoming.method,
         path: incoming.url,
-        headers: [...headers],
+        headers: [
+          ...headers,
+          ...(framing === 'chunked' ? ['Transfer-Encoding', 'chunked'] : []),
+          ...['Connection', 'keep-alive'],
+        ],
         setDefaultHeaders: false,
         maxHeaderSize: MAX_HEADER_BYTES,
       });
@@ -185,12 +215,43 @@ export class KubeApiProxy {
     });
   }
 
+  async #upgrade(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    { tunnel, early, headers }: Upgrading,
+  ): Promise<Carried> {
+    const upgrade = readUpgrade(incoming);
+    const { host, port } = this.#target;
+    const upstream = request({
+      agent: new Agent({ ...this.#tls, keepAlive: false }),
+      host,
+      port,
+      method: incoming.method,
+      path: incoming.url,
+      headers: [...headers, ...upgradeHeaders(upgrade)],
+      setDefaultHeaders: false,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    });
+    const onOpenerGone = (): void => void upstream.destroy();
+    tunnel.once('close', onOpenerGone);
+    const answered = await requestUpgrade(upstream, upgrade, 'the kube-apiserver').catch((error: unknown) => {
+      throw error instanceof FairleadError ? error : this.#unreachable(error as Error);
+    });
+    if (answered.kind === 'answered') return relayAnswer(answered.answer, outgoing);
+    tunnel.off('close', onOpenerGone);
+    const { connection } = answered;
+    switchProtocols(outgoing, tunnel, upgrade, answered.headers);
+    if (early.length > 0) tunnel.unshift(early);
+    connection.allowHalfOpen = true;
+    const { cause } = await bridge(connection, tunnel, () => void connection.destroy());
+    return { status: 101, whole: cause === 'COMPLETE' };
+  }
+
   #headers(incoming: IncomingMessage, identity: TunnelIdentity, token: string): string[] {
     const { host, port } = this.#target;
     const passed = without('host', fromTunnel(incoming.rawHeaders));
-    const chunked = bodyFraming(incoming.rawHeaders) === 'chunked' ? ['Transfer-Encoding', 'chunked'] : [];
     const own = ['Host', `${host.includes(':') ? `[${host}]` : host}:${port}`, 'Authorization', `Bearer ${token}`];
-    return [...passed, ...own, ...impersonationHeaders(identity), ...chunked, 'Connection', 'keep-alive'];
+    return [...passed, ...own, ...impersonationHeaders(identity)];
   }
 
   #unreachable(error: Error): FairleadError {
@@ -201,17 +262,32 @@ export class KubeApiProxy {
   }
 }
 
+interface Upgrading {
+  readonly tunnel: Duplex;
+  /** What came behind the request's head. */
+  readonly early: Buffer;
+  readonly headers: readonly string[];
+}
+
 /** The kept connection died before it answered, and the request may be repeated. */
 class StaleConnection extends Error {}
 
+/** How a request went that the kube-apiserver answered. */
+interface Carried {
+  readonly status: number;
+  /** One that broke off is not. */
+  readonly whole: boolean;
+}
+
 /** Resolves when the answer was passed on or broke off; then the gateway's side is broken off too, never ended cleanly. */
-function relayAnswer(answer: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+function relayAnswer(answer: IncomingMessage, outgoing: ServerResponse): Promise<Carried> {
   return new Promise((resolve) => {
-    outgoing.writeHead(answer.statusCode ?? 502, fromServer(answer.rawHeaders));
+    const status = answer.statusCode ?? 502;
+    outgoing.writeHead(status, fromServer(answer.rawHeaders));
     answer.once('error', () => void outgoing.destroy());
     answer.once('close', () => {
       if (!answer.complete) outgoing.destroy();
-      resolve();
+      resolve({ status, whole: outgoing.writableEnded });
     });
     answer.pipe(outgoing);
     flushUnlessBodyFollows(answer, outgoing);
@@ -231,11 +307,10 @@ function callerOf({ headers }: IncomingMessage): TraceContext | undefined {
   return readTraceparent(typeof traceparent === 'string' ? [traceparent] : []);
 }
 
-function end(span: Span, { statusCode, writableEnded }: ServerResponse): void {
-  span.set({ 'http.response.status_code': statusCode });
-  // One that broke off was never ended.
-  if (!writableEnded) span.end('TUNNEL_RESET');
-  else span.end(statusCode >= 500 ? String(statusCode) : undefined);
+function end(span: Span, { status, whole }: Carried): void {
+  span.set({ 'http.response.status_code': status });
+  if (!whole) span.end('TUNNEL_RESET');
+  else span.end(status >= 500 ? String(status) : undefined);
 }
 
 type RequestIds = Readonly<Record<'traceId' | 'requestId', string>>;

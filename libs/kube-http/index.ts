@@ -15,3 +15,5 @@ export {
   type RawHeaders,
 } from './request-headers.js';
 export { onUnanswered } from './on-unanswered.js';
+export { ordinaryAnswer, switchProtocols } from './answer-upgrade.js';
+export { readUpgrade, requestUpgrade, upgradeHeaders, type Upgrade, type UpgradeAnswer } from './upgrade.js';

@@ -56,7 +56,18 @@ export function fromTunnel(raw: RawHeaders): string[] {
 }
 
 /** Of one origin, the gateway's: a cluster must not set state there, where it would hold for other clusters too. */
-const ORIGIN_WIDE = new Set(['set-cookie', 'set-cookie2', 'clear-site-data', 'alt-svc', 'refresh']);
+const ORIGIN_WIDE = new Set([
+  'alt-svc',
+  'clear-site-data',
+  'nel',
+  'refresh',
+  'report-to',
+  'reporting-endpoints',
+  'service-worker-allowed',
+  'set-cookie',
+  'set-cookie2',
+  'strict-transport-security',
+]);
 
 /** What of an answer may travel back. */
 export function fromServer(raw: RawHeaders): string[] {

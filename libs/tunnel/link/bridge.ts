@@ -1,6 +1,5 @@
 import type { Duplex } from 'node:stream';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
-import type { TunnelConnection } from './tunnel-connection.js';
 
 /** Payload that went each way. */
 export interface BridgedBytes {
@@ -24,7 +23,7 @@ const LINGER_MS = 5_000;
  */
 export async function bridge(
   socket: Duplex,
-  tunnel: TunnelConnection,
+  tunnel: Duplex,
   reset: () => void,
   bytes: BridgedBytes = { toTunnel: 0, fromTunnel: 0 },
 ): Promise<Bridged> {
@@ -99,7 +98,7 @@ function endedInOrder(stream: Duplex): boolean {
 }
 
 /** All that came from the socket is on its way, and must not be lost because its peer takes nothing any more. */
-function deliverRest(tunnel: TunnelConnection, end: FairleadError): void {
+function deliverRest(tunnel: Duplex, end: FairleadError): void {
   tunnel.pause();
   const timer = setTimeout(() => tunnel.destroy(end), LINGER_MS);
   tunnel.once('close', () => clearTimeout(timer));

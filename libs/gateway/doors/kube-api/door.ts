@@ -13,8 +13,8 @@ import { DoorPassages, type PassageOptions } from '../../passage/door-passages.j
 import { diallerOf, tendConnections } from './door-connections.js';
 import { comesBehindRefusal } from './end-refused.js';
 import { breakOff, type DoorRequest } from './forward.js';
-import { refuseUpgrade } from './refuse.js';
 import { serveRequest, type KubeApiContext } from './serve-request.js';
+import { serveUpgrade } from './serve-upgrade.js';
 import type { TunnelPool } from './tunnel-pool.js';
 import { endUnauthenticatedFloods } from './unauthenticated-connections.js';
 
@@ -97,13 +97,11 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
       breakOff(outgoing);
     });
   });
-  server.on('upgrade', (incoming: IncomingMessage, socket: Duplex) => {
-    try {
-      refuseUpgrade(context.passages, incoming, socket);
-    } catch (error) {
+  server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, early: Buffer) => {
+    serveUpgrade(context, incoming, socket, early).catch((error: unknown) => {
       tellBroken(error, incoming);
       socket.destroy();
-    }
+    });
   });
   // Headers and body are separate writes; with Nagle's algorithm the second waits 40 ms for the client's delayed ACK.
   server.on('connection', (socket: Socket) => void socket.setNoDelay(true));

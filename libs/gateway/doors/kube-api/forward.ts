@@ -22,9 +22,9 @@ export type DoorRequest = IncomingMessage | Http2ServerRequest;
 export type DoorResponse = ServerResponse | Http2ServerResponse;
 
 /** How long a request with an end of its own may take until the answer's headers. */
-const ANSWER_TIMEOUT_MS = 75_000;
+export const ANSWER_TIMEOUT_MS = 75_000;
 /** What a kube-apiserver may answer: Node's default of 16 KiB is less than some Warnings take. */
-const MAX_ANSWER_HEADER_BYTES = 128 * 1024;
+export const MAX_ANSWER_HEADER_BYTES = 128 * 1024;
 const BODYLESS_IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export interface Exchange {
@@ -122,14 +122,17 @@ function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
 }
 
 function upstreamHeaders({ incoming, admission, passage }: Exchange, framing: BodyFraming): string[] {
+  const chunked = framing === 'chunked' ? ['Transfer-Encoding', 'chunked'] : [];
+  return [...headersBeyond(incoming, admission, passage), ...chunked, 'Connection', 'keep-alive'];
+}
+
+/** What goes on of a request's headers, and what the gateway says of it: all but those of one hop. */
+export function headersBeyond(incoming: DoorRequest, { cluster }: Admission, passage: Passage): string[] {
   const { requestId, span, address } = passage;
   const headers = fromClient(incoming.rawHeaders);
   const own = ['Audit-ID', requestId, 'Traceparent', formatTraceparent(span.context), 'X-Forwarded-For', address];
-  const host = [...headerPairs(headers)].some(([name]) => name.toLowerCase() === 'host')
-    ? []
-    : ['Host', `${admission.cluster.name}.fairlead`];
-  const chunked = framing === 'chunked' ? ['Transfer-Encoding', 'chunked'] : [];
-  return [...host, ...headers, ...own, ...chunked, 'Connection', 'keep-alive'];
+  const hasHost = [...headerPairs(headers)].some(([name]) => name.toLowerCase() === 'host');
+  return [...(hasHost ? [] : ['Host', `${cluster.name}.fairlead`]), ...headers, ...own];
 }
 
 /** HTTP/2 needs no header to announce a body, and its own framing has checked a length that is given. */
@@ -139,7 +142,8 @@ function framingOf(incoming: DoorRequest): BodyFraming {
   return (incoming as Http2ServerRequest).stream.endAfterHeaders ? 'none' : 'chunked';
 }
 
-function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse, cluster: string): Promise<number> {
+/** Passes an answer on. Resolves with its status when the client has all of it; TUNNEL_RESET when either end breaks off. */
+export function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse, cluster: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const status = answer.statusCode ?? 502;
     writeHead(outgoing, status, locatedWithin(fromServer(answer.rawHeaders), status, cluster));
@@ -174,7 +178,7 @@ function writeHead(outgoing: DoorResponse, status: number, headers: readonly str
   }
 }
 
-function tooSlow(): FairleadError {
+export function tooSlow(): FairleadError {
   return new FairleadError(
     'DEADLINE_EXCEEDED',
     `the kube-apiserver did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`,
@@ -182,7 +186,7 @@ function tooSlow(): FairleadError {
 }
 
 /** What opening the tunnel threw says itself what happened. Once bytes may have left, the outcome is unknown. */
-function asFailure(error: Error, sent: boolean): FairleadError {
+export function asFailure(error: Error, sent: boolean): FairleadError {
   if (error instanceof FairleadError && (!sent || !error.kind.retryable)) return error;
   return new FairleadError(
     'TUNNEL_RESET',

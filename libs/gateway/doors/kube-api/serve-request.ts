@@ -41,6 +41,22 @@ async function carry(
   outgoing: DoorResponse,
 ): Promise<Ending> {
   const { directory, pool } = context;
+  const admission = admitRequest(context, passage, incoming);
+  const bytes = { up: 0, down: 0 };
+  const ending = new AbortController();
+  passage.register({ bytes: () => bytes, ...inRegistry(directory, admission, incoming, outgoing, ending) });
+  const agent = pool.agentFor(admission.cluster, admission.identity);
+  const { signal } = ending;
+  const status = await forward({ incoming, outgoing, admission, passage, agent, bytes, signal });
+  return { kind: 'answered', status };
+}
+
+/**
+ * Who asks, and for what: the passage of a request, or of an upgrade, up to where it may go on. Throws what it is refused for, as `authenticate`,
+ * `admit` and the limits do.
+ */
+export function admitRequest(context: KubeApiContext, passage: Passage, incoming: DoorRequest): Admission {
+  const { directory } = context;
   const principal = authenticate(directory, incoming.rawHeaders, Date.now());
   const { tenantId, user, tokenId } = principal;
   passage.identify({ kind: 'user', id: user, name: user, tenantId, proof: { kind: 'token', id: tokenId } });
@@ -52,13 +68,7 @@ async function carry(
   passage.admit(admission.cluster);
   // What waits for a tunnel is bounded with what runs.
   passage.limit({ waits: false });
-  const bytes = { up: 0, down: 0 };
-  const ending = new AbortController();
-  passage.register({ bytes: () => bytes, ...inRegistry(directory, admission, incoming, outgoing, ending) });
-  const agent = pool.agentFor(admission.cluster, admission.identity);
-  const { signal } = ending;
-  const status = await forward({ incoming, outgoing, admission, passage, agent, bytes, signal });
-  return { kind: 'answered', status };
+  return admission;
 }
 
 function inRegistry(

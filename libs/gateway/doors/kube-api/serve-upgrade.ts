@@ -1,0 +1,139 @@
+import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
+import {
+  ordinaryAnswer,
+  readUpgrade,
+  requestUpgrade,
+  switchProtocols,
+  upgradeHeaders,
+  type Upgrade,
+} from '@fairlead/kube-http';
+import { TunnelConnection, bridge } from '@fairlead/tunnel/link';
+import type { Ending } from '../../passage/outcome.js';
+import type { Passage } from '../../passage/passage.js';
+import { arrivalOf } from './arrival.js';
+import { whyShutOut, type Admission } from './authorize.js';
+import {
+  ANSWER_TIMEOUT_MS,
+  MAX_ANSWER_HEADER_BYTES,
+  asFailure,
+  headersBeyond,
+  relayAnswer,
+  tooSlow,
+} from './forward.js';
+import { answerFailure } from './refuse.js';
+import { admitRequest, type KubeApiContext } from './serve-request.js';
+import { wayOf, type TunnelRequestOptions } from './tunnel-pool.js';
+
+/**
+ * One request to upgrade (exec, attach, port-forward, and what a pod behind `…/proxy` offers), from its head to the end of its connection. It has a
+ * tunnel of its own, which is never given back to the pool. Rejects only for a fault of ours.
+ */
+export async function serveUpgrade(
+  context: KubeApiContext,
+  incoming: IncomingMessage,
+  socket: Duplex,
+  early: Buffer,
+): Promise<void> {
+  // Nobody else listens to this socket now: a client that resets it must not end the process.
+  socket.on('error', () => socket.destroy());
+  const arrival = arrivalOf(incoming, incoming.socket);
+  const outgoing = answerOn(incoming, socket, (failure) => context.passages.turnAway(arrival, failure));
+  if (!outgoing) return;
+  outgoing.on('error', () => undefined);
+  await context.passages.pass(
+    arrival,
+    (passage) => serve(context, passage, { incoming, outgoing, socket, early }),
+    (passage, failed) => answerFailure(passage, failed, incoming, outgoing),
+  );
+}
+
+/** Undefined, and the connection is ended, for whoever does not wait for what it asked for before. */
+function answerOn(
+  incoming: IncomingMessage,
+  socket: Duplex,
+  turnAway: (failure: FairleadError) => void,
+): ServerResponse | undefined {
+  try {
+    return ordinaryAnswer(incoming, socket);
+  } catch (error) {
+    socket.destroy();
+    turnAway(toFairleadError(error));
+    return undefined;
+  }
+}
+
+interface Requested {
+  readonly incoming: IncomingMessage;
+  /** For an answer that is not 101. */
+  readonly outgoing: ServerResponse;
+  readonly socket: Duplex;
+  /** What came behind the head: it goes on only once both have switched. */
+  readonly early: Buffer;
+}
+
+async function serve(context: KubeApiContext, passage: Passage, requested: Requested): Promise<Ending> {
+  const { incoming, outgoing, socket, early } = requested;
+  const admission = admitRequest(context, passage, incoming);
+  const upgrade = readUpgrade(incoming);
+  const bytes = { toTunnel: 0, fromTunnel: 0 };
+  const ending = new AbortController();
+  let tunnel: Duplex | undefined;
+  passage.register({
+    bytes: () => ({ up: bytes.toTunnel, down: bytes.fromTunnel }),
+    heldBytes: () => heldBytes(socket) + heldBytes(tunnel),
+    refusedNow: () => whyShutOut(context.directory, admission),
+    end: (cause) => {
+      if (tunnel) socket.destroy();
+      else ending.abort(cause);
+    },
+  });
+  const answered = await ask(context, passage, admission, upgrade, { ...requested, signal: ending.signal });
+  if (answered.kind === 'answered') {
+    return { kind: 'answered', status: await relayAnswer(answered.answer, outgoing, admission.cluster.name) };
+  }
+  tunnel = answered.connection;
+  passage.span.event('switched');
+  switchProtocols(outgoing, socket, upgrade, answered.headers);
+  if (early.length > 0) socket.unshift(early);
+  const { cause } = await bridge(socket, tunnel, () => void socket.destroy(), bytes);
+  return { kind: 'carried', cause, endedBy: passage.endedBy, status: 101 };
+}
+
+async function ask(
+  { pool }: KubeApiContext,
+  passage: Passage,
+  admission: Admission,
+  upgrade: Upgrade,
+  { incoming, socket, signal }: Requested & { readonly signal: AbortSignal },
+): ReturnType<typeof requestUpgrade> {
+  const options: TunnelRequestOptions = {
+    agent: pool.agentFor(admission.cluster, admission.identity).fresh(),
+    method: incoming.method,
+    path: admission.target,
+    headers: [...headersBeyond(incoming, admission, passage), ...upgradeHeaders(upgrade)],
+    setDefaultHeaders: false,
+    maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
+    signal,
+    trace: passage.span.context,
+  };
+  const upstream = request(options);
+  upstream.once('socket', (tunnel) => passage.opened({ way: wayOf(tunnel) }));
+  const limit = setTimeout(() => upstream.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
+  const onClientGone = (): void => void upstream.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
+  socket.once('close', onClientGone);
+  try {
+    return await requestUpgrade(upstream, upgrade, 'the far end');
+  } catch (error) {
+    throw asFailure(error as Error, upstream.socket !== null);
+  } finally {
+    clearTimeout(limit);
+    socket.off('close', onClientGone);
+  }
+}
+
+function heldBytes(stream: Duplex | undefined): number {
+  if (stream instanceof TunnelConnection) return stream.heldBytes;
+  return stream ? stream.readableLength + stream.writableLength : 0;
+}
