@@ -1,7 +1,7 @@
 import type { EventInput, EventPublisher, EventType } from '@fairlead/events/publisher';
 import { NO_TENANT } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
-import type { GatewayEvents, Refusal } from '@fairlead/gateway';
+import type { GatewayEvents, Refusal, StreamEvent } from '@fairlead/gateway';
 import type { Logger } from '@fairlead/observability';
 
 /** As long as the catalog lets them be. Strangers choose what is in them before anybody knows who they are. */
@@ -34,6 +34,13 @@ export function gatewayEvents(publisher: EventPublisher, gateway: string, logger
       });
     },
     accessRefused: (refusal) => publish('dev.fairlead.access.refused.v1', aboutRefusal(refusal, gateway)),
+    stream: (told) => {
+      const { phase, status, bytesUp, bytesDown, durationMs } = told;
+      const about = aboutStream(told, gateway);
+      if (phase === 'opened') publish('dev.fairlead.stream.opened.v1', about);
+      else if (phase === 'refused') publish('dev.fairlead.stream.refused.v1', { ...about, status });
+      else publish('dev.fairlead.stream.ended.v1', { ...about, bytesUp, bytesDown, durationMs });
+    },
   };
 }
 
@@ -68,6 +75,23 @@ function aboutRefusal(
     door: door.slice(0, LONGEST.door),
     method: method.slice(0, LONGEST.method),
     suppressed,
+  };
+}
+
+function aboutStream(
+  { streamId, tenantId, clusterId, user, address, reason, stream }: StreamEvent,
+  gateway: string,
+): EventInput<'dev.fairlead.stream.opened.v1'> {
+  return {
+    tenantId,
+    subject: `cluster/${clusterId}`,
+    actor: { kind: 'user', id: user.slice(0, LONGEST.actor), address: address.slice(0, LONGEST.address) },
+    reason: reason.slice(0, LONGEST.reason),
+    clusterId,
+    gateway,
+    streamId,
+    ...stream,
+    command: [...stream.command],
   };
 }
 

@@ -26,6 +26,25 @@ const session = {
   /** Comings and goings of this cluster there that were not told, because there were too many, since the last one that was. */
   suppressed: z.int().min(0).default(0),
 };
+const stream = {
+  clusterId: ClusterId,
+  gateway: z.string().max(63),
+  /** The same in all events of one stream; its line in the gateway's log has it as `requestId`. */
+  streamId: z.uuid(),
+  kind: z.enum(['exec', 'attach', 'portforward', 'proxy', 'other']),
+  protocol: z.enum(['websocket', 'SPDY/3.1']),
+  /** As it was asked for; empty: none, as of nodes. */
+  namespace: z.string().max(253),
+  /** `pods/web-0`; empty: a path that is no stream of Kubernetes' own API. */
+  object: z.string().max(264),
+  /** Empty: the first one. */
+  container: z.string().max(253),
+  command: z.array(z.string().max(256)).max(32),
+  /** It is longer than that. */
+  commandCut: z.boolean(),
+  stdin: z.boolean(),
+  tty: z.boolean(),
+};
 const enrolmentRequest = { requestId: z.uuid(), fingerprint: z.string().length(64) };
 /** Roots after the step, as in the trust bundle of this version. */
 const roots = { pins: z.array(z.string().length(64)).max(4), trustVersion: z.int() };
@@ -138,6 +157,17 @@ export const EVENTS = {
     method: z.string().max(16),
     /** Refusals of the same user, client or cluster, or of strangers, that were not told, because there were too many. */
     suppressed: z.int().min(0).default(0),
+  }),
+  /** Somebody was let in to a pod or a Service: exec, attach, port-forward, or an upgrade by `proxy`. */
+  'dev.fairlead.stream.opened.v1': event(stream),
+  /** Its reason is a code of ours, or `HTTP_403` and the like for what the cluster itself answered. */
+  'dev.fairlead.stream.refused.v1': event({ ...stream, status: z.int() }),
+  'dev.fairlead.stream.ended.v1': event({
+    ...stream,
+    /** Towards the cluster, and back. */
+    bytesUp: z.int().min(0),
+    bytesDown: z.int().min(0),
+    durationMs: z.int().min(0),
   }),
   'dev.fairlead.rpc.refused.v1': event({ service: z.string().max(32), method: z.string().max(64) }),
   ...GIT_EVENTS,

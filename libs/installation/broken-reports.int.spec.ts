@@ -17,6 +17,7 @@ const onCrash = (error: unknown): void => void crashes.push(error);
 const broken: GatewayEvents = {
   agentConnected: () => undefined,
   agentDisconnected: () => undefined,
+  stream: () => undefined,
   accessRefused: () => {
     throw new Error('a fault of ours');
   },

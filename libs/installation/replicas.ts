@@ -1,6 +1,6 @@
 import { BUCKETS, TRUST_KEY, type ClusterEntry, type TrustEntry } from '@fairlead/contracts';
 import type { ClusterFacts, LinkProblem } from '@fairlead/contracts';
-import { parseEgressRule, startGateway, type Gateway, type Refusal } from '@fairlead/gateway';
+import { parseEgressRule, startGateway, type Gateway, type Refusal, type StreamEvent } from '@fairlead/gateway';
 import { deleteKv, putKv } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger } from '@fairlead/observability';
@@ -17,6 +17,8 @@ export interface Replica {
   readonly gateway: Gateway;
   readonly registry: Registry;
   readonly refusals: Refusal[];
+  /** What was told of streams into clusters. */
+  readonly streams: StreamEvent[];
   /** What it reported to registration. */
   readonly troubles: LinkProblem[];
   readonly facts: ClusterFacts[];
@@ -110,6 +112,7 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
   const registry = new Registry();
   const events = options.events?.(nc, name);
   const refusals: Refusal[] = [];
+  const streams: StreamEvent[] = [];
   const troubles: LinkProblem[] = [];
   const facts: ClusterFacts[] = [];
   const gateway = await startGateway(
@@ -123,6 +126,10 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
         accessRefused: (refusal) => {
           refusals.push(refusal);
           events?.accessRefused(refusal);
+        },
+        stream: (event) => {
+          streams.push(event);
+          events?.stream(event);
         },
       },
       logger: options.logger ?? silentLogger,
@@ -156,5 +163,5 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
     stopping.abort();
     await gateway.stop();
   };
-  return { name, gateway, registry, refusals, troubles, facts, stop };
+  return { name, gateway, registry, refusals, streams, troubles, facts, stop };
 }

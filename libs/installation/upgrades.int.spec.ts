@@ -341,3 +341,55 @@ describe('whose it is', () => {
     expect(upgrades.some(({ request }) => sockets.has(request.socket))).toBe(false);
   });
 });
+
+describe('an auditor is told', () => {
+  const told = (replica: Replica, since: number): Record<string, unknown>[] =>
+    replica.streams.slice(since).map(({ phase, user, reason, status, bytesUp, bytesDown, stream }) => ({
+      ...{ phase, user, reason, status, bytesUp, bytesDown, object: `${stream.namespace}/${stream.object}` },
+      ...{ what: stream.kind, protocol: stream.protocol, command: stream.command, container: stream.container },
+    }));
+  const asked = { user: 'admin', object: 'default/pods/web', what: 'exec', command: ['ls'], container: 'a' };
+
+  it.each(PROTOCOLS)('when it is opened, and what it came to when it is over (%s)', async (protocol) => {
+    const since = cluster.b.streams.length;
+    const stream = await switched(cluster.b, protocol);
+    const opened = { ...asked, protocol, phase: 'opened', reason: 'OK', status: 101, bytesUp: 0, bytesDown: 0 };
+    expect(told(cluster.b, since)).toEqual([opened]);
+    stream.socket.end('12345');
+    await stream.ended;
+    const ended = { ...opened, phase: 'ended', reason: 'COMPLETE', bytesUp: 5, bytesDown: 5 };
+    await eventually(() => expect(told(cluster.b, since)).toEqual([opened, ended]));
+    expect(new Set(cluster.b.streams.slice(since).map(({ streamId }) => streamId)).size).toBe(1);
+  });
+
+  it('that the cluster refused it, or that its agent did not take what the cluster answered', async () => {
+    const since = cluster.a.streams.length;
+    answer('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+    await (
+      await ask(cluster.a, ASKED.websocket)
+    ).ended;
+    answer('HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+    await (
+      await ask(cluster.a, ASKED.websocket)
+    ).ended;
+    expect(told(cluster.a, since)).toEqual([
+      { ...asked, protocol: 'websocket', phase: 'refused', reason: 'HTTP_403', status: 403, bytesUp: 0, bytesDown: 0 },
+      expect.objectContaining({ phase: 'refused', reason: 'HTTP_502', status: 502 }),
+    ]);
+  });
+
+  it('that its access ended under it, beside the refusal', async () => {
+    const since = { streams: cluster.a.streams.length, refusals: cluster.a.refusals.length };
+    const token = await cluster.installation.addToken({ user: 'carol', groups: [] }, new Date(Date.now() + 4_000));
+    await eventually(async () => {
+      const one = await ask(cluster.a, ASKED.websocket, '', token);
+      await eventually(() => expect(one.heard()).toMatch(/^HTTP\/1\.1 /));
+      expect(one.heard()).toMatch(/^HTTP\/1\.1 101 /);
+      await one.ended;
+    });
+    const ended = expect.objectContaining({ phase: 'ended', user: 'carol', reason: 'UNAUTHENTICATED' }) as unknown;
+    await eventually(() => expect(told(cluster.a, since.streams)).toContainEqual(ended));
+    const refusal = expect.objectContaining({ user: 'carol', code: 'UNAUTHENTICATED' }) as unknown;
+    expect(cluster.a.refusals.slice(since.refusals)).toContainEqual(refusal);
+  });
+});

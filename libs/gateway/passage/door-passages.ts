@@ -74,6 +74,7 @@ export class DoorPassages {
     const { name, attributes } = arrival.span;
     const span = tracer.begin(name, 'server', arrival.caller, attributes);
     const [door, limiter, statusOf] = [this.#door, this.#limiter, this.#statusOf];
-    return new Passage(arrival, { door, ingress, limiter, live, span, statusOf });
+    const onEstablished = (outcome: Outcome): void => this.#recorder.established(outcome);
+    return new Passage(arrival, { door, ingress, limiter, live, span, onEstablished, statusOf });
   }
 }

@@ -1,7 +1,7 @@
 import { messageOf, type FairleadError } from '@fairlead/errors';
 import { RateLimitedLog } from '@fairlead/limits';
 import type { LogFields, Logger, Span } from '@fairlead/observability';
-import type { GatewayEvents } from '../reporting/gateway-events.js';
+import type { GatewayEvents, StreamEvent } from '../reporting/gateway-events.js';
 import type { GatewayMetrics } from '../status/gateway-metrics.js';
 import { DOORS } from './door-table.js';
 import { causeOf, clusterIdOf, isRefusal, type Identity, type Outcome } from './outcome.js';
@@ -29,6 +29,11 @@ export class OutcomeRecorder {
     this.#tell(outcome);
   }
 
+  /** What goes on as a connection, when it begins to. */
+  established(outcome: Outcome): void {
+    this.#tellStream(outcome, 'opened');
+  }
+
   #count({ door, ending }: Outcome): void {
     const { passages, refusals } = this.#options.metrics;
     passages[door].inc({ outcome: labelOf(ending) });
@@ -50,8 +55,14 @@ export class OutcomeRecorder {
     logger.log(failure.kind.logLevel, DOORS[door].refused, told);
   }
 
+  #tellStream(outcome: Outcome, phase: StreamEvent['phase']): void {
+    const event = streamEventOf(outcome, phase);
+    if (event) this.#options.events.stream(event);
+  }
+
   /** Whoever was refused, before it was let in or when its access ended. */
   #tell(outcome: Outcome): void {
+    this.#tellStream(outcome, outcome.established ? 'ended' : 'refused');
     const refusal = refusalIn(outcome.ending);
     if (!refusal || !isRefusal(refusal)) return;
     const { door, address, tenantId, cluster, asked, identity } = outcome;
@@ -70,6 +81,26 @@ export class OutcomeRecorder {
   }
 }
 
+function streamEventOf(outcome: Outcome, phase: StreamEvent['phase']): StreamEvent | undefined {
+  const { asked, cluster, identity, ending } = outcome;
+  if (!asked.stream || !cluster || !identity) return undefined;
+  return {
+    phase,
+    streamId: outcome.requestId,
+    tenantId: identity.tenantId,
+    clusterId: cluster.clusterId,
+    user: identity.name,
+    address: outcome.address,
+    stream: asked.stream,
+    // What the cluster itself refuses has no code of ours.
+    reason: phase === 'opened' ? 'OK' : ending.kind === 'answered' ? `HTTP_${ending.status}` : causeOf(ending),
+    status: ending.status ?? 0,
+    bytesUp: outcome.bytesUp,
+    bytesDown: outcome.bytesDown,
+    durationMs: Math.round(outcome.durationMs),
+  };
+}
+
 function refusalIn(ending: Outcome['ending']): FairleadError | undefined {
   if (ending.kind === 'failed') return ending.failure;
   return ending.kind === 'carried' ? ending.endedBy : undefined;
@@ -78,7 +109,9 @@ function refusalIn(ending: Outcome['ending']): FairleadError | undefined {
 /** Of metrics: a status class, `ok` for a connection that was established, or a code. */
 function labelOf(ending: Outcome['ending']): string {
   if (ending.kind === 'answered') return `${Math.floor(ending.status / 100)}xx`;
-  return ending.kind === 'carried' ? 'ok' : ending.failure.code;
+  if (ending.kind === 'failed') return ending.failure.code;
+  // One that switched protocols is a request like any other: its status class is 1xx.
+  return ending.status === 101 ? '1xx' : 'ok';
 }
 
 /** The same fields for every door; what does not apply is left out. */

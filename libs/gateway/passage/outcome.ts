@@ -1,4 +1,5 @@
 import type { FairleadError } from '@fairlead/errors';
+import type { StreamRequest, Upgrade } from '@fairlead/kube-http';
 import type { TunnelWay } from '@fairlead/tunnel/gateway';
 import type { DoorName } from './door-table.js';
 
@@ -13,7 +14,7 @@ export interface Identity {
   readonly proof: { readonly kind: 'token' | 'certificate'; readonly id: string };
 }
 
-/** What is asked for. Never a header, a query, or the name of an object in a cluster. */
+/** What is asked for. Never a header; a query, or the name of an object in a cluster, only in `stream`. */
 export interface Asked {
   /** A peer may make one up: told up to 16 characters of it. */
   readonly method: string;
@@ -22,6 +23,8 @@ export interface Asked {
   readonly target?: { readonly host: string; readonly port: number } | undefined;
   /** The cluster's name as it was asked for, whether or not there is one. */
   readonly cluster?: string | undefined;
+  /** Of a request to upgrade. It names objects and commands: for events alone, which are for auditors. */
+  readonly stream?: (StreamRequest & Pick<Upgrade, 'protocol'>) | undefined;
 }
 
 /** The tunnel that carries a passage, and the credential of the replica that holds the agent's link. */
@@ -80,6 +83,8 @@ export interface Outcome {
   readonly bytesDown: number;
   /** Milliseconds since the epoch. */
   readonly startedAtMs: number;
+  /** Both ends switched to another protocol. */
+  readonly established: boolean;
   /** From the beginning until the target was there. */
   readonly openMs?: number | undefined;
   readonly durationMs: number;

@@ -30,6 +30,8 @@ export interface PassageSources {
   readonly limiter: DoorLimiter;
   readonly live: LiveConnections;
   readonly span: Span;
+  /** Told at once of a passage that goes on as a connection, and not only when it is over. */
+  readonly onEstablished: (outcome: Outcome) => void;
   /** What the peer is told of a failure. */
   readonly statusOf: (failure: FairleadError) => number;
 }
@@ -62,6 +64,7 @@ export class Passage {
   /** What it is limited by has room for it. */
   #hasRoom = false;
   #endedBy: FairleadError | undefined;
+  #established = false;
 
   constructor(arrival: Arrival, sources: PassageSources) {
     this.#from = sources;
@@ -125,6 +128,13 @@ export class Passage {
     this.#dialled = dialled;
   }
 
+  /** Both ends have switched to another protocol: an auditor is told now, as it may go on for days. */
+  established(status: number): void {
+    this.span.event('switched');
+    this.#established = true;
+    this.#from.onEstablished(this.outcome({ kind: 'carried', cause: 'OPEN', status }));
+  }
+
   /** From now on it is among what goes through the doors: shown, metered, and broken off when its access ends. */
   register({ bytes, heldBytes, refusedNow, end }: Registered): void {
     const [identity, cluster] = [this.#identity, this.#cluster];
@@ -186,6 +196,7 @@ export class Passage {
       bytesDown: down,
       startedAtMs: this.#startedAtMs,
       openMs: this.#openMs,
+      established: this.#established,
       durationMs: performance.now() - this.#startedMs,
     };
   }

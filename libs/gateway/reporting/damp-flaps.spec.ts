@@ -18,6 +18,7 @@ beforeEach(() => {
     agentConnected: tell('+'),
     agentDisconnected: tell('-'),
     accessRefused: ({ code }: { code: string }) => void told.push(code),
+    stream: () => undefined,
   };
   events = dampFlaps(inner, { monotonicMs: () => nowMs });
 });

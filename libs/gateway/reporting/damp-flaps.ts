@@ -37,6 +37,7 @@ export function dampFlaps(events: GatewayEvents, clock: Pick<Clock, 'monotonicMs
     agentConnected: (session) => tell(session, (suppressed) => events.agentConnected({ ...session, suppressed })),
     agentDisconnected: (session) => tell(session, (suppressed) => events.agentDisconnected({ ...session, suppressed })),
     accessRefused: (refusal) => events.accessRefused(refusal),
+    stream: (event) => events.stream(event),
   };
 }
 

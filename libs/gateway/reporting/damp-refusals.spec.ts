@@ -14,6 +14,7 @@ beforeEach(() => {
     agentConnected: nothing,
     agentDisconnected: nothing,
     accessRefused: (it: Refusal) => void told.push(it),
+    stream: () => undefined,
   };
   events = dampRefusals(inner, { monotonicMs: () => nowMs });
 });

@@ -48,6 +48,7 @@ export function dampRefusals(events: GatewayEvents, clock: Pick<Clock, 'monotoni
       if (isTold(who, refusal)) events.accessRefused(refusal);
       else suppress(who, refusal);
     },
+    stream: (event) => events.stream(event),
   };
 }
 

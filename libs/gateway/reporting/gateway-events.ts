@@ -1,3 +1,4 @@
+import type { Asked } from '../passage/outcome.js';
 import type { DoorName } from '../passage/door-table.js';
 
 export interface SessionEvent {
@@ -25,9 +26,29 @@ export interface Refusal {
   readonly suppressed?: number;
 }
 
+/** A stream into a cluster (exec, attach, port-forward), when it is opened, refused, or over. Each is told: an audit has no holes. */
+export interface StreamEvent {
+  readonly phase: 'opened' | 'refused' | 'ended';
+  /** The same in all that is told of one. */
+  readonly streamId: string;
+  readonly tenantId: string;
+  readonly clusterId: string;
+  readonly user: string;
+  readonly address: string;
+  readonly stream: NonNullable<Asked['stream']>;
+  /** OK, COMPLETE, a code, or `HTTP_403` for what the cluster answered. */
+  readonly reason: string;
+  /** As the user saw it. */
+  readonly status: number;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+  readonly durationMs: number;
+}
+
 /** What a replica reports as events. It must not block and must not throw. */
 export interface GatewayEvents {
   agentConnected(session: SessionEvent): void;
   agentDisconnected(session: SessionEvent & { readonly durationMs: number }): void;
   accessRefused(refusal: Refusal): void;
+  stream(event: StreamEvent): void;
 }

@@ -19,7 +19,12 @@ it('tells how long a link stood in whole milliseconds of a clock that the machin
   let monotonicMs = 1_000.25;
   let tell: Parameters<SessionRegistry['onChange']>[0] = () => undefined;
   const agentDisconnected = vi.fn();
-  const events = { agentConnected: () => undefined, agentDisconnected, accessRefused: () => undefined };
+  const events = {
+    agentConnected: () => undefined,
+    agentDisconnected,
+    accessRefused: () => undefined,
+    stream: () => undefined,
+  };
   const metrics = { sessions: { set: () => undefined }, sessionsEnded: { inc: () => undefined } };
   reportSessions(
     {
@@ -47,6 +52,7 @@ it('has few log lines of an agent that comes and goes without end, says how many
     agentConnected: () => undefined,
     agentDisconnected: () => undefined,
     accessRefused: () => undefined,
+    stream: () => undefined,
   };
   reportSessions(
     {

@@ -51,6 +51,7 @@ export function reportRefusals(events: GatewayEvents, troubles: TroubleReporter)
       const { door, clusterId, code, reason, address } = refusal;
       if (door === 'link' && clusterId !== undefined) troubles.note({ clusterId, code, reason, address });
     },
+    stream: (event) => events.stream(event),
   };
 }
 

@@ -57,6 +57,7 @@ export async function ownSessions({ authority, nats, cluster }: TestInstallation
       agentConnected: () => undefined,
       agentDisconnected: () => undefined,
       accessRefused: () => undefined,
+      stream: () => undefined,
     },
     metrics,
     onTrustHeld: () => undefined,

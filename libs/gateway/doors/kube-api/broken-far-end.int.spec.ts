@@ -52,7 +52,12 @@ beforeAll(async () => {
     directory,
     ingress: 'gateway-a',
     pool: { agentFor: () => new TunnelAgent(dial) } as unknown as TunnelPool,
-    events: { agentConnected: () => undefined, agentDisconnected: () => undefined, accessRefused: () => undefined },
+    events: {
+      agentConnected: () => undefined,
+      agentDisconnected: () => undefined,
+      accessRefused: () => undefined,
+      stream: () => undefined,
+    },
     metrics: createGatewayMetrics(new Registry()),
     logger: silentLogger,
     tracer: noTracer,

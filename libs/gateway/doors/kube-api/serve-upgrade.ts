@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import {
   ordinaryAnswer,
+  readStreamRequest,
   readUpgrade,
   requestUpgrade,
   switchProtocols,
@@ -77,6 +78,7 @@ async function serve(context: KubeApiContext, passage: Passage, requested: Reque
   const { incoming, outgoing, socket, early } = requested;
   const admission = admitRequest(context, passage, incoming);
   const upgrade = readUpgrade(incoming);
+  passage.ask({ stream: { ...readStreamRequest(admission.target), protocol: upgrade.protocol } });
   const bytes = { toTunnel: 0, fromTunnel: 0 };
   const ending = new AbortController();
   let tunnel: Duplex | undefined;
@@ -94,7 +96,7 @@ async function serve(context: KubeApiContext, passage: Passage, requested: Reque
     return { kind: 'answered', status: await relayAnswer(answered.answer, outgoing, admission.cluster.name) };
   }
   tunnel = answered.connection;
-  passage.span.event('switched');
+  passage.established(101);
   switchProtocols(outgoing, socket, upgrade, answered.headers);
   if (early.length > 0) socket.unshift(early);
   const { cause } = await bridge(socket, tunnel, () => void socket.destroy(), bytes);
