@@ -37,7 +37,7 @@ describe.each(STREAM_PROTOCOLS)('whoever asks with %s is told', (protocol) => {
     command.stdin.on('error', () => undefined).write('hello\n');
     await watch.line(/^hello$/, SOON_MS);
     const agent = world.stack.process('agent-demo');
-    await agent.kill('SIGKILL');
+    agent.kill('SIGKILL');
     // By SPDY, client-go takes the end of the connection for the end of the command, whoever carries it.
     expect(await exit).toEqual([protocol === 'SPDY' ? 0 : 1, null]);
     await agent.restart();

@@ -182,7 +182,8 @@ export class KubeApiProxy {
         headers: [
           ...headers,
           ...(framing === 'chunked' ? ['Transfer-Encoding', 'chunked'] : []),
-          ...['Connection', 'keep-alive'],
+          'Connection',
+          'keep-alive',
         ],
         setDefaultHeaders: false,
         maxHeaderSize: MAX_HEADER_BYTES,

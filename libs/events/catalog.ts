@@ -68,7 +68,7 @@ const clusterSettings = {
 
 /**
  * Every event there is, by type. A type with its version is part of the public contract: fields may be added, anything
- * else is a new version. None of them holds a secret.
+ * else is a new version. None of them holds a secret of ours; a command that somebody ran in a pod may hold one of theirs.
  */
 export const EVENTS = {
   ...GITOPS_EVENTS,
