@@ -54,6 +54,8 @@ async function run(config: Config, stateDir: string): Promise<number> {
     stateDir,
     demo,
     gitops,
+    // A pod is a shell on this machine, for whoever is let in.
+    demoNode: advertise === undefined,
     log: reporter.show,
     signal: interrupted,
     ...(basePort === undefined ? {} : { basePort }),

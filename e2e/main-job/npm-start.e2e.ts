@@ -33,7 +33,7 @@ describe('npm start', () => {
     const run = start(stateDir, BASE);
     await ready(run);
     const commands = printedCommands(run);
-    expect(commands).toHaveLength(3);
+    expect(commands).toHaveLength(4);
     expect(commands.join(' ')).toContain('demo@gateway-a');
     expect(commands.join(' ')).toContain('demo@gateway-b');
     const [namespaces, created, read] = [
@@ -44,6 +44,7 @@ describe('npm start', () => {
     expect(namespaces).toContain('kube-system');
     expect(created).toContain('created');
     expect(read).toContain('from: fairlead');
+    expect(await paste(`echo 'echo "in the pod $POD_IP"' | ${commands[3] ?? ''}`)).toMatch(/^in the pod 127\./);
     const second = start(stateDir, SECOND_BASE, '--no-demo');
     expect(await exitOf(second)).not.toBe(0);
     await second.watch.line(/another run/, SOON_MS);
@@ -61,6 +62,8 @@ describe('npm start', () => {
     // It listens for machines elsewhere too, who would reach it by the name it was given.
     expect(await readFile(join(other.stateDir, 'kubeconfig'), 'utf8')).toContain('https://127.0.0.2:');
     expect(await paste(printedCommands(other)[0] ?? '')).toContain('kube-system');
+    // Nobody elsewhere is led to a shell on this machine.
+    expect(printedCommands(other)).toHaveLength(3);
     // The other run's demo is another cluster: what was created here is not there.
     await expect(paste(printedCommands(other)[2] ?? '')).rejects.toThrow(/not found/i);
     await killedGatewayComesBack(run);

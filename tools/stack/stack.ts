@@ -21,6 +21,8 @@ export interface StackOptions {
    * runs have it too. Default false.
    */
   readonly gitops?: boolean;
+  /** True: a demo without GitOps has a node too, with one pod, a process of this machine. Default false. */
+  readonly demoNode?: boolean;
   /** Replicas that the demo's agent keeps a link to. Default 1, so that one of two gateways does not hold it. */
   readonly links?: number;
   /** What the demo's agent may open for raw TCP, as rules; they are set when the demo cluster is first made. Default none. */
@@ -61,8 +63,17 @@ export interface Demo {
   readonly clusterName: 'demo';
   readonly kubeInfo: KubeInfo;
   readonly adminKubeconfigPath: string;
+  /** What runs there, or why nothing does; absent: it was not asked for. */
+  readonly pod?: DemoPod | { readonly unavailable: string };
   /** What it follows, if it was asked for. */
   readonly gitops?: DemoGitOps;
+}
+
+/** In the namespace `default`, of one container with a shell. */
+export interface DemoPod {
+  readonly name: string;
+  /** Where it answers HTTP. */
+  readonly port: number;
 }
 
 export interface DemoGitOps {

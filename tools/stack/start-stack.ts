@@ -9,6 +9,7 @@ import { AGENT_IMAGE } from './control-plane/own-images.js';
 import { adminTokenFile, at, linkEndpoints, type ControlPlane } from './control-plane/service-environments.js';
 import { startServices } from './control-plane/start-services.js';
 import { Agents } from './demo/agents.js';
+import { startDemoNode } from './demo/demo-node.js';
 import { startDemoKubernetes, type DemoKubernetes } from './demo/kubernetes-unit.js';
 import { StackError } from './errors.js';
 import {
@@ -57,6 +58,7 @@ function withDefaults(options: StackOptions): Resolved {
     log: options.log ?? (() => undefined),
     demo: options.demo ?? true,
     gitops: options.gitops ?? false,
+    demoNode: options.demoNode ?? false,
     links: options.links ?? 1,
     demoTargets: options.demoTargets ?? [],
     leaseSeconds: options.leaseSeconds ?? 15,
@@ -99,7 +101,7 @@ async function boot(options: Resolved, state: StateDir, group: ProcessGroup): Pr
   const parts = await gitops;
   const demo = parts
     ? await startGitOpsDemo(parts, common, options, access)
-    : await startDemo(await kubernetes, await kubectl, options, ports, agents, access);
+    : await startDemo(await kubernetes, await kubectl, options, { ports, agents, access, state, group });
   group.settle();
   return stackOf({ state, group, plane, options, access, agents, demo, kubectl: await kubectl });
 }
@@ -158,17 +160,20 @@ async function startDemo(
   kubernetes: DemoKubernetes,
   kubectl: Stack['kubectlBinary'],
   options: Resolved,
-  ports: PortPlan,
-  agents: Agents,
-  access: Access,
+  { ports, agents, access, state, group }: Pick<Parts, 'agents' | 'access' | 'state' | 'group'> & { ports: PortPlan },
 ): Promise<Stack['demo']> {
   if ('unavailable' in kubernetes) return kubernetes;
   if ('unavailable' in kubectl) return kubectl;
   options.log({ kind: 'progress', text: 'joining the demo cluster and starting its agent' });
   const kubeInfo = kubernetes.info;
-  const { links, demoTargets: targets } = options;
-  const demo: Demo = { clusterName: 'demo', kubeInfo, adminKubeconfigPath: kubeInfo.adminKubeconfigPath };
-  await agents.start({ clusterName: demo.clusterName, links, targets, kube: kubeInfo }, ports.agentHealth);
+  const { links, demoTargets: targets, log } = options;
+  const node = { group, state, kube: kubeInfo, kubectlPath: kubectl.path, log };
+  const [pod] = await Promise.all([
+    options.demoNode ? startDemoNode(node) : undefined,
+    agents.start({ clusterName: 'demo', links, targets, kube: kubeInfo }, ports.agentHealth),
+  ]);
+  const { adminKubeconfigPath } = kubeInfo;
+  const demo: Demo = { clusterName: 'demo', kubeInfo, adminKubeconfigPath, ...(pod ? { pod } : {}) };
   await access.admin.writeKubeconfig(demo.clusterName, access.kubeconfigPath);
   return demo;
 }

@@ -68,8 +68,16 @@ function withDemo(
     paint('cyan', `  ${kubectl} --context ${first} get namespaces`),
     paint('cyan', `  ${kubectl} --context ${second} create configmap hello --from-literal=from=fairlead`),
     paint('cyan', `  ${kubectl} --context ${first} get configmap hello -o yaml`),
+    ...withPod(stack.demo, `${kubectl} --context ${second}`, paint),
     ...('gitops' in stack.demo && stack.demo.gitops ? withGitOps(stack.demo.gitops, programs, path, paint) : []),
   ];
+}
+
+/** A pod to look into, or why there is none. */
+function withPod(demo: Shown['demo'], kubectl: string, paint: Paint): string[] {
+  if (!('pod' in demo) || !demo.pod) return [];
+  if ('unavailable' in demo.pod) return ['', `The demo cluster has no pod to exec into: ${demo.pod.unavailable}`];
+  return [paint('cyan', `  ${kubectl} exec -it ${demo.pod.name} -- sh`)];
 }
 
 /** What it follows, and how to see that: everything is copied as it stands. */

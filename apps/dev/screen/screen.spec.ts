@@ -117,6 +117,14 @@ describe('readyScreen', () => {
     expect(text).toContain('--ca-file .fairlead/ca.pem --token-file .fairlead/secrets/t');
   });
 
+  it('leads into a pod through the second gateway, or says why there is none', () => {
+    const withPod = readyScreen({ ...stack, demo: { ...demo, pod: { name: 'hello', port: 8080 } } }, options);
+    expect(withPod).toContain(' --context demo@gateway-b exec -it hello -- sh\n');
+    const without = readyScreen({ ...stack, demo: { ...demo, pod: { unavailable: 'no Go here' } } }, options);
+    expect(without).toContain('no pod to exec into: no Go here');
+    expect(readyScreen({ ...stack, demo }, options)).not.toContain('exec');
+  });
+
   it('says what the demo follows and how to change that, or how to have it follow something', () => {
     expect(readyScreen({ ...stack, demo }, options)).toContain('npm start -- --gitops');
     const gitops = {

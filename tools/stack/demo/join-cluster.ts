@@ -1,8 +1,6 @@
 import type { KubeInfo } from '@fairlead/testbed';
 import type { Administrator } from '../access/administrator.js';
-import { StackError } from '../errors.js';
-import { baseEnvironment } from '../process/base-environment.js';
-import { runCommand } from '../process/run-command.js';
+import { adminKubectl } from './admin-kubectl.js';
 import { IDENTITY_SECRET, NAMESPACE, readAgentPod, readAgentSecret } from './pod-spec.js';
 
 export interface JoinOptions {
@@ -31,7 +29,7 @@ export async function joinCluster(options: JoinOptions): Promise<void> {
   if (enrolled && !created && (await knowsTheWay(options))) return;
   // The identity is of a cluster that is no longer registered: nobody will accept it.
   if (enrolled && created) await forgetIdentity(options);
-  await kubectl(options, ['apply', '-f', '-'], await admin.importManifest(clusterName));
+  await adminKubectl(options, ['apply', '-f', '-'], await admin.importManifest(clusterName));
 }
 
 async function knowsTheWay({ kube, endpoints }: JoinOptions): Promise<boolean> {
@@ -42,11 +40,5 @@ async function knowsTheWay({ kube, endpoints }: JoinOptions): Promise<boolean> {
 
 async function forgetIdentity(options: JoinOptions): Promise<void> {
   const patch = ['--type=merge', '-p', '{"data":null}'];
-  await kubectl(options, ['patch', 'secret', IDENTITY_SECRET, '--namespace', NAMESPACE, ...patch], '');
-}
-
-async function kubectl({ kube, kubectlPath }: JoinOptions, args: readonly string[], stdin: string): Promise<void> {
-  const env = { ...baseEnvironment(), KUBECONFIG: kube.adminKubeconfigPath };
-  const output = await runCommand(kubectlPath, [...args, '--request-timeout=30s'], { env, stdin, timeoutMs: 60_000 });
-  if (output.code !== 0) throw new StackError(`kubectl ${args[0]} failed: ${output.stderr.trim().slice(-2_000)}`);
+  await adminKubectl(options, ['patch', 'secret', IDENTITY_SECRET, '--namespace', NAMESPACE, ...patch]);
 }
