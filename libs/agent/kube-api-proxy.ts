@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type ClientRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fairlead/errors';
@@ -11,9 +11,9 @@ import {
   headerPairs,
   impersonationHeaders,
   kubeRoute,
-  onUnanswered,
   ordinaryAnswer,
   readUpgrade,
+  requestHop,
   requestUpgrade,
   switchProtocols,
   toKubeStatus,
@@ -36,7 +36,6 @@ export interface KubeApiTarget {
 const HEADERS_TIMEOUT_MS = 10_000;
 /** Above the door's limit, so that what the gateway adds to a head it let in fits too. */
 const MAX_HEADER_BYTES = 128 * 1024;
-const BODYLESS_IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * The far end of kube-api tunnels: an HTTP server without a port, whose connections are tunnels. Each connection belongs
@@ -152,68 +151,39 @@ export class KubeApiProxy {
     return span;
   }
 
-  /** A kept connection may have died meanwhile: what is bodyless and idempotent is then sent once more, on a new one. */
   async #forward(incoming: IncomingMessage, outgoing: ServerResponse, headers: readonly string[]): Promise<Carried> {
+    const framing = bodyFraming(incoming.rawHeaders);
+    const chunked = framing === 'chunked' ? ['Transfer-Encoding', 'chunked'] : [];
+    const { answer, upstream } = await requestHop({
+      incoming,
+      framing,
+      server: 'the kube-apiserver',
+      begin: (fresh) => {
+        const agent = fresh ? new Agent({ ...this.#tls, keepAlive: false }) : this.#upstream;
+        const begun = this.#request(incoming, agent, [...headers, ...chunked, 'Connection', 'keep-alive']);
+        outgoing.once('close', () => void begun.destroy());
+        begun.once('close', () => {
+          // What the kube-apiserver did not take of the request nobody does, and the gateway must not wait for that.
+          incoming.unpipe(begun);
+          incoming.resume();
+        });
+        return begun;
+      },
+      awaited: () => !outgoing.headersSent && !outgoing.destroyed,
+      failureOf: (error) => this.#unreachable(error),
+    });
     try {
-      return await this.#attempt(incoming, outgoing, headers, this.#upstream);
+      return await relayAnswer(answer, outgoing);
     } catch (error) {
-      if (!(error instanceof StaleConnection)) throw error;
-      const fresh = new Agent({ ...this.#tls, keepAlive: false });
-      return this.#attempt(incoming, outgoing, headers, fresh);
+      upstream.destroy();
+      throw error;
     }
   }
 
-  #attempt(
-    incoming: IncomingMessage,
-    outgoing: ServerResponse,
-    headers: readonly string[],
-    agent: Agent,
-  ): Promise<Carried> {
+  #request({ method, url }: IncomingMessage, agent: Agent, headers: readonly string[]): ClientRequest {
     const { host, port } = this.#target;
-    const framing = bodyFraming(incoming.rawHeaders);
-    const repeatable = framing === 'none' && BODYLESS_IDEMPOTENT.has(incoming.method ?? '');
-    return new Promise((resolve, reject) => {
-      const upstream = request({
-        agent,
-        host,
-        port,
-        method: incoming.method,
-        path: incoming.url,
-        headers: [
-          ...headers,
-          ...(framing === 'chunked' ? ['Transfer-Encoding', 'chunked'] : []),
-          'Connection',
-          'keep-alive',
-        ],
-        setDefaultHeaders: false,
-        maxHeaderSize: MAX_HEADER_BYTES,
-      });
-      // What fails after the first failure has been told already.
-      upstream.on('error', () => undefined);
-      outgoing.once('close', () => void upstream.destroy());
-      upstream.once('error', (error) => {
-        const again = repeatable && upstream.reusedSocket && !outgoing.headersSent && !outgoing.destroyed;
-        reject(again ? new StaleConnection() : this.#unreachable(error));
-      });
-      onUnanswered(upstream, 'the kube-apiserver', reject);
-      upstream.once('close', () => {
-        // What the kube-apiserver did not take of the request nobody does, and the gateway must not wait for that.
-        incoming.unpipe(upstream);
-        incoming.resume();
-      });
-      upstream.once('response', (answer) => {
-        relayAnswer(answer, outgoing).then(resolve, (error: unknown) => {
-          upstream.destroy();
-          reject(error);
-        });
-      });
-      if (framing === 'none') {
-        upstream.end();
-        return;
-      }
-      upstream.flushHeaders();
-      incoming.pipe(upstream);
-    });
+    const [path, maxHeaderSize] = [url, MAX_HEADER_BYTES];
+    return request({ agent, host, port, method, path, headers: [...headers], setDefaultHeaders: false, maxHeaderSize });
   }
 
   async #upgrade(
@@ -222,17 +192,8 @@ export class KubeApiProxy {
     { tunnel, early, headers }: Upgrading,
   ): Promise<Carried> {
     const upgrade = readUpgrade(incoming);
-    const { host, port } = this.#target;
-    const upstream = request({
-      agent: new Agent({ ...this.#tls, keepAlive: false }),
-      host,
-      port,
-      method: incoming.method,
-      path: incoming.url,
-      headers: [...headers, ...upgradeHeaders(upgrade)],
-      setDefaultHeaders: false,
-      maxHeaderSize: MAX_HEADER_BYTES,
-    });
+    const agent = new Agent({ ...this.#tls, keepAlive: false });
+    const upstream = this.#request(incoming, agent, [...headers, ...upgradeHeaders(upgrade)]);
     const onOpenerGone = (): void => void upstream.destroy();
     tunnel.once('close', onOpenerGone);
     const answered = await requestUpgrade(upstream, upgrade, 'the kube-apiserver').catch((error: unknown) => {
@@ -269,9 +230,6 @@ interface Upgrading {
   readonly early: Buffer;
   readonly headers: readonly string[];
 }
-
-/** The kept connection died before it answered, and the request may be repeated. */
-class StaleConnection extends Error {}
 
 /** How a request went that the kube-apiserver answered. */
 interface Carried {

@@ -400,6 +400,30 @@ describe('an auditor is told', () => {
   });
 });
 
+it('of 300, ended by either side or refused, none leaves a session, a tunnel in use or a socket', async () => {
+  const inUse = ({ gateway }: Replica): unknown =>
+    (gateway.debugView() as { readonly totals: { readonly tunnelsInUse: number } }).totals.tunnelsInUse;
+  await eventually(() => expect([inUse(cluster.a), inUse(cluster.b)]).toEqual([0, 0]), { timeoutMs: 60_000 });
+  for (let round = 0; round < 10; round += 1) {
+    serve((connection) => void (round % 2 === 0 ? connection.resume() : connection.destroy()));
+    if (round % 3 === 0) answer('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+    const asked = await Promise.all(
+      Array.from({ length: 30 }, (_, i) =>
+        ask(cluster[i % 2 === 0 ? 'a' : 'b'], ASKED[PROTOCOLS[i % 2] ?? 'websocket']),
+      ),
+    );
+    await eventually(() =>
+      expect(asked.filter(({ heard }) => /^HTTP\/1\.1 (101|403) /.test(heard()))).toHaveLength(30),
+    );
+    for (const { socket } of asked) socket.destroy();
+  }
+  expect(upgrades).toHaveLength(300);
+  await eventually(() => {
+    expect(upgrades.filter(({ connection }) => !connection.destroyed)).toEqual([]);
+    expect([live(cluster.a), live(cluster.b), inUse(cluster.a), inUse(cluster.b)]).toEqual([0, 0, 0, 0]);
+  });
+});
+
 it('none of this broke anything that nobody caught', () => {
   expect(crashes).toEqual([]);
 });

@@ -14,7 +14,7 @@ export {
   type BodyFraming,
   type RawHeaders,
 } from './request-headers.js';
-export { onUnanswered } from './on-unanswered.js';
+export { requestHop, type HopAnswer } from './request-hop.js';
 export { ordinaryAnswer, switchProtocols } from './answer-upgrade.js';
 export {
   MAX_COMMAND_PART,

@@ -1,4 +1,4 @@
-import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { request, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import {
@@ -9,8 +9,9 @@ import {
   headerPairs,
   isLongRunning,
   locatedWithin,
-  onUnanswered,
+  requestHop,
   type BodyFraming,
+  type HopAnswer,
 } from '@fairlead/kube-http';
 import { formatTraceparent } from '@fairlead/tunnel/core';
 import type { Passage } from '../../passage/passage.js';
@@ -25,7 +26,6 @@ export type DoorResponse = ServerResponse | Http2ServerResponse;
 export const ANSWER_TIMEOUT_MS = 75_000;
 /** What a kube-apiserver may answer: Node's default of 16 KiB is less than some Warnings take. */
 export const MAX_ANSWER_HEADER_BYTES = 128 * 1024;
-const BODYLESS_IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export interface Exchange {
   readonly incoming: DoorRequest;
@@ -42,83 +42,64 @@ export interface Exchange {
 /**
  * Sends a request through a tunnel and its answer back, both streamed, undecoded and full duplex. Resolves with the
  * status when the answer is complete, and rejects when it could not begin (the caller then answers) or broke off.
- *
- * A pooled tunnel may have died while idle: a bodyless idempotent request is then sent once more, on a fresh one.
  */
 export async function forward(exchange: Exchange): Promise<number> {
+  const { incoming, outgoing, admission, bytes, passage } = exchange;
+  const { answer, upstream } = await ask(exchange);
+  passage.span.event('answered');
+  answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
   try {
-    return await attempt(exchange, false);
+    const status = await relayAnswer(answer, outgoing, admission.cluster.name);
+    await whenSent(incoming, upstream);
+    return status;
   } catch (error) {
-    if (!(error instanceof StaleTunnel)) throw error;
-    return attempt(exchange, true);
+    upstream.destroy();
+    throw error;
   }
 }
 
-/** The tunnel was reused, died before answering, and the request may be repeated. */
-class StaleTunnel extends Error {}
-
-function attempt(exchange: Exchange, fresh: boolean): Promise<number> {
-  const { incoming, outgoing, admission, agent, bytes, signal, passage } = exchange;
-  const method = incoming.method ?? 'GET';
+/** A tunnel of the pool may have died while idle: the request may be sent twice, the second time on one of its own. */
+async function ask(exchange: Exchange): Promise<HopAnswer> {
+  const { incoming, outgoing, admission, bytes } = exchange;
   const framing = framingOf(incoming);
-  const repeatable = BODYLESS_IDEMPOTENT.has(method) && framing === 'none';
-  return new Promise((resolve, reject) => {
-    const options: TunnelRequestOptions = {
-      ...(fresh ? { agent: agent.fresh() } : { agent }),
-      method,
-      path: admission.target,
-      headers: upstreamHeaders(exchange, framing),
-      setDefaultHeaders: false,
-      maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
-      signal,
-      trace: passage.span.context,
-    };
-    const upstream = request(options);
-    // What fails after the first failure has been told already.
-    upstream.on('error', () => undefined);
-    upstream.once('socket', (tunnel) => passage.opened({ way: wayOf(tunnel) }));
-    const limit = isLongRunning(admission.target)
-      ? undefined
-      : setTimeout(() => upstream.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
-    const onClientGone = (): void => void upstream.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
-    outgoing.once('close', onClientGone);
-    upstream.once('error', (error) => {
-      clearTimeout(limit);
-      outgoing.off('close', onClientGone);
-      if (upstream.reusedSocket && repeatable && !fresh && !outgoing.headersSent && !outgoing.destroyed)
-        reject(new StaleTunnel());
-      else reject(asFailure(error, upstream.socket !== null));
+  let upstream: ClientRequest | undefined;
+  const limit = isLongRunning(admission.target)
+    ? undefined
+    : setTimeout(() => upstream?.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
+  const onClientGone = (): void => void upstream?.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
+  outgoing.once('close', onClientGone);
+  try {
+    const answered = requestHop({
+      incoming,
+      framing,
+      server: 'the far end',
+      begin: (fresh) => (upstream = begin(exchange, framing, fresh)),
+      awaited: () => !outgoing.headersSent && !outgoing.destroyed,
+      failureOf: (error, { socket }) => asFailure(error, socket !== null),
     });
-    upstream.once('response', (answer) => {
-      clearTimeout(limit);
-      outgoing.off('close', onClientGone);
-      passage.span.event('answered');
-      answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
-      const sent = async (status: number): Promise<number> => {
-        await whenSent(incoming, upstream);
-        return status;
-      };
-      relayAnswer(answer, outgoing, admission.cluster.name)
-        .then(sent)
-        .then(resolve, (error: unknown) => {
-          upstream.destroy();
-          reject(error);
-        });
-    });
-    onUnanswered(upstream, 'the far end', (failure) => {
-      clearTimeout(limit);
-      outgoing.off('close', onClientGone);
-      reject(failure);
-    });
-    if (framing === 'none') {
-      upstream.end();
-      return;
-    }
-    // The answer may have to come before the first byte of the body.
-    upstream.flushHeaders();
-    incoming.pipe(upstream as NodeJS.WritableStream);
-    incoming.on('data', (chunk: Buffer) => void (bytes.up += chunk.length));
-  });
+    if (framing !== 'none') incoming.on('data', (chunk: Buffer) => void (bytes.up += chunk.length));
+    return await answered;
+  } finally {
+    clearTimeout(limit);
+    outgoing.off('close', onClientGone);
+  }
+}
+
+function begin(exchange: Exchange, framing: BodyFraming, fresh: boolean): ClientRequest {
+  const { incoming, admission, agent, signal, passage } = exchange;
+  const options: TunnelRequestOptions = {
+    agent: fresh ? agent.fresh() : agent,
+    method: incoming.method,
+    path: admission.target,
+    headers: upstreamHeaders(exchange, framing),
+    setDefaultHeaders: false,
+    maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
+    signal,
+    trace: passage.span.context,
+  };
+  const upstream = request(options);
+  upstream.once('socket', (tunnel) => passage.opened({ way: wayOf(tunnel) }));
+  return upstream;
 }
 
 function upstreamHeaders({ incoming, admission, passage }: Exchange, framing: BodyFraming): string[] {
