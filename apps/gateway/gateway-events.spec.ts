@@ -45,6 +45,22 @@ describe('a refusal', () => {
   );
 });
 
+describe('a stream', () => {
+  const long = (most: number): string => 'x'.repeat(most);
+  const asked = { kind: 'proxy', protocol: 'SPDY/3.1', commandCut: true, stdin: true, tty: true } as const;
+  const named = { namespace: long(253), object: `services/${long(253)}`, container: long(253) };
+  const stream = { ...asked, ...named, command: Array.from({ length: 32 }, () => long(256)) };
+  const ids = { streamId: crypto.randomUUID(), tenantId: 'default', clusterId: session.clusterId };
+  const sums = { status: 101, bytesUp: 1, bytesDown: 2, durationMs: 3 };
+
+  it.each(['opened', 'refused', 'ended'] as const)('is told as %s, however long what was asked for is', (phase) => {
+    const who = { user: LONG, address: LONG, reason: LONG };
+    gatewayEvents(publisher, 'gateway-a', logger).stream({ phase, ...ids, ...who, stream, ...sums });
+    expect(published).toMatchObject([{ type: `dev.fairlead.stream.${phase}.v1`, data: named }]);
+    expect(complaints).toEqual([]);
+  });
+});
+
 describe('an event that is not as its schema says', () => {
   it('is lost and logged once of its type; whoever reported it goes on', () => {
     const events = gatewayEvents(publisher, 'gateway-a', logger);

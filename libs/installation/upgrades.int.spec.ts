@@ -172,7 +172,8 @@ describe.each(['a', 'b'] as const)('at replica %s', (name) => {
       const asked = await ask(replica(), ASKED[protocol], 'too early');
       await eventually(() => expect(held).toHaveLength(1));
       asked.socket.write(', and later');
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      // A request that goes the whole way there and back, after all of it was sent: what was passed on would have come before it.
+      expect((await callDoor(cluster.installation, replica())).status).toBe(200);
       expect(heard).toBe('');
       held[0]?.write(`${headOf(SWITCHED[protocol])}at once`);
       await eventually(() => expect([heard, asked.body().toString()]).toEqual(['too early, and later', 'at once']));
@@ -274,16 +275,14 @@ describe('a request to upgrade that could be read in two ways', () => {
   });
 
   it('ends its connection when it comes before the request ahead of it was answered', async () => {
-    let answered = (): void => undefined;
-    cluster.api.handle = (_request, response) => void (answered = (): void => void response.end('late'));
-    const first = [
-      'GET /clusters/demo/slow HTTP/1.1',
-      'Host: door',
-      `Authorization: Bearer ${cluster.installation.token}`,
-    ];
-    const asked = await ask(cluster.a, [...first, '', ASKED.websocket[0] ?? '', ...ASKED.websocket.slice(1)]);
+    let late: (() => void) | undefined;
+    cluster.api.handle = (_request, response) => void (late = () => void response.end('late'));
+    const asked = await ask(cluster.a, ['GET /clusters/demo/slow HTTP/1.1']);
+    await eventually(() => expect(late).toBeDefined());
+    const authorization = `Authorization: Bearer ${cluster.installation.token}`;
+    asked.socket.write(headOf([...ASKED.websocket, 'Host: door', authorization]));
     await asked.ended;
-    answered();
+    late?.();
     expect([asked.heard(), upgrades]).toEqual(['', []]);
     await eventually(() => expect(live(cluster.a)).toBe(0));
   });

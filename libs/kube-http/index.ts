@@ -16,12 +16,5 @@ export {
 } from './request-headers.js';
 export { requestHop, type HopAnswer } from './request-hop.js';
 export { ordinaryAnswer, switchProtocols } from './answer-upgrade.js';
-export {
-  MAX_COMMAND_PART,
-  MAX_COMMAND_PARTS,
-  MAX_NAME,
-  STREAM_KINDS,
-  readStreamRequest,
-  type StreamRequest,
-} from './stream-request.js';
-export { readUpgrade, requestUpgrade, upgradeHeaders, type Upgrade, type UpgradeAnswer } from './upgrade.js';
+export { readStreamRequest, type StreamRequest } from './stream-request.js';
+export { readUpgrade, requestUpgrade, upgradeHeaders, type Upgrade } from './upgrade.js';

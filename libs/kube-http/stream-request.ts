@@ -1,5 +1,5 @@
 /** What somebody may do in a cluster beyond reading and writing objects. */
-export const STREAM_KINDS = ['exec', 'attach', 'portforward', 'proxy', 'other'] as const;
+const STREAM_KINDS = ['exec', 'attach', 'portforward', 'proxy', 'other'] as const;
 
 /** A request to upgrade, in the words of who asked for it: it was not looked up whether there is such a thing. */
 export interface StreamRequest {
@@ -18,11 +18,11 @@ export interface StreamRequest {
   readonly tty: boolean;
 }
 
-/** A DNS subdomain, as names of objects are. */
-export const MAX_NAME = 253;
+/** As long as the events of streams let them be. A name of an object is a DNS subdomain. */
+const MAX_NAME = 253;
 /** Of a command: what an auditor needs; a script that is passed whole is told with its beginning. */
-export const MAX_COMMAND_PARTS = 32;
-export const MAX_COMMAND_PART = 256;
+const MAX_COMMAND_PARTS = 32;
+const MAX_COMMAND_PART = 256;
 
 const STREAMS =
   /^\/api\/v1\/(?:namespaces\/([^/]+)\/)?(pods|services|nodes)\/([^/]+)\/(exec|attach|portforward|proxy)(?:\/.*)?$/;

@@ -72,8 +72,6 @@ export interface Demo {
 /** In the namespace `default`, of one container with a shell. */
 export interface DemoPod {
   readonly name: string;
-  /** Where it answers HTTP. */
-  readonly port: number;
 }
 
 export interface DemoGitOps {

@@ -118,7 +118,7 @@ describe('readyScreen', () => {
   });
 
   it('leads into a pod through the second gateway, or says why there is none', () => {
-    const withPod = readyScreen({ ...stack, demo: { ...demo, pod: { name: 'hello', port: 8080 } } }, options);
+    const withPod = readyScreen({ ...stack, demo: { ...demo, pod: { name: 'hello' } } }, options);
     expect(withPod).toContain(' --context demo@gateway-b exec -it hello -- sh\n');
     const without = readyScreen({ ...stack, demo: { ...demo, pod: { unavailable: 'no Go here' } } }, options);
     expect(without).toContain('no pod to exec into: no Go here');

@@ -30,18 +30,26 @@ setInterval(() => console.log('up for ' + (seconds += 1) + ' s'), 1000);
 
 /**
  * Joins a node to the demo cluster and runs one pod there, for kubectl's exec, logs, cp and port-forward: a process of this machine, like all of the
- * demo. Where there can be no node, says why: the rest of the demo does without.
+ * demo. Where the node or its pod does not come up, says why: the rest of the demo does without.
  */
 export async function startDemoNode(options: DemoNodeOptions): Promise<DemoPod | { readonly unavailable: string }> {
-  const { group, state, kube, log } = options;
+  const { group, kube, log } = options;
   const say = (text: string): void => log({ kind: 'progress', text });
   if (kube.pkiDir === undefined) return { unavailable: 'the demo cluster is not one that npm start runs by itself' };
   try {
     await findBinary('test-kubelet', { log: say, signal: group.signal });
+    await joinNode(options, say);
+    const manifest = podManifest({ name: POD, node: NODE, image: POD, args: [PROGRAM], restartPolicy: 'Always' });
+    await adminKubectl(options, ['apply', '-f', '-'], manifest);
+    await adminKubectl(options, ['wait', '--for=condition=Ready', `pod/${POD}`, '--timeout=25s']);
   } catch (error) {
     if (group.signal.aborted) throw error;
     return { unavailable: messageOf(error) };
   }
+  return { name: POD };
+}
+
+async function joinNode({ group, state, kube }: DemoNodeOptions, say: (text: string) => void): Promise<void> {
   const dataDir = state.file('node');
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const logPath = join(dataDir, 'kubelet.log');
@@ -49,8 +57,4 @@ export async function startDemoNode(options: DemoNodeOptions): Promise<DemoPod |
   const images = { [POD]: { program: [process.execPath, '-e'], env: { POD_IP: '$(POD_IP)' } } };
   const start = () => startKubelet({ dataDir, kube, nodeName: NODE, images, log: say, signal: group.signal });
   await group.start(componentUnit({ name: 'kubelet', logPaths: [logPath], start }), 'edge');
-  const manifest = podManifest({ name: POD, node: NODE, image: POD, args: [PROGRAM], restartPolicy: 'Always' });
-  await adminKubectl(options, ['apply', '-f', '-'], manifest);
-  await adminKubectl(options, ['wait', '--for=condition=Ready', `pod/${POD}`, '--timeout=25s']);
-  return { name: POD, port: PORT };
 }

@@ -1,4 +1,4 @@
-import { request, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { request, type Agent, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import {
@@ -25,7 +25,7 @@ export type DoorResponse = ServerResponse | Http2ServerResponse;
 /** How long a request with an end of its own may take until the answer's headers. */
 export const ANSWER_TIMEOUT_MS = 75_000;
 /** What a kube-apiserver may answer: Node's default of 16 KiB is less than some Warnings take. */
-export const MAX_ANSWER_HEADER_BYTES = 128 * 1024;
+const MAX_ANSWER_HEADER_BYTES = 128 * 1024;
 
 export interface Exchange {
   readonly incoming: DoorRequest;
@@ -86,12 +86,21 @@ async function ask(exchange: Exchange): Promise<HopAnswer> {
 }
 
 function begin(exchange: Exchange, framing: BodyFraming, fresh: boolean): ClientRequest {
-  const { incoming, admission, agent, signal, passage } = exchange;
+  const { agent } = exchange;
+  return requestThrough(fresh ? agent.fresh() : agent, exchange, upstreamHeaders(exchange, framing));
+}
+
+/** Begins a request to the kube-apiserver, through a tunnel of this agent's. */
+export function requestThrough(
+  agent: Agent,
+  { incoming, admission, passage, signal }: Pick<Exchange, 'incoming' | 'admission' | 'passage' | 'signal'>,
+  headers: readonly string[],
+): ClientRequest {
   const options: TunnelRequestOptions = {
-    agent: fresh ? agent.fresh() : agent,
+    agent,
     method: incoming.method,
     path: admission.target,
-    headers: upstreamHeaders(exchange, framing),
+    headers,
     setDefaultHeaders: false,
     maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
     signal,

@@ -1,4 +1,4 @@
-import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import {
@@ -15,17 +15,9 @@ import type { Ending } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
 import { arrivalOf } from './arrival.js';
 import { whyShutOut, type Admission } from './authorize.js';
-import {
-  ANSWER_TIMEOUT_MS,
-  MAX_ANSWER_HEADER_BYTES,
-  asFailure,
-  headersBeyond,
-  relayAnswer,
-  tooSlow,
-} from './forward.js';
+import { ANSWER_TIMEOUT_MS, asFailure, headersBeyond, relayAnswer, requestThrough, tooSlow } from './forward.js';
 import { answerFailure } from './refuse.js';
 import { admitRequest, type KubeApiContext } from './serve-request.js';
-import { wayOf, type TunnelRequestOptions } from './tunnel-pool.js';
 
 /**
  * One request to upgrade (exec, attach, port-forward, and what a pod behind `…/proxy` offers), from its head to the end of its connection. It has a
@@ -110,18 +102,9 @@ async function ask(
   upgrade: Upgrade,
   { incoming, socket, signal }: Requested & { readonly signal: AbortSignal },
 ): ReturnType<typeof requestUpgrade> {
-  const options: TunnelRequestOptions = {
-    agent: pool.agentFor(admission.cluster, admission.identity).fresh(),
-    method: incoming.method,
-    path: admission.target,
-    headers: [...headersBeyond(incoming, admission, passage), ...upgradeHeaders(upgrade)],
-    setDefaultHeaders: false,
-    maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
-    signal,
-    trace: passage.span.context,
-  };
-  const upstream = request(options);
-  upstream.once('socket', (tunnel) => passage.opened({ way: wayOf(tunnel) }));
+  const agent = pool.agentFor(admission.cluster, admission.identity).fresh();
+  const headers = [...headersBeyond(incoming, admission, passage), ...upgradeHeaders(upgrade)];
+  const upstream = requestThrough(agent, { incoming, admission, passage, signal }, headers);
   const limit = setTimeout(() => upstream.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
   const onClientGone = (): void => void upstream.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
   socket.once('close', onClientGone);
