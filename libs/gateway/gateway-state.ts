@@ -43,6 +43,8 @@ export interface GatewayOptions {
   readonly connectListen?: string | undefined;
   readonly connectLimits?: Partial<ConnectLimits> | undefined;
   readonly kubeApiLimits?: Partial<KubeApiLimits> | undefined;
+  /** Below which each cluster has a host name at the Kubernetes API door, in lower case; absent: nowhere. */
+  readonly clusterDomain?: string | undefined;
   /** What connections out of clusters may reach; none: nothing, and no cluster is told otherwise. */
   readonly egressRules?: readonly EgressRule[];
   readonly egressLimits?: Partial<DoorLimits> | undefined;

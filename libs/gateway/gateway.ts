@@ -187,9 +187,9 @@ function buildServers(options: GatewayOptions, state: GatewayState, heard: Heard
     logger,
     tracer,
   });
-  const { connectListen, connectLimits, kubeApiLimits } = options;
+  const { connectListen, connectLimits, kubeApiLimits, clusterDomain } = options;
   const shared = { directory, ingress: credential, events, metrics, logger, tracer, live };
-  const door = createKubeApiDoor({ ...shared, certificate: serving, pool, limits: kubeApiLimits });
+  const door = createKubeApiDoor({ ...shared, certificate: serving, pool, limits: kubeApiLimits, clusterDomain });
   const connect = connectListen
     ? createConnectDoor({ ...shared, serving, identity, trustDomain, opener, limits: connectLimits })
     : null;

@@ -15,6 +15,10 @@ export interface DoorCall {
   /** Raw, so that tests can repeat and misspell headers. Authorization is added unless one is given. */
   readonly headers?: readonly string[];
   readonly token?: string | null;
+  /** The host that is asked for; default `door`. */
+  readonly host?: string;
+  /** The host that the connection is opened for (SNI); default none. */
+  readonly serverName?: string;
   readonly body?: string;
   readonly agent?: Agent;
   readonly maxHeaderSize?: number;
@@ -45,8 +49,9 @@ export function openDoor(installation: TestInstallation, replica: Replica, call:
     ca: [...installation.authority.roots],
     method: call.method ?? 'GET',
     path: call.path ?? `/clusters/${installation.cluster.name}/api`,
-    headers: ['Host', 'door', ...authorization, ...length, ...(call.headers ?? [])],
+    headers: ['Host', call.host ?? 'door', ...authorization, ...length, ...(call.headers ?? [])],
     agent: call.agent ?? false,
+    ...(call.serverName === undefined ? {} : { servername: call.serverName }),
     ...(call.maxHeaderSize === undefined ? {} : { maxHeaderSize: call.maxHeaderSize }),
   });
 }

@@ -4,6 +4,8 @@ import type { Logger, Tracer } from '@fairlead/observability';
 export interface ReplicaOptions {
   readonly connectLimits?: Partial<ConnectLimits>;
   readonly kubeApiLimits?: Partial<KubeApiLimits>;
+  /** Default none: clusters are told by the path. */
+  readonly clusterDomain?: string;
   /** Rules for connections out of clusters; default none. */
   readonly allowEgress?: readonly string[];
   readonly egressLimits?: Partial<DoorLimits>;
@@ -12,7 +14,7 @@ export interface ReplicaOptions {
   readonly tracer?: Tracer;
   /** What it reports to, besides `refusals`; default nobody. */
   readonly events?: (nc: GatewayOptions['nc'], gateway: string) => GatewayEvents;
-  /** The doors' certificate; default one by the CA for 127.0.0.1. */
+  /** The doors' certificate; default one by the CA for 127.0.0.1, and for host names below the cluster domain. */
   readonly doorFiles?: { readonly certFile: string; readonly keyFile: string };
   /** Default 0: no balancer is in front of it. */
   readonly doorGraceMs?: number;

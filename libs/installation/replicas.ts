@@ -106,6 +106,10 @@ function requireKnown({ clusterId, name }: ClusterEntry, { gateway, name: replic
     throw new Error(`${replica}: no ${name} yet`);
 }
 
+function doorNames({ clusterDomain }: ReplicaOptions): string[] {
+  return ['127.0.0.1', ...(clusterDomain === undefined ? [] : ['localhost', `*.${clusterDomain}`])];
+}
+
 async function startReplica(nats: SecuredNats, asked: Asked, name: string, options: ReplicaOptions): Promise<Replica> {
   const nc = await nats.connect({ role: 'gateway', credential: name });
   const stopping = new AbortController();
@@ -141,10 +145,11 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
       connectListen: '127.0.0.1:0',
       connectLimits: options.connectLimits,
       kubeApiLimits: options.kubeApiLimits,
+      clusterDomain: options.clusterDomain,
       egressRules: (options.allowEgress ?? []).map(parseEgressRule),
       egressLimits: options.egressLimits,
       ...(options.metricsClusters === undefined ? {} : { metricsClusters: options.metricsClusters }),
-      doorCertificate: options.doorFiles ?? { names: ['127.0.0.1'] },
+      doorCertificate: options.doorFiles ?? { names: doorNames(options) },
       linkEndpoints: ['127.0.0.1:1'],
       zone: 'z1',
       leaseMs: LEASE_MS,

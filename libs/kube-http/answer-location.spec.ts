@@ -5,7 +5,10 @@ import { locatedWithin } from './answer-location.js';
 describe('a redirect of a cluster', () => {
   it.each([301, 302, 303, 307, 308])('stays below the cluster (%i)', (status) => {
     const raw = ['Warning', '299 - "x"', 'Location', '/api/v1/namespaces?limit=1'];
-    expect(locatedWithin(raw, status, 'a')).toEqual([...raw.slice(0, 3), '/clusters/a/api/v1/namespaces?limit=1']);
+    expect(locatedWithin(raw, status, '/clusters/a')).toEqual([
+      ...raw.slice(0, 3),
+      '/clusters/a/api/v1/namespaces?limit=1',
+    ]);
   });
 
   it.each([
@@ -26,11 +29,17 @@ describe('a redirect of a cluster', () => {
     '/api\tv1',
   ])('to %j is not passed on', (location) => {
     for (const name of ['Location', 'location', 'LOCATION']) {
-      expect(() => locatedWithin([name, location], 307, 'a')).toThrow(/redirect to somewhere else/);
+      for (const below of ['/clusters/a', '']) {
+        expect(() => locatedWithin([name, location], 307, below)).toThrow(/redirect to somewhere else/);
+      }
     }
   });
 
-  it('never leads out of its cluster, whatever it says, as a client resolves it', () => {
+  it('stays as it is at a host name of the cluster’s own', () => {
+    expect(locatedWithin(['Location', '/clusters/b/api?x=1'], 307, '')).toEqual(['Location', '/clusters/b/api?x=1']);
+  });
+
+  it.each(['/clusters/a', ''])('never leads out of its cluster, as a client resolves it below %j', (below) => {
     const part = fc.constantFrom(
       '/',
       '//',
@@ -56,12 +65,12 @@ describe('a redirect of a cluster', () => {
         (location) => {
           let kept: string[];
           try {
-            kept = locatedWithin(['Location', location], 302, 'a');
+            kept = locatedWithin(['Location', location], 302, below);
           } catch {
             return;
           }
-          const followed = new URL(kept[1] ?? '', 'https://gateway.example/clusters/a/api/v1/pods');
-          expect([followed.origin, followed.pathname.startsWith('/clusters/a/')]).toEqual([
+          const followed = new URL(kept[1] ?? '', `https://gateway.example${below}/api/v1/pods`);
+          expect([followed.origin, followed.pathname.startsWith(`${below}/`)]).toEqual([
             'https://gateway.example',
             true,
           ]);
@@ -81,7 +90,10 @@ describe('another answer', () => {
       'Content-Type',
       'text/plain',
     ];
-    expect(locatedWithin(raw, 201, 'a')).toEqual(['Content-Type', 'text/plain']);
-    expect(locatedWithin(['Content-Location', '/api'], 200, 'a')).toEqual(['Content-Location', '/clusters/a/api']);
+    expect(locatedWithin(raw, 201, '/clusters/a')).toEqual(['Content-Type', 'text/plain']);
+    expect(locatedWithin(['Content-Location', '/api'], 200, '/clusters/a')).toEqual([
+      'Content-Location',
+      '/clusters/a/api',
+    ]);
   });
 });

@@ -1,7 +1,8 @@
 export { locatedWithin } from './answer-location.js';
+export { readAskedHost, type AskedHost } from './cluster-host.js';
 export { flushUnlessBodyFollows } from './answer-head.js';
 export { assertAcceptable, impersonationHeaders, type TunnelIdentity } from './impersonation.js';
-export { isLongRunning, parseKubePath, type KubePath } from './kube-path.js';
+export { isLongRunning, parseKubePath, whyAmbiguous, type KubePath } from './kube-path.js';
 export { kubeRoute } from './kube-route.js';
 export { toKubeStatus, type Hop, type KubeStatus } from './kube-status.js';
 export {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isLongRunning, parseKubePath } from './kube-path.js';
+import { isLongRunning, parseKubePath, whyAmbiguous } from './kube-path.js';
 
 describe('a request target', () => {
   it('reaches the cluster byte for byte', () => {
@@ -48,6 +48,15 @@ describe('a request target', () => {
     '/clusters/demo/\u0100',
   ])('is refused: %j', (raw) => {
     expect(parseKubePath(raw)).toMatchObject({ kind: 'refused' });
+    expect(whyAmbiguous(raw)).toMatch(/^the (path|query) holds /);
+  });
+
+  it.each(['', '*', 'api', '?watch=1', 'http://door/api'])('is no path at a host name of its own: %j', (raw) => {
+    expect(whyAmbiguous(raw)).toBe('the path does not begin with a slash');
+  });
+
+  it.each(['/', '/api?x=/../', '//api', '/clusters/other/api'])('goes as it is: %j', (raw) => {
+    expect(whyAmbiguous(raw)).toBeNull();
   });
 
   it.each([

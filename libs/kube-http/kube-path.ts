@@ -17,21 +17,32 @@ const ENCODED_SEPARATOR = /%(?:2f|5c|2e|00)/i;
  * parsers could read differently (dot segments, encoded separators, backslashes) is refused.
  */
 export function parseKubePath(rawTarget: string): KubePath {
-  const queryAt = rawTarget.indexOf('?');
-  const path = queryAt === -1 ? rawTarget : rawTarget.slice(0, queryAt);
-  const query = queryAt === -1 ? '' : rawTarget.slice(queryAt);
-  if (!path.startsWith('/clusters/')) return { kind: 'not-a-cluster' };
-  if (/[^\x21-\xff]|\x7f/.test(query))
-    return { kind: 'refused', why: 'the query holds a blank or a control character' };
-  if (ENCODED_SEPARATOR.test(path)) return { kind: 'refused', why: 'the path holds an encoded separator or dot' };
-  if (/[\\#]|[^\x21-\xff]|\x7f/.test(path))
-    return { kind: 'refused', why: 'the path holds a backslash, a fragment, a blank or a control character' };
-  if (path.split('/').some((segment) => segment === '..' || segment === '.')) {
-    return { kind: 'refused', why: 'the path holds a dot segment' };
-  }
+  if (!rawTarget.startsWith('/clusters/')) return { kind: 'not-a-cluster' };
+  const why = whyAmbiguous(rawTarget);
+  if (why !== null) return { kind: 'refused', why };
+  const { path, query } = split(rawTarget);
   const match = PREFIX.exec(path);
   if (!match?.[1]) return { kind: 'not-a-cluster' };
   return { kind: 'cluster', cluster: match[1], target: `${match[2] ?? '/'}${query}` };
+}
+
+/** Why a request target (path and query) may not go to a kube-apiserver as it is: two parsers could read it differently. Null: it may. */
+export function whyAmbiguous(rawTarget: string): string | null {
+  const { path, query } = split(rawTarget);
+  if (!path.startsWith('/')) return 'the path does not begin with a slash';
+  if (/[^\x21-\xff]|\x7f/.test(query)) return 'the query holds a blank or a control character';
+  if (ENCODED_SEPARATOR.test(path)) return 'the path holds an encoded separator or dot';
+  if (/[\\#]|[^\x21-\xff]|\x7f/.test(path)) {
+    return 'the path holds a backslash, a fragment, a blank or a control character';
+  }
+  const isDots = path.split('/').some((segment) => segment === '..' || segment === '.');
+  return isDots ? 'the path holds a dot segment' : null;
+}
+
+function split(rawTarget: string): { readonly path: string; readonly query: string } {
+  const queryAt = rawTarget.indexOf('?');
+  if (queryAt === -1) return { path: rawTarget, query: '' };
+  return { path: rawTarget.slice(0, queryAt), query: rawTarget.slice(queryAt) };
 }
 
 const LONG_RUNNING_SUBRESOURCES = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);

@@ -1,46 +1,32 @@
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import {
-  asksToImpersonate,
-  headerPairs,
-  parseKubePath,
-  type RawHeaders,
-  type TunnelIdentity,
-} from '@fairlead/kube-http';
+import { asksToImpersonate, headerPairs, type RawHeaders, type TunnelIdentity } from '@fairlead/kube-http';
 import type { Directory, Principal } from '../../directory.js';
+import type { ClusterAddress } from './addressed.js';
 
 /** A request that may go on: where to, as whom, and what to ask there. */
 export interface Admission {
   readonly cluster: ClusterEntry;
   readonly principal: Principal;
   readonly identity: TunnelIdentity;
-  /** Path and query for the kube-apiserver, as they came. */
-  readonly target: string;
+  readonly address: ClusterAddress;
 }
 
 /**
- * Decides from memory whether a request of this principal may go on. Throws INVALID_ARGUMENT for a path that two parsers could
- * read differently, NOT_FOUND (the same for an unknown cluster and for somebody else's), FORBIDDEN for `kubectl --as`.
+ * Decides from memory whether a request of this principal may go on. Throws NOT_FOUND (the same for an unknown cluster and for somebody
+ * else's), FORBIDDEN for `kubectl --as`.
  */
 export function admit(
   directory: Directory,
   principal: Principal,
-  rawTarget: string,
+  address: ClusterAddress,
   rawHeaders: RawHeaders,
 ): Admission {
-  const path = parseKubePath(rawTarget);
-  if (path.kind === 'refused') throw new FairleadError('INVALID_ARGUMENT', path.why);
-  if (path.kind === 'not-a-cluster') {
-    throw new FairleadError(
-      'NOT_FOUND',
-      'the path must begin with /clusters/<name>/; make a kubeconfig with: fairlead kubeconfig <cluster>',
-    );
-  }
-  const cluster = directory.clusterByName(path.cluster);
+  const cluster = directory.clusterByName(address.cluster);
   if (!cluster || cluster.tenantId !== principal.tenantId) {
     throw new FairleadError(
       'NOT_FOUND',
-      `there is no cluster "${path.cluster}" that you may use; list yours with: fairlead cluster list`,
+      `there is no cluster "${address.cluster}" that you may use; list yours with: fairlead cluster list`,
     );
   }
   if (asksToImpersonate(rawHeaders)) {
@@ -50,7 +36,7 @@ export function admit(
     cluster,
     principal,
     identity: { user: principal.user, groups: principal.groups, extra: [] },
-    target: path.target,
+    address,
   };
 }
 

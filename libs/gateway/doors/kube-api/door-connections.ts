@@ -10,15 +10,21 @@ const IDLE_MS = 120_000;
 /** The first TCP probe on a silent HTTP/1.1 connection; the kernel then gives up within minutes on a peer that is gone. */
 const TCP_KEEPALIVE_MS = 30_000;
 
-const diallers = new WeakMap<Http2Session, ConnectionEnds>();
+/** What a session does not tell any more once it has ended. */
+interface SessionFacts {
+  readonly ends: ConnectionEnds;
+  readonly serverName: string | undefined;
+}
+
+const facts = new WeakMap<Http2Session, SessionFacts>();
 
 /** What the door does with its connections, whatever is asked on them. */
 export function tendConnections(server: Http2SecureServer): void {
   server.on('secureConnection', (socket: TLSSocket) => void socket.setKeepAlive(true, TCP_KEEPALIVE_MS));
   server.on('session', (session: ServerHttp2Session) => {
-    // Read now: a session that ended does not tell it any more.
     const { remoteAddress, remotePort, localAddress, localPort } = session.socket;
-    diallers.set(session, { remoteAddress, remotePort, localAddress, localPort });
+    const ends = { remoteAddress, remotePort, localAddress, localPort };
+    facts.set(session, { ends, serverName: nameOf(session.socket as TLSSocket) });
     session.on('error', () => session.destroy());
     keepAlive(pinged(session));
     closeWhenIdle(session);
@@ -28,8 +34,23 @@ export function tendConnections(server: Http2SecureServer): void {
 /** Where a client is; nothing is known if its connection ended already. */
 export function diallerOf(incoming: DoorRequest): ConnectionEnds {
   if (incoming.httpVersionMajor < 2) return incoming.socket;
+  return factsOf(incoming)?.ends ?? {};
+}
+
+/** The host name that a client opened its connection for (SNI), if it sent one. */
+export function serverNameOf(incoming: DoorRequest): string | undefined {
+  if (incoming.httpVersionMajor < 2) return nameOf(incoming.socket as TLSSocket);
+  return factsOf(incoming)?.serverName;
+}
+
+function factsOf(incoming: DoorRequest): SessionFacts | undefined {
   const { session } = (incoming as Http2ServerRequest).stream;
-  return (session && diallers.get(session)) ?? {};
+  return session && facts.get(session);
+}
+
+/** Node says null or false where none was sent; its types know only the second. */
+function nameOf({ servername }: { readonly servername?: string | false | null }): string | undefined {
+  return servername || undefined;
 }
 
 function pinged(session: ServerHttp2Session): Pinged {

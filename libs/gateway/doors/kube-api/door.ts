@@ -23,6 +23,8 @@ export interface KubeApiDoorOptions extends PassageOptions {
   readonly directory: Directory;
   readonly pool: TunnelPool;
   readonly limits?: Partial<KubeApiLimits> | undefined;
+  /** Below which each cluster has a host name, in lower case; undefined: nowhere. */
+  readonly clusterDomain?: string | undefined;
 }
 
 export interface KubeApiLimits extends DoorLimits {
@@ -49,8 +51,8 @@ const TOO_MANY =
 const MAX_STREAMS_PER_CONNECTION = 250;
 
 /**
- * The door for kubectl, Helm and client-go: HTTPS `/clusters/<name>/…`, HTTP/1.1 and HTTP/2. Requests have no limit in
- * time or size of their own, because watches have none; header reading has.
+ * The door for kubectl, Helm and client-go: HTTPS `/clusters/<name>/…`, or `<name>.<cluster domain>` where there is one, HTTP/1.1 and HTTP/2.
+ * Requests have no limit in time or size of their own, because watches have none; header reading has.
  */
 export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServer {
   const limits = { ...DEFAULT_KUBE_API_LIMITS, ...options.limits };

@@ -49,7 +49,7 @@ export async function forward(exchange: Exchange): Promise<number> {
   passage.span.event('answered');
   answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
   try {
-    const status = await relayAnswer(answer, outgoing, admission.cluster.name);
+    const status = await relayAnswer(answer, outgoing, admission.address.below);
     await whenSent(incoming, upstream);
     return status;
   } catch (error) {
@@ -63,7 +63,7 @@ async function ask(exchange: Exchange): Promise<HopAnswer> {
   const { incoming, outgoing, admission, bytes } = exchange;
   const framing = framingOf(incoming);
   let upstream: ClientRequest | undefined;
-  const limit = isLongRunning(admission.target)
+  const limit = isLongRunning(admission.address.target)
     ? undefined
     : setTimeout(() => upstream?.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
   const onClientGone = (): void => void upstream?.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
@@ -99,7 +99,7 @@ export function requestThrough(
   const options: TunnelRequestOptions = {
     agent,
     method: incoming.method,
-    path: admission.target,
+    path: admission.address.target,
     headers,
     setDefaultHeaders: false,
     maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
@@ -132,11 +132,11 @@ function framingOf(incoming: DoorRequest): BodyFraming {
   return (incoming as Http2ServerRequest).stream.endAfterHeaders ? 'none' : 'chunked';
 }
 
-/** Passes an answer on. Resolves with its status when the client has all of it; TUNNEL_RESET when either end breaks off. */
-export function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse, cluster: string): Promise<number> {
+/** Passes an answer on, with its locations `below` the path of its cluster. Resolves with its status when the client has all of it; TUNNEL_RESET when either end breaks off. */
+export function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse, below: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const status = answer.statusCode ?? 502;
-    writeHead(outgoing, status, locatedWithin(fromServer(answer.rawHeaders), status, cluster));
+    writeHead(outgoing, status, locatedWithin(fromServer(answer.rawHeaders), status, below));
     const brokeOff = (): void => {
       breakOff(outgoing);
       reject(new FairleadError('TUNNEL_RESET', 'the answer broke off'));

@@ -1,10 +1,11 @@
-import { kubeRoute } from '@fairlead/kube-http';
+import { kubeRoute, type AskedHost } from '@fairlead/kube-http';
 import type { HandshakingConnections } from '@fairlead/limits';
 import type { Directory, Principal } from '../../directory.js';
 import type { KnownPlaces } from '../../limits/door-places.js';
 import type { DoorPassages } from '../../passage/door-passages.js';
 import type { Ending } from '../../passage/outcome.js';
 import type { Passage, Registered } from '../../passage/passage.js';
+import { addressOf, askedHostOf } from './addressed.js';
 import { arrivalOf } from './arrival.js';
 import { admit, authenticate, whyShutOut, type Admission } from './authorize.js';
 import { diallerOf } from './door-connections.js';
@@ -19,6 +20,8 @@ export interface KubeApiContext {
   readonly pool: TunnelPool;
   readonly passages: DoorPassages;
   readonly newcomers: HandshakingConnections;
+  /** Below which each cluster has a host name; undefined: nowhere. */
+  readonly clusterDomain?: string | undefined;
   /** Connections on which somebody was let in, by who was the first. */
   readonly users: KnownPlaces;
 }
@@ -27,21 +30,27 @@ export interface KubeApiContext {
 export function serveRequest(context: KubeApiContext, incoming: DoorRequest, outgoing: DoorResponse): Promise<void> {
   incoming.on('error', () => undefined);
   outgoing.on('error', () => undefined);
+  const host = askedHostOf(incoming, context.clusterDomain);
   return context.passages.pass(
-    arrivalOf(incoming, diallerOf(incoming)),
-    (passage) => carry(context, passage, incoming, outgoing),
+    arrivalOf(incoming, diallerOf(incoming), host),
+    (passage) => carry(context, passage, { incoming, outgoing, host }),
     (passage, failed) => answerFailure(passage, failed, incoming, outgoing),
   );
+}
+
+interface Requested {
+  readonly incoming: DoorRequest;
+  readonly outgoing: DoorResponse;
+  readonly host: AskedHost;
 }
 
 async function carry(
   context: KubeApiContext,
   passage: Passage,
-  incoming: DoorRequest,
-  outgoing: DoorResponse,
+  { incoming, outgoing, host }: Requested,
 ): Promise<Ending> {
   const { directory, pool } = context;
-  const admission = admitRequest(context, passage, incoming);
+  const admission = admitRequest(context, passage, incoming, host);
   const bytes = { up: 0, down: 0 };
   const ending = new AbortController();
   passage.register({ bytes: () => bytes, ...inRegistry(directory, admission, incoming, outgoing, ending) });
@@ -53,16 +62,22 @@ async function carry(
 
 /**
  * Who asks, and for what: the passage of a request, or of an upgrade, up to where it may go on. Throws what it is refused for, as `authenticate`,
- * `admit` and the limits do.
+ * `addressOf`, `admit` and the limits do.
  */
-export function admitRequest(context: KubeApiContext, passage: Passage, incoming: DoorRequest): Admission {
+export function admitRequest(
+  context: KubeApiContext,
+  passage: Passage,
+  incoming: DoorRequest,
+  host: AskedHost,
+): Admission {
   const { directory } = context;
   const principal = authenticate(directory, incoming.rawHeaders, Date.now());
   const { tenantId, user, tokenId } = principal;
   passage.identify({ kind: 'user', id: user, name: user, tenantId, proof: { kind: 'token', id: tokenId } });
-  const admission = admit(directory, principal, incoming.url ?? '/', incoming.rawHeaders);
+  const address = addressOf(host, incoming.url ?? '/');
+  const admission = admit(directory, principal, address, incoming.rawHeaders);
   welcome(incoming, () => takeConnection(context, principal, incoming));
-  const route = `/clusters/{cluster}${kubeRoute(admission.target)}`;
+  const route = `${address.below === '' ? '' : '/clusters/{cluster}'}${kubeRoute(address.target)}`;
   passage.span.rename(`${incoming.method ?? ''} ${route}`);
   passage.ask({ route });
   passage.admit(admission.cluster);

@@ -8,11 +8,13 @@ import {
   requestUpgrade,
   switchProtocols,
   upgradeHeaders,
+  type AskedHost,
   type Upgrade,
 } from '@fairlead/kube-http';
 import { TunnelConnection, bridge } from '@fairlead/tunnel/link';
 import type { Ending } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
+import { askedHostOf } from './addressed.js';
 import { arrivalOf } from './arrival.js';
 import { whyShutOut, type Admission } from './authorize.js';
 import { ANSWER_TIMEOUT_MS, asFailure, headersBeyond, relayAnswer, requestThrough, tooSlow } from './forward.js';
@@ -31,13 +33,14 @@ export async function serveUpgrade(
 ): Promise<void> {
   // Nobody else listens to this socket now: a client that resets it must not end the process.
   socket.on('error', () => socket.destroy());
-  const arrival = arrivalOf(incoming, incoming.socket);
+  const host = askedHostOf(incoming, context.clusterDomain);
+  const arrival = arrivalOf(incoming, incoming.socket, host);
   const outgoing = answerOn(incoming, socket, (failure) => context.passages.turnAway(arrival, failure));
   if (!outgoing) return;
   outgoing.on('error', () => undefined);
   await context.passages.pass(
     arrival,
-    (passage) => serve(context, passage, { incoming, outgoing, socket, early }),
+    (passage) => serve(context, passage, { incoming, outgoing, host, socket, early }),
     (passage, failed) => answerFailure(passage, failed, incoming, outgoing),
   );
 }
@@ -61,16 +64,17 @@ interface Requested {
   readonly incoming: IncomingMessage;
   /** For an answer that is not 101. */
   readonly outgoing: ServerResponse;
+  readonly host: AskedHost;
   readonly socket: Duplex;
   /** What came behind the head: it goes on only once both have switched. */
   readonly early: Buffer;
 }
 
 async function serve(context: KubeApiContext, passage: Passage, requested: Requested): Promise<Ending> {
-  const { incoming, outgoing, socket, early } = requested;
-  const admission = admitRequest(context, passage, incoming);
+  const { incoming, outgoing, host, socket, early } = requested;
+  const admission = admitRequest(context, passage, incoming, host);
   const upgrade = readUpgrade(incoming);
-  passage.ask({ stream: { ...readStreamRequest(admission.target), protocol: upgrade.protocol } });
+  passage.ask({ stream: { ...readStreamRequest(admission.address.target), protocol: upgrade.protocol } });
   const bytes = { toTunnel: 0, fromTunnel: 0 };
   const ending = new AbortController();
   let tunnel: Duplex | undefined;
@@ -85,7 +89,7 @@ async function serve(context: KubeApiContext, passage: Passage, requested: Reque
   });
   const answered = await ask(context, passage, admission, upgrade, { ...requested, signal: ending.signal });
   if (answered.kind === 'answered') {
-    return { kind: 'answered', status: await relayAnswer(answered.answer, outgoing, admission.cluster.name) };
+    return { kind: 'answered', status: await relayAnswer(answered.answer, outgoing, admission.address.below) };
   }
   tunnel = answered.connection;
   passage.established(101);
