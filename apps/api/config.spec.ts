@@ -42,6 +42,13 @@ describe('the configuration', () => {
     );
   });
 
+  it('reads below which domain clusters have host names, if they have any', () => {
+    expect(readConfig(minimal).FAIRLEAD_CLUSTER_DOMAIN).toBeUndefined();
+    expect(readConfig({ ...minimal, FAIRLEAD_CLUSTER_DOMAIN: 'K.example' }).FAIRLEAD_CLUSTER_DOMAIN).toBe('k.example');
+    const taken = { FAIRLEAD_CLUSTER_DOMAIN: 'k.example', FAIRLEAD_DOORS: 'a=https://door.k.example' };
+    expect(() => readConfig({ ...minimal, ...taken })).toThrow('FAIRLEAD_CLUSTER_DOMAIN: a door of FAIRLEAD_DOORS');
+  });
+
   it('names every problem', () => {
     const load = (): unknown => readConfig({ FAIRLEAD_PUBLIC_URL: 'http://x', FAIRLEAD_DOORS: 'a=b,=https://c' });
     expect(load).toThrow(/FAIRLEAD_NATS_URL: is not set/);

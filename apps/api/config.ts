@@ -1,4 +1,4 @@
-import { commaList, hostPort, loadConfig, splitHostPort } from '@fairlead/config';
+import { commaList, dnsDomain, hostPort, loadConfig, splitHostPort } from '@fairlead/config';
 import { CredentialName } from '@fairlead/contracts';
 import type { Door } from '@fairlead/api';
 import { credentialOf, processSettings } from '@fairlead/service/process';
@@ -24,6 +24,8 @@ const Environment = z
     FAIRLEAD_API_LISTEN: hostPort.transform(splitHostPort),
     FAIRLEAD_PUBLIC_URL: httpsUrl,
     FAIRLEAD_DOORS: doors.default([]),
+    /** As the gateways have it: kubeconfigs with `--by-name` lead below it. */
+    FAIRLEAD_CLUSTER_DOMAIN: dnsDomain.optional(),
     FAIRLEAD_CONNECT_DOORS: doors.default([]),
     FAIRLEAD_API_SERVING_NAMES: commaList.default([]),
     FAIRLEAD_TLS_CERT_FILE: z.string().optional(),
@@ -33,7 +35,15 @@ const Environment = z
   .refine((env) => !env.FAIRLEAD_TLS_KEY_FILE || env.FAIRLEAD_TLS_CERT_FILE, { path: ['FAIRLEAD_TLS_CERT_FILE'] })
   .refine((env) => env.FAIRLEAD_TLS_CERT_FILE || env.FAIRLEAD_API_SERVING_NAMES.length > 0, {
     path: ['FAIRLEAD_API_SERVING_NAMES'],
+  })
+  .refine((env) => env.FAIRLEAD_DOORS.every(({ url }) => !isBelow(url, env.FAIRLEAD_CLUSTER_DOMAIN)), {
+    path: ['FAIRLEAD_CLUSTER_DOMAIN'],
+    error: 'a door of FAIRLEAD_DOORS is below it, where it would be a cluster',
   });
+
+function isBelow(url: string, domain: string | undefined): boolean {
+  return domain !== undefined && new URL(url).hostname.endsWith(`.${domain}`);
+}
 
 export type ApiConfig = z.output<typeof Environment>;
 

@@ -17,7 +17,8 @@ export async function runApi(config: ApiConfig, logger: Logger, signal: AbortSig
   const tls = host.use(await certificate(config, client, logger, signal));
   host.addChecks(() => [{ name: 'certificate', ok: tls.notAfter.getTime() > systemClock.nowMs() }]);
   const { FAIRLEAD_PUBLIC_URL: publicUrl, FAIRLEAD_DOORS: doors, FAIRLEAD_CONNECT_DOORS: connectDoors } = config;
-  const settings = new ApiSettings({ publicUrl, doors, connectDoors, readiness });
+  const { FAIRLEAD_CLUSTER_DOMAIN: clusterDomain } = config;
+  const settings = new ApiSettings({ publicUrl, doors, connectDoors, clusterDomain, readiness });
   const listen = config.FAIRLEAD_API_LISTEN;
   const api = host.use(await startApi({ ...listen, client, settings, clock: systemClock, tls, logger, registry }));
   Object.assign(serving, { ok: true, detail: undefined });

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate, createPrivateKey } from 'node:crypto';
-import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { FairleadError } from '@fairlead/errors';
 import { bootstrapToken, startScriptedApi, waitingAgent, type ScriptedApi } from '@fairlead/api/testing';
@@ -512,7 +513,7 @@ describe('kubeconfig', () => {
     );
   });
 
-  it("goes to a file, but never to a kubeconfig that is the user's own", async () => {
+  it("goes to a file, but never in the place of a kubeconfig that is the user's own", async () => {
     const file = scratch.file('demo.kubeconfig');
     expect(await fairlead(['kubeconfig', 'demo', '--output', file])).toMatchObject({ status: 0, out: '' });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -527,6 +528,61 @@ describe('kubeconfig', () => {
     const env = { KUBECONFIG: `/elsewhere:${file}` };
     expect(await fairlead(['kubeconfig', 'demo', '--output', file], { env })).toMatchObject({ status: 2 });
     expect(await readFile(own, 'utf8')).toBe('mine');
+  });
+
+  it('is of every cluster with --all, where none of them is chosen', async () => {
+    await fairlead(['cluster', 'create', 'shop']);
+    const config = parse((await fairlead(['kubeconfig', '--all'])).out) as Record<string, { name: string }[]>;
+    expect(config.contexts?.map(({ name }) => name)).toEqual(
+      ['demo', 'shop'].flatMap((name) => [name, `${name}@gateway-a`, `${name}@gateway-b`]),
+    );
+    expect([config.users?.length, config['current-context']]).toEqual([1, undefined]);
+    for (const args of [['kubeconfig'], ['kubeconfig', 'demo', '--all']]) {
+      expect(await fairlead(args)).toMatchObject({ status: 2, err: expect.stringContaining('--all') as string });
+    }
+  });
+
+  it("is put into the user's own by --merge, beside what is there, or into a file", async () => {
+    const own = scratch.file('.kube', 'config');
+    expect(await fairlead(['kubeconfig', 'demo', '--merge'])).toMatchObject({
+      status: 0,
+      out: `${own}: 3 contexts written\n`,
+    });
+    expect((await stat(own)).mode & 0o777).toBe(0o600);
+    const theirs = scratch.file('theirs');
+    await writeFile(theirs, 'kind: Config\ncurrent-context: kind\nusers: [{name: kind, user: {token: x}}] # mine\n');
+    await chmod(theirs, 0o640);
+    await symlink(theirs, scratch.file('link'));
+    const env = { KUBECONFIG: `${scratch.file('missing')}:${scratch.file('link')}:${own}` };
+    const { out } = await fairlead(['kubeconfig', 'demo', '--merge'], { env });
+    expect(out).toBe(`${scratch.file('link')}: 3 contexts written\n`);
+    const merged = await readFile(theirs, 'utf8');
+    expect(parse(merged)).toMatchObject({ 'current-context': 'kind', users: [{ name: 'kind' }, {}] });
+    expect([merged.includes('# mine'), (await lstat(scratch.file('link'))).isSymbolicLink()]).toEqual([true, true]);
+    expect((await stat(theirs)).mode & 0o777).toBe(0o640);
+    expect(await fairlead(['kubeconfig', 'demo', '--merge', '--output', theirs])).toMatchObject({ status: 0 });
+    expect(await readFile(theirs, 'utf8')).toBe(merged);
+  });
+
+  it('is not put into what is no kubeconfig, nor into one that somebody is writing', async () => {
+    const file = scratch.file('config');
+    await writeFile(file, 'kind: Pod\n');
+    expect(await fairlead(['kubeconfig', 'demo', '--merge', '--output', file])).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('is no kubeconfig') as string,
+    });
+    await writeFile(`${file}.lock`, '');
+    await writeFile(file, '');
+    expect(await fairlead(['kubeconfig', 'demo', '--merge', '--output', file])).toMatchObject({
+      status: 1,
+      err: expect.stringContaining(`delete ${file}.lock`) as string,
+    });
+    expect([await readFile(file, 'utf8'), existsSync(`${file}.lock`)]).toEqual(['', true]);
+  });
+
+  it('leads to host names of the clusters only where they have any', async () => {
+    const { status, err } = await fairlead(['kubeconfig', 'demo', '--by-name']);
+    expect([status, err]).toEqual([1, expect.stringContaining('FAIRLEAD_CLUSTER_DOMAIN')]);
   });
 
   it('asks credential for the token, which goes to no other installation', async () => {

@@ -25,8 +25,10 @@ export interface CliConfig {
   readonly home: string;
   /** FAIRLEAD_HOME, absolute, if that is where `home` comes from. */
   readonly explicitHome: string | undefined;
-  /** Kubeconfig files that belong to the user: never written. */
+  /** Kubeconfig files that belong to the user: written only where that is asked for. */
   readonly ownKubeconfigs: readonly string[];
+  /** Those of them that kubectl reads now, in its order. */
+  readonly kubeconfigsInUse: readonly string[];
   readonly noColor: boolean;
   /** Forward proxy on the way to the API, if any. */
   readonly proxy: ProxyConfig | undefined;
@@ -37,11 +39,13 @@ export function readConfig(env: NodeJS.ProcessEnv, userHome: string = homedir())
   const { FAIRLEAD_HOME, XDG_CONFIG_HOME, KUBECONFIG, NO_COLOR, ...proxies } = loadConfig(Environment, env);
   const proxy = proxies.https_proxy ?? proxies.HTTPS_PROXY;
   const explicitHome = FAIRLEAD_HOME === undefined ? undefined : resolve(FAIRLEAD_HOME);
-  const own = [join(userHome, '.kube', 'config'), ...(KUBECONFIG ?? '').split(delimiter).filter((path) => path !== '')];
+  const usual = join(userHome, '.kube', 'config');
+  const named = (KUBECONFIG ?? '').split(delimiter).filter((path) => path !== '');
   return {
     home: explicitHome ?? join(resolve(XDG_CONFIG_HOME ?? join(userHome, '.config')), 'fairlead'),
     explicitHome,
-    ownKubeconfigs: own.map((path) => resolve(path)),
+    ownKubeconfigs: [usual, ...named].map((path) => resolve(path)),
+    kubeconfigsInUse: (named.length > 0 ? named : [usual]).map((path) => resolve(path)),
     noColor: NO_COLOR !== undefined,
     proxy:
       proxy === undefined ? undefined : { url: withScheme(proxy), except: proxies.no_proxy ?? proxies.NO_PROXY ?? '' },

@@ -44,6 +44,19 @@ it('the doors of a replica that stops stay open for a few seconds, as many as it
   expect(() => readConfig({ ...env, FAIRLEAD_DOOR_GRACE_SECONDS: '-1' })).toThrow('FAIRLEAD_DOOR_GRACE_SECONDS');
 });
 
+it('clusters have host names only where the doors’ certificate has them, and no door’s own name is one', () => {
+  const read = (domain: string, names: string, files = {}): string | undefined =>
+    readConfig({ ...env, FAIRLEAD_CLUSTER_DOMAIN: domain, FAIRLEAD_GATEWAY_SERVING_NAMES: names, ...files })
+      .FAIRLEAD_CLUSTER_DOMAIN;
+  expect(readConfig(env).FAIRLEAD_CLUSTER_DOMAIN).toBeUndefined();
+  expect(read('K.example', 'door.example,*.k.Example')).toBe('k.example');
+  expect(() => read('k.example', 'door.example')).toThrow('must list *.k.example');
+  expect(() => read('k.example', '*.k.example,door.k.example')).toThrow("door.k.example would be a cluster's name");
+  expect(() => read('example', '*.example')).toThrow('FAIRLEAD_CLUSTER_DOMAIN: expected a DNS name');
+  const files = { FAIRLEAD_DOOR_TLS_CERT_FILE: '/tls.crt', FAIRLEAD_DOOR_TLS_KEY_FILE: '/tls.key' };
+  expect(read('k.example', '', files)).toBe('k.example');
+});
+
 it('the debug view is off unless it is asked for', () => {
   expect(readConfig(env).FAIRLEAD_DEBUG_VIEW).toBe(false);
   expect(readConfig({ ...env, FAIRLEAD_DEBUG_VIEW: 'true' }).FAIRLEAD_DEBUG_VIEW).toBe(true);

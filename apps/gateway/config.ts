@@ -1,4 +1,4 @@
-import { commaList, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
+import { commaList, dnsDomain, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
 import { messageOf } from '@fairlead/errors';
 import { parseEgressRule, type GatewayOptions } from '@fairlead/gateway';
 import { credentialOf, processSettings } from '@fairlead/service/process';
@@ -51,6 +51,8 @@ const Environment = z
     FAIRLEAD_DOOR_GRACE_SECONDS: z.coerce.number().min(0).max(300).default(3),
     /** Names in the certificate of both doors, which `keys` signs; not needed with files of one's own. */
     FAIRLEAD_GATEWAY_SERVING_NAMES: commaList.default([]),
+    /** Below which each cluster has a host name at the Kubernetes API door; the doors' certificate covers `*.` of it. Absent: clusters are told by the path only. */
+    FAIRLEAD_CLUSTER_DOMAIN: dnsDomain.optional(),
     /** A certificate of one's own for both doors, PEM, leaf first; read again when the files change. */
     FAIRLEAD_DOOR_TLS_CERT_FILE: z.string().optional(),
     FAIRLEAD_DOOR_TLS_KEY_FILE: z.string().optional(),
@@ -86,7 +88,25 @@ const Environment = z
   })
   .refine((env) => env.FAIRLEAD_DOOR_TLS_CERT_FILE || env.FAIRLEAD_GATEWAY_SERVING_NAMES.length > 0, {
     path: ['FAIRLEAD_GATEWAY_SERVING_NAMES'],
+  })
+  .superRefine((env, context) => {
+    const why = whyNoHostNames(env);
+    if (why !== null) context.addIssue({ code: 'custom', path: ['FAIRLEAD_GATEWAY_SERVING_NAMES'], message: why });
   });
+
+/** Why the doors' certificate would not do for clusters with host names of their own; null if it does, or if its files say. */
+function whyNoHostNames(env: {
+  readonly FAIRLEAD_CLUSTER_DOMAIN?: string | undefined;
+  readonly FAIRLEAD_GATEWAY_SERVING_NAMES: readonly string[];
+  readonly FAIRLEAD_DOOR_TLS_CERT_FILE?: string | undefined;
+}): string | null {
+  const { FAIRLEAD_CLUSTER_DOMAIN: domain, FAIRLEAD_GATEWAY_SERVING_NAMES: names } = env;
+  if (domain === undefined || env.FAIRLEAD_DOOR_TLS_CERT_FILE) return null;
+  const lower = names.map((name) => name.toLowerCase());
+  const taken = lower.find((name) => name.endsWith(`.${domain}`) && name !== `*.${domain}`);
+  if (taken !== undefined) return `${taken} would be a cluster's name: it is below FAIRLEAD_CLUSTER_DOMAIN`;
+  return lower.includes(`*.${domain}`) ? null : `must list *.${domain}, for FAIRLEAD_CLUSTER_DOMAIN`;
+}
 
 export type GatewayConfig = z.output<typeof Environment>;
 

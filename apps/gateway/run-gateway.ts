@@ -52,6 +52,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       metricsClusters: config.FAIRLEAD_METRICS_CLUSTERS,
       ...(config.FAIRLEAD_RELAY_ADDRESS ? { relayAddress: config.FAIRLEAD_RELAY_ADDRESS } : {}),
       doorCertificate: doorCertificate(config),
+      clusterDomain: config.FAIRLEAD_CLUSTER_DOMAIN,
       linkEndpoints: config.FAIRLEAD_LINK_ENDPOINTS,
       zone: config.FAIRLEAD_ZONE,
       leaseMs: config.FAIRLEAD_LEASE_SECONDS * 1_000,

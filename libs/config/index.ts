@@ -1,4 +1,14 @@
-export { Secret, commaList, hostPort, loadConfig, port, printable, secretFile, splitHostPort } from './load-config.js';
+export {
+  Secret,
+  commaList,
+  dnsDomain,
+  hostPort,
+  loadConfig,
+  port,
+  printable,
+  secretFile,
+  splitHostPort,
+} from './load-config.js';
 export { isPrivate, shownMode, type FileAccess } from './private-file.js';
 export { runProcess, untilAborted, type ProcessDefinition } from './run-process.js';
 export { tracingSettings, tracingVariables } from './tracing.js';

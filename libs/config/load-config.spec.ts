@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { Secret, commaList, hostPort, loadConfig, port, printable, secretFile } from './index.js';
+import { Secret, commaList, dnsDomain, hostPort, loadConfig, port, printable, secretFile } from './index.js';
 
 const schema = z.object({
   PORT: port,
@@ -22,6 +22,23 @@ describe('loadConfig', () => {
   it('lists every problem at once, and tells absent from wrong', () => {
     const load = (): unknown => loadConfig(schema, { PORT: '70000', KEY_FILE: '/no/such/file' });
     expect(load).toThrow(/PORT: Too big.*\n.*PEER: is not set.*\n.*KEY_FILE: cannot read the file/);
+  });
+
+  it('reads a domain however it is written, and nothing that is none', () => {
+    const domain = z.object({ DOMAIN: dnsDomain });
+    for (const text of ['k.example', '.K.Example', 'k.example.']) {
+      expect(loadConfig(domain, { DOMAIN: text })).toEqual({ DOMAIN: 'k.example' });
+    }
+    for (const text of [
+      'example',
+      '*.k.example',
+      'k..example',
+      '-k.example',
+      'k.example:7443',
+      `${'a.'.repeat(130)}b`,
+    ]) {
+      expect(() => loadConfig(domain, { DOMAIN: text })).toThrow('DOMAIN: ');
+    }
   });
 
   it('names the element of a list that is wrong', () => {

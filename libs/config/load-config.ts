@@ -66,6 +66,20 @@ export function splitHostPort(text: string): { host: string; port: number } {
   return { host: text.slice(0, at).replaceAll(/[[\]]/g, ''), port: Number(text.slice(at + 1)) };
 }
 
+/** A DNS name of two labels or more (RFC 1123, section 2.1), made lower case; `.` before it or behind it is left out. */
+export const dnsDomain = z
+  .string()
+  .transform((text) => text.toLowerCase().replaceAll(/^\.|\.$/g, ''))
+  .pipe(
+    z
+      .string()
+      .max(253)
+      .regex(
+        /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/,
+        'expected a DNS name, like k.example.com',
+      ),
+  );
+
 /** Items separated by commas, blanks around them ignored. */
 export const commaList = z.string().transform((text) =>
   text

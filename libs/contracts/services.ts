@@ -63,7 +63,13 @@ export const SERVICES = {
     // It asks others, and they tell.
     nats: { events: false, writes: [], reads: [] },
     secrets: {},
-    settings: ['FAIRLEAD_PUBLIC_URL', 'FAIRLEAD_DOORS', 'FAIRLEAD_CONNECT_DOORS', 'FAIRLEAD_API_SERVING_NAMES'],
+    settings: [
+      'FAIRLEAD_PUBLIC_URL',
+      'FAIRLEAD_DOORS',
+      'FAIRLEAD_CONNECT_DOORS',
+      'FAIRLEAD_CLUSTER_DOMAIN',
+      'FAIRLEAD_API_SERVING_NAMES',
+    ],
   },
   gateway: {
     title: 'a gateway',
@@ -84,7 +90,12 @@ export const SERVICES = {
       reads: ['routes', 'clusters', 'access', 'clients', 'revocations', 'trust', 'desired'],
     },
     secrets: {},
-    settings: ['FAIRLEAD_LINK_ENDPOINTS', 'FAIRLEAD_GATEWAY_SERVING_NAMES', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
+    settings: [
+      'FAIRLEAD_LINK_ENDPOINTS',
+      'FAIRLEAD_GATEWAY_SERVING_NAMES',
+      'FAIRLEAD_CLUSTER_DOMAIN',
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+    ],
   },
   gitops: {
     title: 'the gitops service',

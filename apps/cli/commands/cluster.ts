@@ -13,8 +13,8 @@ import {
   statusCell,
 } from '../output/cluster-view.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
-import { Cluster, ClusterList } from '../session/answers.js';
-import type { ApiClient } from '../session/api-client.js';
+import { allClusters } from '../session/all-clusters.js';
+import { Cluster } from '../session/answers.js';
 import { confirm } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';
 import { addGitOpsOptions, assignCreated, plannedAssignment, type GitOpsOptions } from './cluster-gitops.js';
@@ -142,19 +142,6 @@ async function list(io: Io, { output }: Printed): Promise<void> {
       ageText(cluster.createdAt, io.now()),
     ]),
   );
-}
-
-/** All pages. A server that turns in circles is left. */
-async function allClusters(api: ApiClient): Promise<Cluster[]> {
-  const clusters: Cluster[] = [];
-  const asked = new Set<string>();
-  for (let path = '/v1/clusters'; !asked.has(path);) {
-    asked.add(path);
-    const { clusters: page, next } = await api.ask(ClusterList, path);
-    clusters.push(...page);
-    if (next !== undefined) path = `/v1/clusters?after=${encodeURIComponent(next)}`;
-  }
-  return clusters;
 }
 
 async function show(io: Io, name: string, { output }: Printed): Promise<void> {

@@ -4,37 +4,51 @@ import type { Command } from 'commander';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { execCredential } from '../kube/exec-credential.js';
-import { printHint, printJson } from '../output/print.js';
+import type { Kubeconfig } from '../kube/kubeconfig.js';
+import { printHint, printJson, printLines } from '../output/print.js';
+import { allClusters } from '../session/all-clusters.js';
 import { ClusterAccess } from '../session/answers.js';
+import type { ApiClient } from '../session/api-client.js';
 import { loadLogin, writePrivateFile } from '../session/login-store.js';
 import { failure } from '../failure.js';
 import { clusterPath } from '../session/paths.js';
 import { withApi } from './with-api.js';
 
 const KUBECONFIG_HELP = `
-It holds no secret: kubectl asks this command for the token. Your own kubeconfig is never written.
+It holds no secret: kubectl asks this command for the token. Your own kubeconfig is written only with --merge, and of it only the entries of
+this installation: contexts that you have already stay, and so does the current one.
 
 Examples:
   fairlead kubeconfig demo --output demo.kubeconfig
   kubectl --kubeconfig demo.kubeconfig get nodes
   kubectl --kubeconfig demo.kubeconfig --context demo@gateway-b get nodes
-  kubectl --kubeconfig <(fairlead kubeconfig demo) get pods -A`;
+  kubectl --kubeconfig <(fairlead kubeconfig demo) get pods -A
+  fairlead kubeconfig --all --merge                  # every cluster, beside what your own kubeconfig has
+  fairlead kubeconfig demo --by-name                 # https://demo.<domain> instead of https://<door>/clusters/demo`;
 
 interface KubeconfigCommandOptions {
+  readonly all?: true;
   readonly door?: string;
+  readonly byName?: true;
+  readonly merge?: true;
   readonly output?: string;
 }
 
 /** kubeconfig, and the exec plugin behind it. */
 export function addKubeCommands(program: Command, io: Io): void {
   program
-    .command('kubeconfig <cluster>')
-    .summary('print a kubeconfig for a cluster')
-    .description('Print a kubeconfig that reaches a cluster through Fairlead, with one context per door.')
+    .command('kubeconfig [cluster]')
+    .summary('print a kubeconfig for a cluster, or for all')
+    .description(
+      'Print a kubeconfig that reaches a cluster, or all of them, through Fairlead, with one context per door.',
+    )
+    .option('--all', 'every cluster instead of one')
     .option('--door <name>', 'the door of the context named like the cluster; the first one unless given')
+    .option('--by-name', 'each cluster at a host name of its own, for tools that cannot carry a path')
     .option('--output <file>', 'write it to a file instead')
+    .option('--merge', 'add it to the file of --output, or to your own kubeconfig, instead of replacing anything')
     .addHelpText('after', KUBECONFIG_HELP)
-    .action((cluster: string, options: KubeconfigCommandOptions) => print(io, cluster, options));
+    .action((cluster: string | undefined, options: KubeconfigCommandOptions) => makeKubeconfig(io, cluster, options));
   program
     .command('credential')
     .summary('print the token for kubectl (a client-go credential plugin)')
@@ -43,20 +57,47 @@ export function addKubeCommands(program: Command, io: Io): void {
     .action((options: { server?: string }) => credential(io, options.server));
 }
 
-async function print(io: Io, cluster: string, { door, output }: KubeconfigCommandOptions): Promise<void> {
-  if (output !== undefined) await refuseOwnKubeconfig(io, output);
+async function makeKubeconfig(io: Io, cluster: string | undefined, options: KubeconfigCommandOptions): Promise<void> {
+  const { all, door, byName, merge, output } = options;
+  if ((cluster === undefined) === (all === undefined))
+    throw usage('name one cluster, or say --all', 'fairlead cluster list');
+  if (output !== undefined && !merge) await refuseOwnKubeconfig(io, output);
   // Loaded only here: see `connect`.
   const { kubeconfig } = await import('../kube/kubeconfig.js');
-  const text = await withApi(io, async (api, { server }) => {
-    const access = await api.ask(ClusterAccess, `${clusterPath(cluster)}/access`);
-    return kubeconfig({ access, server, door, self: io.self, home: io.config.explicitHome });
+  const made = await withApi(io, async (api, { server }) => {
+    const names = cluster === undefined ? (await allClusters(api)).map(({ name }) => name) : [cluster];
+    const accesses = await accessesOf(api, names);
+    return kubeconfig({ accesses, server, door, byName, self: io.self, home: io.config.explicitHome });
   });
+  await (merge ? mergeInto(io, made, output) : print(io, made, output));
+}
+
+/** One after the other: an installation may have a thousand clusters, and this is in no hurry. */
+async function accessesOf(api: ApiClient, names: readonly string[]): Promise<ClusterAccess[]> {
+  const accesses: ClusterAccess[] = [];
+  for (const name of names) accesses.push(await api.ask(ClusterAccess, `${clusterPath(name)}/access`));
+  return accesses;
+}
+
+async function print(io: Io, made: Kubeconfig, output: string | undefined): Promise<void> {
+  const { stringify } = await import('yaml');
   if (output === undefined) {
-    io.stdout.write(text);
+    io.stdout.write(stringify(made));
     return;
   }
-  await writePrivateFile(resolve(output), text);
-  printHint(io, `next: kubectl --kubeconfig ${output} get namespaces`);
+  await writePrivateFile(resolve(output), stringify(made));
+  const context = made['current-context'] === undefined ? ' --context CLUSTER' : '';
+  printHint(io, `next: kubectl --kubeconfig ${output}${context} get namespaces`);
+}
+
+async function mergeInto(io: Io, made: Kubeconfig, output: string | undefined): Promise<void> {
+  const { kubeconfigToWrite, mergeIntoFile } = await import('../kube/write-kubeconfig.js');
+  const path = output ?? (await kubeconfigToWrite(io.config.kubeconfigsInUse));
+  await mergeIntoFile(path, made);
+  const [first] = made.contexts;
+  printLines(io, `${path}: ${made.contexts.length} contexts written`);
+  const config = output === undefined ? '' : ` --kubeconfig ${output}`;
+  if (first) printHint(io, `next: kubectl${config} --context ${first.name} get namespaces`);
 }
 
 async function credential(io: Io, server: string | undefined): Promise<void> {
@@ -72,10 +113,10 @@ async function credential(io: Io, server: string | undefined): Promise<void> {
   printJson(io, execCredential(login.token, io.now()));
 }
 
-/** Whatever tool owns the user's kubeconfig, it is not this one. */
+/** Whatever tool owns the user's kubeconfig, it is not this one: it is never replaced. */
 async function refuseOwnKubeconfig(io: Io, output: string): Promise<void> {
   const real = (path: string): Promise<string> => realpath(path).catch(() => resolve(path));
   const own = await Promise.all(io.config.ownKubeconfigs.map(real));
   if (!own.includes(await real(output))) return;
-  throw usage(`${output} is your own kubeconfig, and this command never writes it`, 'choose another file');
+  throw usage(`${output} is your own kubeconfig, and would be replaced`, 'choose another file, or add --merge');
 }

@@ -1,38 +1,82 @@
-import { stringify } from 'yaml';
 import { failure } from '../failure.js';
 import type { ClusterAccess } from '../session/answers.js';
 
 export interface KubeconfigOptions {
-  readonly access: ClusterAccess;
+  /** Of one cluster, or of several. */
+  readonly accesses: readonly ClusterAccess[];
   /** The installation, as in the stored login: its token goes nowhere else. */
   readonly server: string;
-  /** Door of the context `<cluster>`; the first unless given. */
+  /** Door of the contexts named like a cluster; the first unless given. */
   readonly door?: string | undefined;
+  /** Each cluster at a host name of its own, for tools that cannot carry a path. */
+  readonly byName?: boolean | undefined;
   readonly self: { readonly node: string; readonly script: string };
   readonly home?: string | undefined;
 }
 
-/** A kubeconfig, YAML, without any secret: kubectl asks this command for the token each time. */
-export function kubeconfig({ access, server, door, self, home }: KubeconfigOptions): string {
+/** The lists of a kubeconfig. */
+export const LISTS = ['clusters', 'users', 'contexts'] as const;
+export type NamedEntry = { readonly name: string } & Readonly<Record<string, unknown>>;
+
+/** https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/, as far as it is made here. */
+export interface Kubeconfig extends Readonly<Record<(typeof LISTS)[number], readonly NamedEntry[]>> {
+  readonly apiVersion: 'v1';
+  readonly kind: 'Config';
+  /** Only where there is one cluster to choose: nobody should work in one of many by chance. */
+  readonly 'current-context'?: string;
+}
+
+/** A kubeconfig without any secret: kubectl asks this command for the token each time. NOT_FOUND if there is no such door. */
+export function kubeconfig({ accesses, server, door, byName, self, home }: KubeconfigOptions): Kubeconfig {
+  const user = userOf(server);
+  const [only, ...others] = accesses;
+  const current = only && others.length === 0 ? { 'current-context': only.cluster.name } : {};
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: accesses.flatMap((access) => clusterEntries(access, byName ?? false)),
+    users: [{ name: user, user: { exec: execPlugin(server, self, home) } }],
+    contexts: accesses.flatMap((access) => contextEntries(access, door, user)),
+    ...current,
+  };
+}
+
+/** What an installation's user is called in kubeconfigs. */
+export function userOf(server: string): string {
+  return `fairlead@${new URL(server).host}`;
+}
+
+function clusterEntries(
+  { cluster: { name }, doors, certificateAuthority }: ClusterAccess,
+  byName: boolean,
+): NamedEntry[] {
+  return doors.map((door) => ({
+    name: `${name}@${door.name}`,
+    cluster: {
+      server: byName ? ownHostOf(door) : `${door.url.replace(/\/+$/, '')}/clusters/${name}`,
+      'certificate-authority-data': Buffer.from(certificateAuthority).toString('base64'),
+    },
+  }));
+}
+
+function contextEntries(access: ClusterAccess, door: string | undefined, user: string): NamedEntry[] {
   const { name } = access.cluster;
   const chosen = door === undefined ? access.doors[0] : access.doors.find((candidate) => candidate.name === door);
   if (!chosen) throw noSuchDoor(access, door);
-  const user = `fairlead@${new URL(server).host}`;
-  const context = (label: string, at: string): object => ({ name: label, context: { cluster: `${name}@${at}`, user } });
-  return stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: access.doors.map((candidate) => ({
-      name: `${name}@${candidate.name}`,
-      cluster: {
-        server: `${candidate.url.replace(/\/+$/, '')}/clusters/${name}`,
-        'certificate-authority-data': Buffer.from(access.certificateAuthority).toString('base64'),
-      },
-    })),
-    users: [{ name: user, user: { exec: execPlugin(server, self, home) } }],
-    contexts: [context(name, chosen.name), ...access.doors.map((each) => context(`${name}@${each.name}`, each.name))],
-    'current-context': name,
+  const context = (label: string, at: string): NamedEntry => ({
+    name: label,
+    context: { cluster: `${name}@${at}`, user },
   });
+  return [context(name, chosen.name), ...access.doors.map((each) => context(`${name}@${each.name}`, each.name))];
+}
+
+function ownHostOf({ byName }: ClusterAccess['doors'][number]): string {
+  if (byName !== undefined) return byName;
+  throw failure(
+    'NOT_FOUND',
+    'this installation has no host names for its clusters',
+    'leave --by-name out, or have FAIRLEAD_CLUSTER_DOMAIN set for the API and the gateways',
+  );
 }
 
 /** https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins */

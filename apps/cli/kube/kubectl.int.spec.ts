@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { findBinary } from '@fairlead/testbed';
 import { scratchDir, testAuthority } from '@fairlead/testing';
 import { expect, it } from 'vitest';
+import { stringify } from 'yaml';
 import { saveLogin } from '../session/login-store.js';
 import { kubeconfig } from './kubeconfig.js';
 
@@ -39,7 +40,10 @@ it('lets a real kubectl fetch its token from the built command, for every contex
     certificateAuthority: authority.root.certificatePem,
   };
   const self = { node: process.execPath, script };
-  await writeFile(scratch.file('config'), kubeconfig({ access, server, self, home: scratch.file('home') }));
+  await writeFile(
+    scratch.file('config'),
+    stringify(kubeconfig({ accesses: [access], server, self, home: scratch.file('home') })),
+  );
 
   const kubectl = await findBinary('kubectl');
   const get = (...args: string[]): Promise<{ stdout: string }> =>

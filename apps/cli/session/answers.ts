@@ -62,7 +62,7 @@ export const ImportLink = z.looseObject({ url: z.url(), expiresAt: z.string() })
 
 export const ClusterAccess = z.looseObject({
   cluster: z.looseObject({ name: z.string() }),
-  doors: z.array(z.looseObject({ name: z.string(), url: z.url() })),
+  doors: z.array(z.looseObject({ name: z.string(), url: z.url(), byName: z.url().optional() })),
   certificateAuthority: z.string().startsWith('-----BEGIN CERTIFICATE-----'),
 });
 export type ClusterAccess = z.infer<typeof ClusterAccess>;

@@ -64,11 +64,17 @@ export async function removeLogin(home: string): Promise<boolean> {
   }
 }
 
-/** Writes a 0600 file at once: readers see the old text or the new, never half of it. */
-export async function writePrivateFile(path: string, text: string): Promise<void> {
+/** Writes a file for its owner only, as `writeAtOnce`. */
+export function writePrivateFile(path: string, text: string): Promise<void> {
+  return writeAtOnce(path, text, 0o600);
+}
+
+/** Writes a file at once: readers see the old text or the new, never half of it. INTERNAL if it cannot be written. */
+export async function writeAtOnce(path: string, text: string, mode: number): Promise<void> {
   const temporary = join(dirname(path), `.${randomUUID()}.tmp`);
   try {
-    await writeFile(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
+    await writeFile(temporary, text, { mode: mode & 0o600, flag: 'wx', flush: true });
+    await chmod(temporary, mode);
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });

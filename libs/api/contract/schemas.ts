@@ -93,10 +93,14 @@ export const ImportCode = z.strictObject({ code: z.string().regex(/^[A-Za-z0-9_-
 
 export const Door = z.object({ name: z.string(), url: z.url() });
 export type Door = z.infer<typeof Door>;
+export const ClusterDoor = Door.extend({
+  byName: z.url().optional().describe("The cluster's own host name there, where its paths begin with the first slash."),
+});
+export type ClusterDoor = z.infer<typeof ClusterDoor>;
 export const ClusterAccess = z
   .object({
     cluster: Cluster,
-    doors: z.array(Door).describe('Where the Kubernetes API is served, at <url>/clusters/<name>.'),
+    doors: z.array(ClusterDoor).describe('Where the Kubernetes API is served, at <url>/clusters/<name>.'),
     certificateAuthority: Pem.describe("Root of the doors' certificates."),
   })
   .describe('All that a kubeconfig needs, except the token.');

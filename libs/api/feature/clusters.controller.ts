@@ -90,6 +90,6 @@ export class ClustersController {
       this.backend.read(registrationRpc.getCluster, tenantId, { name }),
       this.servingRoot.pem(tenantId),
     ]);
-    return { cluster, doors: [...this.settings.doors], certificateAuthority };
+    return { cluster, doors: this.settings.doorsOf(name), certificateAuthority };
   }
 }

@@ -8,6 +8,8 @@ import { seedFile } from './nats-credentials.js';
 
 export const TRUST_DOMAIN = 'fairlead.local';
 const LOCAL_NAMES = '127.0.0.1,localhost';
+/** Names below localhost are this machine's without any entry in DNS, for whoever knows them (RFC 6761, section 6.3). */
+const CLUSTER_DOMAIN = 'fairlead.localhost';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -56,9 +58,9 @@ const OWN_SETTINGS: Readonly<Partial<Record<Singleton, (plane: ControlPlane) => 
   keys: (plane) => ({
     FAIRLEAD_MASTER_KEY_FILE: plane.state.file('secrets', 'master.key'),
     FAIRLEAD_TRUST_DOMAIN: TRUST_DOMAIN,
-    // All on one machine: here the admin API and the doors have the same names.
+    // All on one machine: here the doors have the names of the admin API too.
     FAIRLEAD_API_SERVING_NAMES: servingNames(plane),
-    FAIRLEAD_GATEWAY_SERVING_NAMES: servingNames(plane),
+    FAIRLEAD_GATEWAY_SERVING_NAMES: doorNames(plane),
     FAIRLEAD_CERTIFICATE_TTL_SECONDS: String(plane.certificateTtlSeconds),
   }),
   api: (plane) => ({
@@ -66,6 +68,7 @@ const OWN_SETTINGS: Readonly<Partial<Record<Singleton, (plane: ControlPlane) => 
     FAIRLEAD_PUBLIC_URL: `https://${reached(plane, plane.ports.api)}`,
     FAIRLEAD_API_SERVING_NAMES: servingNames(plane),
     FAIRLEAD_DOORS: doors(plane, 'door'),
+    FAIRLEAD_CLUSTER_DOMAIN: CLUSTER_DOMAIN,
     FAIRLEAD_CONNECT_DOORS: doors(plane, 'connect'),
   }),
 };
@@ -86,7 +89,8 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
     FAIRLEAD_RELAY_ADDRESS: at(relay),
     FAIRLEAD_DOOR_LISTEN: listen(plane, door),
     FAIRLEAD_CONNECT_LISTEN: listen(plane, connect),
-    FAIRLEAD_GATEWAY_SERVING_NAMES: servingNames(plane),
+    FAIRLEAD_GATEWAY_SERVING_NAMES: doorNames(plane),
+    FAIRLEAD_CLUSTER_DOMAIN: CLUSTER_DOMAIN,
     FAIRLEAD_ZONE: 'dev',
     FAIRLEAD_LEASE_SECONDS: String(plane.leaseSeconds),
     FAIRLEAD_DEBUG_VIEW: 'true',
@@ -142,6 +146,10 @@ function listen({ advertise }: Pick<ControlPlane, 'advertise'>, port: number): s
 
 function servingNames({ advertise }: Pick<ControlPlane, 'advertise'>): string {
   return isLocal(advertise) ? LOCAL_NAMES : `${LOCAL_NAMES},${advertise}`;
+}
+
+function doorNames(plane: Pick<ControlPlane, 'advertise'>): string {
+  return `${servingNames(plane)},*.${CLUSTER_DOMAIN}`;
 }
 
 function gatewayPorts(plane: ControlPlane, index: number): PortPlan['gateways'][number] {
