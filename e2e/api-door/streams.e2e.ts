@@ -1,9 +1,14 @@
 import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { startConnectProxy } from '../support/connect-proxy.js';
 import { readEvents } from '../support/events.js';
+import { fairlead } from '../support/fairlead.js';
 import { succeeds } from '../support/kubectl-streams.js';
-import { SOON_MS, STREAM_PROTOCOLS } from '../support/pod-streams.js';
+import { SOON_MS, STREAM_PROTOCOLS, streamingKubectls } from '../support/pod-streams.js';
 import { watchProcess } from '../support/watching.js';
 import { describeStreams, startStreamingWorld, type StreamingWorld } from './world.js';
 
@@ -44,6 +49,29 @@ describe.each(STREAM_PROTOCOLS)('whoever asks with %s is told', (protocol) => {
     await eventually(() => succeeds(world.kubectls.relay[protocol](['exec', 'shell', '--', 'true'])), {
       timeoutMs: 90_000,
     });
+  });
+});
+
+describe('a cluster’s own host name', () => {
+  it('serves a kubectl that knows no path: reading, and exec by either protocol', async () => {
+    const { stack, dir } = world;
+    await using proxy = await startConnectProxy();
+    const file = join(dir, 'by-name.kubeconfig');
+    await fairlead(stack, 'kubeconfig', '--all', '--by-name', '--merge', '--output', file);
+    const config = parse(await readFile(file, 'utf8')) as { clusters: { cluster: Record<string, string> }[] };
+    // Not every resolver knows that names below localhost are this machine's.
+    for (const { cluster } of config.clusters) cluster['proxy-url'] = proxy.url;
+    await writeFile(file, stringify(config));
+    const hosts = config.clusters.map(({ cluster }) => new URL(cluster['server'] ?? '').host);
+    const kubectls = await streamingKubectls(file, ['--context', 'demo@gateway-b']);
+    const said = await kubectls.WebSocket(['get', 'pod', 'shell', '-o', 'name']);
+    expect(said).toMatchObject({ code: 0, stdout: Buffer.from('pod/shell\n') });
+    for (const protocol of STREAM_PROTOCOLS) {
+      const { code, stdout } = await kubectls[protocol](['exec', 'shell', '--', 'sh', '-c', 'echo here; exit 3']);
+      expect([code, String(stdout)]).toEqual([3, 'here\n']);
+    }
+    expect(hosts.every((host) => host.startsWith('demo.fairlead.localhost:'))).toBe(true);
+    expect(new Set(proxy.asked)).toEqual(new Set([hosts[1]]));
   });
 });
 

@@ -55,15 +55,14 @@ function refuseForeign(lists: Record<List, YAMLSeq>, ours: Kubeconfig, where: st
   const user = ours.users[0]?.name;
   const contexts = lists.contexts.items.map((item) => item as YAMLMap);
   const isOurs = (context: YAMLMap): boolean => context.getIn(['context', 'user']) === user;
-  const foreign: Readonly<Record<List, (entry: YAMLMap) => boolean>> = {
-    users: () => false,
+  const foreign: Readonly<Record<'contexts' | 'clusters', (entry: YAMLMap) => boolean>> = {
     contexts: (context) => !isOurs(context),
     clusters: (cluster) => {
       const using = contexts.filter((context) => context.getIn(['context', 'cluster']) === cluster.get('name'));
       return using.length === 0 || !using.every(isOurs);
     },
   };
-  for (const list of LISTS) {
+  for (const list of ['contexts', 'clusters'] as const) {
     const names = new Set(ours[list].map(({ name }) => name));
     const taken = lists[list].items.find((item) => {
       const entry = item as YAMLMap;

@@ -1,7 +1,7 @@
 import { FairleadError } from '@fairlead/errors';
 import { parseKubePath, readAskedHost, whyAmbiguous, type AskedHost } from '@fairlead/kube-http';
 import { serverNameOf } from './door-connections.js';
-import type { DoorRequest } from './forward.js';
+import type { DoorRequest } from './door-request.js';
 
 /** Which cluster a request is for, and what to ask there. */
 export interface ClusterAddress {
@@ -22,19 +22,13 @@ export function askedHostOf(incoming: DoorRequest, clusterDomain: string | undef
  * for another host, NOT_FOUND for a path that is no cluster's.
  */
 export function addressOf(host: AskedHost, rawTarget: string): ClusterAddress {
-  switch (host.kind) {
-    case 'refused':
-      throw new FairleadError('INVALID_ARGUMENT', host.why);
-    case 'misdirected':
-      throw new FairleadError(
-        'MISDIRECTED',
-        'the host of this request is not the one that its connection was opened for; open a connection for each cluster',
-      );
-    case 'cluster':
-      return addressAtOwnHost(host.cluster, rawTarget);
-    case 'shared':
-      return addressInPath(rawTarget);
-  }
+  if (host.kind === 'cluster') return addressAtOwnHost(host.cluster, rawTarget);
+  if (host.kind === 'shared') return addressInPath(rawTarget);
+  if (host.kind === 'refused') throw new FairleadError('INVALID_ARGUMENT', host.why);
+  throw new FairleadError(
+    'MISDIRECTED',
+    'the host of this request is not the one that its connection was opened for; open a connection for each cluster',
+  );
 }
 
 /** At a host name of its own a path means what the kube-apiserver takes it for: `/clusters/…` too. */

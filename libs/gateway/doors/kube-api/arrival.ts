@@ -4,7 +4,7 @@ import type { ConnectionEnds } from '@fairlead/limits';
 import type { Arrival } from '../../passage/passage.js';
 import { callerOf } from '../../passage/request-trace.js';
 import { clusterNamed } from './addressed.js';
-import type { DoorRequest } from './forward.js';
+import type { DoorRequest } from './door-request.js';
 
 const KNOWN_METHODS = new Set(METHODS);
 /** Over HTTP/2 a peer may make up a method as long as a head may be. */

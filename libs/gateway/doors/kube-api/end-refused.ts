@@ -1,6 +1,6 @@
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { DoorRequest, DoorResponse } from './forward.js';
+import type { DoorRequest, DoorResponse } from './door-request.js';
 import { LINGER_MS, connectionOf, dropRest } from './request-rest.js';
 
 /** Connections and sessions on which a request was let in. */

@@ -1,5 +1,5 @@
-import { request, type Agent, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { request, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
+import { constants, type Http2ServerRequest } from 'node:http2';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import {
   bodyFraming,
@@ -16,11 +16,9 @@ import {
 import { formatTraceparent } from '@fairlead/tunnel/core';
 import type { Passage } from '../../passage/passage.js';
 import type { Admission } from './authorize.js';
+import type { DoorRequest, DoorResponse } from './door-request.js';
 import { whenSent } from './request-rest.js';
 import { wayOf, type TunnelAgent, type TunnelRequestOptions } from './tunnel-pool.js';
-
-export type DoorRequest = IncomingMessage | Http2ServerRequest;
-export type DoorResponse = ServerResponse | Http2ServerResponse;
 
 /** How long a request with an end of its own may take until the answer's headers. */
 export const ANSWER_TIMEOUT_MS = 75_000;

@@ -2,7 +2,8 @@ import { toKubeStatus, type KubeStatus } from '@fairlead/kube-http';
 import type { Failed } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
 import { endRefused } from './end-refused.js';
-import { breakOff, type DoorRequest, type DoorResponse } from './forward.js';
+import type { DoorRequest, DoorResponse } from './door-request.js';
+import { breakOff } from './forward.js';
 
 /** Tells a client, in words that it understands, who refused or broke its request; an answer that has begun is broken off. */
 export function answerFailure(

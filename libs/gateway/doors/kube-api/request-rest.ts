@@ -1,7 +1,8 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { DoorRequest } from './door-request.js';
 
 /**
  * How long what nobody wants any more is read and dropped, and how long a refusal waits to be taken: closing at once would take the answer
@@ -11,8 +12,6 @@ export const LINGER_MS = 5_000;
 
 /** Pieces of it that are read: an honest client's are 16 KiB and more, and one that sends single bytes has each looked at. */
 const MOST_PIECES = 2_000;
-
-type DoorRequest = IncomingMessage | Http2ServerRequest;
 
 const dropped = new WeakMap<object, number>();
 

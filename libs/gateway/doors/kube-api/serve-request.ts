@@ -10,7 +10,8 @@ import { arrivalOf } from './arrival.js';
 import { admit, authenticate, whyShutOut, type Admission } from './authorize.js';
 import { diallerOf } from './door-connections.js';
 import { welcome } from './end-refused.js';
-import { breakOff, forward, type DoorRequest, type DoorResponse } from './forward.js';
+import type { DoorRequest, DoorResponse } from './door-request.js';
+import { breakOff, forward } from './forward.js';
 import { answerFailure } from './refuse.js';
 import type { TunnelPool } from './tunnel-pool.js';
 
