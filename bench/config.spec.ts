@@ -1,14 +1,14 @@
 import { FairleadError } from '@fairlead/errors';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from './config.js';
-import { ROW_NAMES, SYSTEMS } from './rows.js';
+import { AREAS } from './rows.js';
 
 describe('loadConfig', () => {
   it('measures every row of every system five times unless told otherwise', () => {
     const config = loadConfig([]);
     expect(config).toMatchObject({ quick: false, runs: 5, jsonFile: undefined, markdownFile: undefined, fresh: false });
-    expect(config.rows).toEqual(ROW_NAMES);
-    expect(config.systems).toEqual(SYSTEMS);
+    expect(config.rows).toEqual(AREAS.tunnel.rows);
+    expect(config.systems).toEqual(AREAS.tunnel.systems);
   });
 
   it('takes rows and systems, in the order of the table, runs and files', () => {
@@ -17,6 +17,7 @@ describe('loadConfig', () => {
     expect(loadConfig(['--quick', '--fresh', ...which, '--runs', '3', ...files])).toEqual({
       help: false,
       quick: true,
+      area: 'tunnel',
       rows: ['download_1', 'ping_p50'],
       systems: ['direct', 'fairlead'],
       runs: 3,
@@ -27,7 +28,15 @@ describe('loadConfig', () => {
     });
   });
 
+  it('measures another area, and only its own rows and systems', () => {
+    const { rows, systems } = loadConfig(['--area', 'api-door']);
+    expect([rows, systems]).toEqual([AREAS['api-door'].rows, AREAS['api-door'].systems]);
+    expect(() => loadConfig(['--area', 'api-door', '--row', 'ping_p50'])).toThrow('there is no row ping_p50');
+    expect(() => loadConfig(['--system', 'kubectl-proxy'])).toThrow('there is no system kubectl-proxy');
+  });
+
   it.each([
+    [['--area', 'gitops'], /there is no area gitops; there are tunnel, api-door/],
     [['--row', 'upload'], /there is no row upload; there are download_1,/],
     [['--row', 'toString'], /there is no row/],
     [['--system', 'chisel'], /there is no system chisel; there are direct,/],

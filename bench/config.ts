@@ -1,12 +1,23 @@
 import { parseArgs } from 'node:util';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { INSIDE } from './process/own-namespace.js';
-import { ROW_NAMES, SYSTEMS, isRowName, isSystemName, type RowName, type SystemName } from './rows.js';
+import {
+  AREAS,
+  AREA_NAMES,
+  isAreaName,
+  isRowName,
+  isSystemName,
+  type AreaName,
+  type RowName,
+  type SystemName,
+} from './rows.js';
 
 export const USAGE = `Usage: npm run bench [-- options]
 
-Measures Fairlead's data path beside a direct connection, relays and Konnectivity, all in one run on this machine.
+Measures Fairlead's data path beside a direct connection, relays and Konnectivity, all in one run on this machine; or, as the area api-door,
+its Kubernetes API door beside kubectl proxy and Go's reverse proxy.
 
+  --area NAME      what is measured: ${AREA_NAMES.join(', ')} (default tunnel)
   --quick          less of everything, for work in progress
   --row NAME       only this row; may be given more than once
   --system NAME    only this system; may be given more than once
@@ -19,8 +30,7 @@ Measures Fairlead's data path beside a direct connection, relays and Konnectivit
 A run that is cut off goes on where it was when the same command is given within two hours and nothing was compiled anew
 meanwhile: its state is kept in bench/bin/run-*.json.
 
-Rows: ${ROW_NAMES.join(', ')}
-Systems: ${SYSTEMS.join(', ')}
+${AREA_NAMES.map((area) => `Rows of ${area}: ${AREAS[area].rows.join(', ')}\nSystems of ${area}: ${AREAS[area].systems.join(', ')}`).join('\n')}
 
 The rows with 50 ms in their names (wan) need Linux and the right to make network namespaces and TUN devices; everything then
 runs in two namespaces of its own. Needs Go on PATH: the load generator, the target and some of the systems are Go programs.
@@ -29,6 +39,7 @@ runs in two namespaces of its own. Needs Go on PATH: the load generator, the tar
 export interface Config {
   readonly help: boolean;
   readonly quick: boolean;
+  readonly area: AreaName;
   readonly rows: readonly RowName[];
   readonly systems: readonly SystemName[];
   readonly runs: number;
@@ -49,11 +60,17 @@ export function loadConfig(args: readonly string[]): Config {
   if (!Number.isInteger(runs) || runs < 1 || runs > MAX_RUNS) {
     throw new FairleadError('INVALID_ARGUMENT', `--runs takes a number from 1 to ${MAX_RUNS}`);
   }
+  const area = values.area ?? 'tunnel';
+  if (!isAreaName(area)) {
+    throw new FairleadError('INVALID_ARGUMENT', `there is no area ${area}; there are ${AREA_NAMES.join(', ')}`);
+  }
+  const { rows, systems }: (typeof AREAS)[AreaName] = AREAS[area];
   return {
     help: values.help ?? false,
     quick,
-    rows: chosen('row', values.row, isRowName, ROW_NAMES),
-    systems: chosen('system', values.system, isSystemName, SYSTEMS),
+    area,
+    rows: chosen('row', values.row, isRowName, rows),
+    systems: chosen('system', values.system, isSystemName, systems),
     runs,
     jsonFile: values.json,
     markdownFile: values.markdown,
@@ -68,7 +85,7 @@ function chosen<T extends string>(
   isOne: (name: string) => name is T,
   all: readonly T[],
 ): readonly T[] {
-  const unknown = names?.find((name) => !isOne(name));
+  const unknown = names?.find((name) => !isOne(name) || !all.includes(name));
   if (unknown !== undefined) {
     throw new FairleadError('INVALID_ARGUMENT', `there is no ${what} ${unknown}; there are ${all.join(', ')}`);
   }
@@ -85,6 +102,7 @@ function parse(args: readonly string[]) {
       quick: flag,
       fresh: flag,
       [INSIDE]: flag,
+      area: text,
       row: several,
       system: several,
       runs: text,

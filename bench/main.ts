@@ -17,6 +17,7 @@ import { runRounds } from './rounds.js';
 import { ROWS, type Row } from './rows.js';
 import { openRunState } from './run-state.js';
 import { FULL, QUICK } from './scale.js';
+import { startApiSystems } from './systems/api-door.js';
 import { startSystems } from './systems/start-systems.js';
 
 const INTERRUPTED = 130;
@@ -96,7 +97,7 @@ interface Distance {
 async function measure(config: Config, distance: Distance, signal: AbortSignal): Promise<ResultRow[]> {
   const progress = progressOn(process.stderr);
   const { say } = progress;
-  const { rows, runs, quick, systems: wanted } = config;
+  const { area, rows, runs, quick, systems: wanted } = config;
   const scale = quick ? QUICK : FULL;
   try {
     const state = await openRunState(config);
@@ -107,7 +108,8 @@ async function measure(config: Config, distance: Distance, signal: AbortSignal):
     // Postgres may run as a user of its own: it passes through.
     await chmod(scratch.path, 0o711);
     const { far, farUnavailable } = distance;
-    const systems = await startSystems({ programs, wanted, far, dir: scratch.path, say, signal }, owned);
+    const start = area === 'api-door' ? startApiSystems : startSystems;
+    const systems = await start({ programs, wanted, far, dir: scratch.path, say, signal }, owned);
     owned.defer(() => say('stopping everything'));
     const measurements = measurementsFor(rows);
     await runRounds({ load: programs.load, systems, measurements, rows, runs, scale, state, say, signal });

@@ -8,6 +8,8 @@ export interface Must {
   readonly relation: '≥' | '≤';
   readonly than:
     | { readonly factor: number; readonly system: SystemName; readonly row?: RowName }
+    /** What it takes beyond another system, in the row's unit. */
+    | { readonly beyond: number; readonly system: SystemName }
     | { readonly limit: number }
     /** Every try of a row that counts them. */
     | { readonly all: true };
@@ -49,6 +51,16 @@ export const MUSTS: readonly Must[] = [
   limit('recover_failed_tries', '≤', 0),
   ...THROUGHPUT.map((row) => relayed(row, '≥', 0.5)),
   ...PINGS.map((row) => relayed(row, '≤', 1.8)),
+  beyondDirect('api_get_p50', 1_200),
+  against('api_get_p99', '≤', 3, 'reverse-proxy-go'),
+  against('api_rate_16', '≥', 0.6, 'kubectl-proxy'),
+  against('api_connect_p50', '≤', 1.6, 'direct'),
+  against('api_list_5mb', '≤', 1.15, 'direct'),
+  relayed('api_get_p50', '≤', 1.25),
+  beyondDirect('api_exec_p50', 1_000),
+  limit('api_watch_gateway_kb', '≤', 40),
+  limit('api_watch_agent_kb', '≤', 40),
+  limit('api_idle_agent_mb', '≤', 80),
 ];
 
 export interface Verdict {
@@ -70,17 +82,18 @@ function verdictOn(must: Must, results: readonly ResultRow[]): Verdict {
   const { row, system, relation, than } = must;
   const figure = medianOf(results, row, system);
   const rule = ruleOf(must);
-  const reference = 'system' in than ? medianOf(results, than.row ?? row, than.system) : 1;
+  const reference = 'system' in than ? medianOf(results, ('row' in than && than.row) || row, than.system) : 1;
   // What was measured and yielded nothing but failures does not hold, whatever the reference.
   if (figure === null && failedIn(results, row, system)) return { must, rule, measured: null, holds: false };
   if (figure === null || reference === null || reference === 0) return { must, rule, measured: null, holds: null };
-  const measured = figure / reference;
+  const measured = 'beyond' in than ? figure - reference : figure / reference;
   const bound = boundOf(must, results);
   return { must, rule, measured, holds: relation === '≥' ? measured >= bound : measured <= bound };
 }
 
 function boundOf({ row, than }: Must, results: readonly ResultRow[]): number {
   if ('limit' in than) return than.limit;
+  if ('beyond' in than) return than.beyond;
   if ('factor' in than) return than.factor;
   // Such a row's unit is `of 500`.
   return Number(
@@ -94,6 +107,7 @@ function boundOf({ row, than }: Must, results: readonly ResultRow[]): number {
 function ruleOf({ row, system, relation, than }: Must): string {
   if ('all' in than) return 'be all';
   if ('limit' in than) return `${relation} ${than.limit}`;
+  if ('beyond' in than) return `${relation} ${than.beyond} beyond ${than.system}`;
   const whose = than.system === system ? 'own' : than.system;
   return `${relation} ${than.factor} × ${whose}${than.row === undefined || than.row === row ? '' : ` ${than.row}`}`;
 }
@@ -107,11 +121,19 @@ function failedIn(results: readonly ResultRow[], row: RowName, system: SystemNam
 }
 
 function atLeast(row: RowName, factor: number): Must {
-  return { row, system: 'fairlead', relation: '≥', than: { factor, system: 'konnectivity' } };
+  return against(row, '≥', factor, 'konnectivity');
 }
 
 function atMost(row: RowName, factor: number): Must {
-  return { row, system: 'fairlead', relation: '≤', than: { factor, system: 'konnectivity' } };
+  return against(row, '≤', factor, 'konnectivity');
+}
+
+function against(row: RowName, relation: Must['relation'], factor: number, system: SystemName): Must {
+  return { row, system: 'fairlead', relation, than: { factor, system } };
+}
+
+function beyondDirect(row: RowName, beyond: number): Must {
+  return { row, system: 'fairlead', relation: '≤', than: { beyond, system: 'direct' } };
 }
 
 function relayed(row: RowName, relation: Must['relation'], factor: number): Must {

@@ -26,7 +26,15 @@ export interface RoundsOptions {
 const REACHABLE_TIMEOUT_MS = 20_000;
 const RETRY_MS = 100;
 
+/** Whether anybody answers: a new connection, and a byte there and back. */
+const ANSWERS = { kind: 'connect', connections: 1, count: 1 } as const;
+const API_ANSWERS = { kind: 'api-first', path: '/version', connections: 1, count: 1 } as const;
+
 /** Brings code and connections to the temperature of daily work before anything counts. */
+const API_WARM_UP: readonly Job[] = [
+  { kind: 'api-get', path: '/api/v1/namespaces', connections: 4, count: 2_000, enoughMs: 2_000, timeoutMs: 10_000 },
+  { kind: 'api-first', path: '/version', connections: 1, count: 32, enoughMs: 1_000, timeoutMs: 10_000 },
+];
 const WARM_UP: readonly Job[] = [
   { kind: 'ping', connections: 1, count: 100, enoughMs: 1_000, timeoutMs: 10_000 },
   { kind: 'download', connections: 4, bytes: 32_000_000, timeoutMs: 10_000 },
@@ -126,7 +134,7 @@ async function warmUp(options: RoundsOptions, system: System): Promise<void> {
   options.say(`warming up ${system.name}`);
   if (!(await answersInTime(options, system))) return;
   const { load } = benchOf(options, system);
-  for (const job of WARM_UP) await load(job);
+  for (const job of system.entrance.api ? API_WARM_UP : WARM_UP) await load(job);
 }
 
 async function answersInTime(options: RoundsOptions, system: System): Promise<boolean> {
@@ -140,5 +148,6 @@ async function answersInTime(options: RoundsOptions, system: System): Promise<bo
 
 async function answers(options: RoundsOptions, system: System, timeoutMs: number): Promise<boolean> {
   const { load } = benchOf(options, system);
-  return (await load({ kind: 'connect', connections: 1, count: 1, timeoutMs })).failed === 0;
+  const job = system.entrance.api ? API_ANSWERS : ANSWERS;
+  return (await load({ ...job, timeoutMs })).failed === 0;
 }

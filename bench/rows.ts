@@ -7,6 +7,8 @@ export const SYSTEMS = [
   'relay-go',
   'relay-go-tls',
   'konnectivity',
+  'kubectl-proxy',
+  'reverse-proxy-go',
   'fairlead',
   'fairlead-relayed',
 ] as const;
@@ -31,8 +33,8 @@ const NEW_OF_20 = { unit: 'of 20', better: 'more' } as const;
 const TIME = { unit: 'ms', better: 'less' } as const;
 const CORRECT = { unit: ({ tries }: Scale) => `of ${tries}`, better: 'more' } as const;
 
-/** What is measured, in the order it is shown. What each must reach is in musts.ts. */
-export const ROWS = {
+/** Of the tunnel and the CONNECT door, in the order it is shown. What each must reach is in musts.ts. */
+const TUNNEL_ROWS = {
   download_1: SPEED,
   download_16: SPEED,
   upload_1: SPEED,
@@ -70,6 +72,27 @@ export const ROWS = {
   recover_failed_tries: { unit: 'tries', better: 'less' },
 } as const satisfies Record<string, Row>;
 
+const WORK = { unit: 'ms/request', better: 'less' } as const;
+
+/** Of the Kubernetes API door. */
+const API_ROWS = {
+  api_get_p50: PING,
+  api_get_p99: PING,
+  api_rate_16: RATE,
+  api_cpu_door: WORK,
+  api_cpu_relay: WORK,
+  api_cpu_agent: WORK,
+  api_connect_p50: PING,
+  api_list_5mb: TIME,
+  api_exec_p50: PING,
+  api_watch_gateway_kb: { unit: 'kB', better: 'less' },
+  api_watch_agent_kb: { unit: 'kB', better: 'less' },
+  api_idle_agent_mb: { unit: 'MiB', better: 'less' },
+} as const satisfies Record<string, Row>;
+
+/** What is measured. */
+export const ROWS = { ...TUNNEL_ROWS, ...API_ROWS };
+
 export type RowName = keyof typeof ROWS;
 export const ROW_NAMES = Object.keys(ROWS) as RowName[];
 
@@ -80,4 +103,23 @@ export function isRowName(name: string): name is RowName {
 export function unitOf(row: RowName, scale: Scale): string {
   const { unit } = ROWS[row] as Row;
   return typeof unit === 'string' ? unit : unit(scale);
+}
+
+/** What is measured together: its rows, and the systems that they compare. */
+export const AREAS = {
+  tunnel: {
+    rows: Object.keys(TUNNEL_ROWS) as RowName[],
+    systems: ['direct', 'relay-node', 'relay-go', 'relay-go-tls', 'konnectivity', 'fairlead', 'fairlead-relayed'],
+  },
+  'api-door': {
+    rows: Object.keys(API_ROWS) as RowName[],
+    systems: ['direct', 'kubectl-proxy', 'reverse-proxy-go', 'fairlead', 'fairlead-relayed'],
+  },
+} as const satisfies Record<string, { readonly rows: readonly RowName[]; readonly systems: readonly SystemName[] }>;
+
+export type AreaName = keyof typeof AREAS;
+export const AREA_NAMES = Object.keys(AREAS) as AreaName[];
+
+export function isAreaName(name: string): name is AreaName {
+  return Object.hasOwn(AREAS, name);
 }

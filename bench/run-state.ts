@@ -7,14 +7,20 @@ import { State } from './state.js';
 /** Compiled only: the benchmark runs from `dist`. */
 const BENCH = new URL('../', import.meta.url);
 /** Change whenever what they are of is compiled anew. */
-const BUILDS = ['bench', 'libs/tunnel', 'libs/gateway', 'libs/agent', 'apps/gateway', 'apps/agent'].map(
-  (each) => new URL(`../${each}/dist/.tsbuildinfo`, BENCH),
-);
+const BUILDS = [
+  'bench',
+  'libs/tunnel',
+  'libs/gateway',
+  'libs/agent',
+  'libs/kube-http',
+  'apps/gateway',
+  'apps/agent',
+].map((each) => new URL(`../${each}/dist/.tsbuildinfo`, BENCH));
 
 /** What an equal run that was cut off has left: the same rows, systems and runs, of the same code. */
 export async function openRunState(config: Config): Promise<State> {
-  const { rows, systems, runs, quick, fresh } = config;
-  const hash = createHash('sha256').update(JSON.stringify({ rows, systems, runs, quick }));
+  const { area, rows, systems, runs, quick, fresh } = config;
+  const hash = createHash('sha256').update(JSON.stringify({ area, rows, systems, runs, quick }));
   for (const file of BUILDS) hash.update(await readFile(file));
   const key = hash.digest('hex');
   // A name of its own: another run at the same time is no business of this one.

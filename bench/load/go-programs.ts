@@ -17,6 +17,7 @@ const OWN: Module = {
   programs: {
     load: './load',
     relay: './relay',
+    apiproxy: './apiproxy',
     target: './target',
     ...(process.platform === 'linux' ? { wan: './wan' } : {}),
   },
@@ -36,6 +37,8 @@ const PEER: Module = {
 export interface GoPrograms {
   readonly load: string;
   readonly relay: string;
+  /** One hop of Go's reverse proxy. */
+  readonly apiproxy: string;
   readonly target: string;
   /** On Linux only. */
   readonly wan: string;
@@ -57,7 +60,7 @@ const BUILD_TIMEOUT_MS = 600_000;
 export async function buildGoPrograms(say: (text: string) => void, signal: AbortSignal): Promise<GoPrograms> {
   const dir = await built(OWN, say, signal);
   const at = (name: string): string => join(dir, name);
-  return { load: at('load'), relay: at('relay'), target: at('target'), wan: at('wan') };
+  return { load: at('load'), relay: at('relay'), apiproxy: at('apiproxy'), target: at('target'), wan: at('wan') };
 }
 
 /** The peer's server and agent, at the version that `bench/konnectivity/go.mod` pins. Throws BenchError as above. */

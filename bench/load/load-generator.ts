@@ -28,9 +28,15 @@ export interface Job {
     | 'banner'
     | 'half-close'
     | 'write-then-close'
-    | 'abort-while-busy';
+    | 'abort-while-busy'
+    | 'api-get'
+    | 'api-first'
+    | 'api-watch'
+    | 'api-exec';
   /** At the same time. */
   readonly connections: number;
+  /** Of kinds that ask a Kubernetes API: path and query. */
+  readonly path?: string;
   readonly bytes?: number;
   readonly count?: number;
   readonly beside?: Beside;

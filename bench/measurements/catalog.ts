@@ -1,4 +1,5 @@
 import type { RowName } from '../rows.js';
+import { API_DOOR } from './api-door.js';
 import { CONNECTIONS } from './connections.js';
 import { DISTANCE } from './distance.js';
 import { EXACTNESS } from './exactness.js';
@@ -17,6 +18,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
   ...DISTANCE,
   ...RECOVERY,
   IDLE_AGENTS,
+  ...API_DOOR,
 ];
 
 /** What has to be run for these rows. */

@@ -7,6 +7,9 @@ import { spread } from './statistics.js';
 const RATIOS: readonly (readonly [SystemName, SystemName])[] = [
   ['fairlead', 'konnectivity'],
   ['fairlead', 'relay-go-tls'],
+  ['fairlead', 'kubectl-proxy'],
+  ['fairlead', 'reverse-proxy-go'],
+  ['fairlead', 'direct'],
   ['fairlead-relayed', 'fairlead'],
 ];
 const NOTHING = '-';

@@ -12,8 +12,20 @@ export interface Way {
   readonly connect: boolean;
 }
 
+/** How the load generator asks a Kubernetes API (bench/go/load/api.go). Key and token are secrets. */
+export interface KubeApi {
+  /** What the API's own paths begin behind. */
+  readonly url: string;
+  readonly caPem: string;
+  readonly certPem?: string;
+  readonly keyPem?: string;
+  readonly token?: string;
+}
+
 export interface Entrance {
   readonly way: Way;
+  /** Instead of the way, where a Kubernetes API is at the end. */
+  readonly api?: KubeApi;
   /** `host:port` of the target's two ports, as the far end of the way reaches them. */
   readonly target: string;
   readonly banner: string;

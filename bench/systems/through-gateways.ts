@@ -42,12 +42,12 @@ export function throughGateways(cluster: JoinedCluster, { name, door, gateways }
   };
 }
 
-function runningPid({ name, pid }: StackProcess): number {
+export function runningPid({ name, pid }: StackProcess): number {
   if (pid === undefined) throw new BenchError(`${name} does not run`);
   return pid;
 }
 
-async function killed(process: StackProcess): Promise<void> {
+export async function killed(process: StackProcess): Promise<void> {
   if (process.pid === undefined) return;
   process.kill('SIGKILL');
   await process.exited;

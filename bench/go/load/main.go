@@ -7,6 +7,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -18,6 +19,9 @@ import (
 type Job struct {
 	Kind string `json:"kind"`
 	Way  Way    `json:"way"`
+	// API and Path are for the kinds that ask a Kubernetes API.
+	API  API    `json:"api"`
+	Path string `json:"path"`
 	// Target and Banner are the target's two ports, as the far end of the way reaches them.
 	Target      string `json:"target"`
 	Banner      string `json:"banner"`
@@ -69,6 +73,10 @@ var kinds = map[string]func(Job) Result{
 	"half-close":       func(job Job) Result { return exact(job, answerAfterEnd) },
 	"write-then-close": func(job Job) Result { return exact(job, everythingBeforeEnd) },
 	"abort-while-busy": abortWhileBusy,
+	"api-get":          apiGet,
+	"api-first":        apiFirst,
+	"api-watch":        apiWatch,
+	"api-exec":         apiExec,
 }
 
 func main() {
@@ -90,7 +98,7 @@ func main() {
 	if job.Connections < 1 || job.TimeoutMs < 1 {
 		log.Fatal("connections and timeoutMs must be positive")
 	}
-	if err := job.Way.prepare(); err != nil {
+	if err := errors.Join(job.Way.prepare(), job.API.prepare()); err != nil {
 		log.Fatal(err)
 	}
 	job.deadline = time.Now().Add(milliseconds(job.TimeoutMs))

@@ -9,18 +9,16 @@ package main
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"flag"
 	"io"
 	"log"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"fairlead.dev/bench/endwithparent"
+	"fairlead.dev/bench/identity"
 )
 
 // stream is what both *net.TCPConn and *tls.Conn are.
@@ -65,7 +63,7 @@ func listenOn(address, folder string) (net.Listener, error) {
 	if err != nil || folder == "" {
 		return listener, err
 	}
-	certificate, roots, err := identity(folder, "server")
+	certificate, roots, err := identity.Load(folder, "server")
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +85,7 @@ func dialer(address, folder string) (func() (stream, error), error) {
 			return dialled.(stream), nil
 		}, nil
 	}
-	certificate, roots, err := identity(folder, "client")
+	certificate, roots, err := identity.Load(folder, "client")
 	if err != nil {
 		return nil, err
 	}
@@ -99,22 +97,6 @@ func dialer(address, folder string) (func() (stream, error), error) {
 		}
 		return dialled, nil
 	}, nil
-}
-
-func identity(folder, name string) (tls.Certificate, *x509.CertPool, error) {
-	certificate, err := tls.LoadX509KeyPair(filepath.Join(folder, name+".crt"), filepath.Join(folder, name+".key"))
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	root, err := os.ReadFile(filepath.Join(folder, "ca.crt"))
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(root) {
-		return tls.Certificate{}, nil, errors.New("ca.crt holds no certificate")
-	}
-	return certificate, roots, nil
 }
 
 func relay(client stream, dial func() (stream, error)) {

@@ -1,0 +1,182 @@
+// @tier full: what streams go over is killed, and a thousand of them begun; `streams` shows the agent's death
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { GatewayAddresses } from '@fairlead/stack';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { succeeds } from '../support/kubectl-streams.js';
+import { STREAM_PROTOCOLS, streamingKubectls, type StreamProtocol } from '../support/pod-streams.js';
+import { usageOf, type ProcessUsage } from '../support/proc.js';
+import { pidOf } from '../support/replicas.js';
+import { adminToken, whoHoldsTheLink } from '../support/test-stack.js';
+import { talkByExec, talkByForward, type Ended, type Talk } from './talk.js';
+import { startStreamingWorld, type StreamingWorld } from './world.js';
+
+let world: StreamingWorld;
+beforeAll(async () => {
+  world = await startStreamingWorld();
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+/** Of each kind one, through one replica. */
+async function talksThrough(gateway: string, protocol: StreamProtocol): Promise<readonly [exec: Talk, forward: Talk]> {
+  const kubectls = await streamingKubectls(world.stack.kubeconfigPath, ['--context', `demo@${gateway}`]);
+  return [await talkByExec(kubectls[protocol]), await talkByForward(kubectls[protocol], world.pods.webPorts[0])];
+}
+
+async function everybodyIsBack(): Promise<void> {
+  await whoHoldsTheLink(world.stack);
+  for (const { name } of world.stack.gateways) {
+    const kubectls = await streamingKubectls(world.stack.kubeconfigPath, ['--context', `demo@${name}`]);
+    await eventually(() => succeeds(kubectls.WebSocket(['exec', 'shell', '--', 'true'])), { timeoutMs: 90_000 });
+  }
+}
+
+/** By SPDY, client-go takes the end of a connection for the end of the command, whoever carries it. */
+function expectTold(exec: Ended, forward: Ended, protocol: StreamProtocol): void {
+  expect([exec.code, forward.code]).toEqual([protocol === 'SPDY' ? 0 : 1, 1]);
+  expect(forward.lines.join('\n')).toMatch(/error: lost connection to pod/);
+}
+
+describe.each(STREAM_PROTOCOLS)('of streams by %s', (protocol) => {
+  it('all end, and are told so, when the replica that holds the link is killed', async () => {
+    const { holder, other } = await whoHoldsTheLink(world.stack);
+    await using talks = new AsyncDisposableStack();
+    const [exec, forward] = (await talksThrough(holder, protocol)).map((talk) => talks.use(talk)) as [Talk, Talk];
+    const relayed = (await talksThrough(other, protocol)).map((talk) => talks.use(talk)) as [Talk, Talk];
+    world.stack.process(holder).kill('SIGKILL');
+    expectTold(await exec.ended(), await forward.ended(), protocol);
+    expectTold(await relayed[0].ended(), await relayed[1].ended(), protocol);
+    const survivor = await streamingKubectls(world.stack.kubeconfigPath, ['--context', `demo@${other}`]);
+    await eventually(() => succeeds(survivor[protocol](['exec', 'shell', '--', 'true'])), { timeoutMs: 90_000 });
+    await world.stack.process(holder).restart();
+    await everybodyIsBack();
+  });
+
+  it('those through the other replica end when that is killed, and the others go on', async () => {
+    const { holder, other } = await whoHoldsTheLink(world.stack);
+    await using talks = new AsyncDisposableStack();
+    const own = (await talksThrough(holder, protocol)).map((talk) => talks.use(talk));
+    const [exec, forward] = (await talksThrough(other, protocol)).map((talk) => talks.use(talk)) as [Talk, Talk];
+    world.stack.process(other).kill('SIGKILL');
+    expectTold(await exec.ended(), await forward.ended(), protocol);
+    for (const talk of own) await expect(talk.goesOn()).resolves.toBeUndefined();
+    await world.stack.process(other).restart();
+    for (const talk of own) await expect(talk.goesOn()).resolves.toBeUndefined();
+    await everybodyIsBack();
+  });
+
+  it('all go on while NATS is away, and new ones begin', async () => {
+    const { holder, other } = await whoHoldsTheLink(world.stack);
+    await using talks = new AsyncDisposableStack();
+    const before = [...(await talksThrough(holder, protocol)), ...(await talksThrough(other, protocol))];
+    for (const talk of before) talks.use(talk);
+    const nats = world.stack.process('nats');
+    nats.kill('SIGKILL');
+    await nats.exited;
+    const meanwhile = [...(await talksThrough(holder, protocol)), ...(await talksThrough(other, protocol))];
+    for (const talk of meanwhile) talks.use(talk);
+    for (const talk of [...before, ...meanwhile]) await expect(talk.goesOn()).resolves.toBeUndefined();
+    await nats.restart();
+    await everybodyIsBack();
+    for (const talk of [...before, ...meanwhile]) await expect(talk.goesOn()).resolves.toBeUndefined();
+  });
+});
+
+describe('of a thousand', () => {
+  const [STREAMS, AT_ONCE] = [1_000, 20];
+  /** Growth that a garbage collector explains; a stream that leaves its buffers behind costs 64 KB and more. */
+  const MOST_GROWTH_MB = 40;
+
+  it('none leaves a session, a tunnel, a socket or memory behind, however it ends', async () => {
+    const { gateways } = world.stack;
+    const ca = await readFile(world.stack.api.caFile, 'utf8');
+    const token = await adminToken(world.stack);
+    const open = (index: number): Promise<string> =>
+      openStream(gateways[index % gateways.length]?.doorUrl ?? '', { ca, token, index });
+    const round = async (streams: number): Promise<string[]> => {
+      const ways: string[] = [];
+      for (let first = 0; first < streams; first += AT_ONCE) {
+        ways.push(...(await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => open(first + i)))));
+      }
+      return ways;
+    };
+    await round(200);
+    const before = await atRest(gateways);
+    const ways = await round(STREAMS);
+    expect(ways.toSorted()).toEqual([
+      ...repeated('broken off', 500),
+      ...repeated('ended', 250),
+      ...repeated('refused with 404', 250),
+    ]);
+    const after = await atRest(gateways);
+    for (const [index, usage] of after.entries()) {
+      expect(usage.openSockets).toBeLessThanOrEqual((before[index]?.openSockets ?? 0) + 4);
+      expect(usage.residentMb - (before[index]?.residentMb ?? 0)).toBeLessThan(MOST_GROWTH_MB);
+    }
+  });
+
+  /** Of both replicas and the agent, once nothing runs at them any more. */
+  async function atRest(gateways: readonly GatewayAddresses[]): Promise<ProcessUsage[]> {
+    await eventually(
+      async () => {
+        for (const { healthUrl } of gateways) {
+          const answer = await fetch(`${healthUrl}/debug/sessions`, { signal: AbortSignal.timeout(5_000) });
+          const { totals } = (await answer.json()) as { totals: { connections: number; tunnelsInUse: number } };
+          expect([totals.connections, totals.tunnelsInUse]).toEqual([0, 0]);
+        }
+      },
+      { timeoutMs: 60_000 },
+    );
+    const pids = [
+      ...gateways.map((gateway) => pidOf(world.stack, gateway)),
+      world.stack.process('agent-demo').pid ?? 0,
+    ];
+    const usages = pids.map((pid) => usageOf(pid));
+    return usages.filter((usage) => usage !== null);
+  }
+});
+
+const repeated = (way: string, times: number): string[] => Array.from({ length: times }, () => way);
+
+interface OpenOptions {
+  readonly ca: string;
+  readonly token: string;
+  readonly index: number;
+}
+
+/** One exec by WebSocket, without a library that would end it properly. Resolves with how it went. */
+function openStream(door: string, { ca, token, index }: OpenOptions): Promise<string> {
+  const [isRefused, endsItself, atOnce] = [index % 4 === 0, index % 4 === 1, index % 4 === 2];
+  const command = endsItself ? 'command=true' : 'command=sleep&command=1000';
+  const pod = isRefused ? 'nobody' : 'shell';
+  const path = `/clusters/demo/api/v1/namespaces/default/pods/${pod}/exec?${command}&stdout=true`;
+  return new Promise((resolve, reject) => {
+    const asking = request(`${door}${path}`, {
+      ca,
+      agent: false,
+      signal: AbortSignal.timeout(60_000),
+      headers: {
+        authorization: `Bearer ${token}`,
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        'sec-websocket-protocol': 'v5.channel.k8s.io',
+      },
+    });
+    asking.once('error', reject);
+    asking.once('response', (answer) => {
+      answer.resume().once('close', () => resolve(`refused with ${answer.statusCode}`));
+    });
+    asking.once('upgrade', (_answer, socket: Duplex) => {
+      socket.on('error', () => undefined).resume();
+      socket.once('close', () => resolve(endsItself ? 'ended' : 'broken off'));
+      if (endsItself) socket.once('end', () => socket.end());
+      else if (atOnce) socket.destroy();
+      else setTimeout(() => socket.destroy(), 50);
+    });
+    asking.end();
+  });
+}
