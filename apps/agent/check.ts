@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { identityStore, parseEndpoint, withBundle } from '@fairlead/agent';
 import {
@@ -15,6 +13,7 @@ import { silentLogger } from '@fairlead/observability';
 import { parseToken } from '@fairlead/pki';
 import { readConfig, type AgentConfig } from './config.js';
 import { findingLine } from './finding-line.js';
+import { readServiceAccount } from './service-account.js';
 import { readBundleFile, readToken, storeFor } from './stores.js';
 
 const USAGE = `Usage: fairlead-agent check [-o table|json]
@@ -90,11 +89,9 @@ async function* checkApiServer(
   config: AgentConfig,
   server: { readonly host: string; readonly port: number },
 ): AsyncGenerator<Finding> {
-  const serviceAccount = (file: string): Promise<string> =>
-    readFile(join(config.FAIRLEAD_SERVICE_ACCOUNT_DIR, file), 'utf8');
   try {
-    const caPem = await serviceAccount('ca.crt');
-    const api = { ...server, caPem, token: async () => (await serviceAccount('token')).trim() };
+    const account = await readServiceAccount(config.FAIRLEAD_SERVICE_ACCOUNT_DIR, () => performance.now());
+    const api = { ...server, ...account };
     yield* checkKubernetes(api, rightsOf(config), Date.now);
   } catch (error) {
     yield {

@@ -1,21 +1,17 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { identityStore, parseEndpoint, runAgent, withBundle, type Agent } from '@fairlead/agent';
 import { splitHostPort } from '@fairlead/config';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
 import type { AgentConfig } from './config.js';
 import { agentFacts } from './facts.js';
+import { readServiceAccount } from './service-account.js';
 import { handoverFor, readBundleFile, readToken, storeFor } from './stores.js';
 import { startAgentTracing } from './tracing.js';
 
 /** Runs the agent until the signal is aborted. */
 export async function run(config: AgentConfig, logger: Logger, signal: AbortSignal): Promise<void> {
-  const serviceAccount = (file: string): Promise<string> =>
-    readFile(join(config.FAIRLEAD_SERVICE_ACCOUNT_DIR, file), 'utf8');
   const host = config.KUBERNETES_SERVICE_HOST;
   const port = config.KUBERNETES_SERVICE_PORT;
-  const caPem = await serviceAccount('ca.crt');
-  const token = async (): Promise<string> => (await serviceAccount('token')).trim();
+  const { caPem, token } = await readServiceAccount(config.FAIRLEAD_SERVICE_ACCOUNT_DIR, () => performance.now());
   let agent: Agent | null = null;
   const registry = new Registry();
   const starting: Check[] = [{ name: 'started', ok: false }];

@@ -18,18 +18,22 @@ import {
   switchProtocols,
   toKubeStatus,
   upgradeHeaders,
+  type BodyFraming,
   type TunnelIdentity,
+  type UpstreamAnswer,
+  type UpstreamRequest,
 } from '@fairlead/kube-http';
 import { noTracer, type Logger, type Span, type Tracer } from '@fairlead/observability';
 import { formatTraceparent, readTraceparent, type TraceContext } from '@fairlead/tunnel/core';
 import { bridge } from '@fairlead/tunnel/link';
+import { Http2Connections } from './kube-api/http2-connections.js';
 
 /** Where the kube-apiserver is and how the agent shows itself to it. */
 export interface KubeApiTarget {
   readonly host: string;
   readonly port: number;
   readonly caPem: string;
-  /** The service account's token, read anew for each request because the kubelet rotates it. */
+  /** The service account's token as it is about now: the kubelet replaces it from time to time. */
   token(): Promise<string>;
 }
 
@@ -49,7 +53,9 @@ export class KubeApiProxy {
   readonly #tracer: Tracer;
   readonly #server: Server;
   readonly #tls: { readonly ca: string; readonly minVersion: 'TLSv1.2' };
-  readonly #upstream: Agent;
+  readonly #http2: Http2Connections;
+  /** Where the kube-apiserver does not speak HTTP/2: the connections of each tunnel, as of HTTP/1.1 each belongs to one identity. */
+  readonly #http1 = new WeakMap<Duplex, Agent>();
   readonly #identities = new WeakMap<object, TunnelIdentity>();
 
   /** `onFailed` hears the code of each request that we answer ourselves. */
@@ -64,7 +70,7 @@ export class KubeApiProxy {
     this.#onFailed = onFailed;
     this.#logger = logger;
     this.#tls = { ca: target.caPem, minVersion: 'TLSv1.2' };
-    this.#upstream = new Agent({ ...this.#tls, keepAlive: true, maxFreeSockets: 32 });
+    this.#http2 = new Http2Connections(target, () => performance.now());
     this.#server = createServer({
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -89,7 +95,7 @@ export class KubeApiProxy {
   }
 
   close(): void {
-    this.#upstream.destroy();
+    this.#http2.close();
   }
 
   /** A tunnel whose opener asks to upgrade ends with that; so does the connection to the kube-apiserver, which is never shared. */
@@ -153,14 +159,17 @@ export class KubeApiProxy {
 
   async #forward(incoming: IncomingMessage, outgoing: ServerResponse, headers: readonly string[]): Promise<Carried> {
     const framing = bodyFraming(incoming.rawHeaders);
-    const chunked = framing === 'chunked' ? ['Transfer-Encoding', 'chunked'] : [];
-    const { answer, upstream } = await requestHop({
+    const isHttp2 = await this.#http2.isSpoken().catch((error: unknown) => {
+      throw this.#unreachable(error as Error);
+    });
+    const { answer, upstream } = await requestHop<UpstreamRequest>({
       incoming,
       framing,
       server: 'the kube-apiserver',
       begin: (fresh) => {
-        const agent = fresh ? new Agent({ ...this.#tls, keepAlive: false }) : this.#upstream;
-        const begun = this.#request(incoming, agent, [...headers, ...chunked, 'Connection', 'keep-alive']);
+        const begun = isHttp2
+          ? this.#http2.request({ incoming, headers, hasBody: framing !== 'none', fresh })
+          : this.#overHttp1(incoming, headers, framing, fresh);
         outgoing.once('close', () => void begun.destroy());
         begun.once('close', () => {
           // What the kube-apiserver did not take of the request nobody does, and the gateway must not wait for that.
@@ -178,6 +187,23 @@ export class KubeApiProxy {
       upstream.destroy();
       throw error;
     }
+  }
+
+  #overHttp1(
+    incoming: IncomingMessage,
+    headers: readonly string[],
+    framing: BodyFraming,
+    fresh: boolean,
+  ): ClientRequest {
+    const tunnel = incoming.socket;
+    const kept = this.#http1.get(tunnel) ?? new Agent({ ...this.#tls, keepAlive: true });
+    if (!this.#http1.has(tunnel)) {
+      this.#http1.set(tunnel, kept);
+      tunnel.once('close', () => kept.destroy());
+    }
+    const agent = fresh ? new Agent({ ...this.#tls, keepAlive: false }) : kept;
+    const chunked = framing === 'chunked' ? ['Transfer-Encoding', 'chunked'] : [];
+    return this.#request(incoming, agent, [...headers, ...chunked, 'Connection', 'keep-alive']);
   }
 
   #request({ method, url }: IncomingMessage, agent: Agent, headers: readonly string[]): ClientRequest {
@@ -239,7 +265,7 @@ interface Carried {
 }
 
 /** Resolves when the answer was passed on or broke off; then the gateway's side is broken off too, never ended cleanly. */
-function relayAnswer(answer: IncomingMessage, outgoing: ServerResponse): Promise<Carried> {
+function relayAnswer(answer: UpstreamAnswer, outgoing: ServerResponse): Promise<Carried> {
   return new Promise((resolve) => {
     const status = answer.statusCode ?? 502;
     outgoing.writeHead(status, fromServer(answer.rawHeaders));

@@ -108,13 +108,19 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
     return this.#peer.connectionSendWindow;
   }
 
-  /** Begins a stream. Throws if the session takes none any more, or the peer allows no more at once. */
-  request(fields: readonly HeaderField[]): Http2Stream {
+  /** Takes one more stream of ours. */
+  get hasRoom(): boolean {
+    return !this.closed && this.streams.openByUs < this.#peer.maxConcurrentStreams;
+  }
+
+  /** Begins a stream; with `endStream` its head is all of it. Throws if the session takes none any more, or the peer allows no more at once. */
+  request(fields: readonly HeaderField[], { endStream = false } = {}): Http2Stream {
     if (this.closed) throw new Error('the session is closed');
-    if (this.streams.openByUs >= this.#peer.maxConcurrentStreams) throw new Error('the peer takes no more at once');
+    if (!this.hasRoom) throw new Error('the peer takes no more at once');
     const block = encodeHeaders(fields);
     const stream = this.#newStream(this.streams.nextOwn());
-    this.sendHeaders(stream, block, false);
+    this.sendHeaders(stream, block, endStream);
+    if (endStream) stream.sentEnd();
     this.flow.fit(stream);
     if (this.streams.isUsedUp) this.#useNoMore();
     return stream;

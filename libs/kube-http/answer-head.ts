@@ -1,10 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
 
 /**
  * Sends the head of an answer that is being piped. A watch answers its head long before its first event, so it may not
  * wait for a body; where the body comes in the same turn, both leave in one write. Call it after `answer.pipe(outgoing)`.
  */
-export function flushUnlessBodyFollows(answer: IncomingMessage, outgoing: ServerResponse): void {
+export function flushUnlessBodyFollows(answer: Readable, outgoing: ServerResponse): void {
   let followed = false;
   const onBody = (): void => {
     followed = true;

@@ -15,7 +15,7 @@ export {
   type BodyFraming,
   type RawHeaders,
 } from './request-headers.js';
-export { requestHop, type HopAnswer } from './request-hop.js';
+export { requestHop, type HopAnswer, type UpstreamAnswer, type UpstreamRequest } from './request-hop.js';
 export { ordinaryAnswer, switchProtocols } from './answer-upgrade.js';
 export { readStreamRequest, type StreamRequest } from './stream-request.js';
 export { readUpgrade, requestUpgrade, upgradeHeaders, type Upgrade } from './upgrade.js';

@@ -1,28 +1,44 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { onUnanswered } from './on-unanswered.js';
 import type { BodyFraming } from './request-headers.js';
 
+/** A request to the next server, whatever it is spoken with: what Node's `ClientRequest` has of it. */
+export interface UpstreamRequest extends Writable {
+  /** It went on a connection that was kept from an earlier one. */
+  readonly reusedSocket: boolean;
+  /** The server says that it did nothing of it. Absent: that cannot be told. */
+  readonly wasRefused?: boolean;
+  flushHeaders(): void;
+}
+
+/** Its answer: what Node's `IncomingMessage` has of it. */
+export interface UpstreamAnswer extends Readable {
+  readonly statusCode?: number | undefined;
+  readonly rawHeaders: string[];
+  /** All of it came. */
+  readonly complete: boolean;
+}
+
 /** One request that goes on to the next server. */
-export interface Hop {
+export interface Hop<R extends UpstreamRequest> {
   /** Its method, and its body, which is passed on as it comes. */
   readonly incoming: Readable & { readonly method?: string | undefined };
   readonly framing: BodyFraming;
   /** The next server, as errors name it. */
   readonly server: string;
   /** Begins the request there; `fresh`: on a connection that nobody has used before. */
-  readonly begin: (fresh: boolean) => ClientRequest;
+  readonly begin: (fresh: boolean) => R;
   /** Somebody still waits, and nothing of an answer has gone out. */
   readonly awaited: () => boolean;
   /** What is thrown for a request that broke before its answer. */
-  readonly failureOf: (error: Error, upstream: ClientRequest) => Error;
+  readonly failureOf: (error: Error, upstream: R) => Error;
 }
 
-export interface HopAnswer {
+export interface HopAnswer<R extends UpstreamRequest> {
   /** Its body is the caller's to read. */
-  readonly answer: IncomingMessage;
+  readonly answer: UpstreamAnswer;
   /** Goes on as long as the request has a body. */
-  readonly upstream: ClientRequest;
+  readonly upstream: R;
 }
 
 const BODYLESS_IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -32,9 +48,10 @@ class StaleConnection extends Error {}
 
 /**
  * Sends a request on and resolves with its answer, as soon as that begins. Rejects with `failureOf` what broke it, and with TUNNEL_RESET when there
- * is no answer. A kept connection may have died meanwhile: what has no body and is idempotent is then sent once more, on a fresh one.
+ * is no answer. A kept connection may have died meanwhile: what has no body and is idempotent is then sent once more, on a fresh one; so is what has no
+ * body and was refused before anything was done of it.
  */
-export async function requestHop(hop: Hop): Promise<HopAnswer> {
+export async function requestHop<R extends UpstreamRequest>(hop: Hop<R>): Promise<HopAnswer<R>> {
   try {
     return await attempt(hop, false);
   } catch (error) {
@@ -43,17 +60,19 @@ export async function requestHop(hop: Hop): Promise<HopAnswer> {
   }
 }
 
-function attempt({ incoming, framing, server, begin, awaited, failureOf }: Hop, fresh: boolean): Promise<HopAnswer> {
-  const repeatable = !fresh && framing === 'none' && BODYLESS_IDEMPOTENT.has(incoming.method ?? '');
+function attempt<R extends UpstreamRequest>(hop: Hop<R>, fresh: boolean): Promise<HopAnswer<R>> {
+  const { incoming, framing, server, begin, awaited, failureOf } = hop;
+  const isIdempotent = BODYLESS_IDEMPOTENT.has(incoming.method ?? '');
   return new Promise((resolve, reject) => {
     const upstream = begin(fresh);
     // What fails after the first failure has been told already.
     upstream.on('error', () => undefined);
     upstream.once('error', (error) => {
-      const again = repeatable && upstream.reusedSocket && awaited();
+      const mayRepeat = (isIdempotent && upstream.reusedSocket) || upstream.wasRefused === true;
+      const again = mayRepeat && !fresh && framing === 'none' && awaited();
       reject(again ? new StaleConnection() : failureOf(error, upstream));
     });
-    upstream.once('response', (answer) => resolve({ answer, upstream }));
+    upstream.once('response', (answer: UpstreamAnswer) => resolve({ answer, upstream }));
     onUnanswered(upstream, server, reject);
     if (framing === 'none') {
       upstream.end();

@@ -1,4 +1,4 @@
-import { request, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
+import { request, type Agent, type ClientRequest } from 'node:http';
 import { constants, type Http2ServerRequest } from 'node:http2';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import {
@@ -12,6 +12,7 @@ import {
   requestHop,
   type BodyFraming,
   type HopAnswer,
+  type UpstreamAnswer,
 } from '@fairlead/kube-http';
 import { formatTraceparent } from '@fairlead/tunnel/core';
 import type { Passage } from '../../passage/passage.js';
@@ -57,7 +58,7 @@ export async function forward(exchange: Exchange): Promise<number> {
 }
 
 /** A tunnel of the pool may have died while idle: the request may be sent twice, the second time on one of its own. */
-async function ask(exchange: Exchange): Promise<HopAnswer> {
+async function ask(exchange: Exchange): Promise<HopAnswer<ClientRequest>> {
   const { incoming, outgoing, admission, bytes } = exchange;
   const framing = framingOf(incoming);
   let upstream: ClientRequest | undefined;
@@ -131,7 +132,7 @@ function framingOf(incoming: DoorRequest): BodyFraming {
 }
 
 /** Passes an answer on, with its locations `below` the path of its cluster. Resolves with its status when the client has all of it; TUNNEL_RESET when either end breaks off. */
-export function relayAnswer(answer: IncomingMessage, outgoing: DoorResponse, below: string): Promise<number> {
+export function relayAnswer(answer: UpstreamAnswer, outgoing: DoorResponse, below: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const status = answer.statusCode ?? 502;
     writeHead(outgoing, status, locatedWithin(fromServer(answer.rawHeaders), status, below));

@@ -7,8 +7,8 @@ import type { TunnelIdentity } from '@fairlead/kube-http';
 import type { TraceContext } from '@fairlead/tunnel/core';
 import type { TunnelOpener, TunnelWay } from '@fairlead/tunnel/gateway';
 
-/** Idle tunnels kept per cluster and identity. */
-const MAX_IDLE = 4;
+/** Idle tunnels kept per cluster and identity: as many as a controller has requests at once. An idle one costs 25 KB here and as much at the agent. */
+const MAX_IDLE = 32;
 const IDLE_MS = 30_000;
 /** Pools remembered; the one unused for longest goes first. */
 const MAX_POOLS = 2_000;
