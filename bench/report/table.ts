@@ -9,7 +9,6 @@ const RATIOS: readonly (readonly [SystemName, SystemName])[] = [
   ['fairlead', 'relay-go-tls'],
   ['fairlead', 'kubectl-proxy'],
   ['fairlead', 'reverse-proxy-go'],
-  ['fairlead', 'direct'],
   ['fairlead-relayed', 'fairlead'],
 ];
 const NOTHING = '-';

@@ -6,8 +6,9 @@ import type { GatewayAddresses } from '@fairlead/stack';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { succeeds } from '../support/kubectl-streams.js';
+import { liveHeapOf } from '../support/live-heap.js';
 import { STREAM_PROTOCOLS, streamingKubectls, type StreamProtocol } from '../support/pod-streams.js';
-import { usageOf, type ProcessUsage } from '../support/proc.js';
+import { usageOf } from '../support/proc.js';
 import { pidOf } from '../support/replicas.js';
 import { adminToken, whoHoldsTheLink } from '../support/test-stack.js';
 import { talkByExec, talkByForward, type Ended, type Talk } from './talk.js';
@@ -86,8 +87,8 @@ describe.each(STREAM_PROTOCOLS)('of streams by %s', (protocol) => {
 
 describe('of a thousand', () => {
   const [STREAMS, AT_ONCE] = [1_000, 20];
-  /** What the collector has not looked at yet differs by so much; a stream that leaves its buffers behind costs 64 KB and more. */
-  const MOST_GROWTH_MB = 40;
+  /** Of the live heap, for all of them; a stream that leaves its buffers or its timers behind costs more by itself than 10 KB. */
+  const MOST_GROWTH_BYTES = 4_000_000;
 
   it('none leaves a session, a tunnel, a socket or memory behind, however it ends', async () => {
     const { gateways } = world.stack;
@@ -102,8 +103,7 @@ describe('of a thousand', () => {
       }
       return ways;
     };
-    // Until their heaps are as large as they begin with (128 MiB), processes grow by what is garbage.
-    await round(STREAMS);
+    await round(200);
     const before = await atRest(gateways);
     const ways = await round(STREAMS);
     expect(ways.toSorted()).toEqual([
@@ -112,16 +112,16 @@ describe('of a thousand', () => {
       ...repeated('refused with 404', 250),
     ]);
     const after = await atRest(gateways);
-    const grown = after.map((usage, index) => ({
-      sockets: usage.openSockets - (before[index]?.openSockets ?? 0),
-      residentMb: Math.round(usage.residentMb - (before[index]?.residentMb ?? 0)),
+    const grown = after.map(({ sockets, heapBytes }, index) => ({
+      sockets: sockets - (before[index]?.sockets ?? 0),
+      heapBytes: heapBytes - (before[index]?.heapBytes ?? 0),
     }));
-    const tooMuch = grown.filter(({ sockets, residentMb }) => sockets > 4 || residentMb >= MOST_GROWTH_MB);
+    const tooMuch = grown.filter(({ sockets, heapBytes }) => sockets > 4 || heapBytes > MOST_GROWTH_BYTES);
     expect(tooMuch, `of both replicas and the agent: ${JSON.stringify(grown)}`).toEqual([]);
   });
 
   /** Of both replicas and the agent, once nothing runs at them any more. */
-  async function atRest(gateways: readonly GatewayAddresses[]): Promise<ProcessUsage[]> {
+  async function atRest(gateways: readonly GatewayAddresses[]): Promise<Held[]> {
     await eventually(
       async () => {
         for (const { healthUrl } of gateways) {
@@ -136,10 +136,16 @@ describe('of a thousand', () => {
       ...gateways.map((gateway) => pidOf(world.stack, gateway)),
       world.stack.process('agent-demo').pid ?? 0,
     ];
-    const usages = pids.map((pid) => usageOf(pid));
-    return usages.filter((usage) => usage !== null);
+    const held: Held[] = [];
+    for (const pid of pids) held.push({ heapBytes: await liveHeapOf(pid), sockets: usageOf(pid)?.openSockets ?? 0 });
+    return held;
   }
 });
+
+interface Held {
+  readonly heapBytes: number;
+  readonly sockets: number;
+}
 
 const repeated = (way: string, times: number): string[] => Array.from({ length: times }, () => way);
 

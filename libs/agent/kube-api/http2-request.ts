@@ -72,7 +72,8 @@ export class Http2Request extends Writable implements StreamReceiver {
   }
 
   onData(piece: Buffer): void {
-    this.#answer?.bring(piece);
+    const error = this.#answer?.bring(piece);
+    if (error) this.destroy(error);
   }
 
   onEnd(): void {
@@ -89,7 +90,7 @@ export class Http2Request extends Writable implements StreamReceiver {
   onClose(code: number | null): void {
     const isWhole = this.#answer?.complete === true;
     this.#refused = code === HTTP2_CODE.refusedStream;
-    if (!isWhole) this.#answer?.destroy(new Error(`the stream was reset (${code})`));
+    if (!isWhole) this.#answer?.breakOff(new Error(`the stream was reset (${code})`));
     this.destroy(isWhole || code === null ? undefined : new Error(`the stream was reset (${code})`));
   }
 
@@ -129,22 +130,34 @@ class Http2Answer extends Readable {
     this.#taken = taken;
   }
 
-  bring(piece: Buffer): void {
-    if (this.#missing !== null) this.#missing -= piece.length;
+  /** An error if it is longer than it said: over HTTP/1.1 the rest would be read as another answer. */
+  bring(piece: Buffer): Error | undefined {
+    if (this.#missing !== null) {
+      if (piece.length > this.#missing) return this.#ofOtherLength();
+      this.#missing -= piece.length;
+    }
     this.#held += piece.length;
     if (this.push(piece)) this._read();
+    return undefined;
   }
 
-  /** An error if it has another length than it said: over HTTP/1.1 the rest of the connection would be read wrongly. */
+  /** An error if it is shorter than it said. */
   end(): Error | undefined {
-    if (this.#missing === null || this.#missing === 0) {
-      this.complete = true;
-      this.push(null);
-      return undefined;
-    }
+    if (this.destroyed || (this.#missing !== null && this.#missing > 0)) return this.#ofOtherLength();
+    this.complete = true;
+    this.push(null);
+    return undefined;
+  }
+
+  #ofOtherLength(): Error {
     const error = new Error('the answer has another length than its Content-Length');
-    this.destroy(error);
+    this.breakOff(error);
     return error;
+  }
+
+  /** Not before whoever got the answer in this turn has had the time to listen. */
+  breakOff(error: Error): void {
+    setImmediate(() => this.destroy(error));
   }
 
   override _read(): void {
