@@ -15,8 +15,13 @@ export interface Scale {
   /** At 50 ms. */
   readonly farPings: number;
   readonly farBytes: number;
-  /** At the Kubernetes API door: requests in all, lists of 5 MB, and watches that nothing happens on. */
-  readonly api: { readonly requests: number; readonly lists: number; readonly watches: number };
+  /** At the Kubernetes API door: requests in all, lists of 5 MB, watches that nothing happens on, and how long an agent has nothing to do. */
+  readonly api: {
+    readonly requests: number;
+    readonly lists: number;
+    readonly watches: number;
+    readonly idleMs: number;
+  };
   /** Pings and connections stop after this, whatever their count. */
   readonly enoughMs: number;
   /** A job that takes longer fails. */
@@ -39,7 +44,7 @@ export const QUICK: Scale = {
   aborts: 5,
   farPings: 40,
   farBytes: 30 * MB,
-  api: { requests: 1_000, lists: 3, watches: 200 },
+  api: { requests: 1_000, lists: 3, watches: 200, idleMs: 40_000 },
   enoughMs: 1_000,
   jobTimeoutMs: 12_000,
   stepMs: 1_500,
@@ -57,7 +62,7 @@ export const FULL: Scale = {
   aborts: 20,
   farPings: 100,
   farBytes: 30 * MB,
-  api: { requests: 20_000, lists: 20, watches: 1_000 },
+  api: { requests: 20_000, lists: 20, watches: 1_000, idleMs: 60_000 },
   enoughMs: 3_000,
   jobTimeoutMs: 25_000,
   stepMs: 3_000,

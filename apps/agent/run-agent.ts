@@ -1,5 +1,5 @@
 import { identityStore, parseEndpoint, runAgent, withBundle, type Agent } from '@fairlead/agent';
-import { splitHostPort } from '@fairlead/config';
+import { collectWhenIdle, splitHostPort } from '@fairlead/config';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
 import type { AgentConfig } from './config.js';
 import { agentFacts } from './facts.js';
@@ -48,6 +48,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
     },
     signal,
   );
+  collectWhenIdle(signal);
   await agent.done;
 }
 

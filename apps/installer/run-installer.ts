@@ -1,5 +1,5 @@
 import { systemClock } from '@fairlead/clock';
-import { splitHostPort } from '@fairlead/config';
+import { collectWhenIdle, splitHostPort } from '@fairlead/config';
 import {
   argocd,
   createInstallerMetrics,
@@ -40,6 +40,7 @@ export async function run(config: InstallerConfig, logger: Logger, signal: Abort
     readiness,
   });
   using api = createKubeApi({ access: await accessOf(config), userAgent: `fairlead-installer/${INSTALLER_VERSION}` });
+  collectWhenIdle(signal);
   const settleMs = config.FAIRLEAD_SETTLE_SECONDS * 1_000;
   await runInstaller(
     {

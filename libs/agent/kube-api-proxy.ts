@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type ClientRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fairlead/errors';
 import {
   bodyFraming,
@@ -52,7 +53,8 @@ export class KubeApiProxy {
   readonly #onFailed: (code: ErrorCode) => void;
   readonly #tracer: Tracer;
   readonly #server: Server;
-  readonly #tls: { readonly ca: string; readonly minVersion: 'TLSv1.2' };
+  /** Made once: the memory of one that is made for each connection is not seen by the collector, and stays for long. */
+  readonly #tls: { readonly secureContext: SecureContext };
   readonly #http2: Http2Connections;
   /** Where the kube-apiserver does not speak HTTP/2: the connections of each tunnel, as of HTTP/1.1 each belongs to one identity. */
   readonly #http1 = new WeakMap<Duplex, Agent>();
@@ -69,8 +71,9 @@ export class KubeApiProxy {
     this.#tracer = tracer;
     this.#onFailed = onFailed;
     this.#logger = logger;
-    this.#tls = { ca: target.caPem, minVersion: 'TLSv1.2' };
-    this.#http2 = new Http2Connections(target, () => performance.now());
+    const secureContext = createSecureContext({ ca: target.caPem, minVersion: 'TLSv1.2' });
+    this.#tls = { secureContext };
+    this.#http2 = new Http2Connections({ ...target, secureContext }, () => performance.now());
     this.#server = createServer({
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,

@@ -1,3 +1,4 @@
+export { collectWhenIdle } from './collect-when-idle.js';
 export {
   Secret,
   commaList,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { connect, type TLSSocket } from 'node:tls';
+import { connect, type SecureContext, type TLSSocket } from 'node:tls';
 import {
   DEFAULT_ABUSE_LIMITS,
   connectHttp2,
@@ -10,7 +10,8 @@ import {
   type SessionOptions,
 } from '@fairlead/http2';
 import { headerPairs } from '@fairlead/kube-http';
-import { keepAlive } from '@fairlead/tunnel/link';
+import { LIMITS } from '@fairlead/tunnel/core';
+import { TUNNEL_SESSION_OPTIONS, keepAlive } from '@fairlead/tunnel/link';
 import { Http2Request } from './http2-request.js';
 
 const DIAL_TIMEOUT_MS = 10_000;
@@ -19,8 +20,11 @@ const IDLE_MS = 90_000;
 const KEEPALIVE = { intervalMs: 30_000, timeoutMs: 15_000 };
 /** Requests of one connection at once, if the kube-apiserver allows as many: what is lost on it concerns them all. */
 const STREAMS = 250;
-/** Of one answer that nobody reads. All of a connection together may hold as much each, so that none waits for another. */
+/** Of one answer that nobody reads. */
 const STREAM_WINDOW_BYTES = 128 * 1024;
+/** All of a connection together may hold as much each, and what those in a hurry share: none waits for another. */
+const CONNECTION_WINDOW_BYTES =
+  STREAMS * STREAM_WINDOW_BYTES + LIMITS.grownBytesPerSession + LIMITS.provenBytesPerSession;
 const MAX_HEADER_BYTES = 128 * 1024;
 /** How long a kube-apiserver that does not speak HTTP/2 is not asked again: one may stand behind a balancer that does not pass it on. */
 const WITHOUT_MS = 10 * 60_000;
@@ -29,6 +33,7 @@ const SESSION_OPTIONS: SessionOptions = {
   // It begins none.
   maxConcurrentStreams: 0,
   streamWindowBytes: STREAM_WINDOW_BYTES,
+  ...(TUNNEL_SESSION_OPTIONS.growth ? { growth: TUNNEL_SESSION_OPTIONS.growth } : {}),
   headers: { maxListBytes: MAX_HEADER_BYTES, maxFields: 1_000 },
   abuse: {
     ...DEFAULT_ABUSE_LIMITS,
@@ -42,7 +47,8 @@ const SESSION_OPTIONS: SessionOptions = {
 export interface Http2Server {
   readonly host: string;
   readonly port: number;
-  readonly caPem: string;
+  /** With its authority. */
+  readonly secureContext: SecureContext;
 }
 
 export interface Asked {
@@ -145,7 +151,7 @@ export class Http2Connections {
       return null;
     }
     const session = connectHttp2(socket, SESSION_OPTIONS);
-    session.setConnectionWindow(STREAMS * STREAM_WINDOW_BYTES);
+    session.setConnectionWindow(CONNECTION_WINDOW_BYTES);
     keepAlive(session, KEEPALIVE);
     this.#sessions.add(session);
     session.once('goaway', () => this.#leave(session));
@@ -177,13 +183,12 @@ function hasRoom(session: Http2Session): boolean {
 }
 
 /** Resolves when the server has shown who it is. */
-function dialTls({ host, port, caPem }: Http2Server): Promise<TLSSocket> {
+function dialTls({ host, port, secureContext }: Http2Server): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connect({
       host,
       port,
-      ca: caPem,
-      minVersion: 'TLSv1.2',
+      secureContext,
       ALPNProtocols: ['h2', 'http/1.1'],
       ...(isIP(host) === 0 ? { servername: host } : {}),
     });
