@@ -137,7 +137,7 @@ class Http2Answer extends Readable {
       this.#missing -= piece.length;
     }
     this.#held += piece.length;
-    if (this.push(piece)) this._read();
+    if (this.push(piece)) this.#release();
     return undefined;
   }
 
@@ -161,6 +161,16 @@ class Http2Answer extends Readable {
   }
 
   override _read(): void {
+    this.#release();
+  }
+
+  /** Once it has ended it is not asked for more: what was held then would count against the whole connection for ever. */
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#release();
+    callback(error);
+  }
+
+  #release(): void {
     const held = this.#held;
     this.#held = 0;
     if (held > 0) this.#taken(held);
