@@ -5,6 +5,7 @@ import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
 import { CertifiedClient, ClientList, type Client } from '../session/answers.js';
+import { allPages } from '../session/all-pages.js';
 import type { ApiClient } from '../session/api-client.js';
 import { confirm } from '../session/prompt.js';
 import { withApi } from './with-api.js';
@@ -112,17 +113,8 @@ async function list(io: Io, { output }: Printed): Promise<void> {
   );
 }
 
-/** All pages. A server that turns in circles is left. */
-async function everyClient(api: ApiClient): Promise<Client[]> {
-  const clients: Client[] = [];
-  const asked = new Set<string>();
-  for (let path = '/v1/clients'; !asked.has(path);) {
-    asked.add(path);
-    const { clients: page, next } = await api.ask(ClientList, path);
-    clients.push(...page);
-    if (next !== undefined) path = `/v1/clients?after=${encodeURIComponent(next)}`;
-  }
-  return clients;
+function everyClient(api: ApiClient): Promise<Client[]> {
+  return allPages(api, ClientList, '/v1/clients', ({ clients }) => clients);
 }
 
 async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: true }): Promise<void> {

@@ -13,7 +13,7 @@ import {
   statusCell,
 } from '../output/cluster-view.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
-import { allClusters } from '../session/all-clusters.js';
+import { allClusters } from '../session/all-pages.js';
 import { Cluster } from '../session/answers.js';
 import { confirm } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';

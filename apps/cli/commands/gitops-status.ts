@@ -5,6 +5,7 @@ import { watchCluster } from '../gitops/watch-cluster.js';
 import type { Io } from '../io.js';
 import { healthCell, printStatus, troubleText } from '../output/gitops-view.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { allPages } from '../session/all-pages.js';
 import type { ApiClient } from '../session/api-client.js';
 import { ClusterGitOps, ClusterGitOpsList, ObjectEvents } from '../session/gitops-answers.js';
 import { clusterPath } from '../session/paths.js';
@@ -95,17 +96,8 @@ async function statuses(io: Io, { output }: Printed): Promise<void> {
   );
 }
 
-/** All pages. A server that turns in circles is left. */
-export async function allStatuses(api: ApiClient): Promise<ClusterGitOps[]> {
-  const clusters: ClusterGitOps[] = [];
-  const asked = new Set<string>();
-  for (let path = STATUSES; !asked.has(path);) {
-    asked.add(path);
-    const { clusters: page, next } = await api.ask(ClusterGitOpsList, path);
-    clusters.push(...page);
-    if (next !== undefined) path = `${STATUSES}?after=${encodeURIComponent(next)}`;
-  }
-  return clusters;
+export function allStatuses(api: ApiClient): Promise<ClusterGitOps[]> {
+  return allPages(api, ClusterGitOpsList, STATUSES, ({ clusters }) => clusters);
 }
 
 async function events(io: Io, cluster: string, { output }: Printed): Promise<void> {

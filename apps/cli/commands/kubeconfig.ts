@@ -6,7 +6,7 @@ import type { Io } from '../io.js';
 import { execCredential } from '../kube/exec-credential.js';
 import type { Kubeconfig } from '../kube/kubeconfig.js';
 import { printHint, printJson, printLines } from '../output/print.js';
-import { allClusters } from '../session/all-clusters.js';
+import { allClusters } from '../session/all-pages.js';
 import { ClusterAccess } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import { loadLogin, writePrivateFile } from '../session/login-store.js';

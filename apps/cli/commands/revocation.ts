@@ -3,6 +3,7 @@ import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
 import { CertificateList, CertificateRecord, Cluster, GatewayRevoked } from '../session/answers.js';
+import { allPages } from '../session/all-pages.js';
 import type { ApiClient } from '../session/api-client.js';
 import { confirmed } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';
@@ -110,17 +111,8 @@ async function list(io: Io, cluster: string | undefined, { output, gateways }: L
   );
 }
 
-/** All pages. A server that turns in circles is left. */
-async function allCertificates(api: ApiClient, list: string): Promise<CertificateRecord[]> {
-  const certificates: CertificateRecord[] = [];
-  const asked = new Set<string>();
-  for (let path = list; !asked.has(path);) {
-    asked.add(path);
-    const { certificates: page, next } = await api.ask(CertificateList, path);
-    certificates.push(...page);
-    if (next !== undefined) path = `${list}?after=${encodeURIComponent(next)}`;
-  }
-  return certificates;
+function allCertificates(api: ApiClient, list: string): Promise<CertificateRecord[]> {
+  return allPages(api, CertificateList, list, ({ certificates }) => certificates);
 }
 
 async function revokeCertificate(io: Io, serial: string, { reason, yes, output }: Revoking): Promise<void> {

@@ -28,7 +28,7 @@ export interface Kubeconfig extends Readonly<Record<(typeof LISTS)[number], read
 
 /** A kubeconfig without any secret: kubectl asks this command for the token each time. NOT_FOUND if there is no such door. */
 export function kubeconfig({ accesses, server, door, byName, self, home }: KubeconfigOptions): Kubeconfig {
-  const user = userOf(server);
+  const user = `fairlead@${new URL(server).host}`;
   const [only, ...others] = accesses;
   const current = only && others.length === 0 ? { 'current-context': only.cluster.name } : {};
   return {
@@ -39,11 +39,6 @@ export function kubeconfig({ accesses, server, door, byName, self, home }: Kubec
     contexts: accesses.flatMap((access) => contextEntries(access, door, user)),
     ...current,
   };
-}
-
-/** What an installation's user is called in kubeconfigs. */
-export function userOf(server: string): string {
-  return `fairlead@${new URL(server).host}`;
 }
 
 function clusterEntries(

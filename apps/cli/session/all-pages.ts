@@ -1,0 +1,25 @@
+import type { z } from 'zod';
+import { ClusterList, type Cluster } from './answers.js';
+import type { ApiClient } from './api-client.js';
+
+/** What all pages of a list have; `itemsOf` takes it out of one. A server that turns in circles is left. */
+export async function allPages<Page extends { readonly next?: string | undefined }, Item>(
+  api: ApiClient,
+  schema: z.ZodType<Page>,
+  list: string,
+  itemsOf: (page: Page) => readonly Item[],
+): Promise<Item[]> {
+  const items: Item[] = [];
+  const asked = new Set<string>();
+  for (let path = list; !asked.has(path);) {
+    asked.add(path);
+    const page = await api.ask(schema, path);
+    items.push(...itemsOf(page));
+    if (page.next !== undefined) path = `${list}?after=${encodeURIComponent(page.next)}`;
+  }
+  return items;
+}
+
+export function allClusters(api: ApiClient): Promise<Cluster[]> {
+  return allPages(api, ClusterList, '/v1/clusters', ({ clusters }) => clusters);
+}
