@@ -146,6 +146,9 @@ async function throughDoors({ stack, demo, options: { signal } }: Place): Promis
   const through = (name: System['name'], doors: () => readonly [GatewayAddresses, ...GatewayAddresses[]]): System => {
     const processes = (part: Part): readonly StackProcess[] =>
       part === 'agent' ? [agent] : doors().map((door) => stack.process(door.name));
+    // The agent may link to either replica then: one that was not started anew would hold memory of what was before.
+    const anew = (part: Part): readonly StackProcess[] =>
+      part === 'agent' ? [agent] : stack.gateways.map((gateway) => stack.process(gateway.name));
     return {
       name,
       get entrance() {
@@ -153,9 +156,9 @@ async function throughDoors({ stack, demo, options: { signal } }: Place): Promis
         return { way: PLAIN, target: '', banner: '', api: { url, caPem, token: token.trim() } };
       },
       pids: (part) => processes(part).map(runningPid),
-      kill: async (part) => void (await Promise.all(processes(part).map(killed))),
+      kill: async (part) => void (await Promise.all(anew(part).map(killed))),
       start: async (part) => {
-        await Promise.all(processes(part).map((process) => process.restart()));
+        await Promise.all(anew(part).map((process) => process.restart()));
         if (part === 'agent') Object.assign(link, await currentLink(stack, signal));
       },
     };

@@ -107,7 +107,7 @@ func (api *API) ask(socket *webSocket, path string) error {
 }
 
 func (s *webSocket) thereAndBack(sent byte) error {
-	// Final, binary, masked with zeros, which is as good as any mask here: the channel, and the byte.
+	// One whole binary message, with a mask of zeros (RFC 6455 wants one of every client): the channel, and the byte.
 	if _, err := s.Write([]byte{wsBinary, wsMasked | 2, 0, 0, 0, 0, stdin, sent}); err != nil {
 		return err
 	}
