@@ -181,16 +181,20 @@ describe('odd requests', () => {
     expect((await callDoor(installation, gateway)).status).toBe(200);
   });
 
-  it('that never finish their head are cut off', async () => {
+  it.each([
+    ['an ordinary one', ''],
+    ['an upgrade', 'Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\n'],
+  ])('that never finish their head are cut off, and asked of nobody: %s', async (_, lines) => {
+    api.requests.length = 0;
     const quick = await installation.startReplica('gateway-b', { kubeApiLimits: { headersTimeoutMs: 3_000 } });
     const socket = await rawDoor(installation, quick);
-    socket.write('GET /clusters/demo/api HTTP/1.1\r\nHost: d\r\n');
+    socket.write(`GET /clusters/demo/api HTTP/1.1\r\nHost: d\r\nAuthorization: Bearer ${installation.token}\r\n${lines}`);
     const drip = setInterval(() => socket.writable && socket.write('a: b\r\n'), 1_000);
     socket.resume();
     socket.on('error', () => undefined);
     await new Promise((resolve) => socket.once('close', resolve));
     clearInterval(drip);
-    expect(socket.destroyed).toBe(true);
+    expect([socket.destroyed, api.requests]).toEqual([true, []]);
   });
 });
 
