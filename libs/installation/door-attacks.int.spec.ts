@@ -188,7 +188,9 @@ describe('odd requests', () => {
     api.requests.length = 0;
     const quick = await installation.startReplica('gateway-b', { kubeApiLimits: { headersTimeoutMs: 3_000 } });
     const socket = await rawDoor(installation, quick);
-    socket.write(`GET /clusters/demo/api HTTP/1.1\r\nHost: d\r\nAuthorization: Bearer ${installation.token}\r\n${lines}`);
+    socket.write(
+      `GET /clusters/demo/api HTTP/1.1\r\nHost: d\r\nAuthorization: Bearer ${installation.token}\r\n${lines}`,
+    );
     const drip = setInterval(() => socket.writable && socket.write('a: b\r\n'), 1_000);
     socket.resume();
     socket.on('error', () => undefined);
