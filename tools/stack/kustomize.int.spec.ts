@@ -125,13 +125,13 @@ describe.each(OVERLAYS)('k8s/overlays/%s', (overlay) => {
 
   it('gives each gateway one Secret, with its own NATS seed and no other', async () => {
     const all = resourcesIn((await build(overlay)).stdout).filter(({ kind }) => kind === 'StatefulSet');
+    // What a template mounts, each of its pods has: two pods with one Secret have each other's seed.
+    const ofPods = all.flatMap(({ spec }) => Array.from({ length: spec!.replicas! }, () => secretsOf(spec!.template!)));
+    expect(ofPods).toEqual(all.map(({ metadata }) => [metadata.name]));
     expect(all).toHaveLength(overlay === 'production' ? 3 : 1);
     for (const { metadata, spec } of all) {
-      const { volumes } = spec!.template!.spec;
-      const secrets = volumes.flatMap(({ projected }) => projected?.sources.map(({ secret }) => secret.name) ?? []);
-      expect(secrets).toEqual([metadata.name]);
-      expect(volumes.filter(({ secret }) => secret)).toEqual([]);
-      // One pod each, whose NATS credential has the name of the Secret.
+      expect(spec!.template!.spec.volumes.filter(({ secret }) => secret)).toEqual([]);
+      // Its pod's NATS credential has the name of the Secret.
       expect(spec).toMatchObject({ replicas: 1, updateStrategy: { type: 'OnDelete' } });
       expect(spec!.template!.metadata.labels['app.kubernetes.io/instance']).toBe(metadata.name);
     }
@@ -196,6 +196,10 @@ describe('k8s/components/tracing', () => {
     expect(policy).toMatchObject({ kind: 'NetworkPolicy', metadata: { namespace: 'fairlead' } });
   });
 });
+
+function secretsOf({ spec }: PodTemplate): string[] {
+  return spec.volumes.flatMap(({ projected }) => projected?.sources.map(({ secret }) => secret.name) ?? []);
+}
 
 function settingsIn(manifests: string): Readonly<Record<string, string>> {
   const settings = resourcesIn(manifests).find(({ metadata }) => metadata.name.startsWith('fairlead-settings-'));
