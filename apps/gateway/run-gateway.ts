@@ -31,7 +31,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
     views: config.FAIRLEAD_DEBUG_VIEW ? { '/debug/sessions': () => gateway?.debugView() ?? null } : {},
   });
   const nc = await host.joinNats();
-  const events = createEventPublisher(nc, source, { logger });
+  const events = createEventPublisher(nc, source, { logger, registry });
   host.defer(() => events.close());
   gateway = await startGateway(
     {

@@ -7,23 +7,17 @@ import {
   provisionDatabase,
   runMigrations,
 } from '@fairlead/persistence';
+import { provisionJetStream } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
-import { silentLogger } from '@fairlead/observability';
-import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { silentLogger, type Logger } from '@fairlead/observability';
+import { startNats, startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { jetstreamManager } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
-import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { IsNull, type DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  Envelope,
-  OUTBOX_TABLE_V1,
-  OutboxRelay,
-  OutboxRow,
-  appendEvent,
-  createEvent,
-  createEventPublisher,
-} from './index.js';
+import { OUTBOX_TABLE_V1, OutboxRelay, OutboxRow, appendEvent, createEvent, createEventPublisher } from './index.js';
+import { storedEvents } from './testing/stored-events.js';
 
 class Outbox1700000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -79,19 +73,7 @@ function demoEvent(subject: string): ReturnType<typeof createEvent> {
   });
 }
 
-/** Subjects of the events in the stream that begin with `prefix`, in order. */
-async function published(prefix: string): Promise<string[]> {
-  const manager = await jetstreamManager(reader);
-  const { messages, first_seq: first } = (await manager.streams.info('FAIRLEAD_EVENTS')).state;
-  const found: string[] = [];
-  const sequences = Array.from({ length: messages }, (_, index) => first + index);
-  for (const seq of sequences) {
-    const message = await manager.streams.getMessage('FAIRLEAD_EVENTS', { seq });
-    const envelope = Envelope.parse(message?.json());
-    if (envelope.subject.startsWith(prefix)) found.push(envelope.subject);
-  }
-  return found;
-}
+const published = (prefix: string): Promise<string[]> => storedEvents(reader, prefix);
 
 const append = (subject: string): Promise<void> =>
   inTransaction(database, (manager) => appendEvent(manager, demoEvent(subject)));
@@ -138,6 +120,28 @@ it('survives NATS and Postgres being killed', async () => {
   await postgres.restart();
   await eventually(() => append('c/2'));
   await eventually(async () => expect(await published('c/')).toEqual(['c/1', 'c/2']), { timeoutMs: READING_MS });
+});
+
+it('marks nothing as published that another stream took, or nobody', async () => {
+  await using plain = await startNats({ dataDir: scratch.file('plain'), log: () => undefined });
+  const nc = await connect({ servers: plain.info.url });
+  const manager = await jetstreamManager(nc);
+  await manager.streams.add({ name: 'OTHER', subjects: ['fairlead.events.>'] });
+  await append('e/1');
+  const delays: string[] = [];
+  const delayed: Logger = { ...silentLogger, log: (_level, event) => void delays.push(event) };
+  await using running = new OutboxRelay({ database, nats: nc, logger: delayed, pollMs: 100 });
+  running.poke();
+  const unsent = (): Promise<number> => database.getRepository(OutboxRow).countBy({ sentAt: IsNull() });
+  await eventually(() => expect(delays).toHaveLength(3));
+  expect(await unsent()).toBe(1);
+  await manager.streams.delete('OTHER');
+  await eventually(() => expect(delays).toHaveLength(5), { timeoutMs: READING_MS });
+  expect(await unsent()).toBe(1);
+  await provisionJetStream(nc);
+  await eventually(async () => expect(await unsent()).toBe(0), { timeoutMs: READING_MS });
+  expect(await storedEvents(nc, 'e/')).toEqual(['e/1']);
+  await nc.close();
 });
 
 it('forgets what it published long ago', async () => {

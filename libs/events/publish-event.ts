@@ -1,18 +1,53 @@
-import { FairleadError } from '@fairlead/errors';
-import { connectionState, whileConnected } from '@fairlead/messaging';
-import { jetstream } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
+import { FairleadError, messageOf } from '@fairlead/errors';
+import { EVENT_STREAM, connectionState, whileConnected } from '@fairlead/messaging';
+import { JetStreamApiError, jetstream, type PubAck } from '@nats-io/jetstream';
+import { RequestError, type NatsConnection } from '@nats-io/transport-node';
 
 const TIMEOUT_MS = 5_000;
 
+/** Where JetStream stored an event. */
+export interface EventReceipt {
+  readonly stream: string;
+  readonly sequence: number;
+  /** It was stored before: this was a repetition. */
+  readonly duplicate: boolean;
+}
+
 /**
- * Publishes one event, and returns when the stream has it on disk. Its id lets the server drop a repetition within two
- * minutes; consumers drop later ones. Throws when it is not known to be stored.
+ * Publishes one event, and returns when JetStream has stored it. Its id lets the server drop a repetition within two
+ * minutes; consumers drop later ones. UNAVAILABLE: it is not stored. Any other error: it may be, as after
+ * DEADLINE_EXCEEDED (no answer within 5 s, or while the connection stood), PROTOCOL_ERROR (the answer is no receipt for
+ * the stream of events), or the signal's reason.
  */
 export async function publishEvent(
   nc: NatsConnection,
   event: { readonly id: string; readonly subject: string; readonly body: string },
-): Promise<void> {
+  signal?: AbortSignal,
+): Promise<EventReceipt> {
   if (!connectionState(nc).connected) throw new FairleadError('UNAVAILABLE', 'NATS is away');
-  await whileConnected(nc, jetstream(nc).publish(event.subject, event.body, { msgID: event.id, timeout: TIMEOUT_MS }));
+  // The server refuses it where another stream has the subject.
+  const options = { msgID: event.id, timeout: TIMEOUT_MS, expect: { streamName: EVENT_STREAM } };
+  const answer = jetstream(nc).publish(event.subject, event.body, options).catch(rethrow);
+  return receiptOf(await whileConnected(nc, answer, signal));
+}
+
+function rethrow(error: unknown): never {
+  const refused = error instanceof JetStreamApiError || nobodyListens(error);
+  const [code, what] = refused
+    ? (['UNAVAILABLE', 'JetStream did not take the event'] as const)
+    : (['DEADLINE_EXCEEDED', 'JetStream did not say that it has the event'] as const);
+  throw new FairleadError(code, `${what}: ${messageOf(error)}`, { cause: error });
+}
+
+function nobodyListens(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof RequestError && cause.isNoResponders();
+}
+
+/** Whoever answers in place of the stream, or for another one, has stored nothing that our consumers see. */
+function receiptOf({ stream, seq, duplicate }: PubAck): EventReceipt {
+  if (stream === EVENT_STREAM && Number.isSafeInteger(seq) && seq > 0) return { stream, sequence: seq, duplicate };
+  throw new FairleadError('PROTOCOL_ERROR', `the answer to an event is no receipt of the stream ${EVENT_STREAM}`, {
+    details: { stream: String(stream).slice(0, 64), sequence: String(seq).slice(0, 32) },
+  });
 }
