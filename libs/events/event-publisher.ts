@@ -44,13 +44,13 @@ export function createEventPublisher(
   source: Caller,
   { maxQueued = 10_000, maxQueuedBytes = 16 * 1024 * 1024, logger, registry }: EventPublisherOptions,
 ): EventPublisher {
-  const dropped = registry && countDropped(registry, () => queue.size);
+  const metrics = registry && publisherMetrics(registry, () => queue.size);
   const queue: PublishQueue = new PublishQueue({
     publish: (event, signal) => publishEvent(nc, event, signal),
     maxQueued,
     maxQueuedBytes,
     onDropped: () => {
-      dropped?.inc();
+      metrics?.dropped.inc();
       if (queue.dropped === 1) logger.warn('events.dropping_oldest', { queued: queue.size });
     },
     onDelayed: (error, { before }) =>
@@ -74,19 +74,21 @@ export function createEventPublisher(
   };
 }
 
-function countDropped(registry: Registry, queued: () => number): Counter {
+function publisherMetrics(registry: Registry, queuedNow: () => number) {
   const registers = [registry];
-  new Gauge({
-    name: 'fairlead_events_queued',
-    help: 'Events that wait in memory until JetStream has stored them.',
-    registers,
-    collect() {
-      this.set(queued());
-    },
-  });
-  return new Counter({
-    name: 'fairlead_events_dropped_total',
-    help: 'Events that gave way to newer ones, because too many waited for NATS.',
-    registers,
-  });
+  return {
+    queued: new Gauge({
+      name: 'fairlead_events_queued',
+      help: 'Events that wait in memory until JetStream has stored them.',
+      registers,
+      collect() {
+        this.set(queuedNow());
+      },
+    }),
+    dropped: new Counter({
+      name: 'fairlead_events_dropped_total',
+      help: 'Events that gave way to newer ones, because too many waited for NATS.',
+      registers,
+    }),
+  };
 }

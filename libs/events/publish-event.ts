@@ -2,16 +2,16 @@ import { FairleadError, messageOf } from '@fairlead/errors';
 import { EVENT_STREAM, connectionState, whileConnected } from '@fairlead/messaging';
 import { JetStreamApiError, jetstream, type PubAck } from '@nats-io/jetstream';
 import { RequestError, type NatsConnection } from '@nats-io/transport-node';
+import { z } from 'zod';
 
 const TIMEOUT_MS = 5_000;
 
-/** Where JetStream stored an event. */
-export interface EventReceipt {
-  readonly stream: string;
-  readonly sequence: number;
-  /** It was stored before: this was a repetition. */
-  readonly duplicate: boolean;
-}
+const Receipt = z
+  .object({ stream: z.literal(EVENT_STREAM), seq: z.int().min(1), duplicate: z.boolean() })
+  .transform(({ stream, seq, duplicate }) => ({ stream, sequence: seq, duplicate }));
+
+/** Where JetStream stored an event; `duplicate`: it had been stored before, and this was a repetition. */
+export type EventReceipt = Readonly<z.output<typeof Receipt>>;
 
 /**
  * Publishes one event, and returns when JetStream has stored it. Its id lets the server drop a repetition within two
@@ -45,9 +45,9 @@ function nobodyListens(error: unknown): boolean {
 }
 
 /** Whoever answers in place of the stream, or for another one, has stored nothing that our consumers see. */
-function receiptOf({ stream, seq, duplicate }: PubAck): EventReceipt {
-  if (stream === EVENT_STREAM && Number.isSafeInteger(seq) && seq > 0) return { stream, sequence: seq, duplicate };
-  throw new FairleadError('PROTOCOL_ERROR', `the answer to an event is no receipt of the stream ${EVENT_STREAM}`, {
-    details: { stream: String(stream).slice(0, 64), sequence: String(seq).slice(0, 32) },
-  });
+function receiptOf(ack: PubAck): EventReceipt {
+  const receipt = Receipt.safeParse(ack);
+  if (receipt.success) return receipt.data;
+  const message = `the answer to an event is no receipt of the stream ${EVENT_STREAM}`;
+  throw new FairleadError('PROTOCOL_ERROR', message, { cause: receipt.error });
 }
