@@ -87,6 +87,49 @@ it('takes a header for a deletion only if it says so', async () => {
   await snapshot.close();
 });
 
+it.each<[string, Uint8Array]>([
+  ['cut off', Buffer.from('{"n":')],
+  ['empty', Buffer.alloc(0)],
+  ['no text', Buffer.from([0xff, 0xfe, 0x00])],
+  ['as long as the bucket takes', Buffer.alloc(64 * 1024, '[')],
+])('keeps the value of a key whose next entry is %s', async (_, bytes) => {
+  const snapshot = watchBucket(reader, bucket, Entry);
+  await snapshot.loaded;
+  await jetstream(writer).publish(`$KV.${bucket}.default.a`, bytes);
+  await put('default.behind', 1);
+  await eventually(() => expect(snapshot.get('default.behind')).toEqual({ n: 1 }));
+  expect(snapshot.get('default.a')).toEqual({ n: 2 });
+  await Promise.all([put('default.a', 2), deleteKv(writer, bucket, 'default.behind')]);
+  await snapshot.close();
+});
+
+it('hears nothing of an entry that is longer than the bucket takes, and its writer does', async () => {
+  const snapshot = watchBucket(reader, bucket, Entry);
+  await snapshot.loaded;
+  const oversize = jetstream(writer).publish(`$KV.${bucket}.default.a`, Buffer.alloc(300 * 1024, '['));
+  await expect(oversize).rejects.toMatchObject({ message: expect.stringContaining('message size exceeds maximum') });
+  await put('default.behind', 1);
+  await eventually(() => expect(snapshot.get('default.behind')).toEqual({ n: 1 }));
+  expect(snapshot.get('default.a')).toEqual({ n: 2 });
+  await deleteKv(writer, bucket, 'default.behind');
+  await snapshot.close();
+});
+
+it('takes a purge of a key for its deletion; a purge of the whole stream is nobody’s right', async () => {
+  const admin = await nats.connect(operator);
+  const snapshot = watchBucket(reader, bucket, Entry);
+  await put('default.purged', 1);
+  await snapshot.loaded;
+  await eventually(() => expect(snapshot.get('default.purged')).toEqual({ n: 1 }));
+  const purge = headers();
+  purge.set('KV-Operation', 'PURGE');
+  await jetstream(writer).publish(`$KV.${bucket}.default.purged`, '', { headers: purge });
+  await eventually(() => expect(contents(snapshot)).toEqual({ 'default.a': { n: 2 } }));
+  const purgeAll = (await jetstreamManager(admin)).streams.purge(`KV_${bucket}`);
+  await expect(purgeAll).rejects.toThrow('Permissions Violation');
+  await snapshot.close();
+});
+
 it('takes nothing of another stream that is delivered to its inbox', async () => {
   const interrupted: string[] = [];
   const told = (_level: LogLevel, event: string, fields?: object): void => {
