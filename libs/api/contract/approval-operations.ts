@@ -1,4 +1,4 @@
-import type { Operation } from './operation.js';
+import { json, operationsOf, text } from './operation.js';
 import {
   Approval,
   ChosenPolicy,
@@ -11,108 +11,66 @@ import {
   ShownPolicy,
 } from './schemas.js';
 
-const shown = { kind: 'json', status: 200, description: 'The policy.', schema: ShownPolicy } as const;
+const shown = json(200, 'The policy.', ShownPolicy);
 
 /** What the admin API can do about who may become a cluster's agent. */
-export const approvalOperations = {
+export const approvalOperations = operationsOf('approval', {
   listEnrolmentRequests: {
-    id: 'listEnrolmentRequests',
-    method: 'GET',
-    path: '/v1/enrolment-requests',
-    tag: 'approval',
+    route: 'GET /v1/enrolment-requests',
     summary: 'List the agents that wait for a decision, or had one',
-    auth: 'bearer',
     query: EnrolmentRequestPage,
-    answers: [
-      {
-        kind: 'json',
-        status: 200,
-        description: 'Those with a token first, then newest first.',
-        schema: EnrolmentRequestList,
-      },
-    ],
-    errors: [],
+    answers: [json(200, 'Those with a token first, then newest first.', EnrolmentRequestList)],
   },
   approveEnrolment: {
-    id: 'approveEnrolment',
-    method: 'POST',
-    path: '/v1/enrolment-requests/{id}/approval',
-    tag: 'approval',
+    route: 'POST /v1/enrolment-requests/{id}/approval',
     summary: 'Let an agent in',
     description:
       'It has an identity the next time it asks, within a minute. A cluster that is named and does not exist is created; one that exists is enrolled anew, which fences its older agent.',
-    auth: 'bearer',
     params: EnrolmentRequestById,
     body: Approval,
-    answers: [{ kind: 'json', status: 200, description: 'Approved.', schema: EnrolmentRequest }],
+    answers: [json(200, 'Approved.', EnrolmentRequest)],
     errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
   },
   rejectEnrolment: {
-    id: 'rejectEnrolment',
-    method: 'POST',
-    path: '/v1/enrolment-requests/{id}/rejection',
-    tag: 'approval',
+    route: 'POST /v1/enrolment-requests/{id}/rejection',
     summary: 'Turn an agent away',
-    auth: 'bearer',
     params: EnrolmentRequestById,
     body: Rejection,
-    answers: [{ kind: 'json', status: 200, description: 'Rejected.', schema: EnrolmentRequest }],
+    answers: [json(200, 'Rejected.', EnrolmentRequest)],
     errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
   },
   getApprovalPolicy: {
-    id: 'getApprovalPolicy',
-    method: 'GET',
-    path: '/v1/approval-policy',
-    tag: 'approval',
+    route: 'GET /v1/approval-policy',
     summary: 'Tell who decides about enrolments',
-    auth: 'bearer',
     answers: [shown],
-    errors: [],
   },
   setApprovalPolicy: {
-    id: 'setApprovalPolicy',
-    method: 'PUT',
-    path: '/v1/approval-policy',
-    tag: 'approval',
+    route: 'PUT /v1/approval-policy',
     summary: 'Choose who decides about enrolments',
-    auth: 'bearer',
     body: ChosenPolicy,
     answers: [shown],
     errors: ['DEADLINE_EXCEEDED'],
   },
   getClusterApprovalPolicy: {
-    id: 'getClusterApprovalPolicy',
-    method: 'GET',
-    path: '/v1/clusters/{name}/approval-policy',
-    tag: 'approval',
+    route: 'GET /v1/clusters/{name}/approval-policy',
     summary: 'Tell who decides about enrolments of a cluster',
-    auth: 'bearer',
     params: ClusterByName,
     answers: [shown],
     errors: ['NOT_FOUND'],
   },
   setClusterApprovalPolicy: {
-    id: 'setClusterApprovalPolicy',
-    method: 'PUT',
-    path: '/v1/clusters/{name}/approval-policy',
-    tag: 'approval',
+    route: 'PUT /v1/clusters/{name}/approval-policy',
     summary: 'Choose who decides about enrolments of a cluster',
-    auth: 'bearer',
     params: ClusterByName,
     body: ChosenPolicy,
     answers: [shown],
     errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
   },
   adoptionManifest: {
-    id: 'adoptionManifest',
-    method: 'GET',
-    path: '/v1/adoption-manifest',
-    tag: 'approval',
+    route: 'GET /v1/adoption-manifest',
     summary: 'Fetch the manifest of an agent that waits to be adopted',
     description:
       'The same for every cluster, and no secret. It needs a policy under which agents without a token are heard.',
-    auth: 'bearer',
-    answers: [{ kind: 'text', status: 200, description: 'The manifest.', mediaType: 'text/yaml' }],
-    errors: [],
+    answers: [text('The manifest.', 'text/yaml')],
   },
-} as const satisfies Record<string, Operation>;
+});

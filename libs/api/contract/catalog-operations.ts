@@ -2,7 +2,7 @@ import { Bundle, CatalogRepository, GitOpsName, gitopsRpc } from '@fairlead/cont
 import { BundleLimits } from '@fairlead/desired-state';
 import { z } from 'zod';
 import { HOST_ANSWER_MS } from './git-host-operations.js';
-import type { Operation } from './operation.js';
+import { empty, json, operationsOf } from './operation.js';
 
 export { Bundle, CatalogRepository };
 
@@ -31,7 +31,7 @@ export const BundleImport = gitopsRpc.importBundleUrl.input
 /** Above what `gitops` may take to fetch a bundle, to wait for others and to read it, and what uploads are finished in (`upload-bundle.ts`). */
 const BUNDLE_ANSWER_MS = 105_000;
 
-const kept = { kind: 'json', status: 201, description: 'Kept.', schema: Bundle } as const;
+const kept = json(201, 'Kept.', Bundle);
 const IMPORT_ERRORS = ['ALREADY_EXISTS', 'TOO_LARGE', 'CONFLICT', 'DEADLINE_EXCEEDED'] as const;
 const IMPORT_NEXT = {
   INVALID_ARGUMENT: 'take the install manifest of the tool as it was released, and the SHA-256 of that very file',
@@ -41,26 +41,17 @@ const IMPORT_NEXT = {
 } as const;
 
 /** What the admin API can do about catalog repositories and bundles. */
-export const catalogOperations = {
+export const catalogOperations = operationsOf('catalog', {
   listCatalogRepositories: {
-    id: 'listCatalogRepositories',
-    method: 'GET',
-    path: '/v1/catalog-repositories',
-    tag: 'catalog',
+    route: 'GET /v1/catalog-repositories',
     summary: 'List the catalog repositories',
-    auth: 'bearer',
-    answers: [{ kind: 'json', status: 200, description: 'All of them.', schema: CatalogList }],
-    errors: [],
+    answers: [json(200, 'All of them.', CatalogList)],
   },
   addCatalogRepository: {
-    id: 'addCatalogRepository',
-    method: 'POST',
-    path: '/v1/catalog-repositories',
-    tag: 'catalog',
+    route: 'POST /v1/catalog-repositories',
     summary: 'Add a repository that clusters may follow',
-    auth: 'bearer',
     body: NewCatalogRepository,
-    answers: [{ kind: 'json', status: 201, description: 'Added.', schema: CatalogRepository }],
+    answers: [json(201, 'Added.', CatalogRepository)],
     errors: [
       'ALREADY_EXISTS',
       'NOT_FOUND',
@@ -80,15 +71,11 @@ export const catalogOperations = {
     answersWithinMs: HOST_ANSWER_MS,
   },
   removeCatalogRepository: {
-    id: 'removeCatalogRepository',
-    method: 'DELETE',
-    path: '/v1/catalog-repositories/{name}',
-    tag: 'catalog',
+    route: 'DELETE /v1/catalog-repositories/{name}',
     summary: 'Forget a catalog repository',
     description: 'Refused while an assignment names it. Nothing happens to the repository itself.',
-    auth: 'bearer',
     params: CatalogByName,
-    answers: [{ kind: 'empty', status: 204, description: 'Forgotten.' }],
+    answers: [empty('Forgotten.')],
     errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
     next: {
       NOT_FOUND: 'see which there are: fairlead catalog list',
@@ -96,24 +83,17 @@ export const catalogOperations = {
     },
   },
   listBundles: {
-    id: 'listBundles',
-    method: 'GET',
-    path: '/v1/bundles',
+    route: 'GET /v1/bundles',
     tag: 'bundles',
     summary: 'List the install manifests that were imported',
-    auth: 'bearer',
-    answers: [{ kind: 'json', status: 200, description: 'All of them.', schema: BundleList }],
-    errors: [],
+    answers: [json(200, 'All of them.', BundleList)],
   },
   uploadBundle: {
-    id: 'uploadBundle',
-    method: 'PUT',
-    path: '/v1/bundles/{tool}/{version}',
+    route: 'PUT /v1/bundles/{tool}/{version}',
     tag: 'bundles',
     summary: 'Import the install manifest of a GitOps tool',
     description:
       'The body is the YAML itself, with its Content-Length. The same again does no harm; another one of this version is refused.',
-    auth: 'bearer',
     params: BundleByVersion,
     query: UploadedBundle,
     upload: { mediaType: 'application/yaml', maxBytes: BundleLimits.maxBytes },
@@ -123,12 +103,9 @@ export const catalogOperations = {
     answersWithinMs: BUNDLE_ANSWER_MS,
   },
   importBundle: {
-    id: 'importBundle',
-    method: 'POST',
-    path: '/v1/bundles/{tool}/{version}/import',
+    route: 'POST /v1/bundles/{tool}/{version}/import',
     tag: 'bundles',
     summary: 'Have an install manifest fetched from a URL',
-    auth: 'bearer',
     params: BundleByVersion,
     body: BundleImport,
     answers: [kept],
@@ -137,19 +114,16 @@ export const catalogOperations = {
     answersWithinMs: BUNDLE_ANSWER_MS,
   },
   removeBundle: {
-    id: 'removeBundle',
-    method: 'DELETE',
-    path: '/v1/bundles/{tool}/{version}',
+    route: 'DELETE /v1/bundles/{tool}/{version}',
     tag: 'bundles',
     summary: 'Remove a bundle',
     description: 'Refused while an assignment or a running rollout needs it.',
-    auth: 'bearer',
     params: BundleByVersion,
-    answers: [{ kind: 'empty', status: 204, description: 'Removed.' }],
+    answers: [empty('Removed.')],
     errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
     next: {
       NOT_FOUND: 'see which there are: fairlead bundle list',
       CONFLICT: 'see who needs it: fairlead gitops list, and fairlead rollout list',
     },
   },
-} as const satisfies Record<string, Operation>;
+});

@@ -1,43 +1,30 @@
-import type { Operation } from './operation.js';
+import { empty, json, operationsOf } from './operation.js';
 import { CertifiedClient, ClientByName, ClientList, ClientPage, NewClient } from './schemas.js';
 
 /** What the admin API can do about clients of the CONNECT door. */
-export const clientOperations = {
+export const clientOperations = operationsOf('clients', {
   createClient: {
-    id: 'createClient',
-    method: 'POST',
-    path: '/v1/clients',
-    tag: 'clients',
+    route: 'POST /v1/clients',
     summary: 'Register a client of the CONNECT door and certify its key',
     description:
       'For a client that is known, with the same clusters, it certifies another key: that is how a certificate is renewed.',
-    auth: 'bearer',
     body: NewClient,
-    answers: [{ kind: 'json', status: 201, description: 'Certified.', schema: CertifiedClient }],
+    answers: [json(201, 'Certified.', CertifiedClient)],
     errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'CONFLICT', 'CSR_INVALID', 'DEADLINE_EXCEEDED'],
   },
   listClients: {
-    id: 'listClients',
-    method: 'GET',
-    path: '/v1/clients',
-    tag: 'clients',
+    route: 'GET /v1/clients',
     summary: 'List the clients of the CONNECT door',
     description: 'As many as fit in one answer; `next` is there if there are more.',
-    auth: 'bearer',
     query: ClientPage,
-    answers: [{ kind: 'json', status: 200, description: 'Clients by name.', schema: ClientList }],
-    errors: [],
+    answers: [json(200, 'Clients by name.', ClientList)],
   },
   deleteClient: {
-    id: 'deleteClient',
-    method: 'DELETE',
-    path: '/v1/clients/{name}',
-    tag: 'clients',
+    route: 'DELETE /v1/clients/{name}',
     summary: 'Delete a client',
     description: 'Its certificates are worth nothing from then on.',
-    auth: 'bearer',
     params: ClientByName,
-    answers: [{ kind: 'empty', status: 204, description: 'Deleted.' }],
+    answers: [empty('Deleted.')],
     errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
   },
-} as const satisfies Record<string, Operation>;
+});

@@ -1,6 +1,6 @@
 import { DeployKey, GitHost, GitHostName, PutGitHost, gitKeysRpc } from '@fairlead/contracts';
 import { z } from 'zod';
-import type { Operation } from './operation.js';
+import { empty, json, operationsOf } from './operation.js';
 import { ClusterByName } from './schemas.js';
 
 export { DeployKey, GitHost };
@@ -25,42 +25,29 @@ export type DeployKeyList = z.infer<typeof DeployKeyList>;
 /** A Git host itself is asked: this is above all its own deadlines. */
 export const HOST_ANSWER_MS = 85_000;
 
-const shown = { kind: 'json', status: 200, description: 'The Git host after it.', schema: GitHost } as const;
+const shown = json(200, 'The Git host after it.', GitHost);
 const UNKNOWN = 'see which Git hosts there are: fairlead git-host list';
 
 /** What the admin API can do about Git hosts. Tokens go in and never come out. */
-export const gitHostOperations = {
+export const gitHostOperations = operationsOf('git-hosts', {
   listGitHosts: {
-    id: 'listGitHosts',
-    method: 'GET',
-    path: '/v1/git-hosts',
-    tag: 'git-hosts',
+    route: 'GET /v1/git-hosts',
     summary: 'List the Git hosts',
-    auth: 'bearer',
-    answers: [{ kind: 'json', status: 200, description: 'All of them.', schema: GitHostList }],
-    errors: [],
+    answers: [json(200, 'All of them.', GitHostList)],
   },
   getGitHost: {
-    id: 'getGitHost',
-    method: 'GET',
-    path: '/v1/git-hosts/{name}',
-    tag: 'git-hosts',
+    route: 'GET /v1/git-hosts/{name}',
     summary: 'Show a Git host, its host keys and what its token may do',
-    auth: 'bearer',
     params: GitHostByName,
     answers: [{ ...shown, description: 'The Git host.' }],
     errors: ['NOT_FOUND'],
     next: { NOT_FOUND: UNKNOWN },
   },
   putGitHost: {
-    id: 'putGitHost',
-    method: 'PUT',
-    path: '/v1/git-hosts/{name}',
-    tag: 'git-hosts',
+    route: 'PUT /v1/git-hosts/{name}',
     summary: 'Make or change a Git host',
     description:
       'The rights of its token are checked at the host first; if one is missing, nothing is stored. Without `token`, the one that is there stays.',
-    auth: 'bearer',
     params: GitHostByName,
     body: GitHostToPut,
     answers: [shown],
@@ -74,15 +61,11 @@ export const gitHostOperations = {
     answersWithinMs: HOST_ANSWER_MS,
   },
   deleteGitHost: {
-    id: 'deleteGitHost',
-    method: 'DELETE',
-    path: '/v1/git-hosts/{name}',
-    tag: 'git-hosts',
+    route: 'DELETE /v1/git-hosts/{name}',
     summary: 'Forget a Git host and its token',
     description: 'Refused while a catalog repository or a deploy key needs it.',
-    auth: 'bearer',
     params: GitHostByName,
-    answers: [{ kind: 'empty', status: 204, description: 'Forgotten.' }],
+    answers: [empty('Forgotten.')],
     errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
     next: {
       NOT_FOUND: UNKNOWN,
@@ -90,13 +73,9 @@ export const gitHostOperations = {
     },
   },
   scanHostKeys: {
-    id: 'scanHostKeys',
-    method: 'POST',
-    path: '/v1/git-hosts/{name}/host-keys/scan',
-    tag: 'git-hosts',
+    route: 'POST /v1/git-hosts/{name}/host-keys/scan',
     summary: 'Ask a Git host for its SSH keys',
     description: 'Those that are new are proposed. Nothing trusts them before they are approved.',
-    auth: 'bearer',
     params: GitHostByName,
     answers: [shown],
     errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
@@ -104,13 +83,9 @@ export const gitHostOperations = {
     answersWithinMs: HOST_ANSWER_MS,
   },
   approveHostKeys: {
-    id: 'approveHostKeys',
-    method: 'POST',
-    path: '/v1/git-hosts/{name}/host-keys/approval',
-    tag: 'git-hosts',
+    route: 'POST /v1/git-hosts/{name}/host-keys/approval',
     summary: 'Say which SSH keys of a Git host are trusted',
     description: 'Once for all clusters: they learn it with their next desired state.',
-    auth: 'bearer',
     params: GitHostByName,
     body: HostKeyApproval,
     answers: [shown],
@@ -118,16 +93,13 @@ export const gitHostOperations = {
     next: { NOT_FOUND: 'see the keys it shows: fairlead git-host scan NAME; or give the key itself with --key' },
   },
   listDeployKeys: {
-    id: 'listDeployKeys',
-    method: 'GET',
-    path: '/v1/clusters/{name}/gitops/deploy-keys',
+    route: 'GET /v1/clusters/{name}/gitops/deploy-keys',
     tag: 'gitops',
     summary: 'List the deploy keys of a cluster',
     description: 'Where somebody has to add one by hand, `instructions` say how.',
-    auth: 'bearer',
     params: ClusterByName,
     query: DeployKeyPage,
-    answers: [{ kind: 'json', status: 200, description: 'The keys.', schema: DeployKeyList }],
+    answers: [json(200, 'The keys.', DeployKeyList)],
     errors: ['NOT_FOUND'],
   },
-} as const satisfies Record<string, Operation>;
+});

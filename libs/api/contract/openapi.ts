@@ -70,7 +70,7 @@ const EVERYWHERE: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'RATE_LIMITED', 'I
 const WITH_TOKEN: readonly ErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN'];
 
 /** The OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1), made of the very operations that are routed. */
-export function openapiDocument(options: { readonly serverUrl: string }): Json {
+export function openapiDocument(options: { readonly serverUrl: string }): Json & { readonly openapi: string } {
   return {
     openapi: '3.1.1',
     info: {

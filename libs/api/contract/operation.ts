@@ -36,6 +36,39 @@ export type OperationAnswer =
   | { readonly kind: 'text'; readonly status: number; readonly description: string; readonly mediaType: string }
   | { readonly kind: 'empty'; readonly status: number; readonly description: string };
 
+/** An operation as it is written down: `route` is its method and path, and what is not said is as it mostly is. */
+interface Declared extends Omit<Operation, 'id' | 'method' | 'path' | 'tag' | 'auth' | 'errors'> {
+  readonly route: `${Operation['method']} /${string}`;
+  /** Default: as the others. */
+  readonly tag?: string;
+  /** Default: a token is needed. */
+  readonly auth?: 'public';
+  /** Default: none. */
+  readonly errors?: readonly ErrorCode[];
+}
+
+/** Operations of one tag, each with its name as its id. */
+export function operationsOf<const Ops extends Readonly<Record<string, Declared>>>(tag: string, declared: Ops) {
+  const made = Object.entries(declared).map(([id, { route, ...said }]) => {
+    const [method, path] = route.split(' ');
+    return [id, { tag, auth: 'bearer', errors: [], ...said, id, method, path }];
+  });
+  type Made = Pick<Operation, 'id' | 'method' | 'path' | 'tag' | 'auth' | 'errors'>;
+  return Object.fromEntries(made) as { readonly [Id in keyof Ops]: Ops[Id] & Made };
+}
+
+export function json<const Schema extends z.ZodType>(status: number, description: string, schema: Schema) {
+  return { kind: 'json', status, description, schema } as const;
+}
+
+export function text(description: string, mediaType: string) {
+  return { kind: 'text', status: 200, description, mediaType } as const;
+}
+
+export function empty(description: string) {
+  return { kind: 'empty', status: 204, description } as const;
+}
+
 /** The path as the router writes it: `/v1/clusters/:name`. */
 export function routerPath(operation: Operation): string {
   return operation.path.replaceAll(/\{(\w+)\}/g, ':$1');

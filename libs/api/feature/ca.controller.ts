@@ -1,47 +1,36 @@
-import { NO_TENANT, keysRpc, registrationRpc, type CaStatus, type Principal, type RotateCa } from '@fairlead/contracts';
+import { NO_TENANT, keysRpc, registrationRpc, type CaStatus, type RotateCa } from '@fairlead/contracts';
 import { Controller } from '@nestjs/common';
 import type { CertificateAuthority } from '../contract/ca-operations.js';
-import { operations } from '../contract/operations.js';
-import { CurrentPrincipal, JsonBody, Serve } from '../http/serve.js';
+import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
-
-interface Step {
-  readonly force: boolean;
-}
 
 /** The CA belongs to the installation, not to a tenant: whoever administers any sees it. */
 @Controller()
 export class CaController {
   constructor(private readonly backend: Backend) {}
 
-  @Serve(operations.getCa)
-  async get(@CurrentPrincipal() { tenantId }: Principal): Promise<CertificateAuthority> {
+  @Serve('getCa')
+  async get(@Asked() { tenantId }: Call<'getCa'>) {
     return this.#named(tenantId, await this.backend.read(keysRpc.caStatus, NO_TENANT, {}));
   }
 
-  @Serve(operations.prepareCa)
-  prepare(@CurrentPrincipal() { tenantId }: Principal): Promise<CertificateAuthority> {
+  @Serve('prepareCa')
+  prepare(@Asked() { tenantId }: Call<'prepareCa'>) {
     return this.#go(tenantId, { step: 'prepare', force: false });
   }
 
-  @Serve(operations.activateCa)
-  activate(
-    @CurrentPrincipal() { tenantId }: Principal,
-    @JsonBody(operations.activateCa) { force }: Step,
-  ): Promise<CertificateAuthority> {
-    return this.#go(tenantId, { step: 'activate', force });
+  @Serve('activateCa')
+  activate(@Asked() { tenantId, body }: Call<'activateCa'>) {
+    return this.#go(tenantId, { step: 'activate', ...body });
   }
 
-  @Serve(operations.retireCa)
-  retire(
-    @CurrentPrincipal() { tenantId }: Principal,
-    @JsonBody(operations.retireCa) { force }: Step,
-  ): Promise<CertificateAuthority> {
-    return this.#go(tenantId, { step: 'retire', force });
+  @Serve('retireCa')
+  retire(@Asked() { tenantId, body }: Call<'retireCa'>) {
+    return this.#go(tenantId, { step: 'retire', ...body });
   }
 
-  @Serve(operations.abortCa)
-  abort(@CurrentPrincipal() { tenantId }: Principal): Promise<CertificateAuthority> {
+  @Serve('abortCa')
+  abort(@Asked() { tenantId }: Call<'abortCa'>) {
     return this.#go(tenantId, { step: 'abort', force: false });
   }
 
@@ -63,11 +52,7 @@ export class CaController {
     const names = new Map<string, string>();
     let after: string | undefined;
     while (names.size < wanted.size) {
-      const page = await this.backend.read(
-        registrationRpc.listClusters,
-        tenantId,
-        after === undefined ? {} : { after },
-      );
+      const page = await this.backend.read(registrationRpc.listClusters, tenantId, { after });
       for (const { id, name } of page.clusters) if (wanted.has(id)) names.set(id, name);
       if (page.next === undefined) break;
       after = page.next;

@@ -1,83 +1,50 @@
-import { gitopsRpc, type Bundle, type CatalogRepository, type Principal } from '@fairlead/contracts';
+import { gitopsRpc } from '@fairlead/contracts';
 import { Controller, Req } from '@nestjs/common';
-import { catalogOperations, type BundleList, type CatalogList } from '../contract/catalog-operations.js';
+import { catalogOperations } from '../contract/catalog-operations.js';
 import type { ApiRequest } from '../http/api-request.js';
-import { CurrentPrincipal, JsonBody, Params, Query, Serve } from '../http/serve.js';
+import { Asked, Serve, type Call } from '../http/serve.js';
 import { announcedBytes, bodyStream } from '../http/upload.js';
 import { Backend } from './backend.js';
 import { uploadBundle } from './upload-bundle.js';
-
-type Tool = Bundle['tool'];
-
-interface ByVersion {
-  readonly tool: Tool;
-  readonly version: string;
-}
-
-interface NewRepository {
-  readonly name: string;
-  readonly gitHost: string;
-  readonly path: string;
-  readonly create: boolean;
-  readonly rotateKeysEverySeconds?: number | null | undefined;
-}
 
 /** Catalog repositories, and the install manifests of GitOps tools. */
 @Controller()
 export class CatalogController {
   constructor(private readonly backend: Backend) {}
 
-  @Serve(catalogOperations.listCatalogRepositories)
-  repositories(@CurrentPrincipal() { tenantId }: Principal): Promise<CatalogList> {
+  @Serve('listCatalogRepositories')
+  repositories(@Asked() { tenantId }: Call<'listCatalogRepositories'>) {
     return this.backend.read(gitopsRpc.listRepositories, tenantId, {});
   }
 
-  @Serve(catalogOperations.addCatalogRepository)
-  addRepository(
-    @CurrentPrincipal() { tenantId, user: actor }: Principal,
-    @JsonBody(catalogOperations.addCatalogRepository) repository: NewRepository,
-  ): Promise<CatalogRepository> {
-    return this.backend.write(gitopsRpc.addRepository, tenantId, { ...repository, actor });
+  @Serve('addCatalogRepository')
+  addRepository(@Asked() { tenantId, actor, body }: Call<'addCatalogRepository'>) {
+    return this.backend.write(gitopsRpc.addRepository, tenantId, { ...body, actor });
   }
 
-  @Serve(catalogOperations.removeCatalogRepository)
-  async removeRepository(
-    @CurrentPrincipal() { tenantId, user: actor }: Principal,
-    @Params(catalogOperations.removeCatalogRepository) { name }: { readonly name: string },
-  ): Promise<void> {
-    await this.backend.write(gitopsRpc.removeRepository, tenantId, { name, actor });
+  @Serve('removeCatalogRepository')
+  async removeRepository(@Asked() { tenantId, actor, params }: Call<'removeCatalogRepository'>) {
+    await this.backend.write(gitopsRpc.removeRepository, tenantId, { ...params, actor });
   }
 
-  @Serve(catalogOperations.listBundles)
-  bundles(@CurrentPrincipal() { tenantId }: Principal): Promise<BundleList> {
+  @Serve('listBundles')
+  bundles(@Asked() { tenantId }: Call<'listBundles'>) {
     return this.backend.read(gitopsRpc.listBundles, tenantId, {});
   }
 
-  @Serve(catalogOperations.uploadBundle)
-  upload(
-    @CurrentPrincipal() { tenantId, user: actor }: Principal,
-    @Params(catalogOperations.uploadBundle) { tool, version }: ByVersion,
-    @Query(catalogOperations.uploadBundle) query: { readonly digest: string; readonly origin: string },
-    @Req() request: ApiRequest,
-  ): Promise<Bundle> {
+  @Serve('uploadBundle')
+  upload(@Asked() { tenantId, actor, params, query }: Call<'uploadBundle'>, @Req() request: ApiRequest) {
     const bytes = announcedBytes(request, catalogOperations.uploadBundle.upload);
-    return uploadBundle(this.backend, tenantId, { tool, version, bytes, ...query, actor }, bodyStream(request));
+    return uploadBundle(this.backend, tenantId, { ...params, bytes, ...query, actor }, bodyStream(request));
   }
 
-  @Serve(catalogOperations.importBundle)
-  import(
-    @CurrentPrincipal() { tenantId, user: actor }: Principal,
-    @Params(catalogOperations.importBundle) { tool, version }: ByVersion,
-    @JsonBody(catalogOperations.importBundle) from: { readonly url: string; readonly digest: string },
-  ): Promise<Bundle> {
-    return this.backend.write(gitopsRpc.importBundleUrl, tenantId, { tool, version, ...from, actor });
+  @Serve('importBundle')
+  import(@Asked() { tenantId, actor, params, body }: Call<'importBundle'>) {
+    return this.backend.write(gitopsRpc.importBundleUrl, tenantId, { ...params, ...body, actor });
   }
 
-  @Serve(catalogOperations.removeBundle)
-  async removeBundle(
-    @CurrentPrincipal() { tenantId, user: actor }: Principal,
-    @Params(catalogOperations.removeBundle) { tool, version }: ByVersion,
-  ): Promise<void> {
-    await this.backend.write(gitopsRpc.removeBundle, tenantId, { tool, version, actor });
+  @Serve('removeBundle')
+  async removeBundle(@Asked() { tenantId, actor, params }: Call<'removeBundle'>) {
+    await this.backend.write(gitopsRpc.removeBundle, tenantId, { ...params, actor });
   }
 }

@@ -1,40 +1,24 @@
-import { registrationRpc, type BootstrapToken, type IssuedIdentity, type Principal } from '@fairlead/contracts';
+import { registrationRpc } from '@fairlead/contracts';
 import { Controller } from '@nestjs/common';
-import { credentialOperations } from '../contract/credential-operations.js';
-import type { BootstrapTokenList } from '../contract/schemas.js';
-import { CurrentPrincipal, JsonBody, Params, Serve } from '../http/serve.js';
+import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
-
-interface ByName {
-  readonly name: string;
-}
 
 @Controller()
 export class CredentialsController {
   constructor(private readonly backend: Backend) {}
 
-  @Serve(credentialOperations.listBootstrapTokens)
-  listTokens(
-    @CurrentPrincipal() { tenantId }: Principal,
-    @Params(credentialOperations.listBootstrapTokens) { name }: ByName,
-  ): Promise<BootstrapTokenList> {
-    return this.backend.read(registrationRpc.listBootstrapTokens, tenantId, { name });
+  @Serve('listBootstrapTokens')
+  listTokens(@Asked() { tenantId, params }: Call<'listBootstrapTokens'>) {
+    return this.backend.read(registrationRpc.listBootstrapTokens, tenantId, params);
   }
 
-  @Serve(credentialOperations.revokeBootstrapToken)
-  revokeToken(
-    @CurrentPrincipal() { tenantId, user: by }: Principal,
-    @Params(credentialOperations.revokeBootstrapToken) { name, id }: ByName & { readonly id: string },
-  ): Promise<BootstrapToken> {
-    return this.backend.write(registrationRpc.revokeBootstrapToken, tenantId, { name, id, by });
+  @Serve('revokeBootstrapToken')
+  revokeToken(@Asked() { tenantId, actor: by, params }: Call<'revokeBootstrapToken'>) {
+    return this.backend.write(registrationRpc.revokeBootstrapToken, tenantId, { ...params, by });
   }
 
-  @Serve(credentialOperations.issueIdentity)
-  issueIdentity(
-    @CurrentPrincipal() { tenantId, user: by }: Principal,
-    @Params(credentialOperations.issueIdentity) { name }: ByName,
-    @JsonBody(credentialOperations.issueIdentity) { csr }: { readonly csr: string },
-  ): Promise<IssuedIdentity> {
-    return this.backend.write(registrationRpc.issueIdentity, tenantId, { name, csr, by });
+  @Serve('issueIdentity')
+  issueIdentity(@Asked() { tenantId, actor: by, params, body }: Call<'issueIdentity'>) {
+    return this.backend.write(registrationRpc.issueIdentity, tenantId, { ...params, ...body, by });
   }
 }

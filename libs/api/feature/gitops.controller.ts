@@ -1,88 +1,61 @@
-import {
-  gitopsRpc,
-  type Assignment,
-  type Breaker,
-  type Principal,
-  type Rollout,
-  type ShownAssignment,
-} from '@fairlead/contracts';
+import { gitopsRpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Controller } from '@nestjs/common';
-import type { z } from 'zod';
-import { gitopsOperations, type AssignmentList, type RolloutList } from '../contract/gitops-operations.js';
 import { IfRevision } from '../http/revisions.js';
-import { CurrentPrincipal, JsonBody, Params, Query, Serve } from '../http/serve.js';
+import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
-
-interface ByName {
-  readonly name: string;
-}
-
-type Removal = Pick<z.infer<typeof gitopsRpc.removeAssignment.input>, 'remove'>;
-type Step = Pick<z.infer<typeof gitopsRpc.steerRollout.input>, 'step'>;
 
 /** What clusters are to run, and how changes reach them. */
 @Controller()
 export class GitOpsController {
   constructor(private readonly backend: Backend) {}
 
-  @Serve(gitopsOperations.listAssignments)
-  assignments(@CurrentPrincipal() { tenantId }: Principal): Promise<AssignmentList> {
+  @Serve('listAssignments')
+  assignments(@Asked() { tenantId }: Call<'listAssignments'>) {
     return this.backend.read(gitopsRpc.listAssignments, tenantId, {});
   }
 
-  @Serve(gitopsOperations.getAssignment)
-  async assignment(
-    @CurrentPrincipal() { tenantId }: Principal,
-    @Params(gitopsOperations.getAssignment) { name }: ByName,
-  ): Promise<ShownAssignment> {
+  @Serve('getAssignment')
+  async assignment(@Asked() { tenantId, params: { name } }: Call<'getAssignment'>) {
     const { assignments } = await this.backend.read(gitopsRpc.listAssignments, tenantId, {});
     const assignment = assignments.find((each) => each.name === name);
     if (!assignment) throw new FairleadError('NOT_FOUND', `there is no assignment ${name}`);
     return assignment;
   }
 
-  @Serve(gitopsOperations.putAssignment)
+  @Serve('putAssignment')
   put(
-    @CurrentPrincipal() { tenantId, user: actor }: Principal,
-    @Params(gitopsOperations.putAssignment) { name }: ByName,
-    @JsonBody(gitopsOperations.putAssignment) body: Omit<Assignment, 'name'>,
+    @Asked() { tenantId, actor, params, body }: Call<'putAssignment'>,
     @IfRevision() ifRevision: string | null | undefined,
-  ): Promise<ShownAssignment> {
-    return this.backend.write(gitopsRpc.putAssignment, tenantId, { ...body, name, actor, ifRevision });
+  ) {
+    return this.backend.write(gitopsRpc.putAssignment, tenantId, { ...body, ...params, actor, ifRevision });
   }
 
-  @Serve(gitopsOperations.removeAssignment)
+  @Serve('removeAssignment')
   async remove(
-    @CurrentPrincipal() { tenantId, user: actor }: Principal,
-    @Params(gitopsOperations.removeAssignment) { name }: ByName,
-    @Query(gitopsOperations.removeAssignment) { remove }: Removal,
+    @Asked() { tenantId, actor, params, query }: Call<'removeAssignment'>,
     @IfRevision() ifRevision: string | null | undefined,
-  ): Promise<void> {
-    await this.backend.write(gitopsRpc.removeAssignment, tenantId, { name, remove, actor, ifRevision });
+  ) {
+    await this.backend.write(gitopsRpc.removeAssignment, tenantId, { ...params, ...query, actor, ifRevision });
   }
 
-  @Serve(gitopsOperations.listRollouts)
-  rollouts(@CurrentPrincipal() { tenantId }: Principal): Promise<RolloutList> {
+  @Serve('listRollouts')
+  rollouts(@Asked() { tenantId }: Call<'listRollouts'>) {
     return this.backend.read(gitopsRpc.listRollouts, tenantId, {});
   }
 
-  @Serve(gitopsOperations.steerRollout)
-  steer(
-    @CurrentPrincipal() { tenantId, user: actor }: Principal,
-    @Params(gitopsOperations.steerRollout) { id }: { readonly id: string },
-    @JsonBody(gitopsOperations.steerRollout) { step }: Step,
-  ): Promise<Rollout> {
-    return this.backend.write(gitopsRpc.steerRollout, tenantId, { id, step, actor });
+  @Serve('steerRollout')
+  steer(@Asked() { tenantId, actor, params, body }: Call<'steerRollout'>) {
+    return this.backend.write(gitopsRpc.steerRollout, tenantId, { ...params, ...body, actor });
   }
 
-  @Serve(gitopsOperations.getBreaker)
-  breaker(@CurrentPrincipal() { tenantId }: Principal): Promise<Breaker> {
+  @Serve('getBreaker')
+  breaker(@Asked() { tenantId }: Call<'getBreaker'>) {
     return this.backend.read(gitopsRpc.breaker, tenantId, {});
   }
 
-  @Serve(gitopsOperations.resetBreaker)
-  resetBreaker(@CurrentPrincipal() { tenantId, user: actor }: Principal): Promise<Breaker> {
+  @Serve('resetBreaker')
+  resetBreaker(@Asked() { tenantId, actor }: Call<'resetBreaker'>) {
     return this.backend.write(gitopsRpc.resetBreaker, tenantId, { actor });
   }
 }

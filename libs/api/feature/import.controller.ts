@@ -3,7 +3,6 @@ import { FairleadError } from '@fairlead/errors';
 import { Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AddressLimiter } from '../auth/address-limiter.js';
-import { operations } from '../contract/operations.js';
 import { ImportCode } from '../contract/schemas.js';
 import type { ApiRequest } from '../http/api-request.js';
 import { Serve } from '../http/serve.js';
@@ -17,7 +16,7 @@ export class ImportController {
     private readonly attempts: AddressLimiter,
   ) {}
 
-  @Serve(operations.redeemImportLink)
+  @Serve('redeemImportLink')
   async redeem(@Req() request: ApiRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     this.attempts.take(request.ip);
     const params = ImportCode.safeParse(request.params);

@@ -1,12 +1,10 @@
-import type { Principal } from '@fairlead/contracts';
 import { Controller } from '@nestjs/common';
-import { operations } from '../contract/operations.js';
-import { CurrentPrincipal, Serve } from '../http/serve.js';
+import { Asked, Serve, type Call } from '../http/serve.js';
 
 @Controller()
 export class SessionController {
-  @Serve(operations.whoami)
-  whoami(@CurrentPrincipal() principal: Principal): Principal {
+  @Serve('whoami')
+  whoami(@Asked() { principal }: Call<'whoami'>) {
     return principal;
   }
 }
