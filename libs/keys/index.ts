@@ -1,13 +1,6 @@
 import { OutboxRow } from '@fairlead/events';
-import {
-  AuthorityRow,
-  CertificateRow,
-  IssuingRequestRow,
-  RevocationRow,
-  TrustAcknowledgementRow,
-  TrustBundleRow,
-} from './store/entities.js';
-import { DeployKeyRow, GitHostKeyRow, GitHostRow } from './store/git-entities.js';
+import * as entities from './store/entities.js';
+import * as gitEntities from './store/git-entities.js';
 
 export { masterKeyGiven, masterKeyInFile, type MasterKey } from './store/master-key.js';
 export { envelopeSealer, type KeyEncryption, type Sealer } from './store/sealer.js';
@@ -27,15 +20,4 @@ export { openGitKeys, type GitKeys, type GitKeysOptions } from './feature/git/gi
 export { watchHostKeys } from './feature/git/host-key-watch.js';
 export { KeysModule } from './feature/keys.module.js';
 
-export const KEYS_ENTITIES = [
-  AuthorityRow,
-  CertificateRow,
-  IssuingRequestRow,
-  RevocationRow,
-  TrustBundleRow,
-  TrustAcknowledgementRow,
-  GitHostRow,
-  GitHostKeyRow,
-  DeployKeyRow,
-  OutboxRow,
-];
+export const KEYS_ENTITIES = [...Object.values(entities), ...Object.values(gitEntities), OutboxRow];

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
-import { DataSource, type MixedList } from 'typeorm';
+import { DataSource, DefaultNamingStrategy, type MixedList } from 'typeorm';
 import { databaseConnection, explainDatabaseFailure, type DatabaseServer } from './database-server.js';
 
 const RETRY = { baseMs: 200, capMs: 5_000 };
@@ -38,6 +38,7 @@ export function createDatabase(options: DatabaseOptions): DataSource {
     entities: [...options.entities] as unknown as MixedList<() => unknown>,
     migrations: [...options.migrations] as unknown as MixedList<() => unknown>,
     migrationsTableName: 'migrations',
+    namingStrategy: new ColumnNames(),
     installExtensions: false,
     logging: false,
     poolSize: POOL_SIZE,
@@ -54,6 +55,13 @@ export function createDatabase(options: DatabaseOptions): DataSource {
       ].join(' '),
     },
   });
+}
+
+/** A property `tenantId` is the column `tenant_id`, where the entity does not say otherwise. */
+class ColumnNames extends DefaultNamingStrategy {
+  override columnName(property: string, given: string | undefined): string {
+    return given ?? property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  }
 }
 
 /** Opens the pool, with full jitter until it succeeds, each failure logged. Afterwards the pool reconnects by itself. */

@@ -1,13 +1,5 @@
 import { OutboxRow } from '@fairlead/events';
-import {
-  ApiTokenRow,
-  BootstrapTokenRow,
-  ClientRow,
-  ClusterRow,
-  EnrolmentRequestRow,
-  ImportLinkRow,
-  TenantRow,
-} from './store/entities.js';
+import * as entities from './store/entities.js';
 
 export { renderImportManifest, renderInstallerManifest, type ImportManifestInput } from './domain/import-manifest.js';
 export { REGISTRATION_MIGRATIONS } from './store/migrations.js';
@@ -29,13 +21,4 @@ export type { Runtime } from './feature/runtime.js';
 export { StaticIdentities, type StaticIdentitiesOptions } from './feature/static-identities.js';
 export { watchPresence, type WatchedPresence } from './feature/watch-presence.js';
 
-export const REGISTRATION_ENTITIES = [
-  ApiTokenRow,
-  BootstrapTokenRow,
-  ClientRow,
-  ClusterRow,
-  EnrolmentRequestRow,
-  ImportLinkRow,
-  OutboxRow,
-  TenantRow,
-];
+export const REGISTRATION_ENTITIES = [...Object.values(entities), OutboxRow];
