@@ -10,15 +10,14 @@ const PERIOD_MS = 2_000;
 
 /** Asks the database every two seconds, so that readiness can be told from memory. */
 export class DatabaseMonitor implements AsyncDisposable {
-  readonly #database: DataSource;
-  readonly #logger: Logger;
   readonly #loop: RunLoop;
   #answers = false;
   #migrated = false;
 
-  constructor(database: DataSource, logger: Logger) {
-    this.#database = database;
-    this.#logger = logger;
+  constructor(
+    private readonly database: DataSource,
+    private readonly logger: Logger,
+  ) {
     this.#loop = new RunLoop({
       intervalMs: PERIOD_MS,
       turn: async () => void (await this.#look()),
@@ -36,7 +35,7 @@ export class DatabaseMonitor implements AsyncDisposable {
   /** Waits until the schema is what this version expects, and says so while it waits. */
   async untilMigrated(signal: AbortSignal): Promise<void> {
     for (let waited = 0; !(await this.#look()); waited += 1) {
-      if (waited % 10 === 0) this.#logger.warn('migrations.pending', { action: 'waiting for the migrate command' });
+      if (waited % 10 === 0) this.logger.warn('migrations.pending', { action: 'waiting for the migrate command' });
       await systemClock.sleep(PERIOD_MS / 4, signal);
     }
   }
@@ -47,10 +46,10 @@ export class DatabaseMonitor implements AsyncDisposable {
 
   async #look(): Promise<boolean> {
     const before = this.#answers;
-    this.#answers = await databaseAnswers(this.#database);
-    if (before !== this.#answers) this.#logger.info(this.#answers ? 'database.answers' : 'database.silent');
+    this.#answers = await databaseAnswers(this.database);
+    if (before !== this.#answers) this.logger.info(this.#answers ? 'database.answers' : 'database.silent');
     // Once current, the schema stays at least as new as this process.
-    if (this.#answers && !this.#migrated) this.#migrated = !(await migrationsPending(this.#database).catch(() => true));
+    if (this.#answers && !this.#migrated) this.#migrated = !(await migrationsPending(this.database).catch(() => true));
     return this.#answers && this.#migrated;
   }
 }

@@ -18,24 +18,21 @@ export class RenewalLimiter {
   readonly #asked = new KeyedRateLimit(RENEWALS, REMEMBERED);
   readonly #issued = new KeyedRateLimit(RENEWALS, REMEMBERED);
   readonly #enrolled = new KeyedRateLimit(ENROLMENTS, REMEMBERED);
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
 
-  constructor(clock: Pick<Clock, 'monotonicMs'> = systemClock) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: Pick<Clock, 'monotonicMs'> = systemClock) {}
 
   /** By this gateway somebody shows this certificate, and what its key signed: now, or long ago. RATE_LIMITED. */
-  admit(gateway: string, serial: string, nowMs: number = this.#clock.monotonicMs()): void {
+  admit(gateway: string, serial: string, nowMs: number = this.clock.monotonicMs()): void {
     if (!this.#asked.take(`${gateway} ${serial}`, nowMs)) throw limited('this certificate is renewed');
   }
 
   /** The cluster is about to get another certificate. RATE_LIMITED. */
-  issue(clusterId: string, nowMs: number = this.#clock.monotonicMs()): void {
+  issue(clusterId: string, nowMs: number = this.clock.monotonicMs()): void {
     if (!this.#issued.take(clusterId, nowMs)) throw limited('this cluster is renewed');
   }
 
   /** The cluster is about to get a certificate for an enrolment, which may be the answer to a question that was asked before. RATE_LIMITED. */
-  enrol(clusterId: string, nowMs: number = this.#clock.monotonicMs()): void {
+  enrol(clusterId: string, nowMs: number = this.clock.monotonicMs()): void {
     if (!this.#enrolled.take(clusterId, nowMs)) throw limited('this cluster enrols');
   }
 }

@@ -46,19 +46,17 @@ type Renewal = Readonly<Record<'csr' | 'proof', string>> & { readonly currentCha
 
 /** Decides who gets a certificate. Each one, and each refusal, is recorded with its event. */
 export class CertificateIssuer {
-  readonly #options: CertificateIssuerOptions;
   readonly #currentEnrolment: CurrentEnrolment;
   readonly #renewals: RenewalLimiter;
   readonly #refusals = new EventRate();
 
-  constructor(options: CertificateIssuerOptions) {
-    this.#options = options;
+  constructor(private readonly options: CertificateIssuerOptions) {
     this.#currentEnrolment = options.currentEnrolment ?? (() => null);
     this.#renewals = new RenewalLimiter(options.clock);
   }
 
   trustBundle(): Promise<TrustBundle> {
-    return this.#options.ca.trustBundle();
+    return this.options.ca.trustBundle();
   }
 
   /** For an enrolment that registration has decided. CSR_INVALID; CONFLICT if there is a newer one; CERTIFICATE_REVOKED, also for its key; RATE_LIMITED. */
@@ -88,9 +86,9 @@ export class CertificateIssuer {
       clusterId: null,
       actor: { kind: 'unknown', id: '' },
     };
-    const { authority: seen } = await this.#options.ca.latest();
+    const { authority: seen } = await this.options.ca.latest();
     const verify = (by: CertificateAuthority): Promise<PeerCertificate> => {
-      const at = renewableAt(input.currentChain, this.#now(), this.#options.recoveryWindowSeconds);
+      const at = renewableAt(input.currentChain, this.#now(), this.options.recoveryWindowSeconds);
       return by.verify(input.currentChain, at);
     };
     const peer = await this.#orRefuse(unknown, () => verify(seen));
@@ -127,7 +125,7 @@ export class CertificateIssuer {
     const request: Request = { purpose: 'gateway', tenantId: NO_TENANT, clusterId: null, actor };
     return this.#decide(request, async (manager, authority) => {
       const { credential: name } = caller;
-      const { after } = await checkGateway(manager, name, this.#now(), this.#options.logger);
+      const { after } = await checkGateway(manager, name, this.#now(), this.options.logger);
       return this.#issueNamed(manager, authority, request, input.csr, { kind: 'gateway', name }, after);
     });
   }
@@ -137,7 +135,7 @@ export class CertificateIssuer {
     const request: Request = { purpose: 'serving', tenantId: NO_TENANT, clusterId: null, actor: serviceActor(caller) };
     return this.#decide(request, async (manager, authority) => {
       const names = input.names.map((name) => name.toLowerCase());
-      checkServingNames(this.#options.servingNames, caller.role, names);
+      checkServingNames(this.options.servingNames, caller.role, names);
       const csr = await checkCsr(Buffer.from(input.csr, 'base64'));
       const leaf = await authority.issueServing(csr, names, this.#now());
       return this.#record(manager, request, leaf, csr, names);
@@ -186,7 +184,7 @@ export class CertificateIssuer {
     const record = { ...what, authorityId, spkiSha256: csr.spkiSha256, notBefore, notAfter: leaf.notAfter };
     await recordCertificate(manager, record);
     const event = { ...what, notAfter, actor, subject: `certificate/${serial}`, reason: 'OK' };
-    await appendEvent(manager, createEvent(this.#options.source, 'dev.fairlead.certificate.issued.v1', event));
+    await appendEvent(manager, createEvent(this.options.source, 'dev.fairlead.certificate.issued.v1', event));
     return leaf.issued;
   }
 
@@ -194,7 +192,7 @@ export class CertificateIssuer {
     request: Request,
     work: (manager: EntityManager, authority: CertificateAuthority, trustVersion: number) => Promise<Leaf>,
   ): Promise<Issued> {
-    const { ca, database } = this.#options;
+    const { ca, database } = this.options;
     const issued = await this.#orRefuse(request, async () => {
       await ca.upkeep();
       return inTransaction(database, async (manager) => {
@@ -202,7 +200,7 @@ export class CertificateIssuer {
         return { ...(await work(manager, authority, bundle.version)), trustVersion: bundle.version };
       });
     });
-    this.#options.onCommitted();
+    this.options.onCommitted();
     return issued;
   }
 
@@ -222,16 +220,16 @@ export class CertificateIssuer {
     if (suppressed === null) throw error;
     const subject = clusterId ? `cluster/${clusterId}` : `certificate/${request.purpose}`;
     const told = { ...request, subject, reason: error.code, suppressed };
-    const event = createEvent(this.#options.source, 'dev.fairlead.certificate.refused.v1', told);
-    await inTransaction(this.#options.database, (manager) => appendEvent(manager, event)).catch((cause: unknown) => {
-      this.#options.logger.error('event.not_recorded', { eventId: event.id, reason: error.code, err: cause });
+    const event = createEvent(this.options.source, 'dev.fairlead.certificate.refused.v1', told);
+    await inTransaction(this.options.database, (manager) => appendEvent(manager, event)).catch((cause: unknown) => {
+      this.options.logger.error('event.not_recorded', { eventId: event.id, reason: error.code, err: cause });
     });
-    this.#options.onCommitted();
+    this.options.onCommitted();
     throw error;
   }
 
   #now(): Date {
-    return this.#options.now?.() ?? new Date();
+    return this.options.now?.() ?? new Date();
   }
 }
 

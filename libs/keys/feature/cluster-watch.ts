@@ -16,12 +16,14 @@ export type BelongsTo = (tenantId: string, clusterId: string) => boolean;
 
 /** What registration tells everybody about clusters. */
 export class ClusterWatch implements AsyncDisposable {
-  readonly #clock: Clock;
   readonly #clusters: KvSnapshot<ClusterEntry>;
   readonly #connection: ReturnType<typeof connectionState>;
 
-  constructor(nats: NatsConnection, logger: Logger, clock: Clock = systemClock) {
-    this.#clock = clock;
+  constructor(
+    nats: NatsConnection,
+    logger: Logger,
+    private readonly clock: Clock = systemClock,
+  ) {
     this.#clusters = watchBucket(nats, BUCKETS.clusters, ClusterEntry, { logger });
     this.#connection = connectionState(nats);
   }
@@ -41,7 +43,7 @@ export class ClusterWatch implements AsyncDisposable {
   #isFresh(): boolean {
     const syncedAtMs = this.#clusters.lastSyncedAtMs;
     if (syncedAtMs === null || !this.#connection.connected) return false;
-    return this.#clock.nowMs() - syncedAtMs < STALE_MS;
+    return this.clock.nowMs() - syncedAtMs < STALE_MS;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

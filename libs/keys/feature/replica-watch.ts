@@ -14,7 +14,6 @@ type Behind = CaRotation['gateways'];
 
 /** Which replicas there are, and the trust bundle that each of them verifies by. */
 export class ReplicaWatch implements AsyncDisposable {
-  readonly #clock: Clock;
   readonly #beats: KvSnapshot<GatewayHeartbeat>;
   readonly #heardAtMs = new Map<string, number>();
   readonly #connection: ReturnType<typeof connectionState>;
@@ -22,8 +21,11 @@ export class ReplicaWatch implements AsyncDisposable {
   /** Time during which nothing could be heard does not count against a replica. */
   #listeningSinceMs: number;
 
-  constructor(nats: NatsConnection, logger: Logger, clock: Clock = systemClock) {
-    this.#clock = clock;
+  constructor(
+    nats: NatsConnection,
+    logger: Logger,
+    private readonly clock: Clock = systemClock,
+  ) {
     this.#listeningSinceMs = clock.monotonicMs();
     this.#beats = watchBucket(nats, BUCKETS.routes, GatewayHeartbeat, {
       keys: 'gateway.>',
@@ -42,7 +44,7 @@ export class ReplicaWatch implements AsyncDisposable {
   /** Live replicas that hold an older version. UNAVAILABLE while nobody knows. */
   behind(version: number): Behind {
     const syncedAtMs = this.#beats.lastSyncedAtMs;
-    const isFresh = syncedAtMs !== null && this.#clock.nowMs() - syncedAtMs < STALE_MS;
+    const isFresh = syncedAtMs !== null && this.clock.nowMs() - syncedAtMs < STALE_MS;
     if (!this.#connection.connected || !isFresh) {
       throw new FairleadError('UNAVAILABLE', 'which replicas there are is not known: NATS does not tell; try again');
     }
@@ -59,6 +61,6 @@ export class ReplicaWatch implements AsyncDisposable {
 
   #isLive(key: string): boolean {
     const heardAtMs = Math.max(this.#heardAtMs.get(key) ?? 0, this.#listeningSinceMs);
-    return this.#clock.monotonicMs() - heardAtMs < SILENCE_MS;
+    return this.clock.monotonicMs() - heardAtMs < SILENCE_MS;
   }
 }

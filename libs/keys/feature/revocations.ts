@@ -39,11 +39,7 @@ const REVOKED_AT_ONCE = 1_000;
 
 /** Makes certificates worth nothing before they expire. What is revoked stays so. */
 export class Revocations {
-  readonly #options: RevocationsOptions;
-
-  constructor(options: RevocationsOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: RevocationsOptions) {}
 
   /** NOT_FOUND if it is neither one of the tenant's nor of a gateway: these belong to the installation, as the CA does. */
   async revokeCertificate(
@@ -51,7 +47,7 @@ export class Revocations {
     tenantId: string,
     { serial, reason }: { serial: string; reason: string },
   ): Promise<CertificateRecord> {
-    const { database, onCommitted } = this.#options;
+    const { database, onCommitted } = this.options;
     const record = await inTransaction(database, async (manager) => {
       const certificate = await findCertificate(manager, serial);
       if (certificate?.tenantId !== tenantId && certificate?.purpose !== 'gateway') {
@@ -74,7 +70,7 @@ export class Revocations {
     caller: Caller,
     { name, reason }: { readonly name: string; readonly reason: string },
   ): Promise<{ revoked: number; more: boolean }> {
-    const { database, onCommitted } = this.#options;
+    const { database, onCommitted } = this.options;
     const endedAfter = new Date(this.#now().getTime() - KNOWN_FOR_MS);
     const revoked = await inTransaction(database, async (manager) => {
       await lockGateway(manager, name);
@@ -90,7 +86,7 @@ export class Revocations {
 
   /** In a transaction of its own: what is revoked stays so, also where nothing can be signed. Asking again makes up for it. */
   async #tellAgents(purpose: CertificateRecord['purpose']): Promise<void> {
-    if (purpose === 'gateway') await this.#options.ca.publishRevokedGateways();
+    if (purpose === 'gateway') await this.options.ca.publishRevokedGateways();
   }
 
   async #revoke(
@@ -103,7 +99,7 @@ export class Revocations {
     if (!(await insertCertificateRevocation(manager, { tenantId, serial, reason, revokedAt }))) return;
     const about = { tenantId, subject: `certificate/${serial}`, actor: actorOf(caller), reason: 'OK' };
     const data = { ...about, purpose, clusterId, serial, why: reason };
-    const { source } = this.#options;
+    const { source } = this.options;
     await appendEvent(manager, createEvent(source, 'dev.fairlead.certificate.revoked.v1', data, revokedAt));
   }
 
@@ -112,12 +108,12 @@ export class Revocations {
     tenantId: string,
     input: { clusterId: string; throughGeneration: number; reason: string; clusterDeleted?: boolean },
   ): Promise<void> {
-    await inTransaction(this.#options.database, async (manager) => {
+    await inTransaction(this.options.database, async (manager) => {
       await lockCluster(manager, input.clusterId);
       const { clusterDeleted = false } = input;
       await raiseGenerationRevocation(manager, { ...input, clusterDeleted, tenantId, revokedAt: this.#now() });
     });
-    this.#options.onCommitted();
+    this.options.onCommitted();
   }
 
   /** Those that end last first; `next` is there if there may be more: to be passed as `after`. INVALID_ARGUMENT for one that is not among them. */
@@ -131,7 +127,7 @@ export class Revocations {
   }
 
   #page(whose: ListedCertificates, after: string | null): Promise<CertificateRecord[]> {
-    return readFrom(this.#options.database, async (manager) => {
+    return readFrom(this.options.database, async (manager) => {
       if (after !== null) await requireOf(manager, whose, after);
       const certificates = await listCertificates(manager, whose, after, LISTED);
       const serials = certificates.map(({ serial }) => serial);
@@ -145,7 +141,7 @@ export class Revocations {
   }
 
   #now(): Date {
-    return this.#options.now?.() ?? new Date();
+    return this.options.now?.() ?? new Date();
   }
 }
 

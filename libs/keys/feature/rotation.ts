@@ -38,20 +38,16 @@ const IDENTITY = ['identity-root', 'identity-issuing'] as const;
 
 /** Replaces the root of the identity tree, in steps that agents and replicas acknowledge (ADR 24). The serving tree's root stays. */
 export class Rotation {
-  readonly #options: RotationOptions;
-
-  constructor(options: RotationOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: RotationOptions) {}
 
   status(): Promise<CaStatus> {
-    const { database, ca } = this.#options;
+    const { database, ca } = this.options;
     return inTransaction(database, async (manager) => caStatus(manager, await ca.shared(manager), this.#view()));
   }
 
   /** CONFLICT: not the step that is due, or somebody would be cut off; the message says who, and what to do. */
   async rotate(caller: Caller, { step, force }: RotateCa): Promise<CaStatus> {
-    const { database, ca, onCommitted } = this.#options;
+    const { database, ca, onCommitted } = this.options;
     await ca.upkeep();
     const status = await inTransaction(database, async (manager) => {
       const turn: Turn = { manager, before: await ca.locked(manager), caller, force };
@@ -63,13 +59,13 @@ export class Rotation {
 
   /** The next root, made elsewhere: what `prepare` does otherwise. CONFLICT while a root is rotated. */
   async prepareImported(caller: Caller, manager: EntityManager, next: AuthorityPair): Promise<void> {
-    const turn: Turn = { manager, before: await this.#options.ca.locked(manager), caller, force: false };
+    const turn: Turn = { manager, before: await this.options.ca.locked(manager), caller, force: false };
     await this.#addNext(turn, next, true);
   }
 
   /** Agents hold a version of the bundle, and keep it. Whatever comes late takes nothing back. */
   async acknowledge(held: readonly { readonly clusterId: string; readonly version: number }[]): Promise<void> {
-    await inTransaction(this.#options.database, (manager) => raiseAcknowledgements(manager, held));
+    await inTransaction(this.options.database, (manager) => raiseAcknowledgements(manager, held));
   }
 
   #take(turn: Turn, step: RotateCa['step']): Promise<Ca> {
@@ -103,7 +99,7 @@ export class Rotation {
 
   async #addNext(turn: Turn, { root, issuing }: AuthorityPair, imported: boolean): Promise<Ca> {
     assertNoRotation(turn.before);
-    const { ca } = this.#options;
+    const { ca } = this.options;
     for (const authority of [root, issuing]) await insertAuthority(turn.manager, ca.sealer, authority, this.#now());
     const after = await ca.publish(turn.manager);
     await this.#tell(turn, 'dev.fairlead.ca.prepared.v1', { ...about(turn, after), imported });
@@ -117,7 +113,7 @@ export class Rotation {
     const cutOff = await this.#cutOff(turn, 'activate');
     await moveAuthorities(turn.manager, IDENTITY, 'active', 'retiring', this.#now());
     await moveAuthorities(turn.manager, IDENTITY, 'next', 'active', this.#now());
-    const after = await this.#options.ca.publish(turn.manager);
+    const after = await this.options.ca.publish(turn.manager);
     await this.#tell(turn, 'dev.fairlead.ca.activated.v1', { ...about(turn, after), ...cutOff });
     return after;
   }
@@ -129,7 +125,7 @@ export class Rotation {
     }
     const cutOff = await this.#cutOff(turn, 'retire');
     await moveAuthorities(turn.manager, IDENTITY, 'retiring', 'retired', this.#now());
-    const after = await this.#options.ca.publish(turn.manager);
+    const after = await this.options.ca.publish(turn.manager);
     await this.#tell(turn, 'dev.fairlead.ca.retired.v1', { ...about(turn, after), ...cutOff });
     return after;
   }
@@ -139,7 +135,7 @@ export class Rotation {
       throw conflict('there is no prepared root to take back; one that is active goes only with the next rotation');
     }
     await moveAuthorities(turn.manager, IDENTITY, 'next', 'retired', this.#now());
-    const after = await this.#options.ca.publish(turn.manager);
+    const after = await this.options.ca.publish(turn.manager);
     await this.#tell(turn, 'dev.fairlead.ca.aborted.v1', about(turn, after));
     return after;
   }
@@ -152,16 +148,16 @@ export class Rotation {
   }
 
   #tell<T extends EventType>({ manager }: Turn, type: T, data: EventInput<T>): Promise<void> {
-    return appendEvent(manager, createEvent(this.#options.source, type, data, this.#now()));
+    return appendEvent(manager, createEvent(this.options.source, type, data, this.#now()));
   }
 
   #view(): WaitingView {
-    const { behind, recoveryWindowSeconds = RECOVERY_WINDOW_SECONDS } = this.#options;
+    const { behind, recoveryWindowSeconds = RECOVERY_WINDOW_SECONDS } = this.options;
     return { now: this.#now(), recoveryWindowMs: recoveryWindowSeconds * 1_000, behind };
   }
 
   #now(): Date {
-    return this.#options.ca.now();
+    return this.options.ca.now();
   }
 }
 

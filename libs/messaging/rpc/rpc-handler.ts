@@ -5,17 +5,19 @@ import type { z } from 'zod';
 import { checkRequest, type ReceivedRequest, type RpcRequest } from './rpc-request.js';
 
 export type RpcResult<R extends Rpc> = Promise<z.input<R['output']>>;
-type Handler<R extends Rpc> = (request: RpcRequest<R>) => RpcResult<R>;
+type AnyHandler<R extends Rpc> = (request: RpcRequest<R>) => RpcResult<R>;
 
 /**
  * Makes a method of a Nest controller answer an RPC: `@RpcHandler(keysRpc.signAgent) async signAgent(request:
  * RpcRequest<typeof keysRpc.signAgent>)`. The caller's role and the input are checked before the method runs; what it
  * throws goes to the caller as a FairleadError.
  */
-export function RpcHandler<R extends Rpc>(
-  rpc: R,
-): (target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<Handler<R>>) => void {
-  return (target, key, descriptor) => {
+export function RpcHandler<R extends Rpc>(rpc: R) {
+  return <Handler extends AnyHandler<R>>(
+    target: object,
+    key: string | symbol,
+    descriptor: TypedPropertyDescriptor<Handler>,
+  ): void => {
     const handle = descriptor.value;
     if (!handle) throw new TypeError('RpcHandler decorates methods only');
     const checked = async function (this: unknown, received: ReceivedRequest): RpcResult<R> {
@@ -26,7 +28,7 @@ export function RpcHandler<R extends Rpc>(
         throw new RpcException(toFairleadError(error));
       }
     };
-    descriptor.value = checked as unknown as Handler<R>;
+    descriptor.value = checked as unknown as Handler;
     MessagePattern(rpcPattern(rpc))(target, key, descriptor);
   };
 }

@@ -29,7 +29,6 @@ const MAX_AGENTS = 16;
  * time during which nothing could be heard, because NATS was away, does not count against it.
  */
 export class PresenceIndex {
-  readonly #clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   readonly #sessions = new Map<string, Map<string, Session>>();
   readonly #beats = new Map<string, number>();
   /** Gateways that are about to leave. */
@@ -40,14 +39,13 @@ export class PresenceIndex {
   readonly #offlineSince = new Map<string, string>();
   #listeningSinceMs: number;
 
-  constructor(clock: Pick<Clock, 'nowMs' | 'monotonicMs'>) {
-    this.#clock = clock;
+  constructor(private readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>) {
     this.#listeningSinceMs = clock.monotonicMs();
   }
 
   /** The feed works (again) from now on. */
   listening(): void {
-    this.#listeningSinceMs = this.#clock.monotonicMs();
+    this.#listeningSinceMs = this.clock.monotonicMs();
   }
 
   /** A key of the bucket changed; `undefined` if it is gone. */
@@ -97,7 +95,7 @@ export class PresenceIndex {
   }
 
   #changeGateway(name: string, heartbeat: GatewayHeartbeat | undefined): void {
-    if (heartbeat) this.#beats.set(name, this.#clock.monotonicMs());
+    if (heartbeat) this.#beats.set(name, this.clock.monotonicMs());
     else this.#beats.delete(name);
     if (heartbeat?.draining) this.#draining.add(name);
     else this.#draining.delete(name);
@@ -114,13 +112,13 @@ export class PresenceIndex {
       this.#sessions.set(clusterId, sessions);
       this.#offlineSince.delete(clusterId);
     } else if (this.#sessions.delete(clusterId)) {
-      this.#offlineSince.set(clusterId, new Date(this.#clock.nowMs()).toISOString());
+      this.#offlineSince.set(clusterId, new Date(this.clock.nowMs()).toISOString());
     }
   }
 
   #isLive({ replica, instance }: Session): boolean {
     const beat = this.#beats.get(`${replica}.${instance}`);
-    return beat !== undefined && this.#clock.monotonicMs() - Math.max(beat, this.#listeningSinceMs) < SILENCE_MS;
+    return beat !== undefined && this.clock.monotonicMs() - Math.max(beat, this.#listeningSinceMs) < SILENCE_MS;
   }
 }
 

@@ -17,16 +17,12 @@ const MIN_ADMIN_TOKEN_CHARACTERS = 32;
 
 /** Tokens of the admin API. Only hashes are stored. */
 export class ApiTokens {
-  readonly #runtime: Runtime;
-
-  constructor(runtime: Runtime) {
-    this.#runtime = runtime;
-  }
+  constructor(private readonly runtime: Runtime) {}
 
   /** Whose token hashes (SHA-256, base64) to this? UNAUTHENTICATED if nobody's. */
   async authenticate(tokenHash: string): Promise<Principal> {
-    const token = await read(this.#runtime, (manager) => findApiTokenByHash(manager, tokenHash));
-    const now = this.#runtime.now().getTime();
+    const token = await read(this.runtime, (manager) => findApiTokenByHash(manager, tokenHash));
+    const now = this.runtime.now().getTime();
     if (!token || (token.expiresAt !== null && token.expiresAt.getTime() <= now)) {
       throw new FairleadError('UNAUTHENTICATED', 'the API token is not known, or it has expired');
     }
@@ -38,7 +34,7 @@ export class ApiTokens {
   async setAdminToken(token: string): Promise<void> {
     checkAdminToken(token);
     const tokenHash = hashSecret(token);
-    await commit(this.#runtime, async (manager) => {
+    await commit(this.runtime, async (manager) => {
       await withAdvisoryLock(manager, 'admin-token');
       const existing = await findApiTokenByName(manager, DEFAULT_TENANT, ADMIN.name);
       if (existing?.tokenHash === tokenHash) return;
@@ -59,8 +55,8 @@ export class ApiTokens {
     type: 'dev.fairlead.api-token.created.v1' | 'dev.fairlead.api-token.revoked.v1',
     { id: tokenId, tenantId, user }: StoredApiToken,
   ): Promise<void> {
-    const actor = actorOf(this.#runtime.source);
-    return tell(this.#runtime, manager, type, {
+    const actor = actorOf(this.runtime.source);
+    return tell(this.runtime, manager, type, {
       tenantId,
       tokenId,
       user,

@@ -22,12 +22,10 @@ export interface ShownPolicy {
 
 /** Who decides about enrolments, of each cluster and tenant. */
 export class ApprovalPolicies {
-  readonly #runtime: Runtime;
-  readonly #options: ApprovalOptions;
-
-  constructor(runtime: Runtime, options: ApprovalOptions) {
-    this.#runtime = runtime;
-    this.#options = options;
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly options: ApprovalOptions,
+  ) {
     const insecure = options.policy === 'insecure-always-approve' || options.insecureAllowed;
     if (insecure) runtime.logger.warn('approval.insecure_allowed', { policy: options.policy });
   }
@@ -48,7 +46,7 @@ export class ApprovalPolicies {
 
   /** Of the named cluster, or of the tenant. NOT_FOUND. */
   async get(tenantId: string, name: string | undefined): Promise<ShownPolicy> {
-    return read(this.#runtime, async (manager) => {
+    return read(this.runtime, async (manager) => {
       const ofTenant = await tenantPolicy(manager, tenantId);
       if (name === undefined) return { set: ofTenant, effective: this.#effective(null, ofTenant) };
       const { approvalPolicy } = await findClusterByName(manager, tenantId, name);
@@ -63,23 +61,23 @@ export class ApprovalPolicies {
     name: string | undefined,
     policy: ApprovalPolicy | null,
   ): Promise<ShownPolicy> {
-    if (policy === 'insecure-always-approve' && !this.#options.insecureAllowed) {
+    if (policy === 'insecure-always-approve' && !this.options.insecureAllowed) {
       throw new FairleadError(
         'FORBIDDEN',
         'insecure-always-approve lets anybody in; it needs FAIRLEAD_INSECURE_ALLOW_ALWAYS_APPROVE=true at the registration service',
       );
     }
-    if (policy === 'webhook' && !this.#options.webhookConfigured) {
+    if (policy === 'webhook' && !this.options.webhookConfigured) {
       throw new FairleadError(
         'INVALID_ARGUMENT',
         'there is no webhook to ask: set FAIRLEAD_APPROVAL_WEBHOOK_URL and its secret at the registration service first',
       );
     }
-    await commit(this.#runtime, async (manager) => {
+    await commit(this.runtime, async (manager) => {
       const cluster = name === undefined ? null : await findClusterByName(manager, tenantId, name);
       if (cluster) await setClusterPolicy(manager, cluster.id, policy);
       else await setTenantPolicy(manager, tenantId, policy);
-      await tell(this.#runtime, manager, 'dev.fairlead.approval-policy.changed.v1', {
+      await tell(this.runtime, manager, 'dev.fairlead.approval-policy.changed.v1', {
         tenantId,
         clusterId: cluster?.id ?? null,
         policy,
@@ -92,7 +90,7 @@ export class ApprovalPolicies {
   }
 
   #effective(cluster: ApprovalPolicy | null, tenant: ApprovalPolicy | null): ApprovalPolicy {
-    const { policy: configured, insecureAllowed } = this.#options;
+    const { policy: configured, insecureAllowed } = this.options;
     return effectivePolicy({ cluster, tenant, configured, insecureAllowed });
   }
 }

@@ -16,15 +16,11 @@ const LISTED = 200;
 
 /** The tokens in import manifests, after they were handed out. */
 export class BootstrapTokens {
-  readonly #runtime: Runtime;
-
-  constructor(runtime: Runtime) {
-    this.#runtime = runtime;
-  }
+  constructor(private readonly runtime: Runtime) {}
 
   /** Newest first. NOT_FOUND if there is no such cluster. */
   async list(tenantId: string, name: string): Promise<BootstrapToken[]> {
-    return read(this.#runtime, async (manager) => {
+    return read(this.runtime, async (manager) => {
       const cluster = await findClusterByName(manager, tenantId, name);
       const tokens = await listBootstrapTokens(manager, cluster.id, LISTED);
       return tokens.map((token) => this.#show(token, cluster));
@@ -37,7 +33,7 @@ export class BootstrapTokens {
     tenantId: string,
     { name, id, by }: { readonly name: string; readonly id: string; readonly by: string },
   ): Promise<BootstrapToken> {
-    return commit(this.#runtime, async (manager) => {
+    return commit(this.runtime, async (manager) => {
       const cluster = await findClusterByName(manager, tenantId, name);
       // Whoever approves an agent with this token holds the same lock.
       await lockCluster(manager, cluster.id);
@@ -46,11 +42,11 @@ export class BootstrapTokens {
         throw new FairleadError('NOT_FOUND', `the cluster ${name} has no bootstrap token ${id}`);
       }
       if (token.revokedAt) return this.#show(token, cluster);
-      const revokedAt = this.#runtime.now();
+      const revokedAt = this.runtime.now();
       await markTokenRevoked(manager, id, revokedAt);
       const why = 'the bootstrap token of this agent was revoked';
-      await turnAway(this.#runtime, manager, { tokenId: id }, { actor: operatorOf(caller, by), why });
-      await tell(this.#runtime, manager, 'dev.fairlead.token.revoked.v1', {
+      await turnAway(this.runtime, manager, { tokenId: id }, { actor: operatorOf(caller, by), why });
+      await tell(this.runtime, manager, 'dev.fairlead.token.revoked.v1', {
         tenantId,
         clusterId: cluster.id,
         name,
@@ -69,7 +65,7 @@ export class BootstrapTokens {
       id,
       tenantId,
       cluster: name,
-      state: tokenState(token, this.#runtime.now()),
+      state: tokenState(token, this.runtime.now()),
       createdAt: token.createdAt.toISOString(),
       expiresAt: token.expiresAt.toISOString(),
       revokedAt: token.revokedAt?.toISOString() ?? null,

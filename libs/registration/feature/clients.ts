@@ -28,13 +28,10 @@ export type SignClient = (tenantId: string, request: { clientId: string; csr: st
 
 /** Programs that come to the CONNECT door, and the clusters they may reach. */
 export class Clients {
-  readonly #runtime: Runtime;
-  readonly #signClient: SignClient;
-
-  constructor(runtime: Runtime, signClient: SignClient) {
-    this.#runtime = runtime;
-    this.#signClient = signClient;
-  }
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly signClient: SignClient,
+  ) {}
 
   /**
    * Registers a client, then fetches its certificate: when that fails, the same request may be made again. A known client
@@ -47,13 +44,13 @@ export class Clients {
     input: CreateClientInput,
   ): Promise<{ client: Client; chain: string[]; roots: string[] }> {
     await checkCsr(Buffer.from(input.csr, 'base64'));
-    const { id, name } = await commit(this.#runtime, (manager) => this.#ensure(manager, caller, tenantId, input));
-    const { chain, roots, serial, notAfter } = await this.#signClient(tenantId, { clientId: id, csr: input.csr });
-    const client = await commit(this.#runtime, async (manager) => {
+    const { id, name } = await commit(this.runtime, (manager) => this.#ensure(manager, caller, tenantId, input));
+    const { chain, roots, serial, notAfter } = await this.signClient(tenantId, { clientId: id, csr: input.csr });
+    const client = await commit(this.runtime, async (manager) => {
       const row = await lockClient(manager, tenantId, name);
       if (row.id !== id) throw new FairleadError('CONFLICT', `the client ${name} was deleted meanwhile`);
       await markCertified(manager, id, new Date(notAfter));
-      await tell(this.#runtime, manager, 'dev.fairlead.client.certified.v1', {
+      await tell(this.runtime, manager, 'dev.fairlead.client.certified.v1', {
         ...about(caller, row),
         serial,
         notAfter,
@@ -65,7 +62,7 @@ export class Clients {
 
   /** As many as fit in an answer; `next` is the name to go on after. */
   async list(tenantId: string, after = ''): Promise<{ clients: Client[]; next?: string }> {
-    return read(this.#runtime, async (manager) => {
+    return read(this.runtime, async (manager) => {
       const rows = await listClients(manager, tenantId, after, PAGE_ROWS);
       const names = await clusterNames(manager, [...new Set(rows.flatMap(({ clusterIds }) => clusterIds ?? []))]);
       const clients = fitPage(rows.map((row) => show(row, names)));
@@ -77,10 +74,10 @@ export class Clients {
 
   /** Gateways forget it, so that none of its certificates is worth anything. NOT_FOUND. */
   async delete(caller: Caller, tenantId: string, name: string): Promise<void> {
-    await commit(this.#runtime, async (manager) => {
+    await commit(this.runtime, async (manager) => {
       const client = await lockClient(manager, tenantId, name);
       await deleteClient(manager, client.id);
-      await tell(this.#runtime, manager, 'dev.fairlead.client.deleted.v1', about(caller, client));
+      await tell(this.runtime, manager, 'dev.fairlead.client.deleted.v1', about(caller, client));
     });
   }
 
@@ -94,7 +91,7 @@ export class Clients {
     const { client, created } = await ensureClient(manager, { tenantId, name, clusterIds });
     if (created) {
       const event = { ...about(caller, client), clusterIds };
-      await tell(this.#runtime, manager, 'dev.fairlead.client.created.v1', event);
+      await tell(this.runtime, manager, 'dev.fairlead.client.created.v1', event);
     } else if (JSON.stringify(client.clusterIds) !== JSON.stringify(clusterIds)) {
       throw new FairleadError('ALREADY_EXISTS', `a client named ${name} exists already, for other clusters`);
     }

@@ -38,22 +38,18 @@ export type RevokeGenerations = (
 
 /** Creates, shows, revokes and deletes clusters. */
 export class Clusters {
-  readonly #runtime: Runtime;
-  readonly #presenceOf: PresenceOf;
-  readonly #revokeGenerations: RevokeGenerations;
-
-  constructor(runtime: Runtime, presenceOf: PresenceOf, revokeGenerations: RevokeGenerations) {
-    this.#runtime = runtime;
-    this.#presenceOf = presenceOf;
-    this.#revokeGenerations = revokeGenerations;
-  }
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly presenceOf: PresenceOf,
+    private readonly revokeGenerations: RevokeGenerations,
+  ) {}
 
   /** ALREADY_EXISTS if the name is taken in the installation. */
   async create(caller: Caller, tenantId: string, input: CreateCluster): Promise<Cluster> {
-    const row = await commit(this.#runtime, async (manager) => {
+    const row = await commit(this.runtime, async (manager) => {
       const cluster = await insertCluster(manager, { tenantId, ...input });
       const event = { ...about(caller, cluster), name: cluster.name, ...settingsOf(cluster) };
-      await tell(this.#runtime, manager, 'dev.fairlead.cluster.created.v1', event);
+      await tell(this.runtime, manager, 'dev.fairlead.cluster.created.v1', event);
       return cluster;
     });
     return this.#show(row);
@@ -61,7 +57,7 @@ export class Clusters {
 
   /** Changes what its import manifest says; nothing is told if that is what it says already. NOT_FOUND. */
   async update(caller: Caller, tenantId: string, name: string, change: ClusterChange): Promise<Cluster> {
-    const row = await commit(this.#runtime, async (manager) => {
+    const row = await commit(this.runtime, async (manager) => {
       const { id } = await findClusterByName(manager, tenantId, name);
       const before = await lockCluster(manager, id);
       if (!before) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
@@ -70,7 +66,7 @@ export class Clusters {
       if (isDeepStrictEqual(settings, settingsOf(before))) return before;
       await changeSettings(manager, id, settings);
       const event = { ...about(caller, before), name, ...settings };
-      await tell(this.#runtime, manager, 'dev.fairlead.cluster.changed.v1', event);
+      await tell(this.runtime, manager, 'dev.fairlead.cluster.changed.v1', event);
       return { ...before, ...settings };
     });
     return this.#show(row);
@@ -78,7 +74,7 @@ export class Clusters {
 
   /** As many as fit in an answer; `next` is the name to go on after. */
   async list(tenantId: string, after = ''): Promise<{ clusters: Cluster[]; next?: string }> {
-    const rows = await read(this.#runtime, (manager) => listClusters(manager, tenantId, after, PAGE_ROWS));
+    const rows = await read(this.runtime, (manager) => listClusters(manager, tenantId, after, PAGE_ROWS));
     const clusters = fitPage(rows.map((row) => this.#show(row)));
     const last = clusters.at(-1);
     const more = clusters.length < rows.length || rows.length === PAGE_ROWS;
@@ -86,7 +82,7 @@ export class Clusters {
   }
 
   async get(tenantId: string, name: string): Promise<Cluster> {
-    return this.#show(await read(this.#runtime, (manager) => findClusterByName(manager, tenantId, name)));
+    return this.#show(await read(this.runtime, (manager) => findClusterByName(manager, tenantId, name)));
   }
 
   /**
@@ -94,20 +90,20 @@ export class Clusters {
    * manifest only. Tokens go first, so that nobody enrols in between; if `keys` is away after that, asking again finishes it.
    */
   async revoke(caller: Caller, tenantId: string, name: string, reason: string): Promise<Cluster> {
-    const row = await commit(this.#runtime, async (manager) => {
+    const row = await commit(this.runtime, async (manager) => {
       const { id } = await findClusterByName(manager, tenantId, name);
       // Whoever enrols at this moment holds the same lock: its enrolment is among those that end.
       const cluster = await lockCluster(manager, id);
       if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
-      await revokeUnusedTokens(manager, id, this.#runtime.now());
+      await revokeUnusedTokens(manager, id, this.runtime.now());
       await deleteUnspentLinks(manager, id);
       const why = 'the cluster was revoked';
-      await turnAway(this.#runtime, manager, { clusterId: id }, { actor: actorOf(caller), why });
+      await turnAway(this.runtime, manager, { clusterId: id }, { actor: actorOf(caller), why });
       const event = { ...about(caller, cluster), name, throughGeneration: cluster.lastGeneration, why: reason };
-      await tell(this.#runtime, manager, 'dev.fairlead.cluster.revoked.v1', event);
+      await tell(this.runtime, manager, 'dev.fairlead.cluster.revoked.v1', event);
       return cluster;
     });
-    await this.#revokeGenerations(tenantId, { clusterId: row.id, throughGeneration: row.lastGeneration, reason });
+    await this.revokeGenerations(tenantId, { clusterId: row.id, throughGeneration: row.lastGeneration, reason });
     return this.#show(row);
   }
 
@@ -117,12 +113,12 @@ export class Clusters {
    */
   async delete(caller: Caller, tenantId: string, name: string): Promise<void> {
     for (let attempt = 0; attempt < DELETE_ATTEMPTS; attempt += 1) {
-      const { id, lastGeneration } = await read(this.#runtime, (manager) => findClusterByName(manager, tenantId, name));
+      const { id, lastGeneration } = await read(this.runtime, (manager) => findClusterByName(manager, tenantId, name));
       // Certificates begin with the first enrolment.
       if (lastGeneration > 0) {
         const reason = 'the cluster was deleted';
         const request = { clusterId: id, throughGeneration: lastGeneration, reason, clusterDeleted: true };
-        await this.#revokeGenerations(tenantId, request);
+        await this.revokeGenerations(tenantId, request);
       }
       if (await this.#deleteOf(caller, tenantId, { name, id, lastGeneration })) return;
     }
@@ -135,16 +131,16 @@ export class Clusters {
     tenantId: string,
     seen: Pick<StoredCluster, 'name' | 'id' | 'lastGeneration'>,
   ): Promise<boolean> {
-    return commit(this.#runtime, async (manager) => {
+    return commit(this.runtime, async (manager) => {
       // Whoever enrols or mints a token at this moment holds the same lock.
       const cluster = await lockCluster(manager, seen.id);
       if (cluster?.lastGeneration !== seen.lastGeneration) return false;
       await forgetCluster(manager, tenantId, cluster.id);
       const why = 'the cluster was deleted';
-      await turnAway(this.#runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
+      await turnAway(this.runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
       await deleteCluster(manager, cluster.id);
       const event = { ...about(caller, cluster), name: cluster.name };
-      await tell(this.#runtime, manager, 'dev.fairlead.cluster.deleted.v1', event);
+      await tell(this.runtime, manager, 'dev.fairlead.cluster.deleted.v1', event);
       return true;
     });
   }
@@ -153,7 +149,7 @@ export class Clusters {
     const { id, tenantId, name, labels, links, targets, egress, gitops, generation } = row;
     const enrolledAt = row.enrolledAt?.toISOString() ?? null;
     const createdAt = row.createdAt.toISOString();
-    const presence = { ...this.#presenceOf(id, enrolledAt), lastError: row.lastError };
+    const presence = { ...this.presenceOf(id, enrolledAt), lastError: row.lastError };
     const facts = row.facts && knownFacts(row.facts);
     const asked = { id, tenantId, name, labels, links, targets, egress, gitops };
     return { ...asked, generation, createdAt, enrolledAt, facts, presence };

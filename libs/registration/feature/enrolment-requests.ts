@@ -55,18 +55,15 @@ export interface Asking {
 
 /** Agents that wait for an administrator, and what was decided about them. */
 export class EnrolmentRequests {
-  readonly #runtime: Runtime;
   /** A program may empty the queue as fast as strangers fill it. */
   readonly #adoptions = { requested: new EventRate(QUEUEFUL), rejected: new EventRate(QUEUEFUL) };
 
-  constructor(runtime: Runtime) {
-    this.#runtime = runtime;
-  }
+  constructor(private readonly runtime: Runtime) {}
 
   /** What was decided about this key; null if it never asked, or so long ago that it is forgotten. */
   async ofKey(spkiSha256: string): Promise<StoredEnrolmentRequest | null> {
-    const request = await read(this.#runtime, (manager) => findRequestByKey(manager, spkiSha256));
-    if (!request || request.expiresAt <= this.#runtime.now()) return null;
+    const request = await read(this.runtime, (manager) => findRequestByKey(manager, spkiSha256));
+    if (!request || request.expiresAt <= this.runtime.now()) return null;
     return request;
   }
 
@@ -90,7 +87,7 @@ export class EnrolmentRequests {
    * before asks anew. RATE_LIMITED if it is full.
    */
   async add(manager: EntityManager, asking: Asking, until?: Date): Promise<StoredEnrolmentRequest> {
-    const now = this.#runtime.now();
+    const now = this.runtime.now();
     await dropOldRequests(manager, now, new Date(now.getTime() - QUEUE.silenceMs));
     await takeRoom(manager, asking);
     const before = await findRequestByKey(manager, asking.spkiSha256);
@@ -115,15 +112,15 @@ export class EnrolmentRequests {
     const suppressed = this.#adoptions.requested.take(request.clusterId);
     if (suppressed === null) return request;
     const event = { ...aboutRequest(request), actor, suppressed };
-    await tell(this.#runtime, manager, 'dev.fairlead.enrolment.requested.v1', event);
+    await tell(this.runtime, manager, 'dev.fairlead.enrolment.requested.v1', event);
     return request;
   }
 
   /** As many as are shown at once, those with a token first, then newest first. */
   async list(tenantId: string, filter: RequestFilter = {}): Promise<EnrolmentRequest[]> {
-    return read(this.#runtime, async (manager) => {
+    return read(this.runtime, async (manager) => {
       const requests = await listRequests(manager, tenantId, filter, LISTED);
-      const now = this.#runtime.now();
+      const now = this.runtime.now();
       const alive = requests.filter(({ expiresAt }) => expiresAt > now);
       const names = await clusterNames(
         manager,
@@ -135,11 +132,11 @@ export class EnrolmentRequests {
 
   /** The agent's next question is answered with a certificate. NOT_FOUND, CONFLICT, INVALID_ARGUMENT. */
   async approve(caller: Caller, tenantId: string, id: string, name?: string): Promise<EnrolmentRequest> {
-    return commit(this.#runtime, async (manager) => {
+    return commit(this.runtime, async (manager) => {
       const seen = this.#undecided(await findRequest(manager, id), tenantId);
       // The cluster first, as whoever ends an invitation does; what it looks like after that is what counts.
       const cluster = await this.#clusterFor(manager, seen, name);
-      await lockToken(this.#runtime, manager, seen);
+      await lockToken(this.runtime, manager, seen);
       const request = this.#undecided(await lockRequest(manager, id), tenantId);
       const approved = await this.approveIn(manager, caller, request, cluster, false);
       return showRequest(approved, cluster.name);
@@ -154,7 +151,7 @@ export class EnrolmentRequests {
     cluster: StoredCluster,
     insecure: boolean,
   ): Promise<StoredEnrolmentRequest> {
-    const now = this.#runtime.now();
+    const now = this.runtime.now();
     const generation = cluster.lastGeneration + 1;
     const { facts, spkiSha256, tokenId } = request;
     const expiresAt = new Date(now.getTime() + QUEUE.lifeMs);
@@ -163,12 +160,12 @@ export class EnrolmentRequests {
     await revokeUnusedTokens(manager, cluster.id, now);
     await changeRequest(manager, request.id, change);
     const why = 'another agent was approved as this cluster';
-    await turnAway(this.#runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
+    await turnAway(this.runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
     await markEnrolled(manager, cluster, { generation, facts, enrolledAt: now });
     const event = { ...aboutRequest({ ...request, ...change }), clusterId: cluster.id, name: cluster.name };
     const actor = actorOf(caller);
-    await tell(this.#runtime, manager, 'dev.fairlead.enrolment.approved.v1', { ...event, actor, insecure });
-    await tell(this.#runtime, manager, 'dev.fairlead.enrolment.succeeded.v1', {
+    await tell(this.runtime, manager, 'dev.fairlead.enrolment.approved.v1', { ...event, actor, insecure });
+    await tell(this.runtime, manager, 'dev.fairlead.enrolment.succeeded.v1', {
       tenantId: request.tenantId,
       clusterId: cluster.id,
       name: cluster.name,
@@ -185,18 +182,18 @@ export class EnrolmentRequests {
 
   /** NOT_FOUND, CONFLICT. */
   async reject(caller: Caller, tenantId: string, id: string, reason: string): Promise<EnrolmentRequest> {
-    return commit(this.#runtime, async (manager) => {
+    return commit(this.runtime, async (manager) => {
       const request = this.#undecided(await lockRequest(manager, id), tenantId);
       // What an administrator decides is told always, and what a program does as often as it is told who asked.
-      const rate = caller.role === this.#runtime.source.role ? this.#adoptions.rejected : null;
-      const rejected = await rejectIn(this.#runtime, manager, request, { actor: actorOf(caller), why: reason, rate });
+      const rate = caller.role === this.runtime.source.role ? this.#adoptions.rejected : null;
+      const rejected = await rejectIn(this.runtime, manager, request, { actor: actorOf(caller), why: reason, rate });
       const names = await clusterNames(manager, request.clusterId === null ? [] : [request.clusterId]);
       return showRequest(rejected, names.get(request.clusterId ?? '') ?? null);
     });
   }
 
   #undecided(request: StoredEnrolmentRequest | null, tenantId: string): StoredEnrolmentRequest {
-    if (request?.tenantId !== tenantId || request.expiresAt <= this.#runtime.now()) {
+    if (request?.tenantId !== tenantId || request.expiresAt <= this.runtime.now()) {
       throw new FairleadError('NOT_FOUND', 'there is no such enrolment request, or it has expired');
     }
     if (request.state === 'pending') return request;
@@ -225,16 +222,16 @@ export class EnrolmentRequests {
     clusterId,
     generation,
   }: StoredEnrolmentRequest): Promise<{ cluster: StoredCluster; generation: number }> {
-    const cluster = await read(this.#runtime, (manager) => findCluster(manager, clusterId as string));
+    const cluster = await read(this.runtime, (manager) => findCluster(manager, clusterId as string));
     if (!cluster) throw new FairleadError('NOT_FOUND', 'the cluster of this agent was deleted');
     if (cluster.generation === generation) return { cluster, generation };
     throw new FairleadError('TOKEN_REVOKED', 'the cluster has enrolled again since this agent was approved');
   }
 
   async #touch({ id, lastAskedAt }: StoredEnrolmentRequest): Promise<void> {
-    const now = this.#runtime.now();
+    const now = this.runtime.now();
     if (now.getTime() - lastAskedAt.getTime() < TOUCH_MS) return;
-    await read(this.#runtime, (manager) => changeRequest(manager, id, { lastAskedAt: now }));
+    await read(this.runtime, (manager) => changeRequest(manager, id, { lastAskedAt: now }));
   }
 }
 

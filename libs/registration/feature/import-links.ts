@@ -40,26 +40,24 @@ export interface ImportLinksOptions {
 
 /** Links that are good for one GET of an import manifest, and the tokens in it. */
 export class ImportLinks {
-  readonly #runtime: Runtime;
   readonly #refusals = new EventRate();
-  readonly #options: ImportLinksOptions;
 
-  constructor(runtime: Runtime, options: ImportLinksOptions) {
-    this.#runtime = runtime;
-    this.#options = options;
-  }
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly options: ImportLinksOptions,
+  ) {}
 
   /** A code for one GET. NOT_FOUND if there is no such cluster. */
   async create(caller: Caller, tenantId: string, name: string): Promise<{ code: string; expiresAt: string }> {
     const code = newSecret().toString('base64url');
-    const expiresAt = this.#inSeconds(this.#options.linkTtlSeconds);
-    await commit(this.#runtime, async (manager) => {
+    const expiresAt = this.#inSeconds(this.options.linkTtlSeconds);
+    await commit(this.runtime, async (manager) => {
       const cluster = await findClusterByName(manager, tenantId, name);
-      await deleteOldLinks(manager, cluster.id, new Date(this.#runtime.now().getTime() - KEEP_LINKS_MS));
+      await deleteOldLinks(manager, cluster.id, new Date(this.runtime.now().getTime() - KEEP_LINKS_MS));
       const id = crypto.randomUUID();
       await insertImportLink(manager, { id, tenantId, clusterId: cluster.id, codeHash: hashSecret(code), expiresAt });
       const event = { ...about(caller, cluster), expiresAt: expiresAt.toISOString() };
-      await tell(this.#runtime, manager, 'dev.fairlead.import-link.created.v1', event);
+      await tell(this.runtime, manager, 'dev.fairlead.import-link.created.v1', event);
     });
     return { code, expiresAt: expiresAt.toISOString() };
   }
@@ -70,12 +68,12 @@ export class ImportLinks {
    */
   async redeem(caller: Caller, code: string): Promise<string> {
     const startedMs = performance.now();
-    const link = await read(this.#runtime, (manager) => findImportLink(manager, hashSecret(code)));
+    const link = await read(this.runtime, (manager) => findImportLink(manager, hashSecret(code)));
     try {
       if (!link) throw new FairleadError('NOT_FOUND', 'there is no such import link; create a new one');
       this.#checkUsable(link);
-      const bundle = await this.#options.trustBundle();
-      return await commit(this.#runtime, async (manager) => {
+      const bundle = await this.options.trustBundle();
+      return await commit(this.runtime, async (manager) => {
         const manifest = await this.#redeemIn(manager, caller, link, bundle);
         if (performance.now() - startedMs < REDEEM_MS) return manifest;
         throw new FairleadError('DEADLINE_EXCEEDED', 'it took too long; nothing was spent, so try the link again');
@@ -83,7 +81,7 @@ export class ImportLinks {
     } catch (error) {
       const known = toFairleadError(error);
       const damped = { rate: this.#refusals, who: link?.clusterId ?? null };
-      return refuse(this.#runtime, damped, known, 'dev.fairlead.import-link.refused.v1', {
+      return refuse(this.runtime, damped, known, 'dev.fairlead.import-link.refused.v1', {
         tenantId: link?.tenantId ?? NO_TENANT,
         clusterId: link?.clusterId ?? null,
         subject: link ? `import-link/${link.id}` : 'import-link/unknown',
@@ -103,10 +101,10 @@ export class ImportLinks {
     const link = await lockImportLink(manager, id);
     if (!cluster || !link) throw new FairleadError('NOT_FOUND', 'the cluster of this import link was deleted');
     this.#checkUsable(link);
-    await markRedeemed(manager, id, this.#runtime.now());
+    await markRedeemed(manager, id, this.runtime.now());
     const token = await this.#mintToken(manager, caller, cluster, bundle.pins[0] ?? '');
     const redeemed = { ...about(caller, cluster), tokenId: token.id };
-    await tell(this.#runtime, manager, 'dev.fairlead.import-link.redeemed.v1', redeemed);
+    await tell(this.runtime, manager, 'dev.fairlead.import-link.redeemed.v1', redeemed);
     return renderImportManifest({
       ...this.#installation(bundle),
       cluster: { name: cluster.name, id: clusterId },
@@ -120,7 +118,7 @@ export class ImportLinks {
 
   /** The manifest of an agent that waits to be adopted: it is the same for all of them, and no secret. */
   async adoptionManifest(): Promise<string> {
-    const bundle = await this.#options.trustBundle();
+    const bundle = await this.options.trustBundle();
     return renderImportManifest({
       ...this.#installation(bundle),
       cluster: null,
@@ -149,18 +147,18 @@ export class ImportLinks {
 
   /** What adds an installer to a cluster that has an agent already. NOT_FOUND; no secret, and nothing is stored. */
   async installerManifest(tenantId: string, name: string): Promise<string> {
-    const bundle = await this.#options.trustBundle();
-    const { id } = await read(this.#runtime, (manager) => findClusterByName(manager, tenantId, name));
+    const bundle = await this.options.trustBundle();
+    const { id } = await read(this.runtime, (manager) => findClusterByName(manager, tenantId, name));
     const { pins, trustDomain } = bundle;
-    return renderInstallerManifest({ name, clusterId: id, pins, trustDomain, image: this.#options.installerImage });
+    return renderInstallerManifest({ name, clusterId: id, pins, trustDomain, image: this.options.installerImage });
   }
 
   #installerOf({ gitops }: StoredCluster): { image: string } | null {
-    return gitops ? { image: this.#options.installerImage } : null;
+    return gitops ? { image: this.options.installerImage } : null;
   }
 
   #installation({ pins, trustDomain }: TrustBundle) {
-    const { endpoints, image, tracingEndpoint } = this.#options;
+    const { endpoints, image, tracingEndpoint } = this.options;
     return { endpoints, image, tracingEndpoint, pins, trustDomain };
   }
 
@@ -170,15 +168,15 @@ export class ImportLinks {
     cluster: StoredCluster,
     pin: string,
   ): Promise<{ id: string; text: string }> {
-    for (const revoked of await revokeUnusedTokens(manager, cluster.id, this.#runtime.now())) {
+    for (const revoked of await revokeUnusedTokens(manager, cluster.id, this.runtime.now())) {
       const event = { ...about(caller, cluster), tokenId: revoked, subject: `token/${revoked}` };
-      await tell(this.#runtime, manager, 'dev.fairlead.token.revoked.v1', event);
+      await tell(this.runtime, manager, 'dev.fairlead.token.revoked.v1', event);
     }
     const why = 'a newer import manifest replaced the bootstrap token of this agent';
-    await turnAway(this.#runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
+    await turnAway(this.runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
     const [id, secret] = [newProvableTokenId(), newSecret()];
     const text = formatToken({ pin, id, secret });
-    const expiresAt = this.#inSeconds(this.#options.tokenTtlSeconds);
+    const expiresAt = this.#inSeconds(this.options.tokenTtlSeconds);
     const { id: clusterId, tenantId } = cluster;
     // The hash is for agents that make no proof. Neither is any use to who reads the database.
     const shown = { secretHash: hashSecret(secret), proofKey: enrolmentProofKey({ id, secret }) };
@@ -189,19 +187,19 @@ export class ImportLinks {
       subject: `token/${id}`,
       expiresAt: expiresAt.toISOString(),
     };
-    await tell(this.#runtime, manager, 'dev.fairlead.token.minted.v1', minted);
+    await tell(this.runtime, manager, 'dev.fairlead.token.minted.v1', minted);
     return { id, text };
   }
 
   #checkUsable(link: StoredImportLink): void {
     if (link.redeemedAt) throw new FairleadError('GONE', 'this import link was used already; create a new one');
-    if (link.expiresAt.getTime() <= this.#runtime.now().getTime()) {
+    if (link.expiresAt.getTime() <= this.runtime.now().getTime()) {
       throw new FairleadError('GONE', 'this import link has expired; create a new one');
     }
   }
 
   #inSeconds(seconds: number): Date {
-    return new Date(this.#runtime.now().getTime() + seconds * 1_000);
+    return new Date(this.runtime.now().getTime() + seconds * 1_000);
   }
 }
 

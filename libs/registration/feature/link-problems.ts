@@ -4,16 +4,12 @@ import { read, type Runtime } from './runtime.js';
 
 /** What went wrong last with each cluster's link: one row's worth of each, however often it happens. */
 export class LinkProblems {
-  readonly #runtime: Runtime;
-
-  constructor(runtime: Runtime) {
-    this.#runtime = runtime;
-  }
+  constructor(private readonly runtime: Runtime) {}
 
   /** What a gateway saw. An older one than is known is dropped, and so is one of a cluster that is gone. */
   async report(caller: Caller, troubles: readonly LinkProblem[]): Promise<void> {
-    const nowMs = this.#runtime.now().getTime();
-    await read(this.#runtime, async (manager) => {
+    const nowMs = this.runtime.now().getTime();
+    await read(this.runtime, async (manager) => {
       for (const { clusterId, ...trouble } of troubles) {
         // One of the future would hide all that comes until then.
         const at = new Date(Math.min(Date.parse(trouble.at), nowMs)).toISOString();
@@ -24,10 +20,10 @@ export class LinkProblems {
 
   /** What this service refused. Never rejects: the refusal stands, whether or not it could be recorded. */
   async refused(clusterId: string, refusal: Omit<LastError, 'at' | 'replica'>): Promise<void> {
-    const at = this.#runtime.now().toISOString();
+    const at = this.runtime.now().toISOString();
     const trouble = { ...refusal, reason: refusal.reason.slice(0, 256), at, replica: '' };
-    await read(this.#runtime, (manager) => recordTrouble(manager, clusterId, trouble)).catch((err: unknown) => {
-      this.#runtime.logger.warn('trouble.not_recorded', { clusterId, code: refusal.code, err });
+    await read(this.runtime, (manager) => recordTrouble(manager, clusterId, trouble)).catch((err: unknown) => {
+      this.runtime.logger.warn('trouble.not_recorded', { clusterId, code: refusal.code, err });
     });
   }
 }

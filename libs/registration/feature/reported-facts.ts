@@ -5,11 +5,7 @@ import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
 /** What agents say of their clusters while they are linked, as gateways pass it on. */
 export class ReportedFacts {
-  readonly #runtime: Runtime;
-
-  constructor(runtime: Runtime) {
-    this.#runtime = runtime;
-  }
+  constructor(private readonly runtime: Runtime) {}
 
   /**
    * Keeps and tells what is new. What is known already costs a read, so that replicas may repeat themselves; what an agent of an
@@ -17,9 +13,7 @@ export class ReportedFacts {
    */
   async report(caller: Caller, reports: readonly ClusterFacts[]): Promise<void> {
     const ids = reports.map(({ clusterId }) => clusterId);
-    const known = new Map(
-      (await read(this.#runtime, (manager) => factsOfClusters(manager, ids))).map((c) => [c.id, c]),
-    );
+    const known = new Map((await read(this.runtime, (manager) => factsOfClusters(manager, ids))).map((c) => [c.id, c]));
     for (const report of reports) {
       const cluster = known.get(report.clusterId);
       if (cluster?.generation !== report.generation || !differs(cluster.facts, report.facts)) continue;
@@ -28,13 +22,13 @@ export class ReportedFacts {
   }
 
   async #change(caller: Caller, { clusterId, generation, facts }: ClusterFacts): Promise<void> {
-    await commit(this.#runtime, async (manager) => {
+    await commit(this.runtime, async (manager) => {
       // Another replica may have told the same, or the cluster enrolled again, since it was looked at.
       const cluster = await lockCluster(manager, clusterId);
       if (cluster?.generation !== generation || !differs(cluster.facts, facts)) return;
       await changeFacts(manager, clusterId, facts);
       const { tenantId, name } = cluster;
-      await tell(this.#runtime, manager, 'dev.fairlead.cluster.facts-changed.v1', {
+      await tell(this.runtime, manager, 'dev.fairlead.cluster.facts-changed.v1', {
         tenantId,
         clusterId,
         name,

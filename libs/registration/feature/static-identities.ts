@@ -47,13 +47,10 @@ export interface IssuedIdentity {
  * says: where it is `always-reject`, this is the only way in.
  */
 export class StaticIdentities {
-  readonly #runtime: Runtime;
-  readonly #options: StaticIdentitiesOptions;
-
-  constructor(runtime: Runtime, options: StaticIdentitiesOptions) {
-    this.#runtime = runtime;
-    this.#options = options;
-  }
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly options: StaticIdentitiesOptions,
+  ) {}
 
   /**
    * A new enrolment of the cluster, for the key of the request: it fences the one before, and its unused tokens die.
@@ -67,10 +64,10 @@ export class StaticIdentities {
     input: { readonly name: string; readonly csr: string; readonly by: string },
   ): Promise<IssuedIdentity> {
     const { spkiSha256 } = await checkCsr(Buffer.from(input.csr, 'base64'));
-    const bundle = await this.#options.trustBundle();
+    const bundle = await this.options.trustBundle();
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       // Committed before `keys` hears of it: it stays taken, whatever becomes of the question.
-      const generation = await commit(this.#runtime, async (manager) =>
+      const generation = await commit(this.runtime, async (manager) =>
         reserveGeneration(manager, await lockByName(manager, tenantId, input.name)),
       );
       const issued = await this.#issueAs(caller, tenantId, { ...input, generation, spkiSha256, bundle });
@@ -93,16 +90,16 @@ export class StaticIdentities {
     },
   ): Promise<IssuedIdentity | null> {
     const { name, csr, by, generation, spkiSha256, bundle } = asked;
-    return commit(this.#runtime, async (manager) => {
+    return commit(this.runtime, async (manager) => {
       const cluster = await lockByName(manager, tenantId, name);
       if (cluster.generation >= generation) return null;
       const { id: clusterId } = cluster;
       await this.#record(manager, caller, { cluster, generation, spkiSha256, by });
       // Within the transaction: an agent that works must not be fenced by an identity that nobody received.
-      const { chain, roots, notAfter } = await this.#options.signAgent(tenantId, { clusterId, generation, csr });
-      const manifest = this.#options.manifestFor(cluster, bundle);
+      const { chain, roots, notAfter } = await this.options.signAgent(tenantId, { clusterId, generation, csr });
+      const manifest = this.options.manifestFor(cluster, bundle);
       const { trustDomain } = bundle;
-      const endpoints = [...this.#options.endpoints];
+      const endpoints = [...this.options.endpoints];
       return { cluster: name, clusterId, generation, trustDomain, endpoints, chain, roots, notAfter, manifest };
     });
   }
@@ -114,16 +111,16 @@ export class StaticIdentities {
   ): Promise<void> {
     const { cluster, generation, spkiSha256, by } = made;
     const { id: clusterId, tenantId, name, facts } = cluster;
-    const now = this.#runtime.now();
+    const now = this.runtime.now();
     const about = { tenantId, clusterId, name, actor: operatorOf(caller, by), reason: 'OK' };
     for (const tokenId of await revokeUnusedTokens(manager, clusterId, now)) {
       const revoked = { ...about, tokenId, subject: `token/${tokenId}` };
-      await tell(this.#runtime, manager, 'dev.fairlead.token.revoked.v1', revoked);
+      await tell(this.runtime, manager, 'dev.fairlead.token.revoked.v1', revoked);
     }
     const why = 'an administrator took an identity to this cluster by hand';
-    await turnAway(this.#runtime, manager, { clusterId }, { actor: about.actor, why });
+    await turnAway(this.runtime, manager, { clusterId }, { actor: about.actor, why });
     await markEnrolled(manager, cluster, { generation, facts, enrolledAt: now });
-    await tell(this.#runtime, manager, 'dev.fairlead.enrolment.succeeded.v1', {
+    await tell(this.runtime, manager, 'dev.fairlead.enrolment.succeeded.v1', {
       ...about,
       tokenId: STATIC,
       generation,

@@ -28,13 +28,11 @@ export interface DeployKeyLoopOptions {
 
 /** Keeps the deploy keys of all repositories as they are wanted. Created running; dispose of it to stop. */
 export class DeployKeyLoop implements AsyncDisposable {
-  readonly #options: DeployKeyLoopOptions;
   readonly #stop = new AbortController();
   readonly #turns = new Set<Promise<void>>();
   readonly #loop: RunLoop;
 
-  constructor(options: DeployKeyLoopOptions) {
-    this.#options = options;
+  constructor(private readonly options: DeployKeyLoopOptions) {
     this.#loop = new RunLoop({
       intervalMs: POLL_MS,
       jitter: POLL_JITTER,
@@ -58,7 +56,7 @@ export class DeployKeyLoop implements AsyncDisposable {
   async #startTurns(): Promise<void> {
     const limits = { leaseMs: LEASE_MS, perHost: PER_HOST, perTenant: PER_TENANT };
     while (this.#turns.size < WORKERS && !this.#stop.signal.aborted) {
-      const leased = await inTransaction(this.#options.database, (manager) => leaseRepository(manager, limits));
+      const leased = await inTransaction(this.options.database, (manager) => leaseRepository(manager, limits));
       if (!leased) return;
       const turn = this.#turn(leased).finally(() => {
         this.#turns.delete(turn);
@@ -71,7 +69,7 @@ export class DeployKeyLoop implements AsyncDisposable {
 
   /** Throws nothing. A lease that cannot be given back ends by itself. */
   async #turn(leased: LeasedRepository): Promise<void> {
-    const { database, turn, logger, everyMs } = this.#options;
+    const { database, turn, logger, everyMs } = this.options;
     const about = { hostId: leased.hostId, path: leased.path };
     const next = await turn.run(leased, this.#stop.signal).catch((error: unknown) => {
       if (this.#stop.signal.aborted) return 'now';

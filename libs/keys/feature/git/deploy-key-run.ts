@@ -38,15 +38,11 @@ interface Work {
 
 /** One look at the deploy keys of one repository: what is wanted and not there is added, what is dropped is removed. */
 export class DeployKeyRun {
-  readonly #parts: TurnParts;
-
-  constructor(parts: TurnParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: TurnParts) {}
 
   /** When the repository is due again. What the host fails with is recorded; what fails here is thrown. */
   async run({ hostId, path }: LeasedRepository, signal: AbortSignal): Promise<NextTurn> {
-    const { runtime, access } = this.#parts;
+    const { runtime, access } = this.parts;
     const host = await readFrom(runtime.database, (manager) => gitHostById(manager, hostId));
     const keys = await readFrom(runtime.database, (manager) => openDeployKeys(manager, hostId, path));
     if (!host || keys.length === 0) return 'never';
@@ -65,12 +61,12 @@ export class DeployKeyRun {
     const { host, remote, path, signal } = work;
     const startedMs = performance.now();
     const answer = await asked(() => remote.listDeployKeys(path, { signal }));
-    await this.#parts.problems.clear(host);
-    await this.#parts.problems.tellExpiry(host);
+    await this.parts.problems.clear(host);
+    await this.parts.problems.tellExpiry(host);
     if (answer.state === 'listed') work.listed = [...answer.keys];
     const steps = answer.state === 'listed' ? planKeys(keys, answer.keys, this.#now()) : keys.flatMap(byHand);
     const isSame = (step: KeyStep<StoredDeployKey>): boolean => step.do === 'note-present' && isAsBefore(step);
-    await this.#parts.journal.seen(steps.filter(isSame).map(({ key }) => key));
+    await this.parts.journal.seen(steps.filter(isSame).map(({ key }) => key));
     for (const step of steps.filter((one) => !isSame(one))) {
       if (signal.aborted || performance.now() - startedMs > TURN_MS) return 'now';
       await this.#take(work, step);
@@ -79,7 +75,7 @@ export class DeployKeyRun {
   }
 
   async #take(work: Work, step: KeyStep<StoredDeployKey>): Promise<void> {
-    const { journal } = this.#parts;
+    const { journal } = this.parts;
     switch (step.do) {
       case 'add':
         return this.#add(work, step.key, step.restores);
@@ -100,7 +96,7 @@ export class DeployKeyRun {
   }
 
   async #add({ remote, path, signal, listed }: Work, key: StoredDeployKey, restores: boolean): Promise<void> {
-    const { journal } = this.#parts;
+    const { journal } = this.parts;
     const wish = { label: labelOf(key), publicKey: key.publicKey };
     const made = await ofOneKey(() => remote.addDeployKey(path, wish, { signal, known: listed }));
     if (made instanceof FairleadError) return journal.refused(key, made);
@@ -113,7 +109,7 @@ export class DeployKeyRun {
   }
 
   async #remove(work: Work, key: StoredDeployKey, remoteId: string): Promise<void> {
-    const { journal } = this.#parts;
+    const { journal } = this.parts;
     const { remote, path, signal } = work;
     const recorded = { id: remoteId, fingerprint: key.fingerprint };
     const gone = await ofOneKey(() => remote.removeDeployKey(path, recorded, { signal }));
@@ -130,7 +126,7 @@ export class DeployKeyRun {
     keys: readonly StoredDeployKey[],
     error: FairleadError,
   ): Promise<void> {
-    const { problems, journal } = this.#parts;
+    const { problems, journal } = this.parts;
     if (isOfTheHost(error)) return problems.record(host, error);
     await problems.clear(host);
     await journal.repositoryFails({ hostId: host.id, path }, error);
@@ -144,11 +140,11 @@ export class DeployKeyRun {
   }
 
   #regular(keys: number): NextTurn {
-    return { ...this.#parts.pace, pages: Math.max(1, Math.ceil(keys / KEYS_A_PAGE)) };
+    return { ...this.parts.pace, pages: Math.max(1, Math.ceil(keys / KEYS_A_PAGE)) };
   }
 
   #now(): Date {
-    return this.#parts.runtime.now?.() ?? new Date();
+    return this.parts.runtime.now?.() ?? new Date();
   }
 }
 

@@ -30,17 +30,13 @@ const PAGE = 200;
 
 /** Which public key of which cluster is to be in which repository. What that takes is done in the background. */
 export class DeployKeys {
-  readonly #runtime: GitRuntime;
-
-  constructor(runtime: GitRuntime) {
-    this.#runtime = runtime;
-  }
+  constructor(private readonly runtime: GitRuntime) {}
 
   /** The same wish twice changes nothing. Another key of the same number replaces the one before. NOT_FOUND for another host. */
   async want(tenantId: string, wish: WantedDeployKey): Promise<DeployKey> {
     const fingerprint = fingerprintOf(wish.publicKey);
     parseRepositoryPath(wish.path);
-    const { database, onCommitted } = this.#runtime;
+    const { database, onCommitted } = this.runtime;
     const known = await readFrom(database, (manager) => findDeployKey(manager, tenantId, wish));
     if (known && isWanted(known, wish, fingerprint)) return toDeployKey(known);
     const key = await inTransaction(database, async (manager) => {
@@ -55,7 +51,7 @@ export class DeployKeys {
 
   /** NOT_FOUND for one that was never wanted. */
   async drop(tenantId: string, name: DeployKeyName): Promise<DeployKey> {
-    const { database, onCommitted } = this.#runtime;
+    const { database, onCommitted } = this.runtime;
     const dropped = await inTransaction(database, async (manager) => {
       const found = await findDeployKey(manager, tenantId, name);
       const key = found && (await lockDeployKey(manager, found.id));
@@ -77,7 +73,7 @@ export class DeployKeys {
     { after, ...filter }: DeployKeyFilter & { readonly after?: string | undefined },
   ): Promise<{ keys: DeployKey[]; next?: string }> {
     const place = after === undefined ? {} : { after: readPlace(after) };
-    const rows = await readFrom(this.#runtime.database, (manager) =>
+    const rows = await readFrom(this.runtime.database, (manager) =>
       listDeployKeyRows(manager, tenantId, { ...filter, ...place }, PAGE + 1),
     );
     const keys = rows.slice(0, PAGE);
@@ -132,7 +128,7 @@ export class DeployKeys {
   }
 
   #now(): Date {
-    return this.#runtime.now?.() ?? new Date();
+    return this.runtime.now?.() ?? new Date();
   }
 }
 

@@ -42,20 +42,17 @@ interface Put {
 
 /** Git hosts as administrators configure them. Tokens go in and never come out. */
 export class GitHosts {
-  readonly #runtime: GitRuntime;
-  readonly #access: HostAccess;
-
-  constructor(runtime: GitRuntime, access: HostAccess) {
-    this.#runtime = runtime;
-    this.#access = access;
-  }
+  constructor(
+    private readonly runtime: GitRuntime,
+    private readonly access: HostAccess,
+  ) {}
 
   /**
    * Makes or changes one, once its token was tried. INVALID_ARGUMENT; GIT_TOKEN_REFUSED, GIT_RIGHTS_MISSING and what else a Git host
    * fails with; CONFLICT when somebody else changed it meanwhile.
    */
   async put(tenantId: string, { actor, ...input }: PutGitHost & { actor: string }): Promise<GitHost> {
-    const { database, onCommitted } = this.#runtime;
+    const { database, onCommitted } = this.runtime;
     const before = await readFrom(database, (manager) => findGitHost(manager, tenantId, input.name));
     const { settings, keepsToken } = settleGitHost(input, before);
     const report = await this.#checkRights(settings, keepsToken ? before : null, input.token ?? null);
@@ -69,12 +66,12 @@ export class GitHosts {
   }
 
   list(tenantId: string): Promise<GitHost[]> {
-    return readFrom(this.#runtime.database, async (manager) => viewHosts(manager, await gitHostsOf(manager, tenantId)));
+    return readFrom(this.runtime.database, async (manager) => viewHosts(manager, await gitHostsOf(manager, tenantId)));
   }
 
   /** NOT_FOUND; CONFLICT while a deploy key is on it, or is to be. */
   async delete(tenantId: string, { name, actor }: { name: string; actor: string }): Promise<void> {
-    const { database, source, onCommitted } = this.#runtime;
+    const { database, source, onCommitted } = this.runtime;
     await inTransaction(database, async (manager) => {
       await lockGitHosts(manager, tenantId);
       const host = await existingHost(manager, tenantId, name);
@@ -94,7 +91,7 @@ export class GitHosts {
     held: StoredGitHost | null,
     token: string | null,
   ): Promise<RightsReport> {
-    await using host = held ? await this.#access.open(held) : this.#access.openWith(settings, token);
+    await using host = held ? await this.access.open(held) : this.access.openWith(settings, token);
     const report = await host.checkRights({ createRepositories: settings.createRepositories });
     assertRights(report);
     return report;
@@ -121,7 +118,7 @@ export class GitHosts {
     const what = { kind, url, sshHost, sshPort, createRepositories };
     const how = { created: !current, tokenChanged: input.token !== undefined };
     const data = { ...aboutHost(host, byUser(actor)), ...what, ...how, reason: 'OK' };
-    await appendEvent(manager, createEvent(this.#runtime.source, 'dev.fairlead.git-host.configured.v1', data, now));
+    await appendEvent(manager, createEvent(this.runtime.source, 'dev.fairlead.git-host.configured.v1', data, now));
     return host;
   }
 
@@ -130,7 +127,7 @@ export class GitHosts {
     const id = before?.id ?? crypto.randomUUID();
     const moved = before?.sshHost !== settings.sshHost || before.sshPort !== settings.sshPort;
     const sealedToken =
-      input.token === undefined ? (before?.sealedToken ?? null) : await this.#access.seal(id, input.token);
+      input.token === undefined ? (before?.sealedToken ?? null) : await this.access.seal(id, input.token);
     return {
       id,
       tenantId,
@@ -149,7 +146,7 @@ export class GitHosts {
   }
 
   #now(): Date {
-    return this.#runtime.now?.() ?? new Date();
+    return this.runtime.now?.() ?? new Date();
   }
 }
 

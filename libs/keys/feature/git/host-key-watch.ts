@@ -27,15 +27,14 @@ export function watchHostKeys(
 }
 
 class HostKeyWatch implements AsyncDisposable {
-  readonly #keys: Pick<HostKeys, 'takeDue' | 'lookAt'>;
-  readonly #options: HostKeyWatchOptions;
   readonly #stop = new AbortController();
   readonly #scans = new Map<StoredGitHost, Promise<void>>();
   readonly #loop: RunLoop;
 
-  constructor(keys: Pick<HostKeys, 'takeDue' | 'lookAt'>, options: HostKeyWatchOptions) {
-    this.#keys = keys;
-    this.#options = options;
+  constructor(
+    private readonly keys: Pick<HostKeys, 'takeDue' | 'lookAt'>,
+    private readonly options: HostKeyWatchOptions,
+  ) {
     const { intervalMs, logger, clock } = options;
     this.#loop = new RunLoop({
       intervalMs: Math.min(POLL_MS, intervalMs),
@@ -54,9 +53,9 @@ class HostKeyWatch implements AsyncDisposable {
   /** As many as are due and there is room for. */
   async #startScans(): Promise<void> {
     while (this.#scans.size < SCANS && !this.#stop.signal.aborted) {
-      const host = await this.#keys.takeDue(this.#options.intervalMs, this.#busyTenants());
+      const host = await this.keys.takeDue(this.options.intervalMs, this.#busyTenants());
       if (!host) return;
-      const scan = this.#keys.lookAt(host, this.#stop.signal).finally(() => {
+      const scan = this.keys.lookAt(host, this.#stop.signal).finally(() => {
         this.#scans.delete(host);
         // There is room for another one.
         this.#loop.wake();

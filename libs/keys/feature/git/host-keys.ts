@@ -23,17 +23,14 @@ const MAX_APPROVED = 16;
 
 /** The SSH keys of Git hosts: looked at often, trusted when an administrator says so. */
 export class HostKeys {
-  readonly #runtime: GitRuntime;
-  readonly #logger: Logger;
-
-  constructor(runtime: GitRuntime, logger: Logger) {
-    this.#runtime = runtime;
-    this.#logger = logger;
-  }
+  constructor(
+    private readonly runtime: GitRuntime,
+    private readonly logger: Logger,
+  ) {}
 
   /** Asks the host now. NOT_FOUND; UNAVAILABLE, DEADLINE_EXCEEDED, PROTOCOL_ERROR of its SSH server. */
   async scan(tenantId: string, name: string): Promise<GitHost> {
-    const { database } = this.#runtime;
+    const { database } = this.runtime;
     const host = await readFrom(database, (manager) => existingHost(manager, tenantId, name));
     return this.#look(host, new AbortController().signal);
   }
@@ -48,7 +45,7 @@ export class HostKeys {
       readonly actor: string;
     },
   ): Promise<GitHost> {
-    const { database, source, onCommitted } = this.#runtime;
+    const { database, source, onCommitted } = this.runtime;
     const { name, actor, keys: given } = decision;
     const fingerprints = [...new Set(decision.fingerprints)];
     if (fingerprints.length > MAX_APPROVED) {
@@ -77,7 +74,7 @@ export class HostKeys {
   takeDue(intervalMs: number, except: readonly string[]): Promise<StoredGitHost | null> {
     // Between half and all of it: hosts that were added together are not asked together for ever.
     const putOffMs = Math.ceil(intervalMs * (0.5 + Math.random() / 2));
-    return inTransaction(this.#runtime.database, (manager) => takeDueScan(manager, putOffMs, except));
+    return inTransaction(this.runtime.database, (manager) => takeDueScan(manager, putOffMs, except));
   }
 
   /** Asks a host that was taken. Throws nothing: what the host fails with is told, and it is asked again when it is due. */
@@ -88,12 +85,12 @@ export class HostKeys {
       if (signal.aborted) return;
       const { code, message: reason } = toFairleadError(error);
       const cause = code === 'INTERNAL' ? { err: error } : {};
-      this.#logger.warn('git_host.not_scanned', { hostId: host.id, code, reason, ...cause });
+      this.logger.warn('git_host.not_scanned', { hostId: host.id, code, reason, ...cause });
     }
   }
 
   async #look(host: StoredGitHost, signal: AbortSignal): Promise<GitHost> {
-    const { database, onCommitted } = this.#runtime;
+    const { database, onCommitted } = this.runtime;
     const shown = await scanSshHost(host, signal);
     const view = await inTransaction(database, async (manager) => {
       await lockGitHosts(manager, host.tenantId);
@@ -113,16 +110,16 @@ export class HostKeys {
     await replaceHostKeys(manager, host.id, keys);
     await updateGitHost(manager, host.id, { scannedAt: now });
     for (const { type, fingerprint } of raised) {
-      const about = { ...aboutHost(host, bySelf(this.#runtime)), reason: 'UNTRUSTED_PEER', type, fingerprint };
-      const event = createEvent(this.#runtime.source, 'dev.fairlead.git-host.key-changed.v1', about, now);
+      const about = { ...aboutHost(host, bySelf(this.runtime)), reason: 'UNTRUSTED_PEER', type, fingerprint };
+      const event = createEvent(this.runtime.source, 'dev.fairlead.git-host.key-changed.v1', about, now);
       await appendEvent(manager, event);
-      this.#logger.warn('git_host.key_changed', { hostId: host.id, type, fingerprint });
+      this.logger.warn('git_host.key_changed', { hostId: host.id, type, fingerprint });
     }
     return viewHost(manager, { ...host, scannedAt: now });
   }
 
   #now(): Date {
-    return this.#runtime.now?.() ?? new Date();
+    return this.runtime.now?.() ?? new Date();
   }
 }
 

@@ -19,15 +19,11 @@ type Change = Parameters<typeof updateDeployKey>[2];
  * what is true of the host is recorded, and the next turn goes on from there.
  */
 export class KeyJournal {
-  readonly #runtime: GitRuntime;
-
-  constructor(runtime: GitRuntime) {
-    this.#runtime = runtime;
-  }
+  constructor(private readonly runtime: GitRuntime) {}
 
   /** We added it. */
   async added(asked: StoredDeployKey, remoteId: string, restores: boolean): Promise<void> {
-    const { source } = this.#runtime;
+    const { source } = this.runtime;
     await this.#change(asked, { remoteId, seenAt: this.#now() }, async (manager, key, stays) => {
       const restored = key.restored + (restores ? 1 : 0);
       await updateDeployKey(manager, key.id, { restored });
@@ -51,12 +47,12 @@ export class KeyJournal {
   async seen(keys: readonly StoredDeployKey[]): Promise<void> {
     if (keys.length === 0) return;
     const ids = keys.map(({ id }) => id);
-    await inTransaction(this.#runtime.database, (manager) => noteSeen(manager, ids, this.#now()));
+    await inTransaction(this.runtime.database, (manager) => noteSeen(manager, ids, this.#now()));
   }
 
   /** It is not there any more; `instructions`: somebody has to see to that. */
   async removed(asked: StoredDeployKey, rest: { instructions?: string; wasOurs: boolean }): Promise<void> {
-    const { source } = this.#runtime;
+    const { source } = this.runtime;
     await this.#change(asked, { remoteId: null }, async (manager, key, stays) => {
       if (rest.wasOurs) {
         const data = this.#about(key, 'OK');
@@ -74,7 +70,7 @@ export class KeyJournal {
 
   /** The host does not take this key. */
   async refused(asked: StoredDeployKey, problem: { code: string; message: string }): Promise<void> {
-    const { source } = this.#runtime;
+    const { source } = this.runtime;
     await this.#change(asked, {}, async (manager, key, stays) => {
       if (!stays) return {};
       if (key.problemCode !== problem.code) {
@@ -92,7 +88,7 @@ export class KeyJournal {
     problem: { readonly code: string; readonly message: string },
   ): Promise<void> {
     const told = { ...problem, message: problem.message.slice(0, MAX_MESSAGE) };
-    await inTransaction(this.#runtime.database, (manager) => tellDeployKeys(manager, repository, told));
+    await inTransaction(this.runtime.database, (manager) => tellDeployKeys(manager, repository, told));
   }
 
   async #change(
@@ -100,7 +96,7 @@ export class KeyJournal {
     always: Change,
     decide: (manager: EntityManager, key: StoredDeployKey, stays: boolean) => Promise<Change>,
   ): Promise<void> {
-    await inTransaction(this.#runtime.database, async (manager) => {
+    await inTransaction(this.runtime.database, async (manager) => {
       const key = await lockDeployKey(manager, asked.id);
       if (!key) return;
       const decided = await decide(manager, key, key.state === asked.state);
@@ -108,17 +104,17 @@ export class KeyJournal {
       const settled = decided.state === undefined ? {} : SETTLED;
       await updateDeployKey(manager, key.id, { ...always, ...turned, ...settled, ...decided });
     });
-    this.#runtime.onCommitted();
+    this.runtime.onCommitted();
   }
 
   #about(key: StoredDeployKey, reason: string) {
     const { tenantId, hostId, clusterId, repositoryId, path, number, fingerprint } = key;
-    const about = { tenantId, subject: `cluster/${clusterId}`, actor: bySelf(this.#runtime), reason };
+    const about = { tenantId, subject: `cluster/${clusterId}`, actor: bySelf(this.runtime), reason };
     return { ...about, hostId, clusterId, repositoryId, path, number, fingerprint };
   }
 
   #now(): Date {
-    return this.#runtime.now?.() ?? new Date();
+    return this.runtime.now?.() ?? new Date();
   }
 }
 

@@ -33,15 +33,11 @@ export interface RepositoryRequest {
 
 /** Repositories on the hosts that are configured. */
 export class Repositories {
-  readonly #runtime: GitRuntime;
-  readonly #access: HostAccess;
-  readonly #problems: HostProblems;
-
-  constructor(runtime: GitRuntime, access: HostAccess, problems: HostProblems) {
-    this.#runtime = runtime;
-    this.#access = access;
-    this.#problems = problems;
-  }
+  constructor(
+    private readonly runtime: GitRuntime,
+    private readonly access: HostAccess,
+    private readonly problems: HostProblems,
+  ) {}
 
   /**
    * What is there, or is made if it is wished and the host was configured for it; and whether its deploy keys can be kept, which only
@@ -49,16 +45,16 @@ export class Repositories {
    */
   async open(tenantId: string, wish: RepositoryRequest): Promise<OpenedRepository> {
     const path = parseRepositoryPath(wish.path);
-    const host = await readFrom(this.#runtime.database, (manager) => existingHost(manager, tenantId, wish.host));
+    const host = await readFrom(this.runtime.database, (manager) => existingHost(manager, tenantId, wish.host));
     this.#assertMayAsk(host);
     try {
-      await using remote = await asked(() => this.#access.open(host));
+      await using remote = await asked(() => this.access.open(host));
       const opened = await this.#open(host, remote, path, wish);
-      await this.#problems.clear(host);
+      await this.problems.clear(host);
       return opened;
     } catch (error) {
       if (!(error instanceof HostFailure)) throw error;
-      if (isOfTheHost(error.error)) await this.#problems.record(host, error.error);
+      if (isOfTheHost(error.error)) await this.problems.record(host, error.error);
       throw error.error;
     }
   }
@@ -103,9 +99,7 @@ export class Repositories {
   async #checkRights(host: StoredGitHost, remote: GitHost, repository: RepositoryPath): Promise<void> {
     const { createRepositories } = host;
     const report = await asked(() => remote.checkRights({ repository, createRepositories }));
-    await inTransaction(this.#runtime.database, (manager) =>
-      saveFindings(manager, host, toStored(report), this.#now()),
-    );
+    await inTransaction(this.runtime.database, (manager) => saveFindings(manager, host, toStored(report), this.#now()));
     assertRights(report);
   }
 
@@ -119,7 +113,7 @@ export class Repositories {
   }
 
   #now(): Date {
-    return this.#runtime.now?.() ?? new Date();
+    return this.runtime.now?.() ?? new Date();
   }
 }
 
