@@ -9,17 +9,13 @@ import { Backend } from './feature/backend.js';
 import { ApprovalController } from './feature/approval.controller.js';
 import { CaController } from './feature/ca.controller.js';
 import { CatalogController } from './feature/catalog.controller.js';
-import { CertificatesController } from './feature/certificates.controller.js';
 import { ClientsController } from './feature/clients.controller.js';
-import { ClusterGitOpsController } from './feature/cluster-gitops.controller.js';
 import { ClustersController } from './feature/clusters.controller.js';
-import { CredentialsController } from './feature/credentials.controller.js';
 import { GitHostsController } from './feature/git-hosts.controller.js';
 import { GitOpsController } from './feature/gitops.controller.js';
 import { ImportController } from './feature/import.controller.js';
 import { MetaController } from './feature/meta.controller.js';
 import { ServingRoot } from './feature/serving-root.js';
-import { SessionController } from './feature/session.controller.js';
 import { ApiSettings } from './feature/settings.js';
 
 /** Ten wrong tokens at once, then one every five seconds. */
@@ -41,17 +37,13 @@ export class ApiModule {
     return {
       module: ApiModule,
       controllers: [
-        SessionController,
         ClustersController,
-        CertificatesController,
         CaController,
-        CredentialsController,
         ApprovalController,
         ClientsController,
         GitHostsController,
         CatalogController,
         GitOpsController,
-        ClusterGitOpsController,
         ImportController,
         MetaController,
       ],

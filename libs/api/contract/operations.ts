@@ -2,25 +2,34 @@ import { z } from 'zod';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
 import { catalogOperations } from './catalog-operations.js';
-import { clientOperations } from './client-operations.js';
-import { credentialOperations } from './credential-operations.js';
 import { gitHostOperations } from './git-host-operations.js';
 import { gitopsOperations } from './gitops-operations.js';
-import { gatewayOperations } from './gateway-operations.js';
 import { empty, json, operationsOf, text, type Operation } from './operation.js';
 import {
+  BootstrapToken,
+  BootstrapTokenById,
+  BootstrapTokenList,
   CertificateBySerial,
   CertificateList,
   CertificatePage,
   CertificateRecord,
+  CertifiedClient,
+  ClientByName,
+  ClientList,
+  ClientPage,
   Cluster,
   ClusterAccess,
   ClusterByName,
   ClusterChange,
   ClusterList,
   ClusterPage,
+  GatewayByName,
+  GatewayRevoked,
+  IdentityToIssue,
   ImportCode,
   ImportLink,
+  IssuedIdentity,
+  NewClient,
   NewCluster,
   Readiness,
   Revocation,
@@ -134,14 +143,86 @@ export const operations = {
       errors: ['NOT_FOUND'],
     },
   }),
-  ...clientOperations,
+  ...operationsOf('clients', {
+    createClient: {
+      route: 'POST /v1/clients',
+      summary: 'Register a client of the CONNECT door and certify its key',
+      description:
+        'For a client that is known, with the same clusters, it certifies another key: that is how a certificate is renewed.',
+      body: NewClient,
+      answers: [json(201, 'Certified.', CertifiedClient)],
+      errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'CONFLICT', 'CSR_INVALID', 'DEADLINE_EXCEEDED'],
+    },
+    listClients: {
+      route: 'GET /v1/clients',
+      summary: 'List the clients of the CONNECT door',
+      description: 'As many as fit in one answer; `next` is there if there are more.',
+      query: ClientPage,
+      answers: [json(200, 'Clients by name.', ClientList)],
+    },
+    deleteClient: {
+      route: 'DELETE /v1/clients/{name}',
+      summary: 'Delete a client',
+      description: 'Its certificates are worth nothing from then on.',
+      params: ClientByName,
+      answers: [empty('Deleted.')],
+      errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
+    },
+  }),
   ...approvalOperations,
   ...caOperations,
-  ...credentialOperations,
+  ...operationsOf('clusters', {
+    listBootstrapTokens: {
+      route: 'GET /v1/clusters/{name}/bootstrap-tokens',
+      summary: 'List the bootstrap tokens of a cluster',
+      description: 'Those in its import manifests so far. Their secrets are not kept anywhere, so they are not shown.',
+      params: ClusterByName,
+      answers: [json(200, 'Newest first.', BootstrapTokenList)],
+      errors: ['NOT_FOUND'],
+    },
+    revokeBootstrapToken: {
+      route: 'POST /v1/clusters/{name}/bootstrap-tokens/{id}/revocation',
+      summary: 'Revoke a bootstrap token',
+      description:
+        'Nobody gets an identity by it from then on. Whoever got one before keeps it: to end that too, cut the cluster off. Repeating it does no harm.',
+      params: BootstrapTokenById,
+      answers: [json(200, 'Revoked.', BootstrapToken)],
+      errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
+    },
+    issueIdentity: {
+      route: 'POST /v1/clusters/{name}/identities',
+      summary: 'Certify a key that is taken to an agent by hand',
+      description:
+        'A new enrolment of the cluster, without any token: it fences the agent that the cluster had, and unused tokens die. The approval policy is not asked; who may do this is the approval.',
+      params: ClusterByName,
+      body: IdentityToIssue,
+      answers: [json(201, 'Certified.', IssuedIdentity)],
+      errors: ['NOT_FOUND', 'CSR_INVALID', 'DEADLINE_EXCEEDED'],
+    },
+  }),
   ...gitHostOperations,
   ...catalogOperations,
   ...gitopsOperations,
-  ...gatewayOperations,
+  ...operationsOf('certificates', {
+    listGatewayCertificates: {
+      route: 'GET /v1/gateways/certificates',
+      summary: 'List the certificates of all gateways',
+      description:
+        'Their names are SPIFFE ids that end in /gateway/<name>. At most 200 in one answer; `next` is there if there may be more.',
+      query: CertificatePage,
+      answers: [json(200, 'Those that end last first.', CertificateList)],
+    },
+    revokeGateway: {
+      route: 'POST /v1/gateways/{name}/revocation',
+      summary: 'Revoke all certificates of a gateway',
+      description:
+        'Other gateways and agents refuse them from then on, and what stands between gateways is broken off. Its NATS credential gets new ones: take that away first. At most a thousand at once: while `more` is true, ask again.',
+      params: GatewayByName,
+      body: Revocation,
+      answers: [json(200, 'Revoked.', GatewayRevoked)],
+      errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
+    },
+  }),
   ...operationsOf('meta', {
     openapi: {
       route: 'GET /openapi.json',

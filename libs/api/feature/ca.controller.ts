@@ -4,7 +4,7 @@ import type { CertificateAuthority } from '../contract/ca-operations.js';
 import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
 
-/** The CA belongs to the installation, not to a tenant: whoever administers any sees it. */
+/** The CA and what it issued. It belongs to the installation, not to a tenant: whoever administers any sees it. */
 @Controller()
 export class CaController {
   constructor(private readonly backend: Backend) {}
@@ -32,6 +32,27 @@ export class CaController {
   @Serve('abortCa')
   abort(@Asked() { tenantId }: Call<'abortCa'>) {
     return this.#go(tenantId, { step: 'abort', force: false });
+  }
+
+  @Serve('listCertificates')
+  async listCertificates(@Asked() { tenantId, params, query }: Call<'listCertificates'>) {
+    const { id: clusterId } = await this.backend.read(registrationRpc.getCluster, tenantId, params);
+    return this.backend.read(keysRpc.listCertificates, tenantId, { clusterId, ...query });
+  }
+
+  @Serve('revokeCertificate')
+  revokeCertificate(@Asked() { tenantId, params, body }: Call<'revokeCertificate'>) {
+    return this.backend.write(keysRpc.revokeCertificate, tenantId, { ...params, ...body });
+  }
+
+  @Serve('listGatewayCertificates')
+  listGatewayCertificates(@Asked() { query }: Call<'listGatewayCertificates'>) {
+    return this.backend.read(keysRpc.listGatewayCertificates, NO_TENANT, query);
+  }
+
+  @Serve('revokeGateway')
+  revokeGateway(@Asked() { params, body }: Call<'revokeGateway'>) {
+    return this.backend.write(keysRpc.revokeGateway, NO_TENANT, { ...params, ...body });
   }
 
   async #go(tenantId: string, step: RotateCa): Promise<CertificateAuthority> {

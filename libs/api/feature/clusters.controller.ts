@@ -57,4 +57,19 @@ export class ClustersController {
     ]);
     return { cluster, doors: this.settings.doorsOf(params.name), certificateAuthority };
   }
+
+  @Serve('listBootstrapTokens')
+  listTokens(@Asked() { tenantId, params }: Call<'listBootstrapTokens'>) {
+    return this.backend.read(registrationRpc.listBootstrapTokens, tenantId, params);
+  }
+
+  @Serve('revokeBootstrapToken')
+  revokeToken(@Asked() { tenantId, actor: by, params }: Call<'revokeBootstrapToken'>) {
+    return this.backend.write(registrationRpc.revokeBootstrapToken, tenantId, { ...params, by });
+  }
+
+  @Serve('issueIdentity')
+  issueIdentity(@Asked() { tenantId, actor: by, params, body }: Call<'issueIdentity'>) {
+    return this.backend.write(registrationRpc.issueIdentity, tenantId, { ...params, ...body, by });
+  }
 }

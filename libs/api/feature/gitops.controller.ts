@@ -5,7 +5,7 @@ import { IfRevision } from '../http/revisions.js';
 import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
 
-/** What clusters are to run, and how changes reach them. */
+/** What clusters are to run, how changes reach them, and what their installers say. */
 @Controller()
 export class GitOpsController {
   constructor(private readonly backend: Backend) {}
@@ -57,5 +57,25 @@ export class GitOpsController {
   @Serve('resetBreaker')
   resetBreaker(@Asked() { tenantId, actor }: Call<'resetBreaker'>) {
     return this.backend.write(gitopsRpc.resetBreaker, tenantId, { actor });
+  }
+
+  @Serve('listClusterGitOps')
+  clusters(@Asked() { tenantId, query }: Call<'listClusterGitOps'>) {
+    return this.backend.read(gitopsRpc.listClusterStatus, tenantId, query);
+  }
+
+  @Serve('getClusterGitOps')
+  cluster(@Asked() { tenantId, params }: Call<'getClusterGitOps'>) {
+    return this.backend.read(gitopsRpc.clusterStatus, tenantId, params);
+  }
+
+  @Serve('getClusterGitOpsEvents')
+  events(@Asked() { tenantId, params }: Call<'getClusterGitOpsEvents'>) {
+    return this.backend.read(gitopsRpc.clusterEvents, tenantId, params);
+  }
+
+  @Serve('rotateDeployKey')
+  rotateDeployKey(@Asked() { tenantId, actor, params, query }: Call<'rotateDeployKey'>) {
+    return this.backend.write(gitopsRpc.rotateDeployKey, tenantId, { ...params, ...query, actor });
   }
 }

@@ -1,7 +1,7 @@
 import { Controller, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { openapiDocument } from '../contract/openapi.js';
-import { Serve } from '../http/serve.js';
+import { Asked, Serve, type Call } from '../http/serve.js';
 import { ApiSettings } from './settings.js';
 
 @Controller()
@@ -10,6 +10,11 @@ export class MetaController {
 
   constructor(private readonly settings: ApiSettings) {
     this.#document = openapiDocument({ serverUrl: settings.publicUrl });
+  }
+
+  @Serve('whoami')
+  whoami(@Asked() { principal }: Call<'whoami'>) {
+    return principal;
   }
 
   @Serve('openapi')
