@@ -2,8 +2,14 @@ import type { ApprovalPolicy, Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
 import { effectivePolicy } from '../domain/approval-policy.js';
-import { findCluster, findClusterByName, type StoredCluster } from '../store/cluster-store.js';
-import { setClusterPolicy, setTenantPolicy, tenantPolicy } from '../store/policy-store.js';
+import {
+  findCluster,
+  findClusterByName,
+  setClusterPolicy,
+  setTenantPolicy,
+  tenantPolicy,
+  type StoredCluster,
+} from '../store/cluster-store.js';
 import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
 export interface ApprovalOptions {

@@ -23,8 +23,8 @@ const TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 16_384;
 /** Questions that this process waits for, of all tenants. */
 const MAX_QUESTIONS = 16;
-/** Of these, about agents without a token: strangers leave room for who was invited. */
-const MAX_OF_STRANGERS = 8;
+/** Of these, about agents without a token: who is unauthenticated leaves room for who was invited. */
+const MAX_UNAUTHENTICATED = 8;
 
 const Verdict = z.discriminatedUnion('decision', [
   z.object({ decision: z.literal('approve'), cluster: ClusterName.optional() }),
@@ -41,7 +41,7 @@ export class ApprovalWebhook {
   readonly #requests: EnrolmentRequests;
   readonly #options: WebhookOptions | null;
   /** Requests that the program is asked about at this moment. */
-  readonly #asked = new Map<string, { readonly stranger: boolean }>();
+  readonly #asked = new Map<string, { readonly unauthenticated: boolean }>();
   /** Agents that wait ask as often as they like. */
   readonly #lines = { decided: new RateLimitedLog(), failed: new RateLimitedLog() };
 
@@ -65,9 +65,9 @@ export class ApprovalWebhook {
     if (request.state !== 'pending' || (await this.#policyOf(request)) !== 'webhook') return request;
     const { id, tenantId, spkiSha256 } = request;
     const { logger, source } = this.#runtime;
-    const stranger = request.tokenId === null;
-    if (this.#asked.has(id) || !this.#hasRoom(stranger)) return request;
-    this.#asked.set(id, { stranger });
+    const unauthenticated = request.tokenId === null;
+    if (this.#asked.has(id) || !this.#hasRoom(unauthenticated)) return request;
+    this.#asked.set(id, { unauthenticated });
     try {
       const verdict = await this.#ask(request);
       if (verdict.decision === 'approve') await this.#requests.approve(source, tenantId, id, verdict.cluster);
@@ -84,9 +84,9 @@ export class ApprovalWebhook {
     return (await this.#requests.ofKey(spkiSha256)) ?? request;
   }
 
-  #hasRoom(stranger: boolean): boolean {
-    const strangers = [...this.#asked.values()].filter((asked) => asked.stranger).length;
-    return this.#asked.size < MAX_QUESTIONS && (!stranger || strangers < MAX_OF_STRANGERS);
+  #hasRoom(unauthenticated: boolean): boolean {
+    const others = [...this.#asked.values()].filter((asked) => asked.unauthenticated).length;
+    return this.#asked.size < MAX_QUESTIONS && (!unauthenticated || others < MAX_UNAUTHENTICATED);
   }
 
   async #policyOf({ tenantId, clusterId }: StoredEnrolmentRequest): Promise<ApprovalPolicy> {

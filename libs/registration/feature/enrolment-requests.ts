@@ -2,9 +2,10 @@ import type { Caller, EnrolmentRequest, Facts } from '@fairlead/contracts';
 import { FairleadError, assertNever } from '@fairlead/errors';
 import { EventRate } from '@fairlead/events';
 import { networkOf } from '@fairlead/limits';
+import { withAdvisoryLock } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
-import { QUEUE } from '../domain/adoption-queue.js';
-import { saidAtEnrolment } from '../domain/known-facts.js';
+import { QUEUE, whyFull } from '../domain/adoption-queue.js';
+import { knownFacts, saidAtEnrolment } from '../domain/known-facts.js';
 import {
   ADOPTED,
   clusterNames,
@@ -17,7 +18,9 @@ import {
 } from '../store/cluster-store.js';
 import {
   changeRequest,
+  countPending,
   deleteRequest,
+  dropDecided,
   dropOldRequests,
   findRequest,
   findRequestByKey,
@@ -28,10 +31,8 @@ import {
   type StoredEnrolmentRequest,
 } from '../store/enrolment-request-store.js';
 import { bindBootstrapToken, revokeUnusedTokens } from '../store/token-store.js';
-import { takeRoom } from './queue-room.js';
 import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
-import { lockToken } from './request-token.js';
-import { showRequest } from './show-request.js';
+import { lockToken } from './shown-token.js';
 import { aboutRequest, rejectIn, turnAway } from './turn-away.js';
 
 const LISTED = 500;
@@ -243,4 +244,41 @@ function pending(spkiSha256: string): FairleadError {
 function ifMissing(error: unknown): null {
   if (error instanceof FairleadError && error.code === 'NOT_FOUND') return null;
   throw error;
+}
+
+/**
+ * Keeps a place in the queue for the caller's transaction; nobody else is let in before that ends. RATE_LIMITED if it is full,
+ * which costs nobody a turn.
+ */
+async function takeRoom(manager: EntityManager, asking: Asking): Promise<void> {
+  await requireRoom(manager, asking);
+  // Many may have seen the last place.
+  await withAdvisoryLock(manager, `enrolment-queue:${asking.tenantId}`);
+  await requireRoom(manager, asking);
+  await dropDecided(manager, asking.tenantId, QUEUE.decidedPerTenant);
+}
+
+async function requireRoom(manager: EntityManager, { tenantId, tokenId, remoteAddress }: Asking): Promise<void> {
+  const invited = tokenId !== null;
+  const full = whyFull(await countPending(manager, tenantId, networkOf(remoteAddress), invited), invited);
+  if (full !== null) throw new FairleadError('RATE_LIMITED', full);
+}
+
+/** As it is shown to an administrator; `cluster` is a name. */
+function showRequest(request: StoredEnrolmentRequest, cluster: string | null): EnrolmentRequest {
+  const { id, tenantId, state, spkiSha256, facts, remoteAddress, reason } = request;
+  return {
+    id,
+    tenantId,
+    state,
+    fingerprint: spkiSha256,
+    cluster,
+    facts: knownFacts(facts),
+    remoteAddress,
+    createdAt: request.createdAt.toISOString(),
+    lastAskedAt: request.lastAskedAt.toISOString(),
+    expiresAt: request.expiresAt.toISOString(),
+    decidedAt: request.decidedAt?.toISOString() ?? null,
+    reason,
+  };
 }

@@ -1,4 +1,4 @@
-import type { Caller, Issued } from '@fairlead/contracts';
+import { DEFAULT_TENANT, type Caller, type Issued } from '@fairlead/contracts';
 import { FairleadError, assertNever, toFairleadError } from '@fairlead/errors';
 import { EventRate } from '@fairlead/events';
 import { checkCsr, type CheckedCsr } from '@fairlead/pki';
@@ -6,7 +6,7 @@ import type { EntityManager } from 'typeorm';
 import { decideEnrolment } from '../domain/decide-enrolment.js';
 import { EnrolmentPlaces } from '../domain/enrolment-places.js';
 import { saidAtEnrolment } from '../domain/known-facts.js';
-import { lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
+import { ADOPTED, insertCluster, lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
 import type { StoredEnrolmentRequest } from '../store/enrolment-request-store.js';
 import {
   bindBootstrapToken,
@@ -15,7 +15,6 @@ import {
   presented,
   type StoredBootstrapToken,
 } from '../store/token-store.js';
-import { adoptAgent } from './adopt-agent.js';
 import type { ApprovalPolicies } from './approval-policies.js';
 import type { ApprovalWebhook } from './approval-webhook.js';
 import type { EnrolmentRequests } from './enrolment-requests.js';
@@ -28,9 +27,8 @@ import {
   unknownToken,
   type EnrolInput,
 } from './enrolment-refusals.js';
-import { requireToken } from './request-token.js';
 import { commit, read, refuse, tell, type Runtime } from './runtime.js';
-import { showsToken } from './shown-token.js';
+import { requireToken, showsToken } from './shown-token.js';
 
 export interface Enrolled {
   readonly tenantId: string;
@@ -64,23 +62,14 @@ type WithToken = EnrolInput & { readonly token: StoredBootstrapToken };
 
 /** Certificates for agents, by a bootstrap token or an administrator's word: as the policy of the cluster has it. */
 export class Enrolments {
-  readonly #runtime: Runtime;
-  readonly #policies: ApprovalPolicies;
-  readonly #requests: EnrolmentRequests;
-  readonly #webhook: ApprovalWebhook;
-  readonly #troubles: LinkProblems;
-  readonly #signAgent: SignAgent;
   readonly #refusals = new EventRate();
   readonly #places = new EnrolmentPlaces();
 
-  constructor(runtime: Runtime, { policies, requests, webhook, troubles }: Approval, signAgent: SignAgent) {
-    this.#runtime = runtime;
-    this.#policies = policies;
-    this.#requests = requests;
-    this.#webhook = webhook;
-    this.#troubles = troubles;
-    this.#signAgent = signAgent;
-  }
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly approval: Approval,
+    private readonly signAgent: SignAgent,
+  ) {}
 
   /**
    * Spends the token on the request's key, then fetches the certificate: when that fails, the same key may ask again.
@@ -107,18 +96,18 @@ export class Enrolments {
       const known = toFairleadError(error);
       // A full queue must not fill the event log instead.
       if (known.code === 'RATE_LIMITED') throw known;
-      await rememberRefused(this.#troubles, input, token, known);
-      const damped = { rate: this.#refusals, who: provenCluster(token, known) };
+      await rememberRefused(this.approval.troubles, input, token, known);
+      const limit = { rate: this.#refusals, who: provenCluster(token, known) };
       const event = refusal(caller, input, token, known);
-      return refuse(this.#runtime, damped, known, 'dev.fairlead.enrolment.refused.v1', event);
+      return refuse(this.runtime, limit, known, 'dev.fairlead.enrolment.refused.v1', event);
     });
     const { id: clusterId, tenantId } = cluster;
-    const { chain, roots } = await this.#signAgent(tenantId, { clusterId, generation, csr: input.csr });
+    const { chain, roots } = await this.signAgent(tenantId, { clusterId, generation, csr: input.csr });
     return { tenantId, clusterId, generation, chain, roots };
   }
 
   async #tokenOf({ tokenId }: EnrolInput): Promise<StoredBootstrapToken | null> {
-    return tokenId === null ? null : read(this.#runtime, (manager) => findBootstrapToken(manager, tokenId));
+    return tokenId === null ? null : read(this.runtime, (manager) => findBootstrapToken(manager, tokenId));
   }
 
   async #decide(
@@ -128,27 +117,47 @@ export class Enrolments {
     key: Promise<CheckedCsr>,
   ): Promise<Decided> {
     const { spkiSha256 } = await key;
-    const known = await this.#requests.ofKey(spkiSha256);
+    const known = await this.approval.requests.ofKey(spkiSha256);
     // Who has this key asked before: the answer stands while that token is good. Another token is another question.
     const stands = known !== null && (input.tokenId === null || input.tokenId === known.tokenId);
-    if (stands) await requireToken(this.#runtime, known);
-    const outcome = stands ? known : await this.#firstQuestion(caller, input, found, spkiSha256);
+    if (stands) await requireToken(this.runtime, known);
+    const first = (): Promise<Decided | StoredEnrolmentRequest> =>
+      input.tokenId === null ? this.#adopt(caller, input, spkiSha256) : this.#byToken(input, found, spkiSha256);
+    const outcome = stands ? known : await first();
     if (!('state' in outcome)) return outcome;
-    return this.#requests.enrolmentOf(await this.#webhook.consult(outcome));
+    return this.approval.requests.enrolmentOf(await this.approval.webhook.consult(outcome));
   }
 
-  /** An enrolment, or a request that somebody has to decide about. */
-  async #firstQuestion(
+  /** Without a token: it belongs to no cluster yet. An enrolment where everybody gets one, or a request that somebody has to decide about. */
+  async #adopt(
     caller: Caller,
-    input: EnrolInput,
-    found: StoredBootstrapToken | null,
+    { facts, remoteAddress }: EnrolInput,
     spkiSha256: string,
   ): Promise<Decided | StoredEnrolmentRequest> {
-    if (input.tokenId === null) {
-      const approval = { policies: this.#policies, requests: this.#requests };
-      return adoptAgent(this.#runtime, approval, caller, { ...input, spkiSha256 });
-    }
-    return this.#byToken(input, found, spkiSha256);
+    const { policies, requests } = this.approval;
+    const asking = { tenantId: DEFAULT_TENANT, spkiSha256, clusterId: null, tokenId: null, facts, remoteAddress };
+    return commit(this.runtime, async (manager) => {
+      const policy = await policies.effective(manager, DEFAULT_TENANT, null);
+      switch (policy) {
+        case 'token':
+          throw new FairleadError('UNAUTHENTICATED', 'this installation adopts no agent without a bootstrap token');
+        case 'always-reject':
+          throw rejected();
+        case 'queue':
+        case 'webhook':
+          return requests.add(manager, asking);
+        case 'insecure-always-approve': {
+          const name = `adopted-${spkiSha256.slice(0, 12)}`;
+          const request = await requests.add(manager, asking);
+          const made = await insertCluster(manager, { tenantId: DEFAULT_TENANT, name, ...ADOPTED });
+          const { generation } = await requests.approveIn(manager, caller, request, made, true);
+          this.runtime.logger.warn('enrolment.approved_insecurely', { name, fingerprint: spkiSha256, remoteAddress });
+          return { cluster: made, generation: generation ?? 1 };
+        }
+        default:
+          return assertNever(policy);
+      }
+    });
   }
 
   async #byToken(
@@ -158,7 +167,7 @@ export class Enrolments {
   ): Promise<Decided | StoredEnrolmentRequest> {
     // Before anything else is told: only who has the secret learns in which state the token is.
     if (!showsToken(input, found)) throw unknownToken();
-    return commit(this.#runtime, async (manager) => {
+    return commit(this.runtime, async (manager) => {
       const cluster = await lockCluster(manager, found.clusterId);
       const token = await lockBootstrapToken(manager, found.id);
       if (!cluster || !token) throw unknownToken();
@@ -173,7 +182,7 @@ export class Enrolments {
     cluster: StoredCluster,
     token: StoredBootstrapToken,
   ): Promise<Decided | StoredEnrolmentRequest> {
-    const decision = decideEnrolment(presented(token), cluster, spkiSha256, this.#runtime.now());
+    const decision = decideEnrolment(presented(token), cluster, spkiSha256, this.runtime.now());
     switch (decision.kind) {
       case 'refuse':
         throw new FairleadError(decision.code, decision.reason);
@@ -195,7 +204,7 @@ export class Enrolments {
     generation: number,
   ): Promise<Decided | StoredEnrolmentRequest> {
     const { id: clusterId, tenantId } = cluster;
-    const policy = await this.#policies.effective(manager, tenantId, cluster);
+    const policy = await this.approval.policies.effective(manager, tenantId, cluster);
     switch (policy) {
       case 'always-reject':
         throw rejected();
@@ -205,7 +214,7 @@ export class Enrolments {
         // Before anybody decides: another key must not wait with the same token for a later approval.
         await bindBootstrapToken(manager, token.id, spkiSha256, null);
         const asking = { tenantId, spkiSha256, clusterId, tokenId: token.id, facts, remoteAddress };
-        return this.#requests.add(manager, asking, token.expiresAt);
+        return this.approval.requests.add(manager, asking, token.expiresAt);
       }
       case 'token':
       case 'insecure-always-approve':
@@ -224,8 +233,8 @@ export class Enrolments {
     generation: number,
   ): Promise<void> {
     await bindBootstrapToken(manager, tokenId, spkiSha256, generation);
-    await markEnrolled(manager, cluster, { generation, facts, enrolledAt: this.#runtime.now() });
-    await tell(this.#runtime, manager, 'dev.fairlead.enrolment.succeeded.v1', {
+    await markEnrolled(manager, cluster, { generation, facts, enrolledAt: this.runtime.now() });
+    await tell(this.runtime, manager, 'dev.fairlead.enrolment.succeeded.v1', {
       tenantId: cluster.tenantId,
       clusterId: cluster.id,
       name: cluster.name,

@@ -2,10 +2,16 @@ import { registrationRpc } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
 import { ApiTokens } from './api-tokens.js';
+import { ApprovalPolicies } from './approval-policies.js';
+import { BootstrapTokens } from './bootstrap-tokens.js';
 import { Clients } from './clients.js';
 import { Clusters } from './clusters.js';
+import { EnrolmentRequests } from './enrolment-requests.js';
 import { Enrolments } from './enrolments.js';
 import { ImportLinks } from './import-links.js';
+import { LinkProblems } from './link-problems.js';
+import { ReportedFacts } from './reported-facts.js';
+import { StaticIdentities } from './static-identities.js';
 
 type Asked<Method extends keyof typeof registrationRpc> = RpcRequest<(typeof registrationRpc)[Method]>;
 
@@ -18,6 +24,12 @@ export class RegistrationController {
     private readonly enrolments: Enrolments,
     private readonly apiTokens: ApiTokens,
     private readonly clients: Clients,
+    private readonly requests: EnrolmentRequests,
+    private readonly policies: ApprovalPolicies,
+    private readonly tokens: BootstrapTokens,
+    private readonly identities: StaticIdentities,
+    private readonly troubles: LinkProblems,
+    private readonly facts: ReportedFacts,
   ) {}
 
   @RpcHandler(registrationRpc.authenticate)
@@ -90,5 +102,62 @@ export class RegistrationController {
   @RpcHandler(registrationRpc.enrol)
   async enrol({ caller, input }: Asked<'enrol'>) {
     return this.enrolments.enrol(caller, input);
+  }
+
+  @RpcHandler(registrationRpc.listEnrolmentRequests)
+  async list({ tenantId, input }: Asked<'listEnrolmentRequests'>) {
+    return { requests: await this.requests.list(tenantId, input) };
+  }
+
+  @RpcHandler(registrationRpc.approveEnrolment)
+  async approve({ caller, tenantId, input }: Asked<'approveEnrolment'>) {
+    return this.requests.approve(caller, tenantId, input.id, input.cluster);
+  }
+
+  @RpcHandler(registrationRpc.rejectEnrolment)
+  async reject({ caller, tenantId, input }: Asked<'rejectEnrolment'>) {
+    return this.requests.reject(caller, tenantId, input.id, input.reason);
+  }
+
+  @RpcHandler(registrationRpc.getApprovalPolicy)
+  async getPolicy({ tenantId, input }: Asked<'getApprovalPolicy'>) {
+    return this.policies.get(tenantId, input.cluster);
+  }
+
+  @RpcHandler(registrationRpc.setApprovalPolicy)
+  async setPolicy({ caller, tenantId, input }: Asked<'setApprovalPolicy'>) {
+    return this.policies.set(caller, tenantId, input.cluster, input.policy);
+  }
+
+  @RpcHandler(registrationRpc.adoptionManifest)
+  async adoptionManifest() {
+    return { manifest: await this.importLinks.adoptionManifest() };
+  }
+
+  @RpcHandler(registrationRpc.listBootstrapTokens)
+  async listTokens({ tenantId, input }: Asked<'listBootstrapTokens'>) {
+    return { tokens: await this.tokens.list(tenantId, input.name) };
+  }
+
+  @RpcHandler(registrationRpc.revokeBootstrapToken)
+  async revokeToken({ caller, tenantId, input }: Asked<'revokeBootstrapToken'>) {
+    return this.tokens.revoke(caller, tenantId, input);
+  }
+
+  @RpcHandler(registrationRpc.issueIdentity)
+  async issueIdentity({ caller, tenantId, input }: Asked<'issueIdentity'>) {
+    return this.identities.issue(caller, tenantId, input);
+  }
+
+  @RpcHandler(registrationRpc.reportTroubles)
+  async reportTroubles({ caller, input }: Asked<'reportTroubles'>) {
+    await this.troubles.report(caller, input.troubles);
+    return {};
+  }
+
+  @RpcHandler(registrationRpc.reportFacts)
+  async reportFacts({ caller, input }: Asked<'reportFacts'>) {
+    await this.facts.report(caller, input.clusters);
+    return {};
   }
 }

@@ -8,11 +8,8 @@ import { EnrolmentRequests } from './enrolment-requests.js';
 import { Enrolments } from './enrolments.js';
 import { ImportLinks } from './import-links.js';
 import { LinkProblems } from './link-problems.js';
-import { ApprovalController } from './approval.controller.js';
-import { CredentialsController } from './credentials.controller.js';
 import { RegistrationController } from './registration.controller.js';
 import { ReportedFacts } from './reported-facts.js';
-import { ReportsController } from './reports.controller.js';
 import { StaticIdentities } from './static-identities.js';
 
 export interface RegistrationParts {
@@ -34,20 +31,8 @@ export class RegistrationModule {
   static around(parts: RegistrationParts): DynamicModule {
     return {
       module: RegistrationModule,
-      controllers: [RegistrationController, ApprovalController, CredentialsController, ReportsController],
-      providers: [
-        { provide: Clients, useValue: parts.clients },
-        { provide: Clusters, useValue: parts.clusters },
-        { provide: ImportLinks, useValue: parts.importLinks },
-        { provide: Enrolments, useValue: parts.enrolments },
-        { provide: ApiTokens, useValue: parts.apiTokens },
-        { provide: EnrolmentRequests, useValue: parts.requests },
-        { provide: ApprovalPolicies, useValue: parts.policies },
-        { provide: BootstrapTokens, useValue: parts.bootstrapTokens },
-        { provide: StaticIdentities, useValue: parts.staticIdentities },
-        { provide: LinkProblems, useValue: parts.troubles },
-        { provide: ReportedFacts, useValue: parts.facts },
-      ],
+      controllers: [RegistrationController],
+      providers: Object.values(parts).map((part: object) => ({ provide: part.constructor, useValue: part })),
     };
   }
 }

@@ -1,7 +1,12 @@
+import { FairleadError } from '@fairlead/errors';
 import { enrolmentProofKey, verifyEnrolmentProof } from '@fairlead/pki';
+import type { EntityManager } from 'typeorm';
+import { refuseToken } from '../domain/decide-enrolment.js';
 import { hashSecret, newSecret, sameHash } from '../domain/secret-hash.js';
-import type { StoredBootstrapToken } from '../store/token-store.js';
+import type { StoredEnrolmentRequest } from '../store/enrolment-request-store.js';
+import { findBootstrapToken, lockBootstrapToken, presented, type StoredBootstrapToken } from '../store/token-store.js';
 import type { EnrolInput } from './enrolment-refusals.js';
+import { read, type Runtime } from './runtime.js';
 
 /** So that an unknown id takes as long to refuse as a wrong secret or proof. */
 const NOBODYS_HASH = hashSecret('');
@@ -21,4 +26,27 @@ function hasSecret({ secret = '' }: EnrolInput, token: StoredBootstrapToken | nu
 function hasProof({ tokenId, csr }: EnrolInput, proof: string, token: StoredBootstrapToken | null): boolean {
   const [csrDer, signature] = [Buffer.from(csr, 'base64'), Buffer.from(proof, 'base64')];
   return verifyEnrolmentProof(token?.proofKey ?? NOBODYS_KEY, tokenId ?? '', csrDer, signature);
+}
+
+/** TOKEN_REVOKED, TOKEN_EXPIRED: the token that it asked with is not good any more. An approval outlives the token's time. */
+export async function requireToken(
+  runtime: Runtime,
+  { tokenId, spkiSha256, state }: StoredEnrolmentRequest,
+): Promise<void> {
+  if (tokenId === null) return;
+  const token = await read(runtime, (manager) => findBootstrapToken(manager, tokenId));
+  const refused = token && refuseToken(presented(token), spkiSha256, runtime.now());
+  if (!refused || (refused.code === 'TOKEN_EXPIRED' && state === 'approved')) return;
+  throw new FairleadError(refused.code, refused.reason);
+}
+
+/** The same for who is about to be approved, in a transaction of the caller's: nobody revokes it in between. CONFLICT. */
+export async function lockToken(
+  runtime: Runtime,
+  manager: EntityManager,
+  { tokenId, spkiSha256 }: StoredEnrolmentRequest,
+): Promise<void> {
+  const token = tokenId === null ? null : await lockBootstrapToken(manager, tokenId);
+  const refused = token && refuseToken(presented(token), spkiSha256, runtime.now());
+  if (refused) throw new FairleadError('CONFLICT', `this agent cannot be approved any more: ${refused.reason}`);
 }

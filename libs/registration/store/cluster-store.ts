@@ -1,9 +1,9 @@
-import type { LastError } from '@fairlead/contracts';
+import type { ApprovalPolicy, LastError } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Any, MoreThan, type EntityManager } from 'typeorm';
 import type { StoredFacts } from '../domain/known-facts.js';
 import { violationOf } from './constraint-violation.js';
-import { ClusterRow } from './entities.js';
+import { ClusterRow, TenantRow } from './entities.js';
 
 export type StoredCluster = Readonly<ClusterRow>;
 
@@ -155,4 +155,27 @@ export async function recordTrouble(manager: EntityManager, id: string, lastErro
 /** With its tokens and links. */
 export async function deleteCluster(manager: EntityManager, id: string): Promise<void> {
   await manager.delete(ClusterRow, { id });
+}
+
+/** Null: none was chosen. NOT_FOUND if there is no such tenant. */
+export async function tenantPolicy(manager: EntityManager, tenantId: string): Promise<ApprovalPolicy | null> {
+  const tenant = await manager.findOneBy(TenantRow, { id: tenantId });
+  if (!tenant) throw new FairleadError('NOT_FOUND', `there is no tenant ${tenantId}`);
+  return tenant.approvalPolicy;
+}
+
+export async function setTenantPolicy(
+  manager: EntityManager,
+  id: string,
+  approvalPolicy: ApprovalPolicy | null,
+): Promise<void> {
+  await manager.update(TenantRow, { id }, { approvalPolicy });
+}
+
+export async function setClusterPolicy(
+  manager: EntityManager,
+  id: string,
+  approvalPolicy: ApprovalPolicy | null,
+): Promise<void> {
+  await manager.update(ClusterRow, { id }, { approvalPolicy });
 }

@@ -64,7 +64,7 @@ export class DeployKeyRun {
     await this.parts.problems.clear(host);
     await this.parts.problems.tellExpiry(host);
     if (answer.state === 'listed') work.listed = [...answer.keys];
-    const steps = answer.state === 'listed' ? planKeys(keys, answer.keys, this.#now()) : keys.flatMap(byHand);
+    const steps = answer.state === 'listed' ? planKeys(keys, answer.keys, this.parts.runtime.now()) : keys.flatMap(byHand);
     const isSame = (step: KeyStep<StoredDeployKey>): boolean => step.do === 'note-present' && isAsBefore(step);
     await this.parts.journal.seen(steps.filter(isSame).map(({ key }) => key));
     for (const step of steps.filter((one) => !isSame(one))) {
@@ -131,7 +131,7 @@ export class DeployKeyRun {
     await problems.clear(host);
     await journal.repositoryFails({ hostId: host.id, path }, error);
     if (error.code !== 'NOT_FOUND' && error.code !== 'GONE') return;
-    const givenUp = this.#now().getTime() - GIVE_UP_MS;
+    const givenUp = this.parts.runtime.now().getTime() - GIVE_UP_MS;
     for (const key of keys) {
       const isOver = key.state === 'removing' && key.stateSince.getTime() < givenUp;
       const instructions = `The repository was not to be seen: if it is there, remove the key ${key.fingerprint} from it.`;
@@ -141,10 +141,6 @@ export class DeployKeyRun {
 
   #regular(keys: number): NextTurn {
     return { ...this.parts.pace, pages: Math.max(1, Math.ceil(keys / KEYS_A_PAGE)) };
-  }
-
-  #now(): Date {
-    return this.parts.runtime.now?.() ?? new Date();
   }
 }
 

@@ -58,7 +58,7 @@ export class DeployKeys {
       if (!key)
         throw new FairleadError('NOT_FOUND', `no deploy key with number ${name.number} was wanted for this cluster`);
       if (key.state === 'removing' || key.state === 'removed') return key;
-      const change = { ...SETTLED, state: 'removing', stateSince: this.#now() } as const;
+      const change = { ...SETTLED, state: 'removing', stateSince: this.runtime.now() } as const;
       await updateDeployKey(manager, key.id, change);
       await wakeRepository(manager, key.hostId, key.path);
       return { ...key, ...change };
@@ -92,7 +92,7 @@ export class DeployKeys {
     const before = found && (await lockDeployKey(manager, found.id));
     if (before && isSame(before, wish, fingerprint)) {
       if (isWanted(before, wish, fingerprint)) return before;
-      const change = { ...SETTLED, state: 'wanted', stateSince: this.#now() } as const;
+      const change = { ...SETTLED, state: 'wanted', stateSince: this.runtime.now() } as const;
       await updateDeployKey(manager, before.id, change);
       return { ...before, ...change };
     }
@@ -111,7 +111,7 @@ export class DeployKeys {
       fingerprint,
       ...SETTLED,
       state: 'wanted',
-      stateSince: this.#now(),
+      stateSince: this.runtime.now(),
       superseded: false,
       remoteId: null,
       seenAt: null,
@@ -122,13 +122,9 @@ export class DeployKeys {
   }
 
   async #supersede(manager: EntityManager, before: StoredDeployKey): Promise<void> {
-    const gone = before.state === 'removed' ? {} : ({ state: 'removing', stateSince: this.#now() } as const);
+    const gone = before.state === 'removed' ? {} : ({ state: 'removing', stateSince: this.runtime.now() } as const);
     await updateDeployKey(manager, before.id, { superseded: true, ...gone });
     await wakeRepository(manager, before.hostId, before.path);
-  }
-
-  #now(): Date {
-    return this.runtime.now?.() ?? new Date();
   }
 }
 

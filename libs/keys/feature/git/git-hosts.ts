@@ -27,7 +27,7 @@ export interface GitRuntime {
   readonly source: Caller;
   /** Events and the projection may go out, and what is due may be done. */
   readonly onCommitted: () => void;
-  readonly now?: () => Date;
+  readonly now: () => Date;
 }
 
 /** Of a tenant: they all go into one answer. */
@@ -80,7 +80,7 @@ export class GitHosts {
       }
       await deleteGitHostRow(manager, host.id);
       const data = { ...aboutHost(host, byUser(actor)), reason: 'OK' };
-      await appendEvent(manager, createEvent(source, 'dev.fairlead.git-host.deleted.v1', data, this.#now()));
+      await appendEvent(manager, createEvent(source, 'dev.fairlead.git-host.deleted.v1', data, this.runtime.now()));
     });
     onCommitted();
   }
@@ -99,7 +99,7 @@ export class GitHosts {
 
   async #store(manager: EntityManager, tenantId: string, actor: string, put: Put): Promise<StoredGitHost> {
     const { input, before, settings } = put;
-    const now = this.#now();
+    const now = this.runtime.now();
     const current = await findGitHost(manager, tenantId, input.name);
     if (current?.revision !== before?.revision || current?.id !== before?.id) {
       throw new FairleadError('CONFLICT', 'somebody else changed this Git host meanwhile; look at it and try again');
@@ -143,10 +143,6 @@ export class GitHosts {
       scanDueAt: moved ? now : before.scanDueAt,
       revision: (before?.revision ?? 0) + 1,
     };
-  }
-
-  #now(): Date {
-    return this.runtime.now?.() ?? new Date();
   }
 }
 

@@ -15,7 +15,9 @@ import { HostProblems } from './host-problem.js';
 import { KeyJournal } from './key-journal.js';
 import { Repositories } from './repositories.js';
 
-export interface GitKeysOptions extends GitRuntime {
+export interface GitKeysOptions extends Omit<GitRuntime, 'now'> {
+  /** Default: the system's. */
+  readonly now?: () => Date;
   readonly ca: CurrentCa;
   readonly leafLifeSeconds: number;
   /** Whose clusters desired states are signed for. */
@@ -46,23 +48,24 @@ export async function openGitKeys(options: GitKeysOptions): Promise<GitKeys> {
   const { database, ca, leafLifeSeconds, belongs, limits, logger, deployKeysEveryMs: everyMs } = options;
   const installation = await readFrom(database, installationName);
   const access = new HostAccess({ sealer: ca.sealer, installation, limits });
-  const problems = new HostProblems(options, logger);
+  const runtime: GitRuntime = { ...options, now: options.now ?? (() => new Date()) };
+  const problems = new HostProblems(runtime, logger);
   let loop: DeployKeyLoop | undefined;
   const waking: GitRuntime = {
-    ...options,
+    ...runtime,
     onCommitted: () => {
       options.onCommitted();
       loop?.poke();
     },
   };
   const pace = { everyMs, paceMs: MS_A_REQUEST };
-  const turn = new DeployKeyRun({ runtime: options, access, problems, journal: new KeyJournal(options), pace });
+  const turn = new DeployKeyRun({ runtime, access, problems, journal: new KeyJournal(runtime), pace });
   return {
     signer: new DesiredStateSigner({ database, ca, belongs, leafLifeSeconds }),
     hosts: new GitHosts(waking, access),
-    hostKeys: new HostKeys(options, logger),
+    hostKeys: new HostKeys(runtime, logger),
     deployKeys: new DeployKeys(waking),
-    repositories: new Repositories(options, access, problems),
+    repositories: new Repositories(runtime, access, problems),
     startLoop: () => (loop = new DeployKeyLoop({ database, turn, logger, everyMs })),
   };
 }

@@ -55,7 +55,7 @@ export class HostKeys {
       await lockGitHosts(manager, tenantId);
       const host = await existingHost(manager, tenantId, name);
       const known = await keysOf(manager, host);
-      const { keys, withdrawn } = afterApproval(known, { fingerprints, given, by: actor }, this.#now());
+      const { keys, withdrawn } = afterApproval(known, { fingerprints, given, by: actor }, this.runtime.now());
       await replaceHostKeys(manager, host.id, keys);
       const data = {
         ...aboutHost(host, byUser(actor)),
@@ -63,7 +63,10 @@ export class HostKeys {
         withdrawn: [...withdrawn],
         reason: 'OK',
       };
-      await appendEvent(manager, createEvent(source, 'dev.fairlead.git-host.keys-approved.v1', data, this.#now()));
+      await appendEvent(
+        manager,
+        createEvent(source, 'dev.fairlead.git-host.keys-approved.v1', data, this.runtime.now()),
+      );
       return viewHost(manager, host);
     });
     onCommitted();
@@ -105,7 +108,7 @@ export class HostKeys {
     if (host?.sshHost !== asked.sshHost || host.sshPort !== asked.sshPort) {
       throw new FairleadError('CONFLICT', 'the Git host was changed while its keys were looked at; try again');
     }
-    const now = this.#now();
+    const now = this.runtime.now();
     const { keys, raised } = afterScan(await keysOf(manager, host), shown, now);
     await replaceHostKeys(manager, host.id, keys);
     await updateGitHost(manager, host.id, { scannedAt: now });
@@ -116,10 +119,6 @@ export class HostKeys {
       this.logger.warn('git_host.key_changed', { hostId: host.id, type, fingerprint });
     }
     return viewHost(manager, { ...host, scannedAt: now });
-  }
-
-  #now(): Date {
-    return this.runtime.now?.() ?? new Date();
   }
 }
 

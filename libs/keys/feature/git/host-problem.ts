@@ -20,7 +20,7 @@ export class HostProblems {
   /** Nothing is sent to the host for a while. Not counted against one that was configured anew since. */
   async record(asked: StoredGitHost, error: FairleadError): Promise<void> {
     const { database, source, onCommitted } = this.runtime;
-    const now = this.#now();
+    const now = this.runtime.now();
     const message = error.message.slice(0, MAX_MESSAGE);
     await inTransaction(database, async (manager) => {
       await lockGitHosts(manager, asked.tenantId);
@@ -50,14 +50,15 @@ export class HostProblems {
       this.logger.info('git_host.recovered', { hostId: host.id, code: host.problemCode });
       if (!needsSomebody(host.problemCode)) return;
       const data = { ...aboutHost(host, bySelf(this.runtime)), reason: 'OK' };
-      await appendEvent(manager, createEvent(source, 'dev.fairlead.git-host.recovered.v1', data, this.#now()));
+      await appendEvent(manager, createEvent(source, 'dev.fairlead.git-host.recovered.v1', data, this.runtime.now()));
     });
     onCommitted();
   }
 
   /** Tells once of a token that ends soon. */
   async tellExpiry({ id, tenantId, tokenExpiresAt, expiryTold }: StoredGitHost): Promise<void> {
-    const isSoon = tokenExpiresAt !== null && tokenExpiresAt.getTime() - this.#now().getTime() < EXPIRY_WARNING_MS;
+    const isSoon =
+      tokenExpiresAt !== null && tokenExpiresAt.getTime() - this.runtime.now().getTime() < EXPIRY_WARNING_MS;
     if (!isSoon || expiryTold) return;
     const { database, source, onCommitted } = this.runtime;
     await inTransaction(database, async (manager) => {
@@ -68,12 +69,11 @@ export class HostProblems {
       const expiresAt = host.tokenExpiresAt.toISOString();
       this.logger.warn('git_host.token_expiring', { hostId: id, expiresAt });
       const data = { ...aboutHost(host, bySelf(this.runtime)), reason: 'OK', expiresAt };
-      await appendEvent(manager, createEvent(source, 'dev.fairlead.git-host.token-expiring.v1', data, this.#now()));
+      await appendEvent(
+        manager,
+        createEvent(source, 'dev.fairlead.git-host.token-expiring.v1', data, this.runtime.now()),
+      );
     });
     onCommitted();
-  }
-
-  #now(): Date {
-    return this.runtime.now?.() ?? new Date();
   }
 }

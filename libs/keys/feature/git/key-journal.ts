@@ -24,13 +24,13 @@ export class KeyJournal {
   /** We added it. */
   async added(asked: StoredDeployKey, remoteId: string, restores: boolean): Promise<void> {
     const { source } = this.runtime;
-    await this.#change(asked, { remoteId, seenAt: this.#now() }, async (manager, key, stays) => {
+    await this.#change(asked, { remoteId, seenAt: this.runtime.now() }, async (manager, key, stays) => {
       const restored = key.restored + (restores ? 1 : 0);
       await updateDeployKey(manager, key.id, { restored });
       const data = { ...this.#about(key, 'OK'), keyId: remoteId };
       const event = restores
-        ? createEvent(source, 'dev.fairlead.deploy-key.restored.v1', { ...data, restored }, this.#now())
-        : createEvent(source, 'dev.fairlead.deploy-key.added.v1', data, this.#now());
+        ? createEvent(source, 'dev.fairlead.deploy-key.restored.v1', { ...data, restored }, this.runtime.now())
+        : createEvent(source, 'dev.fairlead.deploy-key.added.v1', data, this.runtime.now());
       await appendEvent(manager, event);
       return stays ? { state: 'present' } : {};
     });
@@ -38,7 +38,7 @@ export class KeyJournal {
 
   /** It is there. `remoteId`: null if somebody else added it. */
   async present(asked: StoredDeployKey, remoteId: string | null): Promise<void> {
-    await this.#change(asked, { remoteId, seenAt: this.#now() }, (_manager, _key, stays) =>
+    await this.#change(asked, { remoteId, seenAt: this.runtime.now() }, (_manager, _key, stays) =>
       Promise.resolve(stays ? { state: 'present' } : {}),
     );
   }
@@ -47,7 +47,7 @@ export class KeyJournal {
   async seen(keys: readonly StoredDeployKey[]): Promise<void> {
     if (keys.length === 0) return;
     const ids = keys.map(({ id }) => id);
-    await inTransaction(this.runtime.database, (manager) => noteSeen(manager, ids, this.#now()));
+    await inTransaction(this.runtime.database, (manager) => noteSeen(manager, ids, this.runtime.now()));
   }
 
   /** It is not there any more; `instructions`: somebody has to see to that. */
@@ -56,7 +56,7 @@ export class KeyJournal {
     await this.#change(asked, { remoteId: null }, async (manager, key, stays) => {
       if (rest.wasOurs) {
         const data = this.#about(key, 'OK');
-        await appendEvent(manager, createEvent(source, 'dev.fairlead.deploy-key.removed.v1', data, this.#now()));
+        await appendEvent(manager, createEvent(source, 'dev.fairlead.deploy-key.removed.v1', data, this.runtime.now()));
       }
       return stays ? { state: 'removed', instructions: rest.instructions ?? null } : {};
     });
@@ -75,10 +75,10 @@ export class KeyJournal {
       if (!stays) return {};
       if (key.problemCode !== problem.code) {
         const data = this.#about(key, problem.code);
-        await appendEvent(manager, createEvent(source, 'dev.fairlead.deploy-key.refused.v1', data, this.#now()));
+        await appendEvent(manager, createEvent(source, 'dev.fairlead.deploy-key.refused.v1', data, this.runtime.now()));
       }
       const told = { problemCode: problem.code, problemMessage: problem.message.slice(0, MAX_MESSAGE) };
-      return { state: 'refused', stateSince: this.#now(), ...told };
+      return { state: 'refused', stateSince: this.runtime.now(), ...told };
     });
   }
 
@@ -100,7 +100,8 @@ export class KeyJournal {
       const key = await lockDeployKey(manager, asked.id);
       if (!key) return;
       const decided = await decide(manager, key, key.state === asked.state);
-      const turned = decided.state !== undefined && decided.state !== key.state ? { stateSince: this.#now() } : {};
+      const turned =
+        decided.state !== undefined && decided.state !== key.state ? { stateSince: this.runtime.now() } : {};
       const settled = decided.state === undefined ? {} : SETTLED;
       await updateDeployKey(manager, key.id, { ...always, ...turned, ...settled, ...decided });
     });
@@ -111,10 +112,6 @@ export class KeyJournal {
     const { tenantId, hostId, clusterId, repositoryId, path, number, fingerprint } = key;
     const about = { tenantId, subject: `cluster/${clusterId}`, actor: bySelf(this.runtime), reason };
     return { ...about, hostId, clusterId, repositoryId, path, number, fingerprint };
-  }
-
-  #now(): Date {
-    return this.runtime.now?.() ?? new Date();
   }
 }
 

@@ -99,21 +99,19 @@ export class Repositories {
   async #checkRights(host: StoredGitHost, remote: GitHost, repository: RepositoryPath): Promise<void> {
     const { createRepositories } = host;
     const report = await asked(() => remote.checkRights({ repository, createRepositories }));
-    await inTransaction(this.runtime.database, (manager) => saveFindings(manager, host, toStored(report), this.#now()));
+    await inTransaction(this.runtime.database, (manager) =>
+      saveFindings(manager, host, toStored(report), this.runtime.now()),
+    );
     assertRights(report);
   }
 
   /** What a host asked for is kept, also by whoever asks for something else. */
   #assertMayAsk({ problemCode, retryAt }: StoredGitHost): void {
-    if (problemCode !== 'RATE_LIMITED' || retryAt === null || retryAt <= this.#now()) return;
-    const retryAfterSeconds = Math.ceil((retryAt.getTime() - this.#now().getTime()) / 1_000);
+    if (problemCode !== 'RATE_LIMITED' || retryAt === null || retryAt <= this.runtime.now()) return;
+    const retryAfterSeconds = Math.ceil((retryAt.getTime() - this.runtime.now().getTime()) / 1_000);
     const message = `the Git host wants no more requests until ${retryAt.toISOString()}`;
     const details = { retryAt: retryAt.toISOString(), retryAfterSeconds };
     throw new FairleadError('RATE_LIMITED', message, { details });
-  }
-
-  #now(): Date {
-    return this.runtime.now?.() ?? new Date();
   }
 }
 
