@@ -18,8 +18,9 @@ import { addSessionCommands } from './commands/login.js';
 import { addTokenCommands } from './commands/token.js';
 import { describeFailure } from './failure.js';
 import type { Io } from './io.js';
-import { outputOption, printJson, printLines, type Format } from './output/print.js';
+import { printJson, printLines, type Format } from './output/print.js';
 import { VERSION } from './version.js';
+import { outputOption } from './commands/option-values.js';
 
 const HELP = `
 A first tour:

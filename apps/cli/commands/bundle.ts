@@ -7,10 +7,11 @@ import { z } from 'zod';
 import { failure, usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
-import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, printList, printResult } from '../output/print.js';
 import { Bundle, BundleList } from '../session/gitops-answers.js';
 import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
+import { outputOption, type Confirmed, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 /** What is uploaded has 15 s to arrive; then the API answers within 105 s. */
@@ -26,10 +27,6 @@ Examples:
   flux install --export > flux.yaml && fairlead bundle import flux.yaml --tool flux --version v2.7.3
   fairlead bundle import https://github.com/fluxcd/flux2/releases/download/v2.7.3/install.yaml \\
     --tool flux --version v2.7.3 --digest SHA256`;
-
-interface Printed {
-  readonly output: Format;
-}
 
 interface Importing extends Printed {
   readonly tool: string;
@@ -69,7 +66,7 @@ export function addBundleCommands(program: Command, io: Io): void {
     .addOption(toolOption().makeOptionMandatory())
     .option('--yes', 'do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))
-    .action((version: string, options: Printed & { tool: string; yes?: true }) => remove(io, version, options));
+    .action((version: string, options: Confirmed & { tool: string }) => remove(io, version, options));
 }
 
 async function importBundle(io: Io, source: string, options: Importing): Promise<void> {
@@ -125,13 +122,12 @@ async function readBundle(file: string): Promise<Buffer> {
 
 async function list(io: Io, { output }: Printed): Promise<void> {
   const { bundles } = await withApi(io, (api) => api.ask(BundleList, BUNDLES));
-  if (output === 'json') return printJson(io, { bundles });
-  if (output === 'name') return printLines(io, ...bundles.map(({ version }) => version));
-  if (bundles.length === 0) return printHint(io, 'no bundles yet', 'next: fairlead bundle import --help');
-  printTable(
-    io,
-    ['TOOL', 'VERSION', 'OBJECTS', 'BYTES', 'SHA256', 'FROM', 'BY', 'AGE'],
-    bundles.map((each) => [
+  printList(io, output, {
+    list: { bundles },
+    name: ({ version }) => version,
+    none: ['no bundles yet', 'next: fairlead bundle import --help'],
+    heading: ['TOOL', 'VERSION', 'OBJECTS', 'BYTES', 'SHA256', 'FROM', 'BY', 'AGE'],
+    row: (each) => [
       each.tool,
       each.version,
       String(each.objects),
@@ -140,14 +136,13 @@ async function list(io: Io, { output }: Printed): Promise<void> {
       each.origin,
       each.importedBy,
       ageText(each.importedAt, io.now()),
-    ]),
-  );
+    ],
+  });
 }
 
-async function remove(io: Io, version: string, options: Printed & { tool: string; yes?: true }): Promise<void> {
+async function remove(io: Io, version: string, options: Confirmed & { tool: string }): Promise<void> {
   const { tool, yes, output } = options;
   if (!(await confirmed(io, `Remove the bundle ${tool} ${version}?`, yes))) return printLines(io, 'nothing removed');
   await withApi(io, (api) => api.ask(z.null(), itemPath(BUNDLES, tool, version), { method: 'DELETE' }));
-  if (output === 'json') return printJson(io, { tool, version, deleted: true });
-  printLines(io, `bundle ${tool} ${version} removed`);
+  printResult(io, output, { tool, version, deleted: true }, `bundle ${tool} ${version} removed`);
 }

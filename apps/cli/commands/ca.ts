@@ -1,19 +1,14 @@
 import type { Command } from 'commander';
-import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { printAuthorities, printRotation } from '../output/ca-view.js';
-import { outputOption, printHint, printJson, printLines, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, printResult } from '../output/print.js';
 import { CertificateAuthority } from '../session/answers.js';
-import { confirm } from '../session/prompt.js';
+import { confirmed } from '../session/prompt.js';
+import { outputOption, type Confirmed, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
-interface Shown {
-  readonly output: Format;
-}
-
-interface Stepping extends Shown {
+interface Stepping extends Confirmed {
   readonly force?: true;
-  readonly yes?: true;
 }
 
 /** One step: where it is asked for, and what is said about it. */
@@ -57,23 +52,22 @@ export function addCaCommands(program: Command, io: Io): void {
     .summary('show roots, and how far a rotation is')
     .description('Show roots and issuing CAs, and how far a rotation is.')
     .addOption(outputOption('table', 'json'))
-    .action((options: Shown) => status(io, options));
+    .action((options: Printed) => status(io, options));
   ca.command('prepare')
     .summary('make the next root, and make it known')
     .description('Make the next root, and make it known to every replica and agent. Nothing is signed by it yet.')
     .addOption(outputOption('table', 'json'))
-    .action((options: Shown) => prepare(io, options));
+    .action((options: Printed) => prepare(io, options));
   addStep(ca, io, 'activate', 'sign by the next root from now on');
   addStep(ca, io, 'retire', 'trust the old root no longer');
   ca.command('abort')
     .summary('take a prepared root back')
     .description('Take a prepared root back. Only before it is activated.')
     .addOption(outputOption('table', 'json'))
-    .action((options: Shown) => abort(io, options));
+    .action((options: Printed) => abort(io, options));
 }
 
 function addStep(ca: Command, io: Io, name: keyof typeof STEPS, summary: string): void {
-  const { question } = STEPS[name];
   ca.command(name)
     .summary(summary)
     .description(
@@ -82,41 +76,34 @@ function addStep(ca: Command, io: Io, name: keyof typeof STEPS, summary: string)
     .option('--force', 'go on although somebody is waited for: they are cut off')
     .option('--yes', 'with --force: do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))
-    .action((options: Stepping) => step(io, STEPS[name], question, options));
+    .action((options: Stepping) => step(io, STEPS[name], options));
 }
 
-async function status(io: Io, { output }: Shown): Promise<void> {
+async function status(io: Io, { output }: Printed): Promise<void> {
   const ca = await withApi(io, (api) => api.ask(CertificateAuthority, '/v1/ca'));
   if (output === 'json') return printJson(io, ca);
   printAuthorities(io, ca);
   printRotation(io, ca);
 }
 
-async function prepare(io: Io, { output }: Shown): Promise<void> {
+async function prepare(io: Io, { output }: Printed): Promise<void> {
   const ca = await withApi(io, (api) => api.ask(CertificateAuthority, '/v1/ca/rotation', { method: 'POST' }));
   if (output === 'json') return printJson(io, ca);
   printLines(io, 'the next root is made, and is being made known');
   printHint(io, 'who has heard of it: fairlead ca status', 'then: fairlead ca activate');
 }
 
-async function abort(io: Io, { output }: Shown): Promise<void> {
+async function abort(io: Io, { output }: Printed): Promise<void> {
   const ca = await withApi(io, (api) => api.ask(CertificateAuthority, '/v1/ca/rotation', { method: 'DELETE' }));
-  if (output === 'json') return printJson(io, ca);
-  printLines(io, 'the prepared root is taken back');
+  printResult(io, output, ca, 'the prepared root is taken back');
 }
 
-async function step(io: Io, { path, done, next }: Step, question: string, options: Stepping): Promise<void> {
+async function step(io: Io, { path, question, done, next }: Step, options: Stepping): Promise<void> {
   const { force = false, yes, output } = options;
-  if (force && !(await sure(io, question, yes))) return printLines(io, 'nothing changed');
+  if (force && !(await confirmed(io, question, yes))) return printLines(io, 'nothing changed');
   const ask = { method: 'POST', body: { force } } as const;
   const ca = await withApi(io, (api) => api.ask(CertificateAuthority, path, ask));
   if (output === 'json') return printJson(io, ca);
   printLines(io, done);
   printHint(io, next);
-}
-
-async function sure(io: Io, question: string, yes: true | undefined): Promise<boolean> {
-  if (yes) return true;
-  if (!io.stdin.isTTY) throw usage('there is no terminal to ask on', 'add --yes if you are sure');
-  return confirm(io, question);
 }

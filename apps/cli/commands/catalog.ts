@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Io } from '../io.js';
-import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, printList, printResult } from '../output/print.js';
 import { CatalogList, CatalogRepository } from '../session/gitops-answers.js';
 import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
-import { daysOrNever } from './option-values.js';
+import { daysOrNever, outputOption, type Confirmed, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const HOST_MS = 90_000;
@@ -22,10 +22,6 @@ Examples:
 Keys are replaced every 90 days unless said otherwise; where somebody has to add keys by hand, never unless said otherwise.
 
 Next: fairlead cluster create demo --gitops flux --repo catalog`;
-
-interface Printed {
-  readonly output: Format;
-}
 
 interface AddOptions extends Printed {
   readonly host: string;
@@ -71,7 +67,7 @@ export function addCatalogCommands(program: Command, io: Io): void {
     .description('Forget a repository. Nothing happens to it; refused while an assignment names it.')
     .option('--yes', 'do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))
-    .action((name: string, options: Printed & { yes?: true }) => remove(io, name, options));
+    .action((name: string, options: Confirmed) => remove(io, name, options));
 }
 
 async function add(io: Io, name: string, options: AddOptions): Promise<void> {
@@ -87,21 +83,13 @@ async function add(io: Io, name: string, options: AddOptions): Promise<void> {
 
 async function list(io: Io, { output }: Printed): Promise<void> {
   const { repositories } = await withApi(io, (api) => api.ask(CatalogList, CATALOG));
-  if (output === 'json') return printJson(io, { repositories });
-  if (output === 'name') return printLines(io, ...repositories.map(({ name }) => name));
-  if (repositories.length === 0) return printHint(io, 'no repositories yet', 'next: fairlead catalog add --help');
-  printTable(
-    io,
-    ['NAME', 'GIT HOST', 'REPOSITORY', 'BRANCH', 'KEYS', 'SSH'],
-    repositories.map((each) => [
-      each.name,
-      each.gitHost,
-      each.path,
-      each.defaultBranch ?? '',
-      paceOf(each),
-      each.sshUrl,
-    ]),
-  );
+  printList(io, output, {
+    list: { repositories },
+    name: ({ name }) => name,
+    none: ['no repositories yet', 'next: fairlead catalog add --help'],
+    heading: ['NAME', 'GIT HOST', 'REPOSITORY', 'BRANCH', 'KEYS', 'SSH'],
+    row: (each) => [each.name, each.gitHost, each.path, each.defaultBranch ?? '', paceOf(each), each.sshUrl],
+  });
 }
 
 /** How long a deploy key is used there. */
@@ -109,9 +97,8 @@ function paceOf({ rotateKeysEverySeconds }: z.infer<typeof CatalogRepository>): 
   return rotateKeysEverySeconds === null ? 'for ever' : `${Math.round(rotateKeysEverySeconds / 86_400)}d`;
 }
 
-async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: true }): Promise<void> {
+async function remove(io: Io, name: string, { yes, output }: Confirmed): Promise<void> {
   if (!(await confirmed(io, `Forget the catalog repository ${name}?`, yes))) return printLines(io, 'nothing removed');
   await withApi(io, (api) => api.ask(z.null(), itemPath(CATALOG, name), { method: 'DELETE' }));
-  if (output === 'json') return printJson(io, { name, deleted: true });
-  printLines(io, `catalog repository ${name} forgotten`);
+  printResult(io, output, { name, deleted: true }, `catalog repository ${name} forgotten`);
 }

@@ -3,11 +3,12 @@ import { z } from 'zod';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
-import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { printJson, printLines, printList, printResult } from '../output/print.js';
 import { CertifiedClient, ClientList, type Client } from '../session/answers.js';
 import { allPages } from '../session/all-pages.js';
 import type { ApiClient } from '../session/api-client.js';
-import { confirm } from '../session/prompt.js';
+import { confirmed } from '../session/prompt.js';
+import { collected, outputOption, type Confirmed, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const CREATE_HELP = `
@@ -18,10 +19,6 @@ Examples:
   fairlead client create prometheus --cluster demo --cluster shop --out prometheus-client
   fairlead client create apiserver --cluster edge-7 --out /etc/kubernetes/fairlead
   fairlead client create prometheus --cluster demo --cluster shop --out prometheus-client --force   # renew`;
-
-interface Printed {
-  readonly output: Format;
-}
 
 /** client create, list, delete. */
 export function addClientCommands(program: Command, io: Io): void {
@@ -35,7 +32,7 @@ export function addClientCommands(program: Command, io: Io): void {
     .description('Register a client of the CONNECT door, make its key, and have it certified.')
     .addOption(
       new Option('--cluster <name>', 'a cluster it may reach; may be repeated')
-        .argParser(addName)
+        .argParser(collected)
         .conflicts('allClusters'),
     )
     .option('--all-clusters', 'it may reach every cluster, those to come included')
@@ -59,7 +56,7 @@ export function addClientCommands(program: Command, io: Io): void {
     .option('--yes', 'do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', '\nExamples:\n  fairlead client delete prometheus\n  fairlead client delete prometheus --yes')
-    .action((name: string, options: Printed & { yes?: true }) => remove(io, name, options));
+    .action((name: string, options: Confirmed) => remove(io, name, options));
 }
 
 interface CreateOptions extends Printed {
@@ -76,14 +73,9 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
   }
   // Loaded only here: see `connect`.
   const [
-    { clientFiles, refuseExisting, writeClientFiles },
-    { usageExamples },
+    { clientFiles, refuseExisting, usageExamples, writeClientFiles },
     { createCsr, generatePrivateKey, withoutRoot },
-  ] = await Promise.all([
-    import('../client/client-files.js'),
-    import('../client/usage-examples.js'),
-    import('@fairlead/pki'),
-  ]);
+  ] = await Promise.all([import('../client/client-files.js'), import('@fairlead/pki')]);
   if (!force) await refuseExisting(clientFiles(out));
   const key = await generatePrivateKey();
   const csr = Buffer.from(await createCsr(key)).toString('base64');
@@ -101,37 +93,27 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
 
 async function list(io: Io, { output }: Printed): Promise<void> {
   const clients = await withApi(io, everyClient);
-  if (output === 'json') return printJson(io, { clients });
-  if (output === 'name') return printLines(io, ...clients.map(({ name }) => name));
-  if (clients.length === 0) {
-    return printHint(io, 'no clients yet', 'next: fairlead client create NAME --cluster CLUSTER --out FOLDER');
-  }
-  printTable(
-    io,
-    ['NAME', 'CLUSTERS', 'CERTIFIED UNTIL', 'AGE'],
-    clients.map((client) => [client.name, reach(client), client.notAfter ?? '', ageText(client.createdAt, io.now())]),
-  );
+  printList(io, output, {
+    list: { clients },
+    name: ({ name }) => name,
+    none: ['no clients yet', 'next: fairlead client create NAME --cluster CLUSTER --out FOLDER'],
+    heading: ['NAME', 'CLUSTERS', 'CERTIFIED UNTIL', 'AGE'],
+    row: (client) => [client.name, reach(client), client.notAfter ?? '', ageText(client.createdAt, io.now())],
+  });
 }
 
 function everyClient(api: ApiClient): Promise<Client[]> {
   return allPages(api, ClientList, '/v1/clients', ({ clients }) => clients);
 }
 
-async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: true }): Promise<void> {
-  if (!yes && !io.stdin.isTTY) throw usage('there is no terminal to ask on', 'add --yes if you are sure');
-  if (!yes && !(await confirm(io, `Delete the client ${name}? Its certificates are worth nothing from then on.`))) {
-    return printLines(io, 'nothing deleted');
-  }
+async function remove(io: Io, name: string, { yes, output }: Confirmed): Promise<void> {
+  const question = `Delete the client ${name}? Its certificates are worth nothing from then on.`;
+  if (!(await confirmed(io, question, yes))) return printLines(io, 'nothing deleted');
   await withApi(io, (api) => api.ask(z.null(), `/v1/clients/${encodeURIComponent(name)}`, { method: 'DELETE' }));
-  if (output === 'json') return printJson(io, { name, deleted: true });
-  printLines(io, `client ${name} deleted`);
+  printResult(io, output, { name, deleted: true }, `client ${name} deleted`);
 }
 
 function reach({ clusters }: Client): string {
   if (clusters === null) return 'all clusters';
   return clusters.length === 0 ? 'no cluster' : clusters.join(', ');
-}
-
-function addName(name: string, names: readonly string[] | undefined): readonly string[] {
-  return [...(names ?? []), name];
 }

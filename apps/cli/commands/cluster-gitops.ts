@@ -59,9 +59,10 @@ export async function plannedAssignment(
     tool,
     bundleVersion: await bundleVersion(api, tool, bundle),
     repository: repo ?? null,
-    ...(branch === undefined ? {} : { branch }),
-    ...(path === undefined ? {} : { path }),
-    ...(gitThrough === undefined ? {} : { gitThrough }),
+    // JSON leaves out what is undefined.
+    branch,
+    path,
+    gitThrough,
   };
 }
 

@@ -1,12 +1,13 @@
 import { oneLine } from '@fairlead/errors';
 import type { Command } from 'commander';
 import type { Io } from '../io.js';
-import { outputOption, printHint, printJson, printLines, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, type Format } from '../output/print.js';
 import { shellWord } from '../output/shell-word.js';
 import { ImportLink } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import type { Login } from '../session/login-store.js';
 import { usage } from '../failure.js';
+import { outputOption } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const IMPORT_HELP = `

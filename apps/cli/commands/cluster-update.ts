@@ -3,14 +3,14 @@ import { usage } from '../failure.js';
 import { repositoryAdvice } from '../gitops/advice.js';
 import { changeAssignment, findAssignment } from '../gitops/assignments.js';
 import type { Io } from '../io.js';
-import { outputOption, printJson, printLines, type Format } from '../output/print.js';
+import { printJson, printLines, type Format } from '../output/print.js';
 import { shellWord } from '../output/shell-word.js';
 import { Cluster } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import { ClusterGitOps } from '../session/gitops-answers.js';
 import { clusterPath } from '../session/paths.js';
 import { addFollowOptions, plannedAssignment, type GitOpsOptions } from './cluster-gitops.js';
-import { collected, wholeNumber } from './option-values.js';
+import { collected, outputOption, wholeNumber } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const UPDATE_HELP = `

@@ -1,6 +1,5 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
-import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import {
   TWO_AGENTS,
@@ -12,15 +11,15 @@ import {
   nodesText,
   statusCell,
 } from '../output/cluster-view.js';
-import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, printList, printResult, printTable } from '../output/print.js';
 import { allClusters } from '../session/all-pages.js';
 import { Cluster } from '../session/answers.js';
-import { confirm } from '../session/prompt.js';
+import { confirmed } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';
 import { addGitOpsOptions, assignCreated, plannedAssignment, type GitOpsOptions } from './cluster-gitops.js';
 import { addImportCommand } from './cluster-import.js';
 import { addUpdateCommand } from './cluster-update.js';
-import { pairs, wholeNumber } from './option-values.js';
+import { collected, outputOption, pairs, wholeNumber, type Confirmed, type Printed } from './option-values.js';
 import { addClusterRevocation } from './revocation.js';
 import { withApi } from './with-api.js';
 
@@ -40,10 +39,6 @@ with a port, a range of ports or *. Without any, the agent opens nothing but the
 A way out is for a cluster that cannot reach its Git host: what connects to the Service fairlead-egress in fairlead-system goes there
 through a gateway, whose own rules have to allow it (FAIRLEAD_EGRESS_ALLOW).`;
 
-interface Printed {
-  readonly output: Format;
-}
-
 /** cluster create, list, show, delete, update, import, revoke. */
 export function addClusterCommands(program: Command, io: Io): void {
   const cluster = program
@@ -58,12 +53,12 @@ export function addClusterCommands(program: Command, io: Io): void {
     .option('--links <n>', 'gateway replicas its agent keeps a link to, 1 to 4; 2 unless given', wholeNumber)
     .addOption(
       new Option('--allow-target <rule>', 'what its agent may open for raw TCP, as HOST:PORT; may be repeated')
-        .argParser((rule: string, rules: readonly string[]) => [...rules, rule])
+        .argParser(collected)
         .default([], 'none'),
     )
     .addOption(
       new Option('--egress <port=host:port>', 'a port of its agent that leads out of the cluster; may be repeated')
-        .argParser((port: string, ports: readonly string[]) => [...ports, port])
+        .argParser(collected)
         .default([], 'none'),
     );
   addGitOpsOptions(creation)
@@ -90,7 +85,7 @@ export function addClusterCommands(program: Command, io: Io): void {
     .option('--yes', 'do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', '\nTo clean up in the cluster:\n  kubectl delete namespace fairlead-system')
-    .action((name: string, options: Printed & { yes?: true }) => remove(io, name, options));
+    .action((name: string, options: Confirmed) => remove(io, name, options));
   addUpdateCommand(cluster, io);
   addImportCommand(cluster, io);
   addClusterRevocation(cluster, io);
@@ -109,7 +104,7 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
   const body = {
     name,
     labels,
-    ...(links === undefined ? {} : { links }),
+    links,
     ...(targets.length === 0 ? {} : { targets }),
     ...(egress.length === 0 ? {} : { egress }),
     ...(options.gitops === undefined ? {} : { gitops: true }),
@@ -126,13 +121,12 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
 
 async function list(io: Io, { output }: Printed): Promise<void> {
   const clusters = await withApi(io, allClusters);
-  if (output === 'json') return printJson(io, { clusters });
-  if (output === 'name') return printLines(io, ...clusters.map((cluster) => cluster.name));
-  if (clusters.length === 0) return printHint(io, 'no clusters yet', 'next: fairlead cluster create demo');
-  printTable(
-    io,
-    ['NAME', 'STATUS', 'KUBERNETES', 'NODES', 'REPLICAS', 'LABELS', 'AGE'],
-    clusters.map((cluster) => [
+  printList(io, output, {
+    list: { clusters },
+    name: (cluster) => cluster.name,
+    none: ['no clusters yet', 'next: fairlead cluster create demo'],
+    heading: ['NAME', 'STATUS', 'KUBERNETES', 'NODES', 'REPLICAS', 'LABELS', 'AGE'],
+    row: (cluster) => [
       cluster.name,
       statusCell(cluster),
       `${cluster.facts?.kubernetesVersion ?? ''} ${distributionText(cluster.facts)}`.trim(),
@@ -140,8 +134,8 @@ async function list(io: Io, { output }: Printed): Promise<void> {
       cluster.presence.replicas.join(','),
       labelsText(cluster.labels),
       ageText(cluster.createdAt, io.now()),
-    ]),
-  );
+    ],
+  });
 }
 
 async function show(io: Io, name: string, { output }: Printed): Promise<void> {
@@ -174,13 +168,9 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
   if (presence.agents.length > 1) printLines(io, '', ...TWO_AGENTS(cluster.name));
 }
 
-async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: true }): Promise<void> {
-  if (!yes && !io.stdin.isTTY) throw usage('there is no terminal to ask on', 'add --yes if you are sure');
-  const path = clusterPath(name);
-  if (!yes && !(await confirm(io, `Delete the cluster ${name}? Its agent loses access at once.`))) {
-    return printLines(io, 'nothing deleted');
-  }
-  await withApi(io, (api) => api.ask(z.null(), path, { method: 'DELETE' }));
-  if (output === 'json') return printJson(io, { name, deleted: true });
-  printLines(io, `cluster ${name} deleted`);
+async function remove(io: Io, name: string, { yes, output }: Confirmed): Promise<void> {
+  const question = `Delete the cluster ${name}? Its agent loses access at once.`;
+  if (!(await confirmed(io, question, yes))) return printLines(io, 'nothing deleted');
+  await withApi(io, (api) => api.ask(z.null(), clusterPath(name), { method: 'DELETE' }));
+  printResult(io, output, { name, deleted: true }, `cluster ${name} deleted`);
 }

@@ -4,7 +4,8 @@ import { examine, fromError } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
 import { alreadySaid } from '../failure.js';
 import type { Io } from '../io.js';
-import { outputOption, printJson, printLines, type Format } from '../output/print.js';
+import { printJson, printLines, type Format } from '../output/print.js';
+import { outputOption } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const DOCTOR_HELP = `

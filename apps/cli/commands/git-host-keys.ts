@@ -3,12 +3,12 @@ import { Option, type Command } from 'commander';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { printHostKeys } from '../output/git-host-view.js';
-import { outputOption, printHint, printJson, printLines, type Format } from '../output/print.js';
+import { printHint, printJson, printLines } from '../output/print.js';
 import { GitHost } from '../session/gitops-answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
-import { collected } from './option-values.js';
+import { collected, outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const SCAN_MS = 40_000;
@@ -23,10 +23,6 @@ Examples:
   fairlead git-host approve main
   fairlead git-host approve main SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU
   fairlead git-host approve main --key 'ssh-ed25519 AAAA…'      # known from elsewhere: no scan has to be believed`;
-
-interface Printed {
-  readonly output: Format;
-}
 
 interface Approving extends Printed {
   readonly key: readonly string[];

@@ -5,13 +5,13 @@ import { z } from 'zod';
 import { failure, usage } from '../failure.js';
 import type { Io } from '../io.js';
 import { printGitHost, problemText, trustText } from '../output/git-host-view.js';
-import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, printList } from '../output/print.js';
 import { GitHost, GitHostList } from '../session/gitops-answers.js';
 import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
 import { readGitToken } from '../session/read-token.js';
 import { addHostKeyCommands } from './git-host-keys.js';
-import { portNumber } from './option-values.js';
+import { outputOption, portNumber, type Confirmed, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 /** The Git host itself is asked: the API answers within this. */
@@ -32,10 +32,6 @@ Examples:
   fairlead git-host add main --kind github --url https://github.com --keep-token --create-repositories   # change it
 
 Next: fairlead git-host scan <name>, compare the fingerprints, and fairlead git-host approve <name>.`;
-
-interface Printed {
-  readonly output: Format;
-}
 
 interface AddOptions extends Printed {
   readonly kind: string;
@@ -93,7 +89,7 @@ export function addGitHostCommands(program: Command, io: Io): void {
     .description('Forget a Git host and its token. Refused while a catalog repository or a deploy key needs it.')
     .option('--yes', 'do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))
-    .action((name: string, options: Printed & { yes?: true }) => remove(io, name, options));
+    .action((name: string, options: Confirmed) => remove(io, name, options));
 }
 
 async function add(io: Io, name: string, options: AddOptions): Promise<void> {
@@ -103,15 +99,8 @@ async function add(io: Io, name: string, options: AddOptions): Promise<void> {
   const needsToken = kind !== 'manual' && !keepToken;
   const caPem = caFile === undefined ? undefined : await readAuthority(caFile);
   const token = needsToken ? await readGitToken(io, tokenFile) : undefined;
-  const body = {
-    kind,
-    ...(url === undefined ? {} : { url }),
-    ...(sshHost === undefined ? {} : { sshHost }),
-    ...(sshPort === undefined ? {} : { sshPort }),
-    ...(caPem === undefined ? {} : { caPem }),
-    ...(token === undefined ? {} : { token }),
-    ...(createRepositories ? { createRepositories } : {}),
-  };
+  // JSON leaves out what is undefined.
+  const body = { kind, url, sshHost, sshPort, caPem, token, createRepositories };
   const ask = { method: 'PUT', body, deadlineMs: HOST_MS } as const;
   const host = await withApi(io, (api) => api.ask(GitHost, itemPath('/v1/git-hosts', name), ask));
   if (output === 'json') return printJson(io, host);
@@ -126,13 +115,12 @@ async function add(io: Io, name: string, options: AddOptions): Promise<void> {
 
 async function list(io: Io, { output }: Printed): Promise<void> {
   const { hosts } = await withApi(io, (api) => api.ask(GitHostList, '/v1/git-hosts'));
-  if (output === 'json') return printJson(io, { hosts });
-  if (output === 'name') return printLines(io, ...hosts.map(({ name }) => name));
-  if (hosts.length === 0) return printHint(io, 'no Git hosts yet', 'next: fairlead git-host add --help');
-  printTable(
-    io,
-    ['NAME', 'KIND', 'URL', 'SSH', 'HOST KEYS', 'TOKEN', 'PROBLEM'],
-    hosts.map((host) => [
+  printList(io, output, {
+    list: { hosts },
+    name: ({ name }) => name,
+    none: ['no Git hosts yet', 'next: fairlead git-host add --help'],
+    heading: ['NAME', 'KIND', 'URL', 'SSH', 'HOST KEYS', 'TOKEN', 'PROBLEM'],
+    row: (host) => [
       host.name,
       host.kind,
       host.url ?? '',
@@ -140,8 +128,8 @@ async function list(io: Io, { output }: Printed): Promise<void> {
       trustText(host),
       host.hasToken ? (host.tokenExpiresAt ?? 'sealed') : 'none',
       { text: problemText(host), colour: 'red' },
-    ]),
-  );
+    ],
+  });
 }
 
 async function show(io: Io, name: string, { output }: Printed): Promise<void> {
@@ -150,7 +138,7 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
   printGitHost(io, host);
 }
 
-async function remove(io: Io, name: string, { yes, output }: Printed & { yes?: true }): Promise<void> {
+async function remove(io: Io, name: string, { yes, output }: Confirmed): Promise<void> {
   if (!(await confirmed(io, `Forget the Git host ${name} and its token?`, yes)))
     return printLines(io, 'nothing removed');
   await withApi(io, (api) => api.ask(z.null(), itemPath('/v1/git-hosts', name), { method: 'DELETE' }));

@@ -5,9 +5,9 @@ import { bodyOf, bundleVersion, changeAssignment, checkRepository, findAssignmen
 import { verificationFrom } from '../gitops/verification.js';
 import type { Io } from '../io.js';
 import { selectorText } from '../output/gitops-view.js';
-import { outputOption, printHint, printJson, printLines, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, type Format } from '../output/print.js';
 import type { Assignment } from '../session/gitops-answers.js';
-import { collected, durationSeconds, pairs, wholeNumber } from './option-values.js';
+import { collected, durationSeconds, outputOption, pairs, wholeNumber } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const ASSIGN_HELP = `

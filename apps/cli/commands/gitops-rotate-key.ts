@@ -2,12 +2,13 @@ import type { Command } from 'commander';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { failure, usage } from '../failure.js';
 import type { Io } from '../io.js';
-import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
 import type { ApiClient } from '../session/api-client.js';
 import { CatalogList, RotatedDeployKey, type ClusterGitOps } from '../session/gitops-answers.js';
 import { clusterPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
 import { allStatuses } from './gitops-status.js';
+import { outputOption } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const HELP = `

@@ -4,12 +4,12 @@ import { clusterAdvice } from '../gitops/advice.js';
 import { watchCluster } from '../gitops/watch-cluster.js';
 import type { Io } from '../io.js';
 import { healthCell, printStatus, troubleText } from '../output/gitops-view.js';
-import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, printList, printTable } from '../output/print.js';
 import { allPages } from '../session/all-pages.js';
 import type { ApiClient } from '../session/api-client.js';
 import { ClusterGitOps, ClusterGitOpsList, ObjectEvents } from '../session/gitops-answers.js';
 import { clusterPath } from '../session/paths.js';
-import { durationSeconds } from './option-values.js';
+import { durationSeconds, outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const STATUS_HELP = `
@@ -24,10 +24,6 @@ Examples:
   fairlead gitops status demo --watch                # every change, until --timeout or Ctrl-C`;
 
 const STATUSES = '/v1/gitops/clusters';
-
-interface Printed {
-  readonly output: Format;
-}
 
 interface StatusOptions extends Printed {
   readonly wait?: true;
@@ -77,14 +73,12 @@ async function status(io: Io, cluster: string | undefined, options: StatusOption
 
 async function statuses(io: Io, { output }: Printed): Promise<void> {
   const clusters = await withApi(io, allStatuses);
-  if (output === 'json') return printJson(io, { clusters });
-  if (output === 'name') return printLines(io, ...clusters.map(({ name }) => name));
-  if (clusters.length === 0)
-    return printHint(io, 'no clusters yet', 'next: fairlead cluster create demo --gitops flux');
-  printTable(
-    io,
-    ['NAME', 'HEALTH', 'ASSIGNMENT', 'TOOL', 'REVISION', 'FOLLOWS', 'PROBLEM'],
-    clusters.map((each) => [
+  printList(io, output, {
+    list: { clusters },
+    name: ({ name }) => name,
+    none: ['no clusters yet', 'next: fairlead cluster create demo --gitops flux'],
+    heading: ['NAME', 'HEALTH', 'ASSIGNMENT', 'TOOL', 'REVISION', 'FOLLOWS', 'PROBLEM'],
+    row: (each) => [
       each.name,
       healthCell(each),
       each.assignment ?? '',
@@ -92,8 +86,8 @@ async function statuses(io: Io, { output }: Printed): Promise<void> {
       `${each.report?.appliedRevision ?? 0}/${each.revision}`,
       each.report?.sync?.revision ?? each.report?.source?.revision ?? '',
       troubleText(each),
-    ]),
-  );
+    ],
+  });
 }
 
 export function allStatuses(api: ApiClient): Promise<ClusterGitOps[]> {

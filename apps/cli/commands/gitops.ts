@@ -4,13 +4,14 @@ import { failure } from '../failure.js';
 import { bodyOf, changeAssignment, findAssignment } from '../gitops/assignments.js';
 import type { Io } from '../io.js';
 import { printAssignment, selectorText } from '../output/gitops-view.js';
-import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, printList, printResult } from '../output/print.js';
 import { Assignment, AssignmentList, Breaker } from '../session/gitops-answers.js';
 import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
 import { addAssignCommand } from './gitops-assign.js';
 import { addRotateKeyCommand } from './gitops-rotate-key.js';
 import { addGitOpsStatusCommands } from './gitops-status.js';
+import { outputOption, type Confirmed, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const HELP = `
@@ -28,10 +29,6 @@ It opens by itself when many clusters come to fail alike, and holds repairs and 
 have recovered, or with --reset: then what it held goes on.`;
 
 const ASSIGNMENTS = '/v1/gitops/assignments';
-
-interface Printed {
-  readonly output: Format;
-}
 
 type Remove = 'keep' | 'tool' | 'everything';
 
@@ -73,7 +70,7 @@ export function addGitOpsCommands(program: Command, io: Io): void {
     )
     .option('--yes', 'do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))
-    .action((name: string, options: Printed & { remove: Remove; yes?: true }) => unassign(io, name, options));
+    .action((name: string, options: Confirmed & { remove: Remove }) => unassign(io, name, options));
   for (const suspend of [true, false]) addSuspension(gitops, io, suspend);
   addGitOpsStatusCommands(gitops, io);
   addRotateKeyCommand(gitops, io);
@@ -102,13 +99,12 @@ function addSuspension(gitops: Command, io: Io, suspend: boolean): void {
 
 async function list(io: Io, { output }: Printed): Promise<void> {
   const { assignments } = await withApi(io, (api) => api.ask(AssignmentList, ASSIGNMENTS));
-  if (output === 'json') return printJson(io, { assignments });
-  if (output === 'name') return printLines(io, ...assignments.map(({ name }) => name));
-  if (assignments.length === 0) return printHint(io, 'no assignments yet', 'next: fairlead gitops assign --help');
-  printTable(
-    io,
-    ['NAME', 'CLUSTERS', 'PRIORITY', 'TOOL', 'BUNDLE', 'REPOSITORY', 'PATH', 'SUSPENDED'],
-    assignments.map((each) => [
+  printList(io, output, {
+    list: { assignments },
+    name: ({ name }) => name,
+    none: ['no assignments yet', 'next: fairlead gitops assign --help'],
+    heading: ['NAME', 'CLUSTERS', 'PRIORITY', 'TOOL', 'BUNDLE', 'REPOSITORY', 'PATH', 'SUSPENDED'],
+    row: (each) => [
       each.name,
       selectorText(each),
       String(each.priority),
@@ -117,8 +113,8 @@ async function list(io: Io, { output }: Printed): Promise<void> {
       each.repository ?? '',
       each.path,
       each.suspend ? { text: 'yes', colour: 'yellow' } : 'no',
-    ]),
-  );
+    ],
+  });
 }
 
 async function show(io: Io, name: string, { output }: Printed): Promise<void> {
@@ -127,14 +123,13 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
   printAssignment(io, assignment);
 }
 
-async function unassign(io: Io, name: string, options: Printed & { remove: Remove; yes?: true }): Promise<void> {
+async function unassign(io: Io, name: string, options: Confirmed & { remove: Remove }): Promise<void> {
   const { remove, yes, output } = options;
   const question = `Remove the assignment ${name}? ${CONSEQUENCES[remove]}`;
   if (!(await confirmed(io, question, yes))) return printLines(io, 'nothing removed');
   const path = `${itemPath(ASSIGNMENTS, name)}?remove=${remove}`;
   await withApi(io, (api) => api.ask(z.null(), path, { method: 'DELETE' }));
-  if (output === 'json') return printJson(io, { name, deleted: true, remove });
-  printLines(io, `assignment ${name} removed`);
+  printResult(io, output, { name, deleted: true, remove }, `assignment ${name} removed`);
 }
 
 async function setSuspended(io: Io, name: string, suspend: boolean, { output }: Printed): Promise<void> {

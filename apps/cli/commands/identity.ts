@@ -3,12 +3,13 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { failure } from '../failure.js';
 import type { Io } from '../io.js';
-import { outputOption, printHint, printJson, printLines, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, type Format } from '../output/print.js';
 import { Cluster, IssuedIdentity } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import { writePrivateFile } from '../session/login-store.js';
 import { clusterPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
+import { outputOption } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const ISSUE_HELP = `

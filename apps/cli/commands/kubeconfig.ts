@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
-import { execCredential } from '../kube/exec-credential.js';
 import type { Kubeconfig } from '../kube/kubeconfig.js';
 import { printHint, printJson, printLines } from '../output/print.js';
 import { allClusters } from '../session/all-pages.js';
@@ -13,6 +12,9 @@ import { loadLogin, writePrivateFile } from '../session/login-store.js';
 import { failure } from '../failure.js';
 import { clusterPath } from '../session/paths.js';
 import { withApi } from './with-api.js';
+
+/** How long kubectl and long-running tools keep the token before they ask again: a changed login is soon picked up. */
+const KEEP_MS = 60_000;
 
 const KUBECONFIG_HELP = `
 It holds no secret: kubectl asks this command for the token. Your own kubeconfig is written only with --merge, and of it only the entries of
@@ -111,6 +113,15 @@ async function credential(io: Io, server: string | undefined): Promise<void> {
     );
   }
   printJson(io, execCredential(login.token, io.now()));
+}
+
+/** What an exec plugin prints for kubectl (client.authentication.k8s.io/v1). */
+function execCredential(token: string, now: Date): object {
+  return {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    kind: 'ExecCredential',
+    status: { token, expirationTimestamp: new Date(now.getTime() + KEEP_MS).toISOString() },
+  };
 }
 
 /** Whatever tool owns the user's kubeconfig, it is not this one: it is never replaced. */

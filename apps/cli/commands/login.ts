@@ -4,10 +4,11 @@ import { messageOf } from '@fairlead/errors';
 import type { Command } from 'commander';
 import { failure, usage } from '../failure.js';
 import type { Io } from '../io.js';
-import { outputOption, printHint, printJson, printLines, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, type Format } from '../output/print.js';
 import { Whoami } from '../session/answers.js';
 import { removeLogin, saveLogin, loadLogin } from '../session/login-store.js';
 import { readToken } from '../session/read-token.js';
+import { outputOption } from './option-values.js';
 import { connect, withApi } from './with-api.js';
 
 const LOGIN_HELP = `

@@ -1,4 +1,20 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import type { Format } from '../output/print.js';
+
+/** What a command that prints something is asked for. */
+export interface Printed {
+  readonly output: Format;
+}
+
+/** The same of one that asks first. */
+export interface Confirmed extends Printed {
+  readonly yes?: true;
+}
+
+/** `-o`, with the formats that a command has. */
+export function outputOption(...formats: Format[]): Option {
+  return new Option('-o, --output <format>', 'how to print').choices(formats).default(formats[0]);
+}
 
 /** `90s`, `10m`, `2h`, in seconds. */
 export function durationSeconds(text: string): number {

@@ -1,8 +1,9 @@
 import { Argument, type Command } from 'commander';
 import type { Io } from '../io.js';
-import { outputOption, printJson, printLines, type Format } from '../output/print.js';
+import { printResult, type Format } from '../output/print.js';
 import { ShownPolicy } from '../session/answers.js';
 import { clusterPath } from '../session/paths.js';
+import { outputOption } from './option-values.js';
 import { withApi } from './with-api.js';
 
 interface Where {
@@ -54,8 +55,7 @@ async function set(io: Io, chosen: string, where: Where): Promise<void> {
 }
 
 function print(io: Io, shown: { set: string | null; effective: string }, { output }: Where): void {
-  if (output === 'json') return printJson(io, shown);
-  printLines(io, shown.set === null ? `${shown.effective} (inherited)` : shown.effective);
+  printResult(io, output, shown, shown.set === null ? `${shown.effective} (inherited)` : shown.effective);
 }
 
 function pathOf({ cluster }: Where): string {

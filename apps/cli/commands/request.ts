@@ -1,13 +1,10 @@
 import { Option, type Command } from 'commander';
 import type { Io } from '../io.js';
 import { ageText, distributionText, nodesText } from '../output/cluster-view.js';
-import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { printList, printResult } from '../output/print.js';
 import { EnrolmentRequest, EnrolmentRequestList } from '../session/answers.js';
+import { outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
-
-interface Printed {
-  readonly output: Format;
-}
 
 interface Listed extends Printed {
   readonly state: string;
@@ -75,13 +72,12 @@ async function list(io: Io, { output, state, fingerprint }: Listed): Promise<voi
   const { requests } = await withApi(io, (api) =>
     api.ask(EnrolmentRequestList, `/v1/enrolment-requests?${query.toString()}`),
   );
-  if (output === 'json') return printJson(io, { requests });
-  if (output === 'name') return printLines(io, ...requests.map(({ id }) => id));
-  if (requests.length === 0) return printHint(io, state === 'all' ? 'no agent has asked' : `no agent is ${state}`);
-  printTable(
-    io,
-    ['ID', 'STATE', 'CLUSTER', 'FINGERPRINT', 'FROM', 'KUBERNETES', 'PROVIDER', 'NODES', 'AGE'],
-    requests.map((each) => [
+  printList(io, output, {
+    list: { requests },
+    name: ({ id }) => id,
+    none: [state === 'all' ? 'no agent has asked' : `no agent is ${state}`],
+    heading: ['ID', 'STATE', 'CLUSTER', 'FINGERPRINT', 'FROM', 'KUBERNETES', 'PROVIDER', 'NODES', 'AGE'],
+    row: (each) => [
       each.id,
       each.reason === null ? each.state : `${each.state}: ${each.reason}`,
       each.cluster ?? '',
@@ -91,21 +87,18 @@ async function list(io: Io, { output, state, fingerprint }: Listed): Promise<voi
       distributionText(each.facts),
       nodesText(each.facts),
       ageText(each.createdAt, io.now()),
-    ]),
-  );
+    ],
+  });
 }
 
 async function approve(io: Io, id: string, { cluster, output }: Printed & { cluster?: string }): Promise<void> {
-  const body = cluster === undefined ? {} : { cluster };
-  const decided = await decide(io, id, 'approval', body);
-  if (output === 'json') return printJson(io, decided);
-  printLines(io, `approved as ${decided.cluster ?? 'a cluster'}: ${decided.fingerprint}`);
+  const decided = await decide(io, id, 'approval', { cluster });
+  printResult(io, output, decided, `approved as ${decided.cluster ?? 'a cluster'}: ${decided.fingerprint}`);
 }
 
 async function reject(io: Io, id: string, { reason, output }: Printed & { reason: string }): Promise<void> {
   const decided = await decide(io, id, 'rejection', { reason });
-  if (output === 'json') return printJson(io, decided);
-  printLines(io, `rejected: ${decided.fingerprint}`);
+  printResult(io, output, decided, `rejected: ${decided.fingerprint}`);
 }
 
 function decide(io: Io, id: string, what: 'approval' | 'rejection', body: object): Promise<EnrolmentRequest> {

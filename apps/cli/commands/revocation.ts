@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
-import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, printResult, printTable, type Format } from '../output/print.js';
 import { CertificateList, CertificateRecord, Cluster, GatewayRevoked } from '../session/answers.js';
 import { allPages } from '../session/all-pages.js';
 import type { ApiClient } from '../session/api-client.js';
 import { confirmed } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';
+import { outputOption } from './option-values.js';
 import { withApi } from './with-api.js';
 
 interface Revoking {
@@ -121,8 +122,7 @@ async function revokeCertificate(io: Io, serial: string, { reason, yes, output }
   }
   const path = `/v1/certificates/${encodeURIComponent(serial)}/revocation`;
   const record = await withApi(io, (api) => api.ask(CertificateRecord, path, { method: 'POST', body: { reason } }));
-  if (output === 'json') return printJson(io, record);
-  printLines(io, `certificate ${record.serial} revoked`);
+  printResult(io, output, record, `certificate ${record.serial} revoked`);
 }
 
 async function revokeGateway(io: Io, name: string, { reason, yes, output }: Revoking): Promise<void> {
@@ -137,8 +137,7 @@ async function revokeGateway(io: Io, name: string, { reason, yes, output }: Revo
       if (!answer.more || answer.revoked === 0) return total;
     }
   });
-  if (output === 'json') return printJson(io, { gateway: name, revoked });
-  printLines(io, `gateway ${name}: ${revoked} certificates revoked`);
+  printResult(io, output, { gateway: name, revoked }, `gateway ${name}: ${revoked} certificates revoked`);
 }
 
 function statusOf({ revokedAt, revokedFor, notAfter }: CertificateRecord, now: Date): string {

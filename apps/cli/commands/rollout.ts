@@ -3,10 +3,11 @@ import { failure } from '../failure.js';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
 import { waveTexts } from '../output/gitops-view.js';
-import { outputOption, printHint, printJson, printLines, printTable, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, printResult, printTable } from '../output/print.js';
 import type { ApiClient } from '../session/api-client.js';
 import { Rollout, RolloutList } from '../session/gitops-answers.js';
 import { itemPath } from '../session/paths.js';
+import { outputOption, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const ROLLOUTS = '/v1/gitops/rollouts';
@@ -26,10 +27,6 @@ const STEPS = {
   abort: 'end it where it is: no cluster is changed back',
   'roll-back': 'bring its clusters back to what they had',
 } as const;
-
-interface Printed {
-  readonly output: Format;
-}
 
 /** rollout list, pause, resume, abort, roll-back. */
 export function addRolloutCommands(program: Command, io: Io): void {
@@ -80,8 +77,7 @@ async function steer(io: Io, named: string, step: string, { output }: Printed): 
     const path = `${itemPath(ROLLOUTS, await idOf(api, named))}/steps`;
     return api.ask(Rollout, path, { method: 'POST', body: { step } });
   });
-  if (output === 'json') return printJson(io, steered);
-  printLines(io, `rollout of ${steered.assignment}: ${steered.state}`);
+  printResult(io, output, steered, `rollout of ${steered.assignment}: ${steered.state}`);
 }
 
 async function idOf(api: ApiClient, named: string): Promise<string> {

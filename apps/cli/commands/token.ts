@@ -1,15 +1,12 @@
 import type { Command } from 'commander';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
-import { outputOption, printHint, printJson, printLines, printTable, type Cell, type Format } from '../output/print.js';
+import { printHint, printJson, printLines, printList, type Cell } from '../output/print.js';
 import { BootstrapToken, BootstrapTokenList } from '../session/answers.js';
 import { confirmed } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';
+import { outputOption, type Confirmed, type Printed } from './option-values.js';
 import { withApi } from './with-api.js';
-
-interface Printed {
-  readonly output: Format;
-}
 
 const REVOKE_HELP = `
 What it enrolled keeps its certificate. To end that, too:
@@ -35,28 +32,27 @@ export function addTokenCommands(program: Command, io: Io): void {
     .option('--yes', 'do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', REVOKE_HELP)
-    .action((cluster: string, id: string, options: Printed & { yes?: true }) => revoke(io, cluster, id, options));
+    .action((cluster: string, id: string, options: Confirmed) => revoke(io, cluster, id, options));
 }
 
 async function list(io: Io, cluster: string, { output }: Printed): Promise<void> {
   const { tokens } = await withApi(io, (api) => api.ask(BootstrapTokenList, tokensPath(cluster)));
-  if (output === 'json') return printJson(io, { tokens });
-  if (output === 'name') return printLines(io, ...tokens.map(({ id }) => id));
-  if (tokens.length === 0) return printHint(io, `${cluster} was never imported`);
-  printTable(
-    io,
-    ['ID', 'STATE', 'AGE', 'EXPIRES', 'USED BY'],
-    tokens.map((each) => [
+  printList(io, output, {
+    list: { tokens },
+    name: ({ id }) => id,
+    none: [`${cluster} was never imported`],
+    heading: ['ID', 'STATE', 'AGE', 'EXPIRES', 'USED BY'],
+    row: (each) => [
       each.id,
       stateCell(each),
       ageText(each.createdAt, io.now()),
       each.expiresAt,
       each.usedBy === null ? '' : `${each.usedBy.fingerprint} (enrolment ${each.usedBy.generation})`,
-    ]),
-  );
+    ],
+  });
 }
 
-async function revoke(io: Io, cluster: string, id: string, { yes, output }: Printed & { yes?: true }): Promise<void> {
+async function revoke(io: Io, cluster: string, id: string, { yes, output }: Confirmed): Promise<void> {
   if (!(await confirmed(io, `Revoke the bootstrap token ${id}? It cannot be undone.`, yes))) {
     return printLines(io, 'nothing revoked');
   }

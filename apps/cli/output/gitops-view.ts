@@ -1,7 +1,6 @@
 import type { Io } from '../io.js';
 import type { Assignment, ClusterGitOps, Rollout } from '../session/gitops-answers.js';
 import { labelsText } from './cluster-view.js';
-import { preflightRows } from './preflight-view.js';
 import { printTable, type Cell, type Colour } from './print.js';
 
 const COLOURS: Readonly<Record<string, Colour>> = {
@@ -99,4 +98,22 @@ export function waveTexts({ wave, waves }: Rollout): string[] {
     String(waves.reduce((total, each) => total + each[of], 0));
   const now = Math.min(wave + 1, waves.length);
   return [`${now} of ${waves.length}`, `${sum('healthy')} of ${sum('clusters')}`, sum('failed'), sum('waiting')];
+}
+
+/** Why it may work all the same. */
+const OTHER_WAY = 'nodes may have another way to it, such as a mirror or a proxy';
+
+/** The hosts that its installer looked at, and what keeps it from them; none before it looked. */
+function preflightRows({ report }: ClusterGitOps): Cell[][] {
+  const hosts = report?.preflight?.hosts ?? [];
+  const reached = hosts.filter(({ code }) => code === 'REACHABLE').map(({ host }) => host);
+  const others = hosts.filter(({ code }) => code !== 'REACHABLE');
+  return [
+    ...(reached.length === 0 ? [] : [['reaches', reached.join(', ')]]),
+    ...others.map(({ kind, host, code, message }): Cell[] => {
+      const what = `${kind} ${host}`;
+      if (code === 'NOT_TRIED') return [what, message];
+      return [what, { text: `${code}: ${message}${kind === 'registry' ? `; ${OTHER_WAY}` : ''}`, colour: 'yellow' }];
+    }),
+  ];
 }

@@ -1,13 +1,7 @@
 import { oneLine } from '@fairlead/errors';
-import { Option } from 'commander';
 import type { Io } from '../io.js';
 
 export type Format = 'table' | 'json' | 'name';
-
-/** `-o`, with the formats that a command has. */
-export function outputOption(...formats: Format[]): Option {
-  return new Option('-o, --output <format>', 'how to print').choices(formats).default(formats[0]);
-}
 
 export function printJson(io: Io, value: unknown): void {
   // JSON escapes what moves a cursor, but for the second block of control characters, and what changes direction.
@@ -18,6 +12,12 @@ export function printJson(io: Io, value: unknown): void {
 /** As they are, but that nothing in them moves the cursor: most hold what a server said. A line may have several lines. */
 export function printLines(io: Io, ...lines: string[]): void {
   io.stdout.write(lines.map((line) => `${line.replaceAll(/[^\P{Cc}\n]|\p{Cf}/gu, '?')}\n`).join(''));
+}
+
+/** What became of it: the thing itself in JSON, or some lines for people. */
+export function printResult(io: Io, output: Format, value: unknown, ...lines: string[]): void {
+  if (output === 'json') printJson(io, value);
+  else printLines(io, ...lines);
 }
 
 /** For people only: on a terminal, beside what standard output carries. */
@@ -36,6 +36,26 @@ export function printTable(io: Io, heading: readonly string[], rows: readonly (r
     });
     io.stdout.write(`${padded.join('   ').trimEnd()}\n`);
   }
+}
+
+interface PrintedList<Item> {
+  /** Below its name, as it stands in JSON. */
+  readonly list: Readonly<Record<string, readonly Item[]>>;
+  /** With `-o name`. */
+  readonly name: (item: Item) => string;
+  /** What people are told where there is nothing in it. */
+  readonly none: readonly string[];
+  readonly heading: readonly string[];
+  readonly row: (item: Item) => readonly Cell[];
+}
+
+/** A list in the format that was asked for. */
+export function printList<Item>(io: Io, output: Format, { list, name, none, heading, row }: PrintedList<Item>): void {
+  const items = Object.values(list).flat();
+  if (output === 'json') return printJson(io, list);
+  if (output === 'name') return printLines(io, ...items.map(name));
+  if (items.length === 0) return printHint(io, ...none);
+  printTable(io, heading, items.map(row));
 }
 
 export type Cell = string | { readonly text: string; readonly colour: Colour };

@@ -1,17 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates } from 'node:tls';
 import { FairleadError, isErrorCode, type ErrorCode } from '@fairlead/errors';
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { ProxyConfig } from '../config.js';
-import { failure, passing } from '../failure.js';
+import { failure, isPassing, passing } from '../failure.js';
 import { explainConnection } from './explain-connection.js';
-import { readAgain } from './read-again.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 /** A part of Fairlead, or what stands before it, is away or has too much to do. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 503, 504]);
+/** Before the second and the third attempt; each is shortened by up to a half, so that many do not come back in step. */
+const PAUSES_MS = [500, 1_500];
+/** No attempt begins later. */
+const BUDGET_MS = 4_000;
 
 export interface Target {
   readonly server: string;
@@ -69,6 +73,21 @@ export function apiClient(target: Target): ApiClient {
     },
     [Symbol.asyncDispose]: () => agent.destroy(),
   };
+}
+
+/** Reads something again if it fails for what may pass. A service that restarts is often back within this. */
+async function readAgain<T>(read: () => Promise<T>): Promise<T> {
+  const began = Date.now();
+  for (const pauseMs of PAUSES_MS) {
+    try {
+      return await read();
+    } catch (error) {
+      const jitteredMs = pauseMs * (0.5 + Math.random() / 2);
+      if (!isPassing(error) || Date.now() + jitteredMs - began > BUDGET_MS) throw error;
+      await sleep(jitteredMs);
+    }
+  }
+  return read();
 }
 
 /** Trusts what the target says, and dials as the user's proxy settings say. The caller destroys it. */

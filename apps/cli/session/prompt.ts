@@ -30,7 +30,7 @@ export function askHidden(io: Io, question: string): Promise<string> {
 }
 
 /** A yes or no on the terminal; anything but yes is no. */
-export async function confirm(io: Io, question: string): Promise<boolean> {
+async function confirm(io: Io, question: string): Promise<boolean> {
   const lines = createInterface({ input: io.stdin, output: io.stderr });
   try {
     const answer = await Promise.race([
