@@ -1,36 +1,27 @@
 import 'reflect-metadata';
 import { X509Certificate } from 'node:crypto';
 import { openTrust, verifyChain } from '@fairlead/pki';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   api,
   caEvents,
   enrol,
   gatewayA,
-  keysFixture,
+  keysOfEach,
   newCsr,
   registration,
   renew,
   trustDomain,
-  type KeysFixture,
   type KeysProcess,
 } from './testing/keys-fixture.js';
 
 const DAY_MS = 86_400_000;
 const ISSUING_DAYS = 730;
 
-let fixture: KeysFixture;
 let one: KeysProcess;
 let two: KeysProcess;
 
-beforeAll(async () => {
-  fixture = await keysFixture();
-});
-afterAll(async () => {
-  await fixture?.[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await fixture.reset();
+const fixture = keysOfEach(async () => {
   [one, two] = await Promise.all([fixture.start(), fixture.start()]);
 });
 

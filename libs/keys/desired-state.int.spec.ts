@@ -1,26 +1,18 @@
 import 'reflect-metadata';
 import { DesiredState, GitOpsSpec, openDesiredState } from '@fairlead/desired-state';
 import type { Caller } from '@fairlead/contracts';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DesiredStateSigner } from './feature/git/desired-state-signer.js';
-import { api, keysFixture, trustDomain, type KeysFixture, type KeysProcess } from './testing/keys-fixture.js';
+import { api, keysOfEach, trustDomain, type KeysProcess } from './testing/keys-fixture.js';
 
 const DAY_MS = 86_400_000;
 const caller: Caller = api;
 const foreign = crypto.randomUUID();
 
-let fixture: KeysFixture;
 let keys: KeysProcess;
 let signer: DesiredStateSigner;
 
-beforeAll(async () => {
-  fixture = await keysFixture();
-});
-afterAll(async () => {
-  await fixture?.[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await fixture.reset();
+const fixture = keysOfEach(async () => {
   keys = await fixture.start();
   const belongs = (tenantId: string, clusterId: string): boolean => tenantId === 'default' && clusterId !== foreign;
   signer = new DesiredStateSigner({ database: keys.database, ca: keys.ca, belongs, leafLifeSeconds: 86_400 });

@@ -3,34 +3,17 @@ import { X509Certificate } from 'node:crypto';
 import { silentLogger } from '@fairlead/observability';
 import { isRevokedGateway, readPeerCertificate, readTrust, secondOf, type PeerCertificate } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Revocations, keepUp } from './index.js';
-import {
-  api,
-  enrol,
-  gatewayA,
-  keysFixture,
-  newCsr,
-  source,
-  type KeysFixture,
-  type KeysProcess,
-} from './testing/keys-fixture.js';
+import { api, enrol, gatewayA, keysOfEach, newCsr, source, type KeysProcess } from './testing/keys-fixture.js';
 
 const DAY_MS = 86_400_000;
 const ISSUING_DAYS = 730;
 const reason = 'the machine was taken over';
 
-let fixture: KeysFixture;
 let keys: KeysProcess;
 
-beforeAll(async () => {
-  fixture = await keysFixture();
-});
-afterAll(async () => {
-  await fixture?.[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await fixture.reset();
+const fixture = keysOfEach(async () => {
   keys = await fixture.start();
 });
 

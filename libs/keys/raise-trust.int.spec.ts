@@ -1,32 +1,22 @@
 import 'reflect-metadata';
 import { silentLogger } from '@fairlead/observability';
 import { highestToSign, highestVersion, openTrust } from '@fairlead/pki';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { masterKeyInFile, raiseTrust, type CurrentCaOptions } from './index.js';
 import {
   api,
   caEvents,
   gatewayA,
-  keysFixture,
+  keysOfEach,
   newCsr,
   source,
   trustDomain,
-  type KeysFixture,
   type KeysProcess,
 } from './testing/keys-fixture.js';
 
-let fixture: KeysFixture;
 let keys: KeysProcess;
 
-beforeAll(async () => {
-  fixture = await keysFixture();
-});
-afterAll(async () => {
-  await fixture?.[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await fixture.reset();
-});
+const fixture = keysOfEach(async () => undefined);
 
 async function options(): Promise<CurrentCaOptions> {
   const masterKey = masterKeyInFile(fixture.masterKeyFile);

@@ -1,34 +1,25 @@
 import 'reflect-metadata';
 import { systemClock } from '@fairlead/clock';
 import { inTransaction } from '@fairlead/persistence';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { forgetEnded } from './feature/forget-ended.js';
 import { lockCluster } from './store/certificate-store.js';
 import {
   api,
   enrol,
-  keysFixture,
+  keysOfEach,
   newCsr,
   registration,
   renew,
   type EnrolledAgent,
-  type KeysFixture,
   type KeysProcess,
 } from './testing/keys-fixture.js';
 
 const DAY_MS = 86_400_000;
 
-let fixture: KeysFixture;
 let keys: KeysProcess;
 
-beforeAll(async () => {
-  fixture = await keysFixture();
-});
-afterAll(async () => {
-  await fixture?.[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await fixture.reset();
+const fixture = keysOfEach(async () => {
   keys = await fixture.start();
 });
 

@@ -1,24 +1,16 @@
 import 'reflect-metadata';
 import { inTransaction } from '@fairlead/persistence';
 import { eventually } from '@fairlead/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { api, caEvents, enrol, keysFixture, type KeysFixture, type KeysProcess } from './testing/keys-fixture.js';
+import { describe, expect, it } from 'vitest';
+import { api, caEvents, enrol, keysOfEach, type KeysProcess } from './testing/keys-fixture.js';
 
 const DAY_MS = 86_400_000;
 const step = (name: 'prepare' | 'activate', force = false) => ({ step: name, force });
 
-let fixture: KeysFixture;
 let one: KeysProcess;
 let two: KeysProcess;
 
-beforeAll(async () => {
-  fixture = await keysFixture();
-});
-afterAll(async () => {
-  await fixture?.[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await fixture.reset();
+const fixture = keysOfEach(async () => {
   [one, two] = await Promise.all([fixture.start(), fixture.start()]);
 });
 

@@ -5,36 +5,27 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Issued, SignedTrust as WireTrust } from '@fairlead/contracts';
 import { openTrust, verifyChain, withoutRoot, type TrustedRoots } from '@fairlead/pki';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   api,
   caEvents,
   enrol,
   gatewayA,
-  keysFixture,
+  keysOfEach,
   newCsr,
   registration,
   renew,
   trustDomain,
-  type KeysFixture,
   type KeysProcess,
 } from './testing/keys-fixture.js';
 
 const DAY_MS = 86_400_000;
 const step = (name: 'prepare' | 'activate' | 'retire' | 'abort', force = false) => ({ step: name, force });
 
-let fixture: KeysFixture;
 let one: KeysProcess;
 let two: KeysProcess;
 
-beforeAll(async () => {
-  fixture = await keysFixture();
-});
-afterAll(async () => {
-  await fixture?.[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  await fixture.reset();
+const fixture = keysOfEach(async () => {
   [one, two] = await Promise.all([fixture.start(), fixture.start()]);
 });
 

@@ -3,21 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { Facts, type ApprovalPolicy } from '@fairlead/contracts';
+import type { ApprovalPolicy } from '@fairlead/contracts';
 import type { FairleadError } from '@fairlead/errors';
-import { Envelope } from '@fairlead/events';
 import { silentLogger, type Logger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
-import { checkCsr, createCsr, generatePrivateKey, parseToken } from '@fairlead/pki';
-import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import {
-  eventually,
-  scratchDir,
-  testAuthority,
-  testTrustBundle,
-  type ScratchDir,
-  type TestAuthority,
-} from '@fairlead/testing';
+import { checkCsr, parseToken } from '@fairlead/pki';
+import { eventually, testAuthority, testTrustBundle, type TestAuthority } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { QUEUE } from './domain/adoption-queue.js';
@@ -30,24 +20,28 @@ import {
   Enrolments,
   ImportLinks,
   LinkProblems,
-  REGISTRATION_ENTITIES,
-  REGISTRATION_MIGRATIONS,
   StaticIdentities,
   signatureOf,
   type Runtime,
-  type SignAgent,
   type WebhookOptions,
 } from './index.js';
+import {
+  api,
+  facts,
+  gateway,
+  lastEvents as eventsOf,
+  linkOptions,
+  neverSeen,
+  newCsr,
+  registrationFixture,
+  signerOf,
+  source,
+  type RegistrationFixture,
+} from './testing/registration-fixture.js';
 
-const source = { role: 'registration', credential: 'registration' } as const;
-const api = { role: 'api', credential: 'api' } as const;
-const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
-const account = { service: 'registration', password: randomBytes(16).toString('hex') };
-const facts = Facts.parse({ agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' });
 const waiting = expect.objectContaining({ code: 'ENROLMENT_PENDING' }) as Error;
 
-let scratch: ScratchDir;
-let postgres: Running<PostgresInfo>;
+let fixture: RegistrationFixture;
 let database: DataSource;
 let authority: TestAuthority;
 let runtime: Runtime;
@@ -59,42 +53,17 @@ let enrolments: Enrolments;
 let aheadMs = 0;
 
 beforeAll(async () => {
-  scratch = await scratchDir();
   authority = await testAuthority();
-  postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  database = createDatabase({
-    url: databaseUrl(postgres.info.adminUrl, account),
-    service: account.service,
-    entities: REGISTRATION_ENTITIES,
-    migrations: REGISTRATION_MIGRATIONS,
-    logger: silentLogger,
-  });
-  // Many who ask at once open many connections, and wait for one another.
-  database.setOptions({ connectTimeoutMS: 30_000 });
-  await connectDatabase(database, silentLogger);
-  await runMigrations(database, silentLogger);
+  fixture = await registrationFixture();
+  database = await fixture.open();
   const now = (): Date => new Date(Date.now() + aheadMs);
   runtime = { database, source, logger: silentLogger, onCommitted: () => undefined, now };
-  clusters = new Clusters(
-    runtime,
-    () => ({ state: 'never', replicas: [], since: null, agents: [] }),
-    async () => undefined,
-  );
-  links = new ImportLinks(runtime, {
-    endpoints: ['127.0.0.1:7443'],
-    image: 'fairlead/agent:test',
-    installerImage: 'fairlead/installer:test',
-    linkTtlSeconds: 600,
-    tokenTtlSeconds: 3_600,
-    trustBundle: () => testTrustBundle(authority),
-  });
+  clusters = new Clusters(runtime, neverSeen, async () => undefined);
+  links = new ImportLinks(runtime, linkOptions(authority));
   configure('token', false);
 });
 afterAll(async () => {
-  await database?.destroy();
-  await postgres?.stop();
-  await scratch?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
   aheadMs = 0;
@@ -112,20 +81,12 @@ function configure(
   requests = new EnrolmentRequests(runtime);
   policies = new ApprovalPolicies(runtime, { policy, webhookConfigured: hook !== null, insecureAllowed });
   const webhook = new ApprovalWebhook({ ...runtime, logger }, policies, requests, hook);
-  enrolments = new Enrolments(runtime, { policies, requests, webhook, troubles: new LinkProblems(runtime) }, signFor);
+  enrolments = new Enrolments(
+    runtime,
+    { policies, requests, webhook, troubles: new LinkProblems(runtime) },
+    signerOf(authority),
+  );
 }
-
-/** Stands for the keys service. */
-const signFor: SignAgent = async (_tenant, { clusterId, generation }) => {
-  const { chain, serial } = await authority.agent(clusterId, { generation });
-  return {
-    chain: [...chain],
-    roots: [...authority.roots],
-    serial,
-    notAfter: new Date().toISOString(),
-    trustVersion: 0,
-  };
-};
 
 let count = 0;
 const newCluster = (): ReturnType<Clusters['create']> =>
@@ -138,7 +99,6 @@ const newCluster = (): ReturnType<Clusters['create']> =>
     gitops: false,
   });
 
-const newCsr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
 const fingerprintOf = async (csr: string): Promise<string> => (await checkCsr(Buffer.from(csr, 'base64'))).spkiSha256;
 
 async function mint(name: string): Promise<{ tokenId: string; secret: string }> {
@@ -156,10 +116,7 @@ const ask = (
   enrolments.enrol(gateway, { tokenId: null, secret: '', ...token, csr, facts, remoteAddress });
 
 async function lastEvents(limit: number): Promise<string[]> {
-  const rows = (await database.query('select body from outbox order by id desc limit $1', [limit])) as {
-    body: string;
-  }[];
-  return rows.map(({ body }) => Envelope.parse(JSON.parse(body)).type.slice('dev.fairlead.'.length));
+  return (await eventsOf(database, limit)).map(({ type }) => type.slice('dev.fairlead.'.length));
 }
 
 describe('an agent without a token', () => {
@@ -477,7 +434,7 @@ describe('a token with which somebody waits', () => {
     ]);
     const identities = new StaticIdentities(runtime, {
       endpoints: ['127.0.0.1:7443'],
-      signAgent: signFor,
+      signAgent: signerOf(authority),
       trustBundle: () => testTrustBundle(authority),
       manifestFor: () => '',
     });

@@ -2,33 +2,27 @@ import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { BUCKETS, ClientEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { Envelope, Projection } from '@fairlead/events';
+import { Projection } from '@fairlead/events';
 import { putKv, watchBucket } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
-import { createCsr, generatePrivateKey } from '@fairlead/pki';
-import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import { eventually } from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Clients, Clusters, REGISTRATION_BUCKETS, REGISTRATION_MIGRATIONS, type Runtime } from './index.js';
 import {
-  Clients,
-  Clusters,
-  REGISTRATION_BUCKETS,
-  REGISTRATION_ENTITIES,
-  REGISTRATION_MIGRATIONS,
-  type Runtime,
-} from './index.js';
+  api,
+  gateway,
+  lastEvents,
+  neverSeen,
+  newCsr,
+  registrationFixture,
+  source,
+  type RegistrationFixture,
+} from './testing/registration-fixture.js';
 
-const source = { role: 'registration', credential: 'registration' } as const;
-const api = { role: 'api', credential: 'api' } as const;
-const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
-const account = { service: 'registration', password: randomBytes(16).toString('hex') };
-
-let scratch: ScratchDir;
-let postgres: Running<PostgresInfo>;
+let fixture: RegistrationFixture;
 let nats: SecuredNats;
 let connection: NatsConnection;
 let database: DataSource;
@@ -42,19 +36,15 @@ let keysAway = false;
 let notAfter = '';
 
 beforeAll(async () => {
-  scratch = await scratchDir();
-  postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
-  nats = await startSecuredNats(scratch.path);
+  fixture = await registrationFixture();
+  nats = await startSecuredNats(fixture.scratch.path);
   connection = await nats.connect(source);
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  csr = Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
+  csr = await newCsr();
 });
 afterAll(async () => {
   await projection?.[Symbol.asyncDispose]();
-  await database?.destroy();
   await nats?.[Symbol.asyncDispose]();
-  await postgres?.stop();
-  await scratch?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
 });
 beforeEach(() => {
   keysAway = false;
@@ -62,21 +52,11 @@ beforeEach(() => {
   notAfter = new Date(Date.now() + 86_400_000).toISOString();
 });
 
-function openDatabase(migrations: typeof REGISTRATION_MIGRATIONS): DataSource {
-  const url = databaseUrl(postgres.info.adminUrl, account);
-  const { service } = account;
-  return createDatabase({ url, service, entities: REGISTRATION_ENTITIES, migrations, logger: silentLogger });
-}
-
 function build(): void {
   projection = new Projection({ database, nats: connection, logger: silentLogger, buckets: REGISTRATION_BUCKETS });
   const now = (): Date => new Date();
   const runtime: Runtime = { database, source, logger: silentLogger, onCommitted: () => projection.poke(), now };
-  clusters = new Clusters(
-    runtime,
-    () => ({ state: 'never', replicas: [], since: null, agents: [] }),
-    async () => undefined,
-  );
+  clusters = new Clusters(runtime, neverSeen, async () => undefined);
   clients = new Clients(runtime, async (_tenant, { clientId }) => {
     if (keysAway) throw new FairleadError('UNAVAILABLE', 'no keys service is running');
     signed.push(clientId);
@@ -92,24 +72,17 @@ const client = (name: string, names: string[] | null): ReturnType<Clients['creat
   clients.create(api, 'default', { name, clusters: names, csr });
 
 async function events(limit: number): Promise<string[]> {
-  const rows = (await database.query('select body from outbox order by id desc limit $1', [limit])) as {
-    body: string;
-  }[];
-  return rows.map(({ body }) => Envelope.parse(JSON.parse(body)).type.slice('dev.fairlead.'.length));
+  return (await lastEvents(database, limit)).map(({ type }) => type.slice('dev.fairlead.'.length));
 }
 
 it('clusters from before there were targets open nothing', async () => {
-  const old = openDatabase(REGISTRATION_MIGRATIONS.slice(0, 1));
-  await connectDatabase(old, silentLogger);
-  await runMigrations(old, silentLogger);
+  const old = await fixture.open(REGISTRATION_MIGRATIONS.slice(0, 1));
   await old.query(
     `insert into clusters (id, tenant_id, name, labels, links, generation) values ($1, 'default', 'old', '{}', 1, 0)`,
     [crypto.randomUUID()],
   );
   await old.destroy();
-  database = openDatabase(REGISTRATION_MIGRATIONS);
-  await connectDatabase(database, silentLogger);
-  await runMigrations(database, silentLogger);
+  database = await fixture.open();
   build();
   expect(await clusters.get('default', 'old')).toMatchObject({ targets: [] });
   await cluster('new', ['10.0.0.0/8:10250', '*.shop.svc:443']);

@@ -1,13 +1,10 @@
 import 'reflect-metadata';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Facts } from '@fairlead/contracts';
 import { Envelope } from '@fairlead/events';
 import { FairleadError } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { checkCsr, createCsr, generatePrivateKey, parseToken } from '@fairlead/pki';
-import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { scratchDir, testAuthority, testTrustBundle, type ScratchDir, type TestAuthority } from '@fairlead/testing';
+import { testAuthority, testTrustBundle, type TestAuthority } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -20,21 +17,25 @@ import {
   ImportLinks,
   LinkProblems,
   StaticIdentities,
-  REGISTRATION_ENTITIES,
-  REGISTRATION_MIGRATIONS,
   type Runtime,
   type SignAgent,
 } from './index.js';
+import {
+  api,
+  facts,
+  gateway,
+  lastEvents as eventsOf,
+  linkOptions,
+  neverSeen,
+  registrationFixture,
+  signerOf,
+  source,
+  type RegistrationFixture,
+} from './testing/registration-fixture.js';
 
-const source = { role: 'registration', credential: 'registration' } as const;
-const api = { role: 'api', credential: 'api' } as const;
-const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
 const by = 'alice';
-const account = { service: 'registration', password: randomBytes(16).toString('hex') };
-const facts = Facts.parse({ agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' });
 
-let scratch: ScratchDir;
-let postgres: Running<PostgresInfo>;
+let fixture: RegistrationFixture;
 let database: DataSource;
 let authority: TestAuthority;
 let clusters: Clusters;
@@ -55,25 +56,13 @@ const signed: { clusterId: string; generation: number }[] = [];
 const revoked: { clusterId: string; throughGeneration: number }[] = [];
 
 beforeAll(async () => {
-  scratch = await scratchDir();
   authority = await testAuthority();
-  postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  database = createDatabase({
-    url: databaseUrl(postgres.info.adminUrl, account),
-    service: account.service,
-    entities: REGISTRATION_ENTITIES,
-    migrations: REGISTRATION_MIGRATIONS,
-    logger: silentLogger,
-  });
-  await connectDatabase(database, silentLogger);
-  await runMigrations(database, silentLogger);
+  fixture = await registrationFixture();
+  database = await fixture.open();
   build();
 });
 afterAll(async () => {
-  await database?.destroy();
-  await postgres?.stop();
-  await scratch?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
 });
 beforeEach(() => {
   aheadMs = 0;
@@ -82,37 +71,19 @@ beforeEach(() => {
 });
 
 /** Stands for the keys service. */
-const sign: SignAgent = async (_tenant, { clusterId, generation }) => {
+const sign: SignAgent = async (tenantId, request) => {
   if (keysAway) throw new FairleadError('UNAVAILABLE', 'no keys service is running');
-  const { chain, serial } = await authority.agent(clusterId, { generation });
-  signed.push({ clusterId, generation });
+  const issued = await signerOf(authority)(tenantId, request);
+  signed.push({ clusterId: request.clusterId, generation: request.generation });
   if (answersLost) throw new FairleadError('DEADLINE_EXCEEDED', 'no answer came in time');
-  return {
-    chain: [...chain],
-    roots: [...authority.roots],
-    serial,
-    notAfter: new Date().toISOString(),
-    trustVersion: 0,
-  };
+  return issued;
 };
 
 function build(): void {
   const now = (): Date => new Date(Date.now() + aheadMs);
   runtime = { database, source, logger: silentLogger, onCommitted: () => undefined, now };
-  const presence = { state: 'never', replicas: [], since: null, agents: [] } as const;
-  clusters = new Clusters(
-    runtime,
-    () => ({ ...presence, replicas: [], agents: [] }),
-    async (_tenant, request) => void revoked.push(request),
-  );
-  links = new ImportLinks(runtime, {
-    endpoints: ['127.0.0.1:7443'],
-    image: 'fairlead/agent:test',
-    installerImage: 'fairlead/installer:test',
-    linkTtlSeconds: 600,
-    tokenTtlSeconds: 3_600,
-    trustBundle: () => testTrustBundle(authority),
-  });
+  clusters = new Clusters(runtime, neverSeen, async (_tenant, request) => void revoked.push(request));
+  links = new ImportLinks(runtime, linkOptions(authority));
   const requests = new EnrolmentRequests(runtime);
   policies = new ApprovalPolicies(runtime, { policy: 'token', webhookConfigured: false, insecureAllowed: false });
   const webhook = new ApprovalWebhook(runtime, policies, requests, null);
@@ -156,11 +127,7 @@ async function mint(name: string): Promise<{ tokenId: string; secret: string }> 
 const enrol = (token: { tokenId: string; secret: string }, csr: string): ReturnType<Enrolments['enrol']> =>
   enrolments.enrol(gateway, { ...token, csr, facts, remoteAddress: '127.0.0.1' });
 
-async function lastEvents(limit: number): Promise<Envelope[]> {
-  const query = 'select body from outbox order by id desc limit $1';
-  const rows = (await database.query(query, [limit])) as { body: string }[];
-  return rows.map(({ body }) => Envelope.parse(JSON.parse(body)));
-}
+const lastEvents = (limit: number): Promise<Envelope[]> => eventsOf(database, limit);
 
 describe('bootstrap tokens', () => {
   it('are listed with their state and who used them, and never with their secret', async () => {

@@ -6,17 +6,8 @@ import { Envelope, Projection } from '@fairlead/events';
 import { putKv, watchBucket } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
-import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
-import { createCsr, generatePrivateKey, parseToken, proveEnrolment, spkiPin } from '@fairlead/pki';
-import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import {
-  eventually,
-  scratchDir,
-  testAuthority,
-  testTrustBundle,
-  type ScratchDir,
-  type TestAuthority,
-} from '@fairlead/testing';
+import { parseToken, proveEnrolment, spkiPin } from '@fairlead/pki';
+import { eventually, testAuthority, testTrustBundle, type TestAuthority } from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -32,23 +23,26 @@ import {
   LinkProblems,
   ReportedFacts,
   REGISTRATION_BUCKETS,
-  REGISTRATION_ENTITIES,
-  REGISTRATION_MIGRATIONS,
   reportDuplicate,
   watchPresence,
   type Runtime,
   type WatchedPresence,
 } from './index.js';
+import {
+  api,
+  facts,
+  gateway,
+  linkOptions,
+  newCsr,
+  registrationFixture,
+  signerOf,
+  source,
+  type RegistrationFixture,
+} from './testing/registration-fixture.js';
 
-const source = { role: 'registration', credential: 'registration' } as const;
-const api = { role: 'api', credential: 'api' } as const;
-const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
-const account = { service: 'registration', password: randomBytes(16).toString('hex') };
-const facts = Facts.parse({ agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' });
 const adminToken = 'x'.repeat(32);
 
-let scratch: ScratchDir;
-let postgres: Running<PostgresInfo>;
+let fixture: RegistrationFixture;
 let nats: SecuredNats;
 let connection: NatsConnection;
 let database: DataSource;
@@ -71,23 +65,11 @@ const revoked = new Map<string, number>();
 const gone = new Set<string>();
 
 beforeAll(async () => {
-  scratch = await scratchDir();
   authority = await testAuthority();
-  postgres = await startPostgres({ dataDir: scratch.file('pg'), log: () => undefined });
-  nats = await startSecuredNats(scratch.path);
+  fixture = await registrationFixture({ durable: true });
+  nats = await startSecuredNats(fixture.scratch.path);
   connection = await nats.connect(source);
-  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
-  database = createDatabase({
-    url: databaseUrl(postgres.info.adminUrl, account),
-    service: account.service,
-    entities: REGISTRATION_ENTITIES,
-    migrations: REGISTRATION_MIGRATIONS,
-    logger: silentLogger,
-  });
-  // Many who ask at once open many connections, and wait for one another.
-  database.setOptions({ connectTimeoutMS: 30_000 });
-  await connectDatabase(database, silentLogger);
-  await runMigrations(database, silentLogger);
+  database = await fixture.open();
   projection = new Projection({ database, nats: connection, logger: silentLogger, buckets: REGISTRATION_BUCKETS });
   presence = watchPresence(connection, silentLogger);
   build();
@@ -95,10 +77,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await projection?.[Symbol.asyncDispose]();
   await presence?.[Symbol.asyncDispose]();
-  await database?.destroy();
   await nats?.[Symbol.asyncDispose]();
-  await postgres?.stop();
-  await scratch?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
 });
 beforeEach(() => {
   aheadMs = 0;
@@ -125,11 +105,7 @@ function build(): void {
     await once?.();
   });
   links = new ImportLinks(runtime, {
-    endpoints: ['127.0.0.1:7443'],
-    image: 'fairlead/agent:test',
-    installerImage: 'fairlead/installer:test',
-    linkTtlSeconds: 600,
-    tokenTtlSeconds: 3_600,
+    ...linkOptions(authority),
     trustBundle: async (): Promise<TrustBundle> => {
       away();
       return testTrustBundle(authority);
@@ -141,16 +117,9 @@ function build(): void {
   enrolments = new Enrolments(
     runtime,
     { policies, requests, webhook, troubles: new LinkProblems(runtime) },
-    async (_tenant, { clusterId, generation }) => {
+    async (tenantId, request) => {
       away();
-      const { chain, serial } = await authority.agent(clusterId, { generation });
-      return {
-        chain: [...chain],
-        roots: [...authority.roots],
-        serial,
-        notAfter: new Date().toISOString(),
-        trustVersion: 0,
-      };
+      return signerOf(authority)(tenantId, request);
     },
   );
   apiTokens = new ApiTokens(runtime);
@@ -169,8 +138,6 @@ async function newCluster(): Promise<{ id: string; name: string }> {
     gitops: false,
   });
 }
-
-const csr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
 
 /** The bootstrap token out of a manifest. */
 function tokenIn(manifest: string): ReturnType<typeof parseToken> {
@@ -211,20 +178,20 @@ async function lastEvents(limit: number): Promise<string[]> {
 describe('a cluster that is cut off', () => {
   it('loses unused tokens and links as well, and comes back with a new manifest', async () => {
     const { id, name } = await newCluster();
-    await enrol(await mint(name), await csr());
+    await enrol(await mint(name), await newCsr());
     const unused = await mint(name);
     const { code } = await links.create(api, 'default', name);
     const shown = await clusters.revoke(api, 'default', name, 'its laptop was stolen');
     expect([shown.id, revoked.get(id), gone.has(id)]).toEqual([id, 1, false]);
     expect(await lastEvents(1)).toEqual(['cluster.revoked.v1 OK']);
-    await expect(enrol(unused, await csr())).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
+    await expect(enrol(unused, await newCsr())).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
     await expect(links.redeem(api, code)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    expect(await enrol(await mint(name), await csr())).toMatchObject({ clusterId: id, generation: 2 });
+    expect(await enrol(await mint(name), await newCsr())).toMatchObject({ clusterId: id, generation: 2 });
   });
 
   it('can be asked for again when the keys service was away', async () => {
     const { id, name } = await newCluster();
-    await enrol(await mint(name), await csr());
+    await enrol(await mint(name), await newCsr());
     keysAway = true;
     await expect(clusters.revoke(api, 'default', name, 'lost')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     keysAway = false;
@@ -252,16 +219,16 @@ describe('what an agent says of its cluster', () => {
   it('is unknown before the first enrolment, and in its event only if it is new', async () => {
     const { id, name } = await newCluster();
     expect((await clusters.get('default', name)).facts).toBeNull();
-    await enrol(await mint(name), await csr());
+    await enrol(await mint(name), await newCsr());
     expect((await clusters.get('default', name)).facts).toEqual(facts);
-    await enrol(await mint(name), await csr());
+    await enrol(await mint(name), await newCsr());
     const enrolments = (await eventsOf(id)).filter(({ type }) => type.endsWith('enrolment.succeeded.v1'));
     expect(enrolments.map(({ data }) => data['facts'])).toEqual([facts, undefined]);
   });
 
   it('is kept and told when it changes, however many replicas repeat it', async () => {
     const { id: clusterId, name } = await newCluster();
-    await enrol(await mint(name), await csr());
+    await enrol(await mint(name), await newCsr());
     const report = { clusterId, generation: 1, facts: said(3) };
     await Promise.all([reportedFacts.report(gateway, [report]), reportedFacts.report(gateway, [report])]);
     await reportedFacts.report(gateway, [report]);
@@ -274,8 +241,8 @@ describe('what an agent says of its cluster', () => {
 
   it('counts for nothing from another enrolment, or of a cluster that is gone', async () => {
     const { id: clusterId, name } = await newCluster();
-    await enrol(await mint(name), await csr());
-    await enrol(await mint(name), await csr());
+    await enrol(await mint(name), await newCsr());
+    await enrol(await mint(name), await newCsr());
     const gone = { clusterId: randomUUID(), generation: 1, facts: said(9) };
     await reportedFacts.report(gateway, [gone, { clusterId, generation: 1, facts: said(1) }]);
     await reportedFacts.report(gateway, [{ clusterId, generation: 3, facts: said(2) }]);
@@ -317,7 +284,7 @@ describe('clusters', () => {
 
   it('get by a new manifest what they were created without, and keep what they are', async () => {
     const { id, name } = await newCluster();
-    await enrol(await mint(name), await csr());
+    await enrol(await mint(name), await newCsr());
     const manifest = async (): Promise<string> => {
       const { code } = await links.create(api, 'default', name);
       return links.redeem(api, code);
@@ -387,7 +354,7 @@ describe('clusters', () => {
 
   it('take their certificates with them, or stay while the keys service is away', async () => {
     const { id, name } = await newCluster();
-    await enrol(await mint(name), await csr());
+    await enrol(await mint(name), await newCsr());
     keysAway = true;
     await expect(clusters.delete(api, 'default', name)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await expect(clusters.get('default', name)).resolves.toMatchObject({ id, generation: 1 });
@@ -402,9 +369,9 @@ describe('clusters', () => {
 
   it('take the certificates of an enrolment in between as well', async () => {
     const { id, name } = await newCluster();
-    await enrol(await mint(name), await csr());
+    await enrol(await mint(name), await newCsr());
     const token = await mint(name);
-    whileRevoking = async () => void (await enrol(token, await csr()));
+    whileRevoking = async () => void (await enrol(token, await newCsr()));
     await clusters.delete(api, 'default', name);
     expect(revoked.get(id)).toBe(2);
     await expect(clusters.get('default', name)).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -416,7 +383,7 @@ describe('clusters', () => {
     const { code } = await links.create(api, 'default', name);
     await clusters.delete(api, 'default', name);
     await expect(links.redeem(api, code)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await expect(enrol(token, await csr())).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    await expect(enrol(token, await newCsr())).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
     const rows: unknown = await database.query('select 1 from bootstrap_tokens where cluster_id = $1', [id]);
     expect(rows).toEqual([]);
   });
@@ -470,13 +437,13 @@ describe('enrolment', () => {
   it('spends a token for a certificate, and answers the same key again', async () => {
     const { id, name } = await newCluster();
     const token = await mint(name);
-    const request = await csr();
+    const request = await newCsr();
     const first = await enrol(token, request);
     expect(first).toMatchObject({ tenantId: 'default', clusterId: id, generation: 1 });
     expect(first.chain).toHaveLength(3);
     expect(await lastEvents(1)).toEqual(['enrolment.succeeded.v1 OK']);
     expect(await enrol(token, request)).toMatchObject({ generation: 1 });
-    await expect(enrol(token, await csr())).rejects.toMatchObject({ code: 'TOKEN_USED' });
+    await expect(enrol(token, await newCsr())).rejects.toMatchObject({ code: 'TOKEN_USED' });
     expect(await lastEvents(1)).toEqual(['enrolment.refused.v1 TOKEN_USED']);
     expect(await clusters.get('default', name)).toMatchObject({ generation: 1, presence: { state: 'offline' } });
   });
@@ -484,7 +451,7 @@ describe('enrolment', () => {
   it('is bound to one key when two ask at once', async () => {
     const { name } = await newCluster();
     const token = await mint(name);
-    const requests = await Promise.all([csr(), csr(), csr()]);
+    const requests = await Promise.all([newCsr(), newCsr(), newCsr()]);
     const results = await Promise.allSettled(requests.map((request) => enrol(token, request)));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(await clusters.get('default', name)).toMatchObject({ generation: 1 });
@@ -493,7 +460,7 @@ describe('enrolment', () => {
   it('may be repeated by the same key after the keys service was away', async () => {
     const { name } = await newCluster();
     const token = await mint(name);
-    const request = await csr();
+    const request = await newCsr();
     keysAway = true;
     await expect(enrol(token, request)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     keysAway = false;
@@ -503,7 +470,7 @@ describe('enrolment', () => {
   it('tells wrong, expired and revoked tokens apart', async () => {
     const { name } = await newCluster();
     const [old, current] = [await mint(name), await mint(name)];
-    const request = await csr();
+    const request = await newCsr();
     await expect(enrol(old, request)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
     const wrong = { ...current, secret: randomBytes(32).toString('base64') };
     await expect(enrol(wrong, request)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
@@ -518,9 +485,9 @@ describe('enrolment', () => {
   it('counts up, and a later enrolment ends an earlier one', async () => {
     const { name } = await newCluster();
     const first = await mint(name);
-    const request = await csr();
+    const request = await newCsr();
     await enrol(first, request);
-    expect(await enrol(await mint(name), await csr())).toMatchObject({ generation: 2 });
+    expect(await enrol(await mint(name), await newCsr())).toMatchObject({ generation: 2 });
     await expect(enrol(first, request)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
   });
 });
@@ -528,19 +495,19 @@ describe('enrolment', () => {
 describe('a proof in the place of the secret', () => {
   it('enrols the key of its request, again and again', async () => {
     const { id, name } = await newCluster();
-    const [token, request] = [await mint(name), await csr()];
+    const [token, request] = [await mint(name), await newCsr()];
     const shown = proven(token, request);
     expect(await enrol(shown, request)).toMatchObject({ clusterId: id, generation: 1 });
     expect(await enrol(shown, request)).toMatchObject({ generation: 1 });
     // The bound is the key, however it was shown; who has the whole token learns that it is spent.
-    const other = await csr();
+    const other = await newCsr();
     await expect(enrol(proven(token, other), other)).rejects.toMatchObject({ code: 'TOKEN_USED' });
     await expect(enrol(token, other)).rejects.toMatchObject({ code: 'TOKEN_USED' });
   });
 
   it('is no use for another request: that is refused as an unknown token, and the token stays good', async () => {
     const { name } = await newCluster();
-    const [token, request, thiefs] = [await mint(name), await csr(), await csr()];
+    const [token, request, thiefs] = [await mint(name), await newCsr(), await newCsr()];
     const shown = proven(token, request);
     await expect(enrol(shown, thiefs)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
     expect(await lastEvents(1)).toEqual(['enrolment.refused.v1 TOKEN_UNKNOWN']);
@@ -557,7 +524,7 @@ describe('a proof in the place of the secret', () => {
 
   it('cannot be made of what the database holds', async () => {
     const { name } = await newCluster();
-    const [{ tokenId }, request] = [await mint(name), await csr()];
+    const [{ tokenId }, request] = [await mint(name), await newCsr()];
     const [row] = (await database.query('select secret_hash, proof_key from bootstrap_tokens where id = $1', [
       tokenId,
     ])) as { secret_hash: string; proof_key: string }[];
@@ -572,7 +539,7 @@ describe('a proof in the place of the secret', () => {
 
   it('is as good as its token: not after it was revoked or has expired, and not for one that is not there', async () => {
     const { name } = await newCluster();
-    const [old, current, request] = [await mint(name), await mint(name), await csr()];
+    const [old, current, request] = [await mint(name), await mint(name), await newCsr()];
     await expect(enrol(proven(old, request), request)).rejects.toMatchObject({ code: 'TOKEN_REVOKED' });
     const nobodys = { ...current, tokenId: `p-${randomUUID()}` };
     await expect(enrol(proven(nobodys, request), request)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
@@ -582,7 +549,7 @@ describe('a proof in the place of the secret', () => {
 
   it('is nothing for a token that was minted before there were proofs, whose secret is taken', async () => {
     const { name } = await newCluster();
-    const [token, request] = [await mint(name), await csr()];
+    const [token, request] = [await mint(name), await newCsr()];
     await database.query('update bootstrap_tokens set proof_key = null where id = $1', [token.tokenId]);
     await expect(enrol(proven(token, request), request)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
     expect(await enrol(token, request)).toMatchObject({ generation: 1 });
@@ -613,7 +580,7 @@ describe('projection', () => {
     const access = watchBucket(reader, BUCKETS.access, AccessEntry);
     const { id, name } = await newCluster();
     await eventually(() => expect(known.get(`default.${id}`)).toMatchObject({ name, generation: 0 }));
-    await enrol(await mint(name), await csr());
+    await enrol(await mint(name), await newCsr());
     await eventually(() => expect(known.get(`default.${id}`)).toMatchObject({ generation: 1 }));
     await eventually(() => expect([...access.entries()]).toHaveLength(1));
     const entries = [...access.entries()];
@@ -639,7 +606,7 @@ describe('projection', () => {
 describe('presence', () => {
   it('comes from the sessions that gateways announce', async () => {
     const { id, name } = await newCluster();
-    await enrol(await mint(name), await csr());
+    await enrol(await mint(name), await newCsr());
     const writer = await nats.connect(gateway);
     const instance = crypto.randomUUID();
     const lease = {
@@ -693,10 +660,10 @@ it('tells once of two agents with one identity, however many instances of the se
 
 it('comes back by itself after Postgres was killed', async () => {
   const { name } = await newCluster();
-  postgres.kill('SIGKILL');
+  fixture.postgres.kill('SIGKILL');
   const failure = (): Promise<unknown> => clusters.get('default', name).catch((error: unknown) => error);
   // The process of an open connection outlives its parent for a moment.
   await eventually(async () => expect(await failure()).toMatchObject({ code: 'UNAVAILABLE' }));
-  await postgres.restart();
+  await fixture.postgres.restart();
   await eventually(async () => expect(await clusters.get('default', name)).toMatchObject({ name }));
 });

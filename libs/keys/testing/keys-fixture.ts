@@ -7,6 +7,7 @@ import { createCsr, generatePrivateKey, signProof } from '@fairlead/pki';
 import { startPostgres } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import {
   CertificateIssuer,
   CurrentCa,
@@ -51,7 +52,19 @@ export interface KeysFixture extends AsyncDisposable {
   connect(): Promise<DataSource>;
 }
 
-export async function keysFixture(): Promise<KeysFixture> {
+/** For a file of tests: one installation for all of them, in which nothing was made before each. `begin`: what each begins with. */
+export function keysOfEach(begin: () => Promise<void>): KeysFixture {
+  const fixture = {} as KeysFixture;
+  beforeAll(async () => void (await keysFixture(fixture)));
+  afterAll(() => fixture[Symbol.asyncDispose]?.());
+  beforeEach(async () => {
+    await fixture.reset();
+    await begin();
+  });
+  return fixture;
+}
+
+export async function keysFixture(fixture: KeysFixture = {} as KeysFixture): Promise<KeysFixture> {
   const scratch = await scratchDir();
   const postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
   const account = { service: 'keys', password: randomBytes(16).toString('hex') };
@@ -69,7 +82,7 @@ export async function keysFixture(): Promise<KeysFixture> {
   };
   const first = await connect();
   await runMigrations(first, silentLogger);
-  const fixture: KeysFixture = {
+  const made: KeysFixture = {
     scratch,
     databaseUrl: url,
     masterKeyFile: scratch.file('master.key'),
@@ -93,7 +106,7 @@ export async function keysFixture(): Promise<KeysFixture> {
       await scratch[Symbol.asyncDispose]();
     },
   };
-  return fixture;
+  return Object.assign(fixture, made);
 }
 
 async function startProcess(fixture: KeysFixture, database: DataSource): Promise<KeysProcess> {

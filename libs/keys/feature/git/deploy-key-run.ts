@@ -64,7 +64,8 @@ export class DeployKeyRun {
     await this.parts.problems.clear(host);
     await this.parts.problems.tellExpiry(host);
     if (answer.state === 'listed') work.listed = [...answer.keys];
-    const steps = answer.state === 'listed' ? planKeys(keys, answer.keys, this.parts.runtime.now()) : keys.flatMap(byHand);
+    const steps =
+      answer.state === 'listed' ? planKeys(keys, answer.keys, this.parts.runtime.now()) : keys.flatMap(byHand);
     const isSame = (step: KeyStep<StoredDeployKey>): boolean => step.do === 'note-present' && isAsBefore(step);
     await this.parts.journal.seen(steps.filter(isSame).map(({ key }) => key));
     for (const step of steps.filter((one) => !isSame(one))) {

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { Facts } from '@fairlead/contracts';
+import { Envelope } from '@fairlead/events';
+import { silentLogger } from '@fairlead/observability';
+import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { createCsr, generatePrivateKey } from '@fairlead/pki';
+import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
+import { scratchDir, testTrustBundle, type ScratchDir, type TestAuthority } from '@fairlead/testing';
+import type { DataSource } from 'typeorm';
+import {
+  REGISTRATION_ENTITIES,
+  REGISTRATION_MIGRATIONS,
+  type ImportLinksOptions,
+  type PresenceOf,
+  type SignAgent,
+} from '../index.js';
+
+export const source = { role: 'registration', credential: 'registration' } as const;
+export const api = { role: 'api', credential: 'api' } as const;
+export const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
+export const facts = Facts.parse({ agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' });
+export const neverSeen: PresenceOf = () => ({ state: 'never', replicas: [], since: null, agents: [] });
+
+/** A Postgres for one file of tests, and a folder. */
+export interface RegistrationFixture extends AsyncDisposable {
+  readonly scratch: ScratchDir;
+  readonly postgres: Running<PostgresInfo>;
+  /** Connected, with these migrations; by default all. */
+  open(migrations?: typeof REGISTRATION_MIGRATIONS): Promise<DataSource>;
+}
+
+/** `durable`: what was committed outlives a killed Postgres. */
+export async function registrationFixture({ durable = false } = {}): Promise<RegistrationFixture> {
+  const scratch = await scratchDir();
+  const postgres = await startPostgres({ dataDir: scratch.file('pg'), durable, log: () => undefined });
+  const account = { service: 'registration', password: randomBytes(16).toString('hex') };
+  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
+  const url = databaseUrl(postgres.info.adminUrl, account);
+  const opened: DataSource[] = [];
+  return {
+    scratch,
+    postgres,
+    open: async (migrations = REGISTRATION_MIGRATIONS) => {
+      const schema = { service: account.service, entities: REGISTRATION_ENTITIES, migrations };
+      const database = createDatabase({ ...schema, url, logger: silentLogger });
+      // Many who ask at once open many connections, and wait for one another.
+      database.setOptions({ connectTimeoutMS: 30_000 });
+      await connectDatabase(database, silentLogger);
+      opened.push(database);
+      await runMigrations(database, silentLogger);
+      return database;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(opened.filter(({ isInitialized }) => isInitialized).map((database) => database.destroy()));
+      await postgres.stop();
+      await scratch[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export function linkOptions(authority: TestAuthority): ImportLinksOptions {
+  return {
+    endpoints: ['127.0.0.1:7443'],
+    image: 'fairlead/agent:test',
+    installerImage: 'fairlead/installer:test',
+    linkTtlSeconds: 600,
+    tokenTtlSeconds: 3_600,
+    trustBundle: () => testTrustBundle(authority),
+  };
+}
+
+/** Stands for the keys service. */
+export function signerOf(authority: TestAuthority): SignAgent {
+  return async (_tenant, { clusterId, generation }) => {
+    const { chain, serial } = await authority.agent(clusterId, { generation });
+    const notAfter = new Date().toISOString();
+    return { chain: [...chain], roots: [...authority.roots], serial, notAfter, trustVersion: 0 };
+  };
+}
+
+export async function newCsr(): Promise<string> {
+  return Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
+}
+
+/** Newest first. */
+export async function lastEvents(database: DataSource, limit: number): Promise<Envelope[]> {
+  const rows = (await database.query('select body from outbox order by id desc limit $1', [limit])) as {
+    body: string;
+  }[];
+  return rows.map(({ body }) => Envelope.parse(JSON.parse(body)));
+}
