@@ -12,14 +12,19 @@ import {
   TenantId,
   UserName,
 } from './primitives.js';
-import { ApprovalPolicy, EnrolmentRequest, FingerprintStart } from './approval.js';
-import { BootstrapToken } from './bootstrap-token.js';
 import { Cluster, ClusterChange, CreateCluster } from './cluster.js';
-import { Enrol } from './enrol.js';
+import {
+  ApprovalPolicy,
+  BootstrapToken,
+  Enrol,
+  EnrolmentRequest,
+  FingerprintStart,
+  IssuedIdentity,
+  NewIdentity,
+} from './enrol.js';
 import { ClusterFacts, MAX_CLUSTER_FACTS } from './facts.js';
 import { LinkProblem, MAX_TROUBLES } from './presence.js';
 import { rpcOf } from './rpc.js';
-import { IssuedIdentity, NewIdentity } from './static-identity.js';
 
 export const Principal = KubeIdentity.extend({ tenantId: TenantId, tokenId: z.uuid() });
 export type Principal = z.infer<typeof Principal>;

@@ -1,7 +1,9 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 import { databaseConnection, type DatabaseServer } from './database-server.js';
-import { scramVerifier } from './scram-verifier.js';
+
+const SCRAM_ITERATIONS = 4096;
 
 const TIMEOUT_MS = 10_000;
 const NAME = /^[a-z][a-z0-9_]{0,30}$/;
@@ -107,4 +109,17 @@ function withDatabase(url: string, database: string): string {
   const target = new URL(url);
   target.pathname = `/${database}`;
   return target.href;
+}
+
+/**
+ * What Postgres stores for a password (RFC 5803): set a role's password to this and the password itself never stands in a
+ * statement, nor in the server's log. ASCII passwords only, so that no SASLprep is needed.
+ */
+function scramVerifier(password: string): string {
+  const salt = randomBytes(16);
+  const salted = pbkdf2Sync(password, salt, SCRAM_ITERATIONS, 32, 'sha256');
+  const clientKey = createHmac('sha256', salted).update('Client Key').digest();
+  const storedKey = createHash('sha256').update(clientKey).digest('base64');
+  const serverKey = createHmac('sha256', salted).update('Server Key').digest('base64');
+  return `SCRAM-SHA-256$${SCRAM_ITERATIONS}:${salt.toString('base64')}$${storedKey}:${serverKey}`;
 }

@@ -3,8 +3,13 @@ import { inTransaction } from '@fairlead/persistence';
 import { createIssuingCsr, generatePrivateKey, spkiPin, spkiPinOfKey } from '@fairlead/pki';
 import { certifyNextRoot, type AuthorityPair } from '../domain/authority.js';
 import { checkCross, importedPair, type CaMaterial } from '../domain/imported-pair.js';
-import { lockAuthorities, authoritiesStamp } from '../store/authority-store.js';
-import { forgetRequestedKey, keepRequestedKey, requestedKey } from '../store/request-store.js';
+import {
+  authoritiesStamp,
+  forgetRequestedKey,
+  keepRequestedKey,
+  lockAuthorities,
+  requestedKey,
+} from '../store/authority-store.js';
 import { CurrentCa, type CurrentCaOptions } from './current-ca.js';
 import { DEFAULT_TRUST_DOMAIN } from './load-ca.js';
 import { Rotation } from './rotation.js';

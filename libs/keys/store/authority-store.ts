@@ -1,10 +1,9 @@
-import type { SignedTrust } from '@fairlead/contracts';
+import { NO_TENANT, type SignedTrust } from '@fairlead/contracts';
 import { withAdvisoryLock, withSharedAdvisoryLock } from '@fairlead/persistence';
 import { Not, type EntityManager } from 'typeorm';
 import { holdAuthority, type AuthorityKind, type AuthorityState, type HeldAuthority } from '../domain/authority.js';
-import { AuthorityRow, TrustBundleRow } from './entities.js';
+import { AuthorityRow, IssuingRequestRow, TrustBundleRow } from './entities.js';
 import type { Sealer } from './sealer.js';
-import { NO_TENANT } from '@fairlead/contracts';
 
 const LOCK = 'authorities';
 
@@ -82,6 +81,28 @@ export async function saveBundle(manager: EntityManager, bundle: StoredBundle, n
   await manager.upsert(TrustBundleRow, row, ['version']);
 }
 
+/** Keeps a key, sealed, until the certificate that was asked for it comes. */
+export async function keepRequestedKey(
+  manager: EntityManager,
+  sealer: Sealer,
+  spkiSha256: string,
+  privateKeyPem: string,
+): Promise<void> {
+  const sealedKey = await sealer.seal(privateKeyPem, requestContext(spkiSha256));
+  await manager.insert(IssuingRequestRow, { spkiSha256, sealedKey });
+}
+
+/** Null if no certificate was asked for such a key. */
+export async function requestedKey(manager: EntityManager, sealer: Sealer, spkiSha256: string): Promise<string | null> {
+  const row = await manager.findOneBy(IssuingRequestRow, { spkiSha256 });
+  return row && sealer.unseal(row.sealedKey, requestContext(spkiSha256));
+}
+
+/** The key is a CA's now, or never will be. */
+export async function forgetRequestedKey(manager: EntityManager, spkiSha256: string): Promise<void> {
+  await manager.delete(IssuingRequestRow, { spkiSha256 });
+}
+
 async function toHeld(row: AuthorityRow, sealer: Sealer): Promise<HeldAuthority> {
   const { id, kind, state, certificatePem, sealedKey, rootId, crossPem } = row;
   const privateKeyPem = sealedKey === null ? null : await sealer.unseal(sealedKey, context(id, kind));
@@ -90,4 +111,8 @@ async function toHeld(row: AuthorityRow, sealer: Sealer): Promise<HeldAuthority>
 
 function context(id: string, kind: AuthorityKind): string {
   return `${id}:${kind}`;
+}
+
+function requestContext(spkiSha256: string): string {
+  return `${spkiSha256}:issuing-request`;
 }

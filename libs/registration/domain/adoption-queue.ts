@@ -1,3 +1,6 @@
+/** In events, in the place of a token's id, for an agent that an administrator let in. */
+export const ADOPTION = 'adoption';
+
 /** What the queue of agents that wait for an administrator holds at most, and for how long. */
 export const QUEUE = {
   /** Pending requests of one tenant without a token; as many again with one: who has none keeps nobody out who was invited. */

@@ -1,8 +1,8 @@
 import { NO_TENANT, type Caller, type Facts } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { EventInput } from '@fairlead/events';
+import { ADOPTION } from '../domain/adoption-queue.js';
 import type { StoredBootstrapToken } from '../store/token-store.js';
-import { ADOPTION } from './enrolment-requests.js';
 import type { LinkProblems } from './link-problems.js';
 
 export interface EnrolInput {

@@ -4,7 +4,7 @@ import { EventRate } from '@fairlead/events';
 import { networkOf } from '@fairlead/limits';
 import { withAdvisoryLock } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
-import { QUEUE, whyFull } from '../domain/adoption-queue.js';
+import { ADOPTION, QUEUE, whyFull } from '../domain/adoption-queue.js';
 import { knownFacts, saidAtEnrolment } from '../domain/known-facts.js';
 import {
   ADOPTED,
@@ -36,8 +36,6 @@ import { lockToken } from './shown-token.js';
 import { aboutRequest, rejectIn, turnAway } from './turn-away.js';
 
 const LISTED = 500;
-/** In events, in the place of a token's id, for an agent that an administrator let in. */
-export const ADOPTION = 'adoption';
 /** A queue that fills at once is told whole. */
 const QUEUEFUL = { burst: QUEUE.perTenant };
 /** How often it is written down that an agent still asks. */
