@@ -62,7 +62,7 @@ async function start(config: Config, host: ServiceHost): Promise<RpcModule> {
 function build(config: Config, nats: NatsConnection, runtime: Runtime, presenceOf: PresenceOf): RegistrationParts {
   const client = createRpcClient(nats, runtime.source);
   const requests = new EnrolmentRequests(runtime);
-  const troubles = new LinkProblems(runtime);
+  const linkProblems = new LinkProblems(runtime);
   const webhookOptions = webhookOf(config);
   const policies = new ApprovalPolicies(runtime, {
     policy: config.FAIRLEAD_APPROVAL_POLICY,
@@ -90,8 +90,8 @@ function build(config: Config, nats: NatsConnection, runtime: Runtime, presenceO
     importLinks,
     requests,
     policies,
-    enrolments: new Enrolments(runtime, { policies, requests, webhook, troubles }, signAgent),
-    troubles,
+    enrolments: new Enrolments(runtime, { policies, requests, webhook, linkProblems }, signAgent),
+    linkProblems,
     facts: new ReportedFacts(runtime),
     apiTokens: new ApiTokens(runtime),
     bootstrapTokens: new BootstrapTokens(runtime),

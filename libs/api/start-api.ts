@@ -23,7 +23,7 @@ const BODY_LIMIT_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 15_000;
 const MAX_CONNECTIONS = 4_096;
 /** Connections on which no token was accepted yet; who fetches a manifest has none. */
-const NEWCOMERS: NetworkConcurrencyLimits = { total: 3_072, perNetwork: 1_024 };
+const UNAUTHENTICATED: NetworkConcurrencyLimits = { total: 3_072, perNetwork: 1_024 };
 const TLS = { minVersion: 'TLSv1.3' } as const;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
@@ -68,9 +68,9 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   app.useGlobalFilters(new ProblemFilter(options.logger));
   const server = app.getHttpServer() as unknown as Server;
   server.maxConnections = MAX_CONNECTIONS;
-  const newcomers = new HandshakingConnections(server, NEWCOMERS);
+  const handshaking = new HandshakingConnections(server, UNAUTHENTICATED);
   fastify.addHook('onResponse', async (request: ApiRequest) => {
-    if (request.principal) newcomers.admit(request.socket);
+    if (request.principal) handshaking.admit(request.socket);
   });
   const serveWith = (material: TlsMaterial): void => server.setSecureContext({ ...TLS, ...material });
   options.tls.onChange(serveWith);

@@ -101,14 +101,14 @@ it('deploy keys of a tenant are worked on while all hosts of another one take fo
   for (const hostId of slow) for (const path of ['a/a', 'b/b', 'c/c']) await wake(hostId, path);
   await wake(calm, 'a/a');
   const started: LeasedRepository[] = [];
-  const turn = {
+  const keys = {
     run: async (leased: LeasedRepository, signal: AbortSignal) => {
       started.push(leased);
       if (slow.has(leased.hostId) && !signal.aborted) await once(signal, 'abort');
       return 'never' as const;
     },
   };
-  await using _loop = new DeployKeyLoop({ database: process.database, turn, logger, everyMs: 60_000 });
+  await using _loop = new DeployKeyLoop({ database: process.database, keys, logger, everyMs: 60_000 });
   const ofCalm = (): LeasedRepository[] => started.filter(({ hostId }) => hostId === calm);
   const ofTarpit = (): LeasedRepository[] => started.filter(({ hostId }) => slow.has(hostId));
   await eventually(() => expect(ofCalm()).toHaveLength(1), patient);

@@ -83,7 +83,7 @@ function configure(
   const webhook = new ApprovalWebhook({ ...runtime, logger }, policies, requests, hook);
   enrolments = new Enrolments(
     runtime,
-    { policies, requests, webhook, troubles: new LinkProblems(runtime) },
+    { policies, requests, webhook, linkProblems: new LinkProblems(runtime) },
     signerOf(authority),
   );
 }

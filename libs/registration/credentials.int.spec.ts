@@ -43,7 +43,7 @@ let links: ImportLinks;
 let enrolments: Enrolments;
 let tokens: BootstrapTokens;
 let identities: StaticIdentities;
-let troubles: LinkProblems;
+let linkProblems: LinkProblems;
 let policies: ApprovalPolicies;
 let runtime: Runtime;
 let aheadMs = 0;
@@ -87,9 +87,9 @@ function build(): void {
   const requests = new EnrolmentRequests(runtime);
   policies = new ApprovalPolicies(runtime, { policy: 'token', webhookConfigured: false, insecureAllowed: false });
   const webhook = new ApprovalWebhook(runtime, policies, requests, null);
-  enrolments = new Enrolments(runtime, { policies, requests, webhook, troubles: new LinkProblems(runtime) }, sign);
+  enrolments = new Enrolments(runtime, { policies, requests, webhook, linkProblems: new LinkProblems(runtime) }, sign);
   tokens = new BootstrapTokens(runtime);
-  troubles = new LinkProblems(runtime);
+  linkProblems = new LinkProblems(runtime);
   identities = new StaticIdentities(runtime, {
     endpoints: ['127.0.0.1:7443'],
     signAgent: sign,
@@ -376,11 +376,11 @@ describe('the last error of a cluster', () => {
     const { id: clusterId, name } = await newCluster();
     expect(await lastErrorOf(name)).toBeNull();
     const trouble = { clusterId, at: at(2), code: 'UNAVAILABLE', reason: 'it broke', address: '192.0.2.1' };
-    await troubles.report(gateway, [trouble, { ...trouble, clusterId: randomUUID() }]);
-    await troubles.report({ ...gateway, credential: 'gateway-b' }, [{ ...trouble, at: at(1), reason: 'older' }]);
+    await linkProblems.report(gateway, [trouble, { ...trouble, clusterId: randomUUID() }]);
+    await linkProblems.report({ ...gateway, credential: 'gateway-b' }, [{ ...trouble, at: at(1), reason: 'older' }]);
     const seen = { at: at(2), code: 'UNAVAILABLE', reason: 'it broke', address: '192.0.2.1', replica: 'gateway-a' };
     expect(await lastErrorOf(name)).toEqual(seen);
-    await troubles.report(gateway, [{ ...trouble, at: at(3), code: 'CERTIFICATE_REVOKED' }]);
+    await linkProblems.report(gateway, [{ ...trouble, at: at(3), code: 'CERTIFICATE_REVOKED' }]);
     expect(await lastErrorOf(name)).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
   });
 
@@ -393,10 +393,10 @@ describe('the last error of a cluster', () => {
       reason: 'x',
       address: '192.0.2.1',
     };
-    await troubles.report(gateway, [future]);
+    await linkProblems.report(gateway, [future]);
     const { at: recordedAt } = (await lastErrorOf(name)) as { at: string };
     expect(Date.parse(recordedAt) - Date.now()).toBeLessThan(365 * 86_400_000);
-    await troubles.report(gateway, [{ ...future, code: 'CERTIFICATE_REVOKED' }]);
+    await linkProblems.report(gateway, [{ ...future, code: 'CERTIFICATE_REVOKED' }]);
     expect(await lastErrorOf(name)).toMatchObject({ code: 'CERTIFICATE_REVOKED' });
   });
 

@@ -116,7 +116,7 @@ function build(): void {
   const webhook = new ApprovalWebhook(runtime, policies, requests, null);
   enrolments = new Enrolments(
     runtime,
-    { policies, requests, webhook, troubles: new LinkProblems(runtime) },
+    { policies, requests, webhook, linkProblems: new LinkProblems(runtime) },
     async (tenantId, request) => {
       away();
       return signerOf(authority)(tenantId, request);

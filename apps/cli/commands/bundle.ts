@@ -93,13 +93,13 @@ function fromUrl(io: Io, path: string, url: string, digest: string | undefined):
   return withApi(io, (api) => api.ask(Bundle, `${path}/import`, ask));
 }
 
-async function fromFile(io: Io, path: string, file: string, wanted?: string): Promise<z.infer<typeof Bundle>> {
+async function fromFile(io: Io, path: string, file: string, named?: string): Promise<z.infer<typeof Bundle>> {
   const content = await readBundle(file);
   const digest = createHash('sha256').update(content).digest('hex');
-  if (wanted !== undefined && wanted !== digest) {
+  if (named !== undefined && named !== digest) {
     throw failure(
       'INVALID_ARGUMENT',
-      `${file} has the digest ${digest}, not ${wanted}`,
+      `${file} has the digest ${digest}, not ${named}`,
       'fetch it again, or look whose it is',
     );
   }

@@ -107,8 +107,8 @@ async function rotateAll(io: Io, options: RotateOptions): Promise<void> {
   else if (outcomes.length === 0) printHint(io, 'no cluster has a key there that is not being replaced already');
   else {
     const begun = compromised ? WITHDRAWN : 'it makes its next deploy key';
-    const told = outcomes.map(({ name, problem }) => [name, problem ? `${problem.code}: ${problem.message}` : begun]);
-    printTable(io, ['NAME', 'WHAT'], told);
+    const rows = outcomes.map(({ name, problem }) => [name, problem ? `${problem.code}: ${problem.message}` : begun]);
+    printTable(io, ['NAME', 'WHAT'], rows);
     const shared = new Set(outcomes.flatMap(({ alsoReplaced = [] }) => alsoReplaced));
     for (const other of [...shared].toSorted()) printLines(io, `${other} ${SAME_KEY}`);
   }

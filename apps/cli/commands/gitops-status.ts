@@ -3,7 +3,7 @@ import { usage } from '../failure.js';
 import { clusterAdvice } from '../gitops/advice.js';
 import { watchCluster } from '../gitops/watch-cluster.js';
 import type { Io } from '../io.js';
-import { healthCell, printStatus, troubleText } from '../output/gitops-view.js';
+import { healthCell, printStatus, clusterProblemText } from '../output/gitops-view.js';
 import { printHint, printJson, printLines, printList, printTable } from '../output/print.js';
 import { allPages } from '../session/all-pages.js';
 import type { ApiClient } from '../session/api-client.js';
@@ -85,7 +85,7 @@ async function statuses(io: Io, { output }: Printed): Promise<void> {
       each.wish === null ? '' : `${each.wish.tool} ${each.wish.bundle.version}`,
       `${each.report?.appliedRevision ?? 0}/${each.revision}`,
       each.report?.sync?.revision ?? each.report?.source?.revision ?? '',
-      troubleText(each),
+      clusterProblemText(each),
     ],
   });
 }
@@ -95,12 +95,12 @@ export function allStatuses(api: ApiClient): Promise<ClusterGitOps[]> {
 }
 
 async function events(io: Io, cluster: string, { output }: Printed): Promise<void> {
-  const story = await withApi(io, (api) => api.ask(ObjectEvents, `${clusterPath(cluster)}/gitops/events`));
-  if (output === 'json') return printJson(io, story);
-  if (story.events.length === 0) return printHint(io, `the installer of ${cluster} has told nothing yet`);
+  const history = await withApi(io, (api) => api.ask(ObjectEvents, `${clusterPath(cluster)}/gitops/events`));
+  if (output === 'json') return printJson(io, history);
+  if (history.events.length === 0) return printHint(io, `the installer of ${cluster} has told nothing yet`);
   printTable(
     io,
     ['AT', 'STEP', 'OBJECT', 'WHAT'],
-    story.events.map(({ at, step, object, message }) => [at, step, object, message]),
+    history.events.map(({ at, step, object, message }) => [at, step, object, message]),
   );
 }

@@ -56,9 +56,9 @@ function remedyOf(code: string, name: string): string {
 function judgeReplicas({ cluster, access }: KnownFacts): Finding {
   const { name, links, presence } = cluster;
   const there = access?.doors.length ?? links;
-  const wanted = Math.min(links, Math.max(there, 1));
-  const detail = `linked to ${presence.replicas.length} of ${wanted} replicas`;
-  if (presence.replicas.length >= wanted) return found('links', name, detail);
+  const desired = Math.min(links, Math.max(there, 1));
+  const detail = `linked to ${presence.replicas.length} of ${desired} replicas`;
+  if (presence.replicas.length >= desired) return found('links', name, detail);
   const remedy = `a replica is down, or the agent cannot reach it: it must reach every address in FAIRLEAD_ENDPOINTS; ${REMEDIES.askAgent}`;
   return warned('links', name, detail, remedy);
 }

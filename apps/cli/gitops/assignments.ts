@@ -55,16 +55,16 @@ export async function assignNewCluster(api: ApiClient, name: string, body: objec
 }
 
 /** This version, or the one that was imported last. NOT_FOUND tells how to import one. */
-export async function bundleVersion(api: ApiClient, tool: string, wanted: string | undefined): Promise<string> {
+export async function bundleVersion(api: ApiClient, tool: string, named: string | undefined): Promise<string> {
   const { bundles } = await api.ask(BundleList, '/v1/bundles');
   const ofTool = bundles.filter((bundle) => bundle.tool === tool);
   const found =
-    wanted === undefined
+    named === undefined
       ? ofTool.toSorted((a, b) => (a.importedAt < b.importedAt ? 1 : -1))[0]
-      : ofTool.find(({ version }) => version === wanted);
+      : ofTool.find(({ version }) => version === named);
   if (found) return found.version;
-  const what = wanted === undefined ? `no bundle of ${tool}` : `no bundle ${tool} ${wanted}`;
-  const next = `fairlead bundle import FILE --tool ${tool} --version ${wanted ?? 'VERSION'}`;
+  const what = named === undefined ? `no bundle of ${tool}` : `no bundle ${tool} ${named}`;
+  const next = `fairlead bundle import FILE --tool ${tool} --version ${named ?? 'VERSION'}`;
   throw failure('NOT_FOUND', `${what} was imported yet`, next);
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine, type FairleadError } from '@fairlead/errors';
 import { failure, isPassing } from '../failure.js';
 import type { Io } from '../io.js';
-import { troubleText } from '../output/gitops-view.js';
+import { clusterProblemText } from '../output/gitops-view.js';
 import { printJson, printLines } from '../output/print.js';
 import type { ApiClient } from '../session/api-client.js';
 import { ClusterGitOps } from '../session/gitops-answers.js';
@@ -82,7 +82,7 @@ function lineOf(status: ClusterGitOps): string {
   const phase = report === null ? 'no report yet' : report.phase;
   const applied = `revision ${report?.appliedRevision ?? 0} of ${revision}`;
   const follows = report?.sync?.revision ?? report?.source?.revision ?? '';
-  return [health, phase, applied, follows, troubleText(status)].filter(Boolean).join(', ');
+  return [health, phase, applied, follows, clusterProblemText(status)].filter(Boolean).join(', ');
 }
 
 /** Of this very revision: what it said of an older one may be over. */

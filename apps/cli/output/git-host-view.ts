@@ -4,7 +4,7 @@ import { printLines, printTable, type Cell } from './print.js';
 
 /** How many keys are trusted, and how many wait for somebody. */
 export function trustText({ hostKeys }: GitHost): Cell {
-  const count = (wanted: string): number => hostKeys.filter(({ state }) => state === wanted).length;
+  const count = (of: string): number => hostKeys.filter(({ state }) => state === of).length;
   const [approved, proposed] = [count('approved'), count('proposed')];
   if (approved === 0) return { text: proposed === 0 ? 'none' : `none approved, ${proposed} proposed`, colour: 'red' };
   return proposed === 0

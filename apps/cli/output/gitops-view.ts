@@ -17,7 +17,7 @@ export function healthCell({ health }: ClusterGitOps): Cell {
 }
 
 /** The problem that its installer tells, or what its tool says of its repository, or what it waits for. */
-export function troubleText({ report, waitsFor }: ClusterGitOps): string {
+export function clusterProblemText({ report, waitsFor }: ClusterGitOps): string {
   if (waitsFor !== null) return `waits for: ${waitsFor}`;
   if (report?.problem) return `${report.problem.code}: ${report.problem.message}`;
   return [report?.source, report?.sync].find((each) => each?.ready === false)?.message ?? '';
@@ -46,7 +46,7 @@ export function printStatus(io: Io, status: ClusterGitOps): void {
       ['installer', report?.phase ?? 'has not reported yet'],
       ['reported', status.reportedAt ?? ''],
       ...preflightRows(status),
-      ['problem', { text: troubleText({ ...status, waitsFor: null }), colour: 'red' }],
+      ['problem', { text: clusterProblemText({ ...status, waitsFor: null }), colour: 'red' }],
       ['waits for', { text: status.waitsFor ?? '', colour: 'yellow' }],
     ],
   );

@@ -90,9 +90,9 @@ export function routedOperation(
 }
 
 function matches(template: string, path: string): boolean {
-  const [wanted, given] = [template.split('/'), path.split('/')];
+  const [expected, given] = [template.split('/'), path.split('/')];
   return (
-    wanted.length === given.length &&
-    wanted.every((part, index) => part === given[index] || (part.startsWith('{') && given[index] !== ''))
+    expected.length === given.length &&
+    expected.every((part, index) => part === given[index] || (part.startsWith('{') && given[index] !== ''))
   );
 }

@@ -63,18 +63,18 @@ export class CaController {
   async #named(tenantId: string, status: CaStatus): Promise<CertificateAuthority> {
     const { rotation } = status;
     if (!rotation) return { ...status, rotation };
-    const wanted = new Set(rotation.waitingFor.map(({ clusterId }) => clusterId));
-    const names = await this.#namesOf(tenantId, wanted);
+    const ids = new Set(rotation.waitingFor.map(({ clusterId }) => clusterId));
+    const names = await this.#namesOf(tenantId, ids);
     const waitingFor = rotation.waitingFor.map((each) => ({ ...each, name: names.get(each.clusterId) ?? null }));
     return { ...status, rotation: { ...rotation, waitingFor } };
   }
 
-  async #namesOf(tenantId: string, wanted: ReadonlySet<string>): Promise<Map<string, string>> {
+  async #namesOf(tenantId: string, ids: ReadonlySet<string>): Promise<Map<string, string>> {
     const names = new Map<string, string>();
     let after: string | undefined;
-    while (names.size < wanted.size) {
+    while (names.size < ids.size) {
       const page = await this.backend.read(registrationRpc.listClusters, tenantId, { after });
-      for (const { id, name } of page.clusters) if (wanted.has(id)) names.set(id, name);
+      for (const { id, name } of page.clusters) if (ids.has(id)) names.set(id, name);
       if (page.next === undefined) break;
       after = page.next;
     }

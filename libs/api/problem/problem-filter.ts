@@ -38,7 +38,7 @@ export class ProblemFilter implements ExceptionFilter {
     void reply.status(problem.status).type('application/problem+json').send(problem);
   }
 
-  /** A fault of ours, which a stranger may have found a way to: with a stack each. */
+  /** A fault of ours, which somebody unauthenticated may have found a way to: with a stack each. */
   #tell({ id, ip, principal }: ApiRequest, error: FairleadError): void {
     const line = this.#lines.next({ address: ip, user: principal?.tokenId });
     if (line) this.logger.error('api.failed', { requestId: id, code: error.code, err: error.cause ?? error, ...line });

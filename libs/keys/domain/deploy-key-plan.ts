@@ -28,15 +28,15 @@ export type KeyStep<K extends PlannedKey = PlannedKey> =
 const RETRY_REFUSED_MS = 10 * 60_000;
 
 /**
- * What makes a repository's keys as they are wanted, first what goes and then what comes: a title may be needed again. Keys that we did
+ * What makes a repository's keys as they are desired, first what goes and then what comes: a title may be needed again. Keys that we did
  * not add are never removed, nor is one that another of our rows still wants.
  */
 export function planKeys<K extends PlannedKey>(
-  wanted: readonly K[],
+  desired: readonly K[],
   listed: readonly DeployKey[],
   now: Date,
 ): KeyStep<K>[] {
-  const steps = wanted.map((key) => stepFor(key, wanted, listed, now)).filter((step) => step !== null);
+  const steps = desired.map((key) => stepFor(key, desired, listed, now)).filter((step) => step !== null);
   return steps.toSorted((a, b) => ORDER[a.do] - ORDER[b.do]);
 }
 

@@ -219,8 +219,8 @@ export class CertificateIssuer {
     const suppressed = isService(actor) ? 0 : this.#refusals.take(actor.kind === 'agent' ? clusterId : null);
     if (suppressed === null) throw error;
     const subject = clusterId ? `cluster/${clusterId}` : `certificate/${request.purpose}`;
-    const told = { ...request, subject, reason: error.code, suppressed };
-    const event = createEvent(this.options.source, 'dev.fairlead.certificate.refused.v1', told);
+    const data = { ...request, subject, reason: error.code, suppressed };
+    const event = createEvent(this.options.source, 'dev.fairlead.certificate.refused.v1', data);
     await inTransaction(this.options.database, (manager) => appendEvent(manager, event)).catch((cause: unknown) => {
       this.options.logger.error('event.not_recorded', { eventId: event.id, reason: error.code, err: cause });
     });

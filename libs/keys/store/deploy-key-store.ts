@@ -64,8 +64,8 @@ export async function noteSeen(manager: EntityManager, ids: readonly string[], n
   await manager.query('update deploy_keys set seen_at = $2 where id = any($1::uuid[])', [ids, now]);
 }
 
-/** The same trouble for all of a repository. */
-export async function tellDeployKeys(
+/** The same problem for all of a repository. */
+export async function recordRepositoryProblem(
   manager: EntityManager,
   { hostId, path }: { readonly hostId: string; readonly path: string },
   problem: { readonly code: string; readonly message: string },
@@ -82,13 +82,13 @@ export async function tellDeployKeys(
 export async function listDeployKeyRows(
   manager: EntityManager,
   tenantId: string,
-  wish: DeployKeyFilter & { readonly after?: DeployKeyName },
+  filter: DeployKeyFilter & { readonly after?: DeployKeyName },
   limit: number,
 ): Promise<StoredDeployKey[]> {
   const query = manager
     .createQueryBuilder(DeployKeyRow, 'key')
     .where('key.tenant_id = :tenantId and not key.superseded', { tenantId });
-  const { repositoryId, clusterId, after } = wish;
+  const { repositoryId, clusterId, after } = filter;
   if (repositoryId !== undefined) query.andWhere('key.repository_id = :repositoryId', { repositoryId });
   if (clusterId !== undefined) query.andWhere('key.cluster_id = :clusterId', { clusterId });
   if (after) {

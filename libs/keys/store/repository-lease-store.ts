@@ -72,13 +72,13 @@ export async function leaseRepository(
  * When it is due next: `now`; `never`, until it is woken; or so often, between half and all of that time, but no more than one
  * request each `paceMs` for all of the host's repositories together.
  */
-export type NextTurn = 'now' | 'never' | { readonly everyMs: number; readonly paceMs: number; readonly pages: number };
+export type NextRun = 'now' | 'never' | { readonly everyMs: number; readonly paceMs: number; readonly pages: number };
 
 /** Somebody else may lease it. Whoever woke it meanwhile is heard. */
 export async function releaseRepository(
   manager: EntityManager,
   { hostId, path, lease, dueAt }: LeasedRepository,
-  next: NextTurn,
+  next: NextRun,
 ): Promise<void> {
   const regular = typeof next === 'object';
   const { everyMs, paceMs, pages } = regular ? next : { everyMs: 0, paceMs: 0, pages: 1 };

@@ -11,7 +11,7 @@ interface Seen {
   /** How long there were several, all told. */
   togetherMs: number;
   /** Processes at once when it was told; 0: it was not. */
-  told: number;
+  reported: number;
 }
 
 /**
@@ -25,13 +25,13 @@ export class DuplicateAgents {
   look(several: ReadonlyMap<string, number>, nowMs: number): string[] {
     const news: string[] = [];
     for (const [clusterId, count] of several) {
-      const seen = this.#seen.get(clusterId) ?? { lastMs: nowMs, togetherMs: 0, told: 0 };
+      const seen = this.#seen.get(clusterId) ?? { lastMs: nowMs, togetherMs: 0, reported: 0 };
       this.#seen.set(clusterId, seen);
       const stepMs = nowMs - seen.lastMs;
       if (stepMs <= MAX_STEP_MS) seen.togetherMs += stepMs;
       seen.lastMs = nowMs;
-      if (seen.togetherMs < TOGETHER_MS || count <= seen.told) continue;
-      seen.told = count;
+      if (seen.togetherMs < TOGETHER_MS || count <= seen.reported) continue;
+      seen.reported = count;
       news.push(clusterId);
     }
     for (const [clusterId, { lastMs }] of this.#seen) if (nowMs - lastMs > APART_MS) this.#seen.delete(clusterId);

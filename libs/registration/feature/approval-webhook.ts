@@ -122,7 +122,7 @@ export class ApprovalWebhook {
   }
 }
 
-/** The cluster whose token was shown, or where a stranger is. */
+/** The cluster whose token was shown, or where one without a token is. */
 function causeOf({ clusterId, tokenId, remoteAddress }: StoredEnrolmentRequest): LogCause {
   return tokenId === null || clusterId === null ? { address: remoteAddress } : { address: remoteAddress, clusterId };
 }

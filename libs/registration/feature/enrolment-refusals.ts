@@ -34,14 +34,14 @@ export function provenCluster(token: StoredBootstrapToken | null, { code }: Fair
 
 /** Not for who has no right to speak of the cluster: its token has to be the right one. What merely failed is no refusal. */
 export async function rememberRefused(
-  troubles: LinkProblems,
+  linkProblems: LinkProblems,
   { remoteAddress: address }: EnrolInput,
   token: StoredBootstrapToken | null,
   refused: FairleadError,
 ): Promise<void> {
   const clusterId = provenCluster(token, refused);
   if (clusterId === null || refused.kind.http >= 500) return;
-  await troubles.refused(clusterId, { code: refused.code, reason: refused.message, address });
+  await linkProblems.refused(clusterId, { code: refused.code, reason: refused.message, address });
 }
 
 /** What an event about a refusal says. */

@@ -54,7 +54,7 @@ export interface Asking {
 
 /** Agents that wait for an administrator, and what was decided about them. */
 export class EnrolmentRequests {
-  /** A program may empty the queue as fast as strangers fill it. */
+  /** A program may empty the queue as fast as agents without a token fill it. */
   readonly #adoptions = { requested: new EventRate(QUEUEFUL), rejected: new EventRate(QUEUEFUL) };
 
   constructor(private readonly runtime: Runtime) {}

@@ -4,7 +4,7 @@ import { EventRate } from '@fairlead/events';
 import { checkCsr, type CheckedCsr } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { decideEnrolment } from '../domain/decide-enrolment.js';
-import { EnrolmentPlaces } from '../domain/enrolment-places.js';
+import { EnrolmentLimit } from '../domain/enrolment-limit.js';
 import { saidAtEnrolment } from '../domain/known-facts.js';
 import { ADOPTED, insertCluster, lockCluster, markEnrolled, type StoredCluster } from '../store/cluster-store.js';
 import type { StoredEnrolmentRequest } from '../store/enrolment-request-store.js';
@@ -50,7 +50,7 @@ export interface Approval {
   readonly requests: EnrolmentRequests;
   readonly webhook: ApprovalWebhook;
   /** Where refusals of known clusters are remembered. */
-  readonly troubles: LinkProblems;
+  readonly linkProblems: LinkProblems;
 }
 
 interface Decided {
@@ -63,7 +63,7 @@ type WithToken = EnrolInput & { readonly token: StoredBootstrapToken };
 /** Certificates for agents, by a bootstrap token or an administrator's word: as the policy of the cluster has it. */
 export class Enrolments {
   readonly #refusals = new EventRate();
-  readonly #places = new EnrolmentPlaces();
+  readonly #limit = new EnrolmentLimit();
 
   constructor(
     private readonly runtime: Runtime,
@@ -78,12 +78,12 @@ export class Enrolments {
    * too often, before anything is read for it.
    */
   async enrol(caller: Caller, input: EnrolInput): Promise<Enrolled> {
-    const giveBack = this.#places.take(caller.credential);
+    const giveBack = this.#limit.take(caller.credential);
     try {
       const key = checkCsr(Buffer.from(input.csr, 'base64'));
       // What is wrong with a request is told with the token that it shows.
       const asking = await key.catch(() => null);
-      if (asking) this.#places.ask(caller.credential, asking.spkiSha256);
+      if (asking) this.#limit.ask(caller.credential, asking.spkiSha256);
       return await this.#enrol(caller, input, key);
     } finally {
       giveBack();
@@ -96,7 +96,7 @@ export class Enrolments {
       const known = toFairleadError(error);
       // A full queue must not fill the event log instead.
       if (known.code === 'RATE_LIMITED') throw known;
-      await rememberRefused(this.approval.troubles, input, token, known);
+      await rememberRefused(this.approval.linkProblems, input, token, known);
       const limit = { rate: this.#refusals, who: provenCluster(token, known) };
       const event = refusal(caller, input, token, known);
       return refuse(this.runtime, limit, known, 'dev.fairlead.enrolment.refused.v1', event);

@@ -80,8 +80,8 @@ export class ImportLinks {
       });
     } catch (error) {
       const known = toFairleadError(error);
-      const damped = { rate: this.#refusals, who: link?.clusterId ?? null };
-      return refuse(this.runtime, damped, known, 'dev.fairlead.import-link.refused.v1', {
+      const limit = { rate: this.#refusals, who: link?.clusterId ?? null };
+      return refuse(this.runtime, limit, known, 'dev.fairlead.import-link.refused.v1', {
         tenantId: link?.tenantId ?? NO_TENANT,
         clusterId: link?.clusterId ?? null,
         subject: link ? `import-link/${link.id}` : 'import-link/unknown',

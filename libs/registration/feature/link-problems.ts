@@ -1,5 +1,5 @@
 import type { Caller, LastError, LinkProblem } from '@fairlead/contracts';
-import { recordTrouble } from '../store/cluster-store.js';
+import { recordProblem } from '../store/cluster-store.js';
 import { read, type Runtime } from './runtime.js';
 
 /** What went wrong last with each cluster's link: one row's worth of each, however often it happens. */
@@ -7,13 +7,13 @@ export class LinkProblems {
   constructor(private readonly runtime: Runtime) {}
 
   /** What a gateway saw. An older one than is known is dropped, and so is one of a cluster that is gone. */
-  async report(caller: Caller, troubles: readonly LinkProblem[]): Promise<void> {
+  async report(caller: Caller, problems: readonly LinkProblem[]): Promise<void> {
     const nowMs = this.runtime.now().getTime();
     await read(this.runtime, async (manager) => {
-      for (const { clusterId, ...trouble } of troubles) {
+      for (const { clusterId, ...problem } of problems) {
         // One of the future would hide all that comes until then.
-        const at = new Date(Math.min(Date.parse(trouble.at), nowMs)).toISOString();
-        await recordTrouble(manager, clusterId, { ...trouble, at, replica: caller.credential });
+        const at = new Date(Math.min(Date.parse(problem.at), nowMs)).toISOString();
+        await recordProblem(manager, clusterId, { ...problem, at, replica: caller.credential });
       }
     });
   }
@@ -21,8 +21,8 @@ export class LinkProblems {
   /** What this service refused. Never rejects: the refusal stands, whether or not it could be recorded. */
   async refused(clusterId: string, refusal: Omit<LastError, 'at' | 'replica'>): Promise<void> {
     const at = this.runtime.now().toISOString();
-    const trouble = { ...refusal, reason: refusal.reason.slice(0, 256), at, replica: '' };
-    await read(this.runtime, (manager) => recordTrouble(manager, clusterId, trouble)).catch((err: unknown) => {
+    const problem = { ...refusal, reason: refusal.reason.slice(0, 256), at, replica: '' };
+    await read(this.runtime, (manager) => recordProblem(manager, clusterId, problem)).catch((err: unknown) => {
       this.runtime.logger.warn('trouble.not_recorded', { clusterId, code: refusal.code, err });
     });
   }

@@ -28,7 +28,7 @@ export class RegistrationController {
     private readonly policies: ApprovalPolicies,
     private readonly tokens: BootstrapTokens,
     private readonly identities: StaticIdentities,
-    private readonly troubles: LinkProblems,
+    private readonly linkProblems: LinkProblems,
     private readonly facts: ReportedFacts,
   ) {}
 
@@ -151,7 +151,7 @@ export class RegistrationController {
 
   @RpcHandler(registrationRpc.reportTroubles)
   async reportTroubles({ caller, input }: Asked<'reportTroubles'>) {
-    await this.troubles.report(caller, input.troubles);
+    await this.linkProblems.report(caller, input.troubles);
     return {};
   }
 

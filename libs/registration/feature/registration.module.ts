@@ -22,7 +22,7 @@ export interface RegistrationParts {
   readonly policies: ApprovalPolicies;
   readonly bootstrapTokens: BootstrapTokens;
   readonly staticIdentities: StaticIdentities;
-  readonly troubles: LinkProblems;
+  readonly linkProblems: LinkProblems;
   readonly facts: ReportedFacts;
 }
 

@@ -9,7 +9,7 @@ import { commit, type Runtime } from './runtime.js';
  * which all see it, the first one tells it. UNAVAILABLE if the database is away.
  */
 export async function reportDuplicate(runtime: Runtime, { tenantId, clusterId, agents }: Crowd): Promise<void> {
-  const told = await commit(runtime, async (manager) => {
+  const recorded = await commit(runtime, async (manager) => {
     const cluster = await findCluster(manager, clusterId);
     if (!cluster) return false;
     const data: EventInput<'dev.fairlead.agent.duplicated.v1'> = {
@@ -26,7 +26,7 @@ export async function reportDuplicate(runtime: Runtime, { tenantId, clusterId, a
     return appendEventOnce(manager, event);
   });
   const addresses = agents.flatMap((agent) => agent.addresses);
-  if (told) runtime.logger.warn('agent.duplicated', { clusterId, agents: agents.length, addresses });
+  if (recorded) runtime.logger.warn('agent.duplicated', { clusterId, agents: agents.length, addresses });
 }
 
 /** One UUID (version 8) for these processes of this cluster. */

@@ -11,9 +11,9 @@ export type StoredClient = Readonly<ClientRow>;
  */
 export async function ensureClient(
   manager: EntityManager,
-  wanted: Pick<StoredClient, 'tenantId' | 'name' | 'clusterIds'>,
+  spec: Pick<StoredClient, 'tenantId' | 'name' | 'clusterIds'>,
 ): Promise<{ client: StoredClient; created: boolean }> {
-  const { tenantId, name, clusterIds } = wanted;
+  const { tenantId, name, clusterIds } = spec;
   const id = crypto.randomUUID();
   const ids = clusterIds && [...clusterIds];
   const insert = manager.createQueryBuilder().insert().into(ClientRow);

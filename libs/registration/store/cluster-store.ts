@@ -143,7 +143,7 @@ export async function changeFacts(manager: EntityManager, id: string, facts: Sto
 }
 
 /** Unless a newer one is known, or the cluster is gone. */
-export async function recordTrouble(manager: EntityManager, id: string, lastError: LastError): Promise<void> {
+export async function recordProblem(manager: EntityManager, id: string, lastError: LastError): Promise<void> {
   await manager
     .createQueryBuilder()
     .update(ClusterRow)

@@ -77,7 +77,7 @@ export interface RequestFilter {
   readonly fingerprint?: string | undefined;
 }
 
-/** Those with a token first, then newest first: strangers hide nobody who was invited. */
+/** Those with a token first, then newest first: who is unauthenticated hides nobody who was invited. */
 export function listRequests(
   manager: EntityManager,
   tenantId: string,

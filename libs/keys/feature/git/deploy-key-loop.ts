@@ -20,7 +20,7 @@ const POLL_JITTER = 1 / 3;
 
 export interface DeployKeyLoopOptions {
   readonly database: DataSource;
-  readonly turn: Pick<DeployKeyRun, 'run'>;
+  readonly keys: Pick<DeployKeyRun, 'run'>;
   readonly logger: Logger;
   /** How often a repository is looked at whose turn failed here, not on the host. */
   readonly everyMs: number;
@@ -29,14 +29,14 @@ export interface DeployKeyLoopOptions {
 /** Keeps the deploy keys of all repositories as they are wanted. Created running; dispose of it to stop. */
 export class DeployKeyLoop implements AsyncDisposable {
   readonly #stop = new AbortController();
-  readonly #turns = new Set<Promise<void>>();
+  readonly #runs = new Set<Promise<void>>();
   readonly #loop: RunLoop;
 
   constructor(private readonly options: DeployKeyLoopOptions) {
     this.#loop = new RunLoop({
       intervalMs: POLL_MS,
       jitter: POLL_JITTER,
-      turn: () => this.#startTurns(),
+      turn: () => this.#startRuns(),
       onFailed: (error) => options.logger.warn('deploy_keys.not_leased', { reason: messageOf(error) }),
     });
   }
@@ -49,29 +49,29 @@ export class DeployKeyLoop implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#loop[Symbol.asyncDispose]();
-    await Promise.all(this.#turns);
+    await Promise.all(this.#runs);
   }
 
   /** As many as are due and there is room for. */
-  async #startTurns(): Promise<void> {
+  async #startRuns(): Promise<void> {
     const limits = { leaseMs: LEASE_MS, perHost: PER_HOST, perTenant: PER_TENANT };
-    while (this.#turns.size < WORKERS && !this.#stop.signal.aborted) {
+    while (this.#runs.size < WORKERS && !this.#stop.signal.aborted) {
       const leased = await inTransaction(this.options.database, (manager) => leaseRepository(manager, limits));
       if (!leased) return;
-      const turn = this.#turn(leased).finally(() => {
-        this.#turns.delete(turn);
+      const run = this.#run(leased).finally(() => {
+        this.#runs.delete(run);
         // There is room for another one.
         this.poke();
       });
-      this.#turns.add(turn);
+      this.#runs.add(run);
     }
   }
 
   /** Throws nothing. A lease that cannot be given back ends by itself. */
-  async #turn(leased: LeasedRepository): Promise<void> {
-    const { database, turn, logger, everyMs } = this.options;
+  async #run(leased: LeasedRepository): Promise<void> {
+    const { database, keys, logger, everyMs } = this.options;
     const about = { hostId: leased.hostId, path: leased.path };
-    const next = await turn.run(leased, this.#stop.signal).catch((error: unknown) => {
+    const next = await keys.run(leased, this.#stop.signal).catch((error: unknown) => {
       if (this.#stop.signal.aborted) return 'now';
       logger.error('deploy_keys.turn_failed', { ...about, err: error });
       return { everyMs, paceMs: 0, pages: 1 } as const;

@@ -6,19 +6,19 @@ import { planKeys, type KeyStep } from '../../domain/deploy-key-plan.js';
 import { HostFailure, asked, isOfTheHost } from '../../domain/host-failure.js';
 import { openDeployKeys, type StoredDeployKey } from '../../store/deploy-key-store.js';
 import { gitHostById, type StoredGitHost } from '../../store/git-host-store.js';
-import type { LeasedRepository, NextTurn } from '../../store/repository-lease-store.js';
+import type { LeasedRepository, NextRun } from '../../store/repository-lease-store.js';
 import type { GitRuntime } from './git-hosts.js';
 import type { HostAccess } from './host-access.js';
 import type { HostProblems } from './host-problem.js';
 import type { KeyJournal } from './key-journal.js';
 
 /** Longer than that no turn goes on; the next one takes it up. A call of a host may take as long again. */
-const TURN_MS = 60_000;
+const RUN_MS = 60_000;
 /** A removal from a repository that is not to be seen is given up after this: hosts do not tell whether it is still there. */
 const GIVE_UP_MS = 86_400_000;
 const KEYS_A_PAGE = 50;
 
-export interface TurnParts {
+export interface RunParts {
   readonly runtime: GitRuntime;
   readonly access: HostAccess;
   readonly problems: HostProblems;
@@ -38,10 +38,10 @@ interface Work {
 
 /** One look at the deploy keys of one repository: what is wanted and not there is added, what is dropped is removed. */
 export class DeployKeyRun {
-  constructor(private readonly parts: TurnParts) {}
+  constructor(private readonly parts: RunParts) {}
 
   /** When the repository is due again. What the host fails with is recorded; what fails here is thrown. */
-  async run({ hostId, path }: LeasedRepository, signal: AbortSignal): Promise<NextTurn> {
+  async run({ hostId, path }: LeasedRepository, signal: AbortSignal): Promise<NextRun> {
     const { runtime, access } = this.parts;
     const host = await readFrom(runtime.database, (manager) => gitHostById(manager, hostId));
     const keys = await readFrom(runtime.database, (manager) => openDeployKeys(manager, hostId, path));
@@ -57,7 +57,7 @@ export class DeployKeyRun {
     }
   }
 
-  async #work(work: Work, keys: readonly StoredDeployKey[]): Promise<NextTurn> {
+  async #work(work: Work, keys: readonly StoredDeployKey[]): Promise<NextRun> {
     const { host, remote, path, signal } = work;
     const startedMs = performance.now();
     const answer = await asked(() => remote.listDeployKeys(path, { signal }));
@@ -69,7 +69,7 @@ export class DeployKeyRun {
     const isSame = (step: KeyStep<StoredDeployKey>): boolean => step.do === 'note-present' && isAsBefore(step);
     await this.parts.journal.seen(steps.filter(isSame).map(({ key }) => key));
     for (const step of steps.filter((one) => !isSame(one))) {
-      if (signal.aborted || performance.now() - startedMs > TURN_MS) return 'now';
+      if (signal.aborted || performance.now() - startedMs > RUN_MS) return 'now';
       await this.#take(work, step);
     }
     return answer.state === 'listed' ? this.#regular(answer.keys.length) : 'never';
@@ -98,8 +98,8 @@ export class DeployKeyRun {
 
   async #add({ remote, path, signal, listed }: Work, key: StoredDeployKey, restores: boolean): Promise<void> {
     const { journal } = this.parts;
-    const wish = { label: labelOf(key), publicKey: key.publicKey };
-    const made = await ofOneKey(() => remote.addDeployKey(path, wish, { signal, known: listed }));
+    const spec = { label: labelOf(key), publicKey: key.publicKey };
+    const made = await ofOneKey(() => remote.addDeployKey(path, spec, { signal, known: listed }));
     if (made instanceof FairleadError) return journal.refused(key, made);
     if (made.state === 'by-hand') return journal.byHand(key, made.instructions);
     listed.push(made.key);
@@ -140,7 +140,7 @@ export class DeployKeyRun {
     }
   }
 
-  #regular(keys: number): NextTurn {
+  #regular(keys: number): NextRun {
     return { ...this.parts.pace, pages: Math.max(1, Math.ceil(keys / KEYS_A_PAGE)) };
   }
 }

@@ -17,7 +17,7 @@ import { gitHostById } from '../../store/git-host-store.js';
 import { wakeRepository } from '../../store/repository-lease-store.js';
 import type { GitRuntime } from './git-hosts.js';
 
-export interface WantedDeployKey extends DeployKeyName {
+export interface DeployKeySpec extends DeployKeyName {
   readonly hostId: string;
   /** `org/catalog`. */
   readonly path: string;
@@ -32,18 +32,18 @@ const PAGE = 200;
 export class DeployKeys {
   constructor(private readonly runtime: GitRuntime) {}
 
-  /** The same wish twice changes nothing. Another key of the same number replaces the one before. NOT_FOUND for another host. */
-  async want(tenantId: string, wish: WantedDeployKey): Promise<DeployKey> {
-    const fingerprint = fingerprintOf(wish.publicKey);
-    parseRepositoryPath(wish.path);
+  /** The same spec twice changes nothing. Another key of the same number replaces the one before. NOT_FOUND for another host. */
+  async want(tenantId: string, spec: DeployKeySpec): Promise<DeployKey> {
+    const fingerprint = fingerprintOf(spec.publicKey);
+    parseRepositoryPath(spec.path);
     const { database, onCommitted } = this.runtime;
-    const known = await readFrom(database, (manager) => findDeployKey(manager, tenantId, wish));
-    if (known && isWanted(known, wish, fingerprint)) return toDeployKey(known);
+    const known = await readFrom(database, (manager) => findDeployKey(manager, tenantId, spec));
+    if (known && isWanted(known, spec, fingerprint)) return toDeployKey(known);
     const key = await inTransaction(database, async (manager) => {
-      await assertHost(manager, tenantId, wish.hostId);
+      await assertHost(manager, tenantId, spec.hostId);
       // First, since it makes others wait who want the same.
-      await wakeRepository(manager, wish.hostId, wish.path);
-      return this.#want(manager, tenantId, wish, fingerprint);
+      await wakeRepository(manager, spec.hostId, spec.path);
+      return this.#want(manager, tenantId, spec, fingerprint);
     });
     onCommitted();
     return toDeployKey(key);
@@ -85,19 +85,19 @@ export class DeployKeys {
   async #want(
     manager: EntityManager,
     tenantId: string,
-    wish: WantedDeployKey,
+    spec: DeployKeySpec,
     fingerprint: string,
   ): Promise<StoredDeployKey> {
-    const found = await findDeployKey(manager, tenantId, wish);
+    const found = await findDeployKey(manager, tenantId, spec);
     const before = found && (await lockDeployKey(manager, found.id));
-    if (before && isSame(before, wish, fingerprint)) {
-      if (isWanted(before, wish, fingerprint)) return before;
+    if (before && isSame(before, spec, fingerprint)) {
+      if (isWanted(before, spec, fingerprint)) return before;
       const change = { ...SETTLED, state: 'wanted', stateSince: this.runtime.now() } as const;
       await updateDeployKey(manager, before.id, change);
       return { ...before, ...change };
     }
     if (before) await this.#supersede(manager, before);
-    const { clusterId, repositoryId, number, clusterName, hostId, path, publicKey } = wish;
+    const { clusterId, repositoryId, number, clusterName, hostId, path, publicKey } = spec;
     const key: StoredDeployKey = {
       id: crypto.randomUUID(),
       tenantId,
@@ -130,12 +130,12 @@ export class DeployKeys {
 
 const SETTLED = { problemCode: null, problemMessage: null, instructions: null } as const;
 
-function isSame(key: StoredDeployKey, wish: WantedDeployKey, fingerprint: string): boolean {
-  return key.fingerprint === fingerprint && key.hostId === wish.hostId && key.path === wish.path;
+function isSame(key: StoredDeployKey, spec: DeployKeySpec, fingerprint: string): boolean {
+  return key.fingerprint === fingerprint && key.hostId === spec.hostId && key.path === spec.path;
 }
 
-function isWanted(key: StoredDeployKey, wish: WantedDeployKey, fingerprint: string): boolean {
-  return isSame(key, wish, fingerprint) && key.state !== 'removing' && key.state !== 'removed';
+function isWanted(key: StoredDeployKey, spec: DeployKeySpec, fingerprint: string): boolean {
+  return isSame(key, spec, fingerprint) && key.state !== 'removing' && key.state !== 'removed';
 }
 
 async function assertHost(manager: EntityManager, tenantId: string, hostId: string): Promise<void> {

@@ -59,13 +59,13 @@ export async function openGitKeys(options: GitKeysOptions): Promise<GitKeys> {
     },
   };
   const pace = { everyMs, paceMs: MS_A_REQUEST };
-  const turn = new DeployKeyRun({ runtime, access, problems, journal: new KeyJournal(runtime), pace });
+  const keys = new DeployKeyRun({ runtime, access, problems, journal: new KeyJournal(runtime), pace });
   return {
     signer: new DesiredStateSigner({ database, ca, belongs, leafLifeSeconds }),
     hosts: new GitHosts(waking, access),
     hostKeys: new HostKeys(runtime, logger),
     deployKeys: new DeployKeys(waking),
     repositories: new Repositories(runtime, access, problems),
-    startLoop: () => (loop = new DeployKeyLoop({ database, turn, logger, everyMs })),
+    startLoop: () => (loop = new DeployKeyLoop({ database, keys, logger, everyMs })),
   };
 }

@@ -20,7 +20,7 @@ export interface HostKeyWatchOptions {
 
 /** Looks at the SSH keys of every host again and again; dispose of it to stop. */
 export function watchHostKeys(
-  keys: Pick<HostKeys, 'takeDue' | 'lookAt'>,
+  keys: Pick<HostKeys, 'takeDue' | 'observe'>,
   options: HostKeyWatchOptions,
 ): AsyncDisposable {
   return new HostKeyWatch(keys, options);
@@ -32,7 +32,7 @@ class HostKeyWatch implements AsyncDisposable {
   readonly #loop: RunLoop;
 
   constructor(
-    private readonly keys: Pick<HostKeys, 'takeDue' | 'lookAt'>,
+    private readonly keys: Pick<HostKeys, 'takeDue' | 'observe'>,
     private readonly options: HostKeyWatchOptions,
   ) {
     const { intervalMs, logger, clock } = options;
@@ -55,7 +55,7 @@ class HostKeyWatch implements AsyncDisposable {
     while (this.#scans.size < SCANS && !this.#stop.signal.aborted) {
       const host = await this.keys.takeDue(this.options.intervalMs, this.#busyTenants());
       if (!host) return;
-      const scan = this.keys.lookAt(host, this.#stop.signal).finally(() => {
+      const scan = this.keys.observe(host, this.#stop.signal).finally(() => {
         this.#scans.delete(host);
         // There is room for another one.
         this.#loop.wake();

@@ -32,7 +32,7 @@ export class HostKeys {
   async scan(tenantId: string, name: string): Promise<GitHost> {
     const { database } = this.runtime;
     const host = await readFrom(database, (manager) => existingHost(manager, tenantId, name));
-    return this.#look(host, new AbortController().signal);
+    return this.#observe(host, new AbortController().signal);
   }
 
   /** The pinned set from now on. NOT_FOUND for a fingerprint that was never shown or given. */
@@ -81,9 +81,9 @@ export class HostKeys {
   }
 
   /** Asks a host that was taken. Throws nothing: what the host fails with is told, and it is asked again when it is due. */
-  async lookAt(host: StoredGitHost, signal: AbortSignal): Promise<void> {
+  async observe(host: StoredGitHost, signal: AbortSignal): Promise<void> {
     try {
-      await this.#look(host, signal);
+      await this.#observe(host, signal);
     } catch (error) {
       if (signal.aborted) return;
       const { code, message: reason } = toFairleadError(error);
@@ -92,7 +92,7 @@ export class HostKeys {
     }
   }
 
-  async #look(host: StoredGitHost, signal: AbortSignal): Promise<GitHost> {
+  async #observe(host: StoredGitHost, signal: AbortSignal): Promise<GitHost> {
     const { database, onCommitted } = this.runtime;
     const shown = await scanSshHost(host, signal);
     const view = await inTransaction(database, async (manager) => {

@@ -4,7 +4,7 @@ import type { EntityManager } from 'typeorm';
 import {
   lockDeployKey,
   noteSeen,
-  tellDeployKeys,
+  recordRepositoryProblem,
   updateDeployKey,
   type StoredDeployKey,
 } from '../../store/deploy-key-store.js';
@@ -77,8 +77,8 @@ export class KeyJournal {
         const data = this.#about(key, problem.code);
         await appendEvent(manager, createEvent(source, 'dev.fairlead.deploy-key.refused.v1', data, this.runtime.now()));
       }
-      const told = { problemCode: problem.code, problemMessage: problem.message.slice(0, MAX_MESSAGE) };
-      return { state: 'refused', stateSince: this.runtime.now(), ...told };
+      const shown = { problemCode: problem.code, problemMessage: problem.message.slice(0, MAX_MESSAGE) };
+      return { state: 'refused', stateSince: this.runtime.now(), ...shown };
     });
   }
 
@@ -87,8 +87,8 @@ export class KeyJournal {
     repository: { readonly hostId: string; readonly path: string },
     problem: { readonly code: string; readonly message: string },
   ): Promise<void> {
-    const told = { ...problem, message: problem.message.slice(0, MAX_MESSAGE) };
-    await inTransaction(this.runtime.database, (manager) => tellDeployKeys(manager, repository, told));
+    const shown = { ...problem, message: problem.message.slice(0, MAX_MESSAGE) };
+    await inTransaction(this.runtime.database, (manager) => recordRepositoryProblem(manager, repository, shown));
   }
 
   async #change(

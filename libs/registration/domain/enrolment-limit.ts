@@ -12,13 +12,13 @@ const REMEMBERED = 20_000;
  * Bounds what enrolments may take of this process, whatever gateways let through, and if one is in wrong hands. Questions are counted by the key that
  * asks, which only its holder can ask with, and by gateway, since one may repeat what it carried: nobody uses up another one's.
  */
-export class EnrolmentPlaces {
-  readonly #places = new ConcurrencyLimit(AT_ONCE);
+export class EnrolmentLimit {
+  readonly #limit = new ConcurrencyLimit(AT_ONCE);
   readonly #questions = new KeyedRateLimit(QUESTIONS, REMEMBERED);
 
   /** A place for one question, to be taken before anything is done for it. What it returns gives the place back. RATE_LIMITED. */
   take(gateway: string): () => void {
-    const giveBack = this.#places.take(gateway);
+    const giveBack = this.#limit.take(gateway);
     if (giveBack) return giveBack;
     throw new FairleadError('RATE_LIMITED', 'too many enrolments are under way; wait a moment');
   }
