@@ -4,72 +4,57 @@ import { existsSync } from 'node:fs';
 import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { FairleadError } from '@fairlead/errors';
-import { bootstrapToken, startScriptedApi, waitingAgent, type ScriptedApi } from '@fairlead/api/testing';
+import { bootstrapToken, gatewayCertificates, waitingAgent } from '@fairlead/api/testing';
 import { splitPem } from '@fairlead/pki';
-import { scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { testAuthority } from '@fairlead/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { CLI_SELF, cliRunner, type CliResult, type RunCli } from './testing/cli-runner.js';
+import { CLI_SELF, type CliResult } from './testing/cli-runner.js';
+import { cliScene } from './testing/logged-in.js';
 
-let api: ScriptedApi;
-let scratch: ScratchDir;
-let home: string;
-let caFile: string;
+const scene = cliScene();
+const { fairlead } = scene;
 const self = CLI_SELF;
 
-beforeAll(async () => {
-  api = await startScriptedApi();
-});
-afterAll(async () => {
-  await api?.[Symbol.asyncDispose]();
-});
-beforeEach(async (context) => {
-  scratch = await scratchDir();
-  context.onTestFinished(() => scratch[Symbol.asyncDispose]());
-  home = scratch.file('home');
-  caFile = scratch.file('root.pem');
-  await writeFile(caFile, api.caPem);
-});
-
-const fairlead: RunCli = (args, options) => cliRunner(home, scratch.path)(args, options);
-
 const logIn = (...more: string[]): Promise<CliResult> =>
-  fairlead(['login', '--server', api.url, '--ca-file', caFile, ...more], { stdin: `${api.script.token}\n` });
+  fairlead(['login', '--server', scene.api.url, '--ca-file', scene.caFile, ...more], {
+    stdin: `${scene.api.script.token}\n`,
+  });
 
 describe('login', () => {
   it('keeps a verified token for its owner only', async () => {
-    expect(await logIn()).toMatchObject({ status: 0, out: `logged in to ${api.url} as admin\n`, err: '' });
-    expect((await stat(home)).mode & 0o777).toBe(0o700);
-    expect((await stat(`${home}/config.json`)).mode & 0o777).toBe(0o600);
+    expect(await logIn()).toMatchObject({ status: 0, out: `logged in to ${scene.api.url} as admin\n`, err: '' });
+    expect((await stat(scene.home)).mode & 0o777).toBe(0o700);
+    expect((await stat(`${scene.home}/config.json`)).mode & 0o777).toBe(0o600);
     expect(await fairlead(['whoami'])).toMatchObject({
       status: 0,
       out: expect.stringContaining('user: admin') as string,
     });
     const json = await fairlead(['whoami', '-o', 'json']);
-    expect(JSON.parse(json.out)).toEqual(api.script.principal);
+    expect(JSON.parse(json.out)).toEqual(scene.api.script.principal);
   });
 
   it('reads the token from a file, or asks for it without showing it', async () => {
-    const file = scratch.file('token');
-    await writeFile(file, `${api.script.token}\n`);
+    const file = scene.scratch.file('token');
+    await writeFile(file, `${scene.api.script.token}\n`);
     expect(await logIn('--token-file', file)).toMatchObject({ status: 0 });
-    const typed = await fairlead(['login', '--server', api.url, '--ca-file', caFile], {
+    const typed = await fairlead(['login', '--server', scene.api.url, '--ca-file', scene.caFile], {
       terminal: true,
-      stdin: `x\u007f${api.script.token}\r`,
+      stdin: `x\u007f${scene.api.script.token}\r`,
     });
     expect(typed).toMatchObject({ status: 0 });
     expect(typed.err).toContain('API token (not shown): ');
-    expect(typed.err + typed.out).not.toContain(api.script.token);
+    expect(typed.err + typed.out).not.toContain(scene.api.script.token);
   });
 
   it('keeps nothing when the token is wrong, and says so', async () => {
-    const args = ['login', '--server', api.url, '--ca-file', caFile];
+    const args = ['login', '--server', scene.api.url, '--ca-file', scene.caFile];
     const refused = await fairlead(args, { stdin: 'a-wrong-but-plausible-token' });
     expect(refused.status).toBe(1);
     expect(refused.err).toBe(
-      `error: ${api.url} refuses the token: the token is not known\nnext: fairlead login --server ${api.url}\n`,
+      `error: ${scene.api.url} refuses the token: the token is not known\nnext: fairlead login --server ${scene.api.url}\n`,
     );
-    await expect(stat(home)).rejects.toThrow('ENOENT');
+    await expect(stat(scene.home)).rejects.toThrow('ENOENT');
     expect(await fairlead(args, { stdin: 'short' })).toMatchObject({ status: 2 });
     expect(await fairlead(args, { stdin: '' })).toMatchObject({ status: 2 });
   });
@@ -98,35 +83,35 @@ describe('login', () => {
 
 describe('a server that cannot be trusted or reached', () => {
   it('with a root that is not known', async () => {
-    const result = await fairlead(['login', '--server', api.url], { stdin: api.script.token });
+    const result = await fairlead(['login', '--server', scene.api.url], { stdin: scene.api.script.token });
     expect(result).toMatchObject({
       status: 1,
       err: expect.stringContaining('an authority that is not trusted here') as string,
     });
-    const other = scratch.file('other.pem');
+    const other = scene.scratch.file('other.pem');
     await writeFile(other, (await testAuthority()).root.certificatePem);
-    const args = ['login', '--server', api.url, '--ca-file', other];
-    expect(await fairlead(args, { stdin: api.script.token })).toMatchObject({
+    const args = ['login', '--server', scene.api.url, '--ca-file', other];
+    expect(await fairlead(args, { stdin: scene.api.script.token })).toMatchObject({
       err: expect.stringContaining('--ca-file ROOT.pem') as string,
     });
   });
 
   it('where nothing listens', async () => {
-    const args = ['login', '--server', 'https://127.0.0.1:1', '--ca-file', caFile];
-    expect((await fairlead(args, { stdin: api.script.token })).err).toContain('nothing listens there');
+    const args = ['login', '--server', 'https://127.0.0.1:1', '--ca-file', scene.caFile];
+    expect((await fairlead(args, { stdin: scene.api.script.token })).err).toContain('nothing listens there');
   });
 
   it('with a root file that is none', async () => {
-    const args = ['login', '--server', api.url, '--ca-file'];
-    expect((await fairlead([...args, scratch.file('no')], { stdin: 'x' })).err).toContain('cannot read the root');
-    await writeFile(scratch.file('empty'), '');
-    expect((await fairlead([...args, scratch.file('empty')], { stdin: 'x' })).err).toContain('holds no PEM');
+    const args = ['login', '--server', scene.api.url, '--ca-file'];
+    expect((await fairlead([...args, scene.scratch.file('no')], { stdin: 'x' })).err).toContain('cannot read the root');
+    await writeFile(scene.scratch.file('empty'), '');
+    expect((await fairlead([...args, scene.scratch.file('empty')], { stdin: 'x' })).err).toContain('holds no PEM');
   });
 });
 
 describe('cluster', () => {
   beforeEach(async () => {
-    api.script.clusters.clear();
+    scene.api.script.clusters.clear();
     await logIn();
   });
 
@@ -143,7 +128,7 @@ describe('cluster', () => {
       '1',
     ]);
     expect(created).toMatchObject({ status: 0, out: 'cluster demo created\n' });
-    expect(api.script.clusters.get('demo')).toMatchObject({ links: 1, labels: { zone: 'eu', a: 'b=c' } });
+    expect(scene.api.script.clusters.get('demo')).toMatchObject({ links: 1, labels: { zone: 'eu', a: 'b=c' } });
     const list = await fairlead(['cluster', 'list']);
     expect(list.out).toMatch(
       /^NAME +STATUS +KUBERNETES +NODES +REPLICAS +LABELS +AGE\ndemo +not imported +- +- +- +zone=eu,a=b=c +\d+s\n$/,
@@ -185,7 +170,7 @@ describe('cluster', () => {
     const serial = '0a'.repeat(16);
     const [notBefore, notAfter] = ['2026-11-01T00:00:00.000Z', '2999-11-02T00:00:00.000Z'];
     const record = { serial, purpose: 'agent' as const, names: [], generation: 1, notBefore, notAfter };
-    api.script.certificates.set(serial, { ...record, revokedAt: null, revokedFor: null });
+    scene.api.script.certificates.set(serial, { ...record, revokedAt: null, revokedFor: null });
     expect((await fairlead(['certificate', 'list', 'demo'])).out).toMatch(
       /^SERIAL .*\n0a0a\S+ +1 +2026\S+ +2999\S+ +valid\n$/,
     );
@@ -198,29 +183,17 @@ describe('cluster', () => {
       err: expect.stringContaining('no certificate with the serial') as string,
     });
     const second = { ...record, serial: '0c'.repeat(16), revokedAt: null, revokedFor: null };
-    api.script.certificates.set(second.serial, second);
-    api.script.certificatesListed = 1;
+    scene.api.script.certificates.set(second.serial, second);
+    scene.api.script.certificatesListed = 1;
     expect((await fairlead(['certificate', 'list', 'demo'])).out).toMatch(/\n0a0a.*\n0c0c.*\n$/);
-    api.script.certificatesListed = 200;
-    api.script.certificates.clear();
+    scene.api.script.certificatesListed = 200;
+    scene.api.script.certificates.clear();
   });
 
   it('shows the certificates of gateways, and revokes all of one', async () => {
     expect(await fairlead(['certificate', 'list'])).toMatchObject({ status: 2 });
     expect(await fairlead(['certificate', 'list', 'demo', '--gateways'])).toMatchObject({ status: 2 });
-    const [notBefore, notAfter] = ['2026-11-01T00:00:00.000Z', '2999-11-02T00:00:00.000Z'];
-    const record = {
-      purpose: 'gateway' as const,
-      generation: null,
-      notBefore,
-      notAfter,
-      revokedAt: null,
-      revokedFor: null,
-    };
-    for (const byte of ['0e', '0f']) {
-      const serial = byte.repeat(16);
-      api.script.certificates.set(serial, { ...record, serial, names: ['spiffe://x/gateway/gateway-a'] });
-    }
+    for (const each of gatewayCertificates()) scene.api.script.certificates.set(each.serial, each);
     expect((await fairlead(['certificate', 'list', '--gateways'])).out).toMatch(
       /^SERIAL .*\n0e0e\S+ +gateway\/gateway-a .* valid\n0f0f.*\n$/,
     );
@@ -228,14 +201,14 @@ describe('cluster', () => {
     const revoked = { status: 0, out: 'gateway gateway-a: 2 certificates revoked\n' };
     expect(await fairlead(command)).toMatchObject(revoked);
     expect((await fairlead(['certificate', 'list', '--gateways'])).out).toMatch(/(revoked \S+: taken over\n.*){2}$/);
-    api.script.certificates.clear();
+    scene.api.script.certificates.clear();
   });
 
   it('has bootstrap tokens, which token list shows and token revoke ends', async () => {
     expect((await fairlead(['token', 'list', 'demo'], { terminal: true })).err).toContain('was never imported');
     const usedBy = { fingerprint: 'ab'.repeat(32), generation: 3 };
     const [unused, used] = [bootstrapToken('demo'), bootstrapToken('demo', { state: 'used', usedBy })];
-    for (const token of [unused, used]) api.script.tokens.set(token.id, token);
+    for (const token of [unused, used]) scene.api.script.tokens.set(token.id, token);
     const shown = await fairlead(['token', 'list', 'demo']);
     expect(shown.out).toMatch(
       new RegExp(`\n${unused.id} +unused .*\n${used.id} +used .* (ab){32} \\(enrolment 3\\)\n$`),
@@ -246,12 +219,12 @@ describe('cluster', () => {
     expect(revoked).toMatchObject({ status: 0, out: `token ${unused.id} revoked\n` });
     const late = await fairlead(['token', 'revoke', 'demo', used.id], { terminal: true, stdin: 'y\n' });
     expect(late.err).toContain('fairlead cluster revoke demo');
-    api.script.tokens.clear();
+    scene.api.script.tokens.clear();
   });
 
   it('is given an identity by hand: a bundle for its agent, or a manifest with it', async () => {
     await fairlead(['cluster', 'create', 'static']);
-    const file = scratch.file('static.json');
+    const file = scene.scratch.file('static.json');
     const issued = await fairlead(['identity', 'issue', 'static', '--out', file]);
     expect(issued).toMatchObject({ status: 0, out: expect.stringContaining('enrolment 1') as string });
     expect(issued.out).not.toContain('PRIVATE KEY');
@@ -264,9 +237,9 @@ describe('cluster', () => {
     expect(leaf.checkPrivateKey(createPrivateKey(bundle.identity.keyPem))).toBe(true);
     const again = await fairlead(['identity', 'issue', 'static', '--out', file]);
     expect(again).toMatchObject({ status: 1, err: expect.stringContaining('--force') as string });
-    const known = api.script.clusters.get('static')!;
-    api.script.clusters.set('static', { ...known, enrolledAt: '2026-11-01T00:00:00.000Z' });
-    const yaml = scratch.file('static.yaml');
+    const known = scene.api.script.clusters.get('static')!;
+    scene.api.script.clusters.set('static', { ...known, enrolledAt: '2026-11-01T00:00:00.000Z' });
+    const yaml = scene.scratch.file('static.yaml');
     const args = ['identity', 'issue', 'static', '--out', yaml, '--manifest', '-o', 'json'];
     expect(await fairlead(args)).toMatchObject({ status: 2 });
     expect(await fairlead(args, { terminal: true, stdin: 'n\n' })).toMatchObject({ out: 'nothing issued\n' });
@@ -319,7 +292,7 @@ describe('cluster', () => {
       since,
       version: '0.1.0',
     }));
-    const cluster = api.script.clusters.get('twice')!;
+    const cluster = scene.api.script.clusters.get('twice')!;
     const lastError = {
       at: since,
       code: 'UNAVAILABLE',
@@ -338,7 +311,7 @@ describe('cluster', () => {
 
   it('show and list tell what the agent says of its cluster', async () => {
     await fairlead(['cluster', 'create', 'told']);
-    const cluster = api.script.clusters.get('told')!;
+    const cluster = scene.api.script.clusters.get('told')!;
     expect((await fairlead(['cluster', 'show', 'told'])).out).toMatch(/nodes +-\n/);
     cluster.facts = waitingAgent().facts;
     const { out } = await fairlead(['cluster', 'show', 'told']);
@@ -358,7 +331,7 @@ describe('cluster', () => {
   it('create names targets, and show tells them', async () => {
     const rules = ['10.0.0.0/8:10250', '*.shop.svc:443'];
     await fairlead(['cluster', 'create', 'shop', ...rules.flatMap((rule) => ['--allow-target', rule])]);
-    expect(api.script.clusters.get('shop')).toMatchObject({ targets: rules });
+    expect(scene.api.script.clusters.get('shop')).toMatchObject({ targets: rules });
     expect((await fairlead(['cluster', 'show', 'shop'])).out).toMatch(
       /targets +10\.0\.0\.0\/8:10250, \*\.shop\.svc:443\n/,
     );
@@ -368,9 +341,9 @@ describe('cluster', () => {
 
   it('list shows every page', async () => {
     for (const name of ['c', 'a', 'b']) await fairlead(['cluster', 'create', name]);
-    api.script.pageSize = 1;
+    scene.api.script.pageSize = 1;
     const { out } = await fairlead(['cluster', 'list', '-o', 'name']);
-    api.script.pageSize = 100;
+    scene.api.script.pageSize = 100;
     expect(out).toBe('a\nb\nc\n');
   });
 
@@ -392,11 +365,11 @@ describe('cluster', () => {
     expect(bad.err).toMatch(/^error: name: a cluster name is .*; links: .*\nnext: .*\n$/);
     await fairlead(['cluster', 'create', 'twice']);
     expect((await fairlead(['cluster', 'create', 'twice'])).err).toContain('there is a cluster twice already');
-    api.script.nextFailure = new FairleadError('UNAVAILABLE', 'the database is away\n\u001b[2Jgone');
+    scene.api.script.nextFailure = new FairleadError('UNAVAILABLE', 'the database is away\n\u001b[2Jgone');
     const away = await fairlead(['cluster', 'create', 'thrice']);
     expect(away.err).toMatch(/^error: the database is away \?\[2Jgone \(request [0-9a-f-]+\)\nnext: try again/);
     expect(await fairlead(['cluster', 'show', '../whoami'])).toMatchObject({ status: 1 });
-    api.script.nextFailure = new FairleadError('UNAVAILABLE', 'the database is away for a moment');
+    scene.api.script.nextFailure = new FairleadError('UNAVAILABLE', 'the database is away for a moment');
     expect(await fairlead(['cluster', 'show', 'twice'])).toMatchObject({ status: 0, err: '' });
   });
 
@@ -406,8 +379,8 @@ describe('cluster', () => {
     expect(manifest).toMatchObject({ status: 0, err: '' });
     expect(parse(manifest.out)).toMatchObject({ kind: 'Namespace' });
     const link = await fairlead(['cluster', 'import', 'demo', '--link']);
-    expect(link.out).toMatch(new RegExp(`^${api.url}/import/[\\w-]{43}\n`));
-    expect(link.out).toContain(`curl -fsS --cacert ${caFile} ${api.url}/import/`);
+    expect(link.out).toMatch(new RegExp(`^${scene.api.url}/import/[\\w-]{43}\n`));
+    expect(link.out).toContain(`curl -fsS --cacert ${scene.caFile} ${scene.api.url}/import/`);
     const json = await fairlead(['cluster', 'import', 'demo', '--link', '-o', 'json']);
     expect(JSON.parse(json.out)).toMatchObject({
       url: expect.any(String) as string,
@@ -427,15 +400,15 @@ describe('cluster', () => {
 
 describe('request and policy', () => {
   beforeEach(async () => {
-    api.script.requests.clear();
-    api.script.policies.clear();
+    scene.api.script.requests.clear();
+    scene.api.script.policies.clear();
     await logIn();
   });
 
   it('list who waits, let in and turn away', async () => {
     expect((await fairlead(['request', 'list'], { terminal: true })).err).toContain('no agent is pending');
     const [first, second] = [waitingAgent(), waitingAgent({ fingerprint: 'cd'.repeat(32), cluster: 'shop' })];
-    for (const each of [first, second]) api.script.requests.set(each.id, each);
+    for (const each of [first, second]) scene.api.script.requests.set(each.id, each);
     const { out } = await fairlead(['request', 'list']);
     expect(out).toMatch(/^ID +STATE +CLUSTER +FINGERPRINT +FROM +KUBERNETES +PROVIDER +NODES +AGE\n/);
     expect(out).toMatch(
@@ -466,7 +439,7 @@ describe('request and policy', () => {
 
 describe('kubeconfig', () => {
   beforeEach(async () => {
-    api.script.clusters.clear();
+    scene.api.script.clusters.clear();
     await logIn();
     await fairlead(['cluster', 'create', 'demo']);
   });
@@ -474,8 +447,8 @@ describe('kubeconfig', () => {
   it('has a context per door and no secret', async () => {
     const { out, err } = await fairlead(['kubeconfig', 'demo']);
     expect(err).toBe('');
-    expect(out).not.toContain(api.script.token);
-    const user = `fairlead@${new URL(api.url).host}`;
+    expect(out).not.toContain(scene.api.script.token);
+    const user = `fairlead@${new URL(scene.api.url).host}`;
     expect(parse(out)).toMatchObject({
       'current-context': 'demo',
       contexts: [
@@ -491,8 +464,8 @@ describe('kubeconfig', () => {
             exec: {
               apiVersion: 'client.authentication.k8s.io/v1',
               command: self.node,
-              args: [self.script, 'credential', '--server', api.url],
-              env: [{ name: 'FAIRLEAD_HOME', value: home }],
+              args: [self.script, 'credential', '--server', scene.api.url],
+              env: [{ name: 'FAIRLEAD_HOME', value: scene.home }],
               interactiveMode: 'IfAvailable',
               provideClusterInfo: false,
             },
@@ -502,7 +475,7 @@ describe('kubeconfig', () => {
     });
     const config = parse(out) as { clusters: { cluster: Record<string, string> }[] };
     const data = config.clusters[0]?.cluster['certificate-authority-data'] ?? '';
-    expect(Buffer.from(data, 'base64').toString()).toBe(api.caPem);
+    expect(Buffer.from(data, 'base64').toString()).toBe(scene.api.caPem);
   });
 
   it('takes another door, and knows which there are', async () => {
@@ -514,15 +487,15 @@ describe('kubeconfig', () => {
   });
 
   it("goes to a file, but never in the place of a kubeconfig that is the user's own", async () => {
-    const file = scratch.file('demo.kubeconfig');
+    const file = scene.scratch.file('demo.kubeconfig');
     expect(await fairlead(['kubeconfig', 'demo', '--output', file])).toMatchObject({ status: 0, out: '' });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(parse(await readFile(file, 'utf8'))).toMatchObject({ kind: 'Config' });
-    await mkdir(scratch.file('.kube'));
-    const own = scratch.file('.kube', 'config');
+    await mkdir(scene.scratch.file('.kube'));
+    const own = scene.scratch.file('.kube', 'config');
     await writeFile(own, 'mine');
-    await symlink(own, scratch.file('link'));
-    for (const path of [own, scratch.file('link')]) {
+    await symlink(own, scene.scratch.file('link'));
+    for (const path of [own, scene.scratch.file('link')]) {
       expect(await fairlead(['kubeconfig', 'demo', '--output', path])).toMatchObject({ status: 2 });
     }
     const env = { KUBECONFIG: `/elsewhere:${file}` };
@@ -543,29 +516,32 @@ describe('kubeconfig', () => {
   });
 
   it("is put into the user's own by --merge, beside what is there, or into a file", async () => {
-    const own = scratch.file('.kube', 'config');
+    const own = scene.scratch.file('.kube', 'config');
     expect(await fairlead(['kubeconfig', 'demo', '--merge'])).toMatchObject({
       status: 0,
       out: `${own}: 3 contexts written\n`,
     });
     expect((await stat(own)).mode & 0o777).toBe(0o600);
-    const theirs = scratch.file('theirs');
+    const theirs = scene.scratch.file('theirs');
     await writeFile(theirs, 'kind: Config\ncurrent-context: kind\nusers: [{name: kind, user: {token: x}}] # mine\n');
     await chmod(theirs, 0o640);
-    await symlink(theirs, scratch.file('link'));
-    const env = { KUBECONFIG: `${scratch.file('missing')}:${scratch.file('link')}:${own}` };
+    await symlink(theirs, scene.scratch.file('link'));
+    const env = { KUBECONFIG: `${scene.scratch.file('missing')}:${scene.scratch.file('link')}:${own}` };
     const { out } = await fairlead(['kubeconfig', 'demo', '--merge'], { env });
-    expect(out).toBe(`${scratch.file('link')}: 3 contexts written\n`);
+    expect(out).toBe(`${scene.scratch.file('link')}: 3 contexts written\n`);
     const merged = await readFile(theirs, 'utf8');
     expect(parse(merged)).toMatchObject({ 'current-context': 'kind', users: [{ name: 'kind' }, {}] });
-    expect([merged.includes('# mine'), (await lstat(scratch.file('link'))).isSymbolicLink()]).toEqual([true, true]);
+    expect([merged.includes('# mine'), (await lstat(scene.scratch.file('link'))).isSymbolicLink()]).toEqual([
+      true,
+      true,
+    ]);
     expect((await stat(theirs)).mode & 0o777).toBe(0o640);
     expect(await fairlead(['kubeconfig', 'demo', '--merge', '--output', theirs])).toMatchObject({ status: 0 });
     expect(await readFile(theirs, 'utf8')).toBe(merged);
   });
 
   it('is not put into what is no kubeconfig, nor into one that somebody is writing', async () => {
-    const file = scratch.file('config');
+    const file = scene.scratch.file('config');
     await writeFile(file, 'kind: Pod\n');
     expect(await fairlead(['kubeconfig', 'demo', '--merge', '--output', file])).toMatchObject({
       status: 1,
@@ -586,10 +562,10 @@ describe('kubeconfig', () => {
   });
 
   it('asks credential for the token, which goes to no other installation', async () => {
-    const { out } = await fairlead(['credential', '--server', api.url]);
+    const { out } = await fairlead(['credential', '--server', scene.api.url]);
     const answer = JSON.parse(out) as { status: { token: string; expirationTimestamp: string } };
     expect(answer).toMatchObject({ kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1' });
-    expect(answer.status.token).toBe(api.script.token);
+    expect(answer.status.token).toBe(scene.api.script.token);
     expect(Date.parse(answer.status.expirationTimestamp) - Date.now()).toBeLessThanOrEqual(60_000);
     const foreign = await fairlead(['credential', '--server', 'https://elsewhere.example']);
     expect(foreign).toMatchObject({ status: 1, out: '' });
@@ -604,9 +580,9 @@ describe('kubeconfig', () => {
 describe('client', () => {
   let out: string;
   beforeEach(async () => {
-    api.script.clusters.clear();
-    api.script.clients.clear();
-    out = scratch.file('client');
+    scene.api.script.clusters.clear();
+    scene.api.script.clients.clear();
+    out = scene.scratch.file('client');
     await logIn();
     await fairlead(['cluster', 'create', 'demo']);
   });
@@ -621,7 +597,7 @@ describe('client', () => {
       ['client.key', 'client.crt', 'ca.crt'].map((file) => readFile(`${out}/${file}`, 'utf8')),
     );
     expect((await stat(`${out}/client.key`)).mode & 0o777).toBe(0o600);
-    expect(authority).toBe(api.caPem);
+    expect(authority).toBe(scene.api.caPem);
     const [leaf = '', ...issuers] = splitPem(certificate ?? '');
     expect(new X509Certificate(leaf).checkPrivateKey(createPrivateKey(key ?? ''))).toBe(true);
     // Who verifies it has the root.
@@ -633,7 +609,7 @@ describe('client', () => {
       kind: 'EgressSelectorConfiguration',
       egressSelections: [{ connection: { transport: { tcp: { tlsConfig: { clientKey: `${out}/client.key` } } } } }],
     });
-    expect(made.out + api.logLines.join('')).not.toContain((key ?? '').split('\n')[1]);
+    expect(made.out + scene.api.logLines.join('')).not.toContain((key ?? '').split('\n')[1]);
   });
 
   it('create replaces nothing unasked, and renews when asked', async () => {
@@ -658,8 +634,15 @@ describe('client', () => {
     expect(await create('x', '--all-clusters', '--cluster', 'demo')).toMatchObject({ status: 2 });
     expect(await create('x', '--cluster', 'nowhere')).toMatchObject({ status: 1 });
     await expect(stat(out)).rejects.toThrow('ENOENT');
-    await writeFile(scratch.file('occupied'), '');
-    const blocked = await fairlead(['client', 'create', 'x', '--all-clusters', '--out', scratch.file('occupied')]);
+    await writeFile(scene.scratch.file('occupied'), '');
+    const blocked = await fairlead([
+      'client',
+      'create',
+      'x',
+      '--all-clusters',
+      '--out',
+      scene.scratch.file('occupied'),
+    ]);
     expect(blocked.err).toMatch(/^error: cannot make .*\nnext: /);
   });
 
@@ -667,9 +650,9 @@ describe('client', () => {
     expect(await fairlead(['client', 'list'])).toMatchObject({ status: 0, out: '' });
     await create('b', '--all-clusters');
     await create('a', '--cluster', 'demo', '--force');
-    api.script.pageSize = 1;
+    scene.api.script.pageSize = 1;
     expect((await fairlead(['client', 'list', '-o', 'name'])).out).toBe('a\nb\n');
-    api.script.pageSize = 100;
+    scene.api.script.pageSize = 100;
     const listed = await fairlead(['client', 'list']);
     expect(listed.out).toMatch(/^NAME +CLUSTERS +CERTIFIED UNTIL +AGE\na +demo +\S+ +\d+s\nb +all clusters +/);
     expect(JSON.parse((await fairlead(['client', 'list', '-o', 'json'])).out)).toMatchObject({
@@ -695,7 +678,7 @@ describe('ca', () => {
       notAfter: '2036-11-01T00:00:00.000Z',
       key: 'sealed' as const,
     };
-    api.script.ca = { ...api.script.ca, authorities: [authority] };
+    scene.api.script.ca = { ...scene.api.script.ca, authorities: [authority] };
     expect((await fairlead(['ca', 'status'])).out).toMatch(
       /^TREE .*\nidentity +root +active +2036\S+ +sealed +abababababababab +CN=Fairlead identity root\n$/,
     );
@@ -704,7 +687,7 @@ describe('ca', () => {
       out: 'the next root is made, and is being made known\n',
       err: expect.stringContaining('fairlead ca activate') as string,
     });
-    const { rotation } = api.script.ca;
+    const { rotation } = scene.api.script.ca;
     if (!rotation) throw new Error('there is no rotation');
     const waited = {
       tenantId: 'default',
@@ -713,7 +696,10 @@ describe('ca', () => {
       why: 'unacknowledged',
     } as const;
     const waitingFor = [{ ...waited, waitedUntil: '2026-12-01T00:00:00.000Z' }];
-    api.script.ca = { ...api.script.ca, rotation: { ...rotation, clusters: 3, clustersDone: 1, waitingFor } };
+    scene.api.script.ca = {
+      ...scene.api.script.ca,
+      rotation: { ...rotation, clusters: 3, clustersDone: 1, waitingFor },
+    };
     expect((await fairlead(['ca', 'status'])).out).toMatch(
       /clusters: 1 of 3 trust it\n {2}\S+: nothing acknowledged; could come back until 2026\S+\n {2}and 1 more\nnext: wait.*fairlead ca activate\n$/,
     );
@@ -745,7 +731,7 @@ describe('wrong usage', () => {
 describe('completion', () => {
   it('works in a real bash', async () => {
     const { out } = await fairlead(['completion', 'bash']);
-    const script = scratch.file('completion.bash');
+    const script = scene.scratch.file('completion.bash');
     await writeFile(script, out);
     const complete = async (...words: string[]): Promise<string> => {
       const line = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _fairlead; echo "\${COMPREPLY[@]}"`;

@@ -7,7 +7,7 @@ import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALL_OPERATIONS } from './index.js';
 import { checkedClient, problemOf, type Answer, type CheckedClient } from './testing/checked-client.js';
-import { bootstrapToken, waitingAgent } from './testing/enrolment-request.js';
+import { bootstrapToken, gatewayCertificates, waitingAgent } from './testing/enrolment-request.js';
 import { TEST_CONNECT_DOORS, startScriptedApi, type ScriptedApi } from './testing/scripted-api.js';
 
 let api: ScriptedApi;
@@ -168,19 +168,7 @@ describe('clusters', () => {
   });
 
   it('come after gateways, whose certificates are listed and revoked by their name', async () => {
-    const [notBefore, notAfter] = ['2026-11-01T00:00:00.000Z', '2026-11-02T00:00:00.000Z'];
-    const record = {
-      purpose: 'gateway' as const,
-      generation: null,
-      notBefore,
-      notAfter,
-      revokedAt: null,
-      revokedFor: null,
-    };
-    for (const byte of ['0e', '0f']) {
-      const serial = byte.repeat(16);
-      api.script.certificates.set(serial, { ...record, serial, names: ['spiffe://x/gateway/gateway-a'] });
-    }
+    for (const each of gatewayCertificates()) api.script.certificates.set(each.serial, each);
     const listed = (await ask('GET', '/v1/gateways/certificates')).json as { certificates: unknown[] };
     expect(listed.certificates).toHaveLength(2);
     const rest = await ask('GET', `/v1/gateways/certificates?after=${'0e'.repeat(16)}`);

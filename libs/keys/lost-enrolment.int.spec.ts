@@ -9,24 +9,19 @@ import { ClusterWatch } from './index.js';
 import {
   api,
   enrol,
-  keysFixture,
+  keysOfEach,
   newCsr,
   registration,
   renew,
   source,
   type EnrolledAgent,
-  type KeysFixture,
   type KeysProcess,
 } from './testing/keys-fixture.js';
 
-let fixture: KeysFixture;
 let keys: KeysProcess;
 
-beforeAll(async () => {
-  fixture = await keysFixture();
-});
-afterAll(async () => {
-  await fixture?.[Symbol.asyncDispose]();
+const fixture = keysOfEach(async () => {
+  keys = await fixture.start();
 });
 
 describe('an enrolment that was signed, and that registration never heard of', () => {
@@ -34,8 +29,6 @@ describe('an enrolment that was signed, and that registration never heard of', (
   let later: EnrolledAgent;
 
   beforeEach(async () => {
-    await fixture.reset();
-    keys = await fixture.start();
     agent = await enrol(keys);
     const { key, csr } = await newCsr();
     const { clusterId } = agent;

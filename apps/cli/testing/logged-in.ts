@@ -4,19 +4,22 @@ import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { cliRunner, type RunCli } from './cli-runner.js';
 
-/** An API, and somebody who is logged in to it. */
-export interface LoggedIn {
+/** An API, and somebody who has a home. */
+export interface CliScene {
   readonly api: ScriptedApi;
   /** Of the test that runs. */
   readonly scratch: ScratchDir;
+  /** Where its login is kept. */
+  readonly home: string;
+  /** The root of the API's certificate. */
+  readonly caFile: string;
   readonly fairlead: RunCli;
 }
 
-/** For a file of tests: one API for all of them, and for each test somebody new, and nothing of what others made of clusters and Git. */
-export function loggedIn(): LoggedIn {
+/** For a file of tests: one API for all of them, and for each test somebody new. */
+export function cliScene(): CliScene {
   let api: ScriptedApi;
   let scratch: ScratchDir;
-  let runner: RunCli;
   beforeAll(async () => {
     api = await startScriptedApi();
   });
@@ -26,11 +29,7 @@ export function loggedIn(): LoggedIn {
   beforeEach(async (context) => {
     scratch = await scratchDir();
     context.onTestFinished(() => scratch[Symbol.asyncDispose]());
-    forgetAll(api);
-    runner = cliRunner(scratch.file('home'), scratch.path);
-    const ca = scratch.file('root.pem');
-    await writeFile(ca, api.caPem);
-    await runner(['login', '--server', api.url, '--ca-file', ca], { stdin: api.script.token });
+    await writeFile(scratch.file('root.pem'), api.caPem);
   });
   return {
     get api() {
@@ -39,8 +38,25 @@ export function loggedIn(): LoggedIn {
     get scratch() {
       return scratch;
     },
-    fairlead: (args, options) => runner(args, options),
+    get home() {
+      return scratch.file('home');
+    },
+    get caFile() {
+      return scratch.file('root.pem');
+    },
+    fairlead: (args, options) => cliRunner(scratch.file('home'), scratch.path)(args, options),
   };
+}
+
+/** The same, with somebody who is logged in, and nothing of what other tests made of clusters and Git. */
+export function loggedIn(): CliScene {
+  const scene = cliScene();
+  beforeEach(async () => {
+    const { api, caFile, fairlead } = scene;
+    forgetAll(api);
+    await fairlead(['login', '--server', api.url, '--ca-file', caFile], { stdin: api.script.token });
+  });
+  return scene;
 }
 
 function forgetAll({ script }: ScriptedApi): void {

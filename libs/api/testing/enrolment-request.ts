@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { BootstrapToken, EnrolmentRequest } from '@fairlead/contracts';
+import type { BootstrapToken, CertificateRecord, EnrolmentRequest } from '@fairlead/contracts';
 
 /** An agent without a token that waits. */
 export function waitingAgent(changes: Partial<EnrolmentRequest> = {}): EnrolmentRequest {
@@ -34,4 +34,18 @@ export function bootstrapToken(cluster: string, changes: Partial<BootstrapToken>
   const [createdAt, expiresAt] = ['2026-11-01T00:00:00.000Z', '2999-11-01T01:00:00.000Z'];
   const unused = { state: 'unused', createdAt, expiresAt, revokedAt: null, usedBy: null } as const;
   return { id: randomUUID(), tenantId: 'default', cluster, ...unused, ...changes };
+}
+
+/** Two that a gateway has, neither ended nor revoked. */
+export function gatewayCertificates(): CertificateRecord[] {
+  return ['0e', '0f'].map((byte) => ({
+    serial: byte.repeat(16),
+    purpose: 'gateway',
+    names: ['spiffe://x/gateway/gateway-a'],
+    generation: null,
+    notBefore: '2026-11-01T00:00:00.000Z',
+    notAfter: '2999-11-02T00:00:00.000Z',
+    revokedAt: null,
+    revokedFor: null,
+  }));
 }

@@ -6,7 +6,7 @@ import { scratchDir, testAuthority } from '@fairlead/testing';
 import { ApiSettings, issuedCertificate, startApi, type ApiOptions, type Door } from '../index.js';
 import { Script, serveScript, type ScriptedServices } from './scripted-services.js';
 
-export { bootstrapToken, waitingAgent } from './enrolment-request.js';
+export { bootstrapToken, gatewayCertificates, waitingAgent } from './enrolment-request.js';
 export { deployKey, hostKey } from './scripted-git-keys.js';
 export { clusterGitOps, installerReport, rollout } from './scripted-gitops.js';
 

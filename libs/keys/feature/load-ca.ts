@@ -91,14 +91,7 @@ export async function createFirst(
 }
 
 /** What every event that nobody asked for says. */
-export function aboutCa(
-  source: Caller,
-  pin: string,
-): { tenantId: string; subject: string; actor: { kind: 'service'; id: string }; reason: string } {
-  return {
-    tenantId: NO_TENANT,
-    subject: `ca/${pin}`,
-    actor: { kind: 'service', id: source.credential },
-    reason: 'OK',
-  };
+export function aboutCa({ credential }: Caller, pin: string) {
+  const actor = { kind: 'service', id: credential } as const;
+  return { tenantId: NO_TENANT, subject: `ca/${pin}`, actor, reason: 'OK' };
 }

@@ -116,16 +116,6 @@ function show(row: StoredClient, names: ReadonlyMap<string, string>): Client {
   return { id, tenantId, name, clusters, createdAt, notAfter: row.notAfter?.toISOString() ?? null };
 }
 
-function about(
-  caller: Caller,
-  { tenantId, id: clientId, name }: StoredClient,
-): {
-  tenantId: string;
-  clientId: string;
-  name: string;
-  subject: string;
-  actor: ReturnType<typeof actorOf>;
-  reason: string;
-} {
+function about(caller: Caller, { tenantId, id: clientId, name }: StoredClient) {
   return { tenantId, clientId, name, subject: `client/${clientId}`, actor: actorOf(caller), reason: 'OK' };
 }

@@ -17,6 +17,7 @@ import {
   insertCluster,
   listClusters,
   lockCluster,
+  lockClusterByName,
   type StoredCluster,
 } from '../store/cluster-store.js';
 import { deleteUnspentLinks, revokeUnusedTokens } from '../store/token-store.js';
@@ -58,13 +59,11 @@ export class Clusters {
   /** Changes what its import manifest says; nothing is told if that is what it says already. NOT_FOUND. */
   async update(caller: Caller, tenantId: string, name: string, change: ClusterChange): Promise<Cluster> {
     const row = await commit(this.runtime, async (manager) => {
-      const { id } = await findClusterByName(manager, tenantId, name);
-      const before = await lockCluster(manager, id);
-      if (!before) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
+      const before = await lockClusterByName(manager, tenantId, name);
       const asked = Object.entries(change).filter(([, value]) => value !== undefined);
       const settings = { ...settingsOf(before), ...(Object.fromEntries(asked) as Partial<Settings>) };
       if (isDeepStrictEqual(settings, settingsOf(before))) return before;
-      await changeSettings(manager, id, settings);
+      await changeSettings(manager, before.id, settings);
       const event = { ...about(caller, before), name, ...settings };
       await tell(this.runtime, manager, 'dev.fairlead.cluster.changed.v1', event);
       return { ...before, ...settings };
@@ -91,10 +90,9 @@ export class Clusters {
    */
   async revoke(caller: Caller, tenantId: string, name: string, reason: string): Promise<Cluster> {
     const row = await commit(this.runtime, async (manager) => {
-      const { id } = await findClusterByName(manager, tenantId, name);
       // Whoever enrols at this moment holds the same lock: its enrolment is among those that end.
-      const cluster = await lockCluster(manager, id);
-      if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
+      const cluster = await lockClusterByName(manager, tenantId, name);
+      const { id } = cluster;
       await revokeUnusedTokens(manager, id, this.runtime.now());
       await deleteUnspentLinks(manager, id);
       const why = 'the cluster was revoked';
@@ -163,9 +161,6 @@ function settingsOf({ links, targets, egress, gitops }: StoredCluster): Settings
   return { links, targets, egress, gitops };
 }
 
-function about(
-  caller: Caller,
-  { tenantId, id: clusterId }: StoredCluster,
-): { tenantId: string; clusterId: string; subject: string; actor: ReturnType<typeof actorOf>; reason: string } {
+function about(caller: Caller, { tenantId, id: clusterId }: StoredCluster) {
   return { tenantId, clusterId, subject: `cluster/${clusterId}`, actor: actorOf(caller), reason: 'OK' };
 }

@@ -203,16 +203,6 @@ export class ImportLinks {
   }
 }
 
-function about(
-  caller: Caller,
-  { tenantId, id: clusterId, name }: StoredCluster,
-): {
-  tenantId: string;
-  clusterId: string;
-  name: string;
-  subject: string;
-  actor: ReturnType<typeof actorOf>;
-  reason: string;
-} {
+function about(caller: Caller, { tenantId, id: clusterId, name }: StoredCluster) {
   return { tenantId, clusterId, name, subject: `cluster/${clusterId}`, actor: actorOf(caller), reason: 'OK' };
 }

@@ -2,13 +2,7 @@ import type { Caller, TrustBundle } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { checkCsr } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
-import {
-  findClusterByName,
-  lockCluster,
-  markEnrolled,
-  reserveGeneration,
-  type StoredCluster,
-} from '../store/cluster-store.js';
+import { lockClusterByName, markEnrolled, reserveGeneration, type StoredCluster } from '../store/cluster-store.js';
 import { revokeUnusedTokens } from '../store/token-store.js';
 import type { SignAgent } from './enrolments.js';
 import { commit, operatorOf, tell, type Runtime } from './runtime.js';
@@ -68,7 +62,7 @@ export class StaticIdentities {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       // Committed before `keys` hears of it: it stays taken, whatever becomes of the question.
       const generation = await commit(this.runtime, async (manager) =>
-        reserveGeneration(manager, await lockByName(manager, tenantId, input.name)),
+        reserveGeneration(manager, await lockClusterByName(manager, tenantId, input.name)),
       );
       const issued = await this.#issueAs(caller, tenantId, { ...input, generation, spkiSha256, bundle });
       if (issued) return issued;
@@ -91,7 +85,7 @@ export class StaticIdentities {
   ): Promise<IssuedIdentity | null> {
     const { name, csr, by, generation, spkiSha256, bundle } = asked;
     return commit(this.runtime, async (manager) => {
-      const cluster = await lockByName(manager, tenantId, name);
+      const cluster = await lockClusterByName(manager, tenantId, name);
       if (cluster.generation >= generation) return null;
       const { id: clusterId } = cluster;
       await this.#record(manager, caller, { cluster, generation, spkiSha256, by });
@@ -131,11 +125,4 @@ export class StaticIdentities {
       subject: `cluster/${clusterId}`,
     });
   }
-}
-
-async function lockByName(manager: EntityManager, tenantId: string, name: string): Promise<StoredCluster> {
-  const { id } = await findClusterByName(manager, tenantId, name);
-  const cluster = await lockCluster(manager, id);
-  if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
-  return cluster;
 }

@@ -81,6 +81,18 @@ export function lockCluster(manager: EntityManager, id: string): Promise<StoredC
   return manager.findOne(ClusterRow, { where: { id }, lock: { mode: 'pessimistic_write' } });
 }
 
+/** The same by its name. NOT_FOUND. */
+export async function lockClusterByName(
+  manager: EntityManager,
+  tenantId: string,
+  name: string,
+): Promise<StoredCluster> {
+  const { id } = await findClusterByName(manager, tenantId, name);
+  const cluster = await lockCluster(manager, id);
+  if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
+  return cluster;
+}
+
 /** By name, beginning after `after`. */
 export function listClusters(
   manager: EntityManager,
