@@ -48,7 +48,7 @@ function isBelow(url: string, domain: string | undefined): boolean {
 export type ApiConfig = z.output<typeof Environment>;
 
 /** Where the API's own certificate comes from. */
-export type CertificateOrigin =
+type CertificateOrigin =
   | { readonly kind: 'issued'; readonly names: readonly string[] }
   | { readonly kind: 'files'; readonly certFile: string; readonly keyFile: string };
 

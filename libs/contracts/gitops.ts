@@ -48,7 +48,7 @@ export const Bundle = z.object({
 export type Bundle = z.infer<typeof Bundle>;
 
 /** `fairlead-egress.fairlead-system.svc:2222`. */
-export const HostAndPort = z
+const HostAndPort = z
   .string()
   .max(259)
   .regex(

@@ -80,19 +80,19 @@ export type ClientEntry = z.infer<typeof ClientEntry>;
  * `certificate.<serial>`: one certificate. `notAfter`: until then replicas know it, which is 30 days longer than the certificate's own
  * end and its revocation, because links and tunnels outlive their certificate. Gone from the bucket after it.
  */
-export const CertificateRevocation = z.object({
+const CertificateRevocation = z.object({
   kind: z.literal('certificate'),
   serial: z.string().max(64),
   notAfter: IsoTime,
 });
 /** `cluster.<cluster id>`: every certificate of the cluster's enrolments up to and including this one. */
-export const GenerationRevocation = z.object({
+const GenerationRevocation = z.object({
   kind: z.literal('generation'),
   clusterId: ClusterId,
   throughGeneration: Generation,
 });
 /** `state`: how many other keys there are. A bucket that holds less has lost some, and nobody is to be admitted by it. */
-export const RevocationState = z.object({ kind: z.literal('state'), count: z.int().min(0) });
+const RevocationState = z.object({ kind: z.literal('state'), count: z.int().min(0) });
 export const RevocationEntry = z.discriminatedUnion('kind', [
   CertificateRevocation,
   GenerationRevocation,

@@ -8,14 +8,14 @@ export function bucketOf(keysOf: KeysOf): Bucket {
 }
 
 /** What a process may do on NATS besides the RPCs that it calls and answers: those follow from the contracts. */
-export interface NatsRights {
+interface NatsRights {
   /** Whether it publishes events. */
   readonly events: boolean;
   readonly writes: readonly KeysOf[];
   readonly reads: readonly KeysOf[];
 }
 
-export interface ListenPort {
+interface ListenPort {
   /** Where it listens in its pod; on one machine its first replica does, counted from port base 7000. */
   readonly port: number;
   /** The setting that says so. */
@@ -23,7 +23,7 @@ export interface ListenPort {
 }
 
 /** What is known of one process of the control plane outside its own code. */
-export interface ServiceRow {
+interface ServiceRow {
   /** How a list of ports names it. */
   readonly title: string;
   /** `service`: a Nest service, which answers RPCs and owns the schema of its name. `edge`: people or agents dial it. */

@@ -11,7 +11,7 @@ export interface DatabaseServer {
   readonly insecurePlaintext?: boolean | undefined;
 }
 
-export interface DatabaseConnection {
+interface DatabaseConnection {
   /** Without anything that the driver would take for settings of TLS or for another address. */
   readonly url: string;
   /** For the driver; false: plain text. Never undefined, or the driver would look at PGSSLMODE. */

@@ -11,6 +11,7 @@ import { eventually, testAuthority, testTrustBundle, type TestAuthority } from '
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { QUEUE } from './domain/adoption-queue.js';
+import { signatureOf } from './feature/approval-webhook.js';
 import {
   ApprovalPolicies,
   ApprovalWebhook,
@@ -21,7 +22,6 @@ import {
   ImportLinks,
   LinkProblems,
   StaticIdentities,
-  signatureOf,
   type Runtime,
   type WebhookOptions,
 } from './index.js';

@@ -8,7 +8,7 @@ import type { CertifiedClient } from '../session/answers.js';
 import { writePrivateFile } from '../session/login-store.js';
 
 /** Where the parts of a client are, absolute. */
-export interface ClientFiles {
+interface ClientFiles {
   /** Private key, PKCS#8. */
   readonly key: string;
   /** Certificate and the ones it was issued by. */

@@ -20,7 +20,7 @@ Examples:
   fairlead gitops assign edge --cluster edge-7 --repo catalog --path 'edge/{cluster}'
   fairlead gitops assign shop --verify-gpg alice.asc --verify-gpg bob.asc                # only commits that they signed`;
 
-export interface AssignOptions {
+interface AssignOptions {
   readonly cluster?: string;
   readonly label?: Readonly<Record<string, string>>;
   readonly priority?: number;

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { messageOf } from '@fairlead/errors';
 import { failure, usage } from '../failure.js';
 
-export interface VerificationOptions {
+interface VerificationOptions {
   readonly verifySsh?: readonly string[];
   readonly verifyGpg?: readonly string[];
   readonly verify?: boolean;

@@ -1,7 +1,7 @@
 import { failure } from '../failure.js';
 import type { ClusterAccess } from '../session/answers.js';
 
-export interface KubeconfigOptions {
+interface KubeconfigOptions {
   /** Of one cluster, or of several. */
   readonly accesses: readonly ClusterAccess[];
   /** The installation, as in the stored login: its token goes nowhere else. */

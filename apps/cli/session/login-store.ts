@@ -19,7 +19,7 @@ const Login = z.object({
 export type Login = z.infer<typeof Login>;
 
 /** The file that holds the login, below the command's home. */
-export function loginPath(home: string): string {
+function loginPath(home: string): string {
   return join(home, 'config.json');
 }
 
@@ -35,7 +35,7 @@ export async function loadLogin(home: string): Promise<Login> {
 }
 
 /** The stored login, if any. */
-export async function findLogin(home: string): Promise<Login | undefined> {
+async function findLogin(home: string): Promise<Login | undefined> {
   const text = await readFile(loginPath(home), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw failure('INTERNAL', `cannot read ${loginPath(home)}: ${error.message}`, 'check who owns it', error);

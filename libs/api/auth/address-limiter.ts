@@ -2,7 +2,7 @@ import { FairleadError } from '@fairlead/errors';
 import { KeyedRateLimit, networkOf, type Rate } from '@fairlead/limits';
 
 /** Attempts of one address (IPv6: a /64). */
-export interface AddressLimit extends Rate {
+interface AddressLimit extends Rate {
   /** Addresses remembered; the one seen longest ago is forgotten first. */
   readonly maxAddresses?: number;
 }

@@ -14,11 +14,11 @@ export const NewCatalogRepository = gitopsRpc.addRepository.input
 export const CatalogList = z.object({ repositories: z.array(CatalogRepository).max(500) });
 export type CatalogList = z.infer<typeof CatalogList>;
 
-export const BundleByVersion = z.strictObject({ tool: Bundle.shape.tool, version: Bundle.shape.version });
+const BundleByVersion = z.strictObject({ tool: Bundle.shape.tool, version: Bundle.shape.version });
 export const BundleList = z.object({ bundles: z.array(Bundle).max(500) });
 export type BundleList = z.infer<typeof BundleList>;
 const sha256 = gitopsRpc.beginBundle.input.shape.digest.describe('SHA-256 of the YAML, hex.');
-export const UploadedBundle = z.strictObject({
+const UploadedBundle = z.strictObject({
   digest: sha256,
   origin: z.string().min(1).max(1_024).default('uploaded').describe('Where it comes from, such as the name of a file.'),
 });

@@ -5,7 +5,7 @@ import { ClusterByName } from './schemas.js';
 
 export { DeployKey, GitHost };
 
-export const GitHostByName = z.strictObject({ name: GitHostName });
+const GitHostByName = z.strictObject({ name: GitHostName });
 export const GitHostToPut = PutGitHost.omit({ name: true })
   .strict()
   .describe('A Git host as it is to be. Its token goes in here, is sealed, and is never shown again.');
@@ -15,7 +15,7 @@ export const HostKeyApproval = gitKeysRpc.approveHostKeys.input
   .pick({ fingerprints: true, keys: true })
   .strict()
   .describe('All the keys that clusters are to trust: one that was trusted and is not named here is withdrawn.');
-export const DeployKeyPage = z.strictObject({ after: z.string().min(1).max(128).optional() });
+const DeployKeyPage = z.strictObject({ after: z.string().min(1).max(128).optional() });
 export const DeployKeyList = z.object({
   keys: z.array(DeployKey).max(500),
   next: z.string().max(128).optional().describe('There are more: ask again with it as `after`.'),

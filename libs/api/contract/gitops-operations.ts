@@ -27,12 +27,12 @@ export const AssignmentToPut = AssignmentSpec.omit({ name: true })
   .describe('What is wanted of the clusters that it selects. A change reaches them in waves.');
 export const AssignmentList = z.object({ assignments: z.array(Assignment).max(500) });
 export type AssignmentList = z.infer<typeof AssignmentList>;
-export const AssignmentRemoval = z.strictObject({
+const AssignmentRemoval = z.strictObject({
   remove: gitopsRpc.removeAssignment.input.shape.remove.describe(
     'What happens in the clusters that nothing else selects: everything stays, the tool goes, or all that it deployed goes first.',
   ),
 });
-export const RolloutById = z.strictObject({ id: z.uuid() });
+const RolloutById = z.strictObject({ id: z.uuid() });
 export const RolloutList = z.object({ rollouts: z.array(Rollout).max(200).describe('Newest first.') });
 export type RolloutList = z.infer<typeof RolloutList>;
 export const RolloutStep = z
@@ -44,7 +44,7 @@ export const ClusterGitOpsList = z.object({
 });
 export type ClusterGitOpsList = z.infer<typeof ClusterGitOpsList>;
 export const ClusterGitOpsEvents = z.object({ events: z.array(ObjectEvent).max(200).describe('The newest 200.') });
-export const KeyRotation = z.strictObject({
+const KeyRotation = z.strictObject({
   reason: gitopsRpc.rotateDeployKey.input.shape.reason.describe(
     'On demand, the next key is tried before the old one goes. After a compromise the old one goes first, and what is followed is held until the next one is there.',
   ),

@@ -19,7 +19,7 @@ const NEXT_STEPS: Partial<Record<ErrorCode, string>> = {
 };
 const FALLBACK = 'try again; if it lasts, look for the request id in the log of the API';
 
-export interface ProblemOptions {
+interface ProblemOptions {
   readonly requestId: string;
   /** Where HTTP has a finer status than our code, such as 405 or 415. */
   readonly status?: number;

@@ -35,7 +35,7 @@ export interface IssuedLeaf {
 }
 
 /** A key that nobody keeps, with its certificate, which ends at `notAfter`. */
-export interface OneTimeSigner extends TrustSigner {
+interface OneTimeSigner extends TrustSigner {
   readonly notAfter: Date;
 }
 

@@ -2,14 +2,14 @@ import type { EntityManager } from 'typeorm';
 
 export type RotationStep = 'prepared' | 'activated';
 
-export interface WaitedRow {
+interface WaitedRow {
   readonly tenantId: string;
   readonly clusterId: string;
   readonly heldVersion: number;
   readonly notAfter: Date;
 }
 
-export interface Waited {
+interface Waited {
   readonly clusters: number;
   readonly clustersDone: number;
   /** The first of those that are not done. */

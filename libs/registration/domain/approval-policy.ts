@@ -1,7 +1,7 @@
 import type { ApprovalPolicy } from '@fairlead/contracts';
 
 /** Where a policy was chosen, from the nearest to the farthest; null: not chosen there. */
-export interface ChosenPolicies {
+interface ChosenPolicies {
   readonly cluster: ApprovalPolicy | null;
   readonly tenant: ApprovalPolicy | null;
   readonly configured: ApprovalPolicy;

@@ -6,14 +6,14 @@ export interface PresentedToken {
   readonly bound: { readonly spkiSha256: string; readonly generation: number | null } | null;
 }
 
-export type EnrolmentDecision =
+type EnrolmentDecision =
   /** Spend the token on this key, and count a new enrolment. */
   | { readonly kind: 'bind'; readonly generation: number }
   /** The key that spent it asks again, because the answer was lost. */
   | { readonly kind: 'repeat'; readonly generation: number }
   | TokenRefusal;
 
-export interface TokenRefusal {
+interface TokenRefusal {
   readonly kind: 'refuse';
   readonly code: 'TOKEN_EXPIRED' | 'TOKEN_REVOKED' | 'TOKEN_USED';
   readonly reason: string;

@@ -15,7 +15,7 @@ import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
 const PAGE_ROWS = 200;
 
-export interface CreateClientInput {
+interface CreateClientInput {
   readonly name: string;
   /** Names; null: every cluster. */
   readonly clusters: readonly string[] | null;

@@ -32,7 +32,7 @@ const DELETE_ATTEMPTS = 3;
 export type PresenceOf = (clusterId: string, enrolledAt: string | null) => Omit<Presence, 'lastError'>;
 
 /** Asks the keys service to make a cluster's certificates worth nothing. */
-export type RevokeGenerations = (
+type RevokeGenerations = (
   tenantId: string,
   request: { clusterId: string; throughGeneration: number; reason: string; clusterDeleted?: boolean },
 ) => Promise<unknown>;

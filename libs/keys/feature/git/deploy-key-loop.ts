@@ -18,7 +18,7 @@ const PER_TENANT = 8;
 const POLL_MS = 1_500;
 const POLL_JITTER = 1 / 3;
 
-export interface DeployKeyLoopOptions {
+interface DeployKeyLoopOptions {
   readonly database: DataSource;
   readonly keys: Pick<DeployKeyRun, 'run'>;
   readonly logger: Logger;

@@ -18,7 +18,7 @@ const RUN_MS = 60_000;
 const GIVE_UP_MS = 86_400_000;
 const KEYS_A_PAGE = 50;
 
-export interface RunParts {
+interface RunParts {
   readonly runtime: GitRuntime;
   readonly access: HostAccess;
   readonly problems: HostProblems;

@@ -17,7 +17,7 @@ import { gitHostById } from '../../store/git-host-store.js';
 import { wakeRepository } from '../../store/repository-lease-store.js';
 import type { GitRuntime } from './git-hosts.js';
 
-export interface DeployKeySpec extends DeployKeyName {
+interface DeployKeySpec extends DeployKeyName {
   readonly hostId: string;
   /** `org/catalog`. */
   readonly path: string;

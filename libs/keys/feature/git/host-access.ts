@@ -4,7 +4,7 @@ import type { GitHostSettings } from '../../domain/git-host-settings.js';
 import type { StoredGitHost } from '../../store/git-host-store.js';
 import type { Sealer } from '../../store/sealer.js';
 
-export interface HostAccessOptions {
+interface HostAccessOptions {
   readonly sealer: Sealer;
   /** In the titles of our keys. */
   readonly installation: string;

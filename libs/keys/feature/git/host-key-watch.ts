@@ -11,7 +11,7 @@ const SCANS_OF_A_TENANT = 2;
 /** How soon a host that was added is looked at. */
 const POLL_MS = 5_000;
 
-export interface HostKeyWatchOptions {
+interface HostKeyWatchOptions {
   /** How often each host is looked at. */
   readonly intervalMs: number;
   readonly logger: Logger;

@@ -24,7 +24,7 @@ export interface OpenedRepository {
   readonly head: string | null;
 }
 
-export interface RepositoryRequest {
+interface RepositoryRequest {
   readonly host: string;
   readonly path: string;
   readonly create: boolean;
