@@ -2,8 +2,7 @@ import { open, readFile } from 'node:fs/promises';
 import type { HandoverMaps, TextStore } from '@fairlead/agent';
 import { isPrivate, shownMode } from '@fairlead/config';
 import { FairleadError } from '@fairlead/errors';
-import { createConfigMaps } from '@fairlead/kube/config-maps';
-import { createSecretStore } from '@fairlead/kube/secret-store';
+import { createConfigMaps, createSecretStore } from '@fairlead/kube/in-cluster';
 import type { AgentConfig } from './config.js';
 import { fileStore } from './file-store.js';
 

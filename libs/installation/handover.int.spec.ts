@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { HANDOVER, Handover } from '@fairlead/desired-state/carried';
-import { createConfigMaps, type ConfigMaps } from '@fairlead/kube/config-maps';
+import { createConfigMaps, type ConfigMaps } from '@fairlead/kube/in-cluster';
 import { renderImportManifest, renderInstallerManifest } from '@fairlead/registration';
 import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';

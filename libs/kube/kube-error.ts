@@ -7,9 +7,6 @@ import { FairleadError, type ErrorCode } from '@fairlead/errors';
 export function kubeError(error: unknown, what: string): FairleadError {
   if (error instanceof FairleadError) return error;
   if (!(error instanceof Error)) return new FairleadError('INTERNAL', `${what} failed`);
-  if ('code' in error && typeof error.code === 'number' && 'body' in error) {
-    return statusError(error.code, String(error.body), what);
-  }
   const late = error.name === 'TimeoutError' || error.name === 'AbortError';
   const reason = late
     ? 'the Kubernetes API server did not answer in time'

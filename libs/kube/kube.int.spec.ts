@@ -3,7 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { applyManifest, createSecretStore, readObject, requestServiceAccountToken } from './index.js';
+import { parseAllDocuments } from 'yaml';
+import { createSecretStore } from './in-cluster.js';
+import {
+  accessFromKubeconfig,
+  createKubeApi,
+  createObjects,
+  type KubeApi,
+  type KubeObject,
+  type Objects,
+} from './rest/index.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'fairlead-kube-'));
 const manifest = `
@@ -37,65 +46,69 @@ subjects: [{ kind: ServiceAccount, name: keeper, namespace: store }]
 
 let kubernetes: Running<KubeInfo>;
 let admin: string;
+let api: KubeApi;
+let objects: Objects;
 
 beforeAll(async () => {
   kubernetes = await startKubernetes({ dataDir: join(directory, 'kubernetes') });
   admin = kubernetes.info.adminKubeconfigPath;
-  await applyManifest(admin, manifest, { fieldManager: 'test' });
+  api = createKubeApi({ access: await accessFromKubeconfig(admin), userAgent: 'test' });
+  objects = createObjects(api);
+  await applyAll();
 });
 afterAll(async () => {
+  api[Symbol.dispose]();
   await kubernetes.stop();
 });
 
+async function applyAll(): Promise<void> {
+  for (const document of parseAllDocuments(manifest))
+    await objects.apply(document.toJS() as KubeObject, { fieldManager: 'test' });
+}
+
+function map(name: string, namespace: string, data: Record<string, string>): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
+}
+
 async function storeOf(name: string): Promise<ReturnType<typeof createSecretStore>> {
-  const { token } = await requestServiceAccountToken(admin, {
-    namespace: 'store',
-    name: 'keeper',
-    expirationSeconds: 600,
+  const { status } = await api.call<{ status: { token: string } }>({
+    method: 'POST',
+    path: '/api/v1/namespaces/store/serviceaccounts/keeper/token',
+    body: { spec: { audiences: [], expirationSeconds: 600 } },
+    what: 'requesting a token',
   });
   const serviceAccountDir = mkdtempSync(join(directory, 'sa-'));
-  writeFileSync(join(serviceAccountDir, 'token'), token);
+  writeFileSync(join(serviceAccountDir, 'token'), status.token);
   writeFileSync(join(serviceAccountDir, 'ca.crt'), kubernetes.info.caPem);
   const { hostname, port } = new URL(kubernetes.info.url);
   return createSecretStore({ host: hostname, port: Number(port), serviceAccountDir, namespace: 'store', name });
 }
 
-describe('applyManifest', () => {
-  it('may be repeated', async () => {
-    await applyManifest(admin, manifest, { fieldManager: 'test' });
-    expect(await readObject(admin, { apiVersion: 'v1', kind: 'Namespace', name: 'store' })).not.toBeNull();
+describe('objects that are applied', () => {
+  it('may be applied again', async () => {
+    await applyAll();
+    expect(await objects.read({ apiVersion: 'v1', kind: 'Namespace', name: 'store' })).not.toBeNull();
   });
 
-  it('names the document that the server refuses', async () => {
-    const bad = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: x, namespace: nowhere }\n';
-    await expect(applyManifest(admin, bad, { fieldManager: 'test' })).rejects.toMatchObject({
+  it('are named where the server refuses one', async () => {
+    const bad = map('x', 'nowhere', {});
+    await expect(objects.apply(bad, { fieldManager: 'test' })).rejects.toMatchObject({
       code: 'NOT_FOUND',
-      message: expect.stringContaining('applying ConfigMap x') as string,
+      message: expect.stringContaining('applying ConfigMap nowhere/x') as string,
     });
   });
 
-  it('fails on a field that another manager owns, and takes it over when forced', async () => {
-    const text = (value: string): string =>
-      `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: shared, namespace: store }\ndata: { key: ${value} }\n`;
-    await applyManifest(admin, text('one'), { fieldManager: 'one' });
-    await expect(applyManifest(admin, text('two'), { fieldManager: 'two' })).rejects.toMatchObject({
-      code: 'CONFLICT',
-    });
-    await applyManifest(admin, text('two'), { fieldManager: 'two', force: true });
-  });
-
-  it('refuses text that holds no objects', async () => {
-    await expect(applyManifest(admin, 'a: b', { fieldManager: 'test' })).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-    });
+  it('are refused for a field that another manager owns, and take it over when forced', async () => {
+    const said = (key: string): KubeObject => map('shared', 'store', { key });
+    await objects.apply(said('one'), { fieldManager: 'one' });
+    await expect(objects.apply(said('two'), { fieldManager: 'two' })).rejects.toMatchObject({ code: 'CONFLICT' });
+    await objects.apply(said('two'), { fieldManager: 'two', force: true });
   });
 });
 
-describe('readObject', () => {
-  it('gives null for what is not there', async () => {
-    expect(
-      await readObject(admin, { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'store', name: 'x' }),
-    ).toBeNull();
+describe('an object', () => {
+  it('is null if it is not there', async () => {
+    expect(await objects.read({ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'store', name: 'x' })).toBeNull();
   });
 });
 

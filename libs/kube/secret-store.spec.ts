@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testAuthority } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSecretStore, type SecretStore } from './index.js';
+import { createSecretStore, type SecretStore } from './in-cluster.js';
 
 let server: Server;
 let directory: string;

@@ -40,9 +40,7 @@ export class Agents implements Disposable {
     // Passed through by the agent's user; what is inside belongs to it.
     for (const folder of ['agents', `agents/${clusterName}`])
       mkdirSync(state.file(folder), { recursive: true, mode: 0o711 });
-    const { adminKubeconfigPath, url, caPem } = kube;
-    const dir = state.file('agents', clusterName, 'pod');
-    const sandbox = { kubeconfigPath: adminKubeconfigPath, apiUrl: url, caPem, dir };
+    const sandbox = { kube, kubectlPath: kubectl.path, dir: state.file('agents', clusterName, 'pod') };
     const port = healthPort ?? (await freePort());
     const { main } = this.#options;
     const options = { name, main, sandbox, logPath: state.logFile(name), log, healthPort: port, env: wanted.env };

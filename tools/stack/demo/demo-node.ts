@@ -1,19 +1,17 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { findBinary, podManifest, startKubelet, type KubeInfo } from '@fairlead/testbed';
+import { findBinary, podManifest, startKubelet } from '@fairlead/testbed';
 import { messageOf } from '@fairlead/errors';
 import type { StackLog } from '../events.js';
 import { componentUnit } from '../process/component-unit.js';
 import type { ProcessGroup } from '../process/process-group.js';
 import type { DemoPod } from '../stack.js';
 import { linkLog, type StateDir } from '../state/state-dir.js';
-import { adminKubectl } from './admin-kubectl.js';
+import { adminKubectl, type AdminKubectl } from './admin-kubectl.js';
 
-export interface DemoNodeOptions {
+interface DemoNodeOptions extends AdminKubectl {
   readonly group: ProcessGroup;
   readonly state: StateDir;
-  readonly kube: KubeInfo;
-  readonly kubectlPath: string;
   readonly log: StackLog;
 }
 

@@ -1,17 +1,14 @@
-import type { KubeInfo } from '@fairlead/testbed';
 import type { Administrator } from '../access/administrator.js';
-import { adminKubectl } from './admin-kubectl.js';
+import { adminKubectl, type AdminKubectl } from './admin-kubectl.js';
 import { IDENTITY_SECRET, NAMESPACE, readAgentPod, readAgentSecret } from './pod-spec.js';
 
-export interface JoinOptions {
+export interface JoinOptions extends AdminKubectl {
   readonly clusterName: string;
   readonly links: number;
   readonly targets: readonly string[];
   /** The catalog repository that it is to follow; absent: no GitOps. */
   readonly catalog?: string;
-  readonly kube: KubeInfo;
   readonly admin: Administrator;
-  readonly kubectlPath: string;
   /** `host:port` that agents dial now; a manifest applied earlier may name others. */
   readonly endpoints: readonly string[];
 }
@@ -21,10 +18,10 @@ export interface JoinOptions {
  * restart enrols nobody again.
  */
 export async function joinCluster(options: JoinOptions): Promise<void> {
-  const { clusterName, links, targets, catalog, kube, admin } = options;
+  const { clusterName, links, targets, catalog, admin } = options;
   const { created } = await admin.ensureCluster(clusterName, { links, targets, catalog });
   if (created && catalog !== undefined) await admin.fetchOften(clusterName);
-  const identity = await readAgentSecret(kube.adminKubeconfigPath, IDENTITY_SECRET);
+  const identity = await readAgentSecret(options, IDENTITY_SECRET);
   const enrolled = identity !== null && identity.size > 0;
   if (enrolled && !created && (await knowsTheWay(options))) return;
   // The identity is of a cluster that is no longer registered: nobody will accept it.
@@ -32,10 +29,10 @@ export async function joinCluster(options: JoinOptions): Promise<void> {
   await adminKubectl(options, ['apply', '-f', '-'], await admin.importManifest(clusterName));
 }
 
-async function knowsTheWay({ kube, endpoints }: JoinOptions): Promise<boolean> {
-  const pod = await readAgentPod(kube.adminKubeconfigPath);
+async function knowsTheWay(options: JoinOptions): Promise<boolean> {
+  const pod = await readAgentPod(options);
   const told = pod?.containers[0].env.find(({ name }) => name === 'FAIRLEAD_ENDPOINTS')?.value;
-  return told === endpoints.join(',');
+  return told === options.endpoints.join(',');
 }
 
 async function forgetIdentity(options: JoinOptions): Promise<void> {

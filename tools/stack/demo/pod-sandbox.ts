@@ -1,15 +1,12 @@
 import { chownSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { requestServiceAccountToken } from '@fairlead/kube';
 import { StackError } from '../errors.js';
 import { reachableByOthers } from '../state/state-dir.js';
+import { adminKubectl, type AdminKubectl } from './admin-kubectl.js';
 import { NAMESPACE, readAgentPod, readAgentSecret, type PodSpec } from './pod-spec.js';
 
 /** The cluster that a pod belongs to, and where the sandbox is. */
-export interface SandboxOptions {
-  readonly kubeconfigPath: string;
-  readonly apiUrl: string;
-  readonly caPem: string;
+export interface SandboxOptions extends AdminKubectl {
   /** Holds what the pod would find mounted. */
   readonly dir: string;
 }
@@ -24,20 +21,20 @@ export interface Sandbox {
   readonly env: Readonly<Record<string, string>>;
 }
 
-const TOKEN_SECONDS = 3_600;
+const TOKEN_LIFE = '1h';
 
 /**
  * Does for the agent's pod what a kubelet does: reads the Deployment from the API server, writes Secret volumes and the
  * service account's token below `dir`, owned by `user`, and makes the environment, with mount paths turned into real ones.
  */
 export async function materialiseSandbox(options: SandboxOptions, user: User | undefined): Promise<Sandbox> {
-  const pod = await readAgentPod(options.kubeconfigPath);
+  const pod = await readAgentPod(options);
   if (pod === null)
     throw new StackError(`the cluster has no Deployment for the agent: apply its import manifest first`);
   makeFolder(options.dir, user);
   const mounts = await writeVolumes(options, pod, user);
   await refreshToken(options, user);
-  const { hostname, port } = new URL(options.apiUrl);
+  const { hostname, port } = new URL(options.kube.url);
   const [container] = pod.containers;
   const given = container.env.map(({ name, value }) => [name, toRealPath(value, mounts)] as const);
   return {
@@ -52,12 +49,12 @@ export async function materialiseSandbox(options: SandboxOptions, user: User | u
 
 /** A fresh token of the agent's service account, put in place in one step, as a kubelet does long before the old one expires. */
 export async function refreshToken(options: SandboxOptions, user: User | undefined): Promise<void> {
-  const account = { namespace: NAMESPACE, name: 'fairlead-agent', expirationSeconds: TOKEN_SECONDS };
-  const { token } = await requestServiceAccountToken(options.kubeconfigPath, account);
+  const asked = ['create', 'token', 'fairlead-agent', '--namespace', NAMESPACE, `--duration=${TOKEN_LIFE}`];
+  const token = (await adminKubectl(options, asked)).trim();
   const dir = serviceAccountDir(options);
   makeFolder(dir, user);
   writeOwned(join(dir, 'token'), token, 0o400, user);
-  writeOwned(join(dir, 'ca.crt'), options.caPem, 0o400, user);
+  writeOwned(join(dir, 'ca.crt'), options.kube.caPem, 0o400, user);
   writeOwned(join(dir, 'namespace'), NAMESPACE, 0o400, user);
 }
 
@@ -70,7 +67,7 @@ export async function sandboxUser(options: SandboxOptions, programs: readonly st
   const mode = (folder: string): number => statSync(folder).mode;
   mkdirSync(options.dir, { recursive: true, mode: 0o711 });
   if (![options.dir, process.execPath, ...programs].every((path) => reachableByOthers(path, mode))) return undefined;
-  const pod = await readAgentPod(options.kubeconfigPath);
+  const pod = await readAgentPod(options);
   if (pod === null) return undefined;
   return { uid: pod.securityContext.runAsUser, gid: pod.securityContext.runAsGroup };
 }
@@ -82,7 +79,7 @@ async function writeVolumes(
 ): Promise<ReadonlyMap<string, string>> {
   const mounts = new Map<string, string>();
   for (const { name, secret } of pod.volumes) {
-    const values = await readAgentSecret(options.kubeconfigPath, secret.secretName);
+    const values = await readAgentSecret(options, secret.secretName);
     if (values === null && secret.optional !== true) throw new StackError(`there is no Secret ${secret.secretName}`);
     const folder = join(options.dir, `volume-${basename(name)}`);
     rmSync(folder, { recursive: true, force: true });

@@ -1,6 +1,6 @@
-import { readObject } from '@fairlead/kube';
 import { z } from 'zod';
 import { StackError } from '../errors.js';
+import { adminKubectl, type AdminKubectl } from './admin-kubectl.js';
 
 export const NAMESPACE = 'fairlead-system';
 export const DEPLOYMENT = 'fairlead-agent';
@@ -29,9 +29,8 @@ export type PodSpec = z.infer<typeof PodSpec>;
 const SecretData = z.object({ data: z.record(z.string(), z.string()).default({}) });
 
 /** The pod that the cluster's API server has on file for the agent; null before the manifest was applied. */
-export async function readAgentPod(kubeconfigPath: string): Promise<PodSpec | null> {
-  const reference = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: NAMESPACE, name: DEPLOYMENT };
-  const deployment = await readObject(kubeconfigPath, reference);
+export async function readAgentPod(cluster: AdminKubectl): Promise<PodSpec | null> {
+  const deployment = await readObject(cluster, 'deployment', DEPLOYMENT);
   if (deployment === null) return null;
   const parsed = Deployment.safeParse(deployment);
   if (parsed.success) return parsed.data.spec.template.spec;
@@ -40,9 +39,15 @@ export async function readAgentPod(kubeconfigPath: string): Promise<PodSpec | nu
 }
 
 /** Values of a Secret in the agent's namespace, decoded; null if there is no such Secret. */
-export async function readAgentSecret(kubeconfigPath: string, name: string): Promise<Map<string, Buffer> | null> {
-  const secret = await readObject(kubeconfigPath, { apiVersion: 'v1', kind: 'Secret', namespace: NAMESPACE, name });
+export async function readAgentSecret(cluster: AdminKubectl, name: string): Promise<Map<string, Buffer> | null> {
+  const secret = await readObject(cluster, 'secret', name);
   if (secret === null) return null;
   const { data } = SecretData.parse(secret);
   return new Map(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64')]));
+}
+
+async function readObject(cluster: AdminKubectl, kind: 'deployment' | 'secret', name: string): Promise<unknown> {
+  const where = ['--namespace', NAMESPACE, '--ignore-not-found', '-o', 'json'];
+  const text = await adminKubectl(cluster, ['get', kind, name, ...where]);
+  return text === '' ? null : JSON.parse(text);
 }
