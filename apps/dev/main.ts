@@ -3,11 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { messageOf } from '@fairlead/errors';
 import { PortInUseError, StackError, prepareCredentials, startStack, type Stack } from '@fairlead/stack';
 import { USAGE, loadConfig, type Config } from './config.js';
-import { painter } from './screen/colours.js';
+import { painter, terminalOn } from './screen/terminal.js';
 import { parseLogLine } from './screen/log-line.js';
 import { readyScreen } from './screen/ready-screen.js';
 import { Reporter } from './screen/reporter.js';
-import { terminalOn } from './screen/terminal.js';
 
 const REPOSITORY = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 /** A process that does not end although it was asked and then killed must not hold the terminal. */

@@ -4,7 +4,6 @@ import {
   GITOPS_BUCKETS,
   GITOPS_ENTITIES,
   GITOPS_MIGRATIONS,
-  GitopsModule,
   startGitops,
   type GitopsOptions,
   type Runtime,
@@ -31,7 +30,7 @@ export const gitops: ServiceDefinition<Config> = {
       start(host) {
         projection = host.project(GITOPS_BUCKETS);
         started = host.use(startGitops(runtimeOf(host, projection), host.nats, options));
-        return GitopsModule.around(started.parts);
+        return started.module;
       },
     };
   },

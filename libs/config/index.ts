@@ -10,6 +10,6 @@ export {
   secretFile,
   splitHostPort,
 } from './load-config.js';
-export { isPrivate, shownMode, type FileAccess } from './private-file.js';
+export { isPrivate, shownMode, type FileAccess } from './load-config.js';
 export { runProcess, untilAborted, type ProcessDefinition } from './run-process.js';
 export { tracingSettings, tracingVariables } from './tracing.js';

@@ -5,6 +5,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Secret, commaList, dnsDomain, hostPort, loadConfig, port, printable, secretFile } from './index.js';
+import { isPrivate, shownMode } from './load-config.js';
 
 const schema = z.object({
   PORT: port,
@@ -75,4 +76,13 @@ describe('loadConfig', () => {
     expect(JSON.stringify(printable(config)) + inspect(config) + String(config.KEY_FILE)).not.toContain('hunter2');
     expect(new Secret('x').toJSON()).toBe('[secret]');
   });
+});
+
+it('is private if only its owner has access; to a group of root, it may be readable', () => {
+  for (const mode of [0o600, 0o400, 0o700]) expect(isPrivate({ mode: 0o100_000 | mode, uid: 1_000 })).toBe(true);
+  for (const mode of [0o640, 0o440]) {
+    expect([isPrivate({ mode, uid: 0 }), isPrivate({ mode, uid: 65_532 })]).toEqual([true, false]);
+  }
+  for (const mode of [0o604, 0o602, 0o601, 0o644, 0o620, 0o610, 0o660]) expect(isPrivate({ mode, uid: 0 })).toBe(false);
+  expect(shownMode({ mode: 0o100_644, uid: 0 })).toBe('644');
 });

@@ -29,4 +29,4 @@ export {
 export { Handover, HANDOVER } from './handover.js';
 export { BundleLimits } from './bundle-limits.js';
 export { openDesiredState, signDesiredState, type SignedDesiredState } from './signed-desired-state.js';
-export { KnownHost, formatKnownHosts } from './known-host.js';
+export { KnownHost, formatKnownHosts } from './desired-state.js';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ManifestBounds } from './manifest-bounds.js';
-import { readManifest } from './manifest.js';
+import { ManifestBounds, readManifest } from './manifest.js';
 
 const head = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: n}\n';
 const read = (text: string): unknown[] => [...readManifest(text)];

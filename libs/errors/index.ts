@@ -9,4 +9,4 @@ export {
   type FairleadErrorOptions,
   type WireError,
 } from './fairlead-error.js';
-export { oneLine } from './one-line.js';
+export { oneLine } from './fairlead-error.js';

@@ -1,8 +1,7 @@
 import { keyOf, refOf, shown, type ObjectRef } from '@fairlead/kube/rest';
 import { prune } from './apply/prune.js';
 import type { ObjectResult } from './apply/reconcile.js';
-import { podSelectorOf } from './health/pod-selector.js';
-import { CONTROLLER_KINDS } from './health/workloads.js';
+import { podSelectorOf, CONTROLLER_KINDS } from './health/workloads.js';
 import type { Finding, LadderAction } from './ladder/ladder-state.js';
 import { findingOf, ownershipOf } from './observe.js';
 import { inventoryWith, plainRef } from './state/inventory.js';

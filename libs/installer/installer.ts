@@ -8,22 +8,19 @@ import { BundleShelf } from './bundle/bundle-shelf.js';
 import type { ToolDriver } from './drivers/driver.js';
 import { FunctionalProbe, FUNCTIONAL_LIMITS, type FunctionalLimits } from './health/functional.js';
 import { LADDER_LIMITS, type LadderLimits } from './ladder/ladder-state.js';
-import { Pace } from './ladder/pace.js';
+import { Pace, type ToolKeeperParts } from './task.js';
 import { OWN } from './names.js';
 import { Preflight, type PreflightOptions } from './preflight/preflight.js';
 import { removeTool } from './removal/remove-tool.js';
-import { ReportWriter } from './report/report-writer.js';
-import { makeReport, type Told } from './report/make-report.js';
+import { ReportWriter, makeReport, type Told } from './report/make-report.js';
 import type { History } from './report/history.js';
 import { serve } from './serve.js';
 import { ownObjects, type OwnObjects } from './state/own-objects.js';
 import { raised, readHighWater, writeHighWater, type HighWater } from './state/high-water.js';
 import { StateKeeper } from './state/state-keeper.js';
-import type { ToolKeeperParts } from './task.js';
 import { Problem } from './problem.js';
 import { acceptHandover, type Installed } from './trust/accept-handover.js';
-import { unblock } from './webhooks/unblock.js';
-import { WebhookWatch, WEBHOOK_LIMITS, type WebhookLimits } from './webhooks/webhook-watch.js';
+import { unblock, WebhookWatch, WEBHOOK_LIMITS, type WebhookLimits } from './webhooks/webhook-watch.js';
 
 const SETTLED: ReadonlySet<Phase> = new Set<Phase>(['off', 'waiting', 'healthy']);
 
@@ -52,8 +49,6 @@ export interface InstallerProcess {
 
 /** Acts on signed desired state, and on nothing else (docs/adr/0026). Each `cycle` is one look, at most one repair, and a report. */
 export class Installer {
-  readonly #options: InstallerOptions;
-  readonly #own: OwnObjects;
   readonly #parts: ToolKeeperParts;
   readonly #writer: ReportWriter;
   readonly #instance: string;
@@ -61,17 +56,15 @@ export class Installer {
   #highWater: HighWater | null;
 
   private constructor(
-    options: InstallerOptions,
+    private readonly options: InstallerOptions,
     { instance, history }: InstallerProcess,
-    own: OwnObjects,
+    private readonly own: OwnObjects,
     keeper: StateKeeper,
     highWater: HighWater | null,
   ) {
     this.#highWater = highWater;
     const { objects, clock, ladder = LADDER_LIMITS } = options;
-    this.#options = options;
     this.#instance = instance;
-    this.#own = own;
     this.#writer = new ReportWriter(own, clock);
     this.#parts = {
       objects,
@@ -121,7 +114,7 @@ export class Installer {
   /** What cannot be remembered, or reported. */
   #unblock(error: FairleadError): Promise<void> {
     const { webhooks, keeper } = this.#parts;
-    const { namespace, drivers, logger } = this.#options;
+    const { namespace, drivers, logger } = this.options;
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: OWN.state } };
     return unblock({ webhooks, drivers, logger, desired: keeper.held.desired }, error, secret);
   }
@@ -132,8 +125,8 @@ export class Installer {
       return { phase: 'waiting', problem: this.#parts.keeper.held.rootsPem.length === 0 ? null : problem };
     }
     const { gitops } = desired;
-    const { drivers, logger } = this.#options;
-    if (!gitops) return removeTool(this.#parts, this.#own, drivers, desired, signal);
+    const { drivers, logger } = this.options;
+    if (!gitops) return removeTool(this.#parts, this.own, drivers, desired, signal);
     const driver = drivers.find(({ tool }) => tool === gitops.tool);
     if (!driver) {
       return {
@@ -141,7 +134,7 @@ export class Installer {
         problem: new Problem('TOOL_UNSUPPORTED', `this installer does not know ${gitops.tool}`),
       };
     }
-    const told = await serve(this.#parts, this.#own, driver, { ...desired, gitops }, signal);
+    const told = await serve(this.#parts, this.own, driver, { ...desired, gitops }, signal);
     logger.debug('installer.cycle', { phase: told.phase, code: told.problem?.code, reason: told.problem?.message });
     return told;
   }
@@ -149,7 +142,7 @@ export class Installer {
   /** Why some of what was handed over does not count. */
   async #takeHandover(): Promise<Problem | null> {
     const { keeper, history, clock } = this.#parts;
-    const text = (await this.#own.readConfigMap(HANDOVER.desiredState))?.data[HANDOVER.keys.handover];
+    const text = (await this.own.readConfigMap(HANDOVER.desiredState))?.data[HANDOVER.keys.handover];
     if (text === undefined || text === '') return null;
     const handover = Handover.safeParse(jsonOf(text));
     if (!handover.success) return this.#refuse(new Problem('HANDOVER_UNREADABLE', 'the handover cannot be read'));
@@ -157,13 +150,13 @@ export class Installer {
     const { refused, ...held } = await acceptHandover(
       before,
       handover.data,
-      { ...this.#options.installed, highWater: this.#highWater },
+      { ...this.options.installed, highWater: this.#highWater },
       new Date(clock.nowMs()),
     );
     await keeper.keep({ ...held, rootsPem: [...held.rootsPem] });
     await this.#raiseHighWater();
     if (held.desired?.revision !== before.desired?.revision) {
-      this.#options.logger.info('installer.desired_state', { revision: held.desired?.revision });
+      this.options.logger.info('installer.desired_state', { revision: held.desired?.revision });
       history.record('observed', '', `revision ${held.desired?.revision} is wanted`);
     }
     for (const trouble of refused) this.#refuse(trouble);
@@ -172,7 +165,7 @@ export class Installer {
 
   /** Repairs do not wait for it: a webhook may be in its way, and it is tried again at each look. */
   async #raiseHighWater(): Promise<void> {
-    const { objects, installed, logger } = this.#options;
+    const { objects, installed, logger } = this.options;
     const next = raised(this.#highWater, this.#parts.keeper.held, installed.clusterId);
     if (!next) return;
     try {
@@ -187,12 +180,12 @@ export class Installer {
   #refuse(trouble: Problem): Problem {
     const { code, message } = trouble;
     const isNews = this.#parts.history.recordOnce('refused', '', `${code}: ${message}`);
-    if (isNews) this.#options.logger.warn('installer.refused', { code, reason: message });
+    if (isNews) this.options.logger.warn('installer.refused', { code, reason: message });
     return trouble;
   }
 
   #report(told: Told): InstallerReport {
-    const { installed, version, clock } = this.#options;
+    const { installed, version, clock } = this.options;
     const { keeper, history, functional } = this.#parts;
     return makeReport(told, {
       clusterId: installed.clusterId,

@@ -5,7 +5,7 @@ import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
 import { freePort } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { LEASE_LIMITS } from './lease/lease-limits.js';
+import { LEASE_LIMITS } from './lease/lease.js';
 import { leaseRef, recordOf, type LeaseRecord } from './lease/lease-record.js';
 import { OWN } from './names.js';
 import { ownObjects } from './state/own-objects.js';

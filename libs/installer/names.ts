@@ -1,3 +1,6 @@
+import type { Tool } from '@fairlead/desired-state';
+import type { KubeObject } from '@fairlead/kube/rest';
+
 /** What is ours in a cluster bears these names. */
 export const FIELD_MANAGER = 'fairlead-installer';
 
@@ -32,3 +35,25 @@ export const OWN = {
   /** Who holds it acts (`lease/`). */
   lease: 'fairlead-installer',
 } as const;
+
+/** Objects that can be told from everybody else's. */
+export function withLabels(objects: readonly KubeObject[], tool: Tool): KubeObject[] {
+  return objects.map((object) => {
+    const labels = { ...object.metadata.labels, [LABELS.managedBy]: OWNER, [LABELS.bundle]: tool };
+    return { ...object, metadata: { ...object.metadata, labels } };
+  });
+}
+
+/** Has it our labels, and did nobody ask for it to be left alone? What the inventory names may never have become ours. */
+export function isOurs({ metadata: { labels, annotations } }: KubeObject, tool: Tool): boolean {
+  return (
+    labels?.[LABELS.managedBy] === OWNER &&
+    labels[LABELS.bundle] === tool &&
+    annotations?.[ANNOTATIONS.reconcile] !== 'disabled'
+  );
+}
+
+/** For a deletion of this object, and of no other one that bears its name by then. */
+export function onlyThis({ metadata: { uid } }: KubeObject): { uid?: string } {
+  return uid === undefined ? {} : { uid };
+}

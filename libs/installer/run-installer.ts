@@ -1,21 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { fullJitterMs } from '@fairlead/clock';
-import type { InstallerReport, ObjectEvent } from '@fairlead/desired-state';
+import { fullJitterMs, type Clock } from '@fairlead/clock';
+import { type InstallerReport, type ObjectEvent, HANDOVER } from '@fairlead/desired-state';
 import { messageOf, toFairleadError } from '@fairlead/errors';
 import { Wake } from '@fairlead/loop';
+import type { Objects } from '@fairlead/kube/rest';
+import type { Logger } from '@fairlead/observability';
 import { Installer, type InstallerOptions, type InstallerProcess } from './installer.js';
-import { fencedObjects } from './lease/fenced-objects.js';
-import { Lease } from './lease/lease.js';
-import { LEASE_LIMITS, type LeaseLimits } from './lease/lease-limits.js';
+import { fencedObjects, type Term } from './lease/term.js';
+import { Lease, LEASE_LIMITS, type LeaseLimits } from './lease/lease.js';
 import { leaseObject } from './lease/lease-record.js';
-import type { Term } from './lease/term.js';
 import { History } from './report/history.js';
 import { ownObjects } from './state/own-objects.js';
 import { StateKeeper } from './state/state-keeper.js';
-import { watchHandover } from './watch-handover.js';
-import { unblock } from './webhooks/unblock.js';
-import { WebhookWatch, WEBHOOK_LIMITS } from './webhooks/webhook-watch.js';
+import { unblock, WebhookWatch, WEBHOOK_LIMITS } from './webhooks/webhook-watch.js';
 
 const RETRY = { baseMs: 500, capMs: 30_000 };
 /** After a phase that will change soon the next look comes so soon. */
@@ -118,4 +116,34 @@ function leaseOf(options: RunOptions, { instance, history }: InstallerProcess): 
       await unblock({ webhooks, drivers, logger, desired: held.desired }, error, blocked);
     },
   });
+}
+
+/** What a watch that ended is begun anew after, at least. */
+const WATCH_RETRY = { baseMs: 1_000, capMs: 30_000 };
+
+/** Wakes the installer when the agent writes one of its ConfigMaps. It is only a hint: what counts is read at each look. */
+export async function watchHandover(
+  { objects, namespace, clock, logger }: { objects: Objects; namespace: string; clock: Clock; logger: Logger },
+  wake: Wake,
+  signal: AbortSignal,
+): Promise<void> {
+  const watchOne = async (name: string): Promise<void> => {
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      try {
+        const kind = { apiVersion: 'v1', kind: 'ConfigMap' };
+        for await (const _change of objects.watch(
+          kind,
+          { namespace, fieldSelector: `metadata.name=${name}` },
+          signal,
+        )) {
+          attempt = 0;
+          wake.call();
+        }
+      } catch (error) {
+        logger.debug('installer.watch_failed', { name, reason: messageOf(error) });
+      }
+      await clock.sleep(WATCH_RETRY.baseMs + fullJitterMs(attempt, WATCH_RETRY), signal).catch(() => undefined);
+    }
+  };
+  await Promise.all([watchOne(HANDOVER.desiredState), watchOne(HANDOVER.bundle)]);
 }

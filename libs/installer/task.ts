@@ -7,7 +7,6 @@ import type { BundleShelf } from './bundle/bundle-shelf.js';
 import type { ToolDriver } from './drivers/driver.js';
 import type { FunctionalProbe } from './health/functional.js';
 import type { LadderLimits } from './ladder/ladder-state.js';
-import type { Pace } from './ladder/pace.js';
 import type { Preflight } from './preflight/preflight.js';
 import type { History } from './report/history.js';
 import type { StateKeeper } from './state/state-keeper.js';
@@ -50,4 +49,17 @@ export function attemptOf({ bundle, images, lockdown }: GitOpsSpec): string {
 /** Inventory of these objects. */
 export function inventoryOf(objects: readonly KubeObject[]): ObjectRef[] {
   return [...new Map(objects.map((object) => [keyOf(refOf(object)), refOf(object)])).values()];
+}
+
+/** That something is done once in some time, at most. Times are monotonic, in milliseconds. */
+export class Pace {
+  #lastMs = Number.NEGATIVE_INFINITY;
+
+  constructor(private readonly everyMs: number) {}
+
+  take(nowMs: number): boolean {
+    if (nowMs - this.#lastMs < this.everyMs) return false;
+    this.#lastMs = nowMs;
+    return true;
+  }
 }

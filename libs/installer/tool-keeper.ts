@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { DesiredState, GitOpsSpec } from '@fairlead/desired-state';
-import { actOn } from './act.js';
+import { keyOf, refOf } from '@fairlead/kube/rest';
+import { actOn, tellWritten } from './act.js';
 import type { ChosenBundle } from './bundle/choose-bundle.js';
-import { withImages } from './bundle/images.js';
-import { withLabels } from './bundle/labels.js';
+import { withImages } from './bundle/pod-template.js';
+import { withLabels } from './names.js';
 import type { ToolDriver } from './drivers/driver.js';
 import type { DeployKey } from './keys/deploy-keys.js';
 import type { Finding, LadderStatus, Observation } from './ladder/ladder-state.js';
 import { step } from './ladder/ladder.js';
-import { observe, type ToolObservation } from './observe.js';
-import { putBackTrust } from './put-back-trust.js';
+import { observe, type ToolObservation, ownershipOf } from './observe.js';
 import type { History } from './report/history.js';
 import type { Task, ToolKeeperParts } from './task.js';
 import { Problem } from './problem.js';
@@ -107,4 +107,29 @@ function tellHonoured(history: History, { reconciliation }: ToolObservation): vo
 function conflictOf({ reconciliation }: ToolObservation): Problem | null {
   const [first] = reconciliation.results.flatMap(({ outcome, error }) => (outcome === 'left' && error ? [error] : []));
   return first ? new Problem(first.code, first.message) : null;
+}
+
+/**
+ * Puts back what the tool trusts and follows, and nothing else, where the ladder does nothing: the repairs of the hour are spent, the fleet
+ * holds them, or it waits. Whoever changed it has to do so again after each look: at most one round in `trustMs`, and each object is told.
+ */
+export async function putBackTrust(
+  { reconciler, objects, history, trustPace, clock }: ToolKeeperParts,
+  { driver, spec, wanted }: Task,
+  { reconciliation }: ToolObservation,
+  signal: AbortSignal,
+): Promise<void> {
+  const differing = new Set(
+    reconciliation.results
+      .filter(({ ref, outcome }) => outcome === 'would-change' && driver.isOursAlone(ref, spec))
+      .map(({ ref }) => keyOf(ref)),
+  );
+  if (differing.size === 0 || !trustPace.take(clock.monotonicMs())) return;
+  const some = wanted.filter((object) => differing.has(keyOf(refOf(object))));
+  const options = { mode: 'apply', signal, ...ownershipOf(objects, driver, spec) } as const;
+  // Each by itself: who keeps one of them from being written, as by a finalizer, does not keep what comes later in the order.
+  for (const object of some) {
+    const { results } = await reconciler.reconcile([object], options);
+    for (const result of results) tellWritten(history, result, false);
+  }
 }

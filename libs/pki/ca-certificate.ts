@@ -1,8 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
-import { parseDetails } from './certificate-details.js';
 import { parseCertificate } from './pem.js';
-import { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension } from './x509.js';
+import { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, X509Certificate } from './x509.js';
 
 /** What a certificate says about the CA that it is. */
 export interface CaCertificate {
@@ -34,4 +33,17 @@ export function readCaCertificate(pem: string): CaCertificate {
     notBefore: details.notBefore,
     notAfter: details.notAfter,
   };
+}
+
+/** The library's view of a certificate, every extension parsed. CERTIFICATE_REFUSED. */
+export function parseDetails(der: Uint8Array): X509Certificate {
+  try {
+    const certificate = new X509Certificate(new Uint8Array(der));
+    // These parse on first use: do it where a failure is told apart from a bug.
+    const { extensions, subjectName, notBefore, notAfter, signatureAlgorithm } = certificate;
+    void [extensions, subjectName, notBefore, notAfter, signatureAlgorithm];
+    return certificate;
+  } catch (cause) {
+    throw new FairleadError('CERTIFICATE_REFUSED', 'the certificate is refused: it cannot be read', { cause });
+  }
 }

@@ -1,6 +1,6 @@
 import { createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
-import { sha256Hex } from './digest.js';
+import { sha256Hex } from './pem.js';
 import { SIGNING_ALGORITHM, importKeyPair, isP256 } from './private-key.js';
 import { Pkcs10CertificateRequest, Pkcs10CertificateRequestGenerator } from './x509.js';
 

@@ -1,4 +1,4 @@
-export { sha256Hex } from './digest.js';
+export { sha256Hex } from './pem.js';
 export { formatSpiffeId, isTrustDomain, parseSpiffeId, type SpiffeId } from './spiffe-id.js';
 export { formatToken, parseToken, type BootstrapToken } from './bootstrap-token.js';
 export {
@@ -10,7 +10,7 @@ export {
   verifyEnrolmentProof,
 } from './enrolment-proof.js';
 export { splitPem, spkiPin, withoutRoot } from './pem.js';
-export { rootOf } from './root-of.js';
+export { rootOf } from './pem.js';
 export { generatePrivateKey, isPairOf, signProof, spkiPinOfKey, verifyProof } from './private-key.js';
 export { MAX_CSR_BYTES, checkCsr, createCsr, type CheckedCsr } from './csr.js';
 export {
@@ -48,5 +48,5 @@ export {
   type RevokedGateways,
 } from './revoked-gateways.js';
 export { openTrust, readTrust, signTrust, type SignedTrust, type TrustedRoots } from './signed-trust.js';
-export { highestToSign, highestVersion } from './trust-versions.js';
+export { highestToSign, highestVersion } from './signed-trust.js';
 export { explainTlsFailure, isLoopback, readCaFile, requireLoopback } from './server-trust.js';

@@ -1,6 +1,5 @@
-import { X509Certificate } from 'node:crypto';
+import { X509Certificate, createHash } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
-import { sha256Hex } from './digest.js';
 
 /** Every PEM block of a text, in order, each ending with a newline; what stands between blocks is dropped. */
 export function splitPem(text: string): string[] {
@@ -48,4 +47,25 @@ function readCertificate(source: string | Uint8Array): X509Certificate {
   } catch (cause) {
     throw new FairleadError('CERTIFICATE_REFUSED', 'this is not an X.509 certificate', { cause });
   }
+}
+
+/** SHA-256 as 64 lower-case hex digits; a string is hashed as UTF-8. */
+export function sha256Hex(bytes: Uint8Array | string): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/**
+ * Which of these roots a chain, leaf first, leads to by the shortest way; null if to none. While a root is rotated a chain leads
+ * to both, the new root's by way of the old one's certificate for it. It tells whose a certificate is, not whether it counts:
+ * validity and usage are not looked at. CERTIFICATE_REFUSED for what is no certificate.
+ */
+export function rootOf(chainPem: readonly string[], rootsPem: readonly string[]): string | null {
+  const roots = rootsPem.map((pem) => ({ pem, certificate: parseCertificate(pem) }));
+  for (const child of chainPem.map(parseCertificate)) {
+    const issuer = roots.find(
+      ({ certificate }) => child.checkIssued(certificate) && child.verify(certificate.publicKey),
+    );
+    if (issuer) return issuer.pem;
+  }
+  return null;
 }

@@ -9,8 +9,7 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { FairleadError } from '@fairlead/errors';
-import { sha256Hex } from './digest.js';
-import { parseCertificate } from './pem.js';
+import { sha256Hex, parseCertificate } from './pem.js';
 
 /** The one kind of key: accepted by every TLS stack, small, and quick to make each day. */
 export const KEY_ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' } as const;

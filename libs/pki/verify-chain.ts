@@ -1,6 +1,6 @@
 import type { X509Certificate as NativeCertificate } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
-import { parseDetails } from './certificate-details.js';
+import { parseDetails } from './ca-certificate.js';
 import { readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
 import { parseCertificate } from './pem.js';
 import { isP256 } from './private-key.js';

@@ -5,8 +5,13 @@ import { prepareInfrastructureTls, trustOf } from './control-plane/infrastructur
 import { natsUnit, postgresUnit } from './control-plane/infrastructure.js';
 import { prepareNatsCredentials } from './control-plane/nats-credentials.js';
 import { provisionNats } from './control-plane/nats-tasks.js';
-import { AGENT_IMAGE } from './control-plane/own-images.js';
-import { adminTokenFile, at, linkEndpoints, type ControlPlane } from './control-plane/service-environments.js';
+import {
+  AGENT_IMAGE,
+  adminTokenFile,
+  at,
+  linkEndpoints,
+  type ControlPlane,
+} from './control-plane/service-environments.js';
 import { startServices } from './control-plane/start-services.js';
 import { Agents } from './demo/agents.js';
 import { startDemoNode } from './demo/demo-node.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Colour, Paint } from './colours.js';
+import type { Colour, Paint } from './terminal.js';
 
 export type Severity = 'debug' | 'info' | 'warn' | 'error';
 

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { DemoGitOps, Stack } from '@fairlead/stack';
-import type { Paint } from './colours.js';
+import type { Paint } from './terminal.js';
 
 export interface ReadyScreenOptions {
   /** Commands are to be pasted there, so paths are shown relative to it. */

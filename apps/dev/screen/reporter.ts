@@ -1,8 +1,7 @@
 import { assertNever } from '@fairlead/errors';
 import type { StackEvent } from '@fairlead/stack';
-import type { Paint } from './colours.js';
+import type { Paint, Terminal } from './terminal.js';
 import { formatLogLine, parseLogLine } from './log-line.js';
-import type { Terminal } from './terminal.js';
 
 export interface ReporterOptions {
   readonly terminal: Terminal;
@@ -13,27 +12,24 @@ export interface ReporterOptions {
 
 /** Shows what happens in the stack: progress until it is ready, then what starts, ends or goes wrong. */
 export class Reporter {
-  readonly #options: ReporterOptions;
   #phase: 'booting' | 'ready' | 'stopping' = 'booting';
 
-  constructor(options: ReporterOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: ReporterOptions) {}
 
   ready(): void {
     this.#phase = 'ready';
-    this.#options.terminal.settle();
+    this.options.terminal.settle();
   }
 
   /** From now on warnings are the sound of parts that miss each other; the logs still have them. */
   stopping(): void {
     this.#phase = 'stopping';
-    this.#options.terminal.settle();
-    this.#options.terminal.print('stopping');
+    this.options.terminal.settle();
+    this.options.terminal.print('stopping');
   }
 
   readonly show = (event: StackEvent): void => {
-    const { terminal, verbose } = this.#options;
+    const { terminal, verbose } = this.options;
     switch (event.kind) {
       case 'progress':
         if (this.#phase === 'ready') terminal.print(`- ${event.text}`);
@@ -59,11 +55,11 @@ export class Reporter {
   #line(name: string, text: string): void {
     const line = parseLogLine(text);
     const loud = this.#phase !== 'stopping' && (line.severity === 'warn' || line.severity === 'error');
-    if (loud || this.#options.verbose) this.#options.terminal.print(formatLogLine(name, line, this.#options.paint));
+    if (loud || this.options.verbose) this.options.terminal.print(formatLogLine(name, line, this.options.paint));
   }
 
   #say(name: string, colour: 'green' | 'red' | 'yellow', what: string): void {
-    const { terminal, paint } = this.#options;
+    const { terminal, paint } = this.options;
     terminal.print(`${paint('bold', name)} ${paint(colour, what)}`);
   }
 }

@@ -1,10 +1,9 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
-import { painter } from './colours.js';
+import { painter, terminalOn } from './terminal.js';
 import { formatLogLine, parseLogLine } from './log-line.js';
 import { readyScreen } from './ready-screen.js';
 import { Reporter } from './reporter.js';
-import { terminalOn } from './terminal.js';
 
 const plain = painter(false);
 

@@ -19,22 +19,20 @@ export interface ApiGitHostParts {
 /** The port over a host's API: what is the same for all of them. */
 export class ApiGitHost implements GitHost {
   readonly kind: GitHostKind;
-  readonly #parts: ApiGitHostParts;
 
-  constructor(parts: ApiGitHostParts) {
+  constructor(private readonly parts: ApiGitHostParts) {
     this.kind = parts.api.kind;
-    this.#parts = parts;
   }
 
   checkRights: GitHost['checkRights'] = async (wanted, call) => {
     if (wanted.repository) this.#check(wanted.repository);
-    return this.#within("check the token's rights", call, (signal) => this.#parts.api.rights(wanted, signal));
+    return this.#within("check the token's rights", call, (signal) => this.parts.api.rights(wanted, signal));
   };
 
   findRepository: GitHost['findRepository'] = async (path, call) => {
     this.#check(path);
     return this.#within('find the repository', call, async (signal) => {
-      const repository = await this.#parts.api.repository(path, signal);
+      const repository = await this.parts.api.repository(path, signal);
       return repository ? ({ state: 'found', repository } as const) : ({ state: 'absent' } as const);
     });
   };
@@ -57,7 +55,7 @@ export class ApiGitHost implements GitHost {
     call?: Call & { readonly known?: readonly DeployKey[] | undefined },
   ) => {
     this.#check(path);
-    const { api, ownership } = this.#parts;
+    const { api, ownership } = this.parts;
     const key = readClusterKey(wanted.publicKey);
     const title = ownership.titleOf(wanted.label);
     return this.#within('add a deploy key', call, (signal) =>
@@ -67,7 +65,7 @@ export class ApiGitHost implements GitHost {
 
   removeDeployKey = async (path: RepositoryPath, recorded: RecordedKey, call?: Call) => {
     this.#check(path);
-    const { api, ownership } = this.#parts;
+    const { api, ownership } = this.parts;
     if (!/^[1-9]\d{0,18}$/.test(recorded.id))
       throw new FairleadError('INVALID_ARGUMENT', 'a deploy key is recorded by the number its host gave it');
     return this.#within('remove a deploy key', call, (signal) =>
@@ -79,7 +77,7 @@ export class ApiGitHost implements GitHost {
     this.#check(path);
     checkBranch(branch);
     return this.#within('look up the branch', call, async (signal) => {
-      const commit = await this.#parts.api.branch(path, branch, signal);
+      const commit = await this.parts.api.branch(path, branch, signal);
       if (commit !== null) return { state: 'at', commit } as const;
       await this.#mustExist(path, signal);
       return { state: 'absent' } as const;
@@ -87,16 +85,16 @@ export class ApiGitHost implements GitHost {
   };
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#parts.http[Symbol.asyncDispose]();
+    return this.parts.http[Symbol.asyncDispose]();
   }
 
   /** A path made by hand is checked like one that was parsed. */
   #check(path: RepositoryPath): void {
-    parseRepositoryPath(repositoryText(path), { nested: this.#parts.api.nested });
+    parseRepositoryPath(repositoryText(path), { nested: this.parts.api.nested });
   }
 
   async #within<T>(what: string, call: Call | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const ms = this.#parts.limits.callTimeoutMs;
+    const ms = this.parts.limits.callTimeoutMs;
     const late = () => new FairleadError('DEADLINE_EXCEEDED', `${what}: the Git host did not answer in time`);
     const deadline = startDeadline(call?.signal ?? new AbortController().signal, ms, late);
     try {
@@ -107,7 +105,7 @@ export class ApiGitHost implements GitHost {
   }
 
   async #keys(path: RepositoryPath, signal: AbortSignal): Promise<DeployKey[]> {
-    const { api, ownership } = this.#parts;
+    const { api, ownership } = this.parts;
     try {
       return (await api.keys(path, signal)).map((key) => toDeployKey(key, ownership));
     } catch (error) {
@@ -121,13 +119,13 @@ export class ApiGitHost implements GitHost {
   }
 
   async #mustExist(path: RepositoryPath, signal: AbortSignal): Promise<void> {
-    if (await this.#parts.api.repository(path, signal)) return;
+    if (await this.parts.api.repository(path, signal)) return;
     const what = `the repository ${repositoryText(path)} is not on the Git host, or the token may not see it`;
     throw new FairleadError('NOT_FOUND', what);
   }
 
   async #create(path: RepositoryPath, signal: AbortSignal): Promise<Repository> {
-    const { api } = this.#parts;
+    const { api } = this.parts;
     const exists = (cause?: unknown) =>
       new FairleadError('ALREADY_EXISTS', `there is a repository ${repositoryText(path)}`, { cause });
     if (await api.repository(path, signal)) throw exists();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { RightFinding, RightsReport, RightsWanted } from '../git-host.js';
 import type { Answer } from '../http/exchange.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
-import { shortText } from './shapes.js';
+import { shortText } from './host-api.js';
 
 const userShape = z.object({ login: shortText });
 

@@ -1,12 +1,21 @@
 import { z } from 'zod';
 import type { Repository } from '../git-host.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
-import { nextByLink } from '../http/next-page.js';
+import { nextByLink } from '../http/pages.js';
 import type { Limits } from '../limits.js';
 import { githubRights } from './github-rights.js';
 import { githubLikeCalls, repositoryAt } from './github-like-calls.js';
-import type { HostApi, HostKey } from './host-api.js';
-import { branchName, commitId, hostId, keyText, keyTitle, shortText, sshUrl } from './shapes.js';
+import {
+  type HostApi,
+  type HostKey,
+  branchName,
+  commitId,
+  hostId,
+  keyText,
+  keyTitle,
+  shortText,
+  sshUrl,
+} from './host-api.js';
 
 // https://docs.github.com/en/rest/repos/repos#get-a-repository
 const repositoryShape = z

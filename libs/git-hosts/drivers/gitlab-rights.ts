@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RightFinding, RightsReport, RightsWanted } from '../git-host.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
-import { hostId, shortText } from './shapes.js';
+import { hostId, shortText } from './host-api.js';
 
 // https://docs.gitlab.com/api/personal_access_tokens/#get-details-on-a-personal-access-token; a project's or group's too.
 const tokenShape = z.object({

@@ -1,13 +1,21 @@
 import { z } from 'zod';
 import type { Repository } from '../git-host.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
-import { nextOnGitLab } from '../http/next-page.js';
-import { readPages } from '../http/pages.js';
+import { nextOnGitLab, readPages } from '../http/pages.js';
 import type { Limits } from '../limits.js';
 import { repositoryText, type RepositoryPath } from '../repository-path.js';
 import { gitlabRights } from './gitlab-rights.js';
-import type { HostApi, HostKey } from './host-api.js';
-import { branchName, commitId, hostId, keyText, keyTitle, shortText, sshUrl } from './shapes.js';
+import {
+  type HostApi,
+  type HostKey,
+  branchName,
+  commitId,
+  hostId,
+  keyText,
+  keyTitle,
+  shortText,
+  sshUrl,
+} from './host-api.js';
 
 // https://docs.gitlab.com/api/projects/#get-a-single-project
 const projectShape = z.object({

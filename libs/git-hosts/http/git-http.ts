@@ -7,7 +7,6 @@ import type { Limits } from '../limits.js';
 import { answerError, rateLimited } from './answer-error.js';
 import { exchange, type Answer, type Request } from './exchange.js';
 import { limitedUntil } from './rate-limit.js';
-import { redirectTarget } from './redirect.js';
 
 export interface GitHttpOptions {
   /** Of the API, without a slash at its end; https. */
@@ -168,3 +167,26 @@ export function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T
 
 /** Is another try with the same request of use? A deadline that passed has used up the patience there was. */
 const isPassing = (error: FairleadError): boolean => error.code === 'UNAVAILABLE';
+
+/**
+ * Where a redirect leads, if it may be followed: by a GET, to the same host, port and https, below the API's base. A host sends
+ * one when a repository was renamed. Anywhere else it could make us ask an address that only we can reach, or show our token.
+ * Throws CONFLICT for other methods, PROTOCOL_ERROR for other places, which are not named: the text is the host's.
+ */
+export function redirectTarget(request: Request, answer: Answer, apiBase: URL, what: string): URL {
+  if (request.method !== 'GET')
+    throw new FairleadError('CONFLICT', `${what}: the repository has moved; use its new name`);
+  const location = answer.headers['location'] ?? '';
+  const readable = location !== '' && location.length <= 2_048 && URL.canParse(location, request.url.href);
+  const target = readable ? new URL(location, request.url) : null;
+  const stays =
+    target !== null &&
+    target.origin === apiBase.origin &&
+    target.username === '' &&
+    target.password === '' &&
+    target.pathname.startsWith(`${apiBase.pathname.replace(/\/$/, '')}/`);
+  if (!stays)
+    throw new FairleadError('PROTOCOL_ERROR', `${what}: the Git host redirects to another place; not followed`);
+  target.hash = '';
+  return target;
+}

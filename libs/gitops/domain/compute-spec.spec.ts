@@ -1,7 +1,7 @@
 import { Assignment, type GitHostEntry } from '@fairlead/contracts';
 import { describe, expect, it } from 'vitest';
 import { newPublicKey } from '../testing/public-key.js';
-import { computeSpec, sshUrlOf, type SpecInput } from './compute-spec.js';
+import { computeSpec, sshUrlOf, type SpecInput, whyNotThrough } from './compute-spec.js';
 import { newDeployKeys } from './key-state.js';
 
 const bundle = { digest: 'a'.repeat(64), version: 'v1', bytes: 100, compressedBytes: 50 };
@@ -128,4 +128,29 @@ it.each([
   ['/etc/passwd', null],
 ])('takes user and path out of %s', (url, expected) => {
   expect(sshUrlOf(url, { sshHost: 'git.example.com', sshPort: 2222 })).toBe(expected);
+});
+
+const mail = { name: 'main', sshHost: 'git.example.com' };
+
+it.each([
+  undefined,
+  'git.example.com:22',
+  'git.example.com:7999',
+  'fairlead-egress.fairlead-system.svc:2222',
+  'fairlead-egress.fairlead-system.svc.cluster.local:2222',
+])('%s leads to the Git mail', (through) => {
+  expect(whyNotThrough(through, mail)).toBeNull();
+});
+
+it.each([
+  'git.example.org:22',
+  'www.git.example.com:22',
+  'fairlead-egress:2222',
+  'fairlead-egress.fairlead-system:2222',
+  'a.fairlead-egress.fairlead-system.svc:2222',
+  '10.0.0.1:22',
+])('%s does not, which says what would', (through) => {
+  expect(whyNotThrough(through, mail)).toMatch(
+    /main cannot be dialled through .*: write git\.example\.com .*\.svc:PORT$/,
+  );
 });

@@ -1,4 +1,4 @@
-import type { Assignment, GitHostEntry } from '@fairlead/contracts';
+import { type Assignment, type GitHostEntry, CLUSTER_SERVICE } from '@fairlead/contracts';
 import {
   GitOpsSpec,
   MAX_DESIRED_STATE_BYTES,
@@ -6,7 +6,6 @@ import {
   type CatalogSource,
   type KnownHost,
 } from '@fairlead/desired-state';
-import { whyNotThrough } from './git-through.js';
 import { isHeld } from './key-plan.js';
 import type { DeployKeyState } from './key-state.js';
 
@@ -140,4 +139,17 @@ function knownHostsOf(approvedKeys: readonly string[], { sshHost, sshPort }: Ssh
     const [type, key] = text.split(' ') as [KnownHost['type'], string];
     return { host, type, key };
   });
+}
+
+/** Why `keys` would not sign that a Git host is dialled so; null: it does. */
+export function whyNotThrough(
+  gitThrough: Assignment['gitThrough'],
+  { name, sshHost }: Pick<GitHostEntry, 'name' | 'sshHost'>,
+): string | null {
+  const host = gitThrough?.slice(0, gitThrough.lastIndexOf(':'));
+  if (host === undefined || host === sshHost || CLUSTER_SERVICE.test(host)) return null;
+  return (
+    `the Git host ${name} cannot be dialled through ${host}: write ${sshHost} with another port, or a Service of the cluster, ` +
+    'NAME.NAMESPACE.svc:PORT'
+  );
 }

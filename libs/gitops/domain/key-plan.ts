@@ -1,5 +1,4 @@
-import type { DeployKeyState, Key, ReportedKey } from './key-state.js';
-import { nextNumberAtMs, useNumber } from './number-allowance.js';
+import { type DeployKeyState, type Key, type ReportedKey, nextNumberAtMs, useNumber } from './key-state.js';
 
 /** Keys that are being withdrawn at once: a cluster that shows another key each time gets no further numbers. */
 const MAX_DROPS = 8;

@@ -28,7 +28,7 @@ export const DeployKeyState = z.object({
   highest: z.int().min(1).max(1_000_000),
   current: Key,
   next: Key.nullable(),
-  /** Of numbers for keys that the cluster changed by itself. */
+  /** What it has left of numbers for keys that it changed by itself, as of a moment, in epoch milliseconds. */
   allowance: z.object({ left: z.number(), atMs: z.number() }).exactOptional(),
   /** To leave their repositories once the cluster was brought to this revision; null: none was made yet. */
   drops: z.array(
@@ -59,4 +59,27 @@ export function newDeployKeys(): DeployKeyState {
     next: null,
     drops: [],
   };
+}
+
+/** Numbers that a cluster gets at once for keys that it changed by itself; then one in so long. */
+const BURST = 4;
+const REFILL_MS = 600_000;
+
+/** Undefined: it never used any. */
+type NumberAllowance = NonNullable<DeployKeyState['allowance']>;
+
+/** One less. Null: there is none left now. */
+export function useNumber(allowance: NumberAllowance | undefined, nowMs: number): NumberAllowance | null {
+  const left = leftNow(allowance, nowMs);
+  return left < 1 ? null : { left: left - 1, atMs: nowMs };
+}
+
+/** When the next number is to be had; now or earlier: at once. Epoch milliseconds. */
+export function nextNumberAtMs(allowance: NumberAllowance | undefined, nowMs: number): number {
+  return nowMs + Math.ceil(Math.max(0, 1 - leftNow(allowance, nowMs)) * REFILL_MS);
+}
+
+function leftNow(allowance: NumberAllowance | undefined, nowMs: number): number {
+  if (!allowance) return BURST;
+  return Math.min(BURST, allowance.left + Math.max(0, nowMs - allowance.atMs) / REFILL_MS);
 }

@@ -18,7 +18,7 @@ export function highestSeen(revision: number, observedRevision: number): number 
 }
 
 /** What people have to know of a cluster that reports a revision which cannot have been signed; null: it does not. */
-export function disbelief(revision: number, observedRevision: number): string | null {
+export function incredibleRevision(revision: number, observedRevision: number): string | null {
   if (isCredible(revision, observedRevision)) return null;
   return `its installer reports revision ${observedRevision}, which was never signed (the newest is ${revision}), and may ignore what is wanted`;
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planWaves } from './plan-waves.js';
-import { counted, type Verdict } from './rollout-clusters.js';
+import { planWaves, counted, type Verdict } from './rollout-clusters.js';
 import {
   beginRollout,
   hasEnded,

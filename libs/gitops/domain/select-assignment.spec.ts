@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { selectAssignment } from './select-assignment.js';
+import { Assignment } from '@fairlead/contracts';
+import { selectAssignment, adopt, type SelectedAssignment } from './select-assignment.js';
 
 const demo = { name: 'demo', labels: { env: 'prod', tier: 'a' } };
 const byLabels = (name: string, labels: Record<string, string>, priority = 100) => ({
@@ -25,4 +26,24 @@ describe('the assignment of a cluster', () => {
     expect(selectAssignment([named, byLabels('first', { env: 'prod' }, 101)], demo)?.name).toBe('first');
     expect(selectAssignment([byLabels('b', { env: 'prod' }), byLabels('a', { tier: 'a' })], demo)?.name).toBe('a');
   });
+});
+
+const spec = (name: string): Assignment =>
+  Assignment.parse({ name, selector: { cluster: 'demo' }, tool: 'flux', bundleVersion: 'v1', repository: null });
+const selected: SelectedAssignment = { name: 'a', stable: spec('a'), stableVersion: 2, rollingOut: false };
+
+it('follows what its assignment was last brought to, and nothing without one', () => {
+  expect(adopt(null, selected)).toEqual({ version: 2, spec: spec('a') });
+  expect(adopt({ version: 1, spec: spec('a') }, selected)).toEqual({ version: 2, spec: spec('a') });
+  expect(adopt({ version: 5, spec: spec('b') }, selected)).toEqual({ version: 2, spec: spec('a') });
+  expect(adopt({ version: 2, spec: spec('a') }, undefined)).toBeNull();
+});
+
+it('keeps what a rollout gave it, or did not give it yet', () => {
+  const newer = { version: 3, spec: spec('a') };
+  const other = { version: 5, spec: spec('b') };
+  expect(adopt(newer, selected)).toBe(newer);
+  expect(adopt(other, { ...selected, rollingOut: true })).toBe(other);
+  expect(adopt(null, { ...selected, rollingOut: true })).toBeNull();
+  expect(adopt(other, { ...selected, stable: null, stableVersion: 0 })).toBe(other);
 });

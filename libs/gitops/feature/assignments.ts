@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Assignment, Caller, GitHostEntry, ShownAssignment } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { expectRevision, revisionOf } from '../domain/assignment-revision.js';
-import { checkAssignment } from '../domain/check-assignment.js';
-import { whyNotThrough } from '../domain/git-through.js';
+import type { EntityManager } from 'typeorm';
+import { expectRevision, revisionOf, checkAssignment } from '../domain/check-assignment.js';
+import { whyNotThrough } from '../domain/compute-spec.js';
 import {
   deleteAssignment,
   listAssignments,
@@ -18,7 +18,6 @@ import { findRepository, type StoredRepository } from '../store/repository-store
 import { lockRolloutOf } from '../store/rollout-store.js';
 import type { Rollouts } from './rollouts.js';
 import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
-import type { EntityManager } from 'typeorm';
 
 /** Of all of a tenant together: their list is one answer. */
 const MAX_ALL_BYTES = 192 * 1_024;
@@ -34,15 +33,11 @@ export type HostOf = (tenantId: string, id: string) => GitHostEntry | undefined;
 
 /** What is wanted of which clusters. */
 export class Assignments {
-  readonly #runtime: Runtime;
-  readonly #rollouts: Rollouts;
-  readonly #hostOf: HostOf;
-
-  constructor(runtime: Runtime, rollouts: Rollouts, hostOf: HostOf) {
-    this.#runtime = runtime;
-    this.#rollouts = rollouts;
-    this.#hostOf = hostOf;
-  }
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly rollouts: Rollouts,
+    private readonly hostOf: HostOf,
+  ) {}
 
   /**
    * Begins its rollout; the same again begins none, whatever was seen before. NOT_FOUND: a bundle, repository or cluster that is not there.
@@ -54,7 +49,7 @@ export class Assignments {
     spec: Assignment,
     { actor, ifRevision }: AskedBy,
   ): Promise<ShownAssignment> {
-    return commit(this.#runtime, async (manager) => {
+    return commit(this.runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
       const before = await lockAssignment(manager, tenantId, spec.name);
       const underWay = before !== null && (await isUnderWay(manager, before, spec));
@@ -66,18 +61,18 @@ export class Assignments {
       const { stable = null, stableVersion = 0 } = before ?? {};
       await saveAssignment(manager, { tenantId, name: spec.name, version, spec, stable, stableVersion });
       await checkRoom(manager, tenantId);
-      await this.#rollouts.begin(manager, tenantId, spec, version, operatorOf(caller, actor));
-      await touchClusters(manager, { tenantId }, this.#runtime.now());
+      await this.rollouts.begin(manager, tenantId, spec, version, operatorOf(caller, actor));
+      await touchClusters(manager, { tenantId }, this.runtime.now());
       const { name, tool, bundleVersion, repository } = spec;
       const about = { tenantId, subject: `assignment/${name}`, actor: operatorOf(caller, actor), reason: 'OK' };
       const data = { ...about, name, version, tool, bundleVersion, repository };
-      await tell(this.#runtime, manager, 'dev.fairlead.assignment.put.v1', data);
+      await tell(this.runtime, manager, 'dev.fairlead.assignment.put.v1', data);
       return shown(spec);
     });
   }
 
   async list(tenantId: string): Promise<ShownAssignment[]> {
-    const rows = await read(this.#runtime, (manager) => listAssignments(manager, tenantId));
+    const rows = await read(this.runtime, (manager) => listAssignments(manager, tenantId));
     return rows.map(({ spec }) => shown(spec));
   }
 
@@ -87,17 +82,17 @@ export class Assignments {
     tenantId: string,
     { name, remove, actor, ifRevision }: AskedBy & { name: string; remove: 'keep' | 'tool' | 'everything' },
   ): Promise<void> {
-    await commit(this.#runtime, async (manager) => {
+    await commit(this.runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
       const before = await lockAssignment(manager, tenantId, name);
       if (!before) throw new FairleadError('NOT_FOUND', `there is no assignment named ${name}`);
       expectRevision(name, before.spec, ifRevision);
-      await this.#rollouts.abandon(manager, tenantId, name, 'the assignment was removed', operatorOf(caller, actor));
+      await this.rollouts.abandon(manager, tenantId, name, 'the assignment was removed', operatorOf(caller, actor));
       await removeFrom(manager, tenantId, name, remove);
       await deleteAssignment(manager, tenantId, name);
-      await touchClusters(manager, { tenantId }, this.#runtime.now());
+      await touchClusters(manager, { tenantId }, this.runtime.now());
       const about = { tenantId, subject: `assignment/${name}`, actor: operatorOf(caller, actor), reason: 'OK' };
-      await tell(this.#runtime, manager, 'dev.fairlead.assignment.removed.v1', { ...about, name, remove });
+      await tell(this.runtime, manager, 'dev.fairlead.assignment.removed.v1', { ...about, name, remove });
     });
   }
 
@@ -106,7 +101,7 @@ export class Assignments {
     await findBundle(manager, { tenantId, tool, version });
     if (named !== null) {
       const repository = await findRepository(manager, tenantId, named);
-      checkFollowed(spec, repository, this.#hostOf(tenantId, repository.hostId));
+      checkFollowed(spec, repository, this.hostOf(tenantId, repository.hostId));
     }
     if ('cluster' in selector && !(await findClusterByName(manager, tenantId, selector.cluster))) {
       throw new FairleadError('NOT_FOUND', `there is no cluster named ${selector.cluster}`);

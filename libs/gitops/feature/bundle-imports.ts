@@ -8,15 +8,13 @@ const MAX_FETCHES = 4;
 
 /** Bundles that this service fetches itself. */
 export class BundleImports {
-  readonly #bundles: Bundles;
-  readonly #options: FetchOptions;
   /** Tenants that something is fetched for. */
   readonly #running = new Set<string>();
 
-  constructor(bundles: Bundles, options: FetchOptions) {
-    this.#bundles = bundles;
-    this.#options = options;
-  }
+  constructor(
+    private readonly bundles: Bundles,
+    private readonly options: FetchOptions,
+  ) {}
 
   /** RATE_LIMITED while another one is fetched for the tenant, or several for others; otherwise as `fetchBundle` and `Bundles.store`. */
   async fromUrl(
@@ -32,8 +30,8 @@ export class BundleImports {
     }
     this.#running.add(tenantId);
     try {
-      const yaml = await fetchBundle(url, this.#options);
-      return await this.#bundles.store(caller, tenantId, { ...wanted, origin: originOf(url) }, () => yaml);
+      const yaml = await fetchBundle(url, this.options);
+      return await this.bundles.store(caller, tenantId, { ...wanted, origin: originOf(url) }, () => yaml);
     } finally {
       this.#running.delete(tenantId);
     }

@@ -38,14 +38,11 @@ interface Waiter {
  * process goes on answering. A thread that takes more is ended, and the bundle refused.
  */
 export class BundleReader {
-  readonly #limits: ReaderLimits;
   #waiting: Waiter[] = [];
   /** Whose bundle is being read. */
   #reading: string | null = null;
 
-  constructor(limits: ReaderLimits = READER_LIMITS) {
-    this.#limits = limits;
-  }
+  constructor(private readonly limits: ReaderLimits = READER_LIMITS) {}
 
   /**
    * As `inspectBundle`; TOO_LARGE, too, for what takes more time or memory than there is. RATE_LIMITED where too many wait, or those
@@ -59,7 +56,7 @@ export class BundleReader {
   async inTurn<T>(tenantId: string, work: (read: ReadBundle) => Promise<T>): Promise<T> {
     await this.#turn(tenantId);
     try {
-      return await work((tool, yaml) => readIn(tool, yaml, this.#limits));
+      return await work((tool, yaml) => readIn(tool, yaml, this.limits));
     } finally {
       this.#next(tenantId);
     }
@@ -71,7 +68,7 @@ export class BundleReader {
       return Promise.resolve();
     }
     const ofTenant = this.#waiting.filter((waiter) => waiter.tenantId === tenantId).length;
-    if (this.#waiting.length >= this.#limits.waiting || ofTenant >= this.#limits.waitingOfTenant) {
+    if (this.#waiting.length >= this.limits.waiting || ofTenant >= this.limits.waitingOfTenant) {
       return Promise.reject(busy('many bundles wait to be read'));
     }
     return new Promise((resolve, reject) => {
@@ -85,7 +82,7 @@ export class BundleReader {
       const timer = setTimeout(() => {
         this.#waiting = this.#waiting.filter((one) => one !== waiter);
         reject(busy('other bundles are being read'));
-      }, this.#limits.waitMs);
+      }, this.limits.waitMs);
       this.#waiting.push(waiter);
     });
   }

@@ -19,28 +19,25 @@ const UPLOAD_LIFE_MS = 15 * 60_000;
 
 /** Bundles that arrive in pieces. They wait in the database, so that any replica takes the next piece. */
 export class BundleUploads {
-  readonly #runtime: Runtime;
-  readonly #bundles: Bundles;
-
-  constructor(runtime: Runtime, bundles: Bundles) {
-    this.#runtime = runtime;
-    this.#bundles = bundles;
-  }
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly bundles: Bundles,
+  ) {}
 
   /** RATE_LIMITED while there are too many. One that nobody finishes or cancels is gone after a quarter of an hour. */
   async begin(tenantId: string, wanted: NewBundle & { readonly bytes: number }): Promise<{ uploadId: string }> {
     const { tool, version, digest, origin, actor, bytes } = wanted;
-    const now = this.#runtime.now();
+    const now = this.runtime.now();
     const expiresAt = new Date(now.getTime() + UPLOAD_LIFE_MS);
     const upload = { tenantId, tool, version, digest, origin, actor, bytes, expiresAt };
-    const { id } = await commit(this.#runtime, (manager) => insertUpload(manager, upload, MAX_UPLOADS, now));
+    const { id } = await commit(this.runtime, (manager) => insertUpload(manager, upload, MAX_UPLOADS, now));
     return { uploadId: id };
   }
 
   /** In order; one that arrived already may be sent again. CONFLICT: not the next one. INVALID_ARGUMENT: more than was announced. */
   async piece(tenantId: string, uploadId: string, offset: number, piece: Buffer): Promise<void> {
-    await commit(this.#runtime, async (manager) => {
-      const upload = await lockUpload(manager, tenantId, uploadId, this.#runtime.now());
+    await commit(this.runtime, async (manager) => {
+      const upload = await lockUpload(manager, tenantId, uploadId, this.runtime.now());
       if (piece.length === 0) throw new FairleadError('INVALID_ARGUMENT', 'the piece is empty');
       if (offset + piece.length > upload.bytes) {
         throw new FairleadError('INVALID_ARGUMENT', `the upload was announced with ${upload.bytes} bytes`);
@@ -56,7 +53,7 @@ export class BundleUploads {
     const upload = await this.#whole(tenantId, uploadId, (_manager, whole) => Promise.resolve(whole));
     try {
       const load = (): Promise<Buffer> => this.#whole(tenantId, uploadId, (manager) => readPieces(manager, uploadId));
-      const bundle = await this.#bundles.store(caller, tenantId, upload, load);
+      const bundle = await this.bundles.store(caller, tenantId, upload, load);
       await this.cancel(tenantId, uploadId);
       return bundle;
     } catch (error) {
@@ -68,7 +65,7 @@ export class BundleUploads {
 
   /** Forgets it, if it is there. */
   cancel(tenantId: string, uploadId: string): Promise<void> {
-    return commit(this.#runtime, (manager) => deleteUpload(manager, tenantId, uploadId));
+    return commit(this.runtime, (manager) => deleteUpload(manager, tenantId, uploadId));
   }
 
   #whole<T>(
@@ -76,8 +73,8 @@ export class BundleUploads {
     uploadId: string,
     work: (manager: EntityManager, upload: StoredUpload) => Promise<T>,
   ): Promise<T> {
-    return commit(this.#runtime, async (manager) => {
-      const upload = await lockUpload(manager, tenantId, uploadId, this.#runtime.now());
+    return commit(this.runtime, async (manager) => {
+      const upload = await lockUpload(manager, tenantId, uploadId, this.runtime.now());
       if (upload.received < upload.bytes) {
         throw new FairleadError('CONFLICT', `${upload.bytes - upload.received} bytes have not arrived yet`);
       }

@@ -34,13 +34,10 @@ export interface NewBundle {
 
 /** The install manifests that clusters can be given. */
 export class Bundles {
-  readonly #runtime: Runtime;
-  readonly #reader: BundleReader;
-
-  constructor(runtime: Runtime, reader: BundleReader) {
-    this.#runtime = runtime;
-    this.#reader = reader;
-  }
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly reader: BundleReader,
+  ) {}
 
   /**
    * INVALID_ARGUMENT: not this digest, or no install manifest of this tool. ALREADY_EXISTS: this version with other contents; the
@@ -54,15 +51,15 @@ export class Bundles {
     load: () => Promise<Uint8Array> | Uint8Array,
   ): Promise<Bundle> {
     const { tool, version, digest, origin, actor } = wanted;
-    const { bytes, objects, images, content } = await this.#reader.inTurn(tenantId, async (readIt) => {
+    const { bytes, objects, images, content } = await this.reader.inTurn(tenantId, async (readIt) => {
       const yaml = await load();
       if (createHash('sha256').update(yaml).digest('hex') !== digest) throw otherDigest();
       const contents = await readIt(tool, yaml);
       return { ...contents, bytes: yaml.length, content: await compressed(yaml) };
     });
-    const [compressedBytes, importedAt] = [content.length, this.#runtime.now()];
+    const [compressedBytes, importedAt] = [content.length, this.runtime.now()];
     const row = { tenantId, tool, version, digest, bytes, compressedBytes, objects, images: [...images], origin };
-    return commit(this.#runtime, async (manager) => {
+    return commit(this.runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
       const { bundle, created } = await ensureBundle(manager, { ...row, importedBy: actor, importedAt, content });
       if (bundle.digest !== digest) {
@@ -74,20 +71,20 @@ export class Bundles {
       }
       const about = { tenantId, subject: `bundle/${digest}`, actor: operatorOf(caller, actor), reason: 'OK' };
       const data = { ...about, tool, version, digest, origin, bytes };
-      await tell(this.#runtime, manager, 'dev.fairlead.bundle.imported.v1', data);
+      await tell(this.runtime, manager, 'dev.fairlead.bundle.imported.v1', data);
       return show(bundle);
     });
   }
 
   async list(tenantId: string): Promise<Bundle[]> {
-    const rows = await read(this.#runtime, (manager) => listBundles(manager, tenantId));
+    const rows = await read(this.runtime, (manager) => listBundles(manager, tenantId));
     return rows.map(show);
   }
 
   /** CONFLICT while an assignment needs it, or a cluster has it. */
   async remove(caller: Caller, tenantId: string, which: { tool: Tool; version: string; actor: string }): Promise<void> {
     const { tool, version, actor } = which;
-    await commit(this.#runtime, async (manager) => {
+    await commit(this.runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
       const { id, digest } = await findBundle(manager, { tenantId, tool, version });
       const specs = await specsInUse(manager, tenantId);
@@ -95,7 +92,7 @@ export class Bundles {
       if (user) throw new FairleadError('CONFLICT', `the assignment ${user.name} needs the bundle ${tool} ${version}`);
       await deleteBundle(manager, id);
       const about = { tenantId, subject: `bundle/${digest}`, actor: operatorOf(caller, actor), reason: 'OK' };
-      await tell(this.#runtime, manager, 'dev.fairlead.bundle.removed.v1', { ...about, tool, version, digest });
+      await tell(this.runtime, manager, 'dev.fairlead.bundle.removed.v1', { ...about, tool, version, digest });
     });
   }
 
@@ -104,7 +101,7 @@ export class Bundles {
     tenantId: string,
     { clusterId, digest, offset }: { clusterId: string; digest: string; offset: number },
   ): Promise<{ piece: string; compressedBytes: number }> {
-    const found = await read(this.#runtime, async (manager) => {
+    const found = await read(this.runtime, async (manager) => {
       const cluster = await findCluster(manager, clusterId);
       if (cluster?.tenantId !== tenantId || cluster.wish?.bundle.digest !== digest) return undefined;
       return readBundlePiece(manager, tenantId, digest, { offset, length: BundleLimits.chunkBytes });

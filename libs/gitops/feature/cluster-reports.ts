@@ -8,23 +8,20 @@ import { commit, tell, type Runtime } from './runtime.js';
 
 /** What installers say of their clusters. */
 export class ClusterReports {
-  readonly #runtime: Runtime;
   readonly #news = new PhaseNews();
 
-  constructor(runtime: Runtime) {
-    this.#runtime = runtime;
-  }
+  constructor(private readonly runtime: Runtime) {}
 
   /** NOT_FOUND for a cluster that is not there; INVALID_ARGUMENT for a report of another one than the link's. */
   async take(tenantId: string, clusterId: string, report: InstallerReport): Promise<void> {
     if (report.clusterId !== clusterId) {
       throw new FairleadError('INVALID_ARGUMENT', 'the report is of another cluster than the one it came from');
     }
-    await commit(this.#runtime, async (manager) => {
+    await commit(this.runtime, async (manager) => {
       const cluster = await lockCluster(manager, clusterId);
       if (cluster?.tenantId !== tenantId) throw new FairleadError('NOT_FOUND', `there is no cluster ${clusterId}`);
       const { events, ...rest } = report;
-      const now = this.#runtime.now();
+      const now = this.runtime.now();
       const problemCode = report.problem?.code ?? null;
       const since = problemCode === cluster.problemCode ? cluster.problemSince : now;
       await updateCluster(manager, clusterId, {
@@ -40,7 +37,7 @@ export class ClusterReports {
       const actor = { kind: 'agent', id: clusterId } as const;
       const about = { tenantId, subject: `cluster/${clusterId}`, actor, reason: 'OK' };
       const data = { ...about, clusterId, name: cluster.name, phase: report.phase, problem: problemCode };
-      await tell(this.#runtime, manager, 'dev.fairlead.gitops.phase-changed.v1', data);
+      await tell(this.runtime, manager, 'dev.fairlead.gitops.phase-changed.v1', data);
     });
   }
 }

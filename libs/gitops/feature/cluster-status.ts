@@ -24,13 +24,10 @@ const MAX_NAMES = 64;
 
 /** What is wanted of clusters, and how they are. */
 export class ClusterStatus {
-  readonly #runtime: Runtime;
-  readonly #limits: HealthLimits;
-
-  constructor(runtime: Runtime, limits: HealthLimits) {
-    this.#runtime = runtime;
-    this.#limits = limits;
-  }
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly limits: HealthLimits,
+  ) {}
 
   /** NOT_FOUND if there is no such cluster. */
   async get(tenantId: string, name: string): Promise<ClusterGitOps> {
@@ -40,7 +37,7 @@ export class ClusterStatus {
 
   /** By name; `next`: there are more after it. */
   async list(tenantId: string, after = ''): Promise<{ clusters: ClusterGitOps[]; next?: string }> {
-    const rows = await read(this.#runtime, (manager) => listClusters(manager, tenantId, after, PAGE_ROWS + 1));
+    const rows = await read(this.runtime, (manager) => listClusters(manager, tenantId, after, PAGE_ROWS + 1));
     const repositories = await this.#repositories(tenantId);
     const clusters = fitPage(rows.slice(0, PAGE_ROWS).map((row) => this.#show(row, repositories)));
     const last = clusters.at(-1);
@@ -50,7 +47,7 @@ export class ClusterStatus {
   /** Newest first, as many as one answer holds. NOT_FOUND. */
   async events(tenantId: string, name: string): Promise<ObjectEvent[]> {
     const { id } = await this.#find(tenantId, name);
-    return fitPage(await read(this.#runtime, (manager) => listClusterEvents(manager, id)));
+    return fitPage(await read(this.runtime, (manager) => listClusterEvents(manager, id)));
   }
 
   /**
@@ -60,26 +57,26 @@ export class ClusterStatus {
   async rotateKey(caller: Caller, tenantId: string, request: RotationRequest): Promise<RotatedDeployKey> {
     const repositories = await this.#repositories(tenantId);
     if (request.reason === 'demand') {
-      return this.#show(await rotateOnDemand(this.#runtime, caller, tenantId, request), repositories);
+      return this.#show(await rotateOnDemand(this.runtime, caller, tenantId, request), repositories);
     }
-    const { cluster, others } = await withdrawEverywhere(this.#runtime, caller, tenantId, request);
+    const { cluster, others } = await withdrawEverywhere(this.runtime, caller, tenantId, request);
     return { ...this.#show(cluster, repositories), alsoReplaced: others.slice(0, MAX_NAMES) };
   }
 
   async #find(tenantId: string, name: string): Promise<StoredCluster> {
-    const cluster = await read(this.#runtime, (manager) => findClusterByName(manager, tenantId, name));
+    const cluster = await read(this.runtime, (manager) => findClusterByName(manager, tenantId, name));
     if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
     return cluster;
   }
 
   async #repositories(tenantId: string): Promise<readonly StoredRepository[]> {
-    return read(this.#runtime, (manager) => listRepositories(manager, tenantId));
+    return read(this.runtime, (manager) => listRepositories(manager, tenantId));
   }
 
   #show(row: StoredCluster, repositories: readonly StoredRepository[]): ClusterGitOps {
     const { id: clusterId, name, assignment, revision, wish, report, waitsFor } = row;
     const reportedAt = row.reportedAt?.toISOString() ?? null;
-    const health = healthOf(healthInputOf(row), this.#runtime.now().getTime(), this.#limits);
+    const health = healthOf(healthInputOf(row), this.runtime.now().getTime(), this.limits);
     const deployKey = showKey(row, repositories);
     return { clusterId, name, assignment, revision, wish, report, reportedAt, health, waitsFor, deployKey };
   }

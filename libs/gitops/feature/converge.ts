@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { fullJitterMs } from '@fairlead/clock';
 import type { DesiredState, GitOpsSpec } from '@fairlead/desired-state';
 import { messageOf } from '@fairlead/errors';
-import { adopt } from '../domain/adopt.js';
+import { adopt } from '../domain/select-assignment.js';
 import { computeSpec } from '../domain/compute-spec.js';
 import { droppable, isHeld, noteAges, numberDueAt, planKeys } from '../domain/key-plan.js';
 import type { DeployKeyState } from '../domain/key-state.js';
-import { disbelief, highestSeen } from '../domain/next-revision.js';
+import { highestSeen, incredibleRevision } from '../domain/next-revision.js';
 import { updateCluster, updateIfUntouched, type StoredCluster } from '../store/cluster-store.js';
 import type { World } from './converge-world.js';
 import { askForKeys, dropKeys } from './deploy-keys.js';
@@ -70,7 +70,7 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
   const settled = await settleKeys(keys, cluster, known, signed?.revision ?? cluster.revision);
   const waiting =
     waitsFor ??
-    oddityOf(cluster, numberAt, leapAt) ??
+    problemOf(cluster, numberAt, leapAt) ??
     asked.waitsFor ??
     (isHeld(known)
       ? 'its next deploy key: the one before counts as compromised, and nothing is fetched until then'
@@ -93,10 +93,10 @@ async function bringUpToDate(runtime: Runtime, keys: KeysPort, world: World, clu
 }
 
 /** What people have to know of what its installer reports. */
-function oddityOf({ revision, report }: StoredCluster, numberAt: Date | null, leapAt: Date | null): string | null {
+function problemOf({ revision, report }: StoredCluster, numberAt: Date | null, leapAt: Date | null): string | null {
   const observed = report?.observedRevision ?? 0;
-  const disbelieved = disbelief(revision, observed);
-  if (disbelieved !== null) return disbelieved;
+  const incredible = incredibleRevision(revision, observed);
+  if (incredible !== null) return incredible;
   if (leapAt) {
     return `its installer reports revision ${observed}, and the newest is ${revision}; a higher one is signed from ${leapAt.toISOString()} on, since this happened several times`;
   }

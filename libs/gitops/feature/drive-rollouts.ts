@@ -14,21 +14,20 @@ import { OneByOne } from './one-by-one.js';
 import { takeStep } from './rollouts.js';
 import { commit, read, type Runtime } from './runtime.js';
 
-/** Looks at each rollout, turn by turn, each apart from the others. */
+/** Drives each rollout, each apart from the others. */
 export class RolloutDriver {
-  readonly #runtime: Runtime;
-  readonly #silenceMs: number;
   readonly #each: OneByOne;
 
-  constructor(runtime: Runtime, silenceMs: number) {
-    this.#runtime = runtime;
-    this.#silenceMs = silenceMs;
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly silenceMs: number,
+  ) {
     this.#each = new OneByOne(runtime, 'rollout');
   }
 
-  /** One turn. True if one of them did something. */
-  async turn(): Promise<boolean> {
-    const rollouts = await read(this.#runtime, runningRollouts);
+  /** One step of each. True if one of them did something. */
+  async reconcileOnce(): Promise<boolean> {
+    const rollouts = await read(this.runtime, runningRollouts);
     return this.#each.each(
       rollouts,
       ({ id }) => id,
@@ -37,7 +36,7 @@ export class RolloutDriver {
   }
 
   #drive(tenantId: string, id: string): Promise<boolean> {
-    const runtime = this.#runtime;
+    const runtime = this.runtime;
     return commit(runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
       const rollout = await lockRollout(manager, tenantId, id);
@@ -45,7 +44,7 @@ export class RolloutDriver {
       const { progress, spec } = rollout;
       const rows = await judgedRows(manager, Object.keys(progress.clusters));
       const nowMs = runtime.now().getTime();
-      const verdicts = new Map(rows.map((row) => [row.id, verdictOf(rollout, row, nowMs - this.#silenceMs)]));
+      const verdicts = new Map(rows.map((row) => [row.id, verdictOf(rollout, row, nowMs - this.silenceMs)]));
       const breakerOpen = (await readBreaker(manager, tenantId)).breaker.state === 'open';
       const verdict = (clusterId: string): Verdict => verdicts.get(clusterId) ?? 'gone';
       const step = stepRollout(progress, { breakerOpen, verdict }, nowMs, planOf(spec.rollout));

@@ -38,7 +38,6 @@ export interface DriverOptions {
  * the database; whatever happens at another is found in its tables. Created running; dispose of it to stop.
  */
 export class Driver implements AsyncDisposable {
-  readonly #options: DriverOptions;
   readonly #stop = new AbortController();
   readonly #loop: RunLoop;
   #clustersChanged = true;
@@ -47,8 +46,7 @@ export class Driver implements AsyncDisposable {
   /** In memory: who takes over begins anew, which happens seldom. */
   readonly #leaps = new KeyedRateLimit(LEAP_RATE, MAX_CLUSTERS);
 
-  constructor(options: DriverOptions) {
-    this.#options = options;
+  constructor(private readonly options: DriverOptions) {
     this.#loop = this.#start();
   }
 
@@ -75,7 +73,7 @@ export class Driver implements AsyncDisposable {
   }
 
   #start(): RunLoop {
-    const { clusters, gitHosts, runtime } = this.#options;
+    const { clusters, gitHosts, runtime } = this.options;
     const stopped = new Promise<void>((resolve) => {
       this.#stop.signal.addEventListener('abort', () => resolve(), { once: true });
     });
@@ -95,7 +93,7 @@ export class Driver implements AsyncDisposable {
 
   /** True if there is more to do at once. */
   #turn(): Promise<boolean> {
-    return inTransaction(this.#options.runtime.database, async (manager) => {
+    return inTransaction(this.options.runtime.database, async (manager) => {
       if (!(await tryAdvisoryLock(manager, 'driver'))) {
         // Whoever takes over knows nothing of what it saw before.
         this.#clustersChanged = true;
@@ -104,15 +102,15 @@ export class Driver implements AsyncDisposable {
       }
       await this.#follow();
       let more = false;
-      for (const step of this.#options.steps ?? []) more = (await step()) || more;
-      const signed = await signAgain(this.#options.runtime, this.#options.keys, PARALLEL);
+      for (const step of this.options.steps ?? []) more = (await step()) || more;
+      const signed = await signAgain(this.options.runtime, this.options.keys, PARALLEL);
       return (await this.#converge()) || signed === PARALLEL || more;
     });
   }
 
   /** Takes over what the buckets say. */
   async #follow(): Promise<void> {
-    const { runtime, clusters } = this.#options;
+    const { runtime, clusters } = this.options;
     const now = runtime.now();
     const full = now.getTime() >= this.#fullAtMs;
     if (this.#clustersChanged || full) {
@@ -148,7 +146,7 @@ export class Driver implements AsyncDisposable {
   }
 
   async #converge(): Promise<boolean> {
-    const { runtime, keys, gitHosts } = this.#options;
+    const { runtime, keys, gitHosts } = this.options;
     const due = await read(runtime, (manager) => dueClusters(manager, runtime.now(), BATCH));
     if (due.length === 0) return false;
     const hostOf = (tenantId: string, id: string): GitHostEntry | undefined => gitHosts.get(`${tenantId}.${id}`);
@@ -166,7 +164,7 @@ export class Driver implements AsyncDisposable {
 
   /** That not even a failure can be written down of one cluster keeps no other from what is wanted of it. */
   async #apart(clusterId: string, work: () => Promise<void>): Promise<void> {
-    const { logger, onFailed } = this.#options.runtime;
+    const { logger, onFailed } = this.options.runtime;
     try {
       await work();
     } catch (error) {

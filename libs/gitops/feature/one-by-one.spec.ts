@@ -1,6 +1,6 @@
 import { silentLogger } from '@fairlead/observability';
 import { expect, it } from 'vitest';
-import { OneByOne } from './one-by-one.js';
+import { OneByOne, eachApart } from './one-by-one.js';
 import type { Runtime } from './runtime.js';
 
 it('has what fails tried again later, and the others at once', async () => {
@@ -27,4 +27,17 @@ it('has what fails tried again later, and the others at once', async () => {
   await turn('');
   expect(worked.join('')).toBe('abcacabcabc');
   expect(failed).toEqual(['rollout']);
+});
+
+it('one that fails keeps none of the others', async () => {
+  const done: number[] = [];
+  const failures: [number, unknown][] = [];
+  const refused = new Error('refused');
+  const work = async (item: number): Promise<void> => {
+    if (item === 2) throw refused;
+    done.push(item);
+  };
+  await eachApart([1, 2, 3], work, async (item, error) => void failures.push([item, error]));
+  expect(done).toEqual([1, 3]);
+  expect(failures).toEqual([[2, refused]]);
 });

@@ -35,13 +35,10 @@ export interface NewRepository {
 
 /** The repositories that clusters follow. */
 export class Repositories {
-  readonly #runtime: Runtime;
-  readonly #keys: KeysPort;
-
-  constructor(runtime: Runtime, keys: KeysPort) {
-    this.#runtime = runtime;
-    this.#keys = keys;
-  }
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly keys: KeysPort,
+  ) {}
 
   /**
    * Asks its Git host for it first. The same again takes over what the host says now, and what is wanted of its keys; ALREADY_EXISTS:
@@ -49,10 +46,10 @@ export class Repositories {
    */
   async add(caller: Caller, tenantId: string, wanted: NewRepository): Promise<CatalogRepository> {
     const { name, gitHost, path, create, rotateKeysEverySeconds: wish } = wanted;
-    const opened = await this.#keys.openRepository(tenantId, { host: gitHost, path, create });
+    const opened = await this.keys.openRepository(tenantId, { host: gitHost, path, create });
     const { hostId, sshUrl, defaultBranch, created: createdThere } = opened;
     const actor = operatorOf(caller, wanted.actor);
-    return commit(this.#runtime, async (manager) => {
+    return commit(this.runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
       const usual = opened.keysByHand ? null : USUAL_ROTATION_SECONDS;
       const rotateKeysSeconds = wish === undefined ? usual : wish;
@@ -73,7 +70,7 @@ export class Repositories {
       }
       const about = aboutRepository(repository, actor);
       const data = { ...about, gitHost, path, created: createdThere, rotateKeysEverySeconds: rotateKeysSeconds };
-      await tell(this.#runtime, manager, 'dev.fairlead.catalog-repository.added.v1', data);
+      await tell(this.runtime, manager, 'dev.fairlead.catalog-repository.added.v1', data);
       return show(repository);
     });
   }
@@ -88,29 +85,29 @@ export class Repositories {
     const moved = before.sshUrl !== after.sshUrl || before.defaultBranch !== after.defaultBranch;
     const paced = before.rotateKeysSeconds !== after.rotateKeysSeconds;
     if (moved || paced) await updateRepository(manager, id, after);
-    if (moved) await touchClusters(manager, { tenantId }, this.#runtime.now());
+    if (moved) await touchClusters(manager, { tenantId }, this.runtime.now());
     if (paced) {
       const data = { ...aboutRepository(before, actor), rotateKeysEverySeconds: after.rotateKeysSeconds };
-      await tell(this.#runtime, manager, 'dev.fairlead.catalog-repository.changed.v1', data);
+      await tell(this.runtime, manager, 'dev.fairlead.catalog-repository.changed.v1', data);
     }
     return show({ ...before, ...after });
   }
 
   async list(tenantId: string): Promise<CatalogRepository[]> {
-    const rows = await read(this.#runtime, (manager) => listRepositories(manager, tenantId));
+    const rows = await read(this.runtime, (manager) => listRepositories(manager, tenantId));
     return rows.map(show);
   }
 
   /** CONFLICT while an assignment, or a cluster, follows it. What is on the Git host stays. */
   async remove(caller: Caller, tenantId: string, name: string, actor: string): Promise<void> {
-    await commit(this.#runtime, async (manager) => {
+    await commit(this.runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
       const repository = await findRepository(manager, tenantId, name);
       const user = (await specsInUse(manager, tenantId)).find(({ repository }) => repository === name);
       if (user) throw new FairleadError('CONFLICT', `the assignment ${user.name} needs the repository ${name}`);
       await deleteRepository(manager, repository.id);
       const about = aboutRepository(repository, operatorOf(caller, actor));
-      await tell(this.#runtime, manager, 'dev.fairlead.catalog-repository.removed.v1', about);
+      await tell(this.runtime, manager, 'dev.fairlead.catalog-repository.removed.v1', about);
     });
   }
 }

@@ -1,39 +1,36 @@
 import { gitopsRpc } from '@fairlead/contracts';
-import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
+import { RpcHandler, type RpcRequest } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
 import { FleetBreaker } from './fleet-breaker.js';
 import { Rollouts } from './rollouts.js';
 
-type Rpcs = typeof gitopsRpc;
+type Asked<Method extends keyof typeof gitopsRpc> = RpcRequest<(typeof gitopsRpc)[Method]>;
 
 /** The part of the contract that is about how changes go through the fleet. */
 @Controller()
 export class RolloutsController {
-  readonly #rollouts: Rollouts;
-  readonly #breaker: FleetBreaker;
-
-  constructor(rollouts: Rollouts, breaker: FleetBreaker) {
-    this.#rollouts = rollouts;
-    this.#breaker = breaker;
-  }
+  constructor(
+    private readonly rollouts: Rollouts,
+    private readonly fleet: FleetBreaker,
+  ) {}
 
   @RpcHandler(gitopsRpc.listRollouts)
-  async listRollouts({ tenantId }: RpcRequest<Rpcs['listRollouts']>): RpcResult<Rpcs['listRollouts']> {
-    return { rollouts: await this.#rollouts.list(tenantId) };
+  async listRollouts({ tenantId }: Asked<'listRollouts'>) {
+    return { rollouts: await this.rollouts.list(tenantId) };
   }
 
   @RpcHandler(gitopsRpc.steerRollout)
-  async steerRollout({ caller, tenantId, input }: RpcRequest<Rpcs['steerRollout']>): RpcResult<Rpcs['steerRollout']> {
-    return this.#rollouts.steer(caller, tenantId, input);
+  async steerRollout({ caller, tenantId, input }: Asked<'steerRollout'>) {
+    return this.rollouts.steer(caller, tenantId, input);
   }
 
   @RpcHandler(gitopsRpc.breaker)
-  async breaker({ tenantId }: RpcRequest<Rpcs['breaker']>): RpcResult<Rpcs['breaker']> {
-    return this.#breaker.get(tenantId);
+  async breaker({ tenantId }: Asked<'breaker'>) {
+    return this.fleet.get(tenantId);
   }
 
   @RpcHandler(gitopsRpc.resetBreaker)
-  async resetBreaker({ caller, tenantId, input }: RpcRequest<Rpcs['resetBreaker']>): RpcResult<Rpcs['resetBreaker']> {
-    return this.#breaker.reset(caller, tenantId, input.actor);
+  async resetBreaker({ caller, tenantId, input }: Asked<'resetBreaker'>) {
+    return this.fleet.reset(caller, tenantId, input.actor);
   }
 }

@@ -1,13 +1,13 @@
 import { fitPage, type Assignment, type Caller, type Rollout } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
-import { planWaves } from '../domain/plan-waves.js';
+import type { Actor } from '@fairlead/events';
+import { planWaves, showWave } from '../domain/rollout-clusters.js';
 import { beginRollout, hasEnded, steerRollout, type RolloutStep } from '../domain/rollout.js';
-import { showWave } from '../domain/rollout-clusters.js';
-import { selectAssignment } from '../domain/select-assignment.js';
+import { selectAssignment, type AdoptedSpec } from '../domain/select-assignment.js';
 import { listAssignments, lockAssignment, saveAssignment } from '../store/assignment-store.js';
 import { lockCatalog } from '../store/locks.js';
-import { tenantClusters, touchClusters, type Adopted, type StoredCluster } from '../store/cluster-store.js';
+import { tenantClusters, touchClusters, type StoredCluster } from '../store/cluster-store.js';
 import {
   adoptSpec,
   forgetRollouts,
@@ -19,24 +19,20 @@ import {
   type StoredRollout,
 } from '../store/rollout-store.js';
 import { actorOf, commit, operatorOf, read, tell, type Runtime } from './runtime.js';
-import type { Actor } from '@fairlead/events';
 
 /** Of a tenant. */
 const KEPT = 100;
 
 /** How changes of assignments reach their clusters. */
 export class Rollouts {
-  readonly #runtime: Runtime;
-  readonly #silenceMs: number;
-
-  constructor(runtime: Runtime, silenceMs: number) {
-    this.#runtime = runtime;
-    this.#silenceMs = silenceMs;
-  }
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly silenceMs: number,
+  ) {}
 
   /** Newest first, as many as one answer holds. */
   async list(tenantId: string): Promise<Rollout[]> {
-    const rows = await read(this.#runtime, (manager) => listRollouts(manager, tenantId, KEPT));
+    const rows = await read(this.runtime, (manager) => listRollouts(manager, tenantId, KEPT));
     return fitPage(rows.map(show));
   }
 
@@ -46,12 +42,12 @@ export class Rollouts {
     tenantId: string,
     { id, step, actor }: { id: string; step: 'pause' | 'resume' | 'abort' | 'roll-back'; actor: string },
   ): Promise<Rollout> {
-    return commit(this.#runtime, async (manager) => {
+    return commit(this.runtime, async (manager) => {
       await lockCatalog(manager, tenantId);
       const rollout = await lockRollout(manager, tenantId, id);
-      const steered = steerRollout(rollout.progress, step, `${actor} said ${step}`, this.#runtime.now().getTime());
+      const steered = steerRollout(rollout.progress, step, `${actor} said ${step}`, this.runtime.now().getTime());
       if (!steered) throw new FairleadError('CONFLICT', `the rollout is ${rollout.state}: it cannot ${step}`);
-      return show(await takeStep(this.#runtime, manager, rollout, steered, operatorOf(caller, actor)));
+      return show(await takeStep(this.runtime, manager, rollout, steered, operatorOf(caller, actor)));
     });
   }
 
@@ -64,11 +60,11 @@ export class Rollouts {
     actor: Actor,
   ): Promise<void> {
     await this.abandon(manager, tenantId, spec.name, 'the assignment was changed again', actor);
-    const now = this.#runtime.now();
+    const now = this.runtime.now();
     const clusters = await this.#selected(manager, tenantId, spec);
     const stable = (await lockAssignment(manager, tenantId, spec.name))?.stable ?? null;
     const { formers, formerOf } = formersOf(clusters, spec.name, stable);
-    const silentBefore = now.getTime() - this.#silenceMs;
+    const silentBefore = now.getTime() - this.silenceMs;
     const waves = planWaves(
       spec.rollout.waves,
       clusters.map(({ id, reportedAt }) => ({ id, silent: (reportedAt?.getTime() ?? 0) < silentBefore })),
@@ -79,14 +75,14 @@ export class Rollouts {
     const rollout: StoredRollout = { ...row, state: 'running', startedAt: now, endedAt: null };
     await insertRollout(manager, rollout);
     await forgetRollouts(manager, tenantId, KEPT);
-    await tellOf(this.#runtime, manager, rollout, actor);
+    await tellOf(this.runtime, manager, rollout, actor);
   }
 
   /** Ends the one that runs, and leaves its clusters as they are. */
   async abandon(manager: EntityManager, tenantId: string, name: string, reason: string, actor: Actor): Promise<void> {
     const running = await lockRolloutOf(manager, tenantId, name);
-    const ended = running && steerRollout(running.progress, 'abort', reason, this.#runtime.now().getTime());
-    if (ended) await takeStep(this.#runtime, manager, running, ended, actor);
+    const ended = running && steerRollout(running.progress, 'abort', reason, this.runtime.now().getTime());
+    if (ended) await takeStep(this.runtime, manager, running, ended, actor);
   }
 
   async #selected(manager: EntityManager, tenantId: string, spec: Assignment): Promise<StoredCluster[]> {
@@ -140,7 +136,7 @@ function formersOf(
   name: string,
   stable: Assignment | null,
 ): Pick<StoredRollout, 'formers' | 'formerOf'> {
-  const formers: Adopted[] = [];
+  const formers: AdoptedSpec[] = [];
   const places = new Map<string, number>();
   const formerOf: Record<string, number> = {};
   for (const { id, adopted } of clusters) {

@@ -2,7 +2,7 @@ import { fullJitterMs } from '@fairlead/clock';
 import type { DesiredState } from '@fairlead/desired-state';
 import { messageOf } from '@fairlead/errors';
 import { clustersToSign, updateIfUntouched, type StoredCluster } from '../store/cluster-store.js';
-import { eachApart } from './each-apart.js';
+import { eachApart } from './one-by-one.js';
 import type { KeysPort } from './keys-port.js';
 import { commit, read, type Runtime } from './runtime.js';
 

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { CLOSED, type BreakerObservation, type BreakerState } from '../domain/breaker.js';
-import { BreakerRow } from './rollout-entities.js';
+import { BreakerRow } from './entities.js';
 
 export type StoredBreaker = Readonly<BreakerRow>;
 

@@ -4,7 +4,6 @@ import { newDeployKeys } from '../domain/key-state.js';
 import { ClusterRow } from './entities.js';
 import { lockFleet } from './locks.js';
 
-export type { Adopted } from './entities.js';
 export type StoredCluster = Readonly<ClusterRow>;
 
 /** Makes the table know these clusters as registration shows them, and looks again at those that changed. */

@@ -1,8 +1,8 @@
 import { FairleadError } from '@fairlead/errors';
 import { IsNull, type EntityManager } from 'typeorm';
-import type { Adopted } from './entities.js';
+import { RolloutRow } from './entities.js';
 import { lockFleet } from './locks.js';
-import { RolloutRow } from './rollout-entities.js';
+import type { AdoptedSpec } from '../domain/select-assignment.js';
 
 export type StoredRollout = Readonly<RolloutRow>;
 
@@ -64,7 +64,7 @@ export async function forgetRollouts(manager: EntityManager, tenantId: string, k
 export async function adoptSpec(
   manager: EntityManager,
   clusterIds: readonly string[],
-  adopted: Adopted,
+  adopted: AdoptedSpec,
   now: Date,
 ): Promise<void> {
   await lockFleet(manager);

@@ -19,14 +19,7 @@ import { scratchDir, testAuthority, type TestAuthority } from '@fairlead/testing
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import type { z } from 'zod';
-import {
-  GITOPS_BUCKETS,
-  GITOPS_ENTITIES,
-  GITOPS_MIGRATIONS,
-  GitopsModule,
-  startGitops,
-  type GitopsOptions,
-} from '../index.js';
+import { GITOPS_BUCKETS, GITOPS_ENTITIES, GITOPS_MIGRATIONS, startGitops, type GitopsOptions } from '../index.js';
 import { fluxManifest } from './manifests.js';
 import { serveScriptedKeys, type KeysScript } from './scripted-keys.js';
 
@@ -142,8 +135,7 @@ async function startProcess(
       { fetch: {}, ...DEFAULTS, ...options },
     ),
   );
-  const module = GitopsModule.around(started.parts);
-  stack.use(await serveRpc(module, { connection, queue: 'gitops', logger }));
+  stack.use(await serveRpc(started.module, { connection, queue: 'gitops', logger }));
   return stack;
 }
 

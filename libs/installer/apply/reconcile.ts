@@ -6,11 +6,9 @@ import { CONTROLLER_KINDS } from '../health/workloads.js';
 import { FIELD_MANAGER, OURS } from '../names.js';
 import { Problem } from '../problem.js';
 import { compare, type Comparison } from './compare.js';
-import { Departures } from './departures.js';
-import { untilEstablished } from './established.js';
+import { Departures, letGo, recreate, write } from './write.js';
 import { mayNarrow, narrowing } from './narrowing.js';
 import { inOrder } from './order.js';
-import { letGo, recreate, write } from './write.js';
 
 /** What became of one object. */
 export interface ObjectResult {
@@ -51,24 +49,22 @@ interface Seen {
  * nobody touched is one list for each kind.
  */
 export class Reconciler {
-  readonly #objects: Objects;
-  readonly #clock: Clock;
-  readonly #fullLookMs: number;
   readonly #seen = new Map<string, Seen>();
   readonly #departures: Departures;
   #lastFullMs = Number.NEGATIVE_INFINITY;
 
-  constructor(objects: Objects, clock: Clock, fullLookMs = 300_000) {
-    this.#objects = objects;
-    this.#clock = clock;
+  constructor(
+    private readonly objects: Objects,
+    private readonly clock: Clock,
+    private readonly fullLookMs = 300_000,
+  ) {
     this.#departures = new Departures(clock);
-    this.#fullLookMs = fullLookMs;
   }
 
   async reconcile(wanted: readonly KubeObject[], options: ReconcileOptions): Promise<Reconciliation> {
     const { mode, signal } = options;
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs - this.#lastFullMs >= this.#fullLookMs) {
+    const nowMs = this.clock.monotonicMs();
+    if (nowMs - this.#lastFullMs >= this.fullLookMs) {
       this.#seen.clear();
       this.#lastFullMs = nowMs;
     }
@@ -90,7 +86,7 @@ export class Reconciler {
         break;
       }
       const written = stage.filter((object) => !stuck.some(({ ref }) => keyOf(ref) === keyOf(refOf(object))));
-      const late = await untilEstablished(this.#objects, written, this.#clock, signal);
+      const late = await untilEstablished(this.objects, written, this.clock, signal);
       if (late) {
         results.push(failed(late, new Problem('CRD_NOT_ESTABLISHED', 'the API server does not serve it')));
         break;
@@ -114,10 +110,10 @@ export class Reconciler {
       signal.throwIfAborted();
       const ref = refOf(object);
       try {
-        const live = await this.#objects.read(ref);
+        const live = await this.objects.read(ref);
         const body = live && narrowing(live, object, isOursAlone?.(ref) ?? false);
         if (!body) continue;
-        await this.#objects.patch(ref, { type: 'merge', body }, FIELD_MANAGER);
+        await this.objects.patch(ref, { type: 'merge', body }, FIELD_MANAGER);
         results.push({ ref, outcome: 'updated', honoured: [] });
       } catch (error) {
         results.push(failed(ref, error));
@@ -133,8 +129,8 @@ export class Reconciler {
       signal.throwIfAborted();
       const ref = refOf(object);
       try {
-        const live = await this.#objects.read(ref);
-        if (live?.metadata.deletionTimestamp !== undefined) await letGo(this.#objects, live, this.#departures);
+        const live = await this.objects.read(ref);
+        if (live?.metadata.deletionTimestamp !== undefined) await letGo(this.objects, live, this.#departures);
       } catch (error) {
         results.push(failed(ref, error));
       }
@@ -148,7 +144,7 @@ export class Reconciler {
     const found = new Map<string, string>();
     if (this.#seen.size === 0) return found;
     for (const kind of kinds.values()) {
-      const items = await this.#objects.list(kind, { labelSelector: OURS, metadataOnly: true });
+      const items = await this.objects.list(kind, { labelSelector: OURS, metadataOnly: true });
       for (const item of items) found.set(keyOf(refOf(item)), item.metadata.resourceVersion ?? '');
     }
     return found;
@@ -174,7 +170,7 @@ export class Reconciler {
     }
     this.#seen.delete(keyOf(ref));
     try {
-      const comparison = await compare(this.#objects, wanted, isOursAlone(ref));
+      const comparison = await compare(this.objects, wanted, isOursAlone(ref));
       const honoured = 'honoured' in comparison ? comparison.honoured : [];
       this.#note(ref, comparison);
       const contest = comparison.kind === 'differs' && isOursAlone(ref) ? await isContested?.(comparison.live) : null;
@@ -188,8 +184,8 @@ export class Reconciler {
       if (mode === 'look') return { ref, outcome: 'would-change', honoured, ...errorOf(comparison) };
       if (anew && comparison.kind === 'refused') throw comparison.error;
       const written = anew
-        ? await recreate(this.#objects, wanted, 'live' in comparison ? comparison.live : null)
-        : await write(this.#objects, wanted, comparison, this.#departures);
+        ? await recreate(this.objects, wanted, 'live' in comparison ? comparison.live : null)
+        : await write(this.objects, wanted, comparison, this.#departures);
       const outcome = anew ? 'recreated' : outcomeOf(comparison);
       const { uid } = written.metadata;
       return { ref, outcome, honoured, ...(outcome === 'updated' || uid === undefined ? {} : { uid }) };
@@ -243,4 +239,29 @@ function told(error: FairleadError): { code: string; message: string; httpStatus
 export function shownAll(refs: readonly ObjectRef[]): string {
   const some = refs.slice(0, 3).map(shown).join(', ');
   return refs.length > 3 ? `${some} and ${refs.length - 3} more` : some;
+}
+
+const DEADLINE_MS = 30_000;
+const PAUSE_MS = 100;
+
+/** Waits until the server serves what these definitions define. After 30 s: the first that it does not; null: all are served. */
+export async function untilEstablished(
+  objects: Objects,
+  stage: readonly KubeObject[],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<ObjectRef | null> {
+  const until = clock.monotonicMs() + DEADLINE_MS;
+  for (const definition of stage.filter(({ kind }) => kind === 'CustomResourceDefinition')) {
+    while (!isEstablished(await objects.read(refOf(definition)))) {
+      if (clock.monotonicMs() > until) return refOf(definition);
+      await clock.sleep(PAUSE_MS, signal);
+    }
+  }
+  return null;
+}
+
+function isEstablished(definition: KubeObject | null): boolean {
+  const status = definition?.['status'] as { conditions?: { type: string; status: string }[] } | undefined;
+  return status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false;
 }

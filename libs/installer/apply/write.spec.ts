@@ -1,8 +1,7 @@
-import { type KubeObject, type Objects, type ObjectRef } from '@fairlead/kube/rest';
+import type { KubeObject, Objects, ObjectRef } from '@fairlead/kube/rest';
 import { expect, it } from 'vitest';
-import { FLUX_FINALIZERS } from '../drivers/finalizers.js';
-import { Departures } from './departures.js';
-import { letGo } from './write.js';
+import { FLUX_FINALIZERS } from '../drivers/argocd/kinds.js';
+import { Departures, letGo } from './write.js';
 
 const MINUTE_MS = 60_000;
 

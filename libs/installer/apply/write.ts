@@ -1,10 +1,10 @@
 import { FairleadError } from '@fairlead/errors';
-import { refOf, type KubeObject, type ManagedFields, type Objects } from '@fairlead/kube/rest';
-import { ARGOCD_FINALIZERS, FLUX_FINALIZERS } from '../drivers/finalizers.js';
+import { refOf, type KubeObject, type ManagedFields, type Objects, keyOf, type ObjectRef } from '@fairlead/kube/rest';
+import type { Clock } from '@fairlead/clock';
+import { ARGOCD_FINALIZERS, FLUX_FINALIZERS } from '../drivers/argocd/kinds.js';
 import { FIELD_MANAGER } from '../names.js';
 import { Problem } from '../problem.js';
 import { underAnotherName, type Comparison } from './compare.js';
-import type { Departures } from './departures.js';
 import { mayBeMadeAnew } from './immutable.js';
 
 const TOOL_FINALIZERS = new Set([...FLUX_FINALIZERS, ...ARGOCD_FINALIZERS]);
@@ -87,4 +87,39 @@ async function takeOver(objects: Objects, live: KubeObject, managed: readonly Ma
     { op: 'replace', path: '/metadata/managedFields', value: managed },
   ];
   await objects.patch(refOf(live), { type: 'json', body }, FIELD_MANAGER);
+}
+
+/** More than any bundle has objects. */
+const MAX_OBJECTS = 4_000;
+
+interface Departure {
+  readonly uid: string | undefined;
+  readonly sinceMs: number;
+}
+
+/**
+ * Since when objects are seen to be deleted. Their own time of it is of the API server's clock, which may be minutes away from ours; so it
+ * counts from when this process saw it first.
+ */
+export class Departures {
+  readonly #seen = new Map<string, Departure>();
+
+  constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {}
+
+  /** For how long, in milliseconds, this one is known to be leaving; 0 for one that was not seen so before. */
+  seenForMs(live: KubeObject): number {
+    const key = keyOf(refOf(live));
+    const { uid } = live.metadata;
+    const nowMs = this.clock.monotonicMs();
+    const known = this.#seen.get(key);
+    if (known && known.uid === uid) return nowMs - known.sinceMs;
+    if (this.#seen.size >= MAX_OBJECTS) this.#seen.clear();
+    this.#seen.set(key, { uid, sinceMs: nowMs });
+    return 0;
+  }
+
+  /** It is gone, or there again. */
+  forget(ref: ObjectRef): void {
+    this.#seen.delete(keyOf(ref));
+  }
 }

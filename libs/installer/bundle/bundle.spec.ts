@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { rewritten, withImages } from './images.js';
-import { withLabels } from './labels.js';
-import { openBundle, parseBundle } from './open-bundle.js';
+import { rewritten, withImages } from './pod-template.js';
+import { withLabels } from '../names.js';
+import { openBundle, parseBundle } from './bundle-shelf.js';
 
 const yaml = `
 apiVersion: v1

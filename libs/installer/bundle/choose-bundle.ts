@@ -1,6 +1,6 @@
 import type { BundleReference, GitOpsSpec } from '@fairlead/desired-state';
 import type { KubeObject } from '@fairlead/kube/rest';
-import type { HeldState } from '../state/held-state.js';
+import type { HeldState } from '../state/state-keeper.js';
 import { attemptOf } from '../task.js';
 import { Problem } from '../problem.js';
 import type { BundleShelf } from './bundle-shelf.js';

@@ -25,16 +25,14 @@ interface Asked {
  * Running and does nothing does not. `look` never waits: it asks, and a later look reads the answer.
  */
 export class FunctionalProbe {
-  readonly #objects: Objects;
-  readonly #limits: FunctionalLimits;
   #asked: Asked | null = null;
   #answeredMs = Number.NEGATIVE_INFINITY;
   #finding: Finding | null = null;
 
-  constructor(objects: Objects, limits: FunctionalLimits = FUNCTIONAL_LIMITS) {
-    this.#objects = objects;
-    this.#limits = limits;
-  }
+  constructor(
+    private readonly objects: Objects,
+    private readonly limits: FunctionalLimits = FUNCTIONAL_LIMITS,
+  ) {}
 
   /** When the tool last answered, in the caller's time; null: never. */
   get answeredMs(): number | null {
@@ -50,7 +48,7 @@ export class FunctionalProbe {
 
   /** What is wrong, as far as it is known now. `unproven`: nothing was answered yet, and the time to answer is not over. */
   async look(targets: readonly ProbeTarget[], nowMs: number): Promise<Finding | 'unproven' | null> {
-    if (!this.#asked && nowMs - this.#answeredMs >= this.#limits.everyMs) await this.#ask(targets, nowMs);
+    if (!this.#asked && nowMs - this.#answeredMs >= this.limits.everyMs) await this.#ask(targets, nowMs);
     if (this.#asked) await this.#readAnswers(this.#asked, nowMs);
     if (this.#finding) return this.#finding;
     return this.#answeredMs === Number.NEGATIVE_INFINITY ? 'unproven' : null;
@@ -59,7 +57,7 @@ export class FunctionalProbe {
   async #ask(targets: readonly ProbeTarget[], nowMs: number): Promise<void> {
     const token = `${new Date(nowMs).toISOString()}/${randomUUID().slice(0, 8)}`;
     for (const target of targets) {
-      if (target.make) await this.#objects.apply(target.make, { fieldManager: FIELD_MANAGER, force: true });
+      if (target.make) await this.objects.apply(target.make, { fieldManager: FIELD_MANAGER, force: true });
       await this.#request(target, token);
     }
     this.#asked = { token, atMs: nowMs, targets };
@@ -68,13 +66,13 @@ export class FunctionalProbe {
   async #request(target: ProbeTarget, token: string): Promise<void> {
     // Another manager than that of what is applied, so that the annotation is nobody's drift.
     const manager = `${FIELD_MANAGER}-request`;
-    await this.#objects.patch(target.ref, { type: 'merge', body: target.request(token) }, manager);
+    await this.objects.patch(target.ref, { type: 'merge', body: target.request(token) }, manager);
   }
 
   async #readAnswers(asked: Asked, nowMs: number): Promise<void> {
     const silent: ProbeTarget[] = [];
     for (const target of asked.targets) {
-      const object = await this.#objects.read(target.ref);
+      const object = await this.objects.read(target.ref);
       const answer = object ? target.answer(object, asked.token) : 'none';
       if (answer === 'again') await this.#request(target, asked.token);
       if (answer !== 'given') silent.push(target);
@@ -84,14 +82,14 @@ export class FunctionalProbe {
       this.#asked = null;
       this.#finding = null;
       this.#answeredMs = nowMs;
-    } else if (nowMs - asked.atMs >= this.#limits.answerMs) {
-      this.#finding = findingOf(silent, this.#limits.answerMs);
+    } else if (nowMs - asked.atMs >= this.limits.answerMs) {
+      this.#finding = findingOf(silent, this.limits.answerMs);
     }
   }
 
   async #clean(targets: readonly ProbeTarget[]): Promise<void> {
     for (const { ref, make } of targets.toReversed()) {
-      if (make) await this.#objects.remove(ref).catch(unlessGone);
+      if (make) await this.objects.remove(ref).catch(unlessGone);
     }
   }
 }

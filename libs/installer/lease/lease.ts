@@ -3,7 +3,6 @@ import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Objects } from '@fairlead/kube/rest';
 import type { Logger } from '@fairlead/observability';
 import { FIELD_MANAGER } from '../names.js';
-import type { LeaseLimits } from './lease-limits.js';
 import {
   leaseObject,
   leaseRef,
@@ -14,6 +13,18 @@ import {
   type LeaseRecord,
 } from './lease-record.js';
 import { momentOf, Term } from './term.js';
+
+/** How long who says nothing may hold a Lease. The values are client-go's (tools/leaderelection). */
+export interface LeaseLimits {
+  /** After so long without a sign of life from its holder, as another one sees it, that one takes it. */
+  readonly durationMs: number;
+  /** So long after it was renewed its holder still writes. Less than the duration: what is under way has the rest to arrive. */
+  readonly deadlineMs: number;
+  /** Between two attempts to renew or to take it, on average. */
+  readonly retryMs: number;
+}
+
+export const LEASE_LIMITS: LeaseLimits = { durationMs: 15_000, deadlineMs: 10_000, retryMs: 2_000 };
 
 /** What only its metadata was changed of is renewed at once, so often. */
 const MAX_RENEWALS = 3;
@@ -37,7 +48,6 @@ export interface LeaseOptions {
  * two that reach for it one gets it; and as long as the version is its holder's own, nobody else had it, however late it is renewed.
  */
 export class Lease {
-  readonly #options: LeaseOptions;
   #term: Term | null = null;
   #held: LeaseRecord | null = null;
   /** The record of another one, and since when it is unchanged as far as is known here: no clock of another machine counts. */
@@ -45,13 +55,11 @@ export class Lease {
   #attempting: Promise<void> | null = null;
   #got = Promise.withResolvers<Term>();
 
-  constructor(options: LeaseOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: LeaseOptions) {}
 
   /** Reaches for it and keeps it until the signal, then gives it back: whoever waits has it at once. Does not fail. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, limits } = this.#options;
+    const { clock, limits } = this.options;
     for (let failures = 0; !signal.aborted;) {
       try {
         await this.#attempt();
@@ -88,7 +96,7 @@ export class Lease {
   }
 
   async #renew(held: LeaseRecord): Promise<void> {
-    const { clock } = this.#options;
+    const { clock } = this.options;
     for (let attempt = 0; attempt < MAX_RENEWALS; attempt += 1) {
       const at = momentOf(clock);
       const version = attempt === 0 ? held.resourceVersion : (this.#held?.resourceVersion ?? '');
@@ -101,14 +109,14 @@ export class Lease {
         if (code !== 'CONFLICT' && code !== 'NOT_FOUND') throw error;
         const found = await this.#read();
         // Its own answer was lost, or somebody changed nothing but its metadata.
-        if (found?.holder !== this.#options.holder) return this.#lose(found);
+        if (found?.holder !== this.options.holder) return this.#lose(found);
         this.#held = found;
       }
     }
   }
 
   async #seek(): Promise<void> {
-    const { clock, limits, onStandby } = this.#options;
+    const { clock, limits, onStandby } = this.options;
     const found = await this.#read();
     if (found && !this.#isFree(found, limits)) return onStandby();
     const at = momentOf(clock);
@@ -127,8 +135,8 @@ export class Lease {
     this.#seen = null;
     this.#term = new Term(clock, limits.deadlineMs, at, () => this.#attempt());
     this.#got.resolve(this.#term);
-    this.#options.logger.info('installer.lease_taken', {
-      holder: this.#options.holder,
+    this.options.logger.info('installer.lease_taken', {
+      holder: this.options.holder,
       from: found?.holder,
       transitions,
     });
@@ -136,14 +144,14 @@ export class Lease {
 
   #isFree({ holder, renewTime, transitions }: LeaseRecord, { durationMs }: LeaseLimits): boolean {
     if (holder === '') return true;
-    const nowMs = this.#options.clock.monotonicMs();
+    const nowMs = this.options.clock.monotonicMs();
     const key = JSON.stringify([holder, renewTime, transitions]);
     if (this.#seen?.key !== key) this.#seen = { key, sinceMs: nowMs };
     return nowMs - this.#seen.sinceMs >= durationMs;
   }
 
   #lose(found: LeaseRecord | null): void {
-    const { logger, holder } = this.#options;
+    const { logger, holder } = this.options;
     logger.warn('installer.lease_lost', { holder, to: found?.holder });
     this.#term?.end();
     this.#term = null;
@@ -152,7 +160,7 @@ export class Lease {
   }
 
   async #failed(error: FairleadError, failures: number): Promise<void> {
-    const { logger, onFailed } = this.#options;
+    const { logger, onFailed } = this.options;
     const { code, message: reason } = error;
     logger.log(failures === 0 ? 'warn' : 'debug', 'installer.lease_failed', { code, reason });
     try {
@@ -166,28 +174,28 @@ export class Lease {
     const held = this.#held;
     this.#term?.end();
     if (!held) return;
-    const now = microTime(this.#options.clock.nowMs());
+    const now = microTime(this.options.clock.nowMs());
     try {
       await this.#write({ ...held, holder: '', renewTime: now, durationSeconds: 1 }, held.resourceVersion);
     } catch (error) {
       // It ends by itself.
-      this.#options.logger.debug('installer.lease_not_released', { reason: toFairleadError(error).message });
+      this.options.logger.debug('installer.lease_not_released', { reason: toFairleadError(error).message });
     }
   }
 
   #contents(): Pick<LeaseContents, 'holder' | 'durationSeconds'> {
-    const { holder, limits } = this.#options;
+    const { holder, limits } = this.options;
     return { holder, durationSeconds: Math.ceil(limits.durationMs / 1_000) };
   }
 
   async #read(): Promise<LeaseRecord | null> {
-    const found = await this.#options.objects.read(leaseRef(this.#options.namespace));
+    const found = await this.options.objects.read(leaseRef(this.options.namespace));
     return found && recordOf(found);
   }
 
   /** CONFLICT if it is another version by now, or, without one, if it is there. */
   async #write(contents: LeaseContents, resourceVersion?: string): Promise<LeaseRecord> {
-    const { objects, namespace } = this.#options;
+    const { objects, namespace } = this.options;
     if (resourceVersion === undefined) return recordOf(await objects.create(leaseObject(namespace, contents)));
     const body = { metadata: { resourceVersion }, spec: leaseSpec(contents) };
     return recordOf(await objects.patch(leaseRef(namespace), { type: 'merge', body }, FIELD_MANAGER));

@@ -1,18 +1,20 @@
 import type { Clock } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
+import type { Objects } from '@fairlead/kube/rest';
 
 /** From when one installer may act until another one may. */
 export class Term {
-  readonly #clock: Clock;
-  readonly #deadlineMs: number;
   readonly #renew: () => Promise<void>;
   readonly #over = new AbortController();
   #renewed: Moment;
 
   /** `renew`: tries to, once, now. */
-  constructor(clock: Clock, deadlineMs: number, since: Moment, renew: () => Promise<void>) {
-    this.#clock = clock;
-    this.#deadlineMs = deadlineMs;
+  constructor(
+    private readonly clock: Clock,
+    private readonly deadlineMs: number,
+    since: Moment,
+    renew: () => Promise<void>,
+  ) {
     this.#renew = renew;
     this.#renewed = since;
   }
@@ -47,7 +49,7 @@ export class Term {
   }
 
   get #isFresh(): boolean {
-    return elapsedMs(this.#clock, this.#renewed) < this.#deadlineMs;
+    return elapsedMs(this.clock, this.#renewed) < this.deadlineMs;
   }
 }
 
@@ -63,4 +65,38 @@ export function momentOf(clock: Clock): Moment {
 
 function elapsedMs(clock: Clock, { monotonicMs, wallMs }: Moment): number {
   return Math.max(clock.monotonicMs() - monotonicMs, clock.nowMs() - wallMs);
+}
+
+/**
+ * Objects that are written in this term only: it is renewed first if that is due, and asked again right before each request is sent, so that
+ * who was held up in between (a long garbage collection, a stopped process) sends nothing that was decided before.
+ */
+export function fencedObjects(objects: Objects, term: Term): Objects {
+  const guarded = objects.guarded(() => term.check());
+  return {
+    read: (ref) => objects.read(ref),
+    list: (kind, options) => objects.list(kind, options),
+    watch: (kind, options, signal) => objects.watch(kind, options, signal),
+    guarded: (guard) =>
+      objects.guarded(() => {
+        term.check();
+        guard();
+      }),
+    apply: async (object, spec) => {
+      await term.sure();
+      return guarded.apply(object, spec);
+    },
+    create: async (object, dryRun) => {
+      await term.sure();
+      return guarded.create(object, dryRun);
+    },
+    patch: async (ref, patch, fieldManager) => {
+      await term.sure();
+      return guarded.patch(ref, patch, fieldManager);
+    },
+    remove: async (ref, options) => {
+      await term.sure();
+      return guarded.remove(ref, options);
+    },
+  };
 }

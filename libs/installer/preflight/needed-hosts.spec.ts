@@ -1,6 +1,6 @@
 import { InstallerReport } from '@fairlead/desired-state';
 import { expect, it } from 'vitest';
-import { parseBundle } from '../bundle/open-bundle.js';
+import { parseBundle } from '../bundle/bundle-shelf.js';
 import { neededHosts, shownHost } from './needed-hosts.js';
 
 const rules = { rewrite: [], pullSecret: null };

@@ -1,7 +1,6 @@
 import { MAX_PREFLIGHT_HOSTS, type GitOpsSpec, type HostReach } from '@fairlead/desired-state';
 import type { KubeObject } from '@fairlead/kube/rest';
-import { rewritten } from '../bundle/images.js';
-import { withContainers } from '../bundle/pod-template.js';
+import { rewritten, withContainers } from '../bundle/pod-template.js';
 
 /** A host that something in the cluster will dial. */
 export interface NeededHost {

@@ -46,22 +46,18 @@ interface Looked {
 
 /** Says which hosts a spec needs and this pod does not reach. Nothing waits for it, and nothing is decided by it. */
 export class Preflight {
-  readonly #options: PreflightOptions;
   readonly #limits: PreflightLimits;
-  readonly #clock: Clock;
   readonly #dial: (target: NeededHost, signal: AbortSignal) => Promise<Seen>;
   #looked: Looked | null = null;
   #looking = false;
 
   constructor(
-    options: PreflightOptions,
-    clock: Clock,
+    private readonly options: PreflightOptions,
+    private readonly clock: Clock,
     dial = (target: NeededHost, signal: AbortSignal): Promise<Seen> =>
       dialHost(target, { deadlineMs: this.#limits.deadlineMs, caPem: options.caPem }, signal),
   ) {
-    this.#options = options;
     this.#limits = options.limits ?? PREFLIGHT_LIMITS;
-    this.#clock = clock;
     this.#dial = dial;
   }
 
@@ -77,7 +73,7 @@ export class Preflight {
     if (looked?.key !== key) return true;
     if (healthy && !looked.report.hosts.some(isMissing)) return false;
     const everyMs = healthy ? this.#limits.seldomMs : this.#limits.againMs;
-    return this.#clock.monotonicMs() - looked.atMs >= everyMs * looked.jitter;
+    return this.clock.monotonicMs() - looked.atMs >= everyMs * looked.jitter;
   }
 
   /** Never rejects. */
@@ -90,9 +86,9 @@ export class Preflight {
     }
     this.#looking = false;
     if (signal.aborted) return;
-    const at = new Date(this.#clock.nowMs()).toISOString();
+    const at = new Date(this.clock.nowMs()).toISOString();
     const jitter = 0.75 + Math.random() / 2;
-    this.#looked = { key, report: { at, hosts: seen }, atMs: this.#clock.monotonicMs(), jitter };
+    this.#looked = { key, report: { at, hosts: seen }, atMs: this.clock.monotonicMs(), jitter };
   }
 
   async #reach(target: NeededHost, signal: AbortSignal): Promise<HostReach> {
@@ -102,7 +98,7 @@ export class Preflight {
 
   /** Why a dial would say nothing of the cluster; null: it would. */
   #objection({ kind, port }: NeededHost): Seen | null {
-    const { ports, behindProxy } = this.#options;
+    const { ports, behindProxy } = this.options;
     if (kind === 'registry' && behindProxy) return { code: 'NOT_TRIED', message: 'not tried: a proxy is set' };
     if (ports.includes(port)) return null;
     return { code: 'NOT_TRIED', message: `not tried: the installer's network policy is not for port ${port}` };

@@ -1,7 +1,7 @@
 import { refOf, shown, type KubeObject, type Objects } from '@fairlead/kube/rest';
 import { FairleadError } from '@fairlead/errors';
 import type { ToolDriver } from '../drivers/driver.js';
-import { isOurs } from './ours.js';
+import { isOurs } from '../names.js';
 
 /** What people keep in a namespace. What Kubernetes puts there by itself, such as tokens and endpoints, is not among it. */
 const KEPT = [

@@ -3,14 +3,13 @@ import type { DesiredState } from '@fairlead/desired-state';
 import { keyOf, refOf, shown, type KubeObject, type Objects, type ObjectRef } from '@fairlead/kube/rest';
 import { stageOf } from '../apply/order.js';
 import type { ToolDriver } from '../drivers/driver.js';
-import { FIELD_MANAGER, LABELS, OWN, OWNER } from '../names.js';
+import { FIELD_MANAGER, LABELS, OWN, OWNER, isOurs, onlyThis } from '../names.js';
 import type { Told } from '../report/make-report.js';
-import { NOTHING_HELD } from '../state/held-state.js';
+import { NOTHING_HELD } from '../state/state-keeper.js';
 import { createdUids, plainRef } from '../state/inventory.js';
 import type { OwnObjects } from '../state/own-objects.js';
 import type { ToolKeeperParts } from '../task.js';
 import { Problem } from '../problem.js';
-import { isOurs, onlyThis } from './ours.js';
 import { emptySources, othersObjectsOf, releaseObjects, stopControllers, toolPods } from './unwind.js';
 import { foreignObjectsIn } from './foreign-objects.js';
 

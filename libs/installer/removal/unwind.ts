@@ -1,7 +1,6 @@
 import { refOf, type KubeObject, type Objects, type ObjectRef } from '@fairlead/kube/rest';
 import type { ToolDriver } from '../drivers/driver.js';
-import { FIELD_MANAGER } from '../names.js';
-import { isOurs, onlyThis } from './ours.js';
+import { FIELD_MANAGER, isOurs, onlyThis } from '../names.js';
 import { kindOf, type DefinitionSpec } from './foreign-objects.js';
 
 const WORKLOADS = new Set(['Deployment', 'StatefulSet', 'DaemonSet']);

@@ -2,10 +2,9 @@ import { systemClock, type Clock } from '@fairlead/clock';
 import { HANDOVER, InstallerReport, MAX_REPORT_BYTES, MAX_REPORT_EVENTS } from '@fairlead/desired-state';
 import { expect, it } from 'vitest';
 import { CLUSTER_ID } from '../testing/control-plane.js';
-import { NOTHING_HELD } from '../state/held-state.js';
+import { NOTHING_HELD } from '../state/state-keeper.js';
 import type { OwnObjects } from '../state/own-objects.js';
-import { makeReport, type Told } from './make-report.js';
-import { ReportWriter } from './report-writer.js';
+import { makeReport, type Told, ReportWriter } from './make-report.js';
 import { History } from './history.js';
 
 const since = new Map<string, string>();

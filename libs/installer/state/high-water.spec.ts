@@ -3,7 +3,7 @@ import { testAuthority } from '@fairlead/testing';
 import { spkiPin } from '@fairlead/pki';
 import { expect, it } from 'vitest';
 import { CLUSTER_ID, stateOf } from '../testing/control-plane.js';
-import { NOTHING_HELD } from './held-state.js';
+import { NOTHING_HELD } from './state-keeper.js';
 import { raised, readHighWater, type HighWater } from './high-water.js';
 
 const mark: HighWater = { clusterId: CLUSTER_ID, revision: 7, trustVersion: 2, pins: ['a'] };

@@ -3,7 +3,7 @@ import { spkiPin } from '@fairlead/pki';
 import { z } from 'zod';
 import { Problem } from '../problem.js';
 import { ANNOTATIONS, BINDING, FIELD_MANAGER } from '../names.js';
-import type { HeldState } from './held-state.js';
+import type { HeldState } from './state-keeper.js';
 
 /** How far an installer of this cluster was, and which roots it believed then. */
 export const HighWater = z.object({

@@ -1,6 +1,6 @@
 import { keyOf, type ObjectRef } from '@fairlead/kube/rest';
 import type { ObjectResult } from '../apply/reconcile.js';
-import type { HeldState } from './held-state.js';
+import type { HeldState } from './state-keeper.js';
 
 type Inventory = HeldState['inventory'];
 

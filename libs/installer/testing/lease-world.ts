@@ -3,8 +3,7 @@ import type { Clock } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import type { KubeObject, Objects } from '@fairlead/kube/rest';
 import { silentLogger } from '@fairlead/observability';
-import { Lease } from '../lease/lease.js';
-import { LEASE_LIMITS } from '../lease/lease-limits.js';
+import { Lease, LEASE_LIMITS } from '../lease/lease.js';
 
 /** Time that passes when it is told to, for who sleeps by it. Each process of a test has its own. */
 export class SteppedClock implements Clock {

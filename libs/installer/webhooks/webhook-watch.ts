@@ -1,13 +1,15 @@
 import type { Clock } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import { keyOf, refOf, shown, type KubeObject, type Objects } from '@fairlead/kube/rest';
+import type { DesiredState } from '@fairlead/desired-state';
+import type { Logger } from '@fairlead/observability';
 import { underAnotherName } from '../apply/compare.js';
 import type { ObjectResult } from '../apply/reconcile.js';
 import type { Finding } from '../ladder/ladder-state.js';
 import { ANNOTATIONS, FIELD_MANAGER } from '../names.js';
 import type { History } from '../report/history.js';
 import { concerns, type Webhook } from './matching.js';
-import { isDead } from './backend.js';
+import type { ToolDriver } from '../drivers/driver.js';
 
 const KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'] as const;
 /** What the API server answers when a webhook does not; one that says no answers 4xx. */
@@ -41,26 +43,15 @@ interface Blocker {
  * and never touched.
  */
 export class WebhookWatch {
-  readonly #objects: Objects;
-  readonly #clock: Clock;
-  readonly #history: History;
-  readonly #ownNamespace: string;
-  readonly #limits: WebhookLimits;
   readonly #blocked = new Map<string, Blocked>();
 
   constructor(
-    objects: Objects,
-    clock: Clock,
-    history: History,
-    ownNamespace: string,
-    limits: WebhookLimits = WEBHOOK_LIMITS,
-  ) {
-    this.#objects = objects;
-    this.#clock = clock;
-    this.#history = history;
-    this.#ownNamespace = ownNamespace;
-    this.#limits = limits;
-  }
+    private readonly objects: Objects,
+    private readonly clock: Clock,
+    private readonly history: History,
+    private readonly ownNamespace: string,
+    private readonly limits: WebhookLimits = WEBHOOK_LIMITS,
+  ) {}
 
   /** Writes go through. */
   passed(): void {
@@ -82,17 +73,17 @@ export class WebhookWatch {
     const silent = first.error?.httpStatus === NOT_ANSWERED ? await this.#silentFor(object) : null;
     const named = silent === null ? [] : onlyNamed(blockers, silent);
     if (silent === null || named.length === 0) return finding('WEBHOOK_DENIES', object, blockers, first);
-    if (this.#blockedForMs(silent) >= this.#limits.graceMs && mayExempt) {
-      for (const blocker of named) await this.#exempt(blocker, [...namespaces, this.#ownNamespace]);
+    if (this.#blockedForMs(silent) >= this.limits.graceMs && mayExempt) {
+      for (const blocker of named) await this.#exempt(blocker, [...namespaces, this.ownNamespace]);
     }
     return finding('WEBHOOK_BLOCKS', object, named, first);
   }
 
   /** Each webhook has its own time: that one is dead says nothing of another whose pods are being replaced. */
   #blockedForMs(name: string): number {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.clock.monotonicMs();
     const before = this.#blocked.get(name);
-    const goesOn = before !== undefined && nowMs - before.lastMs <= this.#limits.forgetMs;
+    const goesOn = before !== undefined && nowMs - before.lastMs <= this.limits.forgetMs;
     const sinceMs = goesOn ? before.sinceMs : nowMs;
     this.#blocked.set(name, { sinceMs, lastMs: nowMs });
     return nowMs - sinceMs;
@@ -104,7 +95,7 @@ export class WebhookWatch {
    */
   async #silentFor(object: KubeObject): Promise<string | null> {
     try {
-      await this.#objects.create(underAnotherName(object), true);
+      await this.objects.create(underAnotherName(object), true);
       return null;
     } catch (error) {
       if (!(error instanceof FairleadError)) throw error;
@@ -117,11 +108,11 @@ export class WebhookWatch {
     const found =
       namespace === undefined
         ? null
-        : await this.#objects.read({ apiVersion: 'v1', kind: 'Namespace', name: namespace });
+        : await this.objects.read({ apiVersion: 'v1', kind: 'Namespace', name: namespace });
     const labels = namespace === undefined ? null : { [NAMESPACE_NAME]: namespace, ...found?.metadata.labels };
     const blockers: Blocker[] = [];
     for (const kind of KINDS) {
-      for (const configuration of await this.#objects.list({ apiVersion: 'admissionregistration.k8s.io/v1', kind })) {
+      for (const configuration of await this.objects.list({ apiVersion: 'admissionregistration.k8s.io/v1', kind })) {
         const all = (configuration['webhooks'] ?? []) as Webhook[];
         const webhooks = all.flatMap((webhook, at) => (concerns(webhook, object, labels) ? [{ webhook, at }] : []));
         if (webhooks.length > 0) blockers.push({ configuration, webhooks });
@@ -132,7 +123,7 @@ export class WebhookWatch {
 
   async #exempt({ configuration, webhooks }: Blocker, namespaces: readonly string[]): Promise<void> {
     const dead: { webhook: Webhook; at: number }[] = [];
-    for (const one of webhooks) if (await isDead(this.#objects, one.webhook)) dead.push(one);
+    for (const one of webhooks) if (await isDead(this.objects, one.webhook)) dead.push(one);
     if (dead.length === 0) return;
     const { resourceVersion, annotations } = configuration.metadata;
     const selectors = dead.map(({ webhook, at }) => {
@@ -153,9 +144,9 @@ export class WebhookWatch {
       },
       ...selectors,
     ];
-    await this.#objects.patch(refOf(configuration), { type: 'json', body }, FIELD_MANAGER);
+    await this.objects.patch(refOf(configuration), { type: 'json', body }, FIELD_MANAGER);
     const names = dead.map(({ webhook }) => webhook.name).join(', ');
-    this.#history.record(
+    this.history.record(
       'applied',
       shown(refOf(configuration)),
       `nobody answers for ${names}: our namespaces are exempted from it`,
@@ -200,4 +191,48 @@ function finding(
     message: `${names} ${what} ${shown(refOf(object))}: ${remedy}. ${error?.message ?? ''}`.slice(0, 900),
     workloads: [],
   };
+}
+
+/**
+ * Does nobody answer for it? There is no such Service, or none of its endpoints is ready. One outside of the cluster cannot be looked at,
+ * and is not taken for dead: it may be the company's policy engine, out of reach for a minute.
+ */
+export async function isDead(objects: Objects, { clientConfig }: Webhook): Promise<boolean> {
+  const service = clientConfig?.service;
+  if (!service) return false;
+  const { namespace, name } = service;
+  if (!(await objects.read({ apiVersion: 'v1', kind: 'Service', namespace, name }))) return true;
+  const slices = await objects.list(
+    { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' },
+    { namespace, labelSelector: `kubernetes.io/service-name=${name}` },
+  );
+  const endpoints = slices.flatMap(
+    (slice) => (slice['endpoints'] ?? []) as { addresses?: string[]; conditions?: { ready?: boolean } }[],
+  );
+  return !endpoints.some(({ addresses = [], conditions }) => addresses.length > 0 && conditions?.ready !== false);
+}
+
+export interface BlockedWriter {
+  readonly webhooks: WebhookWatch;
+  readonly drivers: readonly ToolDriver[];
+  readonly logger: Logger;
+  /** What is wanted, as far as it is known. */
+  readonly desired: DesiredState | null;
+}
+
+/** What of ours cannot be written at all is what a webhook that concerns everything keeps from us too. */
+export async function unblock(
+  { webhooks, drivers, logger, desired }: BlockedWriter,
+  { code, message, details }: FairleadError,
+  object: KubeObject,
+): Promise<void> {
+  const httpStatus = Number(details?.['httpStatus'] ?? 0);
+  // Somebody else wrote it, which no webhook has to do with.
+  if (httpStatus < 400 || code === 'CONFLICT') return;
+  const failed = { ref: refOf(object), outcome: 'failed' as const, honoured: [], error: { code, message, httpStatus } };
+  const spec = desired?.gitops;
+  const mayExempt = spec?.selfHeal === 'enforce' && !spec.holdRepairs;
+  const tools = drivers.filter(({ tool }) => tool === spec?.tool).map(({ namespace }) => namespace);
+  const finding = await webhooks.blocking([failed], [object], tools, mayExempt);
+  if (finding) logger.error('installer.blocked', { code: finding.code, reason: finding.message });
 }

@@ -87,18 +87,19 @@ async function createConsumer(
 class Feed {
   readonly #stream: string;
   readonly #prefix: string;
-  readonly #inbox: string;
-  readonly #events: FeedEvents;
   readonly #fail: (reason: string) => void;
   #delivered = 0;
   #loaded = false;
   #lastHeardMs = performance.now();
 
-  constructor(bucket: string, inbox: string, events: FeedEvents, fail: (reason: string) => void) {
+  constructor(
+    bucket: string,
+    private readonly inbox: string,
+    private readonly events: FeedEvents,
+    fail: (reason: string) => void,
+  ) {
     this.#stream = streamOf(bucket);
     this.#prefix = `$KV.${bucket}.`;
-    this.#inbox = inbox;
-    this.#events = events;
     this.#fail = fail;
   }
 
@@ -110,7 +111,7 @@ class Feed {
   receive(message: Msg): void {
     this.#lastHeardMs = performance.now();
     // A status comes on the inbox's subject, an entry on its own: the writer of an entry may give it the header of a status.
-    if (message.subject === this.#inbox && message.headers?.code === 100) this.#receiveStatus(message);
+    if (message.subject === this.inbox && message.headers?.code === 100) this.#receiveStatus(message);
     else this.#receiveEntry(message);
   }
 
@@ -130,7 +131,7 @@ class Feed {
       return;
     }
     this.#delivered = position.delivered;
-    this.#events.onEntry(message.subject.slice(this.#prefix.length), isDeletion(message) ? null : message.data);
+    this.events.onEntry(message.subject.slice(this.#prefix.length), isDeletion(message) ? null : message.data);
     if (position.pending === 0) this.#synced();
   }
 
@@ -148,9 +149,9 @@ class Feed {
   #synced(): void {
     if (!this.#loaded) {
       this.#loaded = true;
-      this.#events.onLoaded();
+      this.events.onLoaded();
     }
-    this.#events.onSynced();
+    this.events.onSynced();
   }
 }
 

@@ -1,8 +1,7 @@
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { jetstream } from '@nats-io/jetstream';
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
-import { connectionState } from '../connection/connection-state.js';
-import { whileConnected } from '../connection/while-connected.js';
+import { connectionState, whileConnected } from '../connection/connection-state.js';
 
 const TIMEOUT_MS = 5_000;
 const MAX_VALUE_BYTES = 65_536;

@@ -7,7 +7,18 @@ import type { z } from 'zod';
 import { connectionState } from '../connection/connection-state.js';
 import { inboxPrefixOf } from '../connection/inbox.js';
 import { followBucket } from './bucket-feed.js';
-import type { KvSnapshot } from './kv-snapshot.js';
+
+/** A NATS KV bucket held in memory. It stays readable, and only grows old, while NATS is away. */
+export interface KvSnapshot<T> {
+  /** Resolves once the whole bucket was read for the first time. */
+  readonly loaded: Promise<void>;
+  readonly isLoaded: boolean;
+  /** When the snapshot was last known to equal the bucket, milliseconds since the epoch; null before the first time. */
+  readonly lastSyncedAtMs: number | null;
+  get(key: string): T | undefined;
+  entries(): IterableIterator<[string, T]>;
+  close(): Promise<void>;
+}
 
 const RETRY = { baseMs: 100, capMs: 2_000 };
 
@@ -42,10 +53,6 @@ export function watchBucket<T>(
 }
 
 class BucketWatch<T> implements KvSnapshot<T> {
-  readonly #nc: NatsConnection;
-  readonly #bucket: string;
-  readonly #schema: z.ZodType<T>;
-  readonly #options: WatchBucketOptions<T>;
   readonly #logger: Logger;
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
@@ -56,11 +63,12 @@ class BucketWatch<T> implements KvSnapshot<T> {
   isLoaded = false;
   lastSyncedAtMs: number | null = null;
 
-  constructor(nc: NatsConnection, bucket: string, schema: z.ZodType<T>, options: WatchBucketOptions<T>) {
-    this.#nc = nc;
-    this.#bucket = bucket;
-    this.#schema = schema;
-    this.#options = options;
+  constructor(
+    private readonly nc: NatsConnection,
+    private readonly bucket: string,
+    private readonly schema: z.ZodType<T>,
+    private readonly options: WatchBucketOptions<T>,
+  ) {
     this.#logger = (options.logger ?? silentLogger).with({ bucket });
     this.#signal = options.signal ? AbortSignal.any([options.signal, this.#stop.signal]) : this.#stop.signal;
     this.#running = this.#run();
@@ -85,7 +93,7 @@ class BucketWatch<T> implements KvSnapshot<T> {
 
   async #run(): Promise<void> {
     let failures = 0;
-    while (!this.#signal.aborted && !this.#nc.isClosed()) {
+    while (!this.#signal.aborted && !this.nc.isClosed()) {
       try {
         await this.#connected();
         await this.#follow(() => (failures = 0));
@@ -101,7 +109,7 @@ class BucketWatch<T> implements KvSnapshot<T> {
 
   /** Waits while the connection is down: asking the server for anything would only pile up in the client. */
   async #connected(): Promise<void> {
-    const state = connectionState(this.#nc);
+    const state = connectionState(this.nc);
     if (state.connected) return;
     const reconnected = deferred<void>();
     const onAbort = (): void => reconnected.reject(this.#signal.reason as Error);
@@ -132,8 +140,8 @@ class BucketWatch<T> implements KvSnapshot<T> {
       },
       onSynced: (): void => void (this.lastSyncedAtMs = Date.now()),
     };
-    const options = { signal: this.#signal, inboxPrefix: inboxPrefixOf(this.#nc), keys: this.#options.keys ?? '>' };
-    await followBucket(this.#nc, this.#bucket, events, options);
+    const options = { signal: this.#signal, inboxPrefix: inboxPrefixOf(this.nc), keys: this.options.keys ?? '>' };
+    await followBucket(this.nc, this.bucket, events, options);
   }
 
   #announceLoaded(): void {
@@ -149,21 +157,21 @@ class BucketWatch<T> implements KvSnapshot<T> {
       return;
     }
     const text = new TextDecoder().decode(bytes);
-    const mark = this.#options.forgetTexts ? createHash('sha256').update(bytes).digest('base64') : text;
+    const mark = this.options.forgetTexts ? createHash('sha256').update(bytes).digest('base64') : text;
     if (this.#entries.get(key)?.mark === mark) return;
     const value = this.#parse(key, text);
     if (value === undefined) {
       // What cannot be read says nothing of the key: whoever wrote it may be of another version, and the value before still counts.
-      if (this.#options.unreadable === 'drop') this.#drop(key);
+      if (this.options.unreadable === 'drop') this.#drop(key);
       return;
     }
     this.#entries.set(key, { mark, value });
-    this.#options.onChange?.(key, value);
+    this.options.onChange?.(key, value);
   }
 
   #parse(key: string, text: string): T | undefined {
     try {
-      return this.#schema.parse(JSON.parse(text));
+      return this.schema.parse(JSON.parse(text));
     } catch {
       this.#logger.warn('kv.entry_refused', { key, bytes: text.length });
       return undefined;
@@ -171,6 +179,6 @@ class BucketWatch<T> implements KvSnapshot<T> {
   }
 
   #drop(key: string): void {
-    if (this.#entries.delete(key)) this.#options.onChange?.(key, undefined);
+    if (this.#entries.delete(key)) this.options.onChange?.(key, undefined);
   }
 }

@@ -2,8 +2,7 @@ import { rpcSubject, type Caller, type Rpc } from '@fairlead/contracts';
 import { FairleadError, fromWire } from '@fairlead/errors';
 import { errors, nuid, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
-import { connectionState } from '../connection/connection-state.js';
-import { whileConnected } from '../connection/while-connected.js';
+import { connectionState, whileConnected } from '../connection/connection-state.js';
 
 /** Largest request and largest answer. */
 export const MAX_RPC_BYTES = 256 * 1024;

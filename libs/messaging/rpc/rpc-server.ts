@@ -5,9 +5,12 @@ import type { Logger, Registry } from '@fairlead/observability';
 import { Server, type CustomTransportStrategy } from '@nestjs/microservices';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
 import { isObservable, lastValueFrom } from 'rxjs';
+import type { DynamicModule, LoggerService } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { MAX_RPC_BYTES } from './rpc-client.js';
 import { rpcMetrics, type RpcMetrics } from './rpc-metrics.js';
 import { readRequest, type ReceivedRequest } from './rpc-request.js';
+import { whileConnected } from '../connection/connection-state.js';
 
 /** Which part of a subject. */
 const TENANT = 2;
@@ -32,20 +35,18 @@ export interface RpcServerOptions {
  * at once are refused with RATE_LIMITED. Usage: `NestFactory.createMicroservice(Module, { strategy: new RpcServer(…) })`.
  */
 export class RpcServer extends Server implements CustomTransportStrategy {
-  readonly #options: RpcServerOptions;
   readonly #metrics: RpcMetrics;
   readonly #lines = new RateLimitedLog();
   readonly #subscriptions: Subscription[] = [];
   readonly #inFlight = new Set<Promise<void>>();
 
-  constructor(options: RpcServerOptions) {
+  constructor(private readonly options: RpcServerOptions) {
     super();
-    this.#options = options;
     this.#metrics = rpcMetrics(options.registry);
   }
 
   listen(callback: (error?: unknown) => void): void {
-    const { connection, queue } = this.#options;
+    const { connection, queue } = this.options;
     for (const pattern of this.getHandlers().keys()) {
       const subscription = connection.subscribe(pattern, {
         queue,
@@ -61,8 +62,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
 
   /** Takes no more requests, and waits for those in flight, at most 10 s. */
   async close(): Promise<void> {
-    if (!this.#options.connection.isClosed())
-      for (const subscription of this.#subscriptions) subscription.unsubscribe();
+    if (!this.options.connection.isClosed()) for (const subscription of this.#subscriptions) subscription.unsubscribe();
     const answered = new AbortController();
     const late = systemClock.sleep(DRAIN_MS, answered.signal).catch(() => undefined);
     await Promise.race([Promise.all(this.#inFlight), late]);
@@ -94,7 +94,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
       const known = toFairleadError(error);
       this.#log(message.subject, known);
       this.#metrics.answered(message.subject, known.code, startedMs);
-      if (!request && known.code === 'FORBIDDEN') this.#options.onForged?.(message.subject);
+      if (!request && known.code === 'FORBIDDEN') this.options.onForged?.(message.subject);
       // Without a request there may be no inbox that is the caller's own, and nobody else may get the answer.
       if (request) this.#respond(message, { id: request.id, err: known.toWire(), isDisposed: true });
     }
@@ -112,7 +112,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     if (Buffer.byteLength(text) > MAX_RPC_BYTES) {
       throw new FairleadError('TOO_LARGE', `the answer is larger than ${MAX_RPC_BYTES} bytes`);
     }
-    if (!this.#options.connection.isClosed()) message.respond(text);
+    if (!this.options.connection.isClosed()) message.respond(text);
   }
 
   /**
@@ -123,7 +123,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     const line = this.#lines.nextOf(`${error.code} ${subject.split('.').toSpliced(TENANT, 1).join('.')}`);
     if (!line) return;
     const cause = error.cause instanceof Error ? { err: error.cause } : {};
-    this.#options.logger.log(error.kind.logLevel, 'rpc.refused', {
+    this.options.logger.log(error.kind.logLevel, 'rpc.refused', {
       subject,
       code: error.code,
       reason: error.message,
@@ -135,6 +135,31 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   async #logRefusal(pattern: string, subscription: Subscription): Promise<void> {
     const reason = await subscription.closed;
     if (reason instanceof Error)
-      this.#options.logger.error('rpc.subscription_refused', { pattern, reason: reason.message });
+      this.options.logger.error('rpc.subscription_refused', { pattern, reason: reason.message });
   }
+}
+
+/** Starts the `@RpcHandler` methods of a Nest module. Disposing answers what is in flight, then stops. */
+export async function serveRpc(module: DynamicModule, options: RpcServerOptions): Promise<AsyncDisposable> {
+  const strategy = new RpcServer(options);
+  const app = await NestFactory.createMicroservice(module, {
+    strategy,
+    logger: nestLogger(options.logger),
+    abortOnError: false,
+  });
+  await app.listen();
+  // Whoever is told that this process is ready is answered. After a lost connection the client subscribes anew by itself.
+  await whileConnected(options.connection, options.connection.flush()).catch(() => undefined);
+  options.logger.info('rpc.serving', { queue: options.queue });
+  return { [Symbol.asyncDispose]: () => app.close() };
+}
+
+/** Nest's own lines, in our format; its chatter about modules and routes only when debugging. */
+function nestLogger(logger: Logger): LoggerService {
+  const text = (message: unknown): string => (message instanceof Error ? message.message : String(message));
+  return {
+    log: (message: unknown) => logger.debug('nest.log', { message: text(message) }),
+    warn: (message: unknown) => logger.warn('nest.warning', { message: text(message) }),
+    error: (message: unknown) => logger.error('nest.error', { message: text(message) }),
+  };
 }

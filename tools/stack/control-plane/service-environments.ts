@@ -2,9 +2,15 @@ import { SERVICES, type Role, type Singleton } from '@fairlead/contracts';
 import { baseEnvironment } from '../process/base-environment.js';
 import type { PortPlan } from '../state/port-plan.js';
 import type { StateDir } from '../state/state-dir.js';
-import { INSTALLER_IMAGE } from './own-images.js';
 import { trustOf } from './infrastructure-tls.js';
 import { seedFile } from './nats-credentials.js';
+
+/**
+ * As import manifests name what was built on this machine. A node asks only itself for images of `localhost`: nobody else's can come in their
+ * place where they were not loaded.
+ */
+export const AGENT_IMAGE = 'localhost/fairlead/agent:dev';
+export const INSTALLER_IMAGE = 'localhost/fairlead/installer:dev';
 
 export const TRUST_DOMAIN = 'fairlead.local';
 const LOCAL_NAMES = '127.0.0.1,localhost';

@@ -1,5 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { freePort, type KubeInfo } from '@fairlead/testbed';
+import { fullJitterMs, systemClock } from '@fairlead/clock';
+import { messageOf } from '@fairlead/errors';
 import type { Administrator } from '../access/administrator.js';
 import { StackError } from '../errors.js';
 import type { StackLog } from '../events.js';
@@ -7,8 +9,11 @@ import type { ProcessGroup } from '../process/process-group.js';
 import type { StackProcess } from '../process/supervised-process.js';
 import type { AgentOptions, Stack } from '../stack.js';
 import type { StateDir } from '../state/state-dir.js';
-import { agentUnit, keepTokenFresh } from './agent-unit.js';
 import { joinCluster } from './join-cluster.js';
+import { baseEnvironment } from '../process/base-environment.js';
+import { nodeUnit } from '../process/node-unit.js';
+import type { Unit } from '../process/unit.js';
+import { materialiseSandbox, refreshToken, sandboxUser, type SandboxOptions, type User } from './pod-sandbox.js';
 
 export interface AgentsOptions {
   readonly state: StateDir;
@@ -23,16 +28,13 @@ export interface AgentsOptions {
 
 /** Agents of one stack: joins their clusters, starts them and keeps their tokens fresh until disposed. */
 export class Agents implements Disposable {
-  readonly #options: AgentsOptions;
   readonly #stopped = new AbortController();
 
-  constructor(options: AgentsOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: AgentsOptions) {}
 
   /** Joins the cluster that `kube` is and runs its agent. Resolves when the agent is ready. */
   async start(wanted: AgentOptions & { readonly kube: KubeInfo }, healthPort?: number): Promise<StackProcess> {
-    const { state, group, admin, kubectl, endpoints, log } = this.#options;
+    const { state, group, admin, kubectl, endpoints, log } = this.options;
     const { clusterName, links = 1, targets = [], kube } = wanted;
     if ('unavailable' in kubectl) throw new StackError(`there is no kubectl: ${kubectl.unavailable}`);
     await joinCluster({ clusterName, links, targets, kube, admin, endpoints, kubectlPath: kubectl.path });
@@ -42,7 +44,7 @@ export class Agents implements Disposable {
       mkdirSync(state.file(folder), { recursive: true, mode: 0o711 });
     const sandbox = { kube, kubectlPath: kubectl.path, dir: state.file('agents', clusterName, 'pod') };
     const port = healthPort ?? (await freePort());
-    const { main } = this.#options;
+    const { main } = this.options;
     const options = { name, main, sandbox, logPath: state.logFile(name), log, healthPort: port, env: wanted.env };
     const { unit, user } = await agentUnit(options);
     const process = await group.start(unit, 'edge');
@@ -52,5 +54,66 @@ export class Agents implements Disposable {
 
   [Symbol.dispose](): void {
     this.#stopped.abort(new StackError('the stack is being stopped'));
+  }
+}
+
+export interface AgentUnitOptions {
+  readonly name: string;
+  /** The agent's entry file. */
+  readonly main: string;
+  readonly sandbox: SandboxOptions;
+  readonly logPath: string;
+  readonly log: StackLog;
+  /** In place of the pod's own address, which this machine shares with everybody. */
+  readonly healthPort: number;
+  /** On top of what the Deployment says. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+const REFRESH_MS = 10 * 60_000;
+const RETRY = { baseMs: 1_000, capMs: 30_000 };
+
+/** The agent's pod as a process: each start reads the Deployment and its Secrets anew, as a new pod would. */
+export async function agentUnit(
+  options: AgentUnitOptions,
+): Promise<{ readonly unit: Unit; readonly user: User | undefined }> {
+  const { name, main, sandbox, logPath, log, healthPort } = options;
+  const user = await sandboxUser(sandbox, [main]);
+  const unit = nodeUnit({
+    name,
+    main,
+    cwd: '/',
+    logPath,
+    log,
+    user,
+    healthUrl: `http://127.0.0.1:${healthPort}`,
+    env: async () => ({
+      ...baseEnvironment(),
+      ...(await materialiseSandbox(sandbox, user)).env,
+      FAIRLEAD_HEALTH_LISTEN: `127.0.0.1:${healthPort}`,
+      ...options.env,
+    }),
+  });
+  return { unit, user };
+}
+
+/** Keeps the service account's token fresh until the signal; a failure is said and tried again. Never rejects. */
+export async function keepTokenFresh(
+  options: AgentUnitOptions,
+  user: User | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  let failures = 0;
+  while (!signal.aborted) {
+    try {
+      await systemClock.sleep(failures === 0 ? REFRESH_MS : fullJitterMs(failures, RETRY), signal);
+      await refreshToken(options.sandbox, user);
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      failures += 1;
+      const line = `the service account token could not be refreshed: ${messageOf(error)}`;
+      options.log({ kind: 'line', process: options.name, line });
+    }
   }
 }

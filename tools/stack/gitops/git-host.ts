@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   commitFile,
@@ -15,7 +15,9 @@ import type { ProcessGroup } from '../process/process-group.js';
 import type { PortPlan } from '../state/port-plan.js';
 import { putSecret } from '../state/secret-file.js';
 import { linkLog, type StateDir } from '../state/state-dir.js';
-import { cloneCatalog } from './working-copy.js';
+import { StackError } from '../errors.js';
+import { baseEnvironment } from '../process/base-environment.js';
+import { runCommand } from '../process/run-command.js';
 
 /** The Git host of the demo, with a catalog in it. */
 export interface DemoGitHost {
@@ -96,4 +98,37 @@ async function prepare(
     await cloneCatalog({ url, caFile, credentialsFile, path: workingCopy, signal: group.signal });
   }
   return { tokenFile, workingCopy };
+}
+
+export interface CloneOptions {
+  readonly url: string;
+  /** The only authority that is trusted. */
+  readonly caFile: string;
+  /** As `git credential-store` reads it, mode 0600: no secret is in the clone, an argument or the environment. */
+  readonly credentialsFile: string;
+  readonly path: string;
+  readonly signal: AbortSignal;
+}
+
+const CLONE_MS = 60_000;
+
+/** A clone that can commit and push as it stands, whatever the user's own configuration of Git says. */
+export async function cloneCatalog({ url, caFile, credentialsFile, path, signal }: CloneOptions): Promise<void> {
+  const temporary = `${path}.new`;
+  rmSync(temporary, { recursive: true, force: true });
+  const settings = [
+    `http.sslCAInfo=${caFile}`,
+    // Empty: no helper of the user's, which might keep the token.
+    'credential.helper=',
+    `credential.helper=store --file='${credentialsFile.replaceAll("'", String.raw`'\''`)}'`,
+    'user.name=Demo',
+    'user.email=demo@fairlead.invalid',
+    'commit.gpgsign=false',
+    'push.default=simple',
+  ];
+  const args = ['clone', '--quiet', ...settings.flatMap((setting) => ['-c', setting]), url, temporary];
+  const env = { ...baseEnvironment(), GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1' };
+  const { code, stderr } = await runCommand('git', args, { env, timeoutMs: CLONE_MS, signal });
+  if (code !== 0) throw new StackError(`the catalog could not be cloned: ${stderr.trim().slice(-2_000)}`);
+  renameSync(temporary, path);
 }

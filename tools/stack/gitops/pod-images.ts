@@ -1,5 +1,5 @@
 import { fluxImages, ownImage, type Images } from '@fairlead/testbed';
-import { AGENT_IMAGE, INSTALLER_IMAGE } from '../control-plane/own-images.js';
+import { AGENT_IMAGE, INSTALLER_IMAGE } from '../control-plane/service-environments.js';
 import type { StackLog } from '../events.js';
 import { entryOf } from '../state/repository.js';
 

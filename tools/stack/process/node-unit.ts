@@ -1,12 +1,24 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '@fairlead/clock';
 import { StackError } from '../errors.js';
 import { describeExit, type Exit, type StackLog } from '../events.js';
 import { BoundedLog } from './bounded-log.js';
-import { untilReady } from './readiness.js';
 import type { Run, Unit } from './unit.js';
-import { NODE_FLAGS } from './node-flags.js';
+
+/**
+ * How Node runs our processes, as in the images (Dockerfile). The second flag counts buffers as part of the whole heap's
+ * limit; without it V8 collects the whole heap for every 20 to 30 MB that pass through, which is half the CPU time of a
+ * busy tunnel. The third lets go of buffers that have passed early, by many small collections, and the fourth puts off
+ * full ones until 128 MB are there (docs/benchmarks.md).
+ */
+export const NODE_FLAGS = [
+  '--enable-source-maps',
+  '--external-memory-accounted-in-global-limit',
+  '--max-semi-space-size=4',
+  '--initial-heap-size=128',
+] as const;
 
 export interface NodeUnitOptions {
   readonly name: string;
@@ -98,4 +110,43 @@ async function stop(child: ChildProcess, exited: Promise<Exit>): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
   await exited;
   clearTimeout(timer);
+}
+
+export interface ReadinessOptions {
+  readonly name: string;
+  readonly healthUrl: string;
+  readonly exited: Promise<Exit>;
+  readonly signal: AbortSignal;
+  readonly timeoutMs?: number;
+}
+
+const POLL_MS = 100;
+
+/** Polls `/readyz` until it says yes. Throws StackError if the process ends first or the time (default 60 s) is up. */
+export async function untilReady(options: ReadinessOptions): Promise<void> {
+  const { name, healthUrl, signal, timeoutMs = 60_000 } = options;
+  let ended: Exit | undefined;
+  void options.exited.then((exit) => (ended = exit));
+  const deadline = systemClock.monotonicMs() + timeoutMs;
+  for (;;) {
+    signal.throwIfAborted();
+    if (ended) throw new StackError(`${name} ended (${describeExit(ended)}) before it was ready`);
+    const problem = await askReadiness(healthUrl);
+    if (problem === undefined) return;
+    if (systemClock.monotonicMs() >= deadline) {
+      throw new StackError(`${name} was not ready after ${timeoutMs / 1_000} s: ${problem}`);
+    }
+    await Promise.race([systemClock.sleep(POLL_MS, signal), options.exited]);
+  }
+}
+
+/** Undefined when ready, else why not. */
+async function askReadiness(healthUrl: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(`${healthUrl}/readyz`, { signal: AbortSignal.timeout(2_000) });
+    const text = await response.text();
+    return response.ok ? undefined : text.slice(0, 500).replaceAll(/\s+/g, ' ').trim();
+  } catch {
+    return 'its health server does not answer';
+  }
 }

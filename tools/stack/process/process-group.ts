@@ -24,11 +24,9 @@ export class ProcessGroup {
   readonly #members: { readonly process: SupervisedProcess; readonly tier: Tier }[] = [];
   readonly #starting = new Set<Promise<unknown>>();
   readonly #boot = new AbortController();
-  readonly #options: ProcessGroupOptions;
   #phase: 'booting' | 'settled' | 'stopping' = 'booting';
 
-  constructor(options: ProcessGroupOptions) {
-    this.#options = options;
+  constructor(private readonly options: ProcessGroupOptions) {
     const { signal } = options;
     const onAbort = (): void => this.fail(signal?.reason);
     if (signal?.aborted) onAbort();
@@ -48,8 +46,8 @@ export class ProcessGroup {
   async start(unit: Unit, tier: Tier): Promise<StackProcess> {
     this.signal.throwIfAborted();
     const process = new SupervisedProcess(unit, {
-      log: this.#options.log,
-      supervise: this.#phase === 'settled' && this.#options.supervise,
+      log: this.options.log,
+      supervise: this.#phase === 'settled' && this.options.supervise,
       onDeath: (dead, exit) => {
         const message = `${dead.name} ended (${describeExit(exit)}); its log is ${dead.logPath}`;
         if (this.#phase === 'booting') this.fail(new StackError(message, { tail: dead.tail() }));
@@ -72,7 +70,7 @@ export class ProcessGroup {
   settle(): void {
     this.signal.throwIfAborted();
     this.#phase = 'settled';
-    for (const { process } of this.#members) process.supervise = this.#options.supervise;
+    for (const { process } of this.#members) process.supervise = this.options.supervise;
   }
 
   fail(reason: unknown): void {

@@ -43,27 +43,26 @@ const STABLE_MS = 60_000;
 
 export class SupervisedProcess implements StackProcess {
   supervise: boolean;
-  readonly #unit: Unit;
-  readonly #options: SupervisionOptions;
   readonly #clock: Clock;
   #state: State = { kind: 'stopped' };
   #failures = 0;
   #retired = false;
   #exited: Promise<Exit> = new Promise(() => {});
 
-  constructor(unit: Unit, options: SupervisionOptions) {
-    this.#unit = unit;
-    this.#options = options;
+  constructor(
+    private readonly unit: Unit,
+    private readonly options: SupervisionOptions,
+  ) {
     this.#clock = options.clock ?? systemClock;
     this.supervise = options.supervise;
   }
 
   get name(): string {
-    return this.#unit.name;
+    return this.unit.name;
   }
 
   get logPath(): string {
-    return this.#unit.logPath;
+    return this.unit.logPath;
   }
 
   get pid(): number | undefined {
@@ -75,19 +74,19 @@ export class SupervisedProcess implements StackProcess {
   }
 
   tail(): readonly string[] {
-    return this.#unit.tail();
+    return this.unit.tail();
   }
 
   /** Throws StackError if it does not become ready; nothing is tried again then. */
   async start(signal: AbortSignal): Promise<void> {
-    const run = await this.#unit.start(signal);
+    const run = await this.unit.start(signal);
     if (signal.aborted) {
       await run.stop();
       signal.throwIfAborted();
     }
     this.#state = { kind: 'running', run, sinceMs: this.#clock.monotonicMs() };
     this.#exited = run.exited;
-    this.#options.log({ kind: 'running', process: this.name, pid: run.pid });
+    this.options.log({ kind: 'running', process: this.name, pid: run.pid });
     void run.exited.then((exit) => this.#ended(run, exit));
   }
 
@@ -128,8 +127,8 @@ export class SupervisedProcess implements StackProcess {
     if (this.#retired || state.kind !== 'running' || state.run !== run) return;
     if (this.#clock.monotonicMs() - state.sinceMs >= STABLE_MS) this.#failures = 0;
     this.#state = { kind: 'stopped' };
-    this.#options.log({ kind: 'died', process: this.name, how: describeExit(exit), tail: this.tail() });
-    this.#options.onDeath?.(this, exit);
+    this.options.log({ kind: 'died', process: this.name, how: describeExit(exit), tail: this.tail() });
+    this.options.onDeath?.(this, exit);
     if (!this.supervise) return;
     const abort = new AbortController();
     this.#state = { kind: 'starting', abort, done: this.#revive(abort.signal) };
@@ -138,9 +137,9 @@ export class SupervisedProcess implements StackProcess {
   /** Tries until it runs again or is told to stop; never rejects. */
   async #revive(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const delayMs = fullJitterMs(this.#failures, BACKOFF, this.#options.random);
+      const delayMs = fullJitterMs(this.#failures, BACKOFF, this.options.random);
       this.#failures += 1;
-      this.#options.log({ kind: 'restarting', process: this.name, delayMs });
+      this.options.log({ kind: 'restarting', process: this.name, delayMs });
       try {
         await this.#clock.sleep(delayMs, signal);
         await this.start(signal);
@@ -148,7 +147,7 @@ export class SupervisedProcess implements StackProcess {
       } catch (error) {
         if (signal.aborted) return;
         const how = error instanceof Error ? error.message : String(error);
-        this.#options.log({ kind: 'died', process: this.name, how, tail: this.tail() });
+        this.options.log({ kind: 'died', process: this.name, how, tail: this.tail() });
       }
     }
   }

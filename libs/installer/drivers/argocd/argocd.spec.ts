@@ -1,14 +1,14 @@
 import type { GitOpsSpec } from '@fairlead/desired-state';
 import type { KubeObject } from '@fairlead/kube/rest';
 import { describe, expect, it } from 'vitest';
-import { parseBundle } from '../../bundle/open-bundle.js';
-import { createSshKey } from '../../keys/openssh-key.js';
+import { parseBundle } from '../../bundle/bundle-shelf.js';
+import { createSshKey } from '../../keys/deploy-keys.js';
 import { followingNothingNew } from '../../serve.js';
 import { bundleOf, HOST_KEY, gitopsSpecOf as fluxSpecOf } from '../../testing/control-plane.js';
 import { ED25519, WITH_SUBKEY } from '../../testing/pgp-keys.js';
 import { smallArgocdBundle } from '../../testing/small-argocd-bundle.js';
 import { argocd } from './argocd.js';
-import { otherSpelling } from './spelling.js';
+import { otherSpelling } from './sources.js';
 
 const bundle = bundleOf(smallArgocdBundle());
 const objects = parseBundle(smallArgocdBundle());

@@ -4,10 +4,18 @@ import { FIELD_MANAGER } from '../../names.js';
 import { Problem } from '../../problem.js';
 import { complaintOf } from '../complaint.js';
 import type { ToolDriver } from '../driver.js';
-import { ARGOCD_CASCADE, ARGOCD_FINALIZERS } from '../finalizers.js';
+import {
+  ARGOCD_CASCADE,
+  ARGOCD_FINALIZERS,
+  APP_PROJECT,
+  APPLICATION,
+  GPG_KEYS,
+  KNOWN_HOSTS,
+  named,
+  NAMESPACE,
+} from './kinds.js';
 import { adapted } from './adapt.js';
 import { gaveUp, isUnverified, statesOf, type ApplicationStates } from './application-state.js';
-import { APP_PROJECT, APPLICATION, GPG_KEYS, KNOWN_HOSTS, named, NAMESPACE } from './kinds.js';
 import { readSigningKey } from './open-pgp.js';
 import { inCatalog } from './in-catalog.js';
 import { argocdProbes } from './probes.js';

@@ -1,8 +1,8 @@
 import type { GitOpsSpec } from '@fairlead/desired-state';
 import type { KubeObject } from '@fairlead/kube/rest';
 import { describe, expect, it } from 'vitest';
-import { parseBundle } from '../../bundle/open-bundle.js';
-import { createSshKey } from '../../keys/openssh-key.js';
+import { parseBundle } from '../../bundle/bundle-shelf.js';
+import { createSshKey } from '../../keys/deploy-keys.js';
 import { bundleOf, HOST_KEY, gitopsSpecOf } from '../../testing/control-plane.js';
 import { followingNothingNew } from '../../serve.js';
 import { smallBundle } from '../../testing/small-bundle.js';

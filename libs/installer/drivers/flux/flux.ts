@@ -1,12 +1,12 @@
 import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
+import type { SourceState } from '@fairlead/desired-state';
 import { LABELS, OWNER } from '../../names.js';
 import { Problem } from '../../problem.js';
 import { complaintOf } from '../complaint.js';
 import type { ProbeTarget, ToolDriver } from '../driver.js';
-import { FLUX_FINALIZERS } from '../finalizers.js';
-import { stateOf, statusOf } from './conditions.js';
-import { lockedDown } from './lockdown.js';
+import { FLUX_FINALIZERS } from '../argocd/kinds.js';
 import { CATALOG, GIT_REPOSITORY, KUSTOMIZATION, NAMESPACE, NEXT, fluxSources } from './sources.js';
+import { withContainers } from '../../bundle/pod-template.js';
 
 const SOURCE_CONTROLLER = 'source-controller';
 const KUSTOMIZE_CONTROLLER = 'kustomize-controller';
@@ -100,4 +100,60 @@ function probeSync(): KubeObject {
     metadata: { name: PROBE, namespace: NAMESPACE, labels: OUR_LABELS },
     spec: { sourceRef: { kind: 'GitRepository', name: PROBE }, prune: false, interval: '24h' },
   };
+}
+
+interface FluxStatus {
+  readonly conditions?: readonly { type: string; status: string; reason?: string; message?: string }[];
+  readonly artifact?: { readonly revision?: string };
+  readonly lastAppliedRevision?: string;
+  readonly observedGeneration?: number;
+  readonly lastHandledReconcileAt?: string;
+}
+
+export function statusOf(object: KubeObject): FluxStatus {
+  return object['status'] ?? {};
+}
+
+/** What Flux says of one of its objects; null if there is no such object. */
+export function stateOf(object: KubeObject | null, at: string): SourceState | null {
+  if (!object) return null;
+  const status = statusOf(object);
+  const ready = status.conditions?.find(({ type }) => type === 'Ready');
+  const stale = (status.observedGeneration ?? -1) !== object.metadata.generation;
+  return {
+    ready:
+      ready === undefined || ready.status === 'Unknown' || (stale && ready.status === 'True')
+        ? null
+        : ready.status === 'True',
+    reason: (ready?.reason ?? '').slice(0, 128),
+    message: (ready?.message ?? '').slice(0, 1_024),
+    revision: (status.lastAppliedRevision ?? status.artifact?.revision ?? '').slice(0, 256),
+    at,
+  };
+}
+
+const NO_CROSS_NAMESPACE_REFS = '--no-cross-namespace-refs=true';
+const DEFAULT_SERVICE_ACCOUNT = '--default-service-account=default';
+
+/** By Deployment: https://fluxcd.io/flux/installation/configuration/multitenancy/ */
+const FLAGS: Readonly<Record<string, readonly string[]>> = {
+  'kustomize-controller': [NO_CROSS_NAMESPACE_REFS, '--no-remote-bases=true', DEFAULT_SERVICE_ACCOUNT],
+  'helm-controller': [NO_CROSS_NAMESPACE_REFS, DEFAULT_SERVICE_ACCOUNT],
+  'notification-controller': [NO_CROSS_NAMESPACE_REFS],
+  'image-reflector-controller': [NO_CROSS_NAMESPACE_REFS],
+  'image-automation-controller': [NO_CROSS_NAMESPACE_REFS],
+};
+
+/** Controllers that let no tenant use another one's sources or accounts. A flag that the bundle sets already is replaced. */
+export function lockedDown(object: KubeObject): KubeObject {
+  const flags = object.kind === 'Deployment' ? FLAGS[object.metadata.name] : undefined;
+  if (!flags) return object;
+  const names = flags.map((flag) => flag.slice(0, flag.indexOf('=')));
+  return withContainers(object, (container) => {
+    if (container.name !== 'manager') return container;
+    const others = (container.args ?? []).filter(
+      (arg) => !names.some((name) => arg === name || arg.startsWith(`${name}=`)),
+    );
+    return { ...container, args: [...others, ...flags] };
+  });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hostText } from './host-text.js';
+import { hostText } from './answer-error.js';
 
 const SECRET = 'ghp_0123456789/+secret';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PublicKey } from '@fairlead/desired-state';
 import { scratchDir } from '@fairlead/testing';
 import { expect, it } from 'vitest';
-import { createSshKey } from './openssh-key.js';
+import { createSshKey } from './deploy-keys.js';
 
 it('ssh-keygen reads the private half and finds the public one in it', async () => {
   await using scratch = await scratchDir();

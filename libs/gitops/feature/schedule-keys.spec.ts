@@ -1,6 +1,6 @@
 import { silentLogger } from '@fairlead/observability';
 import { expect, it } from 'vitest';
-import { DueRotations } from './due-rotations.js';
+import { DueRotations } from './schedule-keys.js';
 import type { Runtime } from './runtime.js';
 
 const due = [

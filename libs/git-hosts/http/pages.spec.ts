@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nextByLink, nextOnGitLab, nextOnGitea, type Page } from './next-page.js';
+import { nextByLink, nextOnGitLab, nextOnGitea, type Page } from './pages.js';
 
 const page = (headers: Page['headers'], more: Partial<Page> = {}): Page => ({
   headers,

@@ -1,7 +1,6 @@
 import type { KubeObject } from '@fairlead/kube/rest';
 import { expect, it } from 'vitest';
-import { ANNOTATIONS, LABELS, OWNER } from '../names.js';
-import { isOurs } from './ours.js';
+import { ANNOTATIONS, LABELS, OWNER, isOurs } from './names.js';
 
 const labels = { [LABELS.managedBy]: OWNER, [LABELS.bundle]: 'flux' };
 const object = (metadata: Partial<KubeObject['metadata']>): KubeObject => ({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { podSelectorOf } from './pod-selector.js';
+import { podSelectorOf } from './workloads.js';
 
 const selecting = (selector: unknown): string | null =>
   podSelectorOf({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'a' }, spec: { selector } });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { redirectTarget } from './redirect.js';
+import { redirectTarget } from './git-http.js';
 
 const API = new URL('https://git.example.com:8443/base/api/v4');
 const from = (method: 'GET' | 'POST' | 'DELETE') => ({

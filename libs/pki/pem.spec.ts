@@ -2,9 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createIssuing, createRoot, crossSign, type Authority } from './authority.js';
 import { checkCsr, createCsr } from './csr.js';
 import { issueIdentity } from './issue-certificate.js';
-import { withoutRoot } from './pem.js';
+import { withoutRoot, rootOf } from './pem.js';
 import { generatePrivateKey } from './private-key.js';
-import { rootOf } from './root-of.js';
 
 const window = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
 

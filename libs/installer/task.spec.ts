@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Pace } from './pace.js';
+import { Pace } from './task.js';
 
 it('lets something be done once in a time', () => {
   const pace = new Pace(10);
