@@ -6,19 +6,7 @@ import { StackError } from '../errors.js';
 import { describeExit, type Exit, type StackLog } from '../events.js';
 import { BoundedLog } from './bounded-log.js';
 import type { Run, Unit } from './unit.js';
-
-/**
- * How Node runs our processes, as in the images (Dockerfile). The second flag counts buffers as part of the whole heap's
- * limit; without it V8 collects the whole heap for every 20 to 30 MB that pass through, which is half the CPU time of a
- * busy tunnel. The third lets go of buffers that have passed early, by many small collections, and the fourth puts off
- * full ones until 128 MB are there (docs/benchmarks.md).
- */
-export const NODE_FLAGS = [
-  '--enable-source-maps',
-  '--external-memory-accounted-in-global-limit',
-  '--max-semi-space-size=4',
-  '--initial-heap-size=128',
-] as const;
+import { NODE_FLAGS } from './node-flags.js';
 
 export interface NodeUnitOptions {
   readonly name: string;
