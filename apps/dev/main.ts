@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '@fairlead/errors';
@@ -66,7 +67,7 @@ async function run(config: Config, stateDir: string): Promise<number> {
   const { ownGitAuthority } = config;
   const shown = { folder: REPOSITORY, seconds, paint, advertise, ownGitAuthority };
   process.stdout.write(`${readyScreen(stack, shown)}\n`);
-  await untilAborted(interrupted);
+  if (!interrupted.aborted) await once(interrupted, 'abort');
   return stop(stack);
 }
 
@@ -80,14 +81,6 @@ function interruption(say: () => void): AbortSignal {
     });
   }
   return controller.signal;
-}
-
-/** Resolves when aborted; until then it is what keeps the process alive, together with the children. */
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 async function stop(stack: Stack): Promise<number> {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { FairleadError, messageOf, type LogLevel } from '@fairlead/errors';
 import { createLogger, type Logger } from '@fairlead/observability';
 import { printable } from './load-config.js';
@@ -74,11 +75,8 @@ function tellCrash(logger: Logger): void {
 }
 
 /** Resolves when the signal is aborted. */
-export function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 function beginStop(stop: AbortController, logger: Logger): void {

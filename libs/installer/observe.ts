@@ -21,7 +21,7 @@ export interface ToolObservation {
   readonly unproven: boolean;
 }
 
-export interface Observer {
+interface Observer {
   readonly objects: Objects;
   readonly reconciler: Reconciler;
   readonly functional: FunctionalProbe;

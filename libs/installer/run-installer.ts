@@ -122,7 +122,7 @@ function leaseOf(options: RunOptions, { instance, history }: InstallerProcess): 
 const WATCH_RETRY = { baseMs: 1_000, capMs: 30_000 };
 
 /** Wakes the installer when the agent writes one of its ConfigMaps. It is only a hint: what counts is read at each look. */
-export async function watchHandover(
+async function watchHandover(
   { objects, namespace, clock, logger }: { objects: Objects; namespace: string; clock: Clock; logger: Logger },
   wake: Wake,
   signal: AbortSignal,

@@ -113,7 +113,7 @@ function conflictOf({ reconciliation }: ToolObservation): Problem | null {
  * Puts back what the tool trusts and follows, and nothing else, where the ladder does nothing: the repairs of the hour are spent, the fleet
  * holds them, or it waits. Whoever changed it has to do so again after each look: at most one round in `trustMs`, and each object is told.
  */
-export async function putBackTrust(
+async function putBackTrust(
   { reconciler, objects, history, trustPace, clock }: ToolKeeperParts,
   { driver, spec, wanted }: Task,
   { reconciliation }: ToolObservation,

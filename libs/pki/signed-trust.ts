@@ -114,7 +114,7 @@ const AT_ANY_TIME = 1_000;
 /** A rotation takes three, a gateway whose certificates are revoked one: on an average over years, several times what anybody does. */
 const A_DAY = 10;
 /** Whatever the date: what `keys` counts by has 31 bits, and must always have room above it. Those above are reached in 2299. */
-export const MAX_VERSION = 1_000_000;
+const MAX_VERSION = 1_000_000;
 
 /**
  * The highest version of a trust bundle that anybody takes at that time, whatever they hold: 1,000, and ten for each day since 2026.

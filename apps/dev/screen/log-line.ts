@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Colour, Paint } from './terminal.js';
 
-export type Severity = 'debug' | 'info' | 'warn' | 'error';
+type Severity = 'debug' | 'info' | 'warn' | 'error';
 
 /** A line of a child's log, understood as far as it can be. */
-export interface LogLine {
+interface LogLine {
   readonly severity: Severity;
   /** `event key=value …` of our own JSON lines, any other line as it is. */
   readonly text: string;

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import type { DemoGitOps, Stack } from '@fairlead/stack';
 import type { Paint } from './terminal.js';
 
-export interface ReadyScreenOptions {
+interface ReadyScreenOptions {
   /** Commands are to be pasted there, so paths are shown relative to it. */
   readonly folder: string;
   readonly seconds: number;

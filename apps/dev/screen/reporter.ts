@@ -3,7 +3,7 @@ import type { StackEvent } from '@fairlead/stack';
 import type { Paint, Terminal } from './terminal.js';
 import { formatLogLine, parseLogLine } from './log-line.js';
 
-export interface ReporterOptions {
+interface ReporterOptions {
   readonly terminal: Terminal;
   readonly paint: Paint;
   /** Every line instead of warnings and errors. */

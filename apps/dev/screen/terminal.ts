@@ -19,7 +19,7 @@ export interface Terminal {
   settle(): void;
 }
 
-export interface TerminalOptions {
+interface TerminalOptions {
   readonly paint: Paint;
   /** Without it progress is a plain line each. */
   readonly animated: boolean;

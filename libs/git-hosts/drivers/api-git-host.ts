@@ -9,7 +9,7 @@ import { readClusterKey } from '../ssh-public-key.js';
 import { addKey, removeKey, toDeployKey } from './deploy-keys.js';
 import { isUncertain, type HostApi } from './host-api.js';
 
-export interface ApiGitHostParts {
+interface ApiGitHostParts {
   readonly api: HostApi;
   readonly http: GitHttp;
   readonly ownership: Ownership;

@@ -5,7 +5,7 @@ import type { RepositoryPath } from '../repository-path.js';
 import { parseSshPublicKey, type SshPublicKey } from '../ssh-public-key.js';
 import { isUncertain, type HostApi, type HostKey } from './host-api.js';
 
-export interface KeyWork {
+interface KeyWork {
   readonly api: HostApi;
   readonly ownership: Ownership;
   readonly path: RepositoryPath;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { RightFinding, RightsReport, RightsWanted } from '../git-host.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
 import { shortText } from './host-api.js';
+import { verdictOnKeys } from './github-like-calls.js';
 
 const userShape = z.object({ login: shortText, is_admin: z.boolean().optional() });
 
@@ -13,8 +14,7 @@ const NEEDLESS = [
 ];
 
 /**
- * A token of Gitea tells nothing of itself: each scope is found by a request that changes nothing, the right to add deploy keys
- * by one without a key, which is refused as incomplete (422) only where it would be allowed (else 403 or 404).
+ * A token of Gitea tells nothing of itself: each scope is found by a request that changes nothing.
  */
 export async function giteaRights(
   http: GitHttp,
@@ -36,12 +36,10 @@ export async function giteaRights(
 }
 
 async function writesKeys(http: GitHttp, repository: string | null, signal: AbortSignal): Promise<RightFinding> {
-  const [what, right] = ["check the token's rights", 'write:repository'];
+  const right = 'write:repository';
   if (repository === null) return { verdict: 'unverified', right, why: 'found out with a repository only' };
-  const expect = [422, 403, 404];
-  const tried = await http.send({ what, method: 'POST', path: `${repository}/keys`, body: {}, expect }, signal);
   const why = 'reads, adds and removes deploy keys; its user has to administer the repository';
-  return { verdict: tried.status === 422 ? 'granted' : 'missing', right, why };
+  return { verdict: await verdictOnKeys(http, repository, signal), right, why };
 }
 
 async function organisations(

@@ -3,6 +3,7 @@ import type { RightFinding, RightsReport, RightsWanted } from '../git-host.js';
 import type { Answer } from '../http/exchange.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
 import { shortText } from './host-api.js';
+import { verdictOnKeys } from './github-like-calls.js';
 
 const userShape = z.object({ login: shortText });
 
@@ -18,8 +19,7 @@ const NEEDLESS = [
 
 /**
  * A classic token's scopes stand in every answer (`X-OAuth-Scopes`). A fine-grained one's permissions are told nowhere: each is
- * found by a request that changes nothing, the right to add deploy keys by one without a key, which is refused as incomplete
- * (422) only where it would be allowed (else 403 or 404).
+ * found by a request that changes nothing.
  */
 export async function githubRights(
   http: GitHttp,
@@ -82,10 +82,7 @@ async function fineGrained(
 }
 
 async function administration(http: GitHttp, repository: string, signal: AbortSignal): Promise<RightFinding[]> {
-  const what = "check the token's rights";
-  const expect = [422, 403, 404];
-  const tried = await http.send({ what, method: 'POST', path: `${repository}/keys`, body: {}, expect }, signal);
-  const verdict = tried.status === 422 ? 'granted' : 'missing';
+  const verdict = await verdictOnKeys(http, repository, signal);
   return [{ verdict, right: 'administration=write', why: 'reads, adds and removes deploy keys' }];
 }
 

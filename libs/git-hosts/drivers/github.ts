@@ -1,59 +1,16 @@
 import { z } from 'zod';
-import type { Repository } from '../git-host.js';
 import { readAs, type GitHttp } from '../http/git-http.js';
 import { nextByLink } from '../http/pages.js';
 import type { Limits } from '../limits.js';
 import { githubRights } from './github-rights.js';
-import { githubLikeCalls, repositoryAt } from './github-like-calls.js';
-import {
-  type HostApi,
-  type HostKey,
-  branchName,
-  commitId,
-  hostId,
-  keyText,
-  keyTitle,
-  shortText,
-  sshUrl,
-} from './host-api.js';
+import { githubLikeCalls, repositoryAt, createAt, repositoryFields, toRepository } from './github-like-calls.js';
+import { type HostApi, commitId, shortText } from './host-api.js';
 
 // https://docs.github.com/en/rest/repos/repos#get-a-repository
 const repositoryShape = z
-  .object({
-    id: hostId,
-    name: shortText,
-    owner: z.object({ login: shortText }),
-    private: z.boolean(),
-    visibility: z.enum(['public', 'private', 'internal']).optional(),
-    default_branch: branchName,
-    archived: z.boolean(),
-    ssh_url: sshUrl,
-  })
-  .transform((from): Repository => ({
-    path: { owner: from.owner.login, name: from.name },
-    id: String(from.id),
-    sshUrl: from.ssh_url,
-    defaultBranch: from.default_branch || null,
-    visibility: from.visibility ?? (from.private ? 'private' : 'public'),
-    archived: from.archived,
-  }));
+  .object({ ...repositoryFields, visibility: z.enum(['public', 'private', 'internal']).optional() })
+  .transform((from) => toRepository(from, from.visibility ?? (from.private ? 'private' : 'public')));
 
-// https://docs.github.com/en/rest/deploy-keys/deploy-keys
-const keyShape = z
-  .object({
-    id: hostId,
-    title: keyTitle,
-    key: keyText,
-    read_only: z.boolean(),
-    enabled: z.boolean().optional(),
-  })
-  .transform(({ id, title, key, read_only: readOnly, enabled }): HostKey => ({
-    id: String(id),
-    title,
-    key,
-    readOnly,
-    enabled: enabled ?? true,
-  }));
 // https://docs.github.com/en/rest/branches/branches#get-a-branch
 const branchShape = z
   .object({ name: shortText, commit: z.object({ sha: commitId }) })
@@ -86,19 +43,13 @@ export function githubApi(http: GitHttp, limits: Limits): HostApi {
       githubRights(http, wanted.repository ? repositoryAt(wanted.repository) : null, wanted, signal),
 
     async createRepository(path, signal) {
-      const what = 'create the repository';
-      const isUser = await ownerIsUser(http, path.owner, signal);
-      const body = { name: path.name, private: true, auto_init: true };
-      const where = isUser ? '/user/repos' : `/orgs/${encodeURIComponent(path.owner)}/repos`;
-      const answer = await http.send({ what, method: 'POST', path: where, body, expect: [201] }, signal);
-      return readAs(repositoryShape, answer.body, what);
+      return createAt(http, path, await ownerIsUser(http, path.owner, signal), repositoryShape, signal);
     },
 
     ...githubLikeCalls({
       http,
       limits,
       repositoryShape,
-      keyShape,
       firstKeys: 'per_page=100',
       nextKeys: nextByLink,
       branchShape,

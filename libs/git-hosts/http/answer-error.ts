@@ -70,7 +70,7 @@ export function hostText(body: unknown, secrets: readonly string[]): string | un
   return clean.length > MAX_CHARS ? `${clean.slice(0, MAX_CHARS)}…` : clean || undefined;
 }
 
-export function redact(text: string, secrets: readonly string[]): string {
+function redact(text: string, secrets: readonly string[]): string {
   const spellings = secrets.flatMap((secret) => [
     secret,
     encodeURIComponent(secret),

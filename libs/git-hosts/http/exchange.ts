@@ -16,7 +16,7 @@ export interface Answer {
   readonly body: unknown;
 }
 
-export interface ExchangeLimits {
+interface ExchangeLimits {
   readonly maxBodyBytes: number;
   readonly requestTimeoutMs: number;
 }

@@ -8,7 +8,7 @@ import { answerError, rateLimited } from './answer-error.js';
 import { exchange, type Answer, type Request } from './exchange.js';
 import { limitedUntil } from './rate-limit.js';
 
-export interface GitHttpOptions {
+interface GitHttpOptions {
   /** Of the API, without a slash at its end; https. */
   readonly apiBase: URL;
   /** What authenticates us, and what the API wants in every request. */

@@ -1,7 +1,7 @@
 import type { FrontAnswer, FrontRequest } from './front.js';
 import { HEAD, bareKey, json, pageOf, routed, type Route } from './fake-answers.js';
 
-export type GithubToken =
+type GithubToken =
   | { readonly login: string; readonly scopes: string }
   /** Fine-grained: `administration=write` and the like. */
   | { readonly login: string; readonly permissions: readonly string[]; readonly expires?: string };

@@ -2,7 +2,7 @@ import { parseSshPublicKey } from '../ssh-public-key.js';
 import type { FrontAnswer, FrontRequest } from './front.js';
 import { HEAD, bareKey, json, pageOf, routed, type Route } from './fake-answers.js';
 
-export interface GitlabToken {
+interface GitlabToken {
   readonly username: string;
   readonly scopes: readonly string[];
   /** A project's or group's token acts as a bot. */

@@ -6,7 +6,7 @@ const CATALOG = '/repos/platform/catalog';
 type Asking = Pick<GiteaClient, 'ask'>;
 
 /** Tokens of one user. */
-export interface UserTokens {
+interface UserTokens {
   readonly token: (...scopes: string[]) => Promise<string>;
   /** Takes back one that `token` gave. */
   readonly revoke: (token: string) => Promise<void>;

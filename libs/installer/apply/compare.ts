@@ -141,7 +141,7 @@ export function underAnotherName(object: KubeObject): KubeObject {
 }
 
 /** Do two versions of an object say the same? What the server counts and notes in each write does not. */
-export function sayTheSame(a: KubeObject, b: KubeObject): boolean {
+function sayTheSame(a: KubeObject, b: KubeObject): boolean {
   return isDeepStrictEqual(said(a), said(b));
 }
 

@@ -20,7 +20,7 @@ const CONTROL_PLANE = /^(kube-controller-manager|clusterrole-aggregation-control
 /** What `kubectl rollout restart` leaves: taking it away would restart the pods once more. */
 const LEFT = new Set(['f:kubectl.kubernetes.io/restartedAt']);
 
-export interface Honoured {
+interface Honoured {
   readonly object: KubeObject;
   /** `spec.replicas of helm`: what was left to whom. */
   readonly fields: readonly string[];

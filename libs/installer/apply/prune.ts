@@ -4,7 +4,7 @@ import type { ToolDriver } from '../drivers/driver.js';
 import { ANNOTATIONS, FIELD_MANAGER, LABELS, OURS, OWNER } from '../names.js';
 import { stageOf } from './order.js';
 
-export interface Pruned {
+interface Pruned {
   readonly removed: readonly ObjectRef[];
   /** What was not removed though nobody wants it, and why. */
   readonly left: readonly string[];

@@ -245,7 +245,7 @@ const DEADLINE_MS = 30_000;
 const PAUSE_MS = 100;
 
 /** Waits until the server serves what these definitions define. After 30 s: the first that it does not; null: all are served. */
-export async function untilEstablished(
+async function untilEstablished(
   objects: Objects,
   stage: readonly KubeObject[],
   clock: Clock,

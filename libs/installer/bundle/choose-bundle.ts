@@ -14,7 +14,7 @@ export interface ChosenBundle {
   readonly reference: Pick<BundleReference, 'digest' | 'bytes'>;
 }
 
-export interface Choice {
+interface Choice {
   /** Null: there is none that could run. */
   readonly chosen: ChosenBundle | null;
   /** Why the wanted bundle does not run, if that is for want of a bundle that can be used. */

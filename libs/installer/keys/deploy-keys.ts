@@ -34,7 +34,7 @@ function held(values: Readonly<Record<string, string>>, number: number): SshKeyP
   return privateKey === undefined || publicKey === undefined ? null : { privateKey, publicKey };
 }
 
-export interface SshKeyPair {
+interface SshKeyPair {
   /** As `ssh-keygen` writes it: `-----BEGIN OPENSSH PRIVATE KEY-----`. */
   readonly privateKey: string;
   /** `ssh-ed25519 AAAA…`, without a comment. */

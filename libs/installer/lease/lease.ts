@@ -29,7 +29,7 @@ export const LEASE_LIMITS: LeaseLimits = { durationMs: 15_000, deadlineMs: 10_00
 /** What only its metadata was changed of is renewed at once, so often. */
 const MAX_RENEWALS = 3;
 
-export interface LeaseOptions {
+interface LeaseOptions {
   readonly objects: Objects;
   readonly namespace: string;
   /** Nobody else's, not even of the same pod before a restart: only so does a Lease with this name prove that nobody else had it since. */

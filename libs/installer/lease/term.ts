@@ -54,7 +54,7 @@ export class Term {
 }
 
 /** By both clocks: one of them may stand still, as the monotonic one does while a virtual machine sleeps. */
-export interface Moment {
+interface Moment {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }

@@ -13,7 +13,7 @@ export interface PreflightOptions {
   readonly limits?: PreflightLimits;
 }
 
-export interface PreflightLimits {
+interface PreflightLimits {
   /** Of one host. */
   readonly deadlineMs: number;
   readonly atOnce: number;

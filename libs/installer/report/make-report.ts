@@ -24,7 +24,7 @@ export interface Told {
   readonly preflight?: PreflightReport | null;
 }
 
-export interface ReportSurroundings {
+interface ReportSurroundings {
   readonly clusterId: string;
   readonly installerVersion: string;
   readonly installerInstance: string;

@@ -22,7 +22,7 @@ export interface OwnSecret {
   readonly version: string | null;
 }
 
-export interface OwnConfigMap {
+interface OwnConfigMap {
   readonly data: Readonly<Record<string, string>>;
   readonly binaryData: Readonly<Record<string, Uint8Array>>;
 }

@@ -6,7 +6,7 @@ import { silentLogger } from '@fairlead/observability';
 import { Lease, LEASE_LIMITS } from '../lease/lease.js';
 
 /** Time that passes when it is told to, for who sleeps by it. Each process of a test has its own. */
-export class SteppedClock implements Clock {
+class SteppedClock implements Clock {
   monotonic = 0;
   wall = Date.parse('2026-11-22T12:00:00Z');
   #sleepers: { readonly at: number; readonly wake: () => void }[] = [];

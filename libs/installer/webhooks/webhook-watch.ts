@@ -197,7 +197,7 @@ function finding(
  * Does nobody answer for it? There is no such Service, or none of its endpoints is ready. One outside of the cluster cannot be looked at,
  * and is not taken for dead: it may be the company's policy engine, out of reach for a minute.
  */
-export async function isDead(objects: Objects, { clientConfig }: Webhook): Promise<boolean> {
+async function isDead(objects: Objects, { clientConfig }: Webhook): Promise<boolean> {
   const service = clientConfig?.service;
   if (!service) return false;
   const { namespace, name } = service;
@@ -212,7 +212,7 @@ export async function isDead(objects: Objects, { clientConfig }: Webhook): Promi
   return !endpoints.some(({ addresses = [], conditions }) => addresses.length > 0 && conditions?.ready !== false);
 }
 
-export interface BlockedWriter {
+interface BlockedWriter {
   readonly webhooks: WebhookWatch;
   readonly drivers: readonly ToolDriver[];
   readonly logger: Logger;

@@ -3,7 +3,7 @@ import { request, type Agent } from 'node:https';
 import { FairleadError } from '@fairlead/errors';
 import type { ClusterAccess } from './pod-access.js';
 
-export interface KubeQuestion {
+interface KubeQuestion {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: string;
@@ -19,7 +19,7 @@ export interface KubeQuestion {
   readonly guard?: (() => void) | undefined;
 }
 
-export interface KubeAnswer {
+interface KubeAnswer {
   readonly status: number;
   /** As the head of the answer has it: what time it is there. */
   readonly date: string | undefined;

@@ -22,12 +22,12 @@ const BACKDATED_MS = 300_000;
 export const LOCAL_NAMES: readonly string[] = ['127.0.0.1', 'localhost'];
 
 /** DNS names and addresses that the processes reach a server by. */
-export interface ServerNames {
+interface ServerNames {
   readonly nats: readonly string[];
   readonly postgres: readonly string[];
 }
 
-export interface InfrastructureTls {
+interface InfrastructureTls {
   readonly nats: ServerTls;
   readonly postgres: ServerTls;
 }
@@ -54,7 +54,7 @@ export async function prepareInfrastructureTls(
 }
 
 /** What every process that speaks to NATS or Postgres trusts. */
-export function infrastructureCaFile(state: StateDir): string {
+function infrastructureCaFile(state: StateDir): string {
   return state.file('infrastructure-ca.crt');
 }
 

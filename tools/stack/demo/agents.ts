@@ -15,7 +15,7 @@ import { nodeUnit } from '../process/node-unit.js';
 import type { Unit } from '../process/unit.js';
 import { materialiseSandbox, refreshToken, sandboxUser, type SandboxOptions, type User } from './pod-sandbox.js';
 
-export interface AgentsOptions {
+interface AgentsOptions {
   readonly state: StateDir;
   readonly group: ProcessGroup;
   readonly admin: Administrator;
@@ -57,7 +57,7 @@ export class Agents implements Disposable {
   }
 }
 
-export interface AgentUnitOptions {
+interface AgentUnitOptions {
   readonly name: string;
   /** The agent's entry file. */
   readonly main: string;
@@ -74,9 +74,7 @@ const REFRESH_MS = 10 * 60_000;
 const RETRY = { baseMs: 1_000, capMs: 30_000 };
 
 /** The agent's pod as a process: each start reads the Deployment and its Secrets anew, as a new pod would. */
-export async function agentUnit(
-  options: AgentUnitOptions,
-): Promise<{ readonly unit: Unit; readonly user: User | undefined }> {
+async function agentUnit(options: AgentUnitOptions): Promise<{ readonly unit: Unit; readonly user: User | undefined }> {
   const { name, main, sandbox, logPath, log, healthPort } = options;
   const user = await sandboxUser(sandbox, [main]);
   const unit = nodeUnit({
@@ -98,11 +96,7 @@ export async function agentUnit(
 }
 
 /** Keeps the service account's token fresh until the signal; a failure is said and tried again. Never rejects. */
-export async function keepTokenFresh(
-  options: AgentUnitOptions,
-  user: User | undefined,
-  signal: AbortSignal,
-): Promise<void> {
+async function keepTokenFresh(options: AgentUnitOptions, user: User | undefined, signal: AbortSignal): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {
     try {

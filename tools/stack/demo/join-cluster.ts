@@ -2,7 +2,7 @@ import type { Administrator } from '../access/administrator.js';
 import { adminKubectl, type AdminKubectl } from './admin-kubectl.js';
 import { IDENTITY_SECRET, NAMESPACE, readAgentPod, readAgentSecret } from './pod-spec.js';
 
-export interface JoinOptions extends AdminKubectl {
+interface JoinOptions extends AdminKubectl {
   readonly clusterName: string;
   readonly links: number;
   readonly targets: readonly string[];

@@ -17,7 +17,7 @@ export interface User {
 }
 
 /** What a kubelet gives a container. Paths are of this machine. */
-export interface Sandbox {
+interface Sandbox {
   readonly env: Readonly<Record<string, string>>;
 }
 

@@ -29,7 +29,7 @@ export interface DemoGitHost {
   readonly workingCopy: string;
 }
 
-export interface DemoGitHostOptions {
+interface DemoGitHostOptions {
   readonly group: ProcessGroup;
   readonly state: StateDir;
   readonly ports: PortPlan;
@@ -100,7 +100,7 @@ async function prepare(
   return { tokenFile, workingCopy };
 }
 
-export interface CloneOptions {
+interface CloneOptions {
   readonly url: string;
   /** The only authority that is trusted. */
   readonly caFile: string;
@@ -113,7 +113,7 @@ export interface CloneOptions {
 const CLONE_MS = 60_000;
 
 /** A clone that can commit and push as it stands, whatever the user's own configuration of Git says. */
-export async function cloneCatalog({ url, caFile, credentialsFile, path, signal }: CloneOptions): Promise<void> {
+async function cloneCatalog({ url, caFile, credentialsFile, path, signal }: CloneOptions): Promise<void> {
   const temporary = `${path}.new`;
   rmSync(temporary, { recursive: true, force: true });
   const settings = [

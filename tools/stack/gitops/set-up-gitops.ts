@@ -14,7 +14,7 @@ const GIT_HOST = 'forge';
 /** A look at a Git host may take this long. */
 const PATIENCE_MS = 120_000;
 
-export interface SetUpOptions {
+interface SetUpOptions {
   readonly cli: Stack['cli'];
   readonly state: StateDir;
   readonly gitHost: DemoGitHost;

@@ -3,7 +3,7 @@ import type { Running } from '@fairlead/testbed';
 import { StackError } from '../errors.js';
 import type { Run, Unit } from './unit.js';
 
-export interface ComponentUnitOptions<T> {
+interface ComponentUnitOptions<T> {
   readonly name: string;
   /** The files that the component itself writes to, the telling one first. */
   readonly logPaths: readonly [string, ...string[]];

@@ -8,7 +8,7 @@ import { BoundedLog } from './bounded-log.js';
 import type { Run, Unit } from './unit.js';
 import { NODE_FLAGS } from './node-flags.js';
 
-export interface NodeUnitOptions {
+interface NodeUnitOptions {
   readonly name: string;
   /** Path of the entry file. */
   readonly main: string;
@@ -100,7 +100,7 @@ async function stop(child: ChildProcess, exited: Promise<Exit>): Promise<void> {
   clearTimeout(timer);
 }
 
-export interface ReadinessOptions {
+interface ReadinessOptions {
   readonly name: string;
   readonly healthUrl: string;
   readonly exited: Promise<Exit>;

@@ -8,7 +8,7 @@ import type { Unit } from './unit.js';
 const TIERS = ['edge', 'service', 'infrastructure'] as const;
 export type Tier = (typeof TIERS)[number];
 
-export interface ProcessGroupOptions {
+interface ProcessGroupOptions {
   readonly log: StackLog;
   /** Whether a process that dies after the boot is started again. */
   readonly supervise: boolean;

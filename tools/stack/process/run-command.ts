@@ -7,7 +7,7 @@ export interface CommandOutput {
   readonly stderr: string;
 }
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly stdin?: string;

@@ -22,7 +22,7 @@ export interface StackProcess {
   tail(): readonly string[];
 }
 
-export interface SupervisionOptions {
+interface SupervisionOptions {
   readonly log: StackLog;
   readonly supervise: boolean;
   readonly clock?: Clock;

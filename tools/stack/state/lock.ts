@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { StackError } from '../errors.js';
 
-export interface Lock extends Disposable {
+interface Lock extends Disposable {
   /** Whether the holder before was gone without letting go: what it had started may be ending just now. */
   readonly takenOver: boolean;
 }

@@ -6,7 +6,7 @@ import { freePort } from '@fairlead/testbed';
 import { PortInUseError, StackError } from '../errors.js';
 
 /** Ports of one gateway replica. */
-export interface GatewayPorts {
+interface GatewayPorts {
   readonly door: number;
   readonly link: number;
   readonly relay: number;

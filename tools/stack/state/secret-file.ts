@@ -22,7 +22,7 @@ export function putSecret(path: string, value: string): void {
 }
 
 /** 256 random bits that a URL takes unescaped. */
-export function randomSecret(): string {
+function randomSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 

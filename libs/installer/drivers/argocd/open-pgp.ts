@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** An OpenPGP key, as GnuPG calls it. */
-export interface SigningKey {
+interface SigningKey {
   /** The last 16 hexadecimal digits of the primary key's fingerprint. */
   readonly id: string;
   /** The same of the primary key and of each subkey: a commit may be signed by any of them. */

@@ -145,7 +145,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Controllers that let no tenant use another one's sources or accounts. A flag that the bundle sets already is replaced. */
-export function lockedDown(object: KubeObject): KubeObject {
+function lockedDown(object: KubeObject): KubeObject {
   const flags = object.kind === 'Deployment' ? FLAGS[object.metadata.name] : undefined;
   if (!flags) return object;
   const names = flags.map((flag) => flag.slice(0, flag.indexOf('=')));
