@@ -21,22 +21,17 @@ export async function startFakeGithub(): Promise<GithubUnderTest> {
   fake.tokens.set(tokens.wide, { login: 'octocat', scopes: 'admin:org, delete_repo, repo' });
   const repo = fake.addRepo('platform', 'catalog');
   const elsewhere = fake.addRepo('platform', 'other');
-  const front = await startFront(await testAuthority(), fake.handle);
   return {
+    ...(await platformCatalog(fake)),
     kind: 'github',
     fake,
-    front,
     tokens,
-    repository: { owner: 'platform', name: 'catalog' },
-    head: HEAD,
-    owner: 'platform',
     keysPath: '/repos/platform/catalog/keys',
     addByHand: async ({ title, publicKey, readOnly }) => String(fake.addKey(repo, title, publicKey, readOnly).id),
     idsOnHost: async () => repo.keys.map(({ id }) => String(id)),
     async useElsewhere(publicKey) {
       fake.addKey(elsewhere, 'another', publicKey, true);
     },
-    [Symbol.asyncDispose]: () => front[Symbol.asyncDispose](),
   };
 }
 
@@ -57,15 +52,11 @@ export async function startFakeGitlab(): Promise<GitlabUnderTest> {
   const person = { username: 'sidney', bot: false, isAdmin: true, level: 50 };
   fake.tokens.set(tokens.wide, { ...person, scopes: ['api', 'sudo', 'admin_mode'] });
   const project = fake.addProject('platform/catalog');
-  const front = await startFront(await testAuthority(), fake.handle);
   return {
+    ...(await platformCatalog(fake)),
     kind: 'gitlab',
     fake,
-    front,
     tokens,
-    repository: { owner: 'platform', name: 'catalog' },
-    head: HEAD,
-    owner: 'platform',
     keysPath: '/projects/platform%2Fcatalog/deploy_keys',
     async addByHand({ title, publicKey, readOnly }) {
       const key = fake.addKey(title, publicKey, true);
@@ -76,6 +67,18 @@ export async function startFakeGitlab(): Promise<GitlabUnderTest> {
     async useElsewhere(publicKey) {
       fake.addKey('of somebody else', publicKey, false);
     },
+  };
+}
+
+/** What both fakes have: the repository `platform/catalog`, behind TLS. */
+async function platformCatalog({ handle }: FakeGithub | FakeGitlab) {
+  const front = await startFront(await testAuthority(), handle);
+  const repository = { owner: 'platform', name: 'catalog' };
+  return {
+    front,
+    repository,
+    head: HEAD,
+    owner: repository.owner,
     [Symbol.asyncDispose]: () => front[Symbol.asyncDispose](),
   };
 }

@@ -1,37 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BUCKETS, registrationRpc, rpcSubject } from '@fairlead/contracts';
-import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import { eventually } from '@fairlead/testing';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { EVENT_STREAM, deleteKv, inboxPrefix, putKv, watchBucket, type Holder } from '../index.js';
 import { STREAMS_API } from '../kv/bucket-feed.js';
-import { startSecuredNats, type SecuredNats } from '../testing/secured-nats.js';
+import { connectedNats, gatewayA, gatewayB, operator } from '../testing/secured-nats.js';
 
-const gatewayA = { role: 'gateway', credential: 'gateway-a' } as const;
-const gatewayB = { role: 'gateway', credential: 'gateway-b' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 const registration = { role: 'registration', credential: 'registration' } as const;
-const operator = { role: 'operator', credential: 'operator' } as const;
 
-let scratch: ScratchDir;
-let nats: SecuredNats;
-const connections = new Map<string, NatsConnection>();
-const as = (holder: Holder): NatsConnection => connections.get(holder.credential)!;
+let nats: Awaited<ReturnType<typeof connectedNats>>;
+const as = (holder: Holder): NatsConnection => nats.as(holder);
 
 beforeAll(async () => {
-  scratch = await scratchDir();
-  nats = await startSecuredNats(scratch.path);
-  for (const holder of [gatewayA, gatewayB, registration, operator]) {
-    connections.set(holder.credential, await nats.connect(holder));
-  }
+  nats = await connectedNats([gatewayA, gatewayB, registration, operator]);
 });
-afterAll(async () => {
-  await nats?.[Symbol.asyncDispose]();
-  await scratch?.[Symbol.asyncDispose]();
-});
+afterAll(() => nats?.[Symbol.asyncDispose]());
 
 /** Streams that no gateway writes its acknowledgements or answers into. */
 const FOREIGN = [`KV_${BUCKETS.revocations}`, `KV_${BUCKETS.access}`, EVENT_STREAM] as const;

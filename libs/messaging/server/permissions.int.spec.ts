@@ -9,7 +9,6 @@ import {
   type Caller,
   type Rpc,
 } from '@fairlead/contracts';
-import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -24,32 +23,20 @@ import {
   type Holder,
 } from '../index.js';
 import { STREAMS_API } from '../kv/bucket-feed.js';
-import { startSecuredNats, type SecuredNats } from '../testing/secured-nats.js';
+import { connectedNats, gatewayA, gatewayB, operator } from '../testing/secured-nats.js';
 
-const gatewayA = { role: 'gateway', credential: 'gateway-a' } as const;
-const gatewayB = { role: 'gateway', credential: 'gateway-b' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 const registration = { role: 'registration', credential: 'registration' } as const;
 const keys = { role: 'keys', credential: 'keys' } as const;
 const gitops = { role: 'gitops', credential: 'gitops' } as const;
-const operator = { role: 'operator', credential: 'operator' } as const;
 
-let scratch: ScratchDir;
-let nats: SecuredNats;
-const connections = new Map<string, NatsConnection>();
-const as = (holder: Holder): NatsConnection => connections.get(holder.credential)!;
+let nats: Awaited<ReturnType<typeof connectedNats>>;
+const as = (holder: Holder): NatsConnection => nats.as(holder);
 
 beforeAll(async () => {
-  scratch = await scratchDir();
-  nats = await startSecuredNats(scratch.path);
-  for (const holder of [gatewayA, gatewayB, api, registration, keys, gitops, operator]) {
-    connections.set(holder.credential, await nats.connect(holder));
-  }
+  nats = await connectedNats([gatewayA, gatewayB, api, registration, keys, gitops, operator]);
 });
-afterAll(async () => {
-  await nats?.[Symbol.asyncDispose]();
-  await scratch?.[Symbol.asyncDispose]();
-});
+afterAll(() => nats?.[Symbol.asyncDispose]());
 
 /** Does the server refuse this subject to this holder? Asked with a request, because a publish is refused silently. */
 async function refusesPublish(holder: Holder, subject: string): Promise<boolean> {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { SINGLETONS } from '@fairlead/contracts';
 import { silentLogger } from '@fairlead/observability';
 import { startNats, type NatsInfo, type Running } from '@fairlead/testbed';
+import { scratchDir } from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import {
   connectNats,
@@ -21,12 +22,16 @@ export interface SecuredNats extends AsyncDisposable {
   seedFile(holder: Holder): string;
 }
 
-const OPERATOR: Holder = { role: 'operator', credential: 'operator' };
+/** A credential of a role that has several, or that tests speak for. */
+export const gatewayA = { role: 'gateway', credential: 'gateway-a' } as const;
+export const gatewayB = { role: 'gateway', credential: 'gateway-b' } as const;
+export const operator = { role: 'operator', credential: 'operator' } as const;
+
 const HOLDERS: readonly Holder[] = [
-  OPERATOR,
+  operator,
   ...SINGLETONS.map((role) => ({ role, credential: role })),
-  { role: 'gateway', credential: 'gateway-a' },
-  { role: 'gateway', credential: 'gateway-b' },
+  gatewayA,
+  gatewayB,
 ];
 
 /** Starts it below `dataDir`, with gateway-a, gateway-b, operator and one of each other role as its users. */
@@ -46,7 +51,7 @@ export async function startSecuredNats(dataDir: string): Promise<SecuredNats> {
     connections.push(nc);
     return nc;
   };
-  await provisionJetStream(await connect(OPERATOR));
+  await provisionJetStream(await connect(operator));
   return {
     server,
     connect,
@@ -55,6 +60,21 @@ export async function startSecuredNats(dataDir: string): Promise<SecuredNats> {
       await Promise.all(connections.map((nc) => nc.close()));
       await server.stop();
     },
+  };
+}
+
+/** The same in a folder of its own, with a connection of each holder, by its credential. */
+export async function connectedNats(
+  holders: readonly Holder[],
+): Promise<AsyncDisposable & { readonly as: (holder: Holder) => NatsConnection }> {
+  await using stack = new AsyncDisposableStack();
+  const nats = stack.use(await startSecuredNats(stack.use(await scratchDir()).path));
+  const connections = new Map<string, NatsConnection>();
+  for (const holder of holders) connections.set(holder.credential, await nats.connect(holder));
+  const owned = stack.move();
+  return {
+    as: (holder) => connections.get(holder.credential)!,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
