@@ -2,24 +2,24 @@ import { OUTBOX_TABLE_V1 } from '@fairlead/events';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Forward only, in order. A released one is never changed. */
-class DesiredStates1795356000000 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    for (const statement of [...TABLES_V1, ...OUTBOX_TABLE_V1]) await runner.query(statement);
-  }
+abstract class Forward implements MigrationInterface {
+  abstract up(runner: QueryRunner): Promise<void>;
 
   async down(): Promise<void> {
     throw new Error('migrations go forward only');
   }
 }
 
+class DesiredStates1795356000000 extends Forward {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of [...TABLES_V1, ...OUTBOX_TABLE_V1]) await runner.query(statement);
+  }
+}
+
 /** A repository that was there before has its keys replaced by no schedule until somebody says so. */
-class KeyRotation1795960000000 implements MigrationInterface {
+class KeyRotation1795960000000 extends Forward {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('alter table repositories add column rotate_keys_seconds int');
-  }
-
-  async down(): Promise<void> {
-    throw new Error('migrations go forward only');
   }
 }
 

@@ -3,6 +3,7 @@ import { keyOf, refOf, shown, type KubeObject, type Objects, type ObjectRef } fr
 import type { ToolDriver } from '../drivers/driver.js';
 import { ANNOTATIONS, FIELD_MANAGER, LABELS, OURS, OWNER } from '../names.js';
 import { stageOf } from './order.js';
+import { kindOf, type DefinitionSpec } from '../removal/foreign-objects.js';
 
 interface Pruned {
   readonly removed: readonly ObjectRef[];
@@ -65,15 +66,8 @@ async function keptFor(objects: Objects, live: KubeObject, oursAlone: boolean): 
   if (live.kind === 'Namespace') return 'what else is in a namespace would go with it';
   if (live.kind !== 'CustomResourceDefinition') return null;
   const definition = await objects.read(refOf(live));
-  const spec = definition?.['spec'] as
-    | { group: string; names: { kind: string }; versions: { name: string; served: boolean }[] }
-    | undefined;
-  const version = spec?.versions.find(({ served }) => served)?.name;
-  if (!spec || version === undefined) return null;
-  const some = await objects.list(
-    { apiVersion: `${spec.group}/${version}`, kind: spec.names.kind },
-    { metadataOnly: true },
-  );
+  const kind = definition && kindOf(definition['spec'] as DefinitionSpec);
+  const some = kind ? await objects.list(kind, { metadataOnly: true }) : [];
   return some.length === 0 ? null : `there are ${some.length} objects of it`;
 }
 

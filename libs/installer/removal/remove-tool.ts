@@ -48,8 +48,7 @@ async function disown(
     signal.throwIfAborted();
     const live = await objects.read(ref);
     if (live?.metadata.labels?.[LABELS.managedBy] !== OWNER) continue;
-    const body = { metadata: { labels: { [LABELS.managedBy]: null, [LABELS.bundle]: null } } };
-    await objects.patch(ref, { type: 'merge', body }, FIELD_MANAGER);
+    await objects.patch(ref, { type: 'merge', body: UNOWNED }, FIELD_MANAGER);
   }
   history.record('removed', '', `${inventory.length} objects are left as they are, unowned`);
   return null;
@@ -114,8 +113,8 @@ async function keptFor(
   }
   if (live.kind !== 'Namespace') return null;
   if (!isCreated) return 'it was there before';
-  const strangers = await foreignObjectsIn(objects, live.metadata.name, driver);
-  return strangers.length === 0 ? null : `others use it: ${strangers.slice(0, 3).join(', ')}`;
+  const foreign = await foreignObjectsIn(objects, live.metadata.name, driver);
+  return foreign.length === 0 ? null : `others use it: ${foreign.slice(0, 3).join(', ')}`;
 }
 
 async function remaining(
