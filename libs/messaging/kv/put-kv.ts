@@ -4,7 +4,8 @@ import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-n
 import { connectionState, whileConnected } from '../connection/connection-state.js';
 
 const TIMEOUT_MS = 5_000;
-const MAX_VALUE_BYTES = 65_536;
+/** Of a value as it is stored: what is larger is not written, and not read. */
+export const MAX_VALUE_BYTES = 65_536;
 /** How long a deletion is remembered: longer than any watcher needs, and gone before a million sessions pile up. */
 const TOMBSTONE_TTL = '1h';
 

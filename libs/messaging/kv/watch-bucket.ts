@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import { connectionState } from '../connection/connection-state.js';
 import { inboxPrefixOf } from '../connection/inbox.js';
 import { followBucket } from './bucket-feed.js';
+import { MAX_VALUE_BYTES } from './put-kv.js';
 
 /** A NATS KV bucket held in memory. It stays readable, and only grows old, while NATS is away. */
 export interface KvSnapshot<T> {
@@ -30,7 +31,7 @@ export interface WatchBucketOptions<T> {
   /** Remember of each entry's text its digest alone: for a bucket of large values, which would be held twice. */
   readonly forgetTexts?: boolean;
   /**
-   * What an entry that does not match the schema does to its key. `keep` (default): nothing, the key keeps the value it had. `drop`: the
+   * What an entry that cannot be read does to its key. `keep` (default): nothing, the key keeps the value it had. `drop`: the
    * key is gone, for the bucket's owner, who writes it again.
    */
   readonly unreadable?: 'keep' | 'drop';
@@ -40,7 +41,7 @@ export interface WatchBucketOptions<T> {
 
 /**
  * Keeps a bucket in memory. After an outage of NATS, or when the bucket was made anew, the whole bucket is read again and
- * what is no longer in it is dropped; until then the last state stays. Entries that do not match the schema are logged,
+ * what is no longer in it is dropped; until then the last state stays. Entries that do not match the schema, or are larger than 64 KiB, are logged,
  * never served, and take nothing away (see `unreadable`). Returns at once; await `loaded`.
  */
 export function watchBucket<T>(
@@ -156,11 +157,12 @@ class BucketWatch<T> implements KvSnapshot<T> {
       this.#drop(key);
       return;
     }
-    const text = new TextDecoder().decode(bytes);
+    const text = decode(bytes);
     const mark = this.options.forgetTexts ? createHash('sha256').update(bytes).digest('base64') : text;
-    if (this.#entries.get(key)?.mark === mark) return;
-    const value = this.#parse(key, text);
-    if (value === undefined) {
+    if (mark !== null && this.#entries.get(key)?.mark === mark) return;
+    const value = text === null ? undefined : this.#parse(text);
+    if (mark === null || value === undefined) {
+      this.#logger.warn('kv.entry_refused', { key, bytes: bytes.length });
       // What cannot be read says nothing of the key: whoever wrote it may be of another version, and the value before still counts.
       if (this.options.unreadable === 'drop') this.#drop(key);
       return;
@@ -169,16 +171,25 @@ class BucketWatch<T> implements KvSnapshot<T> {
     this.options.onChange?.(key, value);
   }
 
-  #parse(key: string, text: string): T | undefined {
+  #parse(text: string): T | undefined {
     try {
       return this.schema.parse(JSON.parse(text));
     } catch {
-      this.#logger.warn('kv.entry_refused', { key, bytes: text.length });
       return undefined;
     }
   }
 
   #drop(key: string): void {
     if (this.#entries.delete(key)) this.options.onChange?.(key, undefined);
+  }
+}
+
+/** Null: it is larger than a value may be, or not UTF-8. A character that was cut must not become another one in a value that is read. */
+function decode(bytes: Uint8Array): string | null {
+  if (bytes.length > MAX_VALUE_BYTES) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return null;
   }
 }

@@ -45,6 +45,7 @@ function eventStream(maxBytes: number): Config {
     max_msg_size: MIB / 4,
     duplicate_window: nanos(120_000),
     deny_delete: true,
+    deny_purge: true,
   };
 }
 
@@ -63,6 +64,8 @@ function bucketStream(bucket: string, messageTtl: boolean): Config {
     allow_rollup_hdrs: false,
     allow_direct: true,
     deny_delete: true,
+    // No watcher is told of a purge: it would hold for ever what is in the bucket no more.
+    deny_purge: true,
     // Lets a deletion be forgotten, or each session that ever was would leave one behind.
     ...(messageTtl ? { allow_msg_ttl: true } : {}),
   };
