@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { tracingSettings, untilAborted } from '@fairlead/config';
 import { createEventPublisher } from '@fairlead/events/publisher';
-import { dampFlaps, dampRefusals, startGateway, type Gateway } from '@fairlead/gateway';
+import { rateLimitedEvents, startGateway, type Gateway } from '@fairlead/gateway';
 import { createRpcClient } from '@fairlead/messaging';
 import { startTracing, type Check, type Logger } from '@fairlead/observability';
 import { ProcessHost } from '@fairlead/service/process';
@@ -39,7 +39,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       instance,
       nc,
       rpc: createRpcClient(nc, source),
-      events: dampRefusals(dampFlaps(gatewayEvents(events, source.credential, logger))),
+      events: rateLimitedEvents(gatewayEvents(events, source.credential, logger)),
       logger,
       registry,
       tracer: tracing.tracer,

@@ -56,7 +56,7 @@ const cutOff = {
   cutOffCertificates: z.int().min(0),
 };
 /** Events of the same kind and the same one, or of all who proved nothing, that were not told before this one, because there were too many. */
-const damped = { suppressed: z.int().min(0).default(0) };
+const rateLimited = { suppressed: z.int().min(0).default(0) };
 const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
 
 const clusterSettings = {
@@ -86,7 +86,7 @@ export const EVENTS = {
   'dev.fairlead.client.deleted.v1': event(client),
   'dev.fairlead.import-link.created.v1': event({ ...cluster, expiresAt: IsoTime }),
   'dev.fairlead.import-link.redeemed.v1': event({ ...cluster, tokenId: z.string().max(64) }),
-  'dev.fairlead.import-link.refused.v1': event({ ...maybeCluster, ...damped }),
+  'dev.fairlead.import-link.refused.v1': event({ ...maybeCluster, ...rateLimited }),
   'dev.fairlead.token.minted.v1': event({ ...cluster, tokenId: z.string().max(64), expiresAt: IsoTime }),
   'dev.fairlead.token.revoked.v1': event({ ...cluster, tokenId: z.string().max(64) }),
   'dev.fairlead.api-token.created.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
@@ -102,15 +102,15 @@ export const EVENTS = {
     /** What its agent says of the cluster, if that is not what was known of it before. */
     facts: Facts.optional(),
   }),
-  'dev.fairlead.enrolment.refused.v1': event({ ...maybeCluster, ...damped, tokenId: z.string().max(64) }),
+  'dev.fairlead.enrolment.refused.v1': event({ ...maybeCluster, ...rateLimited, tokenId: z.string().max(64) }),
   /** An agent waits for an administrator. */
-  'dev.fairlead.enrolment.requested.v1': event({ ...maybeCluster, ...enrolmentRequest, ...damped }),
+  'dev.fairlead.enrolment.requested.v1': event({ ...maybeCluster, ...enrolmentRequest, ...rateLimited }),
   /** `insecure`: nobody looked at it. */
   'dev.fairlead.enrolment.approved.v1': event({ ...cluster, ...enrolmentRequest, insecure: z.boolean() }),
   'dev.fairlead.enrolment.rejected.v1': event({
     ...maybeCluster,
     ...enrolmentRequest,
-    ...damped,
+    ...rateLimited,
     why: z.string().max(256),
   }),
   'dev.fairlead.approval-policy.changed.v1': event({ ...maybeCluster, policy: ApprovalPolicy.nullable() }),
@@ -137,7 +137,7 @@ export const EVENTS = {
     generation: Generation.nullable(),
     notAfter: IsoTime,
   }),
-  'dev.fairlead.certificate.refused.v1': event({ ...maybeCluster, ...damped, purpose: certificatePurpose }),
+  'dev.fairlead.certificate.refused.v1': event({ ...maybeCluster, ...rateLimited, purpose: certificatePurpose }),
   'dev.fairlead.certificate.revoked.v1': event({
     ...maybeCluster,
     purpose: certificatePurpose,

@@ -1,5 +1,4 @@
 export { Actor, EVENTS, type EventData, type EventInput, type EventType } from './catalog.js';
-export { EventRate } from './event-rate.js';
 export { Envelope, createEvent, eventSubject, type OutgoingEvent } from './envelope.js';
 export { OUTBOX_TABLE_V1, OutboxRow, appendEvent, appendEventOnce } from './outbox.js';
 export { OutboxRelay, type OutboxRelayOptions } from './outbox-relay.js';

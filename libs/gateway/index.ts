@@ -6,5 +6,4 @@ export type { GatewayOptions } from './gateway-state.js';
 export type { GatewayEvents, Refusal, SessionEvent, StreamEvent } from './reporting/gateway-events.js';
 export { parseEgressRule, type EgressRule } from './doors/egress/egress-rules.js';
 export { DEFAULT_EGRESS_LIMITS } from './doors/egress/serve-egress.js';
-export { dampFlaps } from './reporting/damp-flaps.js';
-export { dampRefusals } from './reporting/damp-refusals.js';
+export { rateLimitedEvents } from './reporting/rate-limited-events.js';

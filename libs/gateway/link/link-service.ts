@@ -49,14 +49,14 @@ export const streamKey = createContextKey<Http2Stream | undefined>(undefined);
 
 /** The calls of AgentLinkService that are one question and one answer. */
 export function createLinkService(options: LinkServiceOptions): Partial<ServiceImpl<typeof AgentLinkService>> {
-  const damped = { ...options, lines: new RateLimitedLog() };
+  const rateLimited = { ...options, lines: new RateLimitedLog() };
   const renewals = new KeyedRateLimit(RENEWALS);
   const bundles = bundleLimits();
   return {
     discover: () => discover(options),
-    enrol: (request, context) => guarded(() => enrol(damped, request, peerOf(context.values.get(sessionKey)))),
+    enrol: (request, context) => guarded(() => enrol(rateLimited, request, peerOf(context.values.get(sessionKey)))),
     renew: (request, context) =>
-      guarded(() => renew(damped, renewals, request, peerOf(context.values.get(sessionKey)))),
+      guarded(() => renew(rateLimited, renewals, request, peerOf(context.values.get(sessionKey)))),
     fetchBundle: (request, context) =>
       guarded(() => {
         const [http2, stream] = [context.values.get(sessionKey), context.values.get(streamKey)];

@@ -1,7 +1,8 @@
 import type { Clock } from '@fairlead/clock';
 import { NO_TENANT, type Caller, type Issued, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
-import { EventRate, appendEvent, createEvent, type Actor } from '@fairlead/events';
+import { appendEvent, createEvent, type Actor } from '@fairlead/events';
+import { RateLimitedEvents } from '@fairlead/limits';
 import { inTransaction } from '@fairlead/persistence';
 import type { Logger } from '@fairlead/observability';
 import { checkCsr, formatSpiffeId, type CheckedCsr, type PeerCertificate, type SpiffeId } from '@fairlead/pki';
@@ -48,7 +49,7 @@ type Renewal = Readonly<Record<'csr' | 'proof', string>> & { readonly currentCha
 export class CertificateIssuer {
   readonly #currentEnrolment: CurrentEnrolment;
   readonly #renewals: RenewalLimiter;
-  readonly #refusals = new EventRate();
+  readonly #refusals = new RateLimitedEvents();
 
   constructor(private readonly options: CertificateIssuerOptions) {
     this.#currentEnrolment = options.currentEnrolment ?? (() => null);

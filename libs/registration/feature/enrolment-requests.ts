@@ -1,7 +1,6 @@
 import type { Caller, EnrolmentRequest, Facts } from '@fairlead/contracts';
 import { FairleadError, assertNever } from '@fairlead/errors';
-import { EventRate } from '@fairlead/events';
-import { networkOf } from '@fairlead/limits';
+import { RateLimitedEvents, networkOf } from '@fairlead/limits';
 import { withAdvisoryLock } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
 import { ADOPTION, QUEUE, whyFull } from '../domain/adoption-queue.js';
@@ -55,7 +54,7 @@ export interface Asking {
 /** Agents that wait for an administrator, and what was decided about them. */
 export class EnrolmentRequests {
   /** A program may empty the queue as fast as agents without a token fill it. */
-  readonly #adoptions = { requested: new EventRate(QUEUEFUL), rejected: new EventRate(QUEUEFUL) };
+  readonly #adoptions = { requested: new RateLimitedEvents(QUEUEFUL), rejected: new RateLimitedEvents(QUEUEFUL) };
 
   constructor(private readonly runtime: Runtime) {}
 

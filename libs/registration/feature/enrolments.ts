@@ -1,6 +1,6 @@
 import { DEFAULT_TENANT, type Caller, type Issued } from '@fairlead/contracts';
 import { FairleadError, assertNever, toFairleadError } from '@fairlead/errors';
-import { EventRate } from '@fairlead/events';
+import { RateLimitedEvents } from '@fairlead/limits';
 import { checkCsr, type CheckedCsr } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { decideEnrolment } from '../domain/decide-enrolment.js';
@@ -62,7 +62,7 @@ type WithToken = EnrolInput & { readonly token: StoredBootstrapToken };
 
 /** Certificates for agents, by a bootstrap token or an administrator's word: as the policy of the cluster has it. */
 export class Enrolments {
-  readonly #refusals = new EventRate();
+  readonly #refusals = new RateLimitedEvents();
   readonly #limit = new EnrolmentLimit();
 
   constructor(

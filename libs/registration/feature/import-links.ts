@@ -1,6 +1,6 @@
 import { NO_TENANT, registrationRpc, type Caller, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
-import { EventRate } from '@fairlead/events';
+import { RateLimitedEvents } from '@fairlead/limits';
 import { enrolmentProofKey, formatToken, newProvableTokenId } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
 import { renderImportManifest, renderInstallerManifest } from '../domain/import-manifest.js';
@@ -40,7 +40,7 @@ export interface ImportLinksOptions {
 
 /** Links that are good for one GET of an import manifest, and the tokens in it. */
 export class ImportLinks {
-  readonly #refusals = new EventRate();
+  readonly #refusals = new RateLimitedEvents();
 
   constructor(
     private readonly runtime: Runtime,

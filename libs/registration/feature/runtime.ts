@@ -1,5 +1,6 @@
 import type { FairleadError } from '@fairlead/errors';
-import { commit, tell, type EventInput, type EventRate, type ServiceRuntime } from '@fairlead/events';
+import { commit, tell, type EventInput, type ServiceRuntime } from '@fairlead/events';
+import type { RateLimitedEvents } from '@fairlead/limits';
 
 export { actorOf, commit, operatorOf, read, tell } from '@fairlead/events';
 
@@ -10,11 +11,11 @@ type Refused = 'dev.fairlead.enrolment.refused.v1' | 'dev.fairlead.import-link.r
 
 /**
  * Records a refusal in a transaction of its own, since the refused one left nothing, and throws it. What merely failed (5xx)
- * is no refusal and leaves no event; nor does what comes too often, but it is counted. `who`: see EventRate.
+ * is no refusal and leaves no event; nor does what comes too often, but it is counted. `who`: see RateLimitedEvents.
  */
 export async function refuse<T extends Refused>(
   runtime: Runtime,
-  { rate, who }: { readonly rate: EventRate; readonly who: string | null },
+  { rate, who }: { readonly rate: RateLimitedEvents; readonly who: string | null },
   error: FairleadError,
   type: T,
   data: EventInput<T>,

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import type { Actor, EventRate } from '@fairlead/events';
+import type { Actor } from '@fairlead/events';
+import type { RateLimitedEvents } from '@fairlead/limits';
 import { changeRequest, lockPending, type StoredEnrolmentRequest } from '../store/enrolment-request-store.js';
 import { tell, type Runtime } from './runtime.js';
 
@@ -8,7 +9,7 @@ export interface Rejection {
   /** At most 256 characters. */
   readonly why: string;
   /** How often it is told; default always. */
-  readonly rate?: EventRate | null;
+  readonly rate?: RateLimitedEvents | null;
 }
 
 /**

@@ -17,7 +17,10 @@ interface Flapping {
  * The same events, but of an agent that comes and goes all the time only some: what is beyond the rate waits, the newest
  * takes the place of the one before it, and says how many it stands for. So the last one is always told.
  */
-export function dampFlaps(events: GatewayEvents, clock: Pick<Clock, 'monotonicMs'> = systemClock): GatewayEvents {
+export function rateLimitedSessions(
+  events: GatewayEvents,
+  clock: Pick<Clock, 'monotonicMs'> = systemClock,
+): GatewayEvents {
   const clusters = new Map<string, Flapping>();
   const tell = ({ clusterId }: SessionEvent, send: (suppressed: number) => void): void => {
     const nowMs = clock.monotonicMs();

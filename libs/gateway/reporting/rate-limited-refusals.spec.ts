@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { dampRefusals } from './damp-refusals.js';
+import { rateLimitedRefusals } from './rate-limited-refusals.js';
 import type { GatewayEvents, Refusal } from './gateway-events.js';
 
 let nowMs = 0;
@@ -16,7 +16,7 @@ beforeEach(() => {
     accessRefused: (it: Refusal) => void told.push(it),
     stream: () => undefined,
   };
-  events = dampRefusals(inner, { monotonicMs: () => nowMs });
+  events = rateLimitedRefusals(inner, { monotonicMs: () => nowMs });
 });
 afterEach(() => vi.useRealTimers());
 

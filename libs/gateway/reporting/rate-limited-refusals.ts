@@ -19,7 +19,10 @@ const ALL_STRANGERS = '';
  * the newest waits a minute and says how many it stands for. Strangers have a rate per address and one together; each
  * user, client and cluster that proved itself has its own, which no stranger can use up.
  */
-export function dampRefusals(events: GatewayEvents, clock: Pick<Clock, 'monotonicMs'> = systemClock): GatewayEvents {
+export function rateLimitedRefusals(
+  events: GatewayEvents,
+  clock: Pick<Clock, 'monotonicMs'> = systemClock,
+): GatewayEvents {
   const known = new KeyedRateLimit(KNOWN);
   const addresses = new KeyedRateLimit(STRANGER);
   const strangers = new TokenBucket(STRANGERS, clock.monotonicMs());

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { dampFlaps } from './damp-flaps.js';
+import { rateLimitedSessions } from './rate-limited-sessions.js';
 import type { GatewayEvents, SessionEvent } from './gateway-events.js';
 
 let nowMs = 0;
@@ -20,7 +20,7 @@ beforeEach(() => {
     accessRefused: ({ code }: { code: string }) => void told.push(code),
     stream: () => undefined,
   };
-  events = dampFlaps(inner, { monotonicMs: () => nowMs });
+  events = rateLimitedSessions(inner, { monotonicMs: () => nowMs });
 });
 afterEach(() => vi.useRealTimers());
 

@@ -1,5 +1,5 @@
-import { systemClock, type Clock } from '@fairlead/clock';
-import { KeyedRateLimit, TokenBucket, type Rate } from '@fairlead/limits';
+import { KeyedRateLimit } from './keyed-rate-limit.js';
+import { TokenBucket, type Rate } from './token-bucket.js';
 
 /** Of one cluster, user or client that is known. */
 const KNOWN: Rate = { burst: 50, perSecond: 0.05 };
@@ -8,17 +8,22 @@ const STRANGERS: Rate = { burst: 200, perSecond: 0.02 };
 /** Whose untold events are counted; of those beyond, the one heard of longest ago is forgotten. */
 const MAX_COUNTED = 1_000;
 
+/** Milliseconds of which only differences mean something. */
+interface MonotonicClock {
+  monotonicMs(): number;
+}
+
 /**
  * How many of the events are told that somebody outside can cause as fast as the network carries them. Strangers have one rate together, so
  * that they neither push other events out of the stream nor fill the database; whoever is known has one that no stranger uses up.
  */
-export class EventRate {
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
+export class RateLimitedEvents {
+  readonly #clock: MonotonicClock;
   readonly #known = new KeyedRateLimit(KNOWN);
   readonly #strangers: TokenBucket;
   readonly #untold = new Map<string | null, number>();
 
-  constructor(strangers: Partial<Rate> = {}, clock: Pick<Clock, 'monotonicMs'> = systemClock) {
+  constructor(strangers: Partial<Rate> = {}, clock: MonotonicClock = { monotonicMs: () => performance.now() }) {
     this.#clock = clock;
     this.#strangers = new TokenBucket({ ...STRANGERS, ...strangers }, clock.monotonicMs());
   }
