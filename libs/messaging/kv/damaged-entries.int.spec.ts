@@ -57,14 +57,8 @@ async function expectContents(expected: Record<string, string>): Promise<void> {
 }
 
 describe('a truncated entry', () => {
-  it.each([
-    ['to nothing', ''],
-    ['within its JSON', '{"text":"ne'],
-    ['within a character', Uint8Array.of(...Buffer.from('{"text":"n'), 0xc3)],
-    // The JSON is whole, and only what is in it is not.
-    ['before a character ended', Uint8Array.of(...Buffer.from('{"text":"n'), 0xc3, ...Buffer.from('"}'))],
-  ])('%s leaves its key the value it had', async (_how, bytes) => {
-    await putBytes('kept', typeof bytes === 'string' ? Buffer.from(bytes) : bytes);
+  it('whose JSON is whole, but not a character in it, leaves its key the value it had', async () => {
+    await putBytes('kept', Uint8Array.of(...Buffer.from('{"text":"n'), 0xc3, ...Buffer.from('"}')));
     await expectContents({ kept: 'old' });
     await put('kept', 'new');
     await expectContents({ kept: 'new' });
@@ -88,11 +82,8 @@ describe('a truncated entry', () => {
 });
 
 describe('an oversize entry', () => {
-  it('is refused before it is sent, and by nats-server', async () => {
+  it('is refused before it is sent', async () => {
     await expect(put('kept', 'x'.repeat(65_536))).rejects.toMatchObject({ code: 'TOO_LARGE' });
-    await expect(putBytes('kept', Buffer.from(JSON.stringify({ text: 'x'.repeat(80_000) })))).rejects.toThrow(
-      'message size exceeds maximum allowed',
-    );
     await expectContents({ kept: 'old' });
   });
 
@@ -107,15 +98,6 @@ describe('an oversize entry', () => {
 });
 
 describe('a purge', () => {
-  it('of a key deletes it, as a marker of its own', async () => {
-    await put('purged', 'x');
-    const purge = headers();
-    purge.set('KV-Operation', 'PURGE');
-    await jetstream(writer).publish(`$KV.${bucket}.default.purged`, '', { headers: purge });
-    await expectContents({ kept: 'old' });
-    expect(snapshot.get('default.purged')).toBeUndefined();
-  });
-
   it('that is a rollup is refused: it could take others’ keys', async () => {
     const purge = headers();
     purge.set('KV-Operation', 'PURGE');
