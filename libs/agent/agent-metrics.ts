@@ -5,23 +5,17 @@ const DIAL_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 /** What an agent counts of its raw TCP connections. Labels are bounded: never a target. */
 export function createAgentMetrics(registry: Registry) {
   const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> =>
+    new Counter({ name, help, labelNames, registers });
+  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers });
   return {
-    connections: new Counter({
-      name: 'fairlead_agent_tcp_connections_total',
-      help: 'Raw TCP targets asked for, by outcome (ok, once the connection ended, or an error code).',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    openConnections: new Gauge({
-      name: 'fairlead_agent_tcp_open_connections',
-      help: 'Connections to raw TCP targets that are open now.',
-      registers,
-    }),
-    pendingDials: new Gauge({
-      name: 'fairlead_agent_tcp_pending_dials',
-      help: 'Raw TCP targets that are being resolved and dialled now.',
-      registers,
-    }),
+    connections: counter(
+      'fairlead_agent_tcp_connections_total',
+      'Raw TCP targets asked for, by outcome (ok, once the connection ended, or an error code).',
+      ['outcome'],
+    ),
+    openConnections: gauge('fairlead_agent_tcp_open_connections', 'Connections to raw TCP targets that are open now.'),
+    pendingDials: gauge('fairlead_agent_tcp_pending_dials', 'Raw TCP targets that are being resolved and dialled now.'),
     dialSeconds: new Histogram({
       name: 'fairlead_agent_tcp_dial_seconds',
       help: 'From the Open to the connection to a raw TCP target, where there was one.',
@@ -34,29 +28,26 @@ export function createAgentMetrics(registry: Registry) {
       label: 'direction',
       registry,
     }),
-    egress: new Counter({
-      name: 'fairlead_agent_egress_connections_total',
-      help: 'Connections out of the cluster, by outcome (ok, once the connection ended, or an error code).',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    egressOpen: new Gauge({
-      name: 'fairlead_agent_egress_open_connections',
-      help: 'Connections out of the cluster that have their target now.',
-      registers,
-    }),
+    egress: counter(
+      'fairlead_agent_egress_connections_total',
+      'Connections out of the cluster, by outcome (ok, once the connection ended, or an error code).',
+      ['outcome'],
+    ),
+    egressOpen: gauge(
+      'fairlead_agent_egress_open_connections',
+      'Connections out of the cluster that have their target now.',
+    ),
     egressBytes: new LiveCounter({
       name: 'fairlead_agent_egress_bytes_total',
       help: 'Payload of connections out of the cluster, counted while it goes; out is away from the cluster.',
       label: 'direction',
       registry,
     }),
-    kubeRequestsFailed: new Counter({
-      name: 'fairlead_agent_kube_requests_failed_total',
-      help: 'Requests that did not reach the kube-apiserver, by code.',
-      labelNames: ['code'],
-      registers,
-    }),
+    kubeRequestsFailed: counter(
+      'fairlead_agent_kube_requests_failed_total',
+      'Requests that did not reach the kube-apiserver, by code.',
+      ['code'],
+    ),
   };
 }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
 import { BlockList, connect as netConnect, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -69,23 +70,16 @@ export async function dial(endpoint: Endpoint, settings: ProxySettings, signal: 
   return dialThrough(new URL(settings.httpsProxy), endpoint, signal);
 }
 
-function dialDirectly({ host, port }: Endpoint, signal: AbortSignal): Promise<Duplex> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const socket = netConnect({ host, port, noDelay: true, keepAlive: true });
-    const onAbort = (): void => void socket.destroy(new Error('it took too long'));
-    signal.addEventListener('abort', onAbort, { once: true });
-    socket.once('connect', () => {
-      signal.removeEventListener('abort', onAbort);
-      socket.off('error', onError);
-      resolve(socket);
-    });
-    const onError = (error: Error): void => {
-      signal.removeEventListener('abort', onAbort);
-      reject(unreachable(`${host}:${port}`, error));
-    };
-    socket.once('error', onError);
-  });
+async function dialDirectly({ host, port }: Endpoint, signal: AbortSignal): Promise<Duplex> {
+  signal.throwIfAborted();
+  const socket = netConnect({ host, port, noDelay: true, keepAlive: true });
+  try {
+    await once(socket, 'connect', { signal });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw unreachable(`${host}:${port}`, signal.aborted ? new Error('it took too long') : error);
+  }
 }
 
 /** HTTP CONNECT (RFC 9110 9.3.6). Credentials of the proxy's URL go to the proxy only, and into no message. */

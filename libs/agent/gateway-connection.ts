@@ -12,6 +12,7 @@ import {
   TUNNEL_PATH,
   TUNNEL_SESSION_OPTIONS,
   fitStreamWindow,
+  handshake,
   keepAlive,
   requestGrpcStream,
   type KeepaliveOptions,
@@ -75,45 +76,32 @@ export async function connectToGateway(options: DialOptions): Promise<GatewayCon
   };
 }
 
-function secure(plain: NodeJS.ReadWriteStream, options: DialOptions, signal: AbortSignal): Promise<TLSSocket> {
+async function secure(plain: NodeJS.ReadWriteStream, options: DialOptions, signal: AbortSignal): Promise<TLSSocket> {
   const { trust, identity, endpoint } = options;
   const where = `${endpoint.host}:${endpoint.port}`;
   // Its failure shows as the end of the TLS connection; unheard, it would end the process.
   plain.on('error', () => undefined);
-  return new Promise((resolve, reject) => {
-    const socket = tlsConnect({
-      socket: plain as never,
-      minVersion: 'TLSv1.3',
-      ALPNProtocols: ['h2'],
-      ...(identity ? { key: identity.keyPem, cert: identity.chainPem.join('\n') } : {}),
-      ...(trust.kind === 'roots'
-        ? {
-            ca: [...trust.rootsPem],
-            checkServerIdentity: (_: string, peer: PeerCertificate) => checkGateway(peer, trust),
-          }
-        : { rejectUnauthorized: false }),
-    });
-    const onAbort = (): void =>
-      void socket.destroy(new FairleadError('UNAVAILABLE', `${where} did not answer in time`));
-    signal.addEventListener('abort', onAbort, { once: true });
-    const onError = (error: Error): void => {
-      signal.removeEventListener('abort', onAbort);
-      reject(asTrustError(error, where));
-    };
-    socket.once('error', onError);
-    socket.once('close', () => onError(new FairleadError('UNAVAILABLE', `${where} closed the connection`)));
-    socket.once('secureConnect', () => {
-      signal.removeEventListener('abort', onAbort);
-      socket.off('error', onError);
-      if (socket.alpnProtocol === 'h2') {
-        resolve(socket);
-        return;
-      }
-      const why = `${where} does not speak HTTP/2: it is no gateway, or TLS is intercepted`;
-      onError(new FairleadError('UNTRUSTED_PEER', why));
-      socket.destroy();
-    });
+  const socket = tlsConnect({
+    socket: plain as never,
+    minVersion: 'TLSv1.3',
+    ALPNProtocols: ['h2'],
+    ...(identity ? { key: identity.keyPem, cert: identity.chainPem.join('\n') } : {}),
+    ...(trust.kind === 'roots'
+      ? {
+          ca: [...trust.rootsPem],
+          checkServerIdentity: (_: string, peer: PeerCertificate) => checkGateway(peer, trust),
+        }
+      : { rejectUnauthorized: false }),
   });
+  try {
+    await handshake(socket, signal, new FairleadError('UNAVAILABLE', `${where} closed the connection`));
+  } catch (error) {
+    if (signal.aborted) throw new FairleadError('UNAVAILABLE', `${where} did not answer in time`);
+    throw asTrustError(error as Error, where);
+  }
+  if (socket.alpnProtocol === 'h2') return socket;
+  socket.destroy();
+  throw new FairleadError('UNTRUSTED_PEER', `${where} does not speak HTTP/2: it is no gateway, or TLS is intercepted`);
 }
 
 /** Runs only after the chain was verified against the pinned roots. */

@@ -6,7 +6,6 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fairlead/errors';
 import {
   bodyFraming,
-  flushUnlessBodyFollows,
   fromServer,
   fromTunnel,
   headerPairs,
@@ -14,6 +13,7 @@ import {
   kubeRoute,
   ordinaryAnswer,
   readUpgrade,
+  relayAnswer,
   requestHop,
   requestUpgrade,
   switchProtocols,
@@ -185,7 +185,7 @@ export class KubeApiProxy {
       failureOf: (error) => this.#unreachable(error),
     });
     try {
-      return await relayAnswer(answer, outgoing);
+      return await passAnswer(answer, outgoing);
     } catch (error) {
       upstream.destroy();
       throw error;
@@ -228,7 +228,7 @@ export class KubeApiProxy {
     const answered = await requestUpgrade(upstream, upgrade, 'the kube-apiserver').catch((error: unknown) => {
       throw error instanceof FairleadError ? error : this.#unreachable(error as Error);
     });
-    if (answered.kind === 'answered') return relayAnswer(answered.answer, outgoing);
+    if (answered.kind === 'answered') return passAnswer(answered.answer, outgoing);
     tunnel.off('close', onOpenerGone);
     const { connection } = answered;
     switchProtocols(outgoing, tunnel, upgrade, answered.headers);
@@ -268,18 +268,10 @@ interface Carried {
 }
 
 /** Resolves when the answer was passed on or broke off; then the gateway's side is broken off too, never ended cleanly. */
-function relayAnswer(answer: UpstreamAnswer, outgoing: ServerResponse): Promise<Carried> {
-  return new Promise((resolve) => {
-    const status = answer.statusCode ?? 502;
-    outgoing.writeHead(status, fromServer(answer.rawHeaders));
-    answer.once('error', () => void outgoing.destroy());
-    answer.once('close', () => {
-      if (!answer.complete) outgoing.destroy();
-      resolve({ status, whole: outgoing.writableEnded });
-    });
-    answer.pipe(outgoing);
-    flushUnlessBodyFollows(answer, outgoing);
-  });
+async function passAnswer(answer: UpstreamAnswer, outgoing: ServerResponse): Promise<Carried> {
+  const status = answer.statusCode ?? 502;
+  outgoing.writeHead(status, fromServer(answer.rawHeaders));
+  return { status, whole: await relayAnswer(answer, outgoing, () => void outgoing.destroy()) };
 }
 
 const without = (name: string, raw: readonly string[]): string[] =>

@@ -1,5 +1,6 @@
-import { fullJitterMs, type Clock } from '@fairlead/clock';
+import type { Clock } from '@fairlead/clock';
 import { toFairleadError } from '@fairlead/errors';
+import { Wake, runLoop, type Failure } from '@fairlead/loop';
 import type { Logger } from '@fairlead/observability';
 import type { GatewayConnection } from '@fairlead/tunnel/agent';
 import type { AgentIdentity } from './agent-identity.js';
@@ -8,7 +9,7 @@ import { RenewalPlan, lifeOf } from './renewal-plan.js';
 
 /** By how much the clocks of an agent and a gateway may differ. */
 const SKEW_MS = 5 * 60_000;
-const DAY_MS = 24 * 3_600_000;
+const RETRY = { baseMs: 2_000, capMs: 60_000 };
 
 export interface RenewalOptions {
   readonly identity: HeldIdentity;
@@ -27,29 +28,22 @@ export async function renewInTime(options: RenewalOptions, signal: AbortSignal):
   const { identity, logger, clock } = options;
   const plan = new RenewalPlan();
   const dueInMs = (): number => plan.dueAtMs(identity.current, clock.nowMs()) - clock.nowMs();
-  let woken = new AbortController();
-  identity.onChange(() => {
-    woken.abort();
-    woken = new AbortController();
-  });
-  for (let attempt = 0; !signal.aborted;) {
-    const waitMs = attempt === 0 ? dueInMs() : fullJitterMs(attempt, { baseMs: 1_000, capMs: 60_000 });
-    // Timers hold 31 bits; a longer life is looked at again in a day.
-    const either = AbortSignal.any([signal, woken.signal]);
-    await clock.sleep(Math.min(Math.max(waitMs, 0), DAY_MS), either).catch(() => undefined);
-    if (signal.aborted || dueInMs() > 0) continue;
-    try {
-      const renewed = await renewOnce(options, signal);
-      attempt = 0;
-      plan.renewed(renewed, clock.nowMs());
-      const notAfter = new Date(lifeOf(renewed).endMs).toISOString();
-      logger.info('agent.renewed', { notAfter, trustVersion: renewed.trustVersion });
-    } catch (error) {
-      attempt += 1;
-      const failure = toFairleadError(error);
-      logger.warn('agent.renewal.failed', { attempt, code: failure.code, reason: failure.message });
-    }
-  }
+  const wake = new Wake();
+  identity.onChange(() => wake.call());
+  const turn = async (): Promise<number> => {
+    const waitMs = dueInMs();
+    if (waitMs > 0) return waitMs;
+    const renewed = await renewOnce(options, signal);
+    plan.renewed(renewed, clock.nowMs());
+    const notAfter = new Date(lifeOf(renewed).endMs).toISOString();
+    logger.info('agent.renewed', { notAfter, trustVersion: renewed.trustVersion });
+    return dueInMs();
+  };
+  const onFailed = (error: unknown, { before }: Failure): void => {
+    const { code, message } = toFairleadError(error);
+    logger.warn('agent.renewal.failed', { attempt: before + 1, code, reason: message });
+  };
+  await runLoop({ turn, intervalMs: RETRY.capMs, retry: RETRY, onFailed, clock, wake }, signal);
 }
 
 async function renewOnce(options: RenewalOptions, signal: AbortSignal): Promise<AgentIdentity> {

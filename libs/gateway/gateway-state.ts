@@ -1,27 +1,25 @@
+import { randomUUID } from 'node:crypto';
 import type { Http2SecureServer } from 'node:http2';
 import type { Server } from 'node:net';
+import { systemClock } from '@fairlead/clock';
 import type { Http2Server } from '@fairlead/http2';
 import type { RpcClient } from '@fairlead/messaging';
-import type { Logger, Registry, Tracer } from '@fairlead/observability';
-import type {
-  CertificateSource,
-  RelayClient,
-  RouteTable,
-  RouteWatcher,
-  SessionRegistry,
-  TunnelOpener,
-} from '@fairlead/tunnel/gateway';
+import { noTracer, type Logger, type Registry, type Tracer } from '@fairlead/observability';
+import { RelayClient, RouteTable, SessionRegistry, TunnelOpener, watchRoutes } from '@fairlead/tunnel/gateway';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { ConnectLimits } from './doors/connect/connect-context.js';
-import type { Directory } from './directory.js';
-import type { DoorLimits } from './limits/door-limiter.js';
-import type { KubeApiLimits } from './doors/kube-api/door.js';
-import type { EgressRule } from './doors/egress/egress-rules.js';
 import type { DoorCertificate, GatewayCertificates } from './certificates/gateway-certificates.js';
+import { Directory } from './directory.js';
+import type { ConnectLimits } from './doors/connect/connect-context.js';
+import type { EgressRule } from './doors/egress/egress-rules.js';
+import type { KubeApiLimits } from './doors/kube-api/door.js';
+import { TunnelPool } from './doors/kube-api/tunnel-pool.js';
+import type { DoorLimits } from './limits/door-limiter.js';
+import { LiveConnections } from './passage/live-connections.js';
 import type { GatewayEvents } from './reporting/gateway-events.js';
-import type { GatewayMetrics } from './status/gateway-metrics.js';
-import type { TunnelPool } from './doors/kube-api/tunnel-pool.js';
-import type { LiveConnections } from './passage/live-connections.js';
+import { createGatewayMetrics } from './status/gateway-metrics.js';
+import { meterConnections } from './status/live-metrics.js';
+import { TrustStore, type FirstTrust } from './trust/trust-store.js';
+import { trustedIdentity } from './trust/trusted-identity.js';
 
 export interface GatewayOptions {
   /** Name of the NATS credential, and of the identity `/gateway/<name>`. */
@@ -62,21 +60,47 @@ export interface GatewayOptions {
   readonly doorGraceMs: number;
 }
 
+/** Clusters with a label of their own in metrics, unless told otherwise. */
+const NAMED_CLUSTERS = 50;
+
 /** What a replica knows and keeps, before anything listens. */
-export interface GatewayState {
-  readonly instance: string;
-  readonly certificates: GatewayCertificates;
-  /** Who this replica is, with the roots that count now. */
-  readonly identity: CertificateSource;
-  readonly directory: Directory;
-  readonly sessions: SessionRegistry;
-  readonly table: RouteTable;
-  readonly routes: RouteWatcher;
-  readonly relayClient: RelayClient;
-  readonly opener: TunnelOpener;
-  readonly pool: TunnelPool;
-  readonly metrics: GatewayMetrics;
-  readonly live: LiveConnections;
+export type GatewayState = ReturnType<typeof buildState>;
+
+/** Waits for nothing; `identity` is who this replica is, with the roots that count now. */
+export function buildState(options: GatewayOptions, certificates: GatewayCertificates) {
+  const { nc, logger, zone, leaseMs, registry, tracer = noTracer, instance = randomUUID() } = options;
+  const metrics = createGatewayMetrics(registry);
+  const sessions = new SessionRegistry();
+  const table = new RouteTable({ ownInstance: instance, zone, leaseMs });
+  const routes = watchRoutes(nc, table, systemClock, logger);
+  const trust = new TrustStore(nc, firstTrust(certificates), metrics, logger);
+  const identity = trustedIdentity(certificates.identity, trust);
+  const directory = new Directory(nc, trust, logger);
+  const relayClient = new RelayClient(identity, certificates.trustDomain, directory.revocations, logger);
+  const routing = { registry: sessions, table, time: routes.time, relay: relayClient };
+  const opener = new TunnelOpener({ ...routing, metrics, logger, tracer });
+  const pool = new TunnelPool(opener);
+  const live = new LiveConnections();
+  meterConnections({ registry, live, sessions, directory, namedClusters: options.metricsClusters ?? NAMED_CLUSTERS });
+  return {
+    instance,
+    tracer,
+    certificates,
+    identity,
+    directory,
+    sessions,
+    table,
+    routes,
+    relayClient,
+    opener,
+    pool,
+    metrics,
+    live,
+  };
+}
+
+function firstTrust({ identity, trustDomain, trustVersion }: GatewayCertificates): FirstTrust {
+  return { rootsPem: identity.current?.rootsPem ?? [], trustDomain, version: trustVersion };
 }
 
 /** Its ports. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { FairleadError, messageOf } from '@fairlead/errors';
 
@@ -8,20 +9,17 @@ export interface Listening {
 }
 
 /** Binds a server to `host:port`. UNAVAILABLE, naming the address, if it cannot be had. */
-export function listen(server: Server, hostPort: string): Promise<Listening> {
+export async function listen(server: Server, hostPort: string): Promise<Listening> {
   const at = hostPort.lastIndexOf(':');
   const host = hostPort.slice(0, at).replace(/^\[|\]$/g, '');
-  return new Promise((resolve, reject) => {
-    const onError = (error: Error): void => {
-      reject(new FairleadError('UNAVAILABLE', `cannot listen on ${hostPort}: ${messageOf(error)}`, { cause: error }));
-    };
-    server.once('error', onError);
-    server.listen(Number(hostPort.slice(at + 1)), host, () => {
-      server.off('error', onError);
-      const { port } = server.address() as AddressInfo;
-      resolve({ address: `${hostPort.slice(0, at)}:${port}`, port });
-    });
-  });
+  try {
+    server.listen(Number(hostPort.slice(at + 1)), host);
+    await once(server, 'listening');
+  } catch (error) {
+    throw new FairleadError('UNAVAILABLE', `cannot listen on ${hostPort}: ${messageOf(error)}`, { cause: error });
+  }
+  const { port } = server.address() as AddressInfo;
+  return { address: `${hostPort.slice(0, at)}:${port}`, port };
 }
 
 /** However many come: this much longer a server accepts, and for so many turns, as a busy machine may give it few in that time. */

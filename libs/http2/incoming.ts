@@ -6,7 +6,7 @@ import type { HeaderField } from './hpack/index.js';
 import type { SessionOptions } from './options.js';
 import type { StreamTable } from './stream-table.js';
 import type { Http2Stream } from './stream.js';
-import { broken, flooded, late, sized } from './violations.js';
+import { broken, flooded, late, sized } from './errors.js';
 import { CODE, FLAG, FRAME } from './wire/constants.js';
 import type { FrameSink } from './wire/frame-reader.js';
 

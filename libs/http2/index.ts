@@ -1,11 +1,9 @@
-export { connectHttp2 } from './client.js';
+export { connectHttp2, Http2Session } from './session.js';
 export { SessionError } from './errors.js';
 export { headerValue, type RequestHead, type ResponseHead } from './header-rules.js';
 export type { HeaderField } from './hpack/index.js';
 export { DEFAULT_ABUSE_LIMITS, type AbuseLimits, type Allowance, type SessionOptions } from './options.js';
 export { Http2Server, type Http2ServerOptions } from './server.js';
-export { Http2Session } from './session.js';
-export type { StreamReceiver } from './stream-ends.js';
-export type { Http2Stream } from './stream.js';
+export type { StreamReceiver, Http2Stream } from './stream.js';
 export type { WindowGrowth } from './window-growth.js';
 export { CODE as HTTP2_CODE } from './wire/constants.js';

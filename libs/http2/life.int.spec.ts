@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '@fairlead/testing';
 import { Http2Server } from './server.js';
 import { Http2Session } from './session.js';
-import type { StreamReceiver } from './stream-ends.js';
+import type { StreamReceiver } from './stream.js';
 import { REQUEST, RawPeer, data, headers } from './testing/raw-peer.js';
 import { Recorder } from './testing/recorder.js';
 import { OPTIONS, againstClient, againstServer, ourPair, watched } from './testing/sessions.js';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { TLSSocket } from 'node:tls';
-import { SessionError } from './errors.js';
+import { SessionError, unreadAnswers } from './errors.js';
 import { FlowControl } from './flow-control.js';
 import { Guard } from './guard.js';
 import type { RequestHead } from './header-rules.js';
@@ -8,12 +8,9 @@ import { encodeHeaders, type HeaderField } from './hpack/index.js';
 import { Incoming, type IncomingHost } from './incoming.js';
 import type { Allowance, SessionOptions } from './options.js';
 import { Output, type SendLimits } from './output.js';
-import { Pings } from './pings.js';
 import { INITIAL_SETTINGS, MAX_DATA_FRAME_BYTES, greeting } from './settings.js';
-import type { StreamHost } from './stream-ends.js';
+import { Http2Stream, type StreamHost } from './stream.js';
 import { StreamTable } from './stream-table.js';
-import { Http2Stream } from './stream.js';
-import { unreadAnswers } from './violations.js';
 import { CODE, DEFAULT_WINDOW_BYTES } from './wire/constants.js';
 import { FrameReader } from './wire/frame-reader.js';
 import { goawayFrame, headersFrames, pingFrame, rstStreamFrame } from './wire/frames.js';
@@ -277,5 +274,42 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
 
   #closeStreams(): void {
     for (const stream of this.streams.all()) stream.close(CODE.cancel);
+  }
+}
+
+/** A session on a TLS connection whose handshake is over, and whose peer is known to be the right one. */
+export function connectHttp2(socket: TLSSocket, options: SessionOptions): Http2Session {
+  return new Http2Session(socket, 'client', options);
+}
+
+type Answered = (roundTripMs: number | null) => void;
+
+/** Pings that were sent and not answered yet. */
+export class Pings {
+  readonly #waiting = new Map<number, { readonly sentMs: number; readonly answered: Answered }>();
+  #last = 0;
+
+  /** The eight bytes of the next one. */
+  next(answered: Answered): Buffer {
+    this.#last = (this.#last + 1) % 2 ** 32;
+    const opaque = Buffer.alloc(8);
+    opaque.writeUInt32BE(this.#last, 4);
+    this.#waiting.set(this.#last, { sentMs: performance.now(), answered });
+    return opaque;
+  }
+
+  /** An answer came; one that nobody asked for is nothing. */
+  answer(opaque: Buffer): void {
+    const number = opaque.readUInt32BE(4);
+    const ping = this.#waiting.get(number);
+    this.#waiting.delete(number);
+    ping?.answered(performance.now() - ping.sentMs);
+  }
+
+  /** There will be no more answers. */
+  close(): void {
+    const all = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { answered } of all) answered(null);
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { SendBuffer, UnclaimedBytes } from './buffers.js';
 import { Guard } from './guard.js';
 import { DEFAULT_ABUSE_LIMITS } from './options.js';
-import { Pings } from './pings.js';
+import { Pings } from './session.js';
 import { StreamTable } from './stream-table.js';
 import type { Http2Stream } from './stream.js';
 import { CODE } from './wire/constants.js';

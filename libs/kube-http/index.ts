@@ -1,6 +1,6 @@
 export { locatedWithin } from './answer-location.js';
 export { readAskedHost, type AskedHost } from './cluster-host.js';
-export { flushUnlessBodyFollows } from './answer-head.js';
+export { relayAnswer } from './relay-answer.js';
 export { assertAcceptable, impersonationHeaders, type TunnelIdentity } from './impersonation.js';
 export { isLongRunning, parseKubePath, whyAmbiguous, type KubePath } from './kube-path.js';
 export { kubeRoute } from './kube-route.js';
@@ -12,6 +12,7 @@ export {
   fromServer,
   fromTunnel,
   headerPairs,
+  headerValues,
   type BodyFraming,
   type RawHeaders,
 } from './request-headers.js';

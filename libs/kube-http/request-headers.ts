@@ -39,6 +39,11 @@ export function* headerPairs(raw: RawHeaders): Generator<[name: string, value: s
   for (let i = 0; i + 1 < raw.length; i += 2) yield [raw[i] as string, raw[i + 1] as string];
 }
 
+/** The values of a header, one for each time it is there. `lowerCaseName`: as it is told of any spelling. */
+export function headerValues(raw: RawHeaders, lowerCaseName: string): string[] {
+  return [...headerPairs(raw)].filter(([name]) => name.toLowerCase() === lowerCaseName).map(([, value]) => value);
+}
+
 /** Does the caller try to act as somebody else (`kubectl --as`)? */
 export function asksToImpersonate(raw: RawHeaders): boolean {
   for (const [name] of headerPairs(raw)) if (name.toLowerCase().startsWith('impersonate-')) return true;
@@ -83,13 +88,7 @@ export type BodyFraming = 'none' | 'length' | 'chunked';
  * transfer coding other than chunked.
  */
 export function bodyFraming(raw: RawHeaders): BodyFraming {
-  const lengths: string[] = [];
-  const codings: string[] = [];
-  for (const [name, value] of headerPairs(raw)) {
-    const lower = name.toLowerCase();
-    if (lower === 'content-length') lengths.push(value);
-    if (lower === 'transfer-encoding') codings.push(value);
-  }
+  const [lengths, codings] = [headerValues(raw, 'content-length'), headerValues(raw, 'transfer-encoding')];
   if (lengths.length + codings.length > 1) throw ambiguous('more than one');
   if (codings.length > 0 && codings[0]?.toLowerCase() !== 'chunked')
     throw ambiguous('a transfer coding besides chunked');

@@ -1,6 +1,6 @@
-import type { Readable, Writable } from 'node:stream';
-import { onUnanswered } from './on-unanswered.js';
+import type { Readable, Writable, Duplex } from 'node:stream';
 import type { BodyFraming } from './request-headers.js';
+import { FairleadError } from '@fairlead/errors';
 
 /** A request to the next server, whatever it is spoken with: what Node's `ClientRequest` has of it. */
 export interface UpstreamRequest extends Writable {
@@ -81,5 +81,21 @@ function attempt<R extends UpstreamRequest>(hop: Hop<R>, fresh: boolean): Promis
     // The answer may have to come before the first byte of the body.
     upstream.flushHeaders();
     incoming.pipe(upstream);
+  });
+}
+
+/**
+ * Calls back with TUNNEL_RESET when a request is over and there will be no answer. Of a server that switches protocols,
+ * though it was not asked to, Node (24.21) tells neither an answer nor an error; its connection is ended.
+ */
+export function onUnanswered(request: Writable, server: string, fail: (failure: FairleadError) => void): void {
+  let what = 'ended the connection without an answer';
+  const onClose = (): void => fail(new FairleadError('TUNNEL_RESET', `${server} ${what}`));
+  request.once('close', onClose);
+  request.once('response', () => void request.off('close', onClose));
+  request.once('upgrade', (_answer: unknown, socket: Duplex) => {
+    what = 'switched protocols, which nobody asked for';
+    socket.on('error', () => undefined);
+    socket.destroy();
   });
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ConcurrencyLimit } from './concurrency-limit.js';
+import { ConcurrencyLimit, NetworkConcurrencyLimit } from './concurrency-limit.js';
 
 it('lets in whoever has room, whatever comes and goes, and counts each way back once', () => {
   const step = fc.record({ key: fc.constantFrom('a', 'b', 'c'), leave: fc.boolean() });
@@ -19,4 +19,25 @@ it('lets in whoever has room, whatever comes and goes, and counts each way back 
       }
     }),
   );
+});
+
+it('one network takes its part, and leaves the rest to others', () => {
+  const slots = new NetworkConcurrencyLimit({ total: 5, perNetwork: 2 });
+  const first = slots.take('2001:db8::1');
+  expect(first).not.toBeNull();
+  expect(slots.take('2001:db8::2')).not.toBeNull();
+  expect(slots.take('2001:db8::3')).toBeNull();
+  first?.();
+  first?.();
+  expect(slots.take('2001:db8::3')).not.toBeNull();
+  expect(slots.take('2001:db8::4')).toBeNull();
+  expect(slots.take('192.0.2.1')).not.toBeNull();
+});
+
+it('all networks together take no more than there are', () => {
+  const slots = new NetworkConcurrencyLimit({ total: 3, perNetwork: 2 });
+  const taken = [1, 2, 3, 4].map((n) => slots.take(`192.0.2.${n}`));
+  expect(taken.map((slot) => slot !== null)).toEqual([true, true, true, false]);
+  taken[0]?.();
+  expect(slots.take('192.0.2.4')).not.toBeNull();
 });

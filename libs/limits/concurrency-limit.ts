@@ -1,3 +1,5 @@
+import { networkOf } from './network-of.js';
+
 export interface ConcurrencyLimits {
   readonly total: number;
   readonly perKey: number;
@@ -13,12 +15,16 @@ export class ConcurrencyLimit {
     this.#limits = limits;
   }
 
+  /** Has this key all that one may have? */
+  isUsedUp(key: string): boolean {
+    return (this.#taken.get(key) ?? 0) >= this.#limits.perKey;
+  }
+
   /** What gives it back, which counts once; null if there is none left. */
   take(key: string): (() => void) | null {
-    const taken = this.#taken.get(key) ?? 0;
-    if (this.#total >= this.#limits.total || taken >= this.#limits.perKey) return null;
+    if (this.#total >= this.#limits.total || this.isUsedUp(key)) return null;
     this.#total += 1;
-    this.#taken.set(key, taken + 1);
+    this.#taken.set(key, (this.#taken.get(key) ?? 0) + 1);
     let held = true;
     return () => {
       if (!held) return;
@@ -28,5 +34,25 @@ export class ConcurrencyLimit {
       if (left === 0) this.#taken.delete(key);
       else this.#taken.set(key, left);
     };
+  }
+}
+
+export interface NetworkConcurrencyLimits {
+  readonly total: number;
+  /** Of one address, or /64 of IPv6. */
+  readonly perNetwork: number;
+}
+
+/** How many connections there may be at once, of which one network has a part only. */
+export class NetworkConcurrencyLimit {
+  readonly #limit: ConcurrencyLimit;
+
+  constructor({ total, perNetwork }: NetworkConcurrencyLimits) {
+    this.#limit = new ConcurrencyLimit({ total, perKey: perNetwork });
+  }
+
+  /** What gives the place back, which counts once; null if there is none left. */
+  take(address: string): (() => void) | null {
+    return this.#limit.take(networkOf(address));
   }
 }

@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net';
-import { NetworkConcurrencyLimit, type NetworkConcurrencyLimits } from './network-concurrency-limit.js';
+import { NetworkConcurrencyLimit, type NetworkConcurrencyLimits } from './concurrency-limit.js';
 
 /** Both ends of a connection, as its socket tells. */
 export interface ConnectionEnds {
@@ -11,22 +11,22 @@ export interface ConnectionEnds {
 
 /**
  * Bounds the connections of a server that have not shown yet who they are, so that no address or network (IPv6: a /64) keeps others out by
- * connecting: one too many is closed before its handshake, unheard. Call `admit` for each that has proved something; it takes no place from
- * then on. Of a TLS server it ends whose handshake fails or takes too long: Node leaves the latter open, and their places would be taken for as
+ * connecting: one too many is closed before its handshake, unheard. Call `admit` for each that has proved something; it takes no slot from
+ * then on. Of a TLS server it ends whose handshake fails or takes too long: Node leaves the latter open, and their slots would be taken for as
  * long as they like. To be made before the server listens.
  */
 export class HandshakingConnections {
   readonly #held = new Map<string, () => void>();
 
   constructor(server: Server, limits: NetworkConcurrencyLimits) {
-    const places = new NetworkConcurrencyLimit(limits);
+    const slots = new NetworkConcurrencyLimit(limits);
     server.on('connection', (socket) => {
-      const giveBack = places.take(socket.remoteAddress ?? '');
+      const giveBack = slots.take(socket.remoteAddress ?? '');
       if (!giveBack) {
         socket.destroy();
         return;
       }
-      const key = keyOf(socket);
+      const key = connectionKey(socket);
       this.#held.set(key, giveBack);
       socket.once('close', () => {
         giveBack();
@@ -39,13 +39,13 @@ export class HandshakingConnections {
 
   /** Calling it again does nothing. */
   admit(dialler: ConnectionEnds): void {
-    const key = keyOf(dialler);
+    const key = connectionKey(dialler);
     this.#held.get(key)?.();
     this.#held.delete(key);
   }
 }
 
-/** A client may use one port of its own for connections to several addresses of ours. */
-function keyOf({ remoteAddress, remotePort, localAddress, localPort }: ConnectionEnds): string {
+/** Tells it from all others that are open. A client may use one port of its own for connections to several addresses of ours. */
+export function connectionKey({ remoteAddress, remotePort, localAddress, localPort }: ConnectionEnds): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

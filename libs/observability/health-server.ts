@@ -1,4 +1,5 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 
@@ -30,7 +31,8 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     void answer(options, request.url ?? '/', response);
   });
   server.requestTimeout = 10_000;
-  await listen(server, options);
+  server.listen(options.port, options.host);
+  await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     [Symbol.asyncDispose]: () =>
@@ -39,16 +41,6 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
         server.closeAllConnections();
       }),
   };
-}
-
-function listen(server: Server, { host, port }: HealthServerOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 async function answer(options: HealthServerOptions, url: string, response: ServerResponse): Promise<void> {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { startDeadline } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
@@ -123,28 +124,21 @@ async function dialFirst(
   throw failure;
 }
 
-function dial(host: string, port: number, shareMs: number | null, signal: AbortSignal): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
-    const timer = shareMs === null ? undefined : setTimeout(() => socket.destroy(silent(host, port)), shareMs);
-    const onAbort = (): void => void socket.destroy(signal.reason as Error);
-    const settle = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      settle();
-      if (error instanceof FairleadError) reject(error);
-      else reject(new FairleadError('TARGET_UNREACHABLE', `${host}:${port} cannot be reached: ${error.code}`));
-    });
-    socket.once('connect', () => {
-      settle();
-      socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
-      resolve(socket);
-    });
-  });
+async function dial(host: string, port: number, shareMs: number | null, signal: AbortSignal): Promise<Socket> {
+  const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
+  const timer = shareMs === null ? undefined : setTimeout(() => socket.destroy(silent(host, port)), shareMs);
+  try {
+    await once(socket, 'connect', { signal });
+    return socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
+  } catch (error) {
+    socket.destroy();
+    signal.throwIfAborted();
+    if (error instanceof FairleadError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw new FairleadError('TARGET_UNREACHABLE', `${host}:${port} cannot be reached: ${code}`);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function silent(host: string, port: number): FairleadError {

@@ -5,7 +5,7 @@ import { FairleadError, toFairleadError, type ErrorCode } from '@fairlead/errors
 import type { Logger, Span, Tracer } from '@fairlead/observability';
 import type { Link } from '@fairlead/tunnel/agent';
 import { formatTraceparent } from '@fairlead/tunnel/core';
-import { bridge, type TunnelConnection } from '@fairlead/tunnel/link';
+import { bridge, whileOpen, type TunnelConnection } from '@fairlead/tunnel/link';
 import type { AgentMetrics } from '../agent-metrics.js';
 import type { EgressPort } from './egress-ports.js';
 
@@ -120,15 +120,12 @@ interface Asked {
 }
 
 /** By the first link that takes it. Rejects with the gateway's refusal, or UNAVAILABLE. */
-async function openFor({ links }: EgressListenerOptions, asked: Asked): Promise<TunnelConnection> {
+function openFor({ links }: EgressListenerOptions, asked: Asked): Promise<TunnelConnection> {
   const { upstream, tunnelId, span, socket, stopping } = asked;
-  const gone = new AbortController();
-  const onGone = (): void => gone.abort(new FairleadError('TUNNEL_RESET', 'who connected has gone'));
-  socket.once('close', onGone);
-  const signal = AbortSignal.any([stopping, gone.signal]);
   const target = { $typeName: 'fairlead.link.v1.Tcp' as const, ...upstream };
-  let failure = new FairleadError('UNAVAILABLE', 'no gateway that this agent is linked to carries connections out');
-  try {
+  return whileOpen(socket, 'who connected has gone', async (gone) => {
+    const signal = AbortSignal.any([stopping, gone]);
+    let failure = new FairleadError('UNAVAILABLE', 'no gateway that this agent is linked to carries connections out');
     for (const link of links()) {
       try {
         return await link.openEgress(target, tunnelId, formatTraceparent(span.context), signal);
@@ -139,7 +136,5 @@ async function openFor({ links }: EgressListenerOptions, asked: Asked): Promise<
       }
     }
     throw failure;
-  } finally {
-    socket.off('close', onGone);
-  }
+  });
 }

@@ -1,7 +1,7 @@
-import { fullJitterMs, type Clock } from '@fairlead/clock';
+import type { Clock } from '@fairlead/clock';
 import { HANDOVER, Handover } from '@fairlead/desired-state/carried';
 import { toFairleadError } from '@fairlead/errors';
-import { Wake } from '@fairlead/loop';
+import { Wake, runLoop, type Failure } from '@fairlead/loop';
 import type { Logger } from '@fairlead/observability';
 import type { SignedDesiredState } from '@fairlead/proto';
 import type { DesiredStateEnd } from '@fairlead/tunnel/agent';
@@ -14,12 +14,12 @@ const MAX_REVISION = 2 ** 48;
 /** Signatures end: one that was taken longer ago is asked for again, as it was signed last. */
 const FRESH_MS = 12 * 3_600_000;
 /** How often what is written is looked at again: somebody may have changed or replaced the ConfigMap. */
-const LOOK_MS = 300_000;
+const OBSERVE_MS = 300_000;
 /** The same one, told again so much later, is worth a write that says so. */
 const NEWER_MS = 3_600_000;
 /** However fast gateways tell something new. */
 const LEAST_PAUSE_MS = 1_000;
-const RETRY = { baseMs: 1_000, capMs: 60_000 };
+const RETRY = { baseMs: 2_000, capMs: 60_000 };
 
 export interface KeeperOptions {
   readonly maps: HandoverMaps;
@@ -83,35 +83,36 @@ export class DesiredStateKeeper implements DesiredStateEnd {
 
   /** Until the signal; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    for (let attempt = 0; !signal.aborted;) {
-      const outcome = await this.#writeOnce(attempt);
-      attempt = outcome === 'failed' ? attempt + 1 : 0;
-      if (outcome === 'failed') {
-        await clock.sleep(fullJitterMs(attempt, RETRY), signal).catch(() => undefined);
-      } else {
+    const { clock, logger } = this.#options;
+    const turn = async (): Promise<void> => {
+      try {
+        await this.#writeOnce();
+      } finally {
         await clock.sleep(LEAST_PAUSE_MS, signal).catch(() => undefined);
-        await this.#wake.wait(clock, LOOK_MS * (0.5 + Math.random()), signal);
       }
-    }
+    };
+    const onFailed = (error: unknown, { before: attempt }: Failure): void => {
+      const { code, message } = toFairleadError(error);
+      logger.warn('desired_state.not_handed_over', { attempt, code, reason: message });
+    };
+    const loop = { turn, intervalMs: OBSERVE_MS, jitter: 0.5, retry: RETRY, onFailed, clock, wake: this.#wake };
+    await runLoop(loop, signal);
   }
 
-  async #writeOnce(attempt: number): Promise<'done' | 'absent' | 'failed'> {
+  async #writeOnce(): Promise<void> {
     const { maps, logger } = this.#options;
     try {
       const held = await maps.read(HANDOVER.desiredState);
       this.#found();
       const next = this.#next(held);
-      if (!next) return 'done';
+      if (!next) return;
       await maps.write(HANDOVER.desiredState, { data: next });
       this.#learn(next);
       logger.info('desired_state.handed_over', { revision: Number(next[KEYS.revision] ?? 0) });
-      return 'done';
     } catch (error) {
       const { code, message } = toFairleadError(error);
-      if (code === 'NOT_FOUND' || code === 'FORBIDDEN') return this.#notThere(message);
-      logger.warn('desired_state.not_handed_over', { attempt, code, reason: message });
-      return 'failed';
+      if (code !== 'NOT_FOUND' && code !== 'FORBIDDEN') throw error;
+      this.#notThere(message);
     }
   }
 
@@ -149,12 +150,11 @@ export class DesiredStateKeeper implements DesiredStateEnd {
   }
 
   /** Said once: most clusters have no installer. */
-  #notThere(reason: string): 'absent' {
+  #notThere(reason: string): void {
     if (this.#present || this.#written !== null || !this.#saidAbsent) {
       this.#options.logger.debug('desired_state.no_installer', { reason });
     }
     [this.#present, this.#written, this.#saidAbsent] = [false, null, true];
-    return 'absent';
   }
 }
 

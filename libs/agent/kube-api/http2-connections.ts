@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { connect, type SecureContext, type TLSSocket } from 'node:tls';
+import { startDeadline } from '@fairlead/clock';
 import {
   DEFAULT_ABUSE_LIMITS,
   connectHttp2,
@@ -11,7 +12,7 @@ import {
 } from '@fairlead/http2';
 import { headerPairs } from '@fairlead/kube-http';
 import { LIMITS } from '@fairlead/tunnel/core';
-import { TUNNEL_SESSION_OPTIONS, keepAlive } from '@fairlead/tunnel/link';
+import { TUNNEL_SESSION_OPTIONS, handshake, keepAlive } from '@fairlead/tunnel/link';
 import { Http2Request } from './http2-request.js';
 
 const DIAL_TIMEOUT_MS = 10_000;
@@ -183,25 +184,15 @@ function hasRoom(session: Http2Session): boolean {
 }
 
 /** Resolves when the server has shown who it is. */
-function dialTls({ host, port, secureContext }: Http2Server): Promise<TLSSocket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({
-      host,
-      port,
-      secureContext,
-      ALPNProtocols: ['h2', 'http/1.1'],
-      ...(isIP(host) === 0 ? { servername: host } : {}),
-    });
-    const timer = setTimeout(() => {
-      socket.destroy(new Error(`no connection within ${DIAL_TIMEOUT_MS / 1_000} s`));
-    }, DIAL_TIMEOUT_MS);
-    socket.once('error', reject);
-    socket.once('close', () => clearTimeout(timer));
-    socket.once('secureConnect', () => {
-      clearTimeout(timer);
-      // From here on whoever has it hears of its errors.
-      socket.on('error', () => undefined).off('error', reject);
-      resolve(socket);
-    });
-  });
+async function dialTls({ host, port, secureContext }: Http2Server): Promise<TLSSocket> {
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const socket = connect({ host, port, secureContext, ALPNProtocols: ['h2', 'http/1.1'], ...name });
+  const late = (): Error => new Error(`no connection within ${DIAL_TIMEOUT_MS / 1_000} s`);
+  const deadline = startDeadline(new AbortController().signal, DIAL_TIMEOUT_MS, late);
+  try {
+    await handshake(socket, deadline.signal);
+    return socket;
+  } finally {
+    deadline.clear();
+  }
 }

@@ -2,6 +2,7 @@ import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { systemClock, type Clock } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
+import { runLoop } from '@fairlead/loop';
 import type { Logger } from '@fairlead/observability';
 import { splitPem } from '@fairlead/pki';
 import type { CertificateSource, TlsIdentity } from '@fairlead/tunnel/gateway';
@@ -14,7 +15,7 @@ export interface CertificateFiles {
 }
 
 /** Not by notifications of the file system: a mounted Secret is replaced by a link, on some systems without one. */
-const LOOK_EVERY_MS = 10_000;
+const OBSERVE_EVERY_MS = 10_000;
 
 /**
  * A certificate of one's own, in place of one by `keys`. INVALID_ARGUMENT if it cannot be used at first. Later a pair of files
@@ -26,7 +27,8 @@ export class FileCertificate implements CertificateSource {
   readonly #clock: Clock;
   readonly #listeners = new Set<(identity: TlsIdentity) => void>();
   #current: TlsIdentity | null = null;
-  /** What the files held when they were good, and what they held when they were not. */
+  /** What the files held last, when they were good, and when they were not. */
+  #observed = '';
   #inUse = '';
   #refused: { readonly text: string; readonly times: number } | null = null;
 
@@ -51,36 +53,32 @@ export class FileCertificate implements CertificateSource {
     const first = parsePair(pem, key);
     this.#inUse = pem + key;
     this.#use(first);
-    void this.#lookForever(signal);
+    const observing = {
+      turn: () => this.#observe(),
+      intervalMs: OBSERVE_EVERY_MS,
+      onFailed: (error: unknown) => this.#refuse(messageOf(error)),
+      clock: this.#clock,
+    };
+    void runLoop(observing, signal);
     return first;
   }
 
-  async #lookForever(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
-      if (!signal.aborted) await this.#look();
+  async #observe(): Promise<void> {
+    this.#observed = '';
+    const { pem, key } = await this.#read();
+    this.#observed = pem + key;
+    if (this.#observed !== this.#inUse) {
+      const next = parsePair(pem, key);
+      if (next.notAfter.getTime() < this.#clock.nowMs()) throw unusable('it has ended');
+      this.#inUse = this.#observed;
+      this.#use(next);
     }
-  }
-
-  async #look(): Promise<void> {
-    let text = '';
-    try {
-      const { pem, key } = await this.#read();
-      text = pem + key;
-      if (text !== this.#inUse) {
-        const next = parsePair(pem, key);
-        if (next.notAfter.getTime() < this.#clock.nowMs()) throw unusable('it has ended');
-        this.#inUse = text;
-        this.#use(next);
-      }
-      this.#refused = null;
-    } catch (error) {
-      this.#refuse(text, messageOf(error));
-    }
+    this.#refused = null;
   }
 
   /** Says so when it is seen a second time, and no more: what is seen once may be half written. */
-  #refuse(text: string, reason: string): void {
+  #refuse(reason: string): void {
+    const text = this.#observed;
     const times = this.#refused?.text === text ? this.#refused.times + 1 : 1;
     this.#refused = { text, times };
     if (times === 2) this.#logger.error('certificate.file.refused', { reason });

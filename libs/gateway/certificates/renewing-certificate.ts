@@ -1,5 +1,6 @@
-import { fullJitterMs, systemClock, type Clock } from '@fairlead/clock';
+import { systemClock, type Clock } from '@fairlead/clock';
 import { messageOf } from '@fairlead/errors';
+import { Wake, runLoop, type Failure } from '@fairlead/loop';
 import type { Logger } from '@fairlead/observability';
 import type { CertificateSource, TlsIdentity } from '@fairlead/tunnel/gateway';
 
@@ -19,7 +20,7 @@ export class RenewingCertificate implements CertificateSource {
   #fetchedMs = 0;
   /** When it was asked to be renewed, sooner than it would be by itself. */
   #soonMs = Number.POSITIVE_INFINITY;
-  #woken = new AbortController();
+  readonly #wake = new Wake();
 
   constructor(name: string, obtain: () => Promise<TlsIdentity>, logger: Logger, clock: Clock = systemClock) {
     this.#name = name;
@@ -45,58 +46,43 @@ export class RenewingCertificate implements CertificateSource {
   /** It is renewed at a random moment within this time, though it would not be due: another root has become the active one. */
   renewWithin(ms: number): void {
     this.#soonMs = Math.min(this.#soonMs, this.#clock.nowMs() + Math.random() * ms);
-    this.#woken.abort();
-    this.#woken = new AbortController();
+    this.#wake.call();
   }
 
   /** Resolves with the first identity; renewal then goes on in the background until the signal ends it. */
-  async start(signal: AbortSignal): Promise<TlsIdentity> {
-    const first = await this.#fetch(signal);
-    void this.#renewForever(signal);
-    return first;
-  }
-
-  async #renewForever(signal: AbortSignal): Promise<void> {
-    try {
-      for (;;) {
-        await this.#untilDue(signal);
-        await this.#fetch(signal);
-      }
-    } catch (error) {
-      if (!signal.aborted) this.#logger.error('certificate.renewal.stopped', { err: error });
-    }
-  }
-
-  async #untilDue(signal: AbortSignal): Promise<void> {
-    for (let waitMs = this.#untilRenewalMs(); waitMs > 0; waitMs = this.#untilRenewalMs()) {
-      const either = AbortSignal.any([signal, this.#woken.signal]);
-      await this.#clock.sleep(waitMs, either).catch(() => signal.throwIfAborted());
-    }
+  start(signal: AbortSignal): Promise<TlsIdentity> {
+    const first = Promise.withResolvers<TlsIdentity>();
+    const renewal = {
+      turn: async () => {
+        if (this.#untilRenewalMs() <= 0) first.resolve(await this.#fetch());
+        return this.#untilRenewalMs();
+      },
+      intervalMs: RETRY.capMs,
+      retry: RETRY,
+      onFailed: (error: unknown, { before: attempt }: Failure) =>
+        this.#logger.warn('certificate.unavailable', { attempt, reason: messageOf(error) }),
+      clock: this.#clock,
+      wake: this.#wake,
+    };
+    void runLoop(renewal, signal).then(() => first.reject(signal.reason as Error));
+    return first.promise;
   }
 
   #untilRenewalMs(): number {
-    const { notBefore, notAfter } = this.#current as TlsIdentity;
+    if (!this.#current) return 0;
+    const { notBefore, notAfter } = this.#current;
     const lifeMs = notAfter.getTime() - notBefore.getTime();
     const dueMs = Math.min(notBefore.getTime() + (lifeMs * 2) / 3, this.#soonMs);
-    // Timers hold 31 bits; a longer life is looked at again in a day.
-    return Math.min(Math.max(dueMs, this.#fetchedMs + 1_000) - this.#clock.nowMs(), 24 * 3_600_000);
+    return Math.max(dueMs, this.#fetchedMs + 1_000) - this.#clock.nowMs();
   }
 
-  async #fetch(signal: AbortSignal): Promise<TlsIdentity> {
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        const identity = await this.#obtain();
-        this.#current = identity;
-        this.#fetchedMs = this.#clock.nowMs();
-        this.#soonMs = Number.POSITIVE_INFINITY;
-        this.#logger.info('certificate.obtained', { notAfter: identity.notAfter.toISOString() });
-        for (const listener of this.#listeners) listener(identity);
-        return identity;
-      } catch (error) {
-        signal.throwIfAborted();
-        this.#logger.warn('certificate.unavailable', { attempt, reason: messageOf(error) });
-        await this.#clock.sleep(fullJitterMs(attempt, RETRY), signal);
-      }
-    }
+  async #fetch(): Promise<TlsIdentity> {
+    const identity = await this.#obtain();
+    this.#current = identity;
+    this.#fetchedMs = this.#clock.nowMs();
+    this.#soonMs = Number.POSITIVE_INFINITY;
+    this.#logger.info('certificate.obtained', { notAfter: identity.notAfter.toISOString() });
+    for (const listener of this.#listeners) listener(identity);
+    return identity;
   }
 }

@@ -7,7 +7,6 @@ import type { RpcClient } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { AgentSession } from '@fairlead/tunnel/gateway';
 import type { GatewayMetrics } from '../status/gateway-metrics.js';
-import { PendingReports, type PendingReport } from './pending-reports.js';
 
 /** What the link server hears of an agent's installer. */
 export type OnReport = (session: AgentSession, json: Uint8Array) => void;
@@ -114,5 +113,58 @@ function problemOf(json: Uint8Array, clusterId: string): 'too-large' | 'invalid'
   } catch {
     // What a schema says of it quotes what a stranger wrote.
     return 'invalid';
+  }
+}
+
+/** A report on its way, as JSON that was checked. */
+export interface PendingReport {
+  readonly tenantId: string;
+  readonly clusterId: string;
+  readonly json: Buffer;
+}
+
+/** Of all that wait; beyond it the one that waited longest goes, and its agent sends it again within minutes. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/** The newest report of each cluster, first come, first served. */
+export class PendingReports {
+  readonly #byCluster = new Map<string, PendingReport>();
+  readonly #onForgotten: () => void;
+  #bytes = 0;
+
+  constructor(onForgotten: () => void) {
+    this.#onForgotten = onForgotten;
+  }
+
+  get size(): number {
+    return this.#byCluster.size;
+  }
+
+  /** Takes the place of the cluster's last one. */
+  put(report: PendingReport): void {
+    const before = this.#byCluster.get(report.clusterId);
+    // A key that is there keeps its place in the order.
+    this.#byCluster.set(report.clusterId, report);
+    this.#bytes += report.json.length - (before?.json.length ?? 0);
+    for (const [clusterId, oldest] of this.#byCluster) {
+      if (this.#bytes <= MAX_BYTES) return;
+      this.#byCluster.delete(clusterId);
+      this.#bytes -= oldest.json.length;
+      this.#onForgotten();
+    }
+  }
+
+  /** One that could not be told, unless there is a newer one of its cluster. */
+  putBack(report: PendingReport): void {
+    if (!this.#byCluster.has(report.clusterId)) this.put(report);
+  }
+
+  takeSome(count: number): PendingReport[] {
+    const taken = [...this.#byCluster.values()].slice(0, count);
+    for (const { clusterId, json } of taken) {
+      this.#byCluster.delete(clusterId);
+      this.#bytes -= json.length;
+    }
+    return taken;
   }
 }

@@ -1,9 +1,8 @@
-import { EventEmitter } from 'node:events';
 import { create } from '@bufbuild/protobuf';
-import type { Http2Session } from '@fairlead/http2';
 import { SignedDesiredStateSchema } from '@fairlead/proto';
-import { AgentSession, SessionRegistry, type ControlOutbox } from '@fairlead/tunnel/gateway';
+import { SessionRegistry, type AgentSession } from '@fairlead/tunnel/gateway';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { linkSession } from '../testing/link-session.js';
 import { tellDesired } from './tell-desired.js';
 
 let wanted: Map<string, number>;
@@ -39,30 +38,14 @@ function publish(clusterId: string, revision: number): void {
   changed(clusterId);
 }
 
-function link(clusterId: string, revision = 0): AgentSession {
-  const outbox: ControlOutbox = {
-    say: () => undefined,
-    askForTunnels: () => undefined,
-    tellCrowd: () => undefined,
-    tellTrust: () => undefined,
-    tellDesired: (state) => void told.push(`${clusterId}@${state.revision}`),
-  };
-  const sessionId = `${clusterId}-${Math.random()}`;
-  const facts = {
-    sessionId,
-    tenantId: 'default',
+function link(clusterId: string, desiredRevision = 0): AgentSession {
+  return linkSession(sessions, {
     clusterId,
-    generation: 1,
-    agentInstance: sessionId,
-    link: 0,
-    remoteAddress: '',
-    connectedAtMs: 0,
-  };
-  const http2 = Object.assign(new EventEmitter(), { destroy: () => undefined }) as unknown as Http2Session;
-  const session = new AgentSession(facts, http2, outbox);
-  session.desiredRevision = revision;
-  sessions.add(session);
-  return session;
+    desiredRevision,
+    tell: (message) => {
+      if (message.case === 'desiredState') told.push(`${clusterId}@${message.value.revision}`);
+    },
+  });
 }
 
 describe('agents are told what is wanted of their cluster', () => {

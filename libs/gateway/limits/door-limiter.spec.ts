@@ -1,7 +1,7 @@
 import { toFairleadError } from '@fairlead/errors';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DoorLimiter, type DoorLimits, type Place } from './door-limiter.js';
+import { DoorLimiter, type DoorLimits, type Slot } from './door-limiter.js';
 import { Held, LiveConnections, type LiveConnection } from '../passage/live-connections.js';
 
 const PLENTY = { connections: 1_000, opensPerSecond: 1_000, heldBytes: 1_000 };
@@ -57,19 +57,19 @@ describe('connections', () => {
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         const limits = limitsOf({ total: 7, waitingPerIdentity: 2, perIdentity: { ...PLENTY, connections: 4 } });
         const limiter = new DoorLimiter('connect', limits, new LiveConnections());
-        const held: { client: string; place: Place; opening: boolean }[] = [];
+        const held: { client: string; slot: Slot; opening: boolean }[] = [];
         for (const { client, act, at } of steps) {
           const own = held.filter((entry) => entry.client === client);
           const full = held.length >= limits.total;
           const room = !full && own.length < 4 && own.filter(({ opening }) => opening).length < 2;
           const due = room ? 'taken' : full ? 'UNAVAILABLE' : 'RATE_LIMITED';
           const take = (): string =>
-            outcomeOf(() => held.push({ client, place: limiter.take(client, 0), opening: true }));
+            outcomeOf(() => held.push({ client, slot: limiter.take(client, 0), opening: true }));
           expect(act === 'take' ? take() : due).toBe(due);
           const entry = held[at % Math.max(held.length, 1)];
           if (!entry || act === 'take') continue;
           // As callers do: more than once is as good as once.
-          for (let again = 0; again < 2; again += 1) entry.place[act]();
+          for (let again = 0; again < 2; again += 1) entry.slot[act]();
           entry.opening = false;
           if (act === 'release') held.splice(held.indexOf(entry), 1);
           expect(limiter.total).toBe(held.length);
@@ -81,12 +81,12 @@ describe('connections', () => {
   it('of a cluster are limited whoever has them', () => {
     const limits = limitsOf({ perCluster: { ...PLENTY, connections: 2 } });
     const limiter = new DoorLimiter('connect', limits, new LiveConnections());
-    const places = ['a', 'b', 'c'].map((client) => limiter.take(client, 0));
-    const use = (place: Place | undefined): string => outcomeOf(() => place?.useCluster('shop'));
-    expect(places.map(use)).toEqual(['taken', 'taken', 'RATE_LIMITED']);
-    places[0]?.release();
-    places[0]?.release();
-    expect([use(places[2]), use(limiter.take('d', 0))]).toEqual(['taken', 'RATE_LIMITED']);
+    const slots = ['a', 'b', 'c'].map((client) => limiter.take(client, 0));
+    const use = (slot: Slot | undefined): string => outcomeOf(() => slot?.useCluster('shop'));
+    expect(slots.map(use)).toEqual(['taken', 'taken', 'RATE_LIMITED']);
+    slots[0]?.release();
+    slots[0]?.release();
+    expect([use(slots[2]), use(limiter.take('d', 0))]).toEqual(['taken', 'RATE_LIMITED']);
   });
 
   it('are refused that come faster than they may, and those of others are not', () => {

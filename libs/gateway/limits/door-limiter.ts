@@ -1,7 +1,7 @@
 import { FairleadError } from '@fairlead/errors';
+import { ConcurrencyLimit, KeyedRateLimit } from '@fairlead/limits';
 import { DOORS, type DoorName } from '../passage/door-table.js';
 import type { LiveConnections } from '../passage/live-connections.js';
-import { UsageLimit, type UsageLimits } from './usage-limit.js';
 
 /** What one door takes in at once, and from whom. */
 export interface DoorLimits {
@@ -25,8 +25,8 @@ export const DEFAULT_DOOR_LIMITS: DoorLimits = {
   heldBytes: 512 * MEBIBYTE,
 };
 
-/** A place among the connections; calling either more than once does nothing. */
-export interface Place {
+/** A slot among the connections; calling either more than once does nothing. */
+export interface Slot {
   /** Which cluster it is for, once that is known. RATE_LIMITED when that has too much. */
   useCluster(clusterId: string): void;
   /** The target is there, or is not to be had. */
@@ -35,14 +35,14 @@ export interface Place {
   release(): void;
 }
 
-/** Who may still come through a door. Decides at once: nobody ever waits for a place. */
+/** Who may still come through a door. Decides at once: nobody ever waits for a slot. */
 export class DoorLimiter {
   readonly #door: DoorName;
   readonly #limits: DoorLimits;
   readonly #live: LiveConnections;
   readonly #identities: UsageLimit;
   readonly #clusters: UsageLimit;
-  readonly #waiting = new Map<string, number>();
+  readonly #waiting: ConcurrencyLimit;
   #total = 0;
 
   constructor(door: DoorName, limits: DoorLimits, live: LiveConnections) {
@@ -51,6 +51,7 @@ export class DoorLimiter {
     this.#live = live;
     this.#identities = new UsageLimit(DOORS[door].whose, limits.perIdentity);
     this.#clusters = new UsageLimit('this cluster', limits.perCluster);
+    this.#waiting = new ConcurrencyLimit({ total: Infinity, perKey: limits.waitingPerIdentity });
   }
 
   get total(): number {
@@ -58,26 +59,28 @@ export class DoorLimiter {
   }
 
   /** RATE_LIMITED when this identity has too much, UNAVAILABLE when the replica has. */
-  take(identity: string, nowMs: number = performance.now()): Place {
+  take(identity: string, nowMs: number = performance.now()): Slot {
     this.#assertRoom();
-    const waiting = this.#waiting.get(identity) ?? 0;
-    if (waiting >= this.#limits.waitingPerIdentity) {
-      throw new FairleadError('RATE_LIMITED', `${waiting} connections of this identity wait for their targets`);
+    const opened = this.#waiting.take(identity);
+    if (!opened) {
+      const { waitingPerIdentity } = this.#limits;
+      throw new FairleadError(
+        'RATE_LIMITED',
+        `${waitingPerIdentity} connections of this identity wait for their targets`,
+      );
     }
-    const releases = [this.#identities.take(identity, this.#live.held.of(this.#door, identity), nowMs)];
-    this.#waiting.set(identity, waiting + 1);
+    using taken = new DisposableStack();
+    taken.defer(opened);
+    taken.defer(this.#identities.take(identity, this.#live.held.of(this.#door, identity), nowMs));
+    taken.defer(() => (this.#total -= 1));
     this.#total += 1;
-    const opened = onlyOnce(() => this.#stopWaiting(identity));
+    const held = taken.move();
     return {
       useCluster: (clusterId) => {
-        releases.push(this.#clusters.take(clusterId, this.#live.held.ofCluster(clusterId), nowMs));
+        held.defer(this.#clusters.take(clusterId, this.#live.held.ofCluster(clusterId), nowMs));
       },
       opened,
-      release: onlyOnce(() => {
-        opened();
-        this.#total -= 1;
-        for (const release of releases) release();
-      }),
+      release: () => held.dispose(),
     };
   }
 
@@ -88,18 +91,48 @@ export class DoorLimiter {
       throw new FairleadError('UNAVAILABLE', 'this replica holds too much that nobody takes');
     }
   }
+}
 
-  #stopWaiting(identity: string): void {
-    const left = (this.#waiting.get(identity) ?? 1) - 1;
-    if (left === 0) this.#waiting.delete(identity);
-    else this.#waiting.set(identity, left);
+export interface UsageLimits {
+  /** At once. */
+  readonly connections: number;
+  /** Opened in a second, on average; twice as many may come at once. */
+  readonly opensPerSecond: number;
+  /** What all of its connections may hold in this process when another one comes. */
+  readonly heldBytes: number;
+}
+
+/** Limits what each of many (clients, users, clusters) uses, so that one in excess is refused and nobody else waits. */
+export class UsageLimit {
+  readonly #whose: string;
+  readonly #limits: UsageLimits;
+  readonly #connections: ConcurrencyLimit;
+  readonly #opens: KeyedRateLimit;
+
+  /** `whose` begins the messages, as in "this client". */
+  constructor(whose: string, limits: UsageLimits) {
+    this.#whose = whose;
+    this.#limits = limits;
+    const { connections, opensPerSecond } = limits;
+    this.#connections = new ConcurrencyLimit({ total: Infinity, perKey: connections });
+    this.#opens = new KeyedRateLimit({ burst: 2 * opensPerSecond, perSecond: opensPerSecond });
+  }
+
+  /** Counts one connection until the result is called. RATE_LIMITED, naming the limit, if there is no room. */
+  take(key: string, heldBytes: number, nowMs: number): () => void {
+    const { connections, opensPerSecond, heldBytes: mostBytes } = this.#limits;
+    if (this.#connections.isUsedUp(key)) throw limited(`${this.#whose} has ${connections} connections open already`);
+    if (heldBytes > mostBytes) {
+      throw limited(`the connections of ${this.#whose} hold ${mebibytes(heldBytes)} MiB that nobody takes`);
+    }
+    const release = this.#opens.take(key, nowMs) ? this.#connections.take(key) : null;
+    if (!release) throw limited(`${this.#whose} opens more than ${opensPerSecond} connections a second`);
+    return release;
   }
 }
 
-function onlyOnce(action: () => void): () => void {
-  let done = false;
-  return () => {
-    if (!done) action();
-    done = true;
-  };
+function limited(message: string): FairleadError {
+  return new FairleadError('RATE_LIMITED', message);
 }
+
+const mebibytes = (bytes: number): number => Math.round(bytes / 1024 ** 2);

@@ -3,13 +3,7 @@ import type { Facts } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import { TokenBucket, type Rate, type RateLimitedLog } from '@fairlead/limits';
-import {
-  ControlRequestSchema,
-  ControlResponseSchema,
-  type Hello,
-  type SignedDesiredState,
-  type SignedTrust,
-} from '@fairlead/proto';
+import { ControlRequestSchema, ControlResponseSchema, type Hello } from '@fairlead/proto';
 import { GrpcMessageReader, encodeGrpcMessage, type HeldBytes } from '@fairlead/rpc';
 import { LIMITS } from '@fairlead/tunnel/core';
 import type { AgentSession, ControlMessage, ControlOutbox } from '@fairlead/tunnel/gateway';
@@ -17,7 +11,7 @@ import { acceptGrpcStream, failGrpcStream } from '@fairlead/tunnel/link';
 import { admitLink, welcome, type AdmitOptions } from './admit-link.js';
 import type { GatewayEvents } from '../reporting/gateway-events.js';
 import type { OnReport } from '../gitops/report-forwarder.js';
-import type { OnTrustHeld } from '../trust/tell-trust.js';
+import type { OnTrustHeld } from '../trust/trust-report.js';
 import { readFacts } from './read-facts.js';
 import { peerOf } from './link-peer.js';
 
@@ -66,13 +60,8 @@ class ControlCall implements ControlOutbox {
   #wantedTunnels = 0;
   /** A question is to be asked at the end of this turn, or when the agent reads again. */
   #asking = false;
-  /** Links of this replica, not told yet; 0: nothing to tell. */
-  #crowd = 0;
-  /** Which roots count, not told yet. */
-  #trust: SignedTrust | null = null;
-  /** What is wanted of the cluster, not told yet. */
-  #desired: SignedDesiredState | null = null;
-  /** The agent does not read what it was told of these. */
+  /** Not told yet, as the agent does not read what it was told before; one of a kind. */
+  #untold: readonly ControlMessage[] = [];
   #telling = false;
 
   constructor(options: ControlOptions, http2: Http2Session, stream: Http2Stream, hello: HeldBytes) {
@@ -113,32 +102,17 @@ class ControlCall implements ControlOutbox {
     queueMicrotask(() => this.#ask());
   }
 
-  tellCrowd(links: number): void {
+  tell(message: ControlMessage): void {
     if (!this.#session) return;
-    this.#crowd = links;
-    if (!this.#telling) this.#tell();
-  }
-
-  tellTrust(trust: SignedTrust): void {
-    if (!this.#session) return;
-    this.#trust = trust;
-    if (!this.#telling) this.#tell();
-  }
-
-  tellDesired(state: SignedDesiredState): void {
-    if (!this.#session) return;
-    this.#desired = state;
+    this.#untold = [...this.#untold.filter((other) => other.case !== message.case), message];
     if (!this.#telling) this.#tell();
   }
 
   #tell(): void {
-    const [links, trust, desired] = [this.#crowd, this.#trust, this.#desired];
-    [this.#crowd, this.#trust, this.#desired] = [0, null, null];
+    const messages = this.#untold;
+    this.#untold = [];
     this.#telling = false;
-    if (links > 0)
-      this.#telling = !this.#write({ case: 'crowd', value: { $typeName: 'fairlead.link.v1.Crowd', links } });
-    if (trust) this.#telling = !this.#write({ case: 'trust', value: trust });
-    if (desired) this.#telling = !this.#write({ case: 'desiredState', value: desired });
+    for (const message of messages) this.#telling = !this.#write(message);
   }
 
   #ask(): void {

@@ -18,7 +18,7 @@ import {
 import type { Egress } from '../doors/egress/serve-egress.js';
 import { admitInTurn } from './admit-in-turn.js';
 import { countsHere } from './admit-link.js';
-import { boundStrangers } from './bound-strangers.js';
+import { boundUnlinked } from './unlinked-connections.js';
 import { serveControl } from './control-call.js';
 import { createLinkService, sessionKey, streamKey, type LinkServiceOptions } from './link-service.js';
 import { rememberPeer } from './link-peer.js';
@@ -32,7 +32,7 @@ const MAX_RPC_BYTES = 64 * 1024;
 const CALLS: CallLimits = { maxCalls: 8, maxHeldBytes: MAX_RPC_BYTES };
 const MAX_CONNECTIONS = 20_000;
 /** A connection that is no link by then was there for Discover, Enrol or Renew, or is up to nothing good. */
-const STRANGER_MS = 60_000;
+const UNLINKED_MS = 60_000;
 
 /**
  * The agents' door: one TLS port, HTTP/2 only, gRPC on the wire. Tunnel calls go straight to their session; every other
@@ -57,7 +57,7 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
       if (!mayStay(session, peer)) return;
       reportAbuse(session, { ...options, abuseLines, door: 'link', isStranger: () => !registry.byHttp2(session) });
       keepAlive(session, keepalive, fitStreamWindow(session));
-      endStrangers(session, options);
+      endUnlinked(session, options);
       session.once('close', (cause) => {
         if (cause) logger.debug('link.session.error', { reason: cause.message });
       });
@@ -75,7 +75,7 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   );
   server.tls.maxConnections = MAX_CONNECTIONS;
   admitInTurn(server.tls);
-  const mayStay = boundStrangers(server.tls, {
+  const mayStay = boundUnlinked(server.tls, {
     counts: (peer) => countsHere(options.directory, peer),
     onLinked: (listener) =>
       registry.onChange((change, { http2 }) => {
@@ -87,10 +87,10 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
   return server;
 }
 
-function endStrangers(session: Http2Session, { registry }: LinkServiceOptions): void {
+function endUnlinked(session: Http2Session, { registry }: LinkServiceOptions): void {
   const timer = setTimeout(() => {
     if (!registry.byHttp2(session)) session.destroy();
-  }, STRANGER_MS).unref();
+  }, UNLINKED_MS).unref();
   session.once('close', () => clearTimeout(timer));
 }
 

@@ -16,7 +16,7 @@ import { peerOf, type LinkPeer } from './link-peer.js';
 import type { Directory } from '../directory.js';
 import { fetchBundle, bundleLimits } from '../gitops/fetch-bundle.js';
 import type { OnReport } from '../gitops/report-forwarder.js';
-import type { OnTrustHeld } from '../trust/tell-trust.js';
+import { wireTrust, type OnTrustHeld } from '../trust/trust-report.js';
 import type { OnFacts } from './control-call.js';
 import { readFacts } from './read-facts.js';
 
@@ -197,8 +197,7 @@ async function renewFor(
 /** As `keys` signed it. UNAVAILABLE while this replica has none. */
 function trustOf({ trust }: Directory) {
   if (!trust.held) throw new FairleadError('UNAVAILABLE', 'this replica has no trust bundle yet');
-  const { bundle, signerChainPem, signature } = trust.held.signed;
-  return { bundle, signerChainPem: [...signerChainPem], signature };
+  return wireTrust(trust.held.signed);
 }
 
 async function guarded<T>(action: () => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Span, SpanAttributes, TraceContext } from '@fairlead/observability';
 import type { TunnelWay } from '@fairlead/tunnel/gateway';
-import type { DoorLimiter, Place } from '../limits/door-limiter.js';
+import type { DoorLimiter, Slot } from '../limits/door-limiter.js';
 import { DOORS, type DoorName } from './door-table.js';
 import type { LiveConnection, LiveConnections } from './live-connections.js';
 import type { Asked, Ending, Failed, Identity, Outcome } from './outcome.js';
@@ -56,7 +56,7 @@ export class Passage {
   #asked: Asked;
   #identity: Identity | undefined;
   #cluster: Outcome['cluster'];
-  #place: Place | undefined;
+  #slot: Slot | undefined;
   #way: TunnelWay | undefined;
   #dialled: string | undefined;
   #openMs: number | undefined;
@@ -100,29 +100,29 @@ export class Passage {
   }
 
   /**
-   * Takes a place of whoever asks, and of the cluster once that is known; unless told otherwise, also among those that wait for their target.
+   * Takes a slot of whoever asks, and of the cluster once that is known; unless told otherwise, also among those that wait for their target.
    * RATE_LIMITED; UNAVAILABLE when the replica has no room.
    */
   limit({ waits = true }: { readonly waits?: boolean } = {}): void {
-    if (this.#place || !this.#identity)
+    if (this.#slot || !this.#identity)
       throw new FairleadError('INTERNAL', 'a passage is limited once, by its identity');
-    const place = this.#from.limiter.take(this.#identity.id);
-    this.#place = place;
-    this.#releases.push(() => place.release());
-    if (!waits) place.opened();
+    const slot = this.#from.limiter.take(this.#identity.id);
+    this.#slot = slot;
+    this.#releases.push(() => slot.release());
+    if (!waits) slot.opened();
     this.#useCluster();
   }
 
-  /** Doors ask in the order that their protocol has: what it is for may be known before its place is taken, or after it. */
+  /** Doors ask in the order that their protocol has: what it is for may be known before its slot is taken, or after it. */
   #useCluster(): void {
-    if (!this.#cluster || !this.#place) return;
-    this.#place.useCluster(this.#cluster.clusterId);
+    if (!this.#cluster || !this.#slot) return;
+    this.#slot.useCluster(this.#cluster.clusterId);
     this.#hasRoom = true;
   }
 
   /** Its target is there: by this tunnel, or at this address. */
   opened({ way, dialled }: { readonly way?: TunnelWay | undefined; readonly dialled?: string | undefined }): void {
-    this.#place?.opened();
+    this.#slot?.opened();
     this.#openMs = performance.now() - this.#startedMs;
     this.#way = way ?? this.#way;
     this.#dialled = dialled;

@@ -1,5 +1,6 @@
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf, type FairleadError } from '@fairlead/errors';
+import { runLoop } from '@fairlead/loop';
 import { connectionState } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -27,22 +28,19 @@ export interface WatchOptions {
 export function watchConnections(options: WatchOptions, signal: AbortSignal): void {
   const state = connectionState(options.nc);
   let suspects: ReadonlySet<LiveConnection> = new Set();
-  const watch = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await delay(INTERVAL_MS, undefined, { ref: false });
-      try {
-        suspects = await lookAtAll(options, state.connected ? suspects : new Set());
-      } catch (error) {
-        // A fault of ours in one connection must end neither the process nor the watch.
-        options.logger.error('access.watch.failed', { reason: messageOf(error), err: error });
-      }
-    }
+  const watch = {
+    turn: async () => {
+      suspects = await observeAll(options, state.connected ? suspects : new Set());
+    },
+    intervalMs: INTERVAL_MS,
+    // A fault of ours in one connection must end neither the process nor the watch.
+    onFailed: (error: unknown) => options.logger.error('access.watch.failed', { reason: messageOf(error), err: error }),
   };
-  void watch();
+  void runLoop(watch, signal);
 }
 
 /** Ends those suspects that are refused again, and returns those that would be refused now. */
-async function lookAtAll(options: WatchOptions, suspects: ReadonlySet<LiveConnection>): Promise<Set<LiveConnection>> {
+async function observeAll(options: WatchOptions, suspects: ReadonlySet<LiveConnection>): Promise<Set<LiveConnection>> {
   const { live } = options;
   const held = new Held();
   const refused = new Set<LiveConnection>();

@@ -44,14 +44,12 @@ export function rateLimitedRefusals(
     if (!before) setTimeout(tellSummary, SUMMARY_MS, who).unref();
   };
   return {
-    agentConnected: (session) => events.agentConnected(session),
-    agentDisconnected: (session) => events.agentDisconnected(session),
+    ...events,
     accessRefused: (refusal) => {
       const who = identityOf(refusal);
       if (isTold(who, refusal)) events.accessRefused(refusal);
       else suppress(who, refusal);
     },
-    stream: (event) => events.stream(event),
   };
 }
 

@@ -37,10 +37,9 @@ export function rateLimitedSessions(
     }
   };
   return {
+    ...events,
     agentConnected: (session) => tell(session, (suppressed) => events.agentConnected({ ...session, suppressed })),
     agentDisconnected: (session) => tell(session, (suppressed) => events.agentDisconnected({ ...session, suppressed })),
-    accessRefused: (refusal) => events.accessRefused(refusal),
-    stream: (event) => events.stream(event),
   };
 }
 

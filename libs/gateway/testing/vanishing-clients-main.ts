@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
-import { noticeVanished } from '../doors/connect/notice-vanished.js';
+import { noticeVanished } from '../doors/connect/vanished-clients.js';
 
 const [, , keyFile = '', certFile = ''] = process.argv;
 const GIVE_UP_MS = 40_000;

@@ -1,9 +1,7 @@
-import { AgentSession, SessionRegistry, type ControlOutbox } from '@fairlead/tunnel/gateway';
-import { EventEmitter } from 'node:events';
-import type { Http2Session } from '@fairlead/http2';
+import { SessionRegistry, type AgentSession } from '@fairlead/tunnel/gateway';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { tellTrust, type OnTrustHeld } from './tell-trust.js';
-import type { TrustReport } from './trust-report.js';
+import { linkSession } from '../testing/link-session.js';
+import { tellTrust, type OnTrustHeld, type TrustReport } from './trust-report.js';
 import type { HeldTrust, TrustStore } from './trust-store.js';
 
 let held: HeldTrust | null;
@@ -43,28 +41,13 @@ function publish(version: number): void {
 }
 
 function link(clusterId: string, trustVersion: number): AgentSession {
-  const sessionId = `${clusterId}-${Math.random()}`;
-  const outbox: ControlOutbox = {
-    say: () => undefined,
-    askForTunnels: () => undefined,
-    tellCrowd: () => undefined,
-    tellDesired: () => undefined,
-    tellTrust: ({ bundle }) => void told.push({ sessionId: clusterId, version: bundle[0] ?? 0 }),
-  };
-  const facts = {
-    sessionId,
-    tenantId: 'default',
+  return linkSession(sessions, {
     clusterId,
-    generation: 1,
-    agentInstance: sessionId,
-    link: 0,
-    remoteAddress: '',
-    connectedAtMs: 0,
-  };
-  const http2 = Object.assign(new EventEmitter(), { destroy: () => undefined }) as unknown as Http2Session;
-  const session = new AgentSession(facts, http2, outbox, trustVersion);
-  sessions.add(session);
-  return session;
+    trustVersion,
+    tell: (message) => {
+      if (message.case === 'trust') told.push({ sessionId: clusterId, version: message.value.bundle[0] ?? 0 });
+    },
+  });
 }
 
 describe('agents are told which roots count', () => {

@@ -1,7 +1,10 @@
-import { rootOf, spkiPin, withoutRoot } from '@fairlead/pki';
+import { rootOf, spkiPin, withoutRoot, readPeerCertificate } from '@fairlead/pki';
 import type { CertificateSource, TlsIdentity } from '@fairlead/tunnel/gateway';
 import type { RenewingCertificate } from '../certificates/renewing-certificate.js';
 import type { TrustStore } from './trust-store.js';
+import { X509Certificate } from 'node:crypto';
+import type { Logger } from '@fairlead/observability';
+import type { Revocations } from './revocations.js';
 
 /** Within what time a replica asks for a certificate that fits the roots; should it get another, twice as long each time. */
 const RENEW_WITHIN_MS = { first: 5_000, again: 60_000, most: 3_600_000 };
@@ -54,4 +57,23 @@ function fits(chainPem: readonly string[], rootsPem: readonly string[]): boolean
   if (rootOf(chainPem, rootsPem) !== active) return false;
   const crossed = withoutRoot(chainPem).filter((pem) => spkiPin(pem) === spkiPin(active));
   return crossed.every((pem) => rootOf([pem], rootsPem) !== null);
+}
+
+const WITHIN_MS = 1_000;
+
+/**
+ * Has this replica's own certificate renewed, with a fresh key, when it was revoked: somebody may have had a copy. A replica that should not get
+ * another has lost its credential first.
+ */
+export function replaceRevoked(identity: RenewingCertificate, revocations: Revocations, logger: Logger): void {
+  const look = (): void => {
+    const [leaf] = identity.current?.chainPem ?? [];
+    if (leaf === undefined) return;
+    const peer = readPeerCertificate(new X509Certificate(leaf).raw);
+    if (!revocations.has(peer)) return;
+    logger.warn('certificate.revoked', { serial: peer.serial });
+    identity.renewWithin(WITHIN_MS);
+  };
+  revocations.onChange(look);
+  identity.onChange(look);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BlockReader } from './block-reader.js';
-import { HpackError } from './hpack-error.js';
+import { HpackError } from './header-field.js';
 
 const reader = (text: string): BlockReader => new BlockReader(Buffer.from(text.replaceAll(' ', ''), 'hex'));
 

@@ -1,4 +1,4 @@
-import { HpackError } from './hpack-error.js';
+import { HpackError } from './header-field.js';
 import { decodeHuffman } from './huffman.js';
 
 /** No number in a block can mean anything beyond this: strings are shorter and tables smaller. */

@@ -8,3 +8,8 @@ export const FIELD_OVERHEAD_BYTES = 32;
 export function fieldBytes(field: HeaderField): number {
   return field[0].length + field[1].length + FIELD_OVERHEAD_BYTES;
 }
+
+/** Thrown by decode(): the connection cannot go on (COMPRESSION_ERROR, RFC 9113 4.3). The message holds nothing of the block. */
+export class HpackError extends Error {
+  override readonly name = 'HpackError';
+}

@@ -1,8 +1,7 @@
 import { BlockReader } from './block-reader.js';
 import { DynamicTable } from './dynamic-table.js';
 import { FieldList, type DecodedBlock, type HeaderLimits } from './field-list.js';
-import { FIELD_OVERHEAD_BYTES, type HeaderField } from './header-field.js';
-import { HpackError } from './hpack-error.js';
+import { FIELD_OVERHEAD_BYTES, HpackError, type HeaderField } from './header-field.js';
 import { STATIC_TABLE } from './static-table.js';
 
 /** The table's capacity until the peer changes it: SETTINGS_HEADER_TABLE_SIZE begins here (RFC 9113 6.5.2). */

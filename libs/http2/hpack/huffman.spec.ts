@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { HpackError } from './hpack-error.js';
+import { HpackError } from './header-field.js';
 import { decodeHuffman, HUFFMAN_CODE_BITS } from './huffman.js';
 
 /** The codes as strings of 0 and 1, from the lengths: shorter first, then by symbol, counted up. */

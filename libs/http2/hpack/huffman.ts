@@ -1,4 +1,4 @@
-import { HpackError } from './hpack-error.js';
+import { HpackError } from './header-field.js';
 
 /** The symbol that never stands in a string: its first bits are the padding (RFC 7541 5.2). */
 const END_OF_STRING = 256;

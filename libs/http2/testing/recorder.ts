@@ -1,7 +1,6 @@
 import type { ResponseHead } from '../header-rules.js';
 import type { HeaderField } from '../hpack/index.js';
-import type { StreamReceiver } from '../stream-ends.js';
-import type { Http2Stream } from '../stream.js';
+import type { StreamReceiver, Http2Stream } from '../stream.js';
 
 /** Takes all that comes on a stream and keeps it. With `taking` false it gives the peer no room back. */
 export class Recorder implements StreamReceiver {

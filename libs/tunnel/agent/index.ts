@@ -1,4 +1,10 @@
 export { Link } from './link.js';
-export { wireFacts } from './wire-facts.js';
+export {
+  wireFacts,
+  type AgentFacts,
+  type DesiredStateEnd,
+  type GatewayConnection,
+  type KubeApiEnd,
+  type TrustEnd,
+} from './ports.js';
 export type { TcpTunnelOptions } from './tcp-tunnel.js';
-export type { AgentFacts, DesiredStateEnd, GatewayConnection, KubeApiEnd, TrustEnd } from './ports.js';

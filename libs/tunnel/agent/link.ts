@@ -7,9 +7,8 @@ import type { ControlResponse, FetchBundleResponse, Hello, Tcp, Welcome } from '
 import { LIMITS, PROTOCOL_VERSIONS } from '../core/index.js';
 import { TunnelConnection, fromConnectError } from '../link/index.js';
 import { ControlSender } from './control-sender.js';
-import type { AgentFacts, DesiredStateEnd, GatewayConnection, TrustEnd } from './ports.js';
+import { wireFacts, type AgentFacts, type DesiredStateEnd, type GatewayConnection, type TrustEnd } from './ports.js';
 import { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';
-import { wireFacts } from './wire-facts.js';
 
 export interface LinkOptions extends AcceptorOptions {
   readonly connection: GatewayConnection;

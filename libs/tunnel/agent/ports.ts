@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Client } from '@connectrpc/connect';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import type { TunnelIdentity } from '@fairlead/kube-http';
-import type { AgentLinkService, SignedDesiredState, SignedTrust, Tcp } from '@fairlead/proto';
+import type { AgentLinkService, SignedDesiredState, SignedTrust, Tcp, Facts } from '@fairlead/proto';
 import type { Counted, Followed, Level } from '../core/index.js';
 
 /** One HTTP/2 session to a gateway: ordinary calls through ConnectRPC, tunnels straight on its streams. */
@@ -65,4 +65,16 @@ export interface TcpMetrics {
   readonly pendingDials: Level;
   readonly dialSeconds: { startTimer(): () => unknown };
   readonly bytes: Followed;
+}
+
+/** As a message of the link. */
+export function wireFacts({ nodes, capabilities = [], ...words }: AgentFacts): Facts {
+  return {
+    $typeName: 'fairlead.link.v1.Facts',
+    distribution: '',
+    provider: '',
+    ...words,
+    capabilities: [...capabilities],
+    ...(nodes && { nodes: { $typeName: 'fairlead.link.v1.NodeCount', ...nodes } }),
+  };
 }

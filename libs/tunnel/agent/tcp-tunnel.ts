@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
-import { FairleadError, toFairleadError } from '@fairlead/errors';
+import { toFairleadError } from '@fairlead/errors';
 import type { Logger, Span, SpanAttributes, Tracer } from '@fairlead/observability';
 import type { Open, Tcp } from '@fairlead/proto';
 import { readTraceparent, traceIdIn } from '../core/index.js';
-import { bridge, type BridgedBytes, type TunnelConnection } from '../link/index.js';
+import { bridge, dialFor, type BridgedBytes, type TunnelConnection } from '../link/index.js';
 import type { TcpDialler, TcpMetrics } from './ports.js';
 
 export interface TcpTunnelOptions {
@@ -87,7 +87,7 @@ async function timedDial(
   const timed = metrics.dialSeconds.startTimer();
   metrics.pendingDials.inc();
   try {
-    const socket = await dialFor(connection, target, targets);
+    const socket = await dialFor(connection, (gone) => targets.connect(target, gone));
     timed();
     span.set({ 'network.peer.address': socket.remoteAddress });
     span.end();
@@ -97,19 +97,5 @@ async function timedDial(
     throw error;
   } finally {
     metrics.pendingDials.dec();
-  }
-}
-
-async function dialFor(connection: TunnelConnection, target: Target, targets: TcpDialler): Promise<Socket> {
-  const gone = new AbortController();
-  const onClose = (): void => gone.abort(new FairleadError('TUNNEL_RESET', 'who asked for the target has gone'));
-  connection.once('close', onClose);
-  try {
-    const socket = await targets.connect(target, gone.signal);
-    if (!connection.destroyed) return socket;
-    socket.destroy();
-    throw gone.signal.reason;
-  } finally {
-    connection.off('close', onClose);
   }
 }

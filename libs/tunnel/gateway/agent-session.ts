@@ -1,5 +1,5 @@
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
-import type { ControlResponse, SignedDesiredState, SignedTrust } from '@fairlead/proto';
+import type { ControlResponse } from '@fairlead/proto';
 import { ParkedTunnels } from './parked-tunnels.js';
 
 /** How long a link that may be a leftover has to answer a ping. */
@@ -27,12 +27,8 @@ export interface ControlOutbox {
   say(message: ControlMessage): void;
   /** Asks the agent to park more tunnels. Questions that are not sent yet become one. */
   askForTunnels(count: number): void;
-  /** Says how many links this replica holds. What is not sent yet gives way to what is newer; Welcome says it before that. */
-  tellCrowd(links: number): void;
-  /** Says which roots count. What is not sent yet gives way to what is newer. */
-  tellTrust(trust: SignedTrust): void;
-  /** Says what is wanted of the cluster. What is not sent yet gives way to what is newer. */
-  tellDesired(state: SignedDesiredState): void;
+  /** Says what is so now. Of each kind, what is not sent yet gives way to what is newer; nothing is told before Welcome. */
+  tell(message: ControlMessage): void;
 }
 
 /** One agent's link to this replica: its parked tunnels, and what is to be said to it. */
@@ -92,19 +88,9 @@ export class AgentSession {
     this.#control.say({ case: 'drain', value: { $typeName: 'fairlead.link.v1.Drain', deadlineMs } });
   }
 
-  /** Tells the agent how many links this replica holds, unless it was not welcomed yet. */
-  tellCrowd(links: number): void {
-    this.#control.tellCrowd(links);
-  }
-
-  /** Tells the agent which roots count. */
-  tellTrust(trust: SignedTrust): void {
-    this.#control.tellTrust(trust);
-  }
-
-  /** Tells the agent what is wanted of its cluster. */
-  tellDesired(state: SignedDesiredState): void {
-    this.#control.tellDesired(state);
+  /** Tells the agent what is so now, as `ControlOutbox.tell` does. */
+  tell(message: ControlMessage): void {
+    this.#control.tell(message);
   }
 
   /** Ends the session soon, unless its peer answers a ping. */

@@ -26,9 +26,7 @@ class QuietSession extends EventEmitter {
 const DEAF: ControlOutbox = {
   say: () => undefined,
   askForTunnels: () => undefined,
-  tellCrowd: () => undefined,
-  tellTrust: () => undefined,
-  tellDesired: () => undefined,
+  tell: () => undefined,
 };
 
 let registry: SessionRegistry;

@@ -11,7 +11,7 @@ import { TunnelConnection } from '../link/index.js';
 import type { AgentSession } from './agent-session.js';
 import type { OpenerMetrics } from './ports.js';
 import type { RelayClient } from './relay/relay-client.js';
-import type { ConnectedTime } from './routing/connected-time.js';
+import type { ConnectedTime } from './routing/route-watcher.js';
 import type { RouteOwner, RouteTable } from './routing/route-table.js';
 import type { SessionRegistry } from './session-registry.js';
 

@@ -1,5 +1,7 @@
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
+import type { TunnelConnection } from './tunnel-connection.js';
 
 /** Payload that went each way. */
 export interface BridgedBytes {
@@ -46,6 +48,28 @@ export async function bridge(
   carry(tunnel, socket, (length) => (bytes.fromTunnel += length));
   await over;
   return { ...bytes, cause: ends[0]?.code ?? 'COMPLETE' };
+}
+
+/** Works for whoever is at the other end of this stream. Once that has gone, `work` is told by its signal: TUNNEL_RESET, with `why`. */
+export async function whileOpen<T>(stream: Duplex, why: string, work: (gone: AbortSignal) => Promise<T>): Promise<T> {
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort(new FairleadError('TUNNEL_RESET', why));
+  stream.once('close', onClose);
+  try {
+    return await work(gone.signal);
+  } finally {
+    stream.off('close', onClose);
+  }
+}
+
+/** The target of a tunnel, as `dial` connects to it. An opener that goes away meanwhile ends the dialling. */
+export function dialFor(tunnel: TunnelConnection, dial: (gone: AbortSignal) => Promise<Socket>): Promise<Socket> {
+  return whileOpen(tunnel, 'who asked for the target has gone', async (gone) => {
+    const socket = await dial(gone);
+    if (!tunnel.destroyed) return socket;
+    socket.destroy();
+    throw gone.reason;
+  });
 }
 
 /** One direction. As `pipe`, which costs three times as many listeners for each of a door's connections. */

@@ -1,4 +1,4 @@
-export { bridge, type Bridged, type BridgedBytes } from './bridge.js';
+export { bridge, dialFor, whileOpen, type Bridged, type BridgedBytes } from './bridge.js';
 export { fromConnectError, toConnectError } from './rpc-errors.js';
 export { TunnelConnection } from './tunnel-connection.js';
 export {
@@ -14,6 +14,7 @@ export {
   rejectGrpcStream,
   requestGrpcStream,
 } from './grpc-stream.js';
+export { handshake } from './handshake.js';
 export { fitStreamWindow } from './path-window.js';
 export { splice, type SplicedBytes } from './splice.js';
 export { DEFAULT_KEEPALIVE, keepAlive, type KeepaliveOptions, type Pinged } from './keepalive.js';

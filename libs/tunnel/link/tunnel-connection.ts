@@ -13,10 +13,33 @@ import {
   type TunnelState,
 } from '../core/index.js';
 import { abandonStream, endStream } from './grpc-stream.js';
-import { SocketLike } from './socket-like.js';
+import { Duplex } from 'node:stream';
 
 type Answer = { resolve: () => void; reject: (error: FairleadError) => void };
 type Written = (error?: Error | null) => void;
+
+/** A Duplex that node:http takes for a socket: what it sets on one has no meaning here, and is ignored. */
+class SocketLike extends Duplex {
+  setKeepAlive(): this {
+    return this;
+  }
+
+  setNoDelay(): this {
+    return this;
+  }
+
+  setTimeout(): this {
+    return this;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+}
 
 /**
  * One tunnel as a Node Duplex, on one HTTP/2 stream. What is written arrives exactly, `end()` is a half-close, and

@@ -2,14 +2,14 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { CertificateSource, TunnelOpener } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../../directory.js';
+import type { DoorConnections } from '../../limits/connection-shares.js';
 import { DEFAULT_DOOR_LIMITS, type DoorLimits } from '../../limits/door-limiter.js';
 import type { DoorPassages, PassageOptions } from '../../passage/door-passages.js';
-import type { ClientPlaces } from './client-places.js';
 
 export interface ConnectLimits extends DoorLimits {
   /** How long a client that ended its direction may take nothing before it is held to be gone. */
   readonly halfClosedStallMs: number;
-  /** How long a newcomer may take for its handshake, and then for the head of its request. */
+  /** How long a client may take for its handshake, and then for the head of its request. */
   readonly headersTimeoutMs: number;
 }
 
@@ -35,7 +35,7 @@ export interface ConnectContext extends Pick<ConnectDoorOptions, 'trustDomain' |
   readonly passages: DoorPassages;
   readonly halfClosedStallMs: number;
   readonly headersTimeoutMs: number;
-  readonly places: ClientPlaces;
+  readonly connections: DoorConnections;
   /** The TCP socket below. */
   plainOf(socket: TLSSocket): Socket | undefined;
   /** Breaks a connection off so that its client sees an error and not an end. */

@@ -7,20 +7,21 @@ import { RateLimitedLog } from '@fairlead/limits';
 import { withoutRoot } from '@fairlead/pki';
 import { identifyClient } from './admission.js';
 import { refusal, statusOf } from './answers.js';
-import { connectShares } from '../../limits/door-places.js';
+import { DoorConnections, connectShares } from '../../limits/connection-shares.js';
 import { DoorPassages } from '../../passage/door-passages.js';
-import { ClientPlaces } from './client-places.js';
 import { DEFAULT_CONNECT_LIMITS, type ConnectContext, type ConnectDoorOptions } from './connect-context.js';
-import { rememberPlainSockets } from './plain-sockets.js';
+import { rememberPlainSockets } from './vanished-clients.js';
 import { answerAndClose, arrivalAt, serveConnect } from './serve-connect.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const CHECK_HEADERS_MS = 2_000;
+const TOO_MANY =
+  'this client has too many connections open here: close some; the limit is FAIRLEAD_CONNECT_MAX_PER_CLIENT of the gateway';
 /** The first probe of a silent connection; the kernel gives its client up after ten of them, a second apart. */
 const TCP_KEEPALIVE_MS = 15_000;
 
 /**
- * The door for programs: HTTP/1.1 CONNECT inside TLS 1.3, and only with a client certificate of ours. Strangers do not
+ * The door for programs: HTTP/1.1 CONNECT inside TLS 1.3, and only with a client certificate of ours. The unauthenticated do not
  * get past the handshake. A connection carries one CONNECT.
  */
 export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOptions): Server {
@@ -40,9 +41,10 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
     keepAliveInitialDelay: TCP_KEEPALIVE_MS,
     allowHalfOpen: true,
   } as Parameters<typeof createServer>[0]);
-  const places = new ClientPlaces(server, connectShares(limits.total, limits.perIdentity.connections));
+  const shares = connectShares(limits.total, limits.perIdentity.connections);
+  const connections = new DoorConnections(server, shares, TOO_MANY);
   const crowdedLines = new RateLimitedLog();
-  server.on('secureConnection', (socket: TLSSocket) => admitClient(options, places, crowdedLines, socket));
+  server.on('secureConnection', (socket: TLSSocket) => admitClient(options, connections, crowdedLines, socket));
   server.maxHeadersCount = 0;
   useCertificates(server, options);
   const plainOf = rememberPlainSockets(server);
@@ -51,7 +53,7 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
     passages: new DoorPassages('connect', limits, options, statusOf),
     halfClosedStallMs,
     headersTimeoutMs,
-    places,
+    connections,
     plainOf,
     // TLS has no way to send a TCP reset, and a bare end of the connection is an ordinary end to most clients.
     reset: (socket) => {
@@ -75,18 +77,18 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
 
 /**
  * A chain of our roots is not enough: agents and gateways have one, and so have clients that were deleted or revoked. Who is no client is told so
- * once it asks, within the time for that, and has the place of a newcomer until then. What a client has beyond its places is closed unheard.
+ * once it asks, within the time for that, and is among the unauthenticated until then. What a client has beyond its slots is closed unheard.
  */
 function admitClient(
   { directory, trustDomain, metrics, logger }: Omit<ConnectDoorOptions, 'limits'>,
-  places: ClientPlaces,
+  connections: DoorConnections,
   lines: RateLimitedLog,
   socket: TLSSocket,
 ): void {
   let clientId: string | undefined;
   try {
     clientId = identifyClient(directory, trustDomain, socket).client.clientId;
-    places.admit(socket, clientId);
+    connections.admit(socket, socket, clientId);
   } catch (error) {
     if (!(error instanceof FairleadError)) throw error;
     if (clientId === undefined) return;

@@ -4,20 +4,19 @@ import type { TLSSocket } from 'node:tls';
 import { create } from '@bufbuild/protobuf';
 import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { headerPairs } from '@fairlead/kube-http';
+import { headerValues } from '@fairlead/kube-http';
 import type { TraceContext } from '@fairlead/observability';
 import { TcpSchema } from '@fairlead/proto';
 import { readConnectTarget } from '@fairlead/targets';
+import { readTraceparent } from '@fairlead/tunnel/core';
 import type { OpenedTunnel } from '@fairlead/tunnel/gateway';
-import { bridge } from '@fairlead/tunnel/link';
+import { bridge, whileOpen } from '@fairlead/tunnel/link';
 import type { Ending } from '../../passage/outcome.js';
 import type { Arrival, Passage } from '../../passage/passage.js';
-import { callerOf } from '../../passage/request-trace.js';
 import { chooseCluster, identifyClient, whyShutOut } from './admission.js';
 import { ESTABLISHED, refusal } from './answers.js';
 import type { ConnectContext } from './connect-context.js';
-import { endStalled } from './end-stalled.js';
-import { noticeVanished } from './notice-vanished.js';
+import { endStalled, noticeVanished } from './vanished-clients.js';
 
 /** After a refusal, how long the client has to read it. */
 const READ_REFUSAL_MS = 2_000;
@@ -34,19 +33,14 @@ export async function serveConnect(
   socket: TLSSocket,
   early: Buffer,
 ): Promise<void> {
-  const gone = new AbortController();
-  const onGone = (): void => gone.abort(new FairleadError('TUNNEL_RESET', 'the client went away'));
   socket.on('error', () => undefined);
-  socket.once('close', onGone);
-  try {
-    await context.passages.pass(
-      arrivalAt(socket, 'CONNECT', callerOf(request.rawHeaders)),
-      (passage) => serve(context, passage, { request, socket, early, signal: gone.signal }),
+  await whileOpen(socket, 'the client went away', (signal) =>
+    context.passages.pass(
+      arrivalAt(socket, 'CONNECT', readTraceparent(headerValues(request.rawHeaders, 'traceparent'))),
+      (passage) => serve(context, passage, { request, socket, early, signal }),
       (_passage, { failure, status }) => answerAndClose(socket, refusal(failure, status).text),
-    );
-  } finally {
-    socket.off('close', onGone);
-  }
+    ),
+  );
 }
 
 /** What is told of a request before it is looked at. */
@@ -74,7 +68,7 @@ async function serve(context: ConnectContext, passage: Passage, requested: Reque
   const proof = { kind: 'certificate', id: who.certificate.serial } as const;
   passage.identify({ kind: 'client', id, name, tenantId, proof });
   // It may have become known since its handshake.
-  context.places.admit(socket, id);
+  context.connections.admit(socket, socket, id);
   passage.limit();
   const target = targetOf(request);
   passage.ask({ target });
@@ -113,9 +107,9 @@ function assertPlainConnect({ httpVersion, headers }: IncomingMessage): void {
 }
 
 function proxyAuthorization({ rawHeaders }: IncomingMessage): string | undefined {
-  const values = [...headerPairs(rawHeaders)].filter(([name]) => name.toLowerCase() === 'proxy-authorization');
-  if (values.length > 1) throw new FairleadError('INVALID_ARGUMENT', 'Proxy-Authorization came more than once');
-  return values[0]?.[1];
+  const [value, another] = headerValues(rawHeaders, 'proxy-authorization');
+  if (another === undefined) return value;
+  throw new FairleadError('INVALID_ARGUMENT', 'Proxy-Authorization came more than once');
 }
 
 async function carry(

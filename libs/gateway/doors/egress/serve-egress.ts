@@ -6,7 +6,7 @@ import type { Open } from '@fairlead/proto';
 import { TcpTargets, type Resolve, type TcpTarget } from '@fairlead/tcp-targets';
 import { LIMITS, readTraceparent } from '@fairlead/tunnel/core';
 import type { AgentSession } from '@fairlead/tunnel/gateway';
-import { TunnelConnection, acceptGrpcStream, bridge, type BridgedBytes } from '@fairlead/tunnel/link';
+import { TunnelConnection, acceptGrpcStream, bridge, dialFor, type BridgedBytes } from '@fairlead/tunnel/link';
 import type { Directory } from '../../directory.js';
 import { DEFAULT_DOOR_LIMITS, type DoorLimits } from '../../limits/door-limiter.js';
 import { peerOf, requireAgent } from '../../link/link-peer.js';
@@ -14,8 +14,7 @@ import { DoorPassages, type PassageOptions } from '../../passage/door-passages.j
 import type { Ending, Identity } from '../../passage/outcome.js';
 import type { Arrival, Passage } from '../../passage/passage.js';
 import { EgressPolicies, type EgressRule } from './egress-rules.js';
-import { toldToCluster } from './told-to-cluster.js';
-import { whyRefused } from './why-refused.js';
+import { toldToCluster, whyRefused } from './refusals.js';
 
 export interface EgressOptions extends PassageOptions {
   readonly rules: readonly EgressRule[];
@@ -101,7 +100,10 @@ export class Egress {
           // First: a refusal is work, too, and whose it is the certificate of the link has told.
           passage.limit();
           admission = this.#admit(requested, passage);
-          return this.#carry(requested, passage, admission, await this.#dial(connection, admission));
+          const { cluster, target } = admission;
+          const policy = this.#policies.of(cluster);
+          const dial = (gone: AbortSignal) => this.#targets.connect(target, gone, policy, cluster.clusterId);
+          return this.#carry(requested, passage, admission, await dialFor(connection, dial));
         },
         (_passage, { failure }) => this.#refuse(connection, failure, admission),
       );
@@ -125,22 +127,6 @@ export class Egress {
     if (!cluster) throw new FairleadError('CERTIFICATE_REFUSED', 'the cluster of this link was deleted');
     passage.admit(cluster);
     return { cluster, target };
-  }
-
-  /** Whoever goes away while we dial ends the dialling. */
-  async #dial(connection: TunnelConnection, { cluster, target }: Admission): Promise<Socket> {
-    const gone = new AbortController();
-    const onClose = (): void => gone.abort(new FairleadError('TUNNEL_RESET', 'who asked for the target has gone'));
-    connection.once('close', onClose);
-    try {
-      const policy = this.#policies.of(cluster);
-      const socket = await this.#targets.connect(target, gone.signal, policy, cluster.clusterId);
-      if (!connection.destroyed) return socket;
-      socket.destroy();
-      throw gone.signal.reason;
-    } finally {
-      connection.off('close', onClose);
-    }
   }
 
   async #carry(

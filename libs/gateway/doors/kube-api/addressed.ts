@@ -1,7 +1,11 @@
+import { METHODS } from 'node:http';
 import { FairleadError } from '@fairlead/errors';
-import { parseKubePath, readAskedHost, whyAmbiguous, type AskedHost } from '@fairlead/kube-http';
+import { headerValues, parseKubePath, readAskedHost, whyAmbiguous, type AskedHost } from '@fairlead/kube-http';
+import type { ConnectionEnds } from '@fairlead/limits';
+import { readTraceparent } from '@fairlead/tunnel/core';
+import type { Arrival } from '../../passage/passage.js';
 import { serverNameOf } from './door-connections.js';
-import type { DoorRequest } from './door-request.js';
+import type { DoorRequest } from './request-rest.js';
 
 /** Which cluster a request is for, and what to ask there. */
 export interface ClusterAddress {
@@ -55,7 +59,23 @@ const IN_PATH = /^\/clusters\/([a-z0-9-]{1,63})(?:[/?]|$)/;
 const IN_HOST = /^[a-z0-9-]{1,63}$/;
 
 /** The cluster that somebody seems to ask for, as far as it may be told before anything is known of them; undefined if none can be read. */
-export function clusterNamed(host: AskedHost, rawTarget: string): string | undefined {
+function clusterNamed(host: AskedHost, rawTarget: string): string | undefined {
   if (host.kind === 'cluster') return IN_HOST.exec(host.cluster)?.[0];
   return host.kind === 'shared' ? IN_PATH.exec(rawTarget)?.[1] : undefined;
+}
+
+const KNOWN_METHODS = new Set(METHODS);
+/** Over HTTP/2 a peer may make up a method as long as a head may be. */
+const MAX_TOLD_METHOD = 16;
+
+/** A request, as far as anybody may be told of it before it is admitted: never its path. */
+export function arrivalOf(incoming: DoorRequest, { remoteAddress }: ConnectionEnds, host: AskedHost): Arrival {
+  const { method = '', url = '', rawHeaders } = incoming;
+  const known = KNOWN_METHODS.has(method) ? method : '_OTHER';
+  return {
+    address: remoteAddress ?? '',
+    asked: { method: method.slice(0, MAX_TOLD_METHOD), cluster: clusterNamed(host, url) },
+    caller: readTraceparent(headerValues(rawHeaders, 'traceparent')),
+    span: { name: known, attributes: { 'http.request.method': known } },
+  };
 }

@@ -1,6 +1,6 @@
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { asksToImpersonate, headerPairs, type RawHeaders, type TunnelIdentity } from '@fairlead/kube-http';
+import { asksToImpersonate, headerValues, type RawHeaders, type TunnelIdentity } from '@fairlead/kube-http';
 import type { Directory, Principal } from '../../directory.js';
 import type { ClusterAddress } from './addressed.js';
 
@@ -52,8 +52,8 @@ export function whyShutOut(directory: Directory, { principal, cluster }: Admissi
 /** Whose request this is at the Kubernetes API door. UNAUTHENTICATED; UNAVAILABLE while this replica knows nobody. */
 export function authenticate(directory: Directory, rawHeaders: RawHeaders, nowMs: number): Principal {
   if (!directory.loaded) throw new FairleadError('UNAVAILABLE', 'this replica has not loaded its snapshot yet');
-  const values = [...headerPairs(rawHeaders)].filter(([name]) => name.toLowerCase() === 'authorization');
-  const token = values.length === 1 ? /^Bearer ([\x21-\x7e]{1,512})$/i.exec(values[0]?.[1] ?? '')?.[1] : undefined;
+  const [value = '', another] = headerValues(rawHeaders, 'authorization');
+  const token = another === undefined ? /^Bearer ([\x21-\x7e]{1,512})$/i.exec(value)?.[1] : undefined;
   const principal = token === undefined ? undefined : directory.principalOf(token, nowMs);
   if (principal) return principal;
   throw new FairleadError('UNAUTHENTICATED', 'no valid Fairlead token was sent; log in with: fairlead login');

@@ -3,16 +3,16 @@ import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '@fairlead/errors';
-import { HandshakingConnections, RateLimitedLog } from '@fairlead/limits';
+import { RateLimitedLog } from '@fairlead/limits';
 import { reportTlsErrors, useCertificate, type CertificateSource } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../../directory.js';
 import { DEFAULT_DOOR_LIMITS, type DoorLimits } from '../../limits/door-limiter.js';
-import { KnownPlaces, connectionsOf, kubeApiShares } from '../../limits/door-places.js';
+import { DoorConnections, kubeApiShares } from '../../limits/connection-shares.js';
 import { DOOR_ABUSE_OPTIONS, guardSession, reportDoorAbuse } from '../../limits/http2-abuse.js';
 import { DoorPassages, type PassageOptions } from '../../passage/door-passages.js';
 import { diallerOf, tendConnections } from './door-connections.js';
-import { comesBehindRefusal } from './end-refused.js';
-import type { DoorRequest } from './door-request.js';
+import { comesBehindRefusal } from './refuse.js';
+import type { DoorRequest } from './request-rest.js';
 import { breakOff } from './forward.js';
 import { serveRequest, type KubeApiContext } from './serve-request.js';
 import { serveUpgrade } from './serve-upgrade.js';
@@ -31,7 +31,7 @@ export interface KubeApiDoorOptions extends PassageOptions {
 export interface KubeApiLimits extends DoorLimits {
   /** Connections of one user; of HTTP/2 each carries 250 requests. */
   readonly connectionsPerUser: number;
-  /** How long a newcomer may take for its handshake, and everybody for the head of a request. */
+  /** How long a peer may take for its handshake, and everybody for the head of a request. */
   readonly headersTimeoutMs: number;
 }
 
@@ -75,8 +75,7 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
     connectionsCheckingInterval: headersTimeoutMs / 2,
     keepAliveTimeout: 120_000,
   } as Parameters<typeof createSecureServer>[0]);
-  const shares = kubeApiShares(limits.connectionsPerUser);
-  server.maxConnections = connectionsOf(shares);
+  const connections = new DoorConnections(server, kubeApiShares(limits.connectionsPerUser), TOO_MANY);
   // Their size is limited, not their number: Node drops those beyond a thousand in silence, framing included.
   Object.assign(server, { maxHeadersCount: 0 });
   server.setTimeout(0);
@@ -84,8 +83,7 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   const context: KubeApiContext = {
     ...options,
     passages: new DoorPassages('kube-api', limits, options),
-    newcomers: new HandshakingConnections(server, shares.newcomers),
-    users: new KnownPlaces(shares.known, TOO_MANY),
+    connections,
   };
   const [brokenLines, abuseLines] = [new RateLimitedLog(), new RateLimitedLog()];
   // A fault of ours: it costs this request, never the process with everybody else's.
@@ -111,7 +109,7 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   tendConnections(server);
   const abuse = { ...options, abuseLines, door: 'kube-api' } as const;
   server.on('session', (session) => guardSession(session, abuse));
-  endUnauthenticatedFloods(server, (address) => reportDoorAbuse(abuse, 'unauthenticated-flood', address));
+  endUnauthenticatedFloods(server, connections, (address) => reportDoorAbuse(abuse, 'unauthenticated-flood', address));
   reportTlsErrors(server, options.logger);
   return server;
 }

@@ -3,12 +3,13 @@ import { constants, type Http2ServerRequest } from 'node:http2';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import {
   bodyFraming,
-  flushUnlessBodyFollows,
   fromClient,
   fromServer,
   headerPairs,
+  headerValues,
   isLongRunning,
   locatedWithin,
+  relayAnswer,
   requestHop,
   type BodyFraming,
   type HopAnswer,
@@ -17,8 +18,7 @@ import {
 import { formatTraceparent } from '@fairlead/tunnel/core';
 import type { Passage } from '../../passage/passage.js';
 import type { Admission } from './authorize.js';
-import type { DoorRequest, DoorResponse } from './door-request.js';
-import { whenSent } from './request-rest.js';
+import { whenSent, type DoorRequest, type DoorResponse } from './request-rest.js';
 import { wayOf, type TunnelAgent, type TunnelRequestOptions } from './tunnel-pool.js';
 
 /** How long a request with an end of its own may take until the answer's headers. */
@@ -48,7 +48,7 @@ export async function forward(exchange: Exchange): Promise<number> {
   passage.span.event('answered');
   answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
   try {
-    const status = await relayAnswer(answer, outgoing, admission.address.below);
+    const status = await passAnswer(answer, outgoing, admission.address.below);
     await whenSent(incoming, upstream);
     return status;
   } catch (error) {
@@ -120,8 +120,11 @@ export function headersBeyond(incoming: DoorRequest, { cluster }: Admission, pas
   const { requestId, span, address } = passage;
   const headers = fromClient(incoming.rawHeaders);
   const own = ['Audit-ID', requestId, 'Traceparent', formatTraceparent(span.context), 'X-Forwarded-For', address];
-  const hasHost = [...headerPairs(headers)].some(([name]) => name.toLowerCase() === 'host');
-  return [...(hasHost ? [] : ['Host', `${cluster.name}.fairlead`]), ...headers, ...own];
+  return [
+    ...(headerValues(headers, 'host').length > 0 ? [] : ['Host', `${cluster.name}.fairlead`]),
+    ...headers,
+    ...own,
+  ];
 }
 
 /** HTTP/2 needs no header to announce a body, and its own framing has checked a length that is given. */
@@ -132,21 +135,11 @@ function framingOf(incoming: DoorRequest): BodyFraming {
 }
 
 /** Passes an answer on, with its locations `below` the path of its cluster. Resolves with its status when the client has all of it; TUNNEL_RESET when either end breaks off. */
-export function relayAnswer(answer: UpstreamAnswer, outgoing: DoorResponse, below: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const status = answer.statusCode ?? 502;
-    writeHead(outgoing, status, locatedWithin(fromServer(answer.rawHeaders), status, below));
-    const brokeOff = (): void => {
-      breakOff(outgoing);
-      reject(new FairleadError('TUNNEL_RESET', 'the answer broke off'));
-    };
-    answer.once('error', brokeOff);
-    answer.once('aborted', brokeOff);
-    outgoing.once('close', () => (answer.complete ? resolve(status) : brokeOff()));
-    outgoing.on('error', brokeOff);
-    answer.pipe(outgoing as NodeJS.WritableStream);
-    if ('flushHeaders' in outgoing) flushUnlessBodyFollows(answer, outgoing);
-  });
+export async function passAnswer(answer: UpstreamAnswer, outgoing: DoorResponse, below: string): Promise<number> {
+  const status = answer.statusCode ?? 502;
+  writeHead(outgoing, status, locatedWithin(fromServer(answer.rawHeaders), status, below));
+  if (await relayAnswer(answer, outgoing, () => breakOff(outgoing))) return status;
+  throw new FairleadError('TUNNEL_RESET', 'the answer broke off');
 }
 
 /** Ends an answer so that the client sees that it is not whole: never a clean end. */

@@ -1,14 +1,17 @@
-import { toKubeStatus, type KubeStatus } from '@fairlead/kube-http';
+import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import { toKubeStatus } from '@fairlead/kube-http';
+import type { DoorConnections } from '../../limits/connection-shares.js';
 import type { Failed } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
-import { endRefused } from './end-refused.js';
-import type { DoorRequest, DoorResponse } from './door-request.js';
 import { breakOff } from './forward.js';
+import { LINGER_MS, connectionOf, dropRest, type DoorRequest, type DoorResponse } from './request-rest.js';
 
 /** Tells a client, in words that it understands, who refused or broke its request; an answer that has begun is broken off. */
 export function answerFailure(
   { requestId, traceId }: Passage,
-  failed: Failed,
+  { failure, hop }: Failed,
+  connections: DoorConnections,
   incoming: DoorRequest,
   outgoing: DoorResponse,
 ): void {
@@ -16,7 +19,8 @@ export function answerFailure(
     breakOff(outgoing);
     return;
   }
-  const { httpStatus, retryAfterSeconds, body, warning } = kubeStatusOf(failed, traceId);
+  const from = hop === 'gateway' ? 'gateway' : 'agent';
+  const { httpStatus, retryAfterSeconds, body, warning } = toKubeStatus(failure, from, traceId);
   outgoing.statusCode = httpStatus;
   outgoing.setHeader('content-type', 'application/json');
   outgoing.setHeader('content-length', String(Buffer.byteLength(body)));
@@ -24,9 +28,79 @@ export function answerFailure(
   outgoing.setHeader('warning', warning);
   if (retryAfterSeconds !== null) outgoing.setHeader('retry-after', String(retryAfterSeconds));
   if (httpStatus === 401) outgoing.setHeader('www-authenticate', 'Bearer realm="fairlead"');
-  endRefused(incoming, outgoing, body);
+  endRefused(connections, incoming, outgoing, body);
 }
 
-function kubeStatusOf({ failure, hop }: Failed, traceId: string): KubeStatus {
-  return toKubeStatus(failure, hop === 'gateway' ? 'gateway' : 'agent', traceId);
+/** Connections of HTTP/1.1 that end with a refusal, and how many requests came behind it. */
+const refused = new WeakMap<object, number>();
+const MOST_BEHIND = 16;
+
+/**
+ * Was the connection of this request told to close by a refusal before? Then it is not looked at (RFC 9112, section 9.6); one that brings many of
+ * them is ended.
+ */
+export function comesBehindRefusal({ socket, httpVersionMajor }: DoorRequest): boolean {
+  if (httpVersionMajor >= 2) return false;
+  const behind = refused.get(socket);
+  if (behind === undefined) return false;
+  refused.set(socket, behind + 1);
+  if (behind >= MOST_BEHIND) socket.destroy();
+  return true;
+}
+
+/**
+ * Sends the body of a refusal, and ends what must not stay because of it: the rest of the request, which is dropped for
+ * five seconds, and the connection if nobody was ever let in on it. An unauthenticated peer could hold it for ever otherwise,
+ * and there is room for a limited number. Who does not take the answer within five seconds loses it, and the unauthenticated the connection.
+ */
+function endRefused(connections: DoorConnections, incoming: DoorRequest, outgoing: DoorResponse, body: string): void {
+  const connection = connectionOf(incoming);
+  const isKnown = connection !== undefined && connections.isKnown(connection);
+  if ('stream' in outgoing) {
+    outgoing.end(body);
+    dropRest(incoming, (how) => {
+      // What came on that stream would be read and dropped by Node until its session ends.
+      if (how === 'cut off' && !isKnown) outgoing.stream.session?.destroy();
+    });
+    endUntaken(outgoing.stream);
+    if (!isKnown && outgoing.stream.session) endSession(outgoing.stream.session, connections);
+    return;
+  }
+  if (!isKnown) {
+    if (!refused.has(incoming.socket)) abandonQuietly(incoming.socket);
+    refused.set(incoming.socket, 0);
+    outgoing.setHeader('connection', 'close');
+  }
+  // Complete for the client, by its length. To Node it ends later, as that would end the connection at once.
+  outgoing.write(body);
+  dropRest(incoming, () => void outgoing.end());
+}
+
+/**
+ * When a connection closes, Node makes an error for each request that waits on it. Their stacks are for nobody, and of thousands they cost seconds
+ * and hundreds of megabytes.
+ */
+function abandonQuietly(socket: Socket): void {
+  let { stackTraceLimit } = Error;
+  socket.prependOnceListener('close', () => {
+    ({ stackTraceLimit } = Error);
+    Error.stackTraceLimit = 0;
+  });
+  socket.once('close', () => (Error.stackTraceLimit = stackTraceLimit));
+}
+
+/** A client whose window is 0 takes no answer, and would hold its stream for ever. */
+function endUntaken(stream: ServerHttp2Stream): void {
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), LINGER_MS).unref();
+  stream.once('close', () => clearTimeout(timer));
+}
+
+/** What was asked for besides is still answered; the session ends after it, or soon, if nobody is let in on it meanwhile. */
+function endSession(session: Http2Session, connections: DoorConnections): void {
+  if (session.closed) return;
+  session.close();
+  const timer = setTimeout(() => {
+    if (!connections.isKnown(session)) session.destroy();
+  }, LINGER_MS).unref();
+  session.once('close', () => clearTimeout(timer));
 }

@@ -1,18 +1,15 @@
 import { kubeRoute, type AskedHost } from '@fairlead/kube-http';
-import type { HandshakingConnections } from '@fairlead/limits';
-import type { Directory, Principal } from '../../directory.js';
-import type { KnownPlaces } from '../../limits/door-places.js';
+import type { Directory } from '../../directory.js';
+import type { DoorConnections } from '../../limits/connection-shares.js';
 import type { DoorPassages } from '../../passage/door-passages.js';
 import type { Ending } from '../../passage/outcome.js';
 import type { Passage, Registered } from '../../passage/passage.js';
-import { addressOf, askedHostOf } from './addressed.js';
-import { arrivalOf } from './arrival.js';
+import { addressOf, askedHostOf, arrivalOf } from './addressed.js';
 import { admit, authenticate, whyShutOut, type Admission } from './authorize.js';
 import { diallerOf } from './door-connections.js';
-import { welcome } from './end-refused.js';
-import type { DoorRequest, DoorResponse } from './door-request.js';
 import { breakOff, forward } from './forward.js';
 import { answerFailure } from './refuse.js';
+import { connectionOf, type DoorRequest, type DoorResponse } from './request-rest.js';
 import type { TunnelPool } from './tunnel-pool.js';
 
 /** What one request needs of its door. */
@@ -20,11 +17,9 @@ export interface KubeApiContext {
   readonly directory: Directory;
   readonly pool: TunnelPool;
   readonly passages: DoorPassages;
-  readonly newcomers: HandshakingConnections;
   /** Below which each cluster has a host name; undefined: nowhere. */
   readonly clusterDomain?: string | undefined;
-  /** Connections on which somebody was let in, by who was the first. */
-  readonly users: KnownPlaces;
+  readonly connections: DoorConnections;
 }
 
 /** One request, from its head to the end of its answer. Rejects only for a fault of ours. */
@@ -35,7 +30,7 @@ export function serveRequest(context: KubeApiContext, incoming: DoorRequest, out
   return context.passages.pass(
     arrivalOf(incoming, diallerOf(incoming), host),
     (passage) => carry(context, passage, { incoming, outgoing, host }),
-    (passage, failed) => answerFailure(passage, failed, incoming, outgoing),
+    (passage, failed) => answerFailure(passage, failed, context.connections, incoming, outgoing),
   );
 }
 
@@ -71,13 +66,15 @@ export function admitRequest(
   incoming: DoorRequest,
   host: AskedHost,
 ): Admission {
-  const { directory } = context;
+  const { directory, connections } = context;
   const principal = authenticate(directory, incoming.rawHeaders, Date.now());
   const { tenantId, user, tokenId } = principal;
   passage.identify({ kind: 'user', id: user, name: user, tenantId, proof: { kind: 'token', id: tokenId } });
   const address = addressOf(host, incoming.url ?? '/');
   const admission = admit(directory, principal, address, incoming.rawHeaders);
-  welcome(incoming, () => takeConnection(context, principal, incoming));
+  const connection = connectionOf(incoming);
+  // One user alone could take all that the port has.
+  if (connection) connections.admit(connection, diallerOf(incoming), `${tenantId} ${user}`);
   const route = `${address.below === '' ? '' : '/clusters/{cluster}'}${kubeRoute(address.target)}`;
   passage.span.rename(`${incoming.method ?? ''} ${route}`);
   passage.ask({ route });
@@ -105,15 +102,4 @@ function inRegistry(
       if (outgoing.headersSent && incoming.httpVersionMajor < 2) incoming.destroy();
     },
   };
-}
-
-/** RATE_LIMITED, and the connection ends, for one more than a user may have: they could take all that the port has. UNAVAILABLE. */
-function takeConnection(
-  { users, newcomers }: KubeApiContext,
-  { tenantId, user }: Principal,
-  incoming: DoorRequest,
-): () => void {
-  const giveBack = users.take(`${tenantId} ${user}`);
-  newcomers.admit(diallerOf(incoming));
-  return giveBack;
 }

@@ -14,10 +14,9 @@ import {
 import { TunnelConnection, bridge } from '@fairlead/tunnel/link';
 import type { Ending } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
-import { askedHostOf } from './addressed.js';
-import { arrivalOf } from './arrival.js';
+import { askedHostOf, arrivalOf } from './addressed.js';
 import { whyShutOut, type Admission } from './authorize.js';
-import { ANSWER_TIMEOUT_MS, asFailure, headersBeyond, relayAnswer, requestThrough, tooSlow } from './forward.js';
+import { ANSWER_TIMEOUT_MS, asFailure, headersBeyond, passAnswer, requestThrough, tooSlow } from './forward.js';
 import { answerFailure } from './refuse.js';
 import { admitRequest, type KubeApiContext } from './serve-request.js';
 
@@ -41,7 +40,7 @@ export async function serveUpgrade(
   await context.passages.pass(
     arrival,
     (passage) => serve(context, passage, { incoming, outgoing, host, socket, early }),
-    (passage, failed) => answerFailure(passage, failed, incoming, outgoing),
+    (passage, failed) => answerFailure(passage, failed, context.connections, incoming, outgoing),
   );
 }
 
@@ -89,7 +88,7 @@ async function serve(context: KubeApiContext, passage: Passage, requested: Reque
   });
   const answered = await ask(context, passage, admission, upgrade, { ...requested, signal: ending.signal });
   if (answered.kind === 'answered') {
-    return { kind: 'answered', status: await relayAnswer(answered.answer, outgoing, admission.address.below) };
+    return { kind: 'answered', status: await passAnswer(answered.answer, outgoing, admission.address.below) };
   }
   tunnel = answered.connection;
   passage.established(101);

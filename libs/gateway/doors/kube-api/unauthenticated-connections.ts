@@ -1,7 +1,7 @@
 import { constants, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import type { DoorConnections } from '../../limits/connection-shares.js';
 import { droppedBytes } from './request-rest.js';
-import { isWelcome } from './end-refused.js';
 
 /** Beside the body of a request that was refused: a head has up to 64 KiB, and what HTTP/2 and TLS add is little. */
 const MOST_BYTES = 256 * 1024;
@@ -22,7 +22,11 @@ interface Unauthenticated {
  * nothing (WINDOW_UPDATE, PRIORITY, unknown types) by itself and for ever, and tells nobody. `onEnd` is told of each, once. To be called
  * before the server listens.
  */
-export function endUnauthenticatedFloods(server: Http2SecureServer, onEnd: (address: string) => void): void {
+export function endUnauthenticatedFloods(
+  server: Http2SecureServer,
+  connections: DoorConnections,
+  onEnd: (address: string) => void,
+): void {
   const held = new Set<Unauthenticated>();
   const watch = (each: Unauthenticated): void => {
     held.add(each);
@@ -50,7 +54,7 @@ export function endUnauthenticatedFloods(server: Http2SecureServer, onEnd: (addr
   });
   const timer = setInterval(() => {
     for (const each of held) {
-      const read = isWelcome(each.connection) ? undefined : each.bytesRead();
+      const read = connections.isKnown(each.connection) ? undefined : each.bytesRead();
       if (read !== undefined && read <= MOST_BYTES + FRAMING * droppedBytes(each.connection)) continue;
       held.delete(each);
       if (read !== undefined) each.end();

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connect as netConnect, type Socket } from 'node:net';
 import { connect as tlsConnect, type PeerCertificate as NodePeerCertificate, type TLSSocket } from 'node:tls';
+import { startDeadline } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { connectHttp2, type Http2Session } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
@@ -12,6 +13,7 @@ import {
   RELAY_SESSION_OPTIONS,
   TunnelConnection,
   fitStreamWindow,
+  handshake,
   keepAlive,
   requestGrpcStream,
 } from '../../link/index.js';
@@ -134,7 +136,7 @@ function plainSocket({ relayAddress }: RouteOwner): Socket {
 }
 
 /** TLS with the replica, verified to be the one that is meant. UNAVAILABLE or UNTRUSTED_PEER. */
-function secure(
+async function secure(
   transport: Socket,
   owner: RouteOwner,
   identity: TlsIdentity,
@@ -151,23 +153,19 @@ function secure(
     servername: `${randomUUID()}.relay.invalid`,
     checkServerIdentity: (_name, certificate) => check(certificate),
   });
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => fail(new Error('timed out')), CONNECT_TIMEOUT_MS);
-    const fail = (error: Error): void => {
-      clearTimeout(timer);
-      transport.destroy();
-      reject(unreachable(owner, error));
-    };
-    transport.once('error', fail);
-    socket.once('error', fail);
-    socket.once('close', () => fail(new Error('closed')));
-    socket.once('secureConnect', () => {
-      clearTimeout(timer);
-      socket.off('error', fail);
-      transport.off('error', fail);
-      resolve(socket);
-    });
-  });
+  // Its failure shows as the end of the TLS connection; unheard, it would end the process.
+  transport.on('error', () => undefined);
+  const late = (): Error => new Error('timed out');
+  const deadline = startDeadline(new AbortController().signal, CONNECT_TIMEOUT_MS, late);
+  try {
+    await handshake(socket, deadline.signal);
+    return socket;
+  } catch (error) {
+    transport.destroy();
+    throw unreachable(owner, error as Error);
+  } finally {
+    deadline.clear();
+  }
 }
 
 function unreachable(owner: RouteOwner, error: Error): FairleadError {

@@ -5,7 +5,14 @@ import { HandshakingConnections, RateLimitedLog, type NetworkConcurrencyLimits }
 import type { Logger, Span, Tracer } from '@fairlead/observability';
 import { isOutOfDate, readPeerCertificate } from '@fairlead/pki';
 import type { Open } from '@fairlead/proto';
-import { FrameDecoder, LIMITS, encodeControl } from '../../core/index.js';
+import {
+  FrameDecoder,
+  LIMITS,
+  encodeControl,
+  formatTraceparent,
+  readTraceparent,
+  traceIdIn,
+} from '../../core/index.js';
 import {
   DEFAULT_KEEPALIVE,
   RELAY_PATH,
@@ -16,12 +23,12 @@ import {
   keepAlive,
   rejectGrpcStream,
   splice,
+  type SplicedBytes,
 } from '../../link/index.js';
 import type { AbuseMetrics, CertificateSource, RelayEvents, RelayMetrics, RevokedCertificates } from '../ports.js';
 import type { SessionRegistry } from '../session-registry.js';
 import { reportAbuse } from '../report-abuse.js';
 import { reportTlsErrors, useCertificate } from '../tls-server.js';
-import { beginRelayed, reportRelayed } from './report-relayed.js';
 
 export interface RelayServerOptions {
   readonly identity: CertificateSource;
@@ -222,4 +229,58 @@ function turnAway(stream: Http2Stream, { code, message }: FairleadError): void {
       : ({ case: 'refused', value: { $typeName: 'fairlead.link.v1.Refused', code, message } } as const);
   stream.write(encodeControl(kind));
   abandonStream(stream);
+}
+
+export interface RelayReportOptions {
+  readonly metrics: RelayMetrics;
+  readonly logger: Logger;
+}
+
+/** The span of a relayed tunnel, from its Open to its end. If it is recorded, the Open goes on below it. */
+export function beginRelayed(tracer: Tracer, open: Open): Span {
+  const { tunnelId, tenantId, clusterId, traceparent } = open;
+  const span = tracer.begin('tunnel.relay', 'server', readTraceparent([traceparent]), {
+    'fairlead.tunnel.id': tunnelId,
+    'fairlead.tenant.id': tenantId,
+    'fairlead.cluster.id': clusterId,
+  });
+  if (span.recording) open.traceparent = formatTraceparent(span.context);
+  return span;
+}
+
+/**
+ * Counts what a relayed tunnel carries while it does, and tells it in one line of the log when it is over. What went by
+ * was not read: the cause is COMPLETE when the asking replica ended its direction in order, which a Reset in band is too.
+ */
+export async function reportRelayed(
+  { metrics, logger }: RelayReportOptions,
+  { tunnelId, tenantId, clusterId, traceparent }: Open,
+  stream: Http2Stream,
+  span: Span,
+  carry: (counts: SplicedBytes) => Promise<unknown>,
+): Promise<void> {
+  const startedMs = performance.now();
+  const counts = { forward: 0, backward: 0 };
+  const counted = metrics.relayedBytes.follow(() => counts);
+  metrics.relayedOpen.inc();
+  try {
+    await carry(counts);
+  } finally {
+    counted();
+    metrics.relayedOpen.dec();
+    const cause = stream.ended ? 'COMPLETE' : 'TUNNEL_RESET';
+    const { forward, backward } = counts;
+    span.set({ 'fairlead.bytes.forward': forward, 'fairlead.bytes.backward': backward, 'fairlead.outcome': cause });
+    span.end(cause === 'COMPLETE' ? undefined : cause);
+    logger.info('relay.closed', {
+      traceId: traceIdIn(traceparent),
+      tunnelId,
+      tenantId,
+      clusterId,
+      cause,
+      bytesUp: forward,
+      bytesDown: backward,
+      durationMs: Math.round(performance.now() - startedMs),
+    });
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ConnectedTime } from './connected-time.js';
+import { ConnectedTime } from './route-watcher.js';
 
 it('counts only what passes while connected, so that an outage ages nothing', () => {
   let now = 1_000;

@@ -7,7 +7,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { AgentSession } from '../agent-session.js';
 import type { SessionRegistry } from '../session-registry.js';
 import type { RouteTable } from './route-table.js';
-import type { ConnectedTime } from './connected-time.js';
+import type { ConnectedTime } from './route-watcher.js';
 
 export interface RoutePublisherOptions {
   readonly nc: NatsConnection;

@@ -4,7 +4,6 @@ import { connectionState, watchBucket, type KvSnapshot } from '@fairlead/messagi
 import type { Logger } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
-import { ConnectedTime } from './connected-time.js';
 import type { RouteTable } from './route-table.js';
 
 const RouteValue = z.union([GatewayHeartbeat, SessionLease]);
@@ -36,5 +35,27 @@ function applyChange(table: RouteTable, key: string, value: RouteValue | undefin
     if (key === `gateway.${value.credential}.${value.instance}`) table.setGateway(value, nowMs);
   } else if (key.split('.')[2] === value.gatewayInstance) {
     table.setSession(key, value);
+  }
+}
+
+/** Counts only the time spent connected, so that an outage of NATS ages nothing. */
+export class ConnectedTime {
+  readonly #clock: Clock;
+  #countedMs = 0;
+  #since: number | null = null;
+
+  constructor(clock: Clock, connected: boolean) {
+    this.#clock = clock;
+    this.set(connected);
+  }
+
+  set(connected: boolean): void {
+    const now = this.#clock.monotonicMs();
+    if (this.#since !== null) this.#countedMs += now - this.#since;
+    this.#since = connected ? now : null;
+  }
+
+  nowMs(): number {
+    return this.#countedMs + (this.#since === null ? 0 : this.#clock.monotonicMs() - this.#since);
   }
 }

@@ -2,6 +2,8 @@ import { connectionState } from '@fairlead/messaging';
 import type { SessionRegistry } from '@fairlead/tunnel/gateway';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Directory } from '../directory.js';
+import type { Logger } from '@fairlead/observability';
+import { peerOf } from '../link/link-peer.js';
 
 /** A bucket that lost its data is filled again within a moment; a deletion lasts. */
 const CERTAIN_AFTER_MS = 3_000;
@@ -21,5 +23,18 @@ export function endOrphanedSessions(nc: NatsConnection, directory: Directory, se
   };
   directory.onClusterChange((clusterId) => {
     if (sessions.of(clusterId).length > 0) setTimeout(end, CERTAIN_AFTER_MS, clusterId).unref();
+  });
+}
+
+/** Ends links whose certificate is revoked, with every tunnel on them, as soon as this replica hears of it. */
+export function endRevokedSessions(directory: Directory, sessions: SessionRegistry, logger: Logger): void {
+  directory.revocations.onChange(() => {
+    for (const session of sessions.all()) {
+      const peer = peerOf(session.http2);
+      if (peer.kind !== 'agent' || !directory.revocations.has(peer.certificate)) continue;
+      const { clusterId, sessionId, generation } = session.facts;
+      logger.warn('agent.revoked', { clusterId, sessionId, generation, serial: peer.certificate.serial });
+      sessions.remove(session);
+    }
   });
 }

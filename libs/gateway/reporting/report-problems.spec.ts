@@ -4,11 +4,11 @@ import type { RpcClient } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { GatewayEvents } from './gateway-events.js';
-import { TroubleReporter, reportRefusals } from './report-troubles.js';
+import { ProblemReporter, reportRefusals } from './report-problems.js';
 
 let reports: LinkProblem[][];
 let away: boolean;
-let reporter: TroubleReporter;
+let reporter: ProblemReporter;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -19,7 +19,7 @@ beforeEach(() => {
     reports.push(troubles);
     return Promise.resolve({});
   };
-  reporter = new TroubleReporter({ call } as unknown as RpcClient, silentLogger, new AbortController().signal);
+  reporter = new ProblemReporter({ call } as unknown as RpcClient, silentLogger, new AbortController().signal);
 });
 afterEach(() => vi.useRealTimers());
 

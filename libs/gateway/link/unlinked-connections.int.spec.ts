@@ -5,7 +5,7 @@ import { silentLogger } from '@fairlead/observability';
 import { eventually, testAuthority } from '@fairlead/testing';
 import { reportTlsErrors } from '@fairlead/tunnel/gateway';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { boundStrangers } from './bound-strangers.js';
+import { boundUnlinked } from './unlinked-connections.js';
 
 let server: Server;
 let port: number;
@@ -15,7 +15,7 @@ beforeAll(async () => {
   server = createServer({ key: privateKeyPem, cert: chainPem, minVersion: 'TLSv1.3', handshakeTimeout: 300 });
   server.on('secureConnection', (socket: TLSSocket) => socket.on('error', () => undefined).end());
   reportTlsErrors(server, silentLogger);
-  boundStrangers(server, { counts: () => true, onLinked: () => undefined, unproven: { total: 10, perNetwork: 3 } });
+  boundUnlinked(server, { counts: () => true, onLinked: () => undefined, handshaking: { total: 10, perNetwork: 3 } });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   port = (server.address() as AddressInfo).port;

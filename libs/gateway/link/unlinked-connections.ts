@@ -11,9 +11,9 @@ import type { LinkPeer } from './link-peer.js';
 import { UnauthenticatedBudgets, type UnauthenticatedBudget } from './unauthenticated-budget.js';
 
 /** Connections without the certificate of an enrolment that counts: there for Discover, Enrol or Renew, which take a second or two. */
-const STRANGERS: NetworkConcurrencyLimits = { total: 2_000, perNetwork: 256 };
+const UNAUTHENTICATED: NetworkConcurrencyLimits = { total: 2_000, perNetwork: 256 };
 /** Connections that have not shown yet who they are: a fleet behind one address may come back all at once, with several links each. */
-const UNPROVEN: NetworkConcurrencyLimits = { total: 16_000, perNetwork: 8_192 };
+const HANDSHAKING: NetworkConcurrencyLimits = { total: 16_000, perNetwork: 8_192 };
 /** Of one cluster: connections of its agents that are no link yet, or are there to renew. Several processes come at once, with several links each. */
 const UNLINKED: ConcurrencyLimits = { total: Infinity, perKey: 64 };
 
@@ -24,18 +24,21 @@ export interface Bounds {
   readonly counts: (peer: AgentPeer) => boolean;
   /** Calls back for each session that has become a link. */
   readonly onLinked: (listener: (session: Http2Session) => void) => void;
-  readonly unproven?: NetworkConcurrencyLimits;
+  readonly handshaking?: NetworkConcurrencyLimits;
 }
 
 /**
- * Bounds the connections of the agents' door that are no links, of strangers and of each cluster, so that nobody keeps agents out by
- * connecting; and what strangers send. Call what it returns for each new session: false, and the session is ended, for one too many.
+ * Bounds the connections of the agents' door that are no links, of the unauthenticated and of each cluster, so that nobody keeps agents out by
+ * connecting; and what the unauthenticated send. Call what it returns for each new session: false, and the session is ended, for one too many.
  */
-export function boundStrangers(
+export function boundUnlinked(
   server: Server,
-  { counts, onLinked, unproven = UNPROVEN }: Bounds,
+  { counts, onLinked, handshaking = HANDSHAKING }: Bounds,
 ): (session: Http2Session, peer: LinkPeer) => boolean {
-  const [newcomers, strangers] = [new HandshakingConnections(server, unproven), new NetworkConcurrencyLimit(STRANGERS)];
+  const [handshakes, unauthenticated] = [
+    new HandshakingConnections(server, handshaking),
+    new NetworkConcurrencyLimit(UNAUTHENTICATED),
+  ];
   const unlinked = new ConcurrencyLimit(UNLINKED);
   const budgets = new UnauthenticatedBudgets();
   const held = new WeakMap<Http2Session, () => void>();
@@ -44,9 +47,9 @@ export function boundStrangers(
     session.setAllowance(null);
   });
   return (session, peer) => {
-    newcomers.admit(session.socket);
+    handshakes.admit(session.socket);
     const isAgent = peer.kind === 'agent' && counts(peer);
-    const giveBack = isAgent ? unlinked.take(peer.clusterId) : strangers.take(peer.address);
+    const giveBack = isAgent ? unlinked.take(peer.clusterId) : unauthenticated.take(peer.address);
     if (!giveBack) {
       session.destroy();
       return false;

@@ -7,30 +7,28 @@ import type { GatewayEvents } from './gateway-events.js';
 
 /** An agent that is turned away again and again is one report in so long. */
 const PAUSE_MS = 2_000;
-/** Clusters whose last trouble waits to be reported; the oldest give way. */
+/** Clusters whose last problem waits to be reported; the oldest give way. */
 const MAX_WAITING = 2_000;
 
-export type Trouble = Omit<LinkProblem, 'at'>;
-
 /** Tells registration what went wrong last with each cluster's link: the newest of each cluster. */
-export class TroubleReporter {
+export class ProblemReporter {
   readonly #reporter: BatchReporter<LinkProblem>;
 
   constructor(rpc: RpcClient, logger: Logger, signal: AbortSignal) {
     this.#reporter = new BatchReporter({
       maxPending: MAX_WAITING,
       maxBatch: MAX_TROUBLES,
-      send: async (troubles) => {
-        await rpc.call(registrationRpc.reportTroubles, NO_TENANT, { troubles });
+      send: async (problems) => {
+        await rpc.call(registrationRpc.reportTroubles, NO_TENANT, { troubles: problems });
       },
-      onFailed: (troubles, { message }) =>
-        logger.debug('troubles.not_reported', { count: troubles.length, reason: message }),
+      onFailed: (problems, { message }) =>
+        logger.debug('troubles.not_reported', { count: problems.length, reason: message }),
       pauseMs: () => PAUSE_MS,
       signal,
     });
   }
 
-  note({ clusterId, code, reason, address }: Trouble): void {
+  note({ clusterId, code, reason, address }: Omit<LinkProblem, 'at'>): void {
     this.#reporter.put(clusterId, {
       clusterId,
       at: new Date().toISOString(),
@@ -41,22 +39,20 @@ export class TroubleReporter {
   }
 }
 
-/** The same events; refusals of agents that proved which cluster they are of are reported as troubles besides. */
-export function reportRefusals(events: GatewayEvents, troubles: TroubleReporter): GatewayEvents {
+/** The same events; refusals of agents that proved which cluster they are of are reported as problems besides. */
+export function reportRefusals(events: GatewayEvents, problems: ProblemReporter): GatewayEvents {
   return {
-    agentConnected: (session) => events.agentConnected(session),
-    agentDisconnected: (session) => events.agentDisconnected(session),
+    ...events,
     accessRefused: (refusal) => {
       events.accessRefused(refusal);
       const { door, clusterId, code, reason, address } = refusal;
-      if (door === 'link' && clusterId !== undefined) troubles.note({ clusterId, code, reason, address });
+      if (door === 'link' && clusterId !== undefined) problems.note({ clusterId, code, reason, address });
     },
-    stream: (event) => events.stream(event),
   };
 }
 
 /** Links whose connection ended, unless it was this replica that ended them, or is about to stop. */
-export function reportLosses(sessions: SessionRegistry, troubles: TroubleReporter): void {
+export function reportLosses(sessions: SessionRegistry, problems: ProblemReporter): void {
   const endedHere = new WeakSet<AgentSession>();
   sessions.onChange((change, session) => {
     if (change === 'closed') {
@@ -69,7 +65,7 @@ export function reportLosses(sessions: SessionRegistry, troubles: TroubleReporte
       const reason = cause
         ? `the connection broke: ${cause.message}`
         : 'the connection was closed: by the agent, which stopped, or by something in between';
-      troubles.note({ clusterId, code: 'UNAVAILABLE', reason, address });
+      problems.note({ clusterId, code: 'UNAVAILABLE', reason, address });
     });
   });
 }

@@ -1,7 +1,7 @@
 import { FairleadError } from '@fairlead/errors';
 import { TargetPolicy, parseTargetRule } from '@fairlead/targets';
 import { expect, it } from 'vitest';
-import { toldToCluster } from './told-to-cluster.js';
+import { toldToCluster } from './refusals.js';
 
 const policy = new TargetPolicy(['git.example.com:22', '10.0.0.0/8:22'].map(parseTargetRule), { names: 'listed' });
 const told = (host: string, failure: FairleadError): readonly [string, string] => {
