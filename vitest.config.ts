@@ -23,7 +23,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           expect: PATIENT,
-          include: ['{libs,apps,tools,bench}/**/*.spec.ts'],
+          include: ['{libs,apps,tools,bench,e2e}/**/*.spec.ts'],
           exclude: [...ignored, '**/*.int.spec.ts'],
           // A process for each core, that keeps what it imported: a process for each file costs four times as much.
           pool: 'forks',

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Findings } from '../chaos/findings.js';
 import type { Scenario } from '../chaos/scenario.js';
 import { quantile } from '../support/pool.js';
-import { flood } from './generator.js';
+import { flood, type FloodReport } from './generator.js';
 import { kindsOf, type FloodKind, type Port } from './kinds.js';
 import type { FloodSizes } from './sizes.js';
-import { askUntil } from './user.js';
-import type { FloodWorld } from './world.js';
+import { askUntil, type Served } from './user.js';
+import type { FloodWorld, FloodedReplica } from './world.js';
 
 const MOST_GROWTH_MB = 100;
 const MOST_LEFT_MB = 30;
@@ -30,25 +30,53 @@ interface Judged {
   readonly findings: Findings;
 }
 
-async function floodOnce(world: FloodWorld, of: Port, kind: FloodKind, { sizes, findings }: Judged): Promise<void> {
-  const { connections, share, seconds, mostSeconds, restSeconds, idlePings } = sizes;
+function floodOnce(world: FloodWorld, of: Port, kind: FloodKind, { sizes, findings }: Judged): Promise<void> {
+  const { restSeconds } = sizes;
+  findings.doing = 'waiting for its turn';
+  return world.withReplica(async (replica) => {
+    const beforeMb = await world.alone(() => floodReplica(replica, of, kind, { sizes, findings }));
+    if (restSeconds === 0) return;
+    findings.doing = 'resting';
+    await delay(restSeconds * 1_000);
+    const afterMb = replica.residentMb();
+    findings.figure(`resident ${restSeconds} s after`, afterMb, 'MB');
+    findings.must(afterMb - beforeMb <= MOST_LEFT_MB, `the gateway kept ${(afterMb - beforeMb).toFixed()} MB`);
+  });
+}
+
+/** Resolves with what the replica held before, MB. */
+async function floodReplica(
+  replica: FloodedReplica,
+  of: Port,
+  kind: FloodKind,
+  { sizes, findings }: Judged,
+): Promise<number> {
+  const { connections, share, seconds, mostSeconds, idlePings } = sizes;
   findings.doing = 'a user alone';
-  const idle = await askUntil(world.way, (asked) => asked >= idlePings);
-  const [beforeMb, endedBefore] = [world.residentMb(), await world.ended()];
+  const idleMs = await replica.idle.p99Ms(of, idlePings);
+  const [beforeMb, endedBefore] = [replica.residentMb(), await replica.ended()];
   findings.doing = 'flooding';
-  let isOver = false;
-  const watching = peakOf(world, () => isOver);
-  const asking = askUntil(world.way, () => isOver);
-  const order = { of, kind: kind.name, ...world.addressOf(of), connections, share, seconds, mostSeconds };
-  const report = await flood({ ...order, untilClosed: connections });
-  isOver = true;
-  const [peakMb, during] = await Promise.all([watching, asking]);
-  const ended = (await world.ended()) - endedBefore;
+  const order = { of, kind: kind.name, ...replica.addressOf(of), connections, share, seconds, mostSeconds };
+  const flooding = watched(flood({ ...order, untilClosed: connections }));
+  const [peakMb, during] = await Promise.all([
+    peakOf(replica, flooding.isOver),
+    askUntil(replica.way, flooding.isOver),
+  ]);
+  const report = await flooding.done;
+  const ended = (await replica.ended()) - endedBefore;
   findings.figure('resident before', beforeMb, 'MB');
   findings.figure('resident at most', peakMb, 'MB');
   findings.must(peakMb - beforeMb <= MOST_GROWTH_MB, `the gateway grew by ${(peakMb - beforeMb).toFixed()} MB`);
-  judgeUser(findings, idle.ms, during);
-  const { opened, closed, refused, steps, bytes, cpuSeconds } = report;
+  judgeUser(findings, idleMs, during);
+  judgeConnections(findings, report, { connections, ended });
+  return beforeMb;
+}
+
+function judgeConnections(
+  findings: Findings,
+  { opened, closed, refused, steps, bytes, cpuSeconds }: FloodReport,
+  { connections, ended }: { readonly connections: number; readonly ended: number },
+): void {
   findings.figure(
     'connections',
     `${opened} shook hands, ${closed} of them were closed, ${refused} did not; ${ended} ended for abuse`,
@@ -59,16 +87,10 @@ async function floodOnce(world: FloodWorld, of: Port, kind: FloodKind, { sizes, 
     closed + refused >= Math.min(connections, opened + refused),
     `of ${opened} connections ${closed} were closed`,
   );
-  if (restSeconds === 0) return;
-  findings.doing = 'resting';
-  await delay(restSeconds * 1_000);
-  const afterMb = world.residentMb();
-  findings.figure(`resident ${restSeconds} s after`, afterMb, 'MB');
-  findings.must(afterMb - beforeMb <= MOST_LEFT_MB, `the gateway kept ${(afterMb - beforeMb).toFixed()} MB`);
 }
 
-function judgeUser(findings: Findings, idleMs: readonly number[], during: Awaited<ReturnType<typeof askUntil>>): void {
-  const [idle, flooded] = [quantile(idleMs, 0.99), quantile(during.ms, 0.99)];
+function judgeUser(findings: Findings, idle: number, during: Served): void {
+  const flooded = quantile(during.ms, 0.99);
   findings.figure('p99 of a user, idle', idle, 'ms');
   findings.figure('p99 of a user, flooded', flooded, `ms of ${during.ms.length}`);
   findings.must(
@@ -78,10 +100,17 @@ function judgeUser(findings: Findings, idleMs: readonly number[], during: Awaite
   findings.mustInTime(flooded < MOST_SLOWER * idle, `a user waited ${(flooded / idle).toFixed(1)} times as long`);
 }
 
-async function peakOf(world: FloodWorld, isOver: () => boolean): Promise<number> {
+function watched<T>(done: Promise<T>): { readonly done: Promise<T>; readonly isOver: () => boolean } {
+  let isOver = false;
+  const end = (): void => void (isOver = true);
+  done.then(end, end);
+  return { done, isOver: () => isOver };
+}
+
+async function peakOf(replica: FloodedReplica, isOver: () => boolean): Promise<number> {
   let peakMb = 0;
   while (!isOver()) {
-    peakMb = Math.max(peakMb, world.residentMb());
+    peakMb = Math.max(peakMb, replica.residentMb());
     await delay(SAMPLE_MS);
   }
   return peakMb;

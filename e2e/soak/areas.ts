@@ -8,8 +8,11 @@ import { scaled as scaledFlood } from '../flood/sizes.js';
 import { startFloodWorld } from '../flood/world.js';
 import { NO_WORLD, TRUST_SCENARIOS } from '../trust/scenarios/index.js';
 import { scaled as scaledTrust } from '../trust/sizes.js';
-import type { Result, Soaked } from './report.js';
+import type { Soaked } from './report.js';
 import { runSoak, type Watched } from './run-soak.js';
+
+/** One rests from its flood while the next one is flooded. */
+const REPLICAS = 2;
 
 /** What can be soaked. */
 export interface Area extends Soaked {
@@ -27,18 +30,20 @@ export interface Titled {
 export interface OpenArea extends AsyncDisposable {
   /** What its processes said last. */
   readonly log: readonly string[];
-  run(letters: readonly string[], scale: number, watched: Watched): Promise<Result[]>;
+  run(letters: readonly string[], scale: number, watched: Watched): Promise<void>;
 }
 
 interface Parts<W extends AnyWorld, S extends { readonly judgesTimes: boolean }> {
   readonly start: () => Promise<{ readonly world: W; readonly log: readonly string[] }>;
   readonly sizes: (scale: number) => S;
   readonly scenarios: readonly Scenario<W, S>[];
+  /** Left out: one scenario after the other. */
+  readonly lanes?: number;
 }
 
 function area<W extends AnyWorld, S extends { readonly judgesTimes: boolean }>(
   about: Omit<Area, 'open' | 'scenarios'>,
-  { start, sizes, scenarios }: Parts<W, S>,
+  { start, sizes, scenarios, lanes = 1 }: Parts<W, S>,
 ): Area {
   return {
     ...about,
@@ -49,7 +54,7 @@ function area<W extends AnyWorld, S extends { readonly judgesTimes: boolean }>(
         log,
         run: (letters, scale, watched) => {
           const chosen = scenarios.filter(({ letter }) => letters.includes(letter));
-          return runSoak(world, { scenarios: chosen, sizes: sizes(scale), ...watched });
+          return runSoak(world, { scenarios: chosen, sizes: sizes(scale), lanes, ...watched });
         },
         [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
       };
@@ -92,12 +97,13 @@ export const AREAS: readonly Area[] = [
       name: 'flood',
       title: 'floods',
       readme: 'e2e/flood/README.md',
-      beginning: 'starting a replica, an agent and a user',
+      beginning: `starting ${REPLICAS} replicas, an agent and a user`,
     },
     {
-      start: async () => ({ world: await startFloodWorld(), log: [] }),
+      start: async () => ({ world: await startFloodWorld(REPLICAS), log: [] }),
       sizes: scaledFlood,
       scenarios: FLOOD_SCENARIOS,
+      lanes: REPLICAS,
     },
   ),
 ];

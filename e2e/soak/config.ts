@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { parseShard, type Shard } from '@fairlead/suite/shards';
 import { AREAS, type Area, type Titled } from './areas.js';
 
 const listOf = ({ name, scenarios }: Area): string =>
@@ -6,16 +7,21 @@ const listOf = ({ name, scenarios }: Area): string =>
 const names = AREAS.map(({ name }) => name).join(', ');
 const DEFAULT_MINUTES = 45;
 const MAX_MINUTES = 600;
+/** Exit code of a run that ended in order before everything that was asked for had run. */
+export const TO_BE_CONTINUED = 3;
 
 export const USAGE = `Usage: npm run soak -- AREA [options]
 
 Runs the scenarios of an area at full size against real processes on this machine's loopback, says what it measured, and
-writes a report. It takes about twenty minutes on two cores and stops by itself. Areas: ${names}.
+writes a report. Areas: ${names}. What ran to its end is kept in .fairlead-tests/ for as long as the sources stay the same: the
+same command goes on where it was. It ends with 0 if everything held, 1 if not, ${TO_BE_CONTINUED} if some are left to run.
 
   --only a,e       only these scenarios; c means c1 to c4
   --scale N        sizes times N, 0.01 to 1 (default 1)
   --minutes N      the longest the whole run may take, 1 to ${MAX_MINUTES} (default ${DEFAULT_MINUTES})
-  --report FILE    where the report goes (default docs/reports/<date>-AREA.md; of less than a full run: nowhere)
+  --shard I/N      the I-th of N parts
+  --again          also those that did not hold before
+  --report FILE    where the report goes (default docs/reports/<date>-AREA.md; of a part of the scenarios: nowhere)
   --logs FILE      if something does not hold, the last lines that the processes logged
   --help           show this
 
@@ -28,9 +34,14 @@ export class UsageError extends Error {}
 export interface Config {
   readonly help: boolean;
   readonly area: Area;
+  /** That are asked for, by `--only`. */
   readonly scenarios: readonly Titled[];
+  /** Of these, what this run is to do, by `--shard`. */
+  readonly mine: readonly Titled[];
   readonly scale: number;
   readonly minutes: number;
+  /** Runs what did not hold before anew. */
+  readonly again: boolean;
   /** Undefined: the default place, or none. */
   readonly report: string | undefined;
   readonly logs: string | undefined;
@@ -51,8 +62,10 @@ export function loadConfig(args: readonly string[]): Config {
     help: values.help ?? false,
     area,
     scenarios,
+    mine: values.shard === undefined ? scenarios : dealt(scenarios, values.shard),
     scale,
     minutes: numberIn('--minutes', values.minutes ?? String(DEFAULT_MINUTES), 1, MAX_MINUTES),
+    again: values.again ?? false,
     report: values.report,
     logs: values.logs,
     full: scale === 1 && scenarios.length === area.scenarios.length,
@@ -68,6 +81,20 @@ function chosen(area: Area, only: string): readonly Titled[] {
   return area.scenarios.filter((scenario) => letters.some((letter) => matches(letter, scenario)));
 }
 
+/** Dealt like cards: those of a kind take about the same time. */
+function dealt(scenarios: readonly Titled[], text: string): readonly Titled[] {
+  const { index, count } = shardIn(text);
+  return scenarios.filter((_, position) => position % count === index - 1);
+}
+
+function shardIn(text: string): Shard {
+  try {
+    return parseShard(text);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
 function numberIn(option: string, text: string, least: number, most: number): number {
   const value = Number(text);
   if (text.trim() !== '' && value >= least && value <= most) return value;
@@ -81,6 +108,8 @@ function parse(args: readonly string[]) {
     only: text,
     scale: text,
     minutes: text,
+    shard: text,
+    again: { type: 'boolean' },
     report: text,
     logs: text,
   } as const;

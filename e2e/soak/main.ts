@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, loadavg, totalmem } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { REPOSITORY } from '@fairlead/stack';
-import { USAGE, UsageError, loadConfig, type Config } from './config.js';
+import { TO_BE_CONTINUED, USAGE, UsageError, loadConfig, type Config } from './config.js';
+import { KeptResults } from './kept-results.js';
 import { formatReport, type Circumstances, type Result } from './report.js';
 
 const INTERRUPTED = 130;
@@ -27,7 +28,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function soak(config: Config): Promise<number> {
-  const before = circumstances(config);
+  const facts = circumstances(config);
   const startedMs = performance.now();
   const say = (text: string): void => {
     const seconds = Math.round((performance.now() - startedMs) / 1_000);
@@ -35,18 +36,57 @@ async function soak(config: Config): Promise<number> {
       `${String(Math.floor(seconds / 60)).padStart(3)}:${String(seconds % 60).padStart(2, '0')}  ${text}\n`,
     );
   };
+  const kept = new KeptResults(config.area.name, config.scale);
+  const todo = lettersToRun(config, kept.byLetter());
+  if (todo.length < config.mine.length) say(`${config.mine.length - todo.length} ran before (${kept.path})`);
+  if (todo.length > 0) await runThem(config, todo, { kept, say });
+  const known = kept.byLetter();
+  const results = config.scenarios.flatMap(({ letter }) => known.get(letter) ?? []);
+  const left = config.scenarios.filter(({ letter }) => !known.has(letter)).map(({ letter }) => letter);
+  keep(config, { ...facts, left }, results, say);
+  return close(config, known, say);
+}
+
+/** What this run is asked for and has not behind it. */
+function lettersToRun({ mine, again }: Config, known: ReadonlyMap<string, Result>): readonly string[] {
+  const isDone = (result: Result | undefined): boolean => result !== undefined && !(again && result.faults.length > 0);
+  return mine.filter(({ letter }) => !isDone(known.get(letter))).map(({ letter }) => letter);
+}
+
+interface Running {
+  readonly kept: KeptResults;
+  readonly say: (text: string) => void;
+}
+
+async function runThem(config: Config, letters: readonly string[], { kept, say }: Running): Promise<void> {
   const signal = limits(config.minutes);
+  const endMs = performance.now() + config.minutes * 60_000;
+  let [longestSeconds, hasFault] = [0, false];
   say(config.area.beginning);
   await using area = await config.area.open();
-  const letters = config.scenarios.map(({ letter }) => letter);
-  const results = await area.run(letters, config.scale, { signal, say });
+  await area.run(letters, config.scale, {
+    signal,
+    say,
+    // It would be broken off, for nothing.
+    mayBegin: () => performance.now() + longestSeconds * 1_000 < endMs,
+    onResult: (result) => {
+      kept.add(result);
+      longestSeconds = Math.max(longestSeconds, result.seconds);
+      hasFault ||= result.faults.length > 0;
+    },
+  });
+  if (hasFault && config.logs !== undefined) writeFileSync(config.logs, `${area.log.join('\n')}\n`);
   if (signal.reason instanceof Interrupted) throw signal.reason;
-  const left = config.scenarios.slice(results.length).map(({ letter }) => letter);
-  const held = left.length === 0 && results.every(({ faults }) => faults.length === 0);
-  keep(config, { ...before, left }, results, say);
-  if (!held && config.logs !== undefined) writeFileSync(config.logs, `${area.log.join('\n')}\n`);
+}
+
+/** Says how it went, and with which code to end. */
+function close({ mine }: Config, known: ReadonlyMap<string, Result>, say: (text: string) => void): number {
+  const left = mine.filter(({ letter }) => !known.has(letter));
+  const held = mine.every(({ letter }) => (known.get(letter)?.faults.length ?? 0) === 0);
   say(held ? 'everything held' : 'not everything held');
-  return held ? 0 : 1;
+  if (left.length === 0) return held ? 0 : 1;
+  say(`to be continued, by the same command: ${left.length} of ${mine.length} are left`);
+  return TO_BE_CONTINUED;
 }
 
 /** Aborts when the time is up, or at the first Ctrl-C; then everything is stopped in order. */
@@ -61,6 +101,7 @@ function limits(minutes: number): AbortSignal {
 }
 
 function keep(config: Config, facts: Circumstances, results: readonly Result[], say: (text: string) => void): void {
+  if (results.length === 0) return;
   const ordinary = join(REPOSITORY, 'docs', 'reports', `${facts.date}-${config.area.name}.md`);
   const path = config.report ?? (config.full ? ordinary : undefined);
   if (path === undefined) return;
@@ -79,7 +120,6 @@ function circumstances({ scale, area }: Config): Circumstances {
     memoryGb: totalmem() / 2 ** 30,
     platform: `${process.platform} ${process.arch}`,
     node: process.version,
-    load: loadavg()[0] ?? 0,
     left: [],
   };
 }

@@ -5,6 +5,8 @@ export interface Result {
   readonly letter: string;
   readonly title: string;
   readonly seconds: number;
+  /** Average of the machine when it began. */
+  readonly load: number;
   readonly figures: readonly Figure[];
   readonly faults: readonly string[];
 }
@@ -26,30 +28,32 @@ export interface Circumstances {
   readonly memoryGb: number;
   readonly platform: string;
   readonly node: string;
-  readonly load: number;
-  /** Scenarios that were asked for and did not run, because the time was up. */
+  /** Scenarios that were asked for and have not run yet. */
   readonly left: readonly string[];
 }
 
 /** The report as Markdown: what did not hold first, then every figure. */
 export function formatReport(circumstances: Circumstances, results: readonly Result[]): string {
-  const { date, commit, scale, area, cores, memoryGb, platform, node, load, left } = circumstances;
+  const { date, commit, scale, area, cores, memoryGb, platform, node, left } = circumstances;
   const faulty = results.filter(({ faults }) => faults.length > 0);
-  const verdict = faulty.length === 0 && left.length === 0 ? 'Everything held.' : `Not everything held: see below.`;
+  const soFar =
+    left.length === 0 ? '' : `, to be continued: ${left.length} of ${left.length + results.length} are left`;
+  const verdict = faulty.length === 0 ? `Everything held${soFar}.` : `Not everything held: see below${soFar}.`;
   return [
     `# Soak of ${area.title}, ${date}`,
-    `Commit ${commit}, sizes × ${scale}. ${cores} cores shared by everything, ${memoryGb.toFixed(0)} GB, ${platform}, Node ${node}, load average ${load.toFixed(1)} when it began. Repeat it with \`npm run soak -- ${area.name}\`; \`${area.readme}\` says what each scenario is.`,
+    `Commit ${commit}, sizes × ${scale}. ${cores} cores shared by everything, ${memoryGb.toFixed(0)} GB, ${platform}, Node ${node}. Repeat it with \`npm run soak -- ${area.name}\`; \`${area.readme}\` says what each scenario is.`,
     verdict,
     table(
-      ['', 'scenario', 'result', 'time'],
+      ['', 'scenario', 'result', 'time', 'load average'],
       results.map((result) => [
         result.letter,
         result.title,
         result.faults.length === 0 ? 'held' : `**${result.faults.length} did not hold**`,
         `${Math.round(result.seconds)} s`,
+        result.load.toFixed(1),
       ]),
     ),
-    ...(left.length === 0 ? [] : [`The time was up before these ran: ${left.join(', ')}.`]),
+    ...(left.length === 0 ? [] : [`These are left to run: ${left.join(', ')}.`]),
     ...results.map((result) => section(result)),
   ]
     .join('\n\n')

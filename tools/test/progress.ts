@@ -1,14 +1,8 @@
-// What a run that goes on later has behind it: `.fairlead-tests/`, a file for each state of the sources.
-import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Which files a run that goes on later has behind it.
+import { Kept } from './kept.js';
 import type { Measure, Session } from './session.js';
 
-const FOLDER = '.fairlead-tests';
 const LOOK_MS = 2_000;
-/** A report or another document changes no test. */
-const SOURCES = ['--', '.', ':!docs', ':!*.md', ':!tools/test/timings.json'];
 
 /** One time that a file ran. */
 export interface Turn extends Measure {
@@ -19,21 +13,21 @@ export interface Turn extends Measure {
 
 /** Turns of one kind of run (`full`, `repeat`) on one state of the sources. */
 export class Progress {
-  readonly #path: string;
+  readonly #kept: Kept<Turn>;
 
-  constructor(kind: string, sources = digestOfSources(), folder = FOLDER) {
-    mkdirSync(folder, { recursive: true });
-    this.#path = join(folder, `${kind}-${sources}.jsonl`);
+  constructor(kind: string, sources?: string, folder?: string) {
+    this.#kept = new Kept(kind, {
+      ...(sources === undefined ? {} : { sources }),
+      ...(folder === undefined ? {} : { folder }),
+    });
   }
 
   turns(): Turn[] {
-    if (!existsSync(this.#path)) return [];
-    const lines = readFileSync(this.#path, 'utf8').split('\n');
-    return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Turn);
+    return this.#kept.all();
   }
 
   add(turn: Turn): void {
-    appendFileSync(this.#path, `${JSON.stringify(turn)}\n`);
+    this.#kept.add(turn);
   }
 
   /** The files that were green at least once. */
@@ -51,19 +45,6 @@ export class Progress {
     for (const { path } of this.turns()) times.set(path, (times.get(path) ?? 0) + 1);
     return times;
   }
-}
-
-/** Of all sources as they are in the working tree, committed or not. */
-export function digestOfSources(): string {
-  const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8', maxBuffer: 1 << 28 });
-  const listed = git('ls-files', '-s', ...SOURCES);
-  const changed = git('diff', ...SOURCES);
-  const added = git('ls-files', '--others', '--exclude-standard', ...SOURCES)
-    .split('\n')
-    .filter((file) => file !== '');
-  const digest = createHash('sha256').update(listed).update(changed);
-  for (const file of added) digest.update(file).update(readFileSync(file));
-  return digest.digest('hex').slice(0, 16);
 }
 
 /** Does what runs the files, and keeps each file's turn as soon as it has ended; one that never said how it went was not green. */
