@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { tracingSettings, untilAborted } from '@fairlead/config';
+import { COLLECTING_OF_SERVER, collectWhenIdle, tracingSettings, untilAborted } from '@fairlead/config';
 import { createEventPublisher } from '@fairlead/events/publisher';
 import { rateLimitedEvents, startGateway, type Gateway } from '@fairlead/gateway';
 import { createRpcClient } from '@fairlead/messaging';
@@ -61,6 +61,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
     signal,
   );
   const { link, relay, door, connect } = gateway;
+  collectWhenIdle(signal, COLLECTING_OF_SERVER);
   logger.info('gateway.ready', {
     instance,
     link: link.address,

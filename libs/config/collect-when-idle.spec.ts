@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { collectWhenIdle } from './collect-when-idle.js';
+import { COLLECTING_OF_SERVER, collectWhenIdle } from './collect-when-idle.js';
 
 const MIB = 1024 * 1024;
 let stop: AbortController;
@@ -35,6 +35,32 @@ it('leaves a process alone that works', () => {
   collectWhenIdle(stop.signal);
   vi.advanceTimersByTime(60_000);
   expect(heapMib).toEqual([100]);
+});
+
+it('collects in a server that has a little to do, once that is half of what it keeps', () => {
+  cpuMs = 0;
+  // 0.2 of a core; of the looks the second one finds too little: half of 40 is 20.
+  vi.spyOn(process, 'cpuUsage').mockImplementation((before) => ({ user: before ? 2_000_000 : 0, system: 0 }));
+  heapMib = [90, 40, 59, 61, 41];
+  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
+  vi.advanceTimersByTime(30_000);
+  expect(heapMib).toEqual([]);
+});
+
+it('collects the more seldom the longer it takes', () => {
+  const clock = vi.spyOn(performance, 'now');
+  let nowMs = 0;
+  // Each collection takes 30 ms, as the clock is asked before and after it: as much as may be in 12 s.
+  clock.mockImplementation(() => (nowMs += 15));
+  heapMib = [90, 40, 90, 40];
+  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
+  vi.advanceTimersByTime(10_000);
+  expect(heapMib).toEqual([90, 40]);
+  vi.advanceTimersByTime(10_000);
+  expect(heapMib).toEqual([90, 40]);
+  nowMs = 12_100;
+  vi.advanceTimersByTime(10_000);
+  expect(heapMib).toEqual([]);
 });
 
 it('really is a collection', () => {

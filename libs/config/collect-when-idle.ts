@@ -1,29 +1,62 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** How often it is looked. */
-const LOOK_MS = 15_000;
-/** Of one CPU: whoever uses less does nothing but keep its connections. */
-const IDLE_SHARE = 0.03;
-/** Less is not worth a collection, which takes some 20 ms. */
-const WORTH_BYTES = 4 * 1024 * 1024;
+/** When a process collects by itself. */
+export interface Collecting {
+  /** How often it is looked. */
+  readonly lookMs: number;
+  /** Of one CPU: whoever used less since the last look is idle. */
+  readonly idleShare: number;
+  /** What the heap has to have grown by since the last collection. */
+  readonly worthBytes: number;
+  /** The same, as a share of what was kept: what it costs is looking at all of that. */
+  readonly worthShare: number;
+  /** Of the time, at most: a large heap is collected the more seldom. */
+  readonly pauseShare: number;
+}
+
+/** Of a guest, which does nothing but keep its connections most of the time. A collection of so little takes some 20 ms. */
+const GUEST: Collecting = {
+  lookMs: 15_000,
+  idleShare: 0.03,
+  worthBytes: 4 * 1024 * 1024,
+  worthShare: 0,
+  pauseShare: 0.005,
+};
 
 /**
- * Lets a process that is a guest give back what it does not use: our flags put full collections off until the heap has 128 MB, which
+ * Of a gateway, which always has something to do, and whose pauses its users feel: after a flood its heap is many times what it keeps, and V8 collects
+ * when it is asked for memory, not when it has nothing to do.
+ */
+export const COLLECTING_OF_SERVER: Collecting = {
+  lookMs: 10_000,
+  idleShare: 0.25,
+  worthBytes: 16 * 1024 * 1024,
+  worthShare: 0.5,
+  pauseShare: 0.0025,
+};
+
+/**
+ * Lets a process give back what it does not use: our flags put full collections off until the heap has 128 MB, which
  * a process that has become idle, or has only started, does not reach for days. Until the signal is aborted.
  */
-export function collectWhenIdle(signal: AbortSignal): void {
+export function collectWhenIdle(signal: AbortSignal, collecting: Collecting = GUEST): void {
+  const { lookMs, idleShare, worthBytes, worthShare, pauseShare } = collecting;
   const collect = collector();
   let cpu = process.cpuUsage();
-  let keptBytes = 0;
+  let [keptBytes, notBeforeMs] = [0, 0];
   const timer = setInterval(() => {
     const { user, system } = process.cpuUsage(cpu);
     cpu = process.cpuUsage();
-    const isIdle = (user + system) / 1_000 < LOOK_MS * IDLE_SHARE;
-    if (!isIdle || process.memoryUsage().heapUsed - keptBytes < WORTH_BYTES) return;
+    const isIdle = (user + system) / 1_000 < lookMs * idleShare;
+    if (!isIdle || performance.now() < notBeforeMs) return;
+    if (process.memoryUsage().heapUsed - keptBytes < Math.max(worthBytes, worthShare * keptBytes)) return;
+    const startedMs = performance.now();
     collect();
+    const endedMs = performance.now();
+    notBeforeMs = endedMs + (endedMs - startedMs) / pauseShare;
     keptBytes = process.memoryUsage().heapUsed;
-  }, LOOK_MS);
+  }, lookMs);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }

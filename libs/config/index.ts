@@ -1,4 +1,4 @@
-export { collectWhenIdle } from './collect-when-idle.js';
+export { COLLECTING_OF_SERVER, collectWhenIdle, type Collecting } from './collect-when-idle.js';
 export {
   Secret,
   commaList,
