@@ -17,6 +17,11 @@ import { goawayFrame, headersFrames, pingFrame, rstStreamFrame } from './wire/fr
 
 /** After GOAWAY with an error, how long its way out may take. */
 const GOAWAY_MS = 500;
+/**
+ * How long a peer that has not shown who it is keeps a connection that it was told to leave for a flood. It would come back at once, and each
+ * handshake costs more than all that its connection may send.
+ */
+const OFFENDER_MS = 3_000;
 /** What a peer may still send meanwhile: one that sends more is not read any more. */
 const AFTER_GOAWAY_BYTES = 64 * 1024;
 /** Control frames that may wait for a peer that does not read: for itself, and for the streams it may have. */
@@ -161,8 +166,11 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
       this.socket.destroy();
     } else {
       this.#output.finish(goawayFrame(this.streams.lastTaken, code));
-      this.socket.end();
-      const timer = setTimeout(() => this.socket.destroy(), GOAWAY_MS);
+      const isOffender = code === CODE.enhanceYourCalm && this.guard.allowance !== null;
+      // Neither read nor ended: whoever waits for its end does not dial meanwhile.
+      if (isOffender) this.socket.pause();
+      else this.socket.end();
+      const timer = setTimeout(() => this.socket.destroy(), isOffender ? OFFENDER_MS : GOAWAY_MS);
       this.socket.once('close', () => clearTimeout(timer));
     }
     this.#closeStreams();

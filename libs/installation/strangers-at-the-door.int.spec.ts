@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -98,6 +99,72 @@ describe('somebody without a token', () => {
     const body = 'x'.repeat(3_000_000);
     const { status, body: answer } = await callDoor(installation, replica, { token: null, method: 'POST', body });
     expect([status, answer]).toEqual([401, expect.stringContaining('fairlead login')]);
+  });
+});
+
+describe('the first head of a connection', () => {
+  const ask = (token: string): string =>
+    `GET /clusters/demo/api HTTP/1.1\r\nHost: d\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+
+  it('is all that is parsed of who is not let in by it, however much comes at once', async () => {
+    let parsed = 0;
+    const count = (): void => void (parsed += 1);
+    subscribe('http.server.request.start', count);
+    try {
+      const socket = await rawDoor(installation, replica);
+      const closed = closing(socket);
+      let heard = '';
+      socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
+      socket.write(ask('wrong').repeat(1_000));
+      await eventually(() => expect(heard).toContain('"code":401'));
+      const answeredAtMs = performance.now();
+      await closed;
+      // It would dial anew at once.
+      expect(performance.now() - answeredAtMs).toBeGreaterThan(2_500);
+      expect([parsed, heard.match(/HTTP\/1\.1 \d+/g)?.length ?? 0]).toEqual([1, expect.toSatisfy((n) => n <= 1)]);
+    } finally {
+      unsubscribe('http.server.request.start', count);
+    }
+  });
+
+  it('has no more parsed by a body without a length than a few requests', async () => {
+    let parsed = 0;
+    const count = (): void => void (parsed += 1);
+    subscribe('http.server.request.start', count);
+    try {
+      const socket = await rawDoor(installation, replica);
+      const closed = closing(socket.resume());
+      const head = 'POST /clusters/demo/api HTTP/1.1\r\nHost: d\r\nTransfer-Encoding: chunked\r\n\r\n';
+      socket.write(`${head}1\r\nx\r\n0\r\n\r\n${'GET / HTTP/1.1\r\nHost: d\r\n\r\n'.repeat(5_000)}`);
+      await closed;
+      expect(parsed).toBeLessThan(200);
+    } finally {
+      unsubscribe('http.server.request.start', count);
+    }
+  });
+
+  it('may come in pieces, behind blank lines, and with what follows it', async () => {
+    const socket = await rawDoor(installation, replica);
+    let heard = '';
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
+    const text = `\r\n\r\n${ask(installation.token)}`;
+    for (const part of [text.slice(0, 3), text.slice(3, 40), text.slice(40, -3)]) {
+      socket.write(part);
+      await new Promise((resolve) => void setImmediate(resolve));
+    }
+    socket.write(text.slice(-3) + ask(installation.token).repeat(2));
+    await eventually(() => expect(heard.match(/HTTP\/1\.1 \d+/g)).toEqual(Array(3).fill('HTTP/1.1 503')));
+    socket.destroy();
+  });
+
+  it('has a size', async () => {
+    const socket = await rawDoor(installation, replica);
+    const closed = closing(socket);
+    let heard = '';
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
+    socket.write(`GET / HTTP/1.1\r\nHost: d\r\n${'X-More: 0\r\n'.repeat(6_600)}`);
+    await closed;
+    expect(heard).toMatch(/^HTTP\/1\.1 431 /);
   });
 });
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { connect as netConnect, type AddressInfo } from 'node:net';
+import { Server as NetServer, Socket, connect as netConnect, type AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
-import { testAuthority, type TestAuthority } from '@fairlead/testing';
+import { admitInTurn } from '@fairlead/limits';
+import { eventually, testAuthority, type TestAuthority } from '@fairlead/testing';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { admitInTurn } from './admit-in-turn.js';
 
 let authority: TestAuthority;
 let server: Server;
@@ -43,6 +43,21 @@ it('a crowd at once all gets through, behind peers that never begin their handsh
   const crowd = Array.from({ length: 200 }, () => dial(port));
   await Promise.all(crowd.map((socket) => once(socket, 'secureConnect')));
   expect(crowd.every(({ authorized }) => authorized)).toBe(true);
+});
+
+it('who comes from another network has not to wait for a crowd, and one that resets its connection meanwhile ends nothing', async () => {
+  const begun: string[] = [];
+  const waiting = new NetServer();
+  waiting.on('connection', ({ remoteAddress = '' }: Socket) => void begun.push(remoteAddress));
+  admitInTurn(waiting);
+  const from = (remoteAddress: string): Socket =>
+    Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress });
+  const crowd = Array.from({ length: 40 }, () => from('192.0.2.1'));
+  for (const socket of crowd) waiting.emit('connection', socket);
+  waiting.emit('connection', from('192.0.2.2'));
+  crowd[39]?.destroy(new Error('read ECONNRESET'));
+  await eventually(() => expect(begun).toHaveLength(40));
+  expect(begun.indexOf('192.0.2.2')).toBe(1);
 });
 
 it('who waited longer than anybody does is dropped before any work is done for it', async () => {

@@ -1,6 +1,6 @@
 import { createContextValues } from '@connectrpc/connect';
 import { Http2Server, type Http2Session, type Http2Stream, type RequestHead } from '@fairlead/http2';
-import { RateLimitedLog } from '@fairlead/limits';
+import { RateLimitedLog, admitInTurn } from '@fairlead/limits';
 import { AgentLinkService } from '@fairlead/proto';
 import { SessionCalls, createRpcServer, type CallLimits } from '@fairlead/rpc';
 import { reportAbuse, reportTlsErrors, useCertificate, type AgentSession } from '@fairlead/tunnel/gateway';
@@ -16,7 +16,6 @@ import {
   type KeepaliveOptions,
 } from '@fairlead/tunnel/link';
 import type { Egress } from '../doors/egress/serve-egress.js';
-import { admitInTurn } from './admit-in-turn.js';
 import { countsHere } from './admit-link.js';
 import { boundUnlinked } from './unlinked-connections.js';
 import { serveControl } from './control-call.js';

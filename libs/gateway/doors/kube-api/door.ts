@@ -3,7 +3,7 @@ import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '@fairlead/errors';
-import { RateLimitedLog } from '@fairlead/limits';
+import { RateLimitedLog, admitInTurn } from '@fairlead/limits';
 import { reportTlsErrors, useCertificate, type CertificateSource } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../../directory.js';
 import { DEFAULT_DOOR_LIMITS, type DoorLimits } from '../../limits/door-limiter.js';
@@ -11,7 +11,7 @@ import { DoorConnections, kubeApiShares } from '../../limits/connection-shares.j
 import { DOOR_ABUSE_OPTIONS, guardSession, reportDoorAbuse } from '../../limits/http2-abuse.js';
 import { DoorPassages, type PassageOptions } from '../../passage/door-passages.js';
 import { diallerOf, tendConnections } from './door-connections.js';
-import { comesBehindRefusal } from './refuse.js';
+import { FirstHeads } from './first-head.js';
 import type { DoorRequest } from './request-rest.js';
 import { breakOff } from './forward.js';
 import { serveRequest, type KubeApiContext } from './serve-request.js';
@@ -75,6 +75,9 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
     connectionsCheckingInterval: headersTimeoutMs / 2,
     keepAliveTimeout: 120_000,
   } as Parameters<typeof createSecureServer>[0]);
+  // In this order: each of them is between Node and whoever comes after it.
+  admitInTurn(server);
+  const firstHeads = new FirstHeads(server, { headersTimeoutMs, maxHeaderBytes: MAX_HEADER_BYTES });
   const connections = new DoorConnections(server, kubeApiShares(limits.connectionsPerUser), TOO_MANY);
   // Their size is limited, not their number: Node drops those beyond a thousand in silence, framing included.
   Object.assign(server, { maxHeadersCount: 0 });
@@ -92,17 +95,19 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
     if (line) options.logger.error('kube.request.broken', { reason: messageOf(error), err: error, ...line });
   };
   server.on('request', (incoming, outgoing) => {
-    if (comesBehindRefusal(incoming)) return;
+    if (firstHeads.comesBehindRefusal(incoming)) return;
     serveRequest(context, incoming, outgoing).catch((error: unknown) => {
       tellBroken(error, incoming);
       breakOff(outgoing);
     });
+    firstHeads.decided(incoming, connections);
   });
   server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, early: Buffer) => {
     serveUpgrade(context, incoming, socket, early).catch((error: unknown) => {
       tellBroken(error, incoming);
       socket.destroy();
     });
+    firstHeads.decided(incoming, connections);
   });
   // Headers and body are separate writes; with Nagle's algorithm the second waits 40 ms for the client's delayed ACK.
   server.on('connection', (socket: Socket) => void socket.setNoDelay(true));

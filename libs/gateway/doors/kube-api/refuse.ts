@@ -31,21 +31,24 @@ export function answerFailure(
   endRefused(connections, incoming, outgoing, body);
 }
 
-/** Connections of HTTP/1.1 that end with a refusal, and how many requests came behind it. */
-const refused = new WeakMap<object, number>();
-const MOST_BEHIND = 16;
+/** Connections of HTTP/1.1 that end with a refusal. */
+const refused = new WeakSet<object>();
 
-/**
- * Was the connection of this request told to close by a refusal before? Then it is not looked at (RFC 9112, section 9.6); one that brings many of
- * them is ended.
- */
-export function comesBehindRefusal({ socket, httpVersionMajor }: DoorRequest): boolean {
-  if (httpVersionMajor >= 2) return false;
-  const behind = refused.get(socket);
-  if (behind === undefined) return false;
-  refused.set(socket, behind + 1);
-  if (behind >= MOST_BEHIND) socket.destroy();
-  return true;
+/** Of these, whose peers sent on before they were answered. */
+const impatient = new WeakSet<object>();
+/** How long such a one keeps its connection, which nobody reads: it would dial anew at once, and each handshake costs more than its answer. */
+const IMPATIENT_MS = 3_000;
+
+/** To be called before its request is answered. */
+export function noteImpatience(socket: Socket): void {
+  impatient.add(socket);
+}
+
+/** Ends a connection without an answer that is still to come, in a while. */
+export function endLater(socket: Socket): void {
+  socket.pause();
+  const timer = setTimeout(() => socket.destroy(), IMPATIENT_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
 }
 
 /**
@@ -68,12 +71,15 @@ function endRefused(connections: DoorConnections, incoming: DoorRequest, outgoin
   }
   if (!isKnown) {
     if (!refused.has(incoming.socket)) abandonQuietly(incoming.socket);
-    refused.set(incoming.socket, 0);
+    refused.add(incoming.socket);
     outgoing.setHeader('connection', 'close');
   }
   // Complete for the client, by its length. To Node it ends later, as that would end the connection at once.
   outgoing.write(body);
-  dropRest(incoming, () => void outgoing.end());
+  dropRest(incoming, () => {
+    if (impatient.has(incoming.socket)) endLater(incoming.socket);
+    else outgoing.end();
+  });
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import { HTTP2_CODE, Http2Server, type Http2Session, type Http2Stream } from '@fairlead/http2';
-import { HandshakingConnections, RateLimitedLog, type NetworkConcurrencyLimits } from '@fairlead/limits';
+import { HandshakingConnections, admitInTurn, RateLimitedLog, type NetworkConcurrencyLimits } from '@fairlead/limits';
 import type { Logger, Span, Tracer } from '@fairlead/observability';
 import { isOutOfDate, readPeerCertificate } from '@fairlead/pki';
 import type { Open } from '@fairlead/proto';
@@ -82,6 +82,7 @@ export function createRelayServer(given: RelayServerOptions): Http2Server {
       if (why === REVOKED) turnReplicaAway(session, why, options);
     }
   });
+  admitInTurn(server.tls);
   const newcomers = new HandshakingConnections(server.tls, NEWCOMERS);
   useCertificate(server.tls, options.identity);
   reportTlsErrors(server.tls, options.logger);
