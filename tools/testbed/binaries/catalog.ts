@@ -11,7 +11,9 @@ export type BinaryName =
   | 'flux-kustomize-controller'
   | 'argocd'
   | 'redis-server'
-  | 'h2spec';
+  | 'h2spec'
+  | 'helm'
+  | 'client-go-trial';
 
 export interface Component {
   readonly name: BinaryName;
@@ -60,6 +62,7 @@ export interface Release {
 }
 
 const KUBERNETES = '1.34.4';
+const HELM = '3.18.4';
 const LINUX = ['linux-amd64', 'linux-arm64'];
 const LINUX_AND_MAC = [...LINUX, 'darwin-amd64', 'darwin-arm64'];
 
@@ -240,6 +243,35 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       set: { 'main.VERSION': '2.2.1' },
       oldestGo: '1.24',
       about: 'some seconds',
+    },
+  },
+  helm: {
+    name: 'helm',
+    version: HELM,
+    oldest: HELM,
+    versionArgs: ['version', '--short'],
+    env: 'FAIRLEAD_TESTBED_HELM',
+    go: {
+      dir: 'helm',
+      package: 'helm.sh/helm/v3/cmd/helm',
+      set: { 'helm.sh/helm/v3/internal/version.version': `v${HELM}` },
+      oldestGo: '1.24',
+      about: 'about 2 min',
+    },
+  },
+  'client-go-trial': {
+    name: 'client-go-trial',
+    version: KUBERNETES,
+    oldest: KUBERNETES,
+    versionArgs: ['version'],
+    env: 'FAIRLEAD_TESTBED_CLIENT_GO_TRIAL',
+    go: {
+      dir: 'client-go-trial',
+      package: 'fairlead.dev/testbed/client-go-trial',
+      ownSource: true,
+      set: { 'main.version': KUBERNETES },
+      oldestGo: '1.24',
+      about: 'about 1 min',
     },
   },
 };
