@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const NAME = '{{ .Release.Name }}';
 const SERVER = `require('node:http').createServer((_, a) => a.end(process.env.GREETING)).listen(8080, process.env.POD_IP)`;
 /** Through the Service, as another pod sees it. */
-const TEST = `fetch('http://' + process.env.HOST + ':8080').then((a) => a.text()).then((t) => {
+const TEST = `fetch('http://' + process.env[process.env.SERVICE + '_SERVICE_HOST'] + ':8080').then((a) => a.text()).then((t) => {
   console.log('it says ' + t);
   process.exit(t === process.env.EXPECTED ? 0 : 1);
 })`;
@@ -63,7 +63,7 @@ const TEMPLATES: Readonly<Record<string, object>> = {
           args: [TEST],
           env: [
             { name: 'EXPECTED', value: '{{ .Values.expected | default .Values.greeting }}' },
-            { name: 'HOST', value: '$({{ .Release.Name | upper | replace "-" "_" }}_SERVICE_HOST)' },
+            { name: 'SERVICE', value: '{{ .Release.Name | upper | replace "-" "_" }}' },
           ],
         },
       ],

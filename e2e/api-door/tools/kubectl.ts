@@ -66,7 +66,8 @@ export function describeKubectl(ways: readonly Way[], of: () => ToolsWorld): voi
     });
 
     it('serves the cluster to programs of this machine, watches too', async () => {
-      const args = ['proxy', '--port=0', '--address=127.0.0.1'];
+      // The server of the kubeconfig has a path, which kubectl leaves out unless it is told.
+      const args = ['proxy', '--port=0', '--address=127.0.0.1', '--append-server-path'];
       await using proxy = watchProcess(spawn(path, args, { env: { PATH: process.env['PATH'], ...env() } }));
       const [address] = /127\.0\.0\.1:\d+/.exec(await proxy.line(/Starting to serve/, SOON_MS)) ?? [];
       const signal = AbortSignal.timeout(SOON_MS);

@@ -1,0 +1,41 @@
+/** How long, and how much. The stories take their numbers from here alone. */
+export interface Sizes {
+  /** How long informers run while the replicas are rolled in turn. */
+  readonly informersMs: number;
+  readonly writesPerSecond: number;
+  /** How often each replica is rolled under an election. */
+  readonly electionRolls: number;
+  /** How often the leader is killed. */
+  readonly kills: number;
+  /** Between two rolls, once all is ready again. */
+  readonly pauseMs: number;
+}
+
+export const FULL: Sizes = {
+  informersMs: 3_600_000,
+  writesPerSecond: 20,
+  electionRolls: 20,
+  kills: 10,
+  pauseMs: 5_000,
+};
+
+/** As in `npm run test:full`. */
+export const SCALED: Sizes = {
+  informersMs: 120_000,
+  writesPerSecond: 20,
+  electionRolls: 2,
+  kills: 2,
+  pauseMs: 2_000,
+};
+
+/** The full sizes times `scale`, at least what makes sense. */
+export function scaled(scale: number): Sizes {
+  const times = (full: number, atLeast: number): number => Math.max(atLeast, Math.round(full * scale));
+  return {
+    informersMs: times(FULL.informersMs, SCALED.informersMs),
+    writesPerSecond: FULL.writesPerSecond,
+    electionRolls: times(FULL.electionRolls, SCALED.electionRolls),
+    kills: times(FULL.kills, SCALED.kills),
+    pauseMs: scale >= 1 ? FULL.pauseMs : SCALED.pauseMs,
+  };
+}
