@@ -2,7 +2,7 @@ export { locatedWithin } from './answer-location.js';
 export { readAskedHost, type AskedHost } from './cluster-host.js';
 export { relayAnswer } from './relay-answer.js';
 export { assertAcceptable, impersonationHeaders, type TunnelIdentity } from './impersonation.js';
-export { isLongRunning, parseKubePath, whyAmbiguous, type KubePath } from './kube-path.js';
+export { isLongRunning, isWatch, parseKubePath, whyAmbiguous, type KubePath } from './kube-path.js';
 export { kubeRoute } from './kube-route.js';
 export { toKubeStatus, type Hop, type KubeStatus } from './kube-status.js';
 export {

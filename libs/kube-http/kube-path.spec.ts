@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isLongRunning, parseKubePath, whyAmbiguous } from './kube-path.js';
+import { isLongRunning, isWatch, parseKubePath, whyAmbiguous } from './kube-path.js';
 
 describe('a request target', () => {
   it('reaches the cluster byte for byte', () => {
@@ -112,5 +112,21 @@ describe('a long-running request', () => {
     '//x/exec',
   ])('is not %s', (target) => {
     expect(isLongRunning(target)).toBe(false);
+  });
+});
+
+describe('a watch', () => {
+  it.each(['/api/v1/pods?watch=1', '/api/v1/pods?limit=5&watch=true', '/api/v1/watch/pods'])('is %s', (target) => {
+    expect(isWatch(target)).toBe(true);
+  });
+
+  it.each([
+    '/api/v1/pods',
+    '/api/v1/pods?watch=false',
+    '/api/v1/namespaces/n/pods/p/log?follow=true&watch=true',
+    '/api/v1/namespaces/n/services/s:80/proxy/metrics?watch=true',
+    '/api/v1/nodes/n/proxy/stats?watch=1',
+  ])('is not %s', (target) => {
+    expect(isWatch(target)).toBe(false);
   });
 });

@@ -52,11 +52,27 @@ const LONG_RUNNING_SUBRESOURCES = new Set(['attach', 'exec', 'proxy', 'log', 'po
  * (kube-apiserver's own list, BasicLongRunningRequestCheck).
  */
 export function isLongRunning(target: string): boolean {
-  // By hand: URL would take "//x" for a host, and throws on some targets.
-  const [path = '', query = ''] = target.split(/\?(.*)/s);
-  const segments = path.split('/').filter((segment) => segment !== '');
+  return asksToWatch(target) || streams(target);
+}
+
+/** Whether the answer is a kube-apiserver's own series of events; what is behind a proxy of its may watch too, but says so in its own way. */
+export function isWatch(target: string): boolean {
+  return asksToWatch(target) && !streams(target);
+}
+
+function asksToWatch(target: string): boolean {
+  const { segments, query } = parts(target);
   const watch = new URLSearchParams(query).get('watch');
   if (watch !== null && watch !== 'false' && watch !== '0') return true;
-  if (segments[2] === 'watch' || segments[3] === 'watch') return true;
-  return segments.some((segment, index) => index >= 4 && LONG_RUNNING_SUBRESOURCES.has(segment));
+  return segments[2] === 'watch' || segments[3] === 'watch';
+}
+
+function streams(target: string): boolean {
+  return parts(target).segments.some((segment, index) => index >= 4 && LONG_RUNNING_SUBRESOURCES.has(segment));
+}
+
+/** By hand: URL would take "//x" for a host, and throws on some targets. */
+function parts(target: string): { readonly segments: readonly string[]; readonly query: string } {
+  const { path, query } = split(target);
+  return { segments: path.split('/').filter((segment) => segment !== ''), query };
 }

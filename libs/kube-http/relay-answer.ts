@@ -6,16 +6,24 @@ type OutgoingAnswer = Writable & { flushHeaders?(): void };
 
 /**
  * Passes on the body of an answer whose head was written. Resolves when that is over: true if all of it went. What breaks off at either end is
- * broken off at the other, by `breakOff`, and never ended cleanly.
+ * broken off at the other, by `breakOff`, and never ended cleanly, unless `endedItself`, asked when the far end has broken off, has done so.
  */
-export function relayAnswer(answer: UpstreamAnswer, outgoing: OutgoingAnswer, breakOff: () => void): Promise<boolean> {
+export function relayAnswer(
+  answer: UpstreamAnswer,
+  outgoing: OutgoingAnswer,
+  breakOff: () => void,
+  endedItself: () => boolean = () => false,
+): Promise<boolean> {
   return new Promise((resolve) => {
     const brokeOff = (): void => {
       breakOff();
       resolve(false);
     };
-    answer.once('error', brokeOff);
-    answer.once('aborted', brokeOff);
+    const farEndBrokeOff = (): void => {
+      if (!endedItself()) brokeOff();
+    };
+    answer.once('error', farEndBrokeOff);
+    answer.once('aborted', farEndBrokeOff);
     outgoing.once('close', () => (answer.complete ? resolve(true) : brokeOff()));
     outgoing.on('error', brokeOff);
     answer.pipe(outgoing);

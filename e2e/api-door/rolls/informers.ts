@@ -30,7 +30,11 @@ const READY_WITHIN_MS = 90_000;
 const JUDGED_WITHIN_MS = 300_000;
 
 /** Runs an informer by each way, and a writer past them all, while the replicas are rolled in turn again and again. */
-export async function watchWhileRolling(world: RollsWorld, sizes: Sizes): Promise<Watched> {
+export async function watchWhileRolling(
+  world: RollsWorld,
+  sizes: Sizes,
+  say: (doing: string) => void = () => undefined,
+): Promise<Watched> {
   const { program, kubeconfig, contexts, direct, stack } = world;
   await using trial = startTrial(program.path, [
     'informer',
@@ -46,6 +50,7 @@ export async function watchWhileRolling(world: RollsWorld, sizes: Sizes): Promis
   while (performance.now() < until) {
     await roll(world, stack.gateways[rolls % stack.gateways.length]!.name, sizes.pauseMs);
     rolls += 1;
+    say(`${rolls} rolls`);
   }
   const [, ...verdicts] = await trial.end(JUDGED_WITHIN_MS);
   return { rolls, verdicts: z.array(Verdict).parse(verdicts) };

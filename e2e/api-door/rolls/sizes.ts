@@ -9,6 +9,8 @@ export interface Sizes {
   readonly kills: number;
   /** Between two rolls, once all is ready again. */
   readonly pauseMs: number;
+  /** Whether times count; none does here yet. */
+  readonly judgesTimes: boolean;
 }
 
 export const FULL: Sizes = {
@@ -17,6 +19,7 @@ export const FULL: Sizes = {
   electionRolls: 20,
   kills: 10,
   pauseMs: 5_000,
+  judgesTimes: true,
 };
 
 /** As in `npm run test:full`. */
@@ -26,6 +29,7 @@ export const SCALED: Sizes = {
   electionRolls: 2,
   kills: 2,
   pauseMs: 2_000,
+  judgesTimes: false,
 };
 
 /** The full sizes times `scale`, at least what makes sense. */
@@ -37,5 +41,6 @@ export function scaled(scale: number): Sizes {
     electionRolls: times(FULL.electionRolls, SCALED.electionRolls),
     kills: times(FULL.kills, SCALED.kills),
     pauseMs: scale >= 1 ? FULL.pauseMs : SCALED.pauseMs,
+    judgesTimes: scale >= 1,
   };
 }

@@ -34,7 +34,8 @@ export function startTrial(path: string, args: readonly string[]): Trial {
     hasTold: (count, timeoutMs) =>
       eventually(
         () => {
-          if (told.length < count) throw new Error(`it told ${JSON.stringify(told)}; ${over() ? 'it ended; ' : ''}${said()}`);
+          if (told.length < count)
+            throw new Error(`it told ${JSON.stringify(told)}; ${over() ? 'it ended; ' : ''}${said()}`);
         },
         { timeoutMs },
       ),

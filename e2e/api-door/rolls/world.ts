@@ -5,12 +5,13 @@ import type { Stack } from '@fairlead/stack';
 import { findBinary } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { parse, stringify } from 'yaml';
+import type { AnyWorld } from '../../chaos/any-world.js';
 import { startDoorBalancer, type DoorBalancer } from '../../support/door-balancer.js';
 import { isReady } from '../../support/replicas.js';
 import { scratchStateDir, startTestStack, whoHoldsTheLink } from '../../support/test-stack.js';
 
 /** Two replicas, a balancer before them, and programs on client-go that reach the demo cluster by any of the three. */
-export interface RollsWorld extends AsyncDisposable {
+export interface RollsWorld extends AnyWorld {
   readonly stack: Stack;
   readonly balancer: DoorBalancer;
   /** Of `contexts`: `balanced`, and one for each replica. */
@@ -38,7 +39,16 @@ export async function startRollsWorld(): Promise<RollsWorld> {
   const contexts = [BALANCED, ...stack.gateways.map(({ name }) => `demo@${name}`)];
   const direct = stack.demo.adminKubeconfigPath;
   const all = parts.move();
-  return { stack, balancer, kubeconfig, contexts, direct, program, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return {
+    stack,
+    balancer,
+    kubeconfig,
+    contexts,
+    direct,
+    program,
+    whole: () => everybodyIsThere(stack),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
 }
 
 interface Kubeconfig {
@@ -61,17 +71,21 @@ function withBalancer(text: string, host: string): string {
 
 /** Asks a replica to stop, waits until it has, and starts it again, as a Deployment rolls a pod; until the agent has its link again. */
 export async function roll({ stack }: RollsWorld, name: string, pauseMs: number): Promise<void> {
-  const replica = stack.gateways.find((gateway) => gateway.name === name)!;
   const process = stack.process(name);
   process.kill('SIGTERM');
   await process.exited;
   await process.restart();
+  await everybodyIsThere(stack);
+  await sleep(pauseMs);
+}
+
+async function everybodyIsThere(stack: Stack): Promise<void> {
   await eventually(
     async () => {
-      if (!(await isReady(replica))) throw new Error(`${name} is not ready`);
+      for (const gateway of stack.gateways)
+        if (!(await isReady(gateway))) throw new Error(`${gateway.name} is not ready`);
     },
     { timeoutMs: READY_WITHIN_MS },
   );
   await whoHoldsTheLink(stack);
-  await sleep(pauseMs);
 }

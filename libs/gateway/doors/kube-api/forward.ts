@@ -8,6 +8,7 @@ import {
   headerPairs,
   headerValues,
   isLongRunning,
+  isWatch,
   locatedWithin,
   relayAnswer,
   requestHop,
@@ -18,8 +19,8 @@ import {
 import { formatTraceparent } from '@fairlead/tunnel/core';
 import type { Passage } from '../../passage/passage.js';
 import type { Admission } from './authorize.js';
-import { whenSent, type DoorRequest, type DoorResponse } from './request-rest.js';
-import { wayOf, type TunnelAgent, type TunnelRequestOptions } from './tunnel-pool.js';
+import { LINGER_MS, whenSent, type DoorRequest, type DoorResponse } from './request-rest.js';
+import { lostItsWay, wayOf, type TunnelAgent, type TunnelRequestOptions } from './tunnel-pool.js';
 
 /** How long a request with an end of its own may take until the answer's headers. */
 export const ANSWER_TIMEOUT_MS = 75_000;
@@ -48,7 +49,10 @@ export async function forward(exchange: Exchange): Promise<number> {
   passage.span.event('answered');
   answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
   try {
-    const status = await passAnswer(answer, outgoing, admission.address.below);
+    const { below, target } = admission.address;
+    const mayJustEnd = endsAnywhere(incoming, target, answer);
+    const tunnel = upstream.socket;
+    const status = await passAnswer(answer, outgoing, below, () => mayJustEnd && lostItsWay(tunnel));
     await whenSent(incoming, upstream);
     return status;
   } catch (error) {
@@ -134,12 +138,39 @@ function framingOf(incoming: DoorRequest): BodyFraming {
   return (incoming as Http2ServerRequest).stream.endAfterHeaders ? 'none' : 'chunked';
 }
 
-/** Passes an answer on, with its locations `below` the path of its cluster. Resolves with its status when the client has all of it; TUNNEL_RESET when either end breaks off. */
-export async function passAnswer(answer: UpstreamAnswer, outgoing: DoorResponse, below: string): Promise<number> {
+/**
+ * A watch is over when whoever serves it says so, after any event: its client goes on from the last version that it saw. Told that it broke
+ * off, client-go lists everything anew, each time after a longer pause. What has a length is no watch, whatever was asked for.
+ */
+function endsAnywhere({ method }: DoorRequest, target: string, answer: UpstreamAnswer): boolean {
+  const hasLength = headerValues(answer.rawHeaders, 'content-length').length > 0;
+  return method === 'GET' && answer.statusCode === 200 && isWatch(target) && !hasLength;
+}
+
+/**
+ * Passes an answer on, with its locations `below` the path of its cluster. Resolves with its status when the client has all of it; TUNNEL_RESET when
+ * either end breaks off. `justEnds` is asked when the far end has: true where the answer may end there, and nothing is wrong with that.
+ */
+export async function passAnswer(
+  answer: UpstreamAnswer,
+  outgoing: DoorResponse,
+  below: string,
+  justEnds: () => boolean = () => false,
+): Promise<number> {
   const status = answer.statusCode ?? 502;
   writeHead(outgoing, status, locatedWithin(fromServer(answer.rawHeaders), status, below));
-  if (await relayAnswer(answer, outgoing, () => breakOff(outgoing))) return status;
+  const endedItself = (): boolean => justEnds() && endSoon(outgoing);
+  if (await relayAnswer(answer, outgoing, () => breakOff(outgoing), endedItself)) return status;
   throw new FairleadError('TUNNEL_RESET', 'the answer broke off');
+}
+
+/** Ends it, unless the client does not take what came before. */
+function endSoon(outgoing: DoorResponse): true {
+  if (outgoing.writableEnded) return true;
+  const timer = setTimeout(() => breakOff(outgoing), LINGER_MS).unref();
+  outgoing.once('close', () => clearTimeout(timer));
+  outgoing.end();
+  return true;
 }
 
 /** Ends an answer so that the client sees that it is not whole: never a clean end. */

@@ -5,7 +5,7 @@ import type { ClusterEntry } from '@fairlead/contracts';
 import { toFairleadError } from '@fairlead/errors';
 import type { TunnelIdentity } from '@fairlead/kube-http';
 import type { TraceContext } from '@fairlead/tunnel/core';
-import type { TunnelOpener, TunnelWay } from '@fairlead/tunnel/gateway';
+import type { OpenedTunnel, TunnelOpener, TunnelWay } from '@fairlead/tunnel/gateway';
 
 /** Idle tunnels kept per cluster and identity: as many as a controller has requests at once. An idle one costs 25 KB here and as much at the agent. */
 const MAX_IDLE = 32;
@@ -21,11 +21,17 @@ export interface TunnelRequestOptions extends RequestOptions {
 type OpenTunnel = (trace: TraceContext) => Promise<Duplex>;
 type Connected = (error: Error | null, stream: Duplex) => void;
 
-const ways = new WeakMap<Duplex, TunnelWay>();
+const ways = new WeakMap<Duplex, OpenedTunnel>();
 
 /** Which way a pooled tunnel takes, for as long as it is there. */
 export function wayOf(tunnel: Duplex): TunnelWay | undefined {
   return ways.get(tunnel);
+}
+
+/** Whether a pooled tunnel is gone because its way is, the link or the replica that it went over, and not by the far end's word. */
+export function lostItsWay(tunnel: Duplex | null): boolean {
+  const state = tunnel === null ? undefined : ways.get(tunnel)?.connection.state;
+  return state?.phase === 'closed' && state.cause === 'lost';
 }
 
 /** A pool ends its own sockets, and tells who asked for a tunnel why there is none. */
@@ -96,8 +102,9 @@ export class TunnelPool {
     return agent;
   }
 
+  /** Ends what is idle. Those in use end with their requests, or with the link that they go over. */
   close(): void {
-    for (const agent of this.#pools.values()) agent.destroy();
+    for (const agent of this.#pools.values()) endIdle(agent);
     this.#pools.clear();
   }
 
@@ -123,8 +130,12 @@ export class TunnelPool {
     const [oldest] = this.#pools;
     if (!oldest) return;
     this.#pools.delete(oldest[0]);
-    for (const sockets of Object.values(oldest[1].freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+    endIdle(oldest[1]);
   }
+}
+
+function endIdle({ freeSockets }: TunnelAgent): void {
+  for (const sockets of Object.values(freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
 /** A digest of everything the far end will act on. Lengths are part of JSON, so no two identities share one. */
