@@ -20,7 +20,9 @@ program
 
 program
   .command('fetch')
-  .description('get binaries (all, or those named) so that nothing has to wait for them later')
+  .description(
+    'get binaries (those named, or all but those of the real node) so that nothing has to wait for them later',
+  )
   .argument('[names...]', 'nats-server, etcd, kube-apiserver, kubectl')
   .action((names: string[]) => fetchBinaries(names));
 

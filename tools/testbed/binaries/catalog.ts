@@ -5,6 +5,12 @@ export type BinaryName =
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'kubectl'
+  | 'kube-scheduler'
+  | 'kubelet'
+  | 'kube-proxy'
+  | 'coredns'
+  | 'agnhost'
+  | 'pause'
   | 'test-kubelet'
   | 'gitea'
   | 'flux-source-controller'
@@ -25,6 +31,8 @@ export interface Component {
   readonly versionArgs?: readonly string[];
   /** The variable that names a binary to use. */
   readonly env: string;
+  /** A part of the real node: it runs on Linux alone, and nothing below `test:full` needs it. */
+  readonly ofRealNode?: true;
   readonly go: GoModule;
   /** Absent: there is none, and only a build makes it. */
   readonly release?: Release;
@@ -63,30 +71,41 @@ export interface Release {
 
 const KUBERNETES = '1.34.4';
 const HELM = '3.18.4';
+const NODE_PROGRAMS = ['kube-scheduler', 'kubelet', 'kube-proxy'] as const;
 const LINUX = ['linux-amd64', 'linux-arm64'];
 const LINUX_AND_MAC = [...LINUX, 'darwin-amd64', 'darwin-arm64'];
 
 function kubernetes(
-  name: 'kube-apiserver' | 'kube-controller-manager' | 'kubectl',
+  name: 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | (typeof NODE_PROGRAMS)[number],
   platforms: readonly string[],
 ): Pick<Component, 'version' | 'go'> & { readonly release: Release } {
   const url = `https://dl.k8s.io/release/v{version}/bin/{os}/{arch}/${name}`;
-  const [major, minor] = KUBERNETES.split('.') as [string, string];
-  const values = { gitVersion: `v${KUBERNETES}`, gitMajor: major, gitMinor: minor, gitTreeState: 'archive' };
-  // kubectl asks client-go for its version, kube-apiserver component-base.
-  const set = Object.fromEntries(
-    ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((path) =>
-      Object.entries(values).map(([key, value]) => [`${path}.${key}`, value]),
-    ),
-  );
   const go = {
     dir: 'kubernetes',
     package: `k8s.io/kubernetes/cmd/${name}`,
-    set,
+    set: kubernetesVersion(),
     oldestGo: '1.24',
     about: 'about 4 min',
   };
   return { version: KUBERNETES, go, release: { url, sumsUrl: `${url}.sha256`, pinned: {}, platforms } };
+}
+
+/** kubectl asks client-go for its version, all others component-base. */
+function kubernetesVersion(): Record<string, string> {
+  const [major, minor] = KUBERNETES.split('.') as [string, string];
+  const values = { gitVersion: `v${KUBERNETES}`, gitMajor: major, gitMinor: minor, gitTreeState: 'archive' };
+  return Object.fromEntries(
+    ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((path) =>
+      Object.entries(values).map(([key, value]) => [`${path}.${key}`, value]),
+    ),
+  );
+}
+
+/** A program of Kubernetes that only the real node runs: of the very version of its API server. */
+function nodeProgram(name: (typeof NODE_PROGRAMS)[number]): Component {
+  const env = `FAIRLEAD_TESTBED_${name.toUpperCase().replace('-', '_')}`;
+  const built = kubernetes(name, LINUX);
+  return { name, oldest: KUBERNETES, versionArgs: ['--version'], env, ofRealNode: true, ...built };
 }
 
 /** A controller of Flux; upstream releases it as an image only. */
@@ -158,6 +177,57 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
     versionArgs: ['version', '--client'],
     env: 'FAIRLEAD_TESTBED_KUBECTL',
     ...kubernetes('kubectl', LINUX_AND_MAC),
+  },
+  'kube-scheduler': nodeProgram('kube-scheduler'),
+  kubelet: nodeProgram('kubelet'),
+  'kube-proxy': nodeProgram('kube-proxy'),
+  coredns: {
+    name: 'coredns',
+    version: '1.12.4',
+    oldest: '1.12.0',
+    versionArgs: ['-version'],
+    env: 'FAIRLEAD_TESTBED_COREDNS',
+    ofRealNode: true,
+    go: {
+      dir: 'coredns',
+      package: 'fairlead.dev/testbed/coredns',
+      ownSource: true,
+      set: {},
+      oldestGo: '1.24',
+      about: 'about 1 min',
+    },
+  },
+  // Upstream's server of many uses for tests, which is in the module of Kubernetes.
+  agnhost: {
+    name: 'agnhost',
+    version: '2.56.0',
+    oldest: '2.56.0',
+    versionArgs: ['--version'],
+    env: 'FAIRLEAD_TESTBED_AGNHOST',
+    ofRealNode: true,
+    go: {
+      dir: 'kubernetes',
+      package: 'k8s.io/kubernetes/test/images/agnhost',
+      set: { 'main.Version': '2.56.0' },
+      oldestGo: '1.24',
+      about: 'about 1 min',
+    },
+  },
+  pause: {
+    name: 'pause',
+    version: '1.0.0',
+    oldest: '1.0.0',
+    versionArgs: ['--version'],
+    env: 'FAIRLEAD_TESTBED_PAUSE',
+    ofRealNode: true,
+    go: {
+      dir: 'pause',
+      package: 'fairlead.dev/testbed/pause',
+      ownSource: true,
+      set: { 'main.version': '1.0.0' },
+      oldestGo: '1.24',
+      about: 'some seconds',
+    },
   },
   'test-kubelet': {
     name: 'test-kubelet',
