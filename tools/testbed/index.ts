@@ -46,5 +46,7 @@ export type {
   Running,
   ServerTls,
 } from './components/contract.js';
+export { startRealCluster, type RealCluster, type RealClusterOptions } from './node/real-cluster.js';
+export type { ImageSpec } from './node/image-archive.js';
 export { freePort } from './process/ports.js';
 export { startNetworkNamespace, type NetworkNamespace } from './network/network-namespace.js';

@@ -97,6 +97,11 @@ export interface KubeOptions {
   readonly egressSelectorConfigPath?: string | undefined;
   /** For processes: true where a controller manager runs. Then pods belong to service accounts and are given their tokens. */
   readonly serviceAccounts?: boolean | undefined;
+  /**
+   * For processes: the network of a real node, in which all of it runs, and the node's address there. Pods then reach the API server,
+   * a node may do only what is a node's, and containers may be privileged. Its ports are carried out. Default: this machine's.
+   */
+  readonly inside?: { readonly network: NetworkNamespace; readonly address: string } | undefined;
   /** For processes: the addresses of Services. Default 10.96.0.0/16, where nothing listens. */
   readonly serviceRange?: string | undefined;
   /** For processes: which of a node's addresses is dialled, the first that it has. Default `InternalIP`. */

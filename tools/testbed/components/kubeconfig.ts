@@ -8,12 +8,25 @@ import type { KubeInfo } from './contract.js';
 import type { KubernetesPki } from './kubernetes-pki.js';
 
 /** The admin's kubeconfig of a test cluster, with everything inlined. JSON is YAML, so every client reads it. */
-export async function kubeconfigFor(url: string, pki: KubernetesPki): Promise<string> {
+export function kubeconfigFor(url: string, pki: KubernetesPki): Promise<string> {
+  const client = { certPath: pki.path('admin.crt'), keyPath: pki.path('admin.key') };
+  return clientKubeconfig({ url, caPath: pki.caCert, ...client });
+}
+
+export interface KubeClient {
+  readonly url: string;
+  readonly caPath: string;
+  readonly certPath: string;
+  readonly keyPath: string;
+}
+
+/** A kubeconfig for whoever a client certificate says. */
+export async function clientKubeconfig({ url, caPath, certPath, keyPath }: KubeClient): Promise<string> {
   const data = async (path: string) => (await readFile(path)).toString('base64');
-  const cluster = { server: url, 'certificate-authority-data': await data(pki.caCert) };
+  const cluster = { server: url, 'certificate-authority-data': await data(caPath) };
   const user = {
-    'client-certificate-data': await data(pki.path('admin.crt')),
-    'client-key-data': await data(pki.path('admin.key')),
+    'client-certificate-data': await data(certPath),
+    'client-key-data': await data(keyPath),
   };
   const config = {
     apiVersion: 'v1',

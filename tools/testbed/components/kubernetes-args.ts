@@ -35,15 +35,16 @@ export interface ApiserverSettings {
   /** False: pods have no service accounts, which nobody would make. */
   readonly serviceAccounts: boolean;
   readonly serviceRange: string;
+  /** Where the pods of a real node reach it; undefined: there is none. */
+  readonly nodeAddress: string | undefined;
 }
 
-/** An API server on 127.0.0.1 alone: RBAC, no cloud. */
+/** An API server on 127.0.0.1 alone, or in the network of a real node on all of it: RBAC, no cloud. */
 export function apiserverArgs(settings: ApiserverSettings, pki: KubernetesPki): string[] {
   const { port, etcdPort, egressSelectorConfigPath, kubeletAddressTypes, serviceAccounts, serviceRange } = settings;
   return [
-    '--bind-address=127.0.0.1',
-    '--advertise-address=127.0.0.1',
     `--secure-port=${port}`,
+    ...(settings.nodeAddress === undefined ? LOOPBACK_ALONE : forNode(settings.nodeAddress)),
     `--etcd-servers=https://127.0.0.1:${etcdPort}`,
     `--etcd-cafile=${pki.path('ca.crt')}`,
     `--etcd-certfile=${pki.path('etcd-client.crt')}`,
@@ -60,12 +61,28 @@ export function apiserverArgs(settings: ApiserverSettings, pki: KubernetesPki): 
     `--service-account-signing-key-file=${pki.path('service-account.key')}`,
     '--service-account-issuer=https://kubernetes.default.svc',
     `--service-cluster-ip-range=${serviceRange}`,
-    '--authorization-mode=RBAC',
     ...(serviceAccounts ? [] : ['--disable-admission-plugins=ServiceAccount']),
-    '--endpoint-reconciler-type=none',
     '--profiling=false',
     // Nobody waits for watches to drain when a test ends.
     '--shutdown-delay-duration=0s',
+  ];
+}
+
+const LOOPBACK_ALONE = [
+  '--bind-address=127.0.0.1',
+  '--advertise-address=127.0.0.1',
+  '--authorization-mode=RBAC',
+  // A loopback address may not be an endpoint.
+  '--endpoint-reconciler-type=none',
+];
+
+function forNode(address: string): string[] {
+  return [
+    '--bind-address=0.0.0.0',
+    `--advertise-address=${address}`,
+    '--authorization-mode=Node,RBAC',
+    '--enable-admission-plugins=NodeRestriction',
+    '--allow-privileged',
   ];
 }
 

@@ -26,24 +26,25 @@ const SERVER_NAMES: x509.JsonGeneralNames = [
   })),
 ];
 
-/** Loads the keys and certificates of a data directory, made once: a restart keeps them, so clients go on trusting it. */
-export async function ensurePki(dataDir: string): Promise<KubernetesPki> {
+/** Loads the keys and certificates of a data directory, made once: a restart keeps them, so clients go on trusting it. `serverIps` are the API server's beside loopback. */
+export async function ensurePki(dataDir: string, serverIps: readonly string[] = []): Promise<KubernetesPki> {
   const dir = join(dataDir, 'pki');
   if (!(await stat(dir).catch(() => undefined))) {
     const temporary = `${dir}.new`;
     await rm(temporary, { recursive: true, force: true });
     await mkdir(temporary, { recursive: true, mode: 0o700 });
-    await generate(temporary);
+    await generate(temporary, serverIps);
     await rename(temporary, dir);
   }
   const path = (file: string) => join(dir, file);
   return { dir, caCert: path('ca.crt'), caPem: await readFile(path('ca.crt'), 'utf8'), path };
 }
 
-async function generate(dir: string): Promise<void> {
+async function generate(dir: string, serverIps: readonly string[]): Promise<void> {
   const issuer = await createAuthority(dir);
   const { clientAuth, serverAuth } = x509.ExtendedKeyUsage;
-  await issue(dir, 'serving', 'CN=kube-apiserver', [serverAuth], issuer);
+  const names = [...SERVER_NAMES, ...serverIps.map((value) => ({ type: 'ip' as const, value }))];
+  await issue(dir, 'serving', 'CN=kube-apiserver', [serverAuth], issuer, names);
   // etcd presents its certificate as a client too, to its own gRPC gateway.
   await issue(dir, 'etcd', 'CN=etcd', [serverAuth, clientAuth], issuer);
   await issue(dir, 'etcd-client', 'CN=kube-apiserver-etcd-client', [clientAuth], issuer);
@@ -87,18 +88,28 @@ export async function createAuthority(dir: string): Promise<Issuer> {
  * has its `pkiDir` here.
  */
 export async function issueServing(pkiDir: string, server: { dir: string; file: string; name: string; ip: string }) {
-  x509.cryptoProvider.set(webcrypto);
-  const [cert, key] = await Promise.all(['ca.crt', 'ca.key'].map((file) => readFile(join(pkiDir, file), 'utf8')));
-  const [pkcs8] = x509.PemConverter.decode(key!);
-  const issuer: Issuer = {
-    name: new x509.X509Certificate(cert!).subject,
-    key: await webcrypto.subtle.importKey('pkcs8', pkcs8!, ALGORITHM, false, ['sign']),
-  };
+  const issuer = await issuerOf(pkiDir);
   const names: x509.JsonGeneralNames = [
     { type: 'dns', value: server.name },
     { type: 'ip', value: server.ip },
   ];
   await issue(server.dir, server.file, `CN=${server.name}`, [x509.ExtendedKeyUsage.serverAuth], issuer, names);
+}
+
+/** Makes `<dir>/<file>.crt` and `.key` for a client of the cluster; `subject` says as whom the API server knows it. */
+export async function issueClient(pkiDir: string, client: { dir: string; file: string; subject: string }) {
+  const { dir, file, subject } = client;
+  await issue(dir, file, subject, [x509.ExtendedKeyUsage.clientAuth], await issuerOf(pkiDir));
+}
+
+async function issuerOf(pkiDir: string): Promise<Issuer> {
+  x509.cryptoProvider.set(webcrypto);
+  const [cert, key] = await Promise.all(['ca.crt', 'ca.key'].map((file) => readFile(join(pkiDir, file), 'utf8')));
+  const [pkcs8] = x509.PemConverter.decode(key!);
+  return {
+    name: new x509.X509Certificate(cert!).subject,
+    key: await webcrypto.subtle.importKey('pkcs8', pkcs8!, ALGORITHM, false, ['sign']),
+  };
 }
 
 interface Issuer {

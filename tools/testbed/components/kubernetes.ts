@@ -14,6 +14,9 @@ import { pointTo, runServer, untilReady, type Launch } from './running.js';
 // A cold start on two busy cores takes some 15 s; an API server that needs longer is usually one that never will.
 const READY_TIMEOUT_MS = 120_000;
 
+/** The Service `kubernetes`, by which pods know the API server. */
+const FIRST_SERVICE = '10.96.0.1';
+
 /** Go's garbage collector takes a sixth of the time that a start takes; an API server of a test is small, and does not live long. */
 const SELDOM_COLLECTING = { GOGC: '400', ...process.env };
 
@@ -48,7 +51,10 @@ interface Programs {
 async function startProcesses(options: KubeOptions, programs: Programs, ports: number[]): Promise<Running<KubeInfo>> {
   const dataDir = resolve(options.dataDir);
   const [apiPort, etcdPort, etcdPeerPort] = ports as [number, number, number];
-  const pki = await ensurePki(dataDir);
+  const { network, address } = options.inside ?? {};
+  const pki = await ensurePki(dataDir, address === undefined ? [] : [address, FIRST_SERVICE]);
+  // Outside it is the bridges that listen, from the first start on.
+  for (const port of [apiPort, etcdPort]) await network?.carryOut(port);
   const url = `https://127.0.0.1:${apiPort}`;
   const adminKubeconfigPath = join(dataDir, 'admin.kubeconfig');
   await writeFile(adminKubeconfigPath, await kubeconfigFor(url, pki), { mode: 0o600 });
@@ -56,7 +62,7 @@ async function startProcesses(options: KubeOptions, programs: Programs, ports: n
     { dataDir, port: etcdPort, peerPort: etcdPeerPort, durable: options.durable ?? false },
     pki,
   );
-  const serve = { dataDir, pki, signal: options.signal };
+  const serve = { dataDir, pki, enter: network?.enter, signal: options.signal };
   return runServer<KubeInfo>({
     dataDir,
     info: { url, caPem: pki.caPem, adminKubeconfigPath, version: programs.version, pkiDir: pki.dir },
@@ -78,8 +84,9 @@ async function startProcesses(options: KubeOptions, programs: Programs, ports: n
 
 function apiserverSettings(options: KubeOptions, port: number, etcdPort: number): ApiserverSettings {
   const { egressSelectorConfigPath, kubeletAddressTypes = ['InternalIP'] } = options;
-  const { serviceAccounts = false, serviceRange = '10.96.0.0/16' } = options;
-  return { port, etcdPort, egressSelectorConfigPath, kubeletAddressTypes, serviceAccounts, serviceRange };
+  const { serviceAccounts = false, serviceRange = '10.96.0.0/16', inside } = options;
+  const services = { serviceAccounts, serviceRange };
+  return { port, etcdPort, egressSelectorConfigPath, kubeletAddressTypes, ...services, nodeAddress: inside?.address };
 }
 
 interface Server {
@@ -89,14 +96,16 @@ interface Server {
   readonly dataDir: string;
   readonly pki: KubernetesPki;
   readonly readyUrl: string;
+  readonly enter: readonly string[] | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 async function serveUntilReady(launch: Launch, server: Server): Promise<void> {
-  const { name, path, args, dataDir, pki, signal } = server;
+  const { name, path, args, dataDir, pki, enter, signal } = server;
   const logPath = join(dataDir, `${name}.log`);
   const child = await launch({
     name,
+    enter,
     path,
     args,
     logPath,

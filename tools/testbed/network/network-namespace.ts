@@ -15,6 +15,11 @@ export interface NetworkNamespace extends AsyncDisposable {
   carryOut(port: number): Promise<void>;
 }
 
+export interface NetworkNamespaceOptions {
+  /** True: what is mounted inside is seen inside alone, and is gone with the namespace. Default false. */
+  readonly ownMounts?: boolean;
+}
+
 const PACKAGES = { unshare: 'util-linux', nsenter: 'util-linux', ip: 'iproute2' } as const;
 const ANSWER_MS = 30_000;
 
@@ -23,13 +28,14 @@ const ANSWER_MS = 30_000;
  * ports; it ends when this process does, and the namespace goes with the last process in it. Dispose of it when what was
  * started in it is gone. Throws TestbedError naming what is missing.
  */
-export async function startNetworkNamespace(): Promise<NetworkNamespace> {
+export async function startNetworkNamespace(options: NetworkNamespaceOptions = {}): Promise<NetworkNamespace> {
   await requirePrograms();
+  const spaces = ['--net', ...(options.ownMounts === true ? ['--mount'] : [])];
   const running = new AsyncDisposableStack();
-  const inside = running.use(await startInside());
+  const inside = running.use(await startInside(spaces));
   const asUser = isRoot() ? [] : ['--user', '--preserve-credentials'];
   return {
-    enter: ['nsenter', ...asUser, '--net', '--target', inside.pid, '--'],
+    enter: ['nsenter', ...asUser, ...spaces, '--target', inside.pid, '--'],
     async carryIn(port) {
       const socket = { path: join(inside.sockets, `in-${port}`) };
       running.use(await carry(socket, loopback(port)));
@@ -64,11 +70,11 @@ interface Inside extends AsyncDisposable {
   carry(from: Place, to: Place): Promise<void>;
 }
 
-async function startInside(): Promise<Inside> {
+async function startInside(spaces: readonly string[]): Promise<Inside> {
   const bridge = join(import.meta.dirname, `bridge${extname(import.meta.filename)}`);
   const asUser = isRoot() ? [] : ['--user', '--map-root-user'];
   const script = ['sh', '-c', 'ip link set lo up && exec "$@"', 'sh', process.execPath, bridge];
-  const child = spawn('unshare', [...asUser, '--net', '--', ...script], {
+  const child = spawn('unshare', [...asUser, ...spaces, '--', ...script], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     // A terminal's Ctrl-C must not take the network away from those who are asked to end in order.
     detached: true,

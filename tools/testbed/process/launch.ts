@@ -7,7 +7,8 @@ export interface Exit {
   readonly signal: string | null;
 }
 
-export type StopSignal = 'SIGTERM' | 'SIGINT';
+/** SIGKILL for what hears nothing else. */
+export type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGKILL';
 
 /** A child process whose output goes to a file. */
 export interface Child {

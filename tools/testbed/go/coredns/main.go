@@ -12,13 +12,12 @@ import (
 	_ "github.com/coredns/coredns/plugin/kubernetes"
 	_ "github.com/coredns/coredns/plugin/loadbalance"
 	_ "github.com/coredns/coredns/plugin/log"
-	_ "github.com/coredns/coredns/plugin/loop"
 	_ "github.com/coredns/coredns/plugin/metrics"
 	_ "github.com/coredns/coredns/plugin/ready"
 )
 
 // A query passes the plugins in this order, as in upstream's plugin.cfg.
-var order = []string{"ready", "health", "prometheus", "errors", "log", "cache", "loadbalance", "kubernetes", "loop"}
+var order = []string{"ready", "health", "prometheus", "errors", "log", "cache", "loadbalance", "kubernetes"}
 
 func main() {
 	dnsserver.Directives = order

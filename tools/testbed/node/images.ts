@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { realpath } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { findBinary, type FindOptions } from '../binaries/find-binary.js';
+import type { ImageSpec } from './image-archive.js';
+
+/** Holds the namespaces of each pod. */
+export const PAUSE_IMAGE = 'fairlead/pause:1';
+export const COREDNS_IMAGE = 'fairlead/coredns:1';
+
+const NODE = 'usr/local/bin/node';
+
+/** What the node itself needs, what tests of Kubernetes use (`agnhost:1`), and `shell:1` and `node:1`, which a container's `args` tell what to do. */
+export async function nodeImages(options: FindOptions): Promise<ImageSpec[]> {
+  const [pause, coredns, agnhost] = [
+    await findBinary('pause', options),
+    await findBinary('coredns', options),
+    await findBinary('agnhost', options),
+  ];
+  const shell = await busybox();
+  return [
+    { name: PAUSE_IMAGE, files: await program('pause', pause.path), entrypoint: ['/pause'], user: '65535:65535' },
+    { name: COREDNS_IMAGE, files: await program('coredns', coredns.path), entrypoint: ['/coredns'] },
+    await inShell('agnhost:1', 'agnhost', agnhost.path, ['/agnhost']),
+    { name: 'shell:1', ...shell, entrypoint: ['/bin/sh', '-c'] },
+    await inShell('node:1', NODE, process.execPath, [`/${NODE}`, '-e']),
+  ];
+
+  async function inShell(name: string, at: string, path: string, entrypoint: string[]): Promise<ImageSpec> {
+    return { name, ...shell, files: { ...shell.files, ...(await program(at, path)) }, entrypoint };
+  }
+}
+
+/** Debian's static busybox under all of its names. */
+async function busybox(): Promise<Required<Pick<ImageSpec, 'files' | 'links' | 'texts'>>> {
+  const { stdout } = await promisify(execFile)('sh', ['-c', 'command -v busybox && busybox --list']);
+  const [path = '', ...names] = stdout.trim().split('\n');
+  const links = names.filter((name) => name !== 'busybox').map((name) => [`bin/${name}`, 'busybox']);
+  return {
+    files: { 'bin/busybox': await realpath(path) },
+    links: Object.fromEntries(links) as Record<string, string>,
+    texts: { 'etc/passwd': 'root:x:0:0:root:/:/bin/sh\n', 'etc/group': 'root:x:0:\n' },
+  };
+}
+
+/** A program and the shared libraries that it is linked with, where it looks for them. */
+async function program(at: string, path: string): Promise<Record<string, string>> {
+  const files = { [at]: await realpath(path) };
+  const { stdout } = await promisify(execFile)('ldd', [path]).catch((failure: { readonly stderr?: string }) => {
+    if (failure.stderr?.includes('not a dynamic executable')) return { stdout: '' };
+    throw failure;
+  });
+  for (const [, library = ''] of stdout.matchAll(/(\/\S+) \(0x/gu)) files[library.slice(1)] = await realpath(library);
+  return files;
+}

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { access, constants } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { TestbedError, messageOf } from '../errors.js';
+import type { Log } from '../log.js';
+
+/** Where Debian's package puts the plugins; they are on nobody's PATH. */
+export const CNI_PLUGINS = '/usr/lib/cni';
+
+/** What has to be there, and the Debian package that has it. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  containerd: 'containerd',
+  ctr: 'containerd',
+  runc: 'runc',
+  iptables: 'iptables',
+  busybox: 'busybox-static',
+  ip: 'iproute2',
+  nsenter: 'util-linux',
+  unshare: 'util-linux',
+  mount: 'mount',
+};
+const PLUGINS = ['bridge', 'host-local', 'loopback', 'portmap'];
+const PLUGINS_PACKAGE = 'containernetworking-plugins';
+const INSTALL_TIMEOUT_MS = 300_000;
+
+/** The Debian packages that are missing for a real node. */
+export async function missingPackages(): Promise<string[]> {
+  const programs = Object.entries(PROGRAMS).map(async ([name, of]) => ((await isOnPath(name)) ? [] : [of]));
+  const plugins = PLUGINS.every((name) => existsSync(join(CNI_PLUGINS, name))) ? [] : [PLUGINS_PACKAGE];
+  return [...new Set([...(await Promise.all(programs)).flat(), ...plugins])].sort();
+}
+
+/**
+ * Resolves when this machine can run a real node: Linux, root, and Debian's packages, which are installed where apt-get is. Throws
+ * TestbedError that says what is missing and what to do.
+ */
+export async function requireNodePrograms(log: Log): Promise<void> {
+  if (process.platform !== 'linux')
+    throw new TestbedError('a real node needs Linux: the test kubelet runs elsewhere too');
+  if (process.getuid?.() !== 0)
+    throw new TestbedError('a real node needs root: for cgroups, mounts and networks of its own');
+  const missing = await missingPackages();
+  if (missing.length === 0) return;
+  const failure = await install(missing, log);
+  const still = await missingPackages();
+  if (still.length === 0) return;
+  const advice = `apt-get install --no-install-recommends ${still.join(' ')}`;
+  throw new TestbedError(`a real node needs Debian's ${still.join(', ')} (${advice})${failure}`);
+}
+
+/** Says why it failed; the caller looks what is there. */
+async function install(packages: readonly string[], log: Log): Promise<string> {
+  if (!(await isOnPath('apt-get'))) return '; there is no apt-get here to install them with';
+  log(`installing ${packages.join(', ')}`);
+  // On runlevel 1 no package starts its service.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  const apt = (...args: string[]) => promisify(execFile)('apt-get', args, { env, timeout: INSTALL_TIMEOUT_MS });
+  try {
+    await apt('update', '-qq');
+    await apt('install', '-qq', '-y', '--no-install-recommends', ...packages);
+    return '';
+  } catch (error) {
+    return `; installing them failed: ${messageOf(error)}`;
+  }
+}
+
+async function isOnPath(program: string): Promise<boolean> {
+  for (const dir of (process.env['PATH'] ?? '').split(delimiter)) {
+    const found = await access(join(dir, program), constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (found) return true;
+  }
+  return false;
+}
