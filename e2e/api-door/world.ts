@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
-import type { Kubectl } from '@fairlead/testbed';
+import { join } from 'node:path';
+import { kubectlOf, startRealCluster, type KubeInfo, type Kubectl, type RealCluster } from '@fairlead/testbed';
 import type { Stack } from '@fairlead/stack';
 import {
   itStreams,
@@ -9,6 +10,8 @@ import {
   type StreamProtocol,
   type StreamingPods,
 } from '../support/pod-streams.js';
+import { fairlead } from '../support/fairlead.js';
+import { inTerminal } from '../support/terminal.js';
 import { scratchStateDir, startTestStack, whoHoldsTheLink } from '../support/test-stack.js';
 import { describe } from 'vitest';
 
@@ -19,10 +22,13 @@ export interface StreamingWorld extends AsyncDisposable {
   readonly stack: Stack;
   readonly pods: StreamingPods;
   readonly dir: string;
+  /** At the kube-apiserver itself. */
+  readonly direct: Kubectl;
   /** Through the replica that holds the link, and through the other. */
   readonly kubectls: Readonly<Record<Via, Readonly<Record<StreamProtocol, Kubectl>>>>;
 }
 
+/** The demo's node runs its pods as processes of this machine. */
 export async function startStreamingWorld(): Promise<StreamingWorld> {
   await using starting = new AsyncDisposableStack();
   const dir = await scratchStateDir();
@@ -31,14 +37,46 @@ export async function startStreamingWorld(): Promise<StreamingWorld> {
   const { demo, kubeconfigPath } = stack;
   if ('unavailable' in demo) throw new Error(demo.unavailable);
   starting.use(await joinNode(demo.kubeInfo, dir, 'node-1'));
+  const inhabited = await inhabit(stack, kubeconfigPath);
+  const direct = await directly(demo.kubeInfo);
+  const owned = starting.move();
+  return { stack, dir, direct, ...inhabited, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** The demo is a cluster with a real node, whose pods are containers. */
+export async function startRealStreamingWorld(): Promise<StreamingWorld & { readonly cluster: RealCluster }> {
+  await using starting = new AsyncDisposableStack();
+  const dir = await scratchStateDir();
+  starting.defer(() => rm(dir, { recursive: true, force: true }));
+  const cluster = starting.use(await startRealCluster({ dataDir: join(dir, 'cluster'), log: () => undefined }));
+  const { stack } = starting.use(await startTestStack({ demo: false }));
+  await stack.startAgent({ clusterName: 'demo', kube: cluster.kube.info });
+  const kubeconfigPath = join(dir, 'kubeconfig');
+  await fairlead(stack, 'kubeconfig', 'demo', '--output', kubeconfigPath);
+  const inhabited = await inhabit(stack, kubeconfigPath);
+  const direct = await directly(cluster.kube.info);
+  const owned = starting.move();
+  return { stack, dir, direct, cluster, ...inhabited, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+const directly = ({ adminKubeconfigPath }: KubeInfo): Promise<Kubectl> =>
+  kubectlOf(adminKubeconfigPath, { timeoutMs: 120_000, log: () => undefined });
+
+async function inhabit(stack: Stack, kubeconfigPath: string): Promise<Pick<StreamingWorld, 'pods' | 'kubectls'>> {
   const { holder, other } = await whoHoldsTheLink(stack);
   const kubectls = {
     own: await streamingKubectls(kubeconfigPath, ['--context', `demo@${holder}`]),
     relay: await streamingKubectls(kubeconfigPath, ['--context', `demo@${other}`]),
   };
-  const pods = await runStreamingPods(kubectls.relay.WebSocket);
-  const owned = starting.move();
-  return { stack, pods, dir, kubectls, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { kubectls, pods: await runStreamingPods(kubectls.relay.WebSocket) };
+}
+
+/** As `kubectls`, each in a terminal. */
+export async function terminalsOf({ stack, dir }: StreamingWorld): Promise<StreamingWorld['kubectls']> {
+  const { holder, other } = await whoHoldsTheLink(stack);
+  const of = (gateway: string) =>
+    streamingKubectls(join(dir, 'kubeconfig'), ['--context', `demo@${gateway}`], inTerminal);
+  return { own: await of(holder), relay: await of(other) };
 }
 
 /** What kubectl's users do with pods, each by this way and with this protocol. */

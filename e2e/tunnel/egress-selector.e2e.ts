@@ -44,7 +44,7 @@ beforeAll(async () => {
   kubelet = started.use(await joinNode(cluster.info, scratch, 'node-1', port));
   started.use(await joinNode(cluster.info, scratch, 'node-2'));
   pods = await runStreamingPods(kubectls.WebSocket);
-  await runPods(kubectls.WebSocket, { name: 'elsewhere', node: 'node-2', image: 'shell', args: ['sleep 10000'] });
+  await runPods(kubectls.WebSocket, { name: 'elsewhere', node: 'node-2', image: 'shell:1', args: ['sleep 10000'] });
 });
 afterAll(() => started?.disposeAsync());
 

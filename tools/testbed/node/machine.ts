@@ -9,8 +9,11 @@ import { startNetworkNamespace, type NetworkNamespace } from '../network/network
 import { NODE_ADDRESS, SERVICE_RANGE } from './configuration.js';
 
 const CGROUPS = '/sys/fs/cgroup';
-/** What a kubelet sets for the whole machine. */
+/** For each log that is followed, a kubelet watches a file; Linux lets a user have 128 such watchers, and nodes have more. */
+const WATCHERS = { name: 'fs/inotify/max_user_instances', least: 1024 };
+/** What a kubelet sets for the whole machine, and what is set for it. */
 const SETTINGS = [
+  WATCHERS.name,
   'vm/overcommit_memory',
   'vm/panic_on_oom',
   'kernel/panic',
@@ -33,6 +36,7 @@ export interface Machine extends AsyncDisposable {
 export async function startMachine(id: string): Promise<Machine> {
   await using starting = new AsyncDisposableStack();
   starting.use(await keepSettings());
+  await allowWatchers();
   const made = await makeFolders();
   starting.defer(() => removeFolders(made));
   const cgroup = `/${id}`;
@@ -78,6 +82,11 @@ async function keepSettings(): Promise<AsyncDisposable> {
       for (const [path, value] of before) if ((await readFile(path, 'utf8')) !== value) await writeFile(path, value);
     },
   };
+}
+
+async function allowWatchers(): Promise<void> {
+  const path = join('/proc/sys', WATCHERS.name);
+  if (Number(await readFile(path, 'utf8')) < WATCHERS.least) await writeFile(path, `${WATCHERS.least}`);
 }
 
 /** Those that were not there. */

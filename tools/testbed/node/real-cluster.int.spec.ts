@@ -11,7 +11,13 @@ import { startRealCluster, type RealCluster } from './real-cluster.js';
 const START_MS = 240_000;
 const CA = '/var/run/secrets/kubernetes.io/serviceaccount/ca.crt';
 const ASK_VERSION = `fetch('https://kubernetes.default.svc/version').then((answer) => answer.json()).then(({ gitVersion }) => console.log(gitVersion))`;
-const SETTINGS = ['vm/overcommit_memory', 'kernel/panic', 'kernel/panic_on_oops', 'kernel/keys/root_maxkeys'];
+const SETTINGS = [
+  'fs/inotify/max_user_instances',
+  'vm/overcommit_memory',
+  'kernel/panic',
+  'kernel/panic_on_oops',
+  'kernel/keys/root_maxkeys',
+];
 
 let dir: Awaited<ReturnType<typeof temporaryDirectory>>;
 let cluster: RealCluster | undefined;
