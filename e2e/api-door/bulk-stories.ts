@@ -27,6 +27,12 @@ interface Sent {
 
 /** What kubectl carries when it is much, by each way and with each protocol. */
 export function describeBulk(of: () => StreamingWorld): void {
+  describe('of half a gigabyte and more', () => {
+    tellBulk(of);
+  });
+}
+
+function tellBulk(of: () => StreamingWorld): void {
   let sent: Sent;
   beforeAll(async () => {
     sent = await prepare(of());
@@ -92,11 +98,20 @@ async function prepare(world: StreamingWorld): Promise<Sent> {
   }
   await new Promise<void>((resolve) => out.end(resolve));
   const inPod = join(world.dir, 'in-the-pod');
-  const command = ['exec', '-i', 'shell', '--', 'sh', '-c', `mkdir -p ${world.dir} && cat > ${inPod}`];
+  // containerd ends the input of a command whose output ends: the shell stays, and keeps its own.
+  const script = `mkdir -p ${world.dir} && cat > ${inPod} && echo written`;
+  const command = ['exec', '-i', 'shell', '--', 'sh', '-c', script];
   const writing = world.direct.start(command);
+  const [written, said] = [heard(writing.stdout), heard(writing.stderr)];
   const ended = once(writing, 'exit');
-  await pipeline(createReadStream(file), writing.stdin);
-  expect(await ended).toEqual([0, null]);
+  // Where it ends early, what it said tells why.
+  await pipeline(createReadStream(file), writing.stdin).catch(() => undefined);
+  expect([...(await ended), String(await written), String(await said)]).toEqual([
+    0,
+    null,
+    'written\n',
+    expect.not.stringMatching(/error/i),
+  ]);
   return { file, inPod, sha256: await hashOf(createReadStream(file)) };
 }
 
