@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { chmod, copyFile, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -39,9 +39,7 @@ export async function writeImage(path: string, image: ImageSpec): Promise<void> 
     await writeFile(join(work, 'manifest.json'), JSON.stringify(manifest));
     const archive = create({ cwd: work, portable: true }, ['manifest.json', configName, 'layer.tar']);
     await pipeline(archive, createWriteStream(`${path}.new`));
-    await rm(path, { force: true });
-    await copyFile(`${path}.new`, path);
-    await rm(`${path}.new`);
+    await rename(`${path}.new`, path);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -60,7 +58,8 @@ async function layOut(root: string, { files, texts = {}, links = {} }: ImageSpec
   for (const [at, from] of Object.entries(files)) {
     await mkdir(dirname(join(root, at)), { recursive: true });
     await copyFile(from, join(root, at));
-    await chmod(join(root, at), (await stat(from)).mode & 0o755);
+    // Whoever it is that a container runs as.
+    await chmod(join(root, at), 0o755);
   }
   for (const [at, text] of Object.entries(texts)) {
     await mkdir(dirname(join(root, at)), { recursive: true });
