@@ -27,9 +27,9 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** How kubectl came to speak with the kube-apiserver in a request that it had to tell about with -v=8. */
+/** How kubectl came to speak with the kube-apiserver in a request that it had to tell about with -v=8; before 1.33, each line says who logs it. */
 export function upgradesIn(said: string): string[] {
-  return [...said.matchAll(/^\s+Upgrade: (\S+)$/gim)].map(([, name]) => name ?? '');
+  return [...said.matchAll(/^(?:I\d.*\])?\s+Upgrade: (\S+)$/gim)].map(([, name]) => name ?? '');
 }
 
 /** Throws unless the command succeeds and has nothing to complain about. */
