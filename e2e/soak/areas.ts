@@ -1,3 +1,6 @@
+import { ROLL_SCENARIOS } from '../api-door/rolls/scenarios.js';
+import { scaled as scaledRolls } from '../api-door/rolls/sizes.js';
+import { startRollsWorld } from '../api-door/rolls/world.js';
 import type { AnyWorld } from '../chaos/any-world.js';
 import type { Scenario } from '../chaos/scenario.js';
 import { SCENARIOS } from '../chaos/scenarios/index.js';
@@ -104,6 +107,19 @@ export const AREAS: readonly Area[] = [
       sizes: scaledFlood,
       scenarios: FLOOD_SCENARIOS,
       lanes: REPLICAS,
+    },
+  ),
+  area(
+    {
+      name: 'api-door',
+      title: 'programs at the Kubernetes API door',
+      readme: 'e2e/api-door/README.md',
+      beginning: 'starting two replicas, a balancer before them and a demo cluster',
+    },
+    {
+      start: async () => ({ world: await startRollsWorld(), log: [] }),
+      sizes: scaledRolls,
+      scenarios: ROLL_SCENARIOS,
     },
   ),
 ];
