@@ -187,6 +187,8 @@ function hasRoom(session: Http2Session): boolean {
 async function dialTls({ host, port, secureContext }: Http2Server): Promise<TLSSocket> {
   const name = isIP(host) === 0 ? { servername: host } : {};
   const socket = connect({ host, port, secureContext, ALPNProtocols: ['h2', 'http/1.1'], ...name });
+  // Later errors are for whoever has it; unheard until then, one would end the process.
+  socket.on('error', () => undefined);
   const late = (): Error => new Error(`no connection within ${DIAL_TIMEOUT_MS / 1_000} s`);
   const deadline = startDeadline(new AbortController().signal, DIAL_TIMEOUT_MS, late);
   try {
