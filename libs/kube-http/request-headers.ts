@@ -41,7 +41,12 @@ export function* headerPairs(raw: RawHeaders): Generator<[name: string, value: s
 
 /** The values of a header, one for each time it is there. `lowerCaseName`: as it is told of any spelling. */
 export function headerValues(raw: RawHeaders, lowerCaseName: string): string[] {
-  return [...headerPairs(raw)].filter(([name]) => name.toLowerCase() === lowerCaseName).map(([, value]) => value);
+  const values: string[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = raw[i] as string;
+    if (name.length === lowerCaseName.length && name.toLowerCase() === lowerCaseName) values.push(raw[i + 1] as string);
+  }
+  return values;
 }
 
 /** Does the caller try to act as somebody else (`kubectl --as`)? */

@@ -125,6 +125,7 @@ async function dialFirst(
 }
 
 async function dial(host: string, port: number, shareMs: number | null, signal: AbortSignal): Promise<Socket> {
+  signal.throwIfAborted();
   const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
   const timer = shareMs === null ? undefined : setTimeout(() => socket.destroy(silent(host, port)), shareMs);
   try {
