@@ -1,3 +1,6 @@
+import { CONFORMANCE_SCENARIOS } from '../api-door/conformance/scenarios.js';
+import { scaled as scaledConformance } from '../api-door/conformance/sizes.js';
+import { startConformanceWorld } from '../api-door/conformance/world.js';
 import { ROLL_SCENARIOS } from '../api-door/rolls/scenarios.js';
 import { scaled as scaledRolls } from '../api-door/rolls/sizes.js';
 import { startRollsWorld } from '../api-door/rolls/world.js';
@@ -16,6 +19,9 @@ import { runSoak, type Watched } from './run-soak.js';
 
 /** One rests from its flood while the next one is flooded. */
 const REPLICAS = 2;
+
+/** They wait far more than they compute. */
+const CASES_AT_ONCE = 4;
 
 /** What can be soaked. */
 export interface Area extends Soaked {
@@ -120,6 +126,20 @@ export const AREAS: readonly Area[] = [
       start: async () => ({ world: await startRollsWorld(), log: [] }),
       sizes: scaledRolls,
       scenarios: ROLL_SCENARIOS,
+    },
+  ),
+  area(
+    {
+      name: 'conformance',
+      title: 'upstream’s own tests, with and without the Kubernetes API door',
+      readme: 'e2e/api-door/README.md',
+      beginning: 'starting two replicas and a cluster with a real node',
+    },
+    {
+      start: async () => ({ world: await startConformanceWorld(), log: [] }),
+      sizes: scaledConformance,
+      scenarios: CONFORMANCE_SCENARIOS,
+      lanes: CASES_AT_ONCE,
     },
   ),
 ];

@@ -75,7 +75,7 @@ export function loadConfig(args: readonly string[]): Config {
 function chosen(area: Area, only: string): readonly Titled[] {
   const letters = only.split(',').map((letter) => letter.trim());
   const matches = (letter: string, scenario: Titled): boolean =>
-    scenario.letter === letter || scenario.letter.replace(/\d$/, '') === letter;
+    scenario.letter === letter || scenario.letter.replace(/\d+$/, '') === letter;
   const unknown = letters.filter((letter) => !area.scenarios.some((scenario) => matches(letter, scenario)));
   if (unknown.length > 0) throw new UsageError(`there is no scenario ${unknown.join(', ')}:\n${listOf(area)}`);
   return area.scenarios.filter((scenario) => letters.some((letter) => matches(letter, scenario)));

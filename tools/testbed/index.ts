@@ -48,5 +48,6 @@ export type {
 } from './components/contract.js';
 export { startRealCluster, type RealCluster, type RealClusterOptions } from './node/real-cluster.js';
 export type { ImageSpec } from './node/image-archive.js';
+export { upstreamImages } from './node/images.js';
 export { freePort } from './process/ports.js';
 export { startNetworkNamespace, type NetworkNamespace } from './network/network-namespace.js';

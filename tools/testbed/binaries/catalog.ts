@@ -10,6 +10,7 @@ export type BinaryName =
   | 'kube-proxy'
   | 'coredns'
   | 'agnhost'
+  | 'e2e.test'
   | 'pause'
   | 'test-kubelet'
   | 'gitea'
@@ -44,6 +45,8 @@ export interface GoModule {
   readonly package: string;
   /** The program itself, and not only what pins it, is in `dir`: its files decide what is built. */
   readonly ownSource?: true;
+  /** It is the package's tests that are built, and not the package. */
+  readonly tests?: true;
   /** It is partly in C: the build needs a C compiler. */
   readonly cgo?: true;
   readonly tags?: readonly string[];
@@ -211,6 +214,23 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       set: { 'main.Version': '2.56.0' },
       oldestGo: '1.24',
       about: 'about 1 min',
+    },
+  },
+  // Upstream's own tests of a cluster, in a module of their own: they import far more than what they test.
+  'e2e.test': {
+    name: 'e2e.test',
+    version: KUBERNETES,
+    oldest: KUBERNETES,
+    versionArgs: ['--version'],
+    env: 'FAIRLEAD_TESTBED_E2E_TEST',
+    ofRealNode: true,
+    go: {
+      dir: 'kubernetes-e2e',
+      package: 'k8s.io/kubernetes/test/e2e',
+      tests: true,
+      set: kubernetesVersion(),
+      oldestGo: '1.24',
+      about: 'about 3 min',
     },
   },
   pause: {

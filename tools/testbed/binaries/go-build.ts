@@ -65,8 +65,8 @@ function buildArgs(component: Component, output: string): string[] {
   const ldflags = ['-s', '-w', ...sets].join(' ');
   const tags = component.go.tags ? [`-tags=${component.go.tags.join(',')}`] : [];
   return [
-    'build',
-    '-v',
+    // `go test` takes -v for something else.
+    ...(component.go.tests ? ['test', '-c'] : ['build', '-v']),
     '-mod=readonly',
     '-trimpath',
     ...tags,

@@ -19,6 +19,7 @@ it('an image is an archive of one layer, whose sums are right', async () => {
     texts: { 'etc/passwd': 'root:x:0:0:::\n' },
     links: { 'bin/hello': '../usr/bin/greet' },
     entrypoint: ['/usr/bin/greet'],
+    command: ['everybody'],
     user: '1000:1000',
     env: { GREETING: 'hi' },
   });
@@ -35,7 +36,12 @@ it('an image is an archive of one layer, whose sums are right', async () => {
   const layer = await readFile(join(image, Layers[0]));
   expect(JSON.parse(config)).toMatchObject({
     os: process.platform,
-    config: { Entrypoint: ['/usr/bin/greet'], User: '1000:1000', Env: expect.arrayContaining(['GREETING=hi']) },
+    config: {
+      Entrypoint: ['/usr/bin/greet'],
+      Cmd: ['everybody'],
+      User: '1000:1000',
+      Env: expect.arrayContaining(['GREETING=hi']),
+    },
     rootfs: { type: 'layers', diff_ids: [`sha256:${createHash('sha256').update(layer).digest('hex')}`] },
   });
   await extract({ file: join(image, Layers[0]), cwd: root });
@@ -48,6 +54,7 @@ it.each([
   ['shell:1', 'docker.io/library/shell:1'],
   ['fairlead/pause:1', 'docker.io/fairlead/pause:1'],
   ['shell', 'docker.io/library/shell:latest'],
+  ['registry.k8s.io/pause:3.10.1', 'registry.k8s.io/pause:3.10.1'],
 ])('%s is known as %s', (name, full) => {
   expect(qualified(name)).toBe(full);
 });

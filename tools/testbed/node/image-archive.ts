@@ -17,6 +17,8 @@ export interface ImageSpec {
   /** By where they are in the image, what they point to. */
   readonly links?: Readonly<Record<string, string>>;
   readonly entrypoint: readonly string[];
+  /** What the entrypoint is given unless a pod says otherwise. */
+  readonly command?: readonly string[];
   readonly user?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -45,9 +47,10 @@ export async function writeImage(path: string, image: ImageSpec): Promise<void> 
   }
 }
 
-/** What the container runtime knows it by. */
+/** What the container runtime knows it by: a name whose first part is no host is one of Docker's registry. */
 export function qualified(name: string): string {
   const [repository, tag = 'latest'] = name.split(':') as [string, string?];
+  if (/^[^/]*\.[^/]*\//u.test(repository)) return `${repository}:${tag}`;
   return `docker.io/${repository.includes('/') ? '' : 'library/'}${repository}:${tag}`;
 }
 
@@ -71,7 +74,7 @@ async function layOut(root: string, { files, texts = {}, links = {} }: ImageSpec
   }
 }
 
-function configOf({ entrypoint, user, env = {} }: ImageSpec, layerSum: string): object {
+function configOf({ entrypoint, command, user, env = {} }: ImageSpec, layerSum: string): object {
   const { os, arch } = platform();
   return {
     os,
@@ -79,6 +82,7 @@ function configOf({ entrypoint, user, env = {} }: ImageSpec, layerSum: string): 
     created: new Date(0).toISOString(),
     config: {
       Entrypoint: entrypoint,
+      ...(command === undefined ? {} : { Cmd: command }),
       Env: Object.entries({ PATH: '/usr/local/bin:/usr/bin:/bin', ...env }).map(([name, value]) => `${name}=${value}`),
       ...(user === undefined ? {} : { User: user }),
     },

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
 import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findBinary, type FindOptions } from '../binaries/find-binary.js';
+import { goModuleDir } from '../binaries/go-module.js';
 import type { ImageSpec } from './image-archive.js';
 
 /** Holds the namespaces of each pod. */
@@ -9,6 +11,12 @@ export const PAUSE_IMAGE = 'fairlead/pause:1';
 export const COREDNS_IMAGE = 'fairlead/coredns:1';
 
 const NODE = 'usr/local/bin/node';
+/** As in `go/kubernetes-e2e/go.sum`: it has files that agnhost reads. */
+const KUBERNETES = {
+  path: 'k8s.io/kubernetes',
+  version: 'v1.34.4',
+  sum: 'h1:Yy6R4QB8C9kJPp25GFqEvX5XQwY5qzKeqD0Xx6oAcmk=',
+};
 
 /** What the node itself needs, what tests of Kubernetes use (`agnhost:1`), and `shell:1` and `node:1`, which a container's `args` tell what to do. */
 export async function nodeImages(options: FindOptions): Promise<ImageSpec[]> {
@@ -29,6 +37,32 @@ export async function nodeImages(options: FindOptions): Promise<ImageSpec[]> {
   async function inShell(name: string, at: string, path: string, entrypoint: string[]): Promise<ImageSpec> {
     return { name, ...shell, files: { ...shell.files, ...(await program(at, path)) }, entrypoint };
   }
+}
+
+/**
+ * Stand-ins for images that upstream's end-to-end tests name, at the names of Kubernetes 1.34.4. agnhost is theirs, with our shell in
+ * place of Alpine: it has no curl, no dig, and busybox's own nc.
+ */
+export async function upstreamImages(options: FindOptions = {}): Promise<ImageSpec[]> {
+  const [pause, agnhost] = [await findBinary('pause', options), await findBinary('agnhost', options)];
+  const shell = await busybox();
+  const porter = join(await goModuleDir(KUBERNETES), 'test/images/agnhost/porter');
+  const certificate = {
+    'localhost.crt': join(porter, 'localhost.crt'),
+    'localhost.key': join(porter, 'localhost.key'),
+  };
+  return [
+    { name: 'registry.k8s.io/pause:3.10.1', files: await program('pause', pause.path), entrypoint: ['/pause'] },
+    { name: 'registry.k8s.io/e2e-test-images/busybox:1.37.0-1', ...shell, entrypoint: [], command: ['sh'] },
+    {
+      name: 'registry.k8s.io/e2e-test-images/agnhost:2.56',
+      ...shell,
+      files: { ...shell.files, ...(await program('agnhost', agnhost.path)), ...certificate },
+      links: { ...shell.links, 'agnhost-2': 'agnhost' },
+      entrypoint: ['/agnhost'],
+      command: ['pause'],
+    },
+  ];
 }
 
 /** Debian's static busybox under all of its names. */
