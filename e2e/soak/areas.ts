@@ -136,7 +136,10 @@ export const AREAS: readonly Area[] = [
       beginning: 'starting two replicas and a cluster with a real node',
     },
     {
-      start: async () => ({ world: await startConformanceWorld(), log: [] }),
+      start: async () => {
+        const world = await startConformanceWorld();
+        return { world, log: world.log };
+      },
       sizes: scaledConformance,
       scenarios: CONFORMANCE_SCENARIOS,
       lanes: CASES_AT_ONCE,

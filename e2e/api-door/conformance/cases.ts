@@ -67,7 +67,7 @@ export const CASES: Readonly<Record<string, readonly string[]>> = {
     '[sig-node] Secrets should be consumable from pods in env vars [NodeConformance] [Conformance]',
     '[sig-node] Pods should be submitted and removed [NodeConformance] [Conformance]',
     '[sig-network] Services should complete a service status lifecycle [Conformance]',
-    '[sig-network] Services should serve a basic endpoint from pods [Conformance]',
+    '[sig-network] Services should find a service from listing all namespaces [Conformance]',
     '[sig-network] EndpointSlice should support creating EndpointSlice API operations [Conformance]',
     '[sig-apps] Deployment should validate Deployment Status endpoints [Conformance]',
     '[sig-apps] ReplicaSet should serve a basic image on each replica with a public image [Conformance]',

@@ -13,6 +13,8 @@ export interface Outcome {
   readonly passed: boolean;
   /** `passed in 12 s`, or what went wrong. */
   readonly said: string;
+  /** All that upstream's program said. */
+  readonly log: string;
 }
 
 export interface CaseRun {
@@ -37,8 +39,8 @@ export async function runCase(name: string, run: CaseRun): Promise<Outcome> {
   const seconds = Math.round((performance.now() - started) / 1_000);
   const log = await readFile(run.logPath, 'utf8');
   const isOne = /^Ran 1 of \d+ Specs/mu.test(log) && /\b1 Passed\b/u.test(log) && /\b0 Failed\b/u.test(log);
-  if (code === 0 && isOne) return { passed: true, said: `passed in ${seconds} s` };
-  return { passed: false, said: `${code === null ? 'had to be killed' : reasonIn(log)} (${seconds} s)` };
+  if (code === 0 && isOne) return { passed: true, said: `passed in ${seconds} s`, log };
+  return { passed: false, said: `${code === null ? 'had to be killed' : reasonIn(log)} (${seconds} s)`, log };
 }
 
 function argsOf({ kubectl, kubeconfig, context }: CaseRun): string[] {
