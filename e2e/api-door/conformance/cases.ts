@@ -69,7 +69,7 @@ export const CASES: Readonly<Record<string, readonly string[]>> = {
     '[sig-network] Services should complete a service status lifecycle [Conformance]',
     '[sig-network] Services should find a service from listing all namespaces [Conformance]',
     '[sig-network] EndpointSlice should support creating EndpointSlice API operations [Conformance]',
-    '[sig-apps] Deployment should validate Deployment Status endpoints [Conformance]',
+    '[sig-api-machinery] Garbage collector should delete RS created by deployment when not orphaning [Conformance]',
     '[sig-apps] ReplicaSet should serve a basic image on each replica with a public image [Conformance]',
     '[sig-apps] Job should manage the lifecycle of a job [Conformance]',
     '[sig-apps] Job should run a job to completion when tasks sometimes fail and are locally restarted [Conformance]',
