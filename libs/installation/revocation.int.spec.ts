@@ -82,7 +82,8 @@ describe('a cluster whose enrolment is revoked', () => {
     const others = await Promise.all([tunnel(a, kept), tunnel(b, kept)]);
     expect([...tunnels, ...others].map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     await installation.revokeCluster(lost);
-    expect(await Promise.all(gone.map(({ broken }) => broken))).toEqual([true, true]);
+    // They end, and are not broken off: their way is gone, and not their user's access (ADR 43).
+    expect(await Promise.all(gone.map(({ broken }) => broken))).toEqual([false, false]);
     expect(await Promise.all(tunnels.map(over))).toEqual([true, true]);
     // It comes back at once, and is told why it may not.
     await eventually(() => {
