@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { collect, sessionPair, type SessionPair } from '../testing/tunnel-pair.js';
-import { bridge } from './index.js';
+import { bridge, dialFor } from './index.js';
 
 let pair: SessionPair;
 
@@ -47,4 +47,16 @@ it('a client that went away before its target was there breaks the tunnel off', 
   const { cause } = await bridge(socket, opener, () => undefined);
   expect(cause).toBe('TUNNEL_RESET');
   expect((await broken)[0]).toMatchObject({ code: 'TUNNEL_RESET' });
+});
+
+it('a target that answers in the moment in which its opener goes is let go, and that is told', async () => {
+  const { socket } = await tcpPair();
+  const { acceptor } = await pair.opened();
+  acceptor.on('error', () => undefined);
+  const dialled = dialFor(acceptor, async () => {
+    acceptor.destroy();
+    return socket;
+  });
+  await expect(dialled).rejects.toMatchObject({ code: 'TUNNEL_RESET' });
+  expect(socket.destroyed).toBe(true);
 });

@@ -64,11 +64,13 @@ export async function whileOpen<T>(stream: Duplex, why: string, work: (gone: Abo
 
 /** The target of a tunnel, as `dial` connects to it. An opener that goes away meanwhile ends the dialling. */
 export function dialFor(tunnel: TunnelConnection, dial: (gone: AbortSignal) => Promise<Socket>): Promise<Socket> {
-  return whileOpen(tunnel, 'who asked for the target has gone', async (gone) => {
+  const why = 'who asked for the target has gone';
+  return whileOpen(tunnel, why, async (gone) => {
     const socket = await dial(gone);
     if (!tunnel.destroyed) return socket;
     socket.destroy();
-    throw gone.reason;
+    // Its close, which the signal tells of, may come a moment after its end.
+    throw new FairleadError('TUNNEL_RESET', why);
   });
 }
 
