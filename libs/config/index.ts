@@ -4,12 +4,14 @@ export {
   commaList,
   dnsDomain,
   hostPort,
+  isPrivate,
   loadConfig,
   port,
   printable,
   secretFile,
+  shownMode,
   splitHostPort,
+  type FileAccess,
 } from './load-config.js';
-export { isPrivate, shownMode, type FileAccess } from './load-config.js';
 export { runProcess, untilAborted, type ProcessDefinition } from './run-process.js';
 export { tracingSettings, tracingVariables } from './tracing.js';

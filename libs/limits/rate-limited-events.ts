@@ -1,31 +1,26 @@
 import { KeyedRateLimit } from './keyed-rate-limit.js';
-import { TokenBucket, type Rate } from './token-bucket.js';
+import { TokenBucket, type MonotonicClock, type Rate } from './token-bucket.js';
 
 /** Of one cluster, user or client that is known. */
 const KNOWN: Rate = { burst: 50, perSecond: 0.05 };
 /** Of all who proved nothing: 30 days of it at full rate are a sixteenth of the stream's 512 MiB. */
-const STRANGERS: Rate = { burst: 200, perSecond: 0.02 };
+const UNAUTHENTICATED: Rate = { burst: 200, perSecond: 0.02 };
 /** Whose untold events are counted; of those beyond, the one heard of longest ago is forgotten. */
 const MAX_COUNTED = 1_000;
 
-/** Milliseconds of which only differences mean something. */
-interface MonotonicClock {
-  monotonicMs(): number;
-}
-
 /**
- * How many of the events are told that somebody outside can cause as fast as the network carries them. Strangers have one rate together, so
- * that they neither push other events out of the stream nor fill the database; whoever is known has one that no stranger uses up.
+ * How many of the events are told that somebody outside can cause as fast as the network carries them. The unauthenticated have one rate together, so
+ * that they neither push other events out of the stream nor fill the database; whoever is known has one that none of them uses up.
  */
 export class RateLimitedEvents {
   readonly #clock: MonotonicClock;
   readonly #known = new KeyedRateLimit(KNOWN);
-  readonly #strangers: TokenBucket;
+  readonly #unauthenticated: TokenBucket;
   readonly #untold = new Map<string | null, number>();
 
-  constructor(strangers: Partial<Rate> = {}, clock: MonotonicClock = { monotonicMs: () => performance.now() }) {
+  constructor(unauthenticated: Partial<Rate> = {}, clock: MonotonicClock = { monotonicMs: () => performance.now() }) {
     this.#clock = clock;
-    this.#strangers = new TokenBucket({ ...STRANGERS, ...strangers }, clock.monotonicMs());
+    this.#unauthenticated = new TokenBucket({ ...UNAUTHENTICATED, ...unauthenticated }, clock.monotonicMs());
   }
 
   /**
@@ -36,7 +31,7 @@ export class RateLimitedEvents {
     const nowMs = this.#clock.monotonicMs();
     const untold = this.#untold.get(who) ?? 0;
     this.#untold.delete(who);
-    if (who === null ? this.#strangers.take(nowMs) : this.#known.take(who, nowMs)) return untold;
+    if (who === null ? this.#unauthenticated.take(nowMs) : this.#known.take(who, nowMs)) return untold;
     this.#untold.set(who, untold + 1);
     const oldest = this.#untold.keys().next();
     if (this.#untold.size > MAX_COUNTED && !oldest.done) this.#untold.delete(oldest.value);

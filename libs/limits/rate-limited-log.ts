@@ -1,6 +1,6 @@
 import { BoundedMap } from './bounded-map.js';
 import { networkOf } from './network-of.js';
-import { TokenBucket, type Rate } from './token-bucket.js';
+import { TokenBucket, type MonotonicClock, type Rate } from './token-bucket.js';
 
 /** Of one address without an identity (IPv6: a /64), user or cluster, and of each kind of line. */
 const LINES: Rate = { burst: 100, perSecond: 2 };
@@ -19,11 +19,6 @@ export interface LogCause {
 /** What to add to a line: how many like it were left out since the last one, if any. */
 export interface SuppressedLines {
   readonly suppressed?: number;
-}
-
-/** Milliseconds of which only differences mean something. */
-interface MonotonicClock {
-  monotonicMs(): number;
 }
 
 interface Counted {

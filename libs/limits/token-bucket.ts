@@ -5,6 +5,11 @@ export interface Rate {
   readonly perSecond: number;
 }
 
+/** Milliseconds of which only differences mean something. */
+export interface MonotonicClock {
+  monotonicMs(): number;
+}
+
 /** Counts how much may still come: `burst` at once, refilled at `perSecond`. Times are milliseconds of one clock. */
 export class TokenBucket {
   readonly #rate: Rate;

@@ -1,15 +1,12 @@
 export { inboxPrefix, type Holder } from './connection/inbox.js';
 export { createNkey, nkeyFromSeed, type Nkey } from './connection/nkey.js';
 export { connectNats, type ConnectNatsOptions } from './connection/connect-nats.js';
-export { connectionState, type ConnectionState } from './connection/connection-state.js';
-export { whileConnected } from './connection/connection-state.js';
+export { connectionState, whileConnected, type ConnectionState } from './connection/connection-state.js';
 export { MAX_RPC_BYTES, createRpcClient, type CallOptions, type RpcClient } from './rpc/rpc-client.js';
 export { RpcHandler, type RpcResult } from './rpc/rpc-handler.js';
 export type { RpcRequest } from './rpc/rpc-request.js';
-export { RpcServer, type RpcServerOptions } from './rpc/rpc-server.js';
-export { serveRpc } from './rpc/rpc-server.js';
-export type { KvSnapshot } from './kv/watch-bucket.js';
-export { watchBucket, type WatchBucketOptions } from './kv/watch-bucket.js';
+export { RpcServer, serveRpc, type RpcServerOptions } from './rpc/rpc-server.js';
+export { watchBucket, type KvSnapshot, type WatchBucketOptions } from './kv/watch-bucket.js';
 export { deleteKv, putKv } from './kv/put-kv.js';
 export { natsAuthorization, type NatsUser } from './server/nats-authorization.js';
 export { EVENT_STREAM, provisionJetStream, type ProvisionOptions } from './server/provision-jetstream.js';

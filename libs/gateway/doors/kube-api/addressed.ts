@@ -5,7 +5,7 @@ import type { ConnectionEnds } from '@fairlead/limits';
 import { readTraceparent } from '@fairlead/tunnel/core';
 import type { Arrival } from '../../passage/passage.js';
 import { serverNameOf } from './door-connections.js';
-import type { DoorRequest } from './request-rest.js';
+import type { DoorRequest } from './door-request.js';
 
 /** Which cluster a request is for, and what to ask there. */
 export interface ClusterAddress {

@@ -2,7 +2,8 @@ import type { Http2SecureServer, Http2ServerRequest, Http2Session, ServerHttp2Se
 import type { TLSSocket } from 'node:tls';
 import type { ConnectionEnds } from '@fairlead/limits';
 import { keepAlive, type Pinged } from '@fairlead/tunnel/link';
-import { LINGER_MS, type DoorRequest } from './request-rest.js';
+import type { DoorRequest } from './door-request.js';
+import { LINGER_MS } from './request-rest.js';
 
 /** A connection without any request for this long is closed: 10,000 of them would close the door for everybody. */
 const IDLE_MS = 120_000;

@@ -12,7 +12,7 @@ import { DOOR_ABUSE_OPTIONS, guardSession, reportDoorAbuse } from '../../limits/
 import { DoorPassages, type PassageOptions } from '../../passage/door-passages.js';
 import { diallerOf, tendConnections } from './door-connections.js';
 import { FirstHeads } from './first-head.js';
-import type { DoorRequest } from './request-rest.js';
+import type { DoorRequest } from './door-request.js';
 import { breakOff } from './forward.js';
 import { serveRequest, type KubeApiContext } from './serve-request.js';
 import { serveUpgrade } from './serve-upgrade.js';

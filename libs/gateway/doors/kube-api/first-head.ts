@@ -2,7 +2,7 @@ import type { Http2SecureServer } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { DoorConnections } from '../../limits/connection-shares.js';
 import { endLater, noteImpatience } from './refuse.js';
-import type { DoorRequest } from './request-rest.js';
+import type { DoorRequest } from './door-request.js';
 
 const END = Buffer.from('\r\n\r\n');
 const [CR, LF] = [13, 10];
@@ -76,14 +76,9 @@ export class FirstHeads {
       clearTimeout(timer);
       socket.off('readable', onReadable).off('end', onEnd).off('close', stop).off('error', ignore);
     };
-    const refuse = (text: string): void => {
+    const endLate = (): void => {
       stop();
-      socket.on('error', ignore);
-      if (text === TIMED_OUT) socket.end(text, () => socket.destroy());
-      else {
-        socket.write(text);
-        endLater(socket);
-      }
+      socket.on('error', ignore).end(TIMED_OUT, () => socket.destroy());
     };
     const onEnd = (): void => void socket.destroy();
     const onReadable = (): void => {
@@ -99,12 +94,14 @@ export class FirstHeads {
           return;
         }
         if (read.length > maxHeaderBytes || pieces > MOST_PIECES) {
-          refuse(TOO_LARGE);
+          stop();
+          socket.on('error', ignore).write(TOO_LARGE);
+          endLater(socket);
           return;
         }
       }
     };
-    const timer = setTimeout(() => refuse(TIMED_OUT), headersTimeoutMs).unref();
+    const timer = setTimeout(endLate, headersTimeoutMs).unref();
     socket.on('readable', onReadable).once('end', onEnd).once('close', stop).on('error', ignore);
   }
 

@@ -19,7 +19,8 @@ import {
 import { formatTraceparent } from '@fairlead/tunnel/core';
 import type { Passage } from '../../passage/passage.js';
 import type { Admission } from './authorize.js';
-import { LINGER_MS, whenSent, type DoorRequest, type DoorResponse } from './request-rest.js';
+import type { DoorRequest, DoorResponse } from './door-request.js';
+import { LINGER_MS, whenSent } from './request-rest.js';
 import { lostItsWay, wayOf, type TunnelAgent, type TunnelRequestOptions } from './tunnel-pool.js';
 
 /** How long a request with an end of its own may take until the answer's headers. */

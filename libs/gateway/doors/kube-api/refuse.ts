@@ -5,7 +5,8 @@ import type { DoorConnections } from '../../limits/connection-shares.js';
 import type { Failed } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
 import { breakOff } from './forward.js';
-import { LINGER_MS, connectionOf, dropRest, type DoorRequest, type DoorResponse } from './request-rest.js';
+import type { DoorRequest, DoorResponse } from './door-request.js';
+import { LINGER_MS, connectionOf, dropRest } from './request-rest.js';
 
 /** Tells a client, in words that it understands, who refused or broke its request; an answer that has begun is broken off. */
 export function answerFailure(

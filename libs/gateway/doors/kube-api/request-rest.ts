@@ -1,7 +1,8 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
-import { constants, type Http2ServerRequest, type Http2Session, type Http2ServerResponse } from 'node:http2';
+import type { ClientRequest } from 'node:http';
+import { constants, type Http2ServerRequest, type Http2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { DoorRequest } from './door-request.js';
 
 /**
  * How long what nobody wants any more is read and dropped, and how long a refusal waits to be taken: closing at once would take the answer
@@ -97,7 +98,3 @@ function cutOff(incoming: DoorRequest): void {
   if (incoming.httpVersionMajor < 2) incoming.socket.destroy();
   else (incoming as Http2ServerRequest).stream.close(constants.NGHTTP2_NO_ERROR);
 }
-
-/** A request at the Kubernetes API door, and its answer, by HTTP/1.1 or HTTP/2. */
-export type DoorRequest = IncomingMessage | Http2ServerRequest;
-export type DoorResponse = ServerResponse | Http2ServerResponse;

@@ -9,7 +9,8 @@ import { admit, authenticate, whyShutOut, type Admission } from './authorize.js'
 import { diallerOf } from './door-connections.js';
 import { breakOff, forward } from './forward.js';
 import { answerFailure } from './refuse.js';
-import { connectionOf, type DoorRequest, type DoorResponse } from './request-rest.js';
+import type { DoorRequest, DoorResponse } from './door-request.js';
+import { connectionOf } from './request-rest.js';
 import type { TunnelPool } from './tunnel-pool.js';
 
 /** What one request needs of its door. */
