@@ -8,7 +8,6 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Kubectl } from '@fairlead/testbed';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { succeeds } from '../support/kubectl-streams.js';
 import { SOON_MS } from '../support/pod-streams.js';
 import { watchProcess } from '../support/watching.js';
 import type { StreamingWorld, Via } from './world.js';
@@ -62,13 +61,13 @@ function tellBulk(of: () => StreamingWorld): void {
       it('cp takes 500 MB there and back', { timeout: LATE_MS }, async () => {
         const there = join(of().dir, `there-${via}-${protocol}`);
         const back = join(of().dir, `back-${via}-${protocol}`);
-        await succeeds(kubectl()(['exec', 'shell', '--', 'mkdir', there]));
+        await ran(kubectl(), 'exec', 'shell', '--', 'mkdir', there);
         await ran(kubectl(), 'cp', sent.file, `shell:${there}/file`);
         const hashed = await kubectl()(['exec', 'shell', '--', 'sha256sum', `${there}/file`]);
         expect(hashed.stdout.toString()).toBe(`${sent.sha256}  ${there}/file\n`);
         await ran(kubectl(), 'cp', `shell:${there}/file`, back);
         expect(await hashOf(createReadStream(back))).toBe(sent.sha256);
-        await succeeds(kubectl()(['exec', 'shell', '--', 'rm', '-r', there]));
+        await ran(kubectl(), 'exec', 'shell', '--', 'rm', '-r', there);
         await rm(back);
       });
 

@@ -25,8 +25,8 @@ export type StreamProtocol = (typeof STREAM_PROTOCOLS)[number];
 /** A deadline for what takes a second: longer than any machine is busy. */
 export const SOON_MS = 60_000;
 
-/** Under the names that the real node has them by. */
-const IMAGES = { 'shell:1': ['/bin/sh', '-c'], 'node:1': [process.execPath, '-e'] };
+/** What the pods below run: commands of this machine, under the names that the real node has images by. */
+export const STREAMING_IMAGES = { 'shell:1': ['/bin/sh', '-c'], 'node:1': [process.execPath, '-e'] };
 /** Whatever still runs then is killed: half a gigabyte takes minutes where much else goes on. */
 const LATEST_MS = 280_000;
 const ECHO_SERVER = `require('node:http').createServer((q, a) => q.pipe(a)).listen(process.env.PORT, '127.0.0.1')`;
@@ -53,7 +53,7 @@ export async function streamingKubectls(
 /** A node of a cluster whose pods are processes of this machine, under the images that the real node has too. */
 export function joinNode(kube: KubeInfo, dir: string, nodeName: string, port?: number): Promise<Running<KubeletInfo>> {
   const dataDir = join(dir, nodeName);
-  return startKubelet({ dataDir, kube, nodeName, port, images: IMAGES, log: () => undefined });
+  return startKubelet({ dataDir, kube, nodeName, port, images: STREAMING_IMAGES, log: () => undefined });
 }
 
 /** Makes pods, of `node-1` unless they say otherwise, and waits until their containers run. */

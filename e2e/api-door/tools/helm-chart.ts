@@ -34,7 +34,7 @@ const TEMPLATES: Readonly<Record<string, object>> = {
           containers: [
             {
               name: 'main',
-              image: 'node',
+              image: 'node:1',
               args: [SERVER],
               env: [
                 { name: 'GREETING', valueFrom: { configMapKeyRef: { name: NAME, key: 'greeting' } } },
@@ -59,7 +59,7 @@ const TEMPLATES: Readonly<Record<string, object>> = {
       containers: [
         {
           name: 'main',
-          image: 'node',
+          image: 'node:1',
           args: [TEST],
           env: [
             { name: 'EXPECTED', value: '{{ .Values.expected | default .Values.greeting }}' },

@@ -50,7 +50,7 @@ export function describeKubectl(ways: readonly Way[], of: () => ToolsWorld): voi
     it('explains a kind, and follows a rollout', async () => {
       const explained = await kubectl('explain', 'deployment.spec.replicas');
       expect(explained).toMatchObject({ code: 0, stdout: expect.stringContaining('FIELD: replicas') as string });
-      const made = await kubectl('create', 'deployment', name, '--image=shell', '--', '/bin/sh', '-c', 'sleep 1000');
+      const made = await kubectl('create', 'deployment', name, '--image=shell:1', '--', '/bin/sh', '-c', 'sleep 1000');
       expect(made).toMatchObject({ code: 0 });
       expect(await kubectl('rollout', 'status', `deployment/${name}`, '--timeout=90s')).toMatchObject({ code: 0 });
       expect(await kubectl('delete', 'deployment', name, '--wait')).toMatchObject({ code: 0 });

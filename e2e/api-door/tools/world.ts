@@ -6,7 +6,7 @@ import { eventually } from '@fairlead/testing';
 import { parse, stringify } from 'yaml';
 import { fairlead } from '../../support/fairlead.js';
 import { succeeds } from '../../support/kubectl-streams.js';
-import { runStreamingPods, type StreamingPods } from '../../support/pod-streams.js';
+import { runStreamingPods, STREAMING_IMAGES, type StreamingPods } from '../../support/pod-streams.js';
 import { scratchStateDir, startTestStack, whoHoldsTheLink } from '../../support/test-stack.js';
 
 /** Through the replica that holds the link, through the other, and past Fairlead. */
@@ -34,9 +34,8 @@ export async function startToolsWorld(options: Partial<StackOptions> = {}): Prom
   const dir = await scratchStateDir();
   parts.defer(() => rm(dir, { recursive: true, force: true }));
   const images = {
+    ...STREAMING_IMAGES,
     [AGENT_IMAGE]: ownImage({ entry: entryOf('agent') }),
-    shell: ['/bin/sh', '-c'],
-    node: [process.execPath, '-e'],
   };
   const [cluster, { stack }] = await Promise.all([
     startCluster({ dataDir: join(dir, 'cluster'), images }).then((part) => parts.use(part)),
