@@ -1,15 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { DEFAULT_TENANT, NO_TENANT, keysRpc, registrationRpc, rpcSubject } from '@fairlead/contracts';
 import { EVENT_STREAM, createRpcClient, type RpcClient } from '@fairlead/messaging';
-import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
-import { databaseUrl, provisionDatabase } from '@fairlead/persistence';
 import { createCsr, generatePrivateKey, parseToken, verifyChain } from '@fairlead/pki';
-import { freePort, startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
-import { eventually as poll, scratchDir, type ScratchDir } from '@fairlead/testing';
+import { ADMIN_TOKEN, serviceProcesses, type ServiceProcesses } from '@fairlead/service/testing';
+import { eventually as poll } from '@fairlead/testing';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -19,95 +14,26 @@ type Service = (typeof SERVICES)[number];
 const api = { role: 'api', credential: 'api' } as const;
 const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
 const otherGateway = { role: 'gateway', credential: 'gateway-b' } as const;
-const adminToken = 'an-admin-token-of-more-than-32-characters';
-const passwords = { keys: 'keys-password-0123456789', registration: 'registration-password-0123' };
-
-interface Process {
-  readonly child: ChildProcess;
-  /** Everything it wrote. */
-  output(): string;
-  readonly exited: Promise<number | null>;
-}
 
 // Starting six processes on a busy machine takes its time.
 vi.setConfig({ testTimeout: 180_000 });
 const eventually = <T>(attempt: () => T | Promise<T>): Promise<T> => poll(attempt, { timeoutMs: 60_000 });
 
-let scratch: ScratchDir;
-let postgres: Running<PostgresInfo>;
-let nats: SecuredNats;
+let services: ServiceProcesses<Service>;
 let asApi: RpcClient;
 let asGateway: RpcClient;
-const environments = new Map<Service, NodeJS.ProcessEnv>();
-const running = new Map<Service, Process>();
 
 beforeAll(async () => {
-  scratch = await scratchDir();
-  postgres = await startPostgres({ dataDir: scratch.file('pg'), log: () => undefined });
-  nats = await startSecuredNats(scratch.path);
-  const services = SERVICES.map((service) => ({ service, password: passwords[service] }));
-  await provisionDatabase(postgres.info.adminUrl, { services });
-  for (const account of services) environments.set(account.service, await environment(account));
-  asApi = createRpcClient(await nats.connect(api), api);
-  asGateway = createRpcClient(await nats.connect(gateway), gateway);
+  services = await serviceProcesses(SERVICES);
+  asApi = createRpcClient(await services.nats.connect(api), api);
+  asGateway = createRpcClient(await services.nats.connect(gateway), gateway);
 });
-afterAll(async () => {
-  for (const { child, exited } of running.values()) {
-    child.kill('SIGKILL');
-    await exited;
-  }
-  await nats?.[Symbol.asyncDispose]();
-  await postgres?.stop();
-  await scratch?.[Symbol.asyncDispose]();
-});
-
-async function environment(account: { service: Service; password: string }): Promise<NodeJS.ProcessEnv> {
-  const secret = async (name: string, text: string): Promise<string> => {
-    const path = scratch.file(`${account.service}-${name}`);
-    await writeFile(path, text, { mode: 0o600 });
-    return path;
-  };
-  return {
-    PATH: process.env['PATH'],
-    FAIRLEAD_NATS_URL: nats.server.info.url,
-    FAIRLEAD_NATS_SEED_FILE: nats.seedFile({ role: account.service, credential: account.service }),
-    FAIRLEAD_HEALTH_LISTEN: `127.0.0.1:${await freePort()}`,
-    FAIRLEAD_DATABASE_URL_FILE: await secret('url', databaseUrl(postgres.info.adminUrl, account)),
-    FAIRLEAD_MASTER_KEY_FILE: scratch.file('master.key'),
-    FAIRLEAD_GATEWAY_SERVING_NAMES: 'localhost,127.0.0.1',
-    FAIRLEAD_LINK_ENDPOINTS: '127.0.0.1:7443',
-    FAIRLEAD_AGENT_IMAGE: `registry.example.test/agent@sha256:${'0f'.repeat(32)}`,
-    FAIRLEAD_INSTALLER_IMAGE: `registry.example.test/installer@sha256:${'0f'.repeat(32)}`,
-    FAIRLEAD_ADMIN_TOKEN_FILE: await secret('admin', adminToken),
-  };
-}
-
-function run(service: Service, args: string[] = [], overrides: NodeJS.ProcessEnv = {}): Process {
-  const main = fileURLToPath(new URL(`../${service}/dist/bundle/main.js`, import.meta.url));
-  const child = spawn(process.execPath, [main, ...args], { env: { ...environments.get(service), ...overrides } });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  // Its last words come after it has ended, and before its streams have.
-  const exited = once(child, 'close').then(([code]) => code as number | null);
-  return { child, output: () => output, exited };
-}
-
-function start(service: Service): void {
-  running.set(service, run(service));
-}
-
-async function readiness(service: Service): Promise<{ ready: boolean; checks: { name: string; ok: boolean }[] }> {
-  const address = environments.get(service)?.['FAIRLEAD_HEALTH_LISTEN'];
-  const response = await fetch(`http://${address}/readyz`, { signal: AbortSignal.timeout(10_000) });
-  return (await response.json()) as Awaited<ReturnType<typeof readiness>>;
-}
-
-const untilReady = (service: Service): Promise<void> =>
-  eventually(async () => expect(await readiness(service)).toMatchObject({ ready: true }));
+afterAll(() => services?.[Symbol.asyncDispose]());
 
 const newCsr = async (): Promise<string> => Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
 
 it('says what is wrong with the configuration, once, and exits with 2', async () => {
+  const { scratch, environments, run } = services;
   const cases: [Service, NodeJS.ProcessEnv, RegExp][] = [
     ['keys', { FAIRLEAD_NATS_URL: '', FAIRLEAD_TRUST_DOMAIN: 'Not A Domain' }, /NATS_URL: is not set\n.*TRUST_DOMAIN/],
     ['registration', { FAIRLEAD_LINK_ENDPOINTS: 'nonsense' }, /LINK_ENDPOINTS.*host:port/],
@@ -134,21 +60,21 @@ it('says what is wrong with the configuration, once, and exits with 2', async ()
 });
 
 it('waits visibly for NATS, Postgres and the migrations, then serves', async () => {
+  const { nats, postgres } = services;
   nats.server.kill('SIGKILL');
   postgres.kill('SIGKILL');
-  for (const service of SERVICES) start(service);
-  await eventually(() => expect(running.get('keys')?.output()).toContain('nats.unreachable'));
+  for (const service of SERVICES) services.start(service);
+  const says = (event: string): Promise<void> =>
+    eventually(() => expect(services.started.get('keys')?.output()).toContain(event));
+  await says('nats.unreachable');
   await nats.server.restart();
-  await eventually(() => expect(running.get('keys')?.output()).toContain('database.unreachable'));
+  await says('database.unreachable');
   await postgres.restart();
-  await eventually(() => expect(running.get('keys')?.output()).toContain('migrations.pending'));
-  expect((await readiness('keys')).ready).toBe(false);
-  for (const service of SERVICES) {
-    const migrations = [run(service, ['migrate']), run(service, ['migrate'])];
-    expect(await Promise.all(migrations.map(({ exited }) => exited))).toEqual([0, 0]);
-  }
-  await Promise.all(SERVICES.map(untilReady));
-  expect((await stat(scratch.file('master.key'))).mode & 0o777).toBe(0o600);
+  await says('migrations.pending');
+  expect((await services.readiness('keys')).ready).toBe(false);
+  for (const service of SERVICES) expect(await services.migrate(service)).toEqual([0, 0]);
+  await services.untilAllReady();
+  expect((await stat(services.scratch.file('master.key'))).mode & 0o777).toBe(0o600);
 });
 
 /** A new cluster, and how its agent asks for an identity. */
@@ -181,21 +107,19 @@ it('takes a cluster from its creation to a certificate', async () => {
 });
 
 it('counts what it was asked', async () => {
-  const address = environments.get('registration')?.['FAIRLEAD_HEALTH_LISTEN'];
   await eventually(async () => {
-    const response = await fetch(`http://${address}/metrics`, { signal: AbortSignal.timeout(10_000) });
-    const text = await response.text();
+    const text = await services.metrics('registration');
     expect(text).toContain('fairlead_rpc_requests_total{method="enrol",code="OK"} 1');
     expect(text).toContain('fairlead_rpc_requests_total{method="enrol",code="TOKEN_USED"} 1');
   });
 });
 
 it('tells of a request whose answer would have gone to somebody else', async () => {
-  const caller = await nats.connect(api);
+  const caller = await services.nats.connect(api);
   const subject = rpcSubject(registrationRpc.deleteCluster, DEFAULT_TENANT, api);
   const packet = JSON.stringify({ id: 'x', pattern: 'x', data: { name: 'demo' } });
   caller.publish(subject, packet, { reply: rpcSubject(registrationRpc.enrol, NO_TENANT, gateway) });
-  const operator = await nats.connect({ role: 'operator', credential: 'operator' });
+  const operator = await services.nats.connect({ role: 'operator', credential: 'operator' });
   const manager = await jetstreamManager(operator);
   const last = (): Promise<unknown> =>
     manager.streams.getMessage(EVENT_STREAM, { last_by_subj: 'fairlead.events.default.registration.rpc.refused.v1' });
@@ -231,7 +155,7 @@ async function untilServed<T>(ask: () => Promise<T>, tries = 5): Promise<T> {
 
 /** Asks all of it at once; what came of that, and of the questions of others meanwhile. */
 async function flood(asked: readonly (readonly [RpcClient, Enrol])[]): Promise<Record<string, number>[]> {
-  const tokenHash = createHash('sha256').update(adminToken).digest('base64');
+  const tokenHash = createHash('sha256').update(ADMIN_TOKEN).digest('base64');
   const enrol = { ...registrationRpc.enrol, timeoutMs: PATIENT_MS };
   const authenticate = { ...registrationRpc.authenticate, timeoutMs: PATIENT_MS };
   const flooding = asked.map(([client, request]) => untilServed(() => client.call(enrol, NO_TENANT, request)));
@@ -242,7 +166,7 @@ async function flood(asked: readonly (readonly [RpcClient, Enrol])[]): Promise<R
 }
 
 it('an agent that waits with a token, and asks without end by all gateways, is answered now and then, and takes nobody’s place', async () => {
-  const asOtherGateway = createRpcClient(await nats.connect(otherGateway), otherGateway);
+  const asOtherGateway = createRpcClient(await services.nats.connect(otherGateway), otherGateway);
   const { request } = await invited('waiting');
   await asApi.call(registrationRpc.setApprovalPolicy, DEFAULT_TENANT, { cluster: 'waiting', policy: 'queue' });
   const startedMs = performance.now();
@@ -260,7 +184,7 @@ it('an agent that waits with a token, and asks without end by all gateways, is a
 });
 
 it('a gateway in wrong hands that asks with ever new keys leaves places to other gateways and everybody else', async () => {
-  const asOtherGateway = createRpcClient(await nats.connect(otherGateway), otherGateway);
+  const asOtherGateway = createRpcClient(await services.nats.connect(otherGateway), otherGateway);
   const { request } = await invited('meanwhile');
   const made = await Promise.all(Array.from({ length: 500 }, async () => ({ ...request, csr: await newCsr() })));
   const unknown = made.map((one) => [asOtherGateway, { ...one, tokenId: 'made-up' }] as const);
@@ -272,16 +196,17 @@ it('a gateway in wrong hands that asks with ever new keys leaves places to other
 
 it('comes back by itself after NATS and Postgres were killed, with the same CA and clusters', async () => {
   const before = await asGateway.call(keysRpc.trustBundle, NO_TENANT, {});
+  const { nats, postgres } = services;
   nats.server.kill('SIGKILL');
   postgres.kill('SIGKILL');
   await eventually(async () => {
-    const { checks } = await readiness('registration');
+    const { checks } = await services.readiness('registration');
     const failing = checks.filter(({ ok }) => !ok).map(({ name }) => name);
     expect(failing).toEqual(expect.arrayContaining(['nats', 'database']));
   });
   await nats.server.restart();
   await postgres.restart();
-  await Promise.all(SERVICES.map(untilReady));
+  await services.untilAllReady();
   await eventually(async () => expect(await asGateway.call(keysRpc.trustBundle, NO_TENANT, {})).toEqual(before));
   // Each caller comes back in its own time.
   const cluster = await eventually(() => asApi.call(registrationRpc.getCluster, DEFAULT_TENANT, { name: 'demo' }));
@@ -292,12 +217,12 @@ it('comes back by itself after NATS and Postgres were killed, with the same CA a
 it('stops on SIGTERM, and finds everything again after a restart', async () => {
   const before = await asGateway.call(keysRpc.trustBundle, NO_TENANT, {});
   for (const service of SERVICES) {
-    const { child, exited } = running.get(service)!;
+    const { child, exited } = services.started.get(service)!;
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
-    start(service);
+    services.start(service);
   }
-  await Promise.all(SERVICES.map(untilReady));
+  await services.untilAllReady();
   expect(await asGateway.call(keysRpc.trustBundle, NO_TENANT, {})).toEqual(before);
 });
 
@@ -326,10 +251,10 @@ it('rotates the root for those who may ask', async () => {
 });
 
 it('never wrote a secret', async () => {
-  const written = [...running.values()].map((process) => process.output()).join('\n');
-  const seed = await readFile(nats.seedFile({ role: 'keys', credential: 'keys' }), 'utf8');
-  const masterKey = (await readFile(scratch.file('master.key'), 'utf8')).trim();
-  for (const secret of [adminToken, ...Object.values(passwords), seed, masterKey]) {
+  const written = [...services.started.values()].map((process) => process.output()).join('\n');
+  const seed = await readFile(services.nats.seedFile({ role: 'keys', credential: 'keys' }), 'utf8');
+  const masterKey = (await readFile(services.scratch.file('master.key'), 'utf8')).trim();
+  for (const secret of [ADMIN_TOKEN, ...services.passwords, seed, masterKey]) {
     expect(written.includes(secret)).toBe(false);
   }
   expect(written).toContain('[secret]');
