@@ -1,7 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { createEventPublisher, type EventPublisher } from '@fairlead/events/publisher';
-import { startInstallation, type Replica, type TestInstallation } from '@fairlead/installation';
+import {
+  collectCrashes,
+  startInstallation,
+  type Crashes,
+  type Replica,
+  type TestInstallation,
+} from '@fairlead/installation';
 import type { Logger } from '@fairlead/observability';
 import { silentLogger } from '@fairlead/observability';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -12,13 +18,11 @@ let replica: Replica;
 let publisher: EventPublisher;
 const complaints: string[] = [];
 const logger: Logger = { ...silentLogger, error: (event) => void complaints.push(event) };
-const crashes: unknown[] = [];
-const onCrash = (error: unknown): void => void crashes.push(error);
+let crashes: Crashes;
 
 // As the process does it: what the doors report goes into events of the catalog.
 beforeAll(async () => {
-  process.on('uncaughtException', onCrash);
-  process.on('unhandledRejection', onCrash);
+  crashes = collectCrashes();
   installation = await startInstallation();
   replica = await installation.startReplica('gateway-a', {
     logger,
@@ -32,8 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await publisher?.close();
   await installation?.[Symbol.asyncDispose]();
-  process.off('uncaughtException', onCrash);
-  process.off('unhandledRejection', onCrash);
+  crashes[Symbol.dispose]();
 });
 
 async function ask(method: string, path: string): Promise<number | undefined> {
@@ -50,10 +53,10 @@ it.each([17, 16_000])('answers a stranger with a method of %d letters, and repor
   expect(await ask('A'.repeat(length), '/')).toBe(401);
   expect(await ask('GET', '/')).toBe(401);
   expect(replica.refusals.length - before).toBe(2);
-  expect([complaints, crashes]).toEqual([[], []]);
+  expect([complaints, crashes.seen]).toEqual([[], []]);
 });
 
 it('answers a stranger with a path as long as a head may be', async () => {
   expect(await ask('GET', `/clusters/${'a'.repeat(32_000)}/api`)).toBe(401);
-  expect([complaints, crashes]).toEqual([[], []]);
+  expect([complaints, crashes.seen]).toEqual([[], []]);
 });

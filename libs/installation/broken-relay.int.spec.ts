@@ -8,6 +8,7 @@ import { eventually, testAuthority, type TestAuthority } from '@fairlead/testing
 import { SessionRegistry, createRelayServer, type AgentSession } from '@fairlead/tunnel/gateway';
 import { RELAY_PATH, RELAY_SESSION_OPTIONS, TunnelConnection, requestGrpcStream } from '@fairlead/tunnel/link';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { collectCrashes, type Crashes } from './crashes.js';
 
 const fault = (): never => {
   throw new Error('a fault of ours');
@@ -17,14 +18,12 @@ let authority: TestAuthority;
 let server: Http2Server;
 let session: Http2Session;
 const errors: string[] = [];
-const crashes: unknown[] = [];
-const onCrash = (error: unknown): void => void crashes.push(error);
+let crashes: Crashes;
 /** What each test breaks. */
 const parts = { of: (): AgentSession[] => [], begin: noTracer.begin.bind(noTracer) };
 
 beforeAll(async () => {
-  process.on('uncaughtException', onCrash);
-  process.on('unhandledRejection', onCrash);
+  crashes = collectCrashes();
   authority = await testAuthority();
   const { privateKeyPem: keyPem, chain: chainPem } = await authority.gateway('gateway-a');
   const [notBefore, notAfter] = [new Date(), new Date(Date.now() + 3_600_000)];
@@ -51,8 +50,7 @@ beforeEach(() => {
 afterAll(async () => {
   session?.destroy();
   await server?.close();
-  process.off('uncaughtException', onCrash);
-  process.off('unhandledRejection', onCrash);
+  crashes[Symbol.dispose]();
 });
 
 async function dial(port: number): Promise<Http2Session> {
@@ -102,7 +100,7 @@ function brokenStream(cancelled: number[]): Http2Stream {
 
 it('refuses a cluster that it has no link of', async () => {
   expect(await ask()).toMatchObject({ code: 'NO_SESSION' });
-  expect([errors, crashes]).toEqual([[], []]);
+  expect([errors, crashes.seen]).toEqual([[], []]);
 });
 
 it.each<[string, () => void]>([
@@ -112,7 +110,7 @@ it.each<[string, () => void]>([
 ])('a fault of ours %s costs this tunnel, whose stream ends, and is logged once', async (_, breakIt) => {
   breakIt();
   expect(await ask()).toMatchObject({ code: 'TUNNEL_RESET' });
-  expect([errors, crashes]).toEqual([['relay.tunnel.broken'], []]);
+  expect([errors, crashes.seen]).toEqual([['relay.tunnel.broken'], []]);
 });
 
 it('a fault of ours after the agent gave a tunnel ends both streams, once', async () => {
@@ -121,5 +119,5 @@ it('a fault of ours after the agent gave a tunnel ends both streams, once', asyn
   parts.of = () => [{ take } as unknown as AgentSession];
   expect(await ask()).toMatchObject({ code: 'TUNNEL_RESET' });
   await eventually(() => expect(errors).toEqual(['relay.tunnel.broken']));
-  expect([cancelled, crashes]).toEqual([[HTTP2_CODE.internalError], []]);
+  expect([cancelled, crashes.seen]).toEqual([[HTTP2_CODE.internalError], []]);
 });

@@ -3,6 +3,7 @@ import { connect } from 'node:http2';
 import type { GatewayEvents } from '@fairlead/gateway';
 import { silentLogger, type Logger } from '@fairlead/observability';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { collectCrashes, type Crashes } from './crashes.js';
 import { clientCertificate, connectThrough } from './connect-client.js';
 import { callDoor } from './kube-client.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
@@ -11,8 +12,7 @@ let installation: TestInstallation;
 let replica: Replica;
 const errors: string[] = [];
 const logger: Logger = { ...silentLogger, error: (event) => void errors.push(event) };
-const crashes: unknown[] = [];
-const onCrash = (error: unknown): void => void crashes.push(error);
+let crashes: Crashes;
 
 const broken: GatewayEvents = {
   agentConnected: () => undefined,
@@ -24,21 +24,19 @@ const broken: GatewayEvents = {
 };
 
 beforeAll(async () => {
-  process.on('uncaughtException', onCrash);
-  process.on('unhandledRejection', onCrash);
+  crashes = collectCrashes();
   installation = await startInstallation();
   replica = await installation.startReplica('gateway-a', { logger, events: () => broken });
 });
 
 afterAll(async () => {
   await installation?.[Symbol.asyncDispose]();
-  process.off('uncaughtException', onCrash);
-  process.off('unhandledRejection', onCrash);
+  crashes[Symbol.dispose]();
 });
 
 it('a fault of ours at the Kubernetes API door costs the request, not the process (HTTP/1.1)', async () => {
   await expect(callDoor(installation, replica, { token: null })).rejects.toThrow('socket hang up');
-  expect([errors.splice(0), crashes]).toEqual([['kube.request.broken'], []]);
+  expect([errors.splice(0), crashes.seen]).toEqual([['kube.request.broken'], []]);
 });
 
 it('a fault of ours at the Kubernetes API door costs the request, not the process (HTTP/2)', async () => {
@@ -46,7 +44,7 @@ it('a fault of ours at the Kubernetes API door costs the request, not the proces
   const stream = session.request({ ':path': '/clusters/demo/api' });
   await expect(once(stream, 'response')).rejects.toMatchObject({ code: 'ERR_HTTP2_STREAM_ERROR' });
   session.close();
-  expect([errors.splice(0), crashes]).toEqual([['kube.request.broken'], []]);
+  expect([errors.splice(0), crashes.seen]).toEqual([['kube.request.broken'], []]);
 });
 
 it('a fault of ours at the CONNECT door costs the connection, not the process', async () => {
@@ -56,5 +54,5 @@ it('a fault of ours at the CONNECT door costs the connection, not the process', 
   await expect(connectThrough(replica, { authority, certificate, target: '127.0.0.1:1' })).rejects.toThrow(
     /ECONNRESET|no answer/,
   );
-  expect([errors.splice(0), crashes]).toEqual([['connect.broken'], []]);
+  expect([errors.splice(0), crashes.seen]).toEqual([['connect.broken'], []]);
 });

@@ -4,10 +4,12 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { DEFAULT_CONNECT_LIMITS } from '@fairlead/gateway';
-import { Registry, type Logger } from '@fairlead/observability';
+import { Registry } from '@fairlead/observability';
+import { collectLines } from '@fairlead/observability/testing';
 import { eventually, testAuthority } from '@fairlead/testing';
 import { startTcpTarget, type TcpTarget } from '@fairlead/tunnel/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { collectCrashes, type Crashes } from './crashes.js';
 import {
   clientCertificate,
   connectThrough,
@@ -30,23 +32,11 @@ const CONNECT = { door: 'connect' };
 const AGENT_OPEN = 'fairlead_agent_tcp_open_connections';
 const agentRegistry = new Registry();
 const opened: ConnectAnswer[] = [];
-const lines: { event: string; fields: Record<string, unknown> }[] = [];
-const crashes: unknown[] = [];
-const onCrash = (error: unknown): void => void crashes.push(error);
-
-const collect = (event: string, fields: object = {}): void => void lines.push({ event, fields: { ...fields } });
-const logger: Logger = {
-  log: (_level, event, fields) => collect(event, fields),
-  debug: collect,
-  info: collect,
-  warn: collect,
-  error: collect,
-  with: () => logger,
-};
+const { logger, lines } = collectLines();
+let crashes: Crashes;
 
 beforeAll(async () => {
-  process.on('uncaughtException', onCrash);
-  process.on('unhandledRejection', onCrash);
+  crashes = collectCrashes();
   installation = await startInstallation();
   target = await startTcpTarget();
   other = await installation.addCluster('other');
@@ -67,8 +57,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await installation?.[Symbol.asyncDispose]();
   await target?.[Symbol.asyncDispose]();
-  process.off('uncaughtException', onCrash);
-  process.off('unhandledRejection', onCrash);
+  crashes[Symbol.dispose]();
 });
 
 beforeEach(() => {
@@ -159,7 +148,7 @@ describe('who may come', () => {
     expect(reasonOf(await through(certificate))).toBe(`403 ${code}`);
     other.write('still');
     expect(String((await once(other, 'data'))[0])).toBe('still');
-    const line = (event: string): unknown => lines.find((each) => each.event === event)?.fields;
+    const line = (event: string): unknown => lines.find((each) => each.event === event);
     expect(line('access.ended')).toMatchObject({ door: 'connect', who: client.clientId, code });
     await eventually(() => expect(line('connect.closed')).toMatchObject({ clientId: client.clientId, cause: code }));
   });
@@ -252,7 +241,7 @@ describe('what is asked', () => {
     await eventually(() =>
       expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(['connect.closed', 'tcp.closed'])),
     );
-    const line = lines.find(({ event }) => event === 'connect.closed')?.fields;
+    const line = lines.find(({ event }) => event === 'connect.closed');
     expect(line).toMatchObject({
       clientId: client.clientId,
       clusterId: installation.cluster.clusterId,
@@ -262,7 +251,7 @@ describe('what is asked', () => {
       bytesUp: 5,
       bytesDown: 5,
     });
-    const agentLine = lines.find(({ event }) => event === 'tcp.closed')?.fields;
+    const agentLine = lines.find(({ event }) => event === 'tcp.closed');
     expect(agentLine).toMatchObject({ tunnelId: line?.['tunnelId'], cause: 'COMPLETE', bytesUp: 5, bytesDown: 5 });
     expect(JSON.stringify(lines)).not.toContain(btoa('demo:ignored').slice(0, 8));
     expect(await metric(agentRegistry, 'fairlead_agent_tcp_connections_total', { outcome: 'ok' })).toBeGreaterThan(0);
@@ -307,7 +296,7 @@ describe('how much', () => {
     for (const { plain } of hanging) plain.resetAndDestroy();
     await eventually(async () => expect(reasonOf(await through(certificate))).toBe('200 OK'));
     await eventually(async () => {
-      const gone = lines.filter(({ event, fields }) => event === 'tcp.refused' && fields['cause'] === 'TUNNEL_RESET');
+      const gone = lines.filter((line) => line.event === 'tcp.refused' && line['cause'] === 'TUNNEL_RESET');
       expect(gone).toHaveLength(2);
       expect(await metric(agentRegistry, 'fairlead_agent_tcp_open_connections')).toBe(1);
     });
@@ -361,4 +350,4 @@ it('a replica that stops takes no new connection and lets an open one finish', a
   await stopping;
 });
 
-it('nothing of all that was left unhandled', () => expect(crashes).toEqual([]));
+it('nothing of all that was left unhandled', () => expect(crashes.seen).toEqual([]));

@@ -5,6 +5,7 @@ import { eventually } from '@fairlead/testing';
 import type { ClientEntry } from '@fairlead/contracts';
 import { readAll, sha256, startTcpTarget, type TcpTarget } from '@fairlead/tunnel/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { collectCrashes, type Crashes } from './crashes.js';
 import {
   clientCertificate,
   connectThrough,
@@ -21,8 +22,7 @@ let b: Replica;
 let client: ClientEntry;
 let certificate: ClientCertificate;
 const opened: ConnectAnswer[] = [];
-const crashes: unknown[] = [];
-const onCrash = (error: unknown): void => void crashes.push(error);
+let crashes: Crashes;
 /** What names resolve to in the cluster. */
 const NAMES: Record<string, string[]> = {
   'echo.shop.svc': ['127.0.0.1'],
@@ -31,8 +31,7 @@ const NAMES: Record<string, string[]> = {
 };
 
 beforeAll(async () => {
-  process.on('uncaughtException', onCrash);
-  process.on('unhandledRejection', onCrash);
+  crashes = collectCrashes();
   installation = await startInstallation();
   target = await startTcpTarget();
   [a, b] = await Promise.all([installation.startReplica('gateway-a'), installation.startReplica('gateway-b')]);
@@ -59,8 +58,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await installation?.[Symbol.asyncDispose]();
   await target?.[Symbol.asyncDispose]();
-  process.off('uncaughtException', onCrash);
-  process.off('unhandledRejection', onCrash);
+  crashes[Symbol.dispose]();
 });
 
 beforeEach(async () => {
@@ -238,4 +236,4 @@ it('a target that is never reached is 504, without being tried anywhere else', a
   expect(head).not.toContain('Retry-After');
 });
 
-it('nothing of all that was left unhandled', () => expect(crashes).toEqual([]));
+it('nothing of all that was left unhandled', () => expect(crashes.seen).toEqual([]));

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { eventually } from '@fairlead/testing';
 import { readAll, sha256, startTcpTarget, type TcpTarget } from '@fairlead/tunnel/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { collectCrashes, type Crashes } from './crashes.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 import type { RunningAgent } from './test-agent.js';
 
@@ -18,12 +19,10 @@ let a: Replica;
 let b: Replica;
 let agent: RunningAgent;
 const opened: Socket[] = [];
-const crashes: unknown[] = [];
-const onCrash = (error: unknown): void => void crashes.push(error);
+let crashes: Crashes;
 
 beforeAll(async () => {
-  process.on('uncaughtException', onCrash);
-  process.on('unhandledRejection', onCrash);
+  crashes = collectCrashes();
   installation = await startInstallation();
   [target, elsewhere] = await Promise.all([startTcpTarget(), startTcpTarget()]);
   const rules = [`127.0.0.1:${target.port}`, '0.0.0.0/0:*'];
@@ -40,8 +39,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await installation?.[Symbol.asyncDispose]();
   await Promise.all([target, elsewhere].map((each) => each?.[Symbol.asyncDispose]()));
-  process.off('uncaughtException', onCrash);
-  process.off('unhandledRejection', onCrash);
+  crashes[Symbol.dispose]();
 });
 
 beforeEach(() => {
@@ -220,4 +218,4 @@ it('a cluster has no more connections at once than its limit, and has others aga
   });
 });
 
-it('nothing of all that was left unhandled', () => expect(crashes).toEqual([]));
+it('nothing of all that was left unhandled', () => expect(crashes.seen).toEqual([]));

@@ -5,7 +5,7 @@ import { connect as tlsConnect } from 'node:tls';
 import { eventually, type TestCertificate } from '@fairlead/testing';
 import { CONTROL_PATH } from '@fairlead/tunnel/link';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { collectLines, type CollectedLine } from './collected-lines.js';
+import { collectLines, type CollectedLine } from '@fairlead/observability/testing';
 import { clientCertificate, connectThrough, dialConnectDoor } from './connect-client.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 

@@ -2,10 +2,9 @@ import { once } from 'node:events';
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { connect, type TLSSocket } from 'node:tls';
 import type { ClusterEntry } from '@fairlead/contracts';
-import { eventually } from '@fairlead/testing';
 import { startRecordingApiServer, type RecordingApiServer } from '@fairlead/tunnel/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { callDoor, type DoorAnswer } from './kube-client.js';
+import { callDoor, untilAnswered, type DoorAnswer } from './kube-client.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
 const DOMAIN = 'k.example';
@@ -40,10 +39,7 @@ beforeEach(() => {
 
 async function joined(cluster: ClusterEntry, api: RecordingApiServer): Promise<void> {
   await installation.startAgent({ replicas: [gateway], cluster, apiPort: api.port });
-  await eventually(async () => {
-    const { status, body } = await callDoor(installation, gateway, { path: `/clusters/${cluster.name}/api` });
-    if (status !== 200) throw new Error(body);
-  });
+  await untilAnswered(installation, gateway, { path: `/clusters/${cluster.name}/api` });
 }
 
 /** One request to a host, by default on a connection that was opened for it. */

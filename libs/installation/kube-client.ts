@@ -1,6 +1,7 @@
 import { request, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, Agent } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { eventually, type EventuallyOptions } from '@fairlead/testing';
 import type { Replica, TestInstallation } from './replicas.js';
 
 export interface DoorAnswer {
@@ -38,7 +39,20 @@ export function callDoor(installation: TestInstallation, replica: Replica, call:
   });
 }
 
-/** The same, for tests that stream: the caller ends the request and reads the answer. */
+/** Resolves when the cluster's API server answers there. */
+export function untilAnswered(
+  installation: TestInstallation,
+  replica: Replica,
+  call: DoorCall = {},
+  options: EventuallyOptions = {},
+): Promise<void> {
+  return eventually(async () => {
+    const { status, body } = await callDoor(installation, replica, call);
+    if (status !== 200) throw new Error(`${status} ${body}`);
+  }, options);
+}
+
+/** The same as callDoor, for tests that stream: the caller ends the request and reads the answer. */
 export function openDoor(installation: TestInstallation, replica: Replica, call: DoorCall): ReturnType<typeof request> {
   const token = call.token === undefined ? installation.token : call.token;
   const authorization = token === null ? [] : ['Authorization', `Bearer ${token}`];

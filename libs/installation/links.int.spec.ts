@@ -4,70 +4,74 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@fairlead/testing';
 import { encodeControl } from '@fairlead/tunnel/core';
 import { TUNNEL_PATH } from '@fairlead/tunnel/link';
-import { OPEN, startBalancer, startRecordingApiServer, type RecordingApiServer } from '@fairlead/tunnel/testing';
+import { OPEN, startBalancer } from '@fairlead/tunnel/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { callDoor } from './kube-client.js';
-import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+import { callDoor, untilAnswered } from './kube-client.js';
+import { startReplicaPair, type ReplicaPair } from './linked-cluster.js';
+import type { Replica } from './replicas.js';
 import type { RunningAgent } from './test-agent.js';
 
-let installation: TestInstallation;
-let api: RecordingApiServer;
-let a: Replica;
-let b: Replica;
+let pair: ReplicaPair;
 let agent: RunningAgent | undefined;
 
 beforeAll(async () => {
-  installation = await startInstallation();
-  api = await startRecordingApiServer(installation.authority);
-  [a, b] = await Promise.all([installation.startReplica('gateway-a'), installation.startReplica('gateway-b')]);
+  pair = await startReplicaPair();
 });
 
 afterEach(() => agent?.stop());
 
-afterAll(async () => {
-  await installation?.[Symbol.asyncDispose]();
-  await api?.[Symbol.asyncDispose]();
-});
+afterAll(() => pair?.[Symbol.asyncDispose]());
 
-const answers = (replica: Replica): Promise<void> =>
-  eventually(async () => {
-    const { status, body } = await callDoor(installation, replica);
-    if (status !== 200) throw new Error(body);
-  });
+const answers = (replica: Replica): Promise<void> => untilAnswered(pair.installation, replica);
 
 const sessionsOf = (replica: Replica): { sessionId: string }[] =>
   (replica.gateway.debugView() as { sessions: { sessionId: string }[] }).sessions;
 
 describe('two links through one load balancer', () => {
   it('reach two replicas', async () => {
-    await using balancer = await startBalancer([a.gateway.link.port, a.gateway.link.port, b.gateway.link.port]);
+    await using balancer = await startBalancer([
+      pair.a.gateway.link.port,
+      pair.a.gateway.link.port,
+      pair.b.gateway.link.port,
+    ]);
     const endpoints = [`127.0.0.1:${balancer.port}`];
-    agent = await installation.startAgent({ replicas: [a, b], endpoints, links: 2, apiPort: api.port });
-    expect([sessionsOf(a).length, sessionsOf(b).length]).toEqual([1, 1]);
+    agent = await pair.installation.startAgent({
+      replicas: [pair.a, pair.b],
+      endpoints,
+      links: 2,
+      apiPort: pair.api.port,
+    });
+    expect([sessionsOf(pair.a).length, sessionsOf(pair.b).length]).toEqual([1, 1]);
   });
 
   it('that always reach the same replica are degraded, said so, and the one that stands is left alone', async () => {
-    await using balancer = await startBalancer([a.gateway.link.port]);
+    await using balancer = await startBalancer([pair.a.gateway.link.port]);
     const endpoints = [`127.0.0.1:${balancer.port}`];
-    agent = await installation.startAgent({ replicas: [a], endpoints, links: 1, apiPort: api.port });
+    agent = await pair.installation.startAgent({ replicas: [pair.a], endpoints, links: 1, apiPort: pair.api.port });
     await agent.stop();
     const expectRefusal = true;
-    agent = await installation.startAgent({ replicas: [a], endpoints, links: 2, apiPort: api.port, expectRefusal });
+    agent = await pair.installation.startAgent({
+      replicas: [pair.a],
+      endpoints,
+      links: 2,
+      apiPort: pair.api.port,
+      expectRefusal,
+    });
     const running = agent;
-    await eventually(() => expect(sessionsOf(a)).toHaveLength(1));
-    const first = sessionsOf(a)[0]?.sessionId;
-    await answers(a);
+    await eventually(() => expect(sessionsOf(pair.a)).toHaveLength(1));
+    const first = sessionsOf(pair.a)[0]?.sessionId;
+    await answers(pair.a);
     let degraded = false;
     // Five pauses with full jitter: at most half a minute, and the dials.
     const until = performance.now() + 90_000;
     while (!degraded && performance.now() < until) {
-      expect((await callDoor(installation, a)).status).toBe(200);
+      expect((await callDoor(pair.installation, pair.a)).status).toBe(200);
       degraded = running.agent.readiness()[0]?.detail?.includes('degraded') ?? false;
       await delay(50);
     }
     expect(degraded).toBe(true);
     expect(running.agent.readiness()[0]).toMatchObject({ ok: true });
-    await eventually(() => expect(sessionsOf(a).map(({ sessionId }) => sessionId)).toEqual([first]));
+    await eventually(() => expect(sessionsOf(pair.a).map(({ sessionId }) => sessionId)).toEqual([first]));
     const dials = balancer.connections();
     await delay(2_000);
     expect(balancer.connections()).toBe(dials);
@@ -77,27 +81,27 @@ describe('two links through one load balancer', () => {
 describe('a certificate near its end', () => {
   it('is renewed at two thirds of its life, with a new key, and no link is touched', async () => {
     const notAfter = new Date(Date.now() + 15_000);
-    agent = await installation.startAgent({ replicas: [a], apiPort: api.port, notAfter });
-    const [before] = sessionsOf(a);
+    agent = await pair.installation.startAgent({ replicas: [pair.a], apiPort: pair.api.port, notAfter });
+    const [before] = sessionsOf(pair.a);
     const identity = agent.stored['identity'] as string;
     const running = agent;
     await eventually(() => expect(running.stored['identity']).not.toBe(identity), { timeoutMs: 30_000 });
     const key = (text: string | undefined): string => (JSON.parse(text ?? '{}') as { keyPem: string }).keyPem;
     expect(key(running.stored['identity'])).not.toBe(key(identity));
     await delay(500);
-    expect(sessionsOf(a)).toMatchObject([{ sessionId: before?.sessionId }]);
-    expect((await callDoor(installation, a)).status).toBe(200);
+    expect(sessionsOf(pair.a)).toMatchObject([{ sessionId: before?.sessionId }]);
+    expect((await callDoor(pair.installation, pair.a)).status).toBe(200);
   });
 });
 
 describe('a hostile agent', () => {
   it('that cancels its calls at any moment harms neither the replica nor others', async () => {
-    agent = await installation.startAgent({ replicas: [a], apiPort: api.port });
-    const { privateKeyPem, chainPem } = await installation.authority.agent(installation.cluster.clusterId);
-    const session = connect(`https://127.0.0.1:${a.gateway.link.port}`, {
+    agent = await pair.installation.startAgent({ replicas: [pair.a], apiPort: pair.api.port });
+    const { privateKeyPem, chainPem } = await pair.installation.authority.agent(pair.installation.cluster.clusterId);
+    const session = connect(`https://127.0.0.1:${pair.a.gateway.link.port}`, {
       createConnection: () =>
         tlsConnect({
-          port: a.gateway.link.port,
+          port: pair.a.gateway.link.port,
           host: '127.0.0.1',
           key: privateKeyPem,
           cert: chainPem,
@@ -123,12 +127,12 @@ describe('a hostile agent', () => {
       stream.close(constants.NGHTTP2_CANCEL);
     }
     session.destroy();
-    await answers(a);
-    expect(sessionsOf(a)).toHaveLength(1);
+    await answers(pair.a);
+    expect(sessionsOf(pair.a)).toHaveLength(1);
   });
 
   it('without a certificate makes a replica hold no more than a small window, however much it sends', async () => {
-    const session = connect(`https://127.0.0.1:${a.gateway.link.port}`, { rejectUnauthorized: false });
+    const session = connect(`https://127.0.0.1:${pair.a.gateway.link.port}`, { rejectUnauthorized: false });
     await new Promise((resolve) => session.once('remoteSettings', resolve));
     expect(session.state.remoteWindowSize).toBeLessThanOrEqual(65_535);
     session.destroy();
@@ -137,17 +141,17 @@ describe('a hostile agent', () => {
 
 describe('a replica that drains', () => {
   it('is left before it is gone: what runs is finished, and what comes next goes the other way', async () => {
-    const endpoints = [a, b].map(({ gateway }) => gateway.link.address);
-    agent = await installation.startAgent({ replicas: [a, b], endpoints, apiPort: api.port });
-    const [holder, other] = sessionsOf(a).length === 1 ? [a, b] : [b, a];
+    const endpoints = [pair.a, pair.b].map(({ gateway }) => gateway.link.address);
+    agent = await pair.installation.startAgent({ replicas: [pair.a, pair.b], endpoints, apiPort: pair.api.port });
+    const [holder, other] = sessionsOf(pair.a).length === 1 ? [pair.a, pair.b] : [pair.b, pair.a];
     await answers(other);
     // Slow enough to be under way when the replica is told to stop, and far from the end of its drain.
-    api.handle = (request, response) => {
+    pair.api.handle = (request, response) => {
       response.writeHead(200).flushHeaders();
       setTimeout(() => response.end('whole'), request.url === '/slow' ? 500 : 0);
     };
-    const slow = callDoor(installation, other, { path: '/clusters/demo/slow' });
-    await eventually(() => expect(api.requests.at(-1)?.url).toBe('/slow'));
+    const slow = callDoor(pair.installation, other, { path: '/clusters/demo/slow' });
+    await eventually(() => expect(pair.api.requests.at(-1)?.url).toBe('/slow'));
     const stopped = holder.stop();
     await answers(other);
     await eventually(() => expect(sessionsOf(other)).toHaveLength(1));

@@ -1,11 +1,6 @@
-import { once } from 'node:events';
-import { connect } from 'node:tls';
-import type { AddressInfo } from 'node:net';
-import { createGatewayMetrics } from '@fairlead/gateway/parts';
-import { Registry, noTracer, silentLogger } from '@fairlead/observability';
-import { eventually, testAuthority, type TestAuthority, type TestCertificate } from '@fairlead/testing';
-import { RelayClient, SessionRegistry, createRelayServer, type CertificateSource } from '@fairlead/tunnel/gateway';
+import { eventually, testAuthority, type TestAuthority } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { closed, dialRelay, startRelayEnds } from './relay-ends.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
 let installation: TestInstallation;
@@ -34,65 +29,21 @@ it('an agent of another trust domain below our root gets no link', async () => {
 });
 
 it('a gateway of another trust domain below our root is no replica of ours', async () => {
-  const [host = '', port = ''] = replica.gateway.relay.address.split(':');
-  const { privateKeyPem: key, chainPem: cert } = await neighbour.gateway('gateway-b');
-  const ca = [...installation.authority.roots];
-  const options = {
-    host,
-    port: Number(port),
-    ca,
-    key,
-    cert,
-    ALPNProtocols: ['h2'],
-    checkServerIdentity: () => undefined,
-  };
-  const socket = connect(options).on('error', () => undefined);
-  socket.resume();
-  await new Promise((resolve) => socket.once('close', resolve));
+  await closed(dialRelay(installation, replica, await neighbour.gateway('gateway-b')));
   expect(replica.refusals.filter(({ door }) => door === 'relay')).toEqual([otherDomain]);
 });
 
 it('a replica relays nothing to a gateway of another trust domain below our root', async () => {
   const relayTo = async (authority: TestAuthority): Promise<void> => {
-    const server = createRelayServer({
-      revoked: { has: () => false, onChange: () => undefined },
-      identity: sourceOf(await authority.gateway('gateway-b'), authority),
+    await using ends = await startRelayEnds({
       trustDomain: installation.authority.trustDomain,
-      registry: new SessionRegistry(),
-      metrics: createGatewayMetrics(new Registry()),
-      logger: silentLogger,
-      tracer: noTracer,
-      events: { accessRefused: () => undefined },
+      roots: installation.authority.roots,
+      server: await authority.gateway('gateway-b'),
+      client: await installation.authority.gateway('gateway-a'),
     });
-    server.tls.listen(0, '127.0.0.1');
-    await once(server.tls, 'listening');
-    const own = sourceOf(await installation.authority.gateway('gateway-a'), installation.authority);
-    const client = new RelayClient(
-      own,
-      installation.authority.trustDomain,
-      { has: () => false, onChange: () => undefined },
-      silentLogger,
-    );
-    const relayAddress = `127.0.0.1:${(server.tls.address() as AddressInfo).port}`;
-    try {
-      await client.tunnel({ credential: 'gateway-b', instance: 'b', relayAddress });
-    } finally {
-      client.close();
-      await server.close();
-    }
+    await ends.tunnel();
   };
   // A dial has three seconds, which a busy machine may take from it.
   await eventually(() => relayTo(installation.authority));
   await eventually(() => expect(relayTo(neighbour)).rejects.toMatchObject({ code: 'UNTRUSTED_PEER' }));
 });
-
-function sourceOf({ privateKeyPem, chain }: TestCertificate, { roots }: TestAuthority): CertificateSource {
-  const current = {
-    keyPem: privateKeyPem,
-    chainPem: chain,
-    rootsPem: roots,
-    notBefore: new Date(),
-    notAfter: new Date(Date.now() + 3_600_000),
-  };
-  return { current, onChange: (listener) => listener(current) };
-}

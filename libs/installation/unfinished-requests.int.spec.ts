@@ -2,17 +2,14 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { eventually } from '@fairlead/testing';
-import { startRecordingApiServer, type RecordingApiServer } from '@fairlead/tunnel/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { collectCrashes, type Crashes } from './crashes.js';
 import { callDoor } from './kube-client.js';
+import { startLinkedCluster, type LinkedCluster } from './linked-cluster.js';
 import { rawDoor } from './raw-client.js';
-import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
-let installation: TestInstallation;
-let api: RecordingApiServer;
-let replica: Replica;
-const crashes: unknown[] = [];
-const onCrash = (error: unknown): void => void crashes.push(error);
+let crashes: Crashes;
+let linked: LinkedCluster;
 
 interface Totals {
   readonly connections: number;
@@ -20,45 +17,36 @@ interface Totals {
 }
 
 /** What goes through the replica now, as it tells people. Idle tunnels are in use for half a minute. */
-const totals = (): Totals => (replica.gateway.debugView() as { readonly totals: Totals }).totals;
+const totals = (): Totals => (linked.replica.gateway.debugView() as { readonly totals: Totals }).totals;
 
 beforeAll(async () => {
-  process.on('uncaughtException', onCrash);
-  process.on('unhandledRejection', onCrash);
-  installation = await startInstallation();
-  api = await startRecordingApiServer(installation.authority);
-  replica = await installation.startReplica('gateway-a');
-  await installation.startAgent({ replicas: [replica], apiPort: api.port });
-  await eventually(async () => {
-    const { status, body } = await callDoor(installation, replica);
-    if (status !== 200) throw new Error(body);
-  });
+  crashes = collectCrashes();
+  linked = await startLinkedCluster();
 });
 
 afterAll(async () => {
-  await installation?.[Symbol.asyncDispose]();
-  await api?.[Symbol.asyncDispose]();
-  process.off('uncaughtException', onCrash);
-  process.off('unhandledRejection', onCrash);
+  await linked?.[Symbol.asyncDispose]();
+  crashes[Symbol.dispose]();
 });
 
 beforeEach(() => {
-  api.handle = (request, response) => void response.end(request.url);
+  linked.api.handle = (request, response) => void response.end(request.url);
 });
 
 describe('an API server that switches protocols though it was not asked to', () => {
   it.each(['GET', 'POST'])('is a 502, and nothing of the request is left (%s)', async (method) => {
-    api.handle = ({ socket }) => void socket.write('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n');
+    linked.api.handle = ({ socket }) =>
+      void socket.write('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n');
     const call = method === 'GET' ? { method } : { method, body: '{}' };
-    const { status, body } = await callDoor(installation, replica, call);
+    const { status, body } = await callDoor(linked.installation, linked.replica, call);
     expect([status, body]).toEqual([502, expect.stringContaining('switched protocols')]);
     await eventually(() => expect(totals().connections).toBe(0));
   });
 });
 
 /** A request that says more than it sends, up to its answer. */
-async function askUnfinished(token = installation.token): Promise<{ heard: () => string; socket: TLSSocket }> {
-  const socket = await rawDoor(installation, replica);
+async function askUnfinished(token = linked.installation.token): Promise<{ heard: () => string; socket: TLSSocket }> {
+  const socket = await rawDoor(linked.installation, linked.replica);
   let heard = '';
   socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
   const authorization = `Authorization: Bearer ${token}`;
@@ -70,7 +58,7 @@ async function askUnfinished(token = installation.token): Promise<{ heard: () =>
 
 describe('an answer that comes before its request is over', () => {
   beforeEach(() => {
-    api.handle = (request, response) =>
+    linked.api.handle = (request, response) =>
       void response.writeHead(request.method === 'POST' ? 404 : 200, { 'content-length': 6 }).end(request.url);
   });
 
@@ -79,7 +67,9 @@ describe('an answer that comes before its request is over', () => {
     expect(totals().connections).toBe(1);
     socket.write('B'.repeat(190));
     await eventually(() => expect(totals().connections).toBe(0));
-    socket.write(`GET /clusters/demo/after HTTP/1.1\r\nHost: d\r\nAuthorization: Bearer ${installation.token}\r\n\r\n`);
+    socket.write(
+      `GET /clusters/demo/after HTTP/1.1\r\nHost: d\r\nAuthorization: Bearer ${linked.installation.token}\r\n\r\n`,
+    );
     await eventually(() => expect(heard()).toMatch(/HTTP\/1\.1 200 [^]*\/after$/));
     socket.destroy();
   });
@@ -94,9 +84,9 @@ describe('an answer that comes before its request is over', () => {
   });
 
   it('leaves neither a place nor a tunnel behind when the client goes away (HTTP/2)', async () => {
-    const ca = [...installation.authority.roots];
-    const session = connect(`https://127.0.0.1:${replica.gateway.door.port}`, { ca });
-    const authorization = `Bearer ${installation.token}`;
+    const ca = [...linked.installation.authority.roots];
+    const session = connect(`https://127.0.0.1:${linked.replica.gateway.door.port}`, { ca });
+    const authorization = `Bearer ${linked.installation.token}`;
     for (let i = 0; i < 5; i += 1) {
       const stream = session.request({ ':path': '/clusters/demo/early', ':method': 'POST', authorization });
       stream.on('error', () => undefined);
@@ -112,12 +102,14 @@ describe('an answer that comes before its request is over', () => {
   });
 
   it('is broken off with its connection when its user is shut out', async () => {
-    const token = await installation.addToken({ user: 'leaver', groups: [] });
+    const token = await linked.installation.addToken({ user: 'leaver', groups: [] });
     await eventually(async () => {
-      expect((await callDoor(installation, replica, { token, path: '/clusters/demo/after' })).status).toBe(200);
+      expect(
+        (await callDoor(linked.installation, linked.replica, { token, path: '/clusters/demo/after' })).status,
+      ).toBe(200);
     });
     const { socket } = await askUnfinished(token);
-    await installation.removeToken(token);
+    await linked.installation.removeToken(token);
     await once(socket, 'close');
     await eventually(() => expect(totals().connections).toBe(0));
   });
@@ -125,6 +117,6 @@ describe('an answer that comes before its request is over', () => {
 
 describe('after all of this', () => {
   it('nothing was thrown that would have ended the process', () => {
-    expect(crashes).toEqual([]);
+    expect(crashes.seen).toEqual([]);
   });
 });

@@ -6,24 +6,22 @@ import type { TLSSocket } from 'node:tls';
 import { eventually } from '@fairlead/testing';
 import { sha256 } from '@fairlead/tunnel/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { collectCrashes, type Crashes } from './crashes.js';
 import { callDoor } from './kube-client.js';
 import { rawDoor } from './raw-client.js';
 import { startRelayedCluster, type RelayedCluster } from './relayed-cluster.js';
 import type { Replica } from './replicas.js';
 
 let cluster: RelayedCluster;
-const crashes: unknown[] = [];
-const onCrash = (error: unknown): void => void crashes.push(error);
+let crashes: Crashes;
 
 beforeAll(async () => {
-  process.on('uncaughtException', onCrash);
-  process.on('unhandledRejection', onCrash);
+  crashes = collectCrashes();
   cluster = await startRelayedCluster({ allowTargets: ['127.0.0.1:*'] });
 });
 afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]();
-  process.off('uncaughtException', onCrash);
-  process.off('unhandledRejection', onCrash);
+  crashes[Symbol.dispose]();
 });
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
@@ -424,5 +422,5 @@ it('of 300, ended by either side or refused, none leaves a session, a tunnel in 
 });
 
 it('none of this broke anything that nobody caught', () => {
-  expect(crashes).toEqual([]);
+  expect(crashes.seen).toEqual([]);
 });

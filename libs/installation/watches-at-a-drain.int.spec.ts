@@ -2,43 +2,33 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { text } from 'node:stream/consumers';
 import { eventually } from '@fairlead/testing';
-import { startRecordingApiServer, type RecordingApiServer } from '@fairlead/tunnel/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { callDoor } from './kube-client.js';
-import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+import { callDoor, untilAnswered } from './kube-client.js';
+import { startReplicaPair, type ReplicaPair } from './linked-cluster.js';
+import type { Replica } from './replicas.js';
 
 const EVENT = '{"type":"BOOKMARK"}\n';
 const WATCH = '/clusters/demo/api/v1/pods?watch=1';
 
-let parts: AsyncDisposableStack;
-let installation: TestInstallation;
-let api: RecordingApiServer;
-/** It holds the agent's link. */
-let holder: Replica;
-let other: Replica;
+/** The agent's link is to the first one. */
+let pair: ReplicaPair;
 
 beforeAll(async () => {
-  parts = new AsyncDisposableStack();
-  installation = parts.use(await startInstallation());
-  api = parts.use(await startRecordingApiServer(installation.authority));
-  [holder, other] = await Promise.all([installation.startReplica('gateway-a'), installation.startReplica('gateway-b')]);
-  await installation.startAgent({ replicas: [holder], apiPort: api.port });
-  await eventually(async () => {
-    const { status, body } = await callDoor(installation, other);
-    if (status !== 200) throw new Error(body);
-  });
-  api.handle = (request, response) => {
+  pair = await startReplicaPair();
+  await pair.installation.startAgent({ replicas: [pair.a], apiPort: pair.api.port });
+  await untilAnswered(pair.installation, pair.b);
+  pair.api.handle = (request, response) => {
     response.writeHead(200, request.url?.includes('withLength') ? { 'content-length': '100' } : {});
     response.write(EVENT);
   };
 });
-afterAll(() => parts?.disposeAsync());
+afterAll(() => pair?.[Symbol.asyncDispose]());
 
 /** Rejects for an answer that breaks off. */
 async function overHttp2({ gateway }: Replica, path: string): Promise<string> {
-  const session = connect(`https://127.0.0.1:${gateway.door.port}`, { ca: [...installation.authority.roots] });
+  const session = connect(`https://127.0.0.1:${gateway.door.port}`, { ca: [...pair.installation.authority.roots] });
   session.on('error', () => undefined);
-  const stream = session.request({ ':path': path, authorization: `Bearer ${installation.token}` });
+  const stream = session.request({ ':path': path, authorization: `Bearer ${pair.installation.token}` });
   const body = await text(stream);
   if (!stream.closed) await once(stream, 'close');
   session.close();
@@ -47,7 +37,7 @@ async function overHttp2({ gateway }: Replica, path: string): Promise<string> {
 }
 
 const overHttp1 = async (replica: Replica, path: string): Promise<string> =>
-  (await callDoor(installation, replica, { path })).body;
+  (await callDoor(pair.installation, replica, { path })).body;
 
 interface Outcome {
   readonly what: string;
@@ -56,7 +46,7 @@ interface Outcome {
 
 /** What became of a request at each replica, in each protocol. */
 function outcomes(what: string, path: string): Promise<Outcome>[] {
-  return [holder, other].flatMap((replica) =>
+  return [pair.a, pair.b].flatMap((replica) =>
     [overHttp1, overHttp2].map((ask) =>
       ask(replica, path).then(
         (body): Outcome => ({ what, ended: body === EVENT ? 'cleanly' : 'broken off' }),
@@ -73,10 +63,10 @@ it('a watch ends as a kube-apiserver ends one when the replica that it goes thro
     ['from behind a proxy of the cluster', '/clusters/demo/api/v1/namespaces/n/services/s/proxy/x?watch=1'],
     ['what has a length', `${WATCH}&withLength`],
   ] as const;
-  api.requests.length = 0;
+  pair.api.requests.length = 0;
   const all = [...outcomes('a watch', WATCH), ...cut.flatMap(([what, path]) => outcomes(what, path))];
-  await eventually(() => expect(api.requests).toHaveLength(all.length));
-  await holder.stop();
+  await eventually(() => expect(pair.api.requests).toHaveLength(all.length));
+  await pair.a.stop();
   const found = await Promise.all(all);
   const times = (count: number, outcome: Outcome): Outcome[] => Array.from({ length: count }, () => outcome);
   expect(found).toEqual([

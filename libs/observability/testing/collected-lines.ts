@@ -1,6 +1,6 @@
-import type { LogFields, Logger } from '@fairlead/observability';
+import type { LogFields, Logger } from '../index.js';
 
-/** What a replica or an agent logged, at whatever level. */
+/** What was logged, at whatever level. */
 export interface CollectedLine extends LogFields {
   readonly event: string;
 }

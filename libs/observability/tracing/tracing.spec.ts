@@ -1,23 +1,15 @@
 import { eventually, startOtlpCollector, type OtlpCollector } from '@fairlead/testing';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { noTracer, startTracing, type Logger, type Tracing, type TracingSettings } from '../index.js';
+import { noTracer, startTracing, type Tracing, type TracingSettings } from '../index.js';
+import { collectLines } from '../testing/collected-lines.js';
 
 const PARENT = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', flags: '01' };
 const UNSAMPLED = { ...PARENT, flags: '00' };
 
 let collector: OtlpCollector;
 let registry: Registry;
-const lines: { event: string; fields: Record<string, unknown> }[] = [];
-const hear = (event: string, fields: object = {}): void => void lines.push({ event, fields: { ...fields } });
-const logger: Logger = {
-  log: (_level, event, fields) => hear(event, fields),
-  debug: hear,
-  info: hear,
-  warn: hear,
-  error: hear,
-  with: () => logger,
-};
+const { logger, lines } = collectLines();
 
 beforeEach(async () => {
   collector = await startOtlpCollector();
@@ -149,11 +141,11 @@ describe('a collector that', () => {
     expect(await counted('dropped')).toBe(968);
     // Without a bound it would wait for the collector, which never answers.
     await tracing[Symbol.asyncDispose]();
-    expect(lines.at(-1)).toEqual({ event: 'tracing.flush.incomplete', fields: { spans: 32 } });
+    expect(lines.at(-1)).toEqual({ event: 'tracing.flush.incomplete', spans: 32 });
   });
 
   it('has a password is not named with it', async () => {
     await using _tracing = await start({ url: 'http://user:hunter2@127.0.0.1:1/v1/traces?key=hunter2' });
-    expect(lines).toEqual([{ event: 'tracing.started', fields: { endpoint: 'http://127.0.0.1:1/v1/traces' } }]);
+    expect(lines).toEqual([{ event: 'tracing.started', endpoint: 'http://127.0.0.1:1/v1/traces' }]);
   });
 });

@@ -1,12 +1,7 @@
 import { constants } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  collectLines,
-  startInstallation,
-  type CollectedLine,
-  type RunningAgent,
-  type TestInstallation,
-} from '@fairlead/installation';
+import { startInstallation, type RunningAgent, type TestInstallation } from '@fairlead/installation';
+import { collectLines, type CollectedLine } from '@fairlead/observability/testing';
 import { eventually } from '@fairlead/testing';
 import { startRecordingApiServer, type RecordingApiServer } from '@fairlead/tunnel/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
