@@ -41,11 +41,11 @@ export async function streamingKubectls(
 ): Promise<Record<StreamProtocol, Kubectl>> {
   const of = async (env: Readonly<Record<string, string>>): Promise<Kubectl> => {
     const kubectl = await kubectlOf(kubeconfigPath, { timeoutMs: LATEST_MS, log: () => undefined, env, within });
-    const run: Pick<Kubectl, 'start'> & ((...args: Parameters<Kubectl>) => ReturnType<Kubectl>) = Object.assign(
-      (args: readonly string[], stdin?: string | Buffer) => kubectl([...contextArgs, ...args], stdin),
-      { start: (args: readonly string[]) => kubectl.start([...contextArgs, ...args]) },
-    );
-    return run;
+    const own = (args: readonly string[]): string[] => [...contextArgs, ...args];
+    return Object.assign((...[args, stdin]: Parameters<Kubectl>) => kubectl(own(args), stdin), {
+      insist: (...[args, stdin]: Parameters<Kubectl['insist']>) => kubectl.insist(own(args), stdin),
+      start: (args: readonly string[]) => kubectl.start(own(args)),
+    });
   };
   return { WebSocket: await of({}), SPDY: await of(SPDY) };
 }

@@ -2,31 +2,22 @@ import type { GitOpsSpec } from '@fairlead/desired-state';
 import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { installIn, readReport, startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, HOST_KEY, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import { readReport } from './testing/cluster.js';
+import { bundleOf, handOver, handoverOf, HOST_KEY, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import { startInstalledCluster, type InstalledCluster } from './testing/installed-cluster.js';
 import { smallArgocdBundle } from './testing/small-argocd-bundle.js';
-import { startStandIn, type StandIn } from './testing/stand-in.js';
 
 const bundle = bundleOf(smallArgocdBundle());
 const TRUSTED = { ssh_known_hosts: `${HOST_KEY.host} ${HOST_KEY.type} ${HOST_KEY.key}\n` };
 const ARGO = 'argoproj.io/v1alpha1';
 const HOSTS = 'argocd-ssh-known-hosts-cm';
-let cluster: TestCluster;
-let standIn: StandIn;
-let installer: AsyncDisposable;
+let cluster: InstalledCluster;
 let revision = 0;
 
 beforeAll(async () => {
-  cluster = await startTestCluster();
-  standIn = startStandIn(cluster.objects);
-  installer = cluster.install();
-  await bring(cluster.objects, bundle);
+  cluster = await startInstalledCluster({ bundle });
 });
-afterAll(async () => {
-  await installer?.[Symbol.asyncDispose]();
-  await standIn?.[Symbol.asyncDispose]();
-  await cluster?.[Symbol.asyncDispose]();
-});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 async function want(more: Partial<GitOpsSpec> = {}): Promise<void> {
   revision += 1;
@@ -321,16 +312,16 @@ describe('what is trusted is put back where nothing else is repaired', () => {
   });
 
   it('when the repairs of the hour are spent', async () => {
-    await installer[Symbol.asyncDispose]();
-    installer = installIn(cluster.objects, cluster.authority, { ladder: { repairsPerHour: 0 } });
+    await cluster.stopInstaller();
+    cluster.startInstaller({ ladder: { repairsPerHour: 0 } });
     await healthy();
     await cluster.objects.remove(account);
     await cluster.report(({ phase }) => expect(phase).toBe('escalated'));
     await cluster.objects.patch(hosts, edit, 'kubectl-edit');
     await eventually(trusted, soon);
     expect(await cluster.objects.read(account)).toBeNull();
-    await installer[Symbol.asyncDispose]();
-    installer = cluster.install();
+    await cluster.stopInstaller();
+    cluster.startInstaller();
     // Something else is wanted: that is no repair, and is not counted.
     const deployKey = { current: 2, next: null, currentReady: true, nextReady: false };
     await want({ deployKey, suspend: true });
@@ -481,9 +472,9 @@ describe('a controller that runs and does nothing is restarted, and no other', (
     await healthy();
     const before = await lastSequence();
     await betweenQuestions();
-    standIn.frozen.add(name);
+    cluster.standIn.frozen.add(name);
     await eventually(async () => expect(await restartedSince(before)).toContain(workload), { timeoutMs: 60_000 });
-    standIn.frozen.delete(name);
+    cluster.standIn.frozen.delete(name);
     await healthy();
     expect(new Set(await restartedSince(before))).toEqual(new Set([workload]));
   });
@@ -499,7 +490,7 @@ describe('removal', () => {
     });
     await want({ suspend: true });
     await healthy();
-    standIn.frozen.add('argocd-application-controller');
+    cluster.standIn.frozen.add('argocd-application-controller');
     revision += 1;
     const state = stateOf(revision, null, { remove: 'everything' });
     await handOver(cluster.objects, await handoverOf(cluster.authority, state));
@@ -507,7 +498,7 @@ describe('removal', () => {
     const waiting = await read(ARGO, 'Application', 'fairlead-catalog');
     expect(waiting?.metadata).toMatchObject({ finalizers: ['resources-finalizer.argocd.argoproj.io'] });
     expect(waiting?.metadata.annotations ?? {}).not.toHaveProperty('argocd.argoproj.io/skip-reconcile');
-    standIn.frozen.delete('argocd-application-controller');
+    cluster.standIn.frozen.delete('argocd-application-controller');
     await cluster.report((report) => expect(report).toMatchObject({ phase: 'off', appliedRevision: revision }));
     const labelSelector = 'app.kubernetes.io/managed-by=fairlead,fairlead.dev/bundle';
     for (const [apiVersion = '', kind = ''] of [

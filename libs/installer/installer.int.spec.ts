@@ -1,32 +1,24 @@
 import type { KubeObject } from '@fairlead/kube/rest';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readReport, startTestCluster, type TestCluster } from './testing/cluster.js';
+import { readReport } from './testing/cluster.js';
 import { bring, bundleOf, handOver, handoverOf, NAMESPACE, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import { startInstalledCluster, type InstalledCluster } from './testing/installed-cluster.js';
 import { smallBundle } from './testing/small-bundle.js';
-import { startStandIn, type StandIn } from './testing/stand-in.js';
 
 const bundle = bundleOf(smallBundle());
-let cluster: TestCluster;
-let standIn: StandIn;
-let installer: AsyncDisposable;
+let cluster: InstalledCluster;
 
 beforeAll(async () => {
-  cluster = await startTestCluster();
-  await cluster.objects.create({
+  const binding = {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRoleBinding',
     metadata: { name: 'fairlead-installer' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
     subjects: [],
-  });
-  standIn = startStandIn(cluster.objects);
-  installer = cluster.install();
+  };
+  cluster = await startInstalledCluster({ before: async ({ objects }) => void (await objects.create(binding)) });
 });
-afterAll(async () => {
-  await installer[Symbol.asyncDispose]();
-  await standIn[Symbol.asyncDispose]();
-  await cluster[Symbol.asyncDispose]();
-});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 const read = (apiVersion: string, kind: string, name: string): Promise<KubeObject | null> =>
   cluster.objects.read({ apiVersion, kind, name, namespace: 'flux-system' });
@@ -78,10 +70,10 @@ it('writes nothing where nothing differs', async () => {
 
 it('is not brought back to an older revision by who deletes its Secret', async () => {
   const { objects, authority } = cluster;
-  await installer[Symbol.asyncDispose]();
+  await cluster.stopInstaller();
   await objects.remove({ apiVersion: 'v1', kind: 'Secret', namespace: NAMESPACE, name: 'fairlead-installer-state' });
   await handOver(objects, await handoverOf(authority, stateOf(2, null, { remove: 'everything' })));
-  installer = cluster.install();
+  cluster.startInstaller();
   await cluster.report((report) => {
     expect(report).toMatchObject({ phase: 'waiting', observedRevision: 3, problem: { code: 'STATE_AWAITED' } });
     expect(report.events.map(({ message }) => message).join('\n')).toContain('STATE_OLDER');

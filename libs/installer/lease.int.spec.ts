@@ -1,6 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
 import { freePort } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
@@ -11,20 +9,11 @@ import { OWN } from './names.js';
 import { ownObjects } from './state/own-objects.js';
 import { StateKeeper } from './state/state-keeper.js';
 import { readReport, startTestCluster, type TestCluster } from './testing/cluster.js';
-import {
-  bring,
-  bundleOf,
-  CLUSTER_ID,
-  handOver,
-  handoverOf,
-  NAMESPACE,
-  stateOf,
-  gitopsSpecOf,
-} from './testing/control-plane.js';
+import { bring, bundleOf, handOver, handoverOf, NAMESPACE, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import { endProcess, startInstallerProcess } from './testing/installer-process.js';
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
 
-const MAIN = fileURLToPath(new URL('../../apps/installer/dist/bundle/main.js', import.meta.url));
 /** The duration, twice the longest time between two attempts, and what two busy cores take. */
 const TAKE_OVER_MS = LEASE_LIMITS.durationMs + 3 * LEASE_LIMITS.retryMs + 4_000;
 /** Who only notices the silence has it the duration after the last renewal, which is three seconds old at its holder's end, at most. */
@@ -42,32 +31,10 @@ let standIn: StandIn;
 const started: ChildProcess[] = [];
 
 /** At the pace of production, as far as the Lease goes. */
-function startInstaller(healthPort = 0): ChildProcess {
-  const { authority, kubeconfigPath } = cluster;
-  const env = {
-    PATH: process.env['PATH'],
-    KUBECONFIG: kubeconfigPath,
-    FAIRLEAD_CLUSTER_ID: CLUSTER_ID,
-    FAIRLEAD_TRUST_DOMAIN: authority.trustDomain,
-    FAIRLEAD_ROOT_PINS: authority.pins.join(','),
-    FAIRLEAD_INTERVAL_SECONDS: '0.5',
-    FAIRLEAD_FUNCTIONAL_EVERY_SECONDS: '2',
-    // The stand-in is in this process, which may be held up: its silence is not to be noted, or acted on.
-    FAIRLEAD_FUNCTIONAL_ANSWER_SECONDS: '20',
-    FAIRLEAD_SETTLE_SECONDS: '20',
-    FAIRLEAD_HEALTH_LISTEN: `127.0.0.1:${healthPort}`,
-  };
-  const stdio = process.env['FAIRLEAD_TEST_LOG'] === undefined ? 'ignore' : 'inherit';
-  const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', stdio, stdio] });
+function startInstaller(healthPort?: number): ChildProcess {
+  const child = startInstallerProcess(cluster, healthPort);
   started.push(child);
   return child;
-}
-
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill(signal);
-  await exited;
 }
 
 async function readLease(): Promise<LeaseRecord> {
@@ -117,7 +84,7 @@ beforeAll(async () => {
   standIn = startStandIn(cluster.objects);
 });
 afterAll(async () => {
-  for (const child of started) await end(child, 'SIGKILL');
+  for (const child of started) await endProcess(child, 'SIGKILL');
   await standIn[Symbol.asyncDispose]();
   await cluster[Symbol.asyncDispose]();
 });
@@ -171,7 +138,7 @@ it('of two installers one acts; the other takes over from one that stands still,
 it('takes over from one that was killed, and at once from one that ended', async () => {
   const [first, second] = started as [ChildProcess, ChildProcess];
   const { holder } = await readLease();
-  await end(second, 'SIGKILL');
+  await endProcess(second, 'SIGKILL');
   const { holder: ofFirst } = await takenFrom(holder);
   await cluster.objects.remove(deployment);
   await isBack();
@@ -179,7 +146,7 @@ it('takes over from one that was killed, and at once from one that ended', async
   startInstaller(port);
   // What a process takes to start is no part of what is measured.
   await isReady(port);
-  await end(first, 'SIGTERM');
+  await endProcess(first, 'SIGTERM');
   const { holder: ofThird } = await takenFrom(ofFirst, AT_ONCE_MS);
   // There is a report of the first one, too, which was healthy with the same revision.
   const installerInstance = ofThird.split('_').at(-1);

@@ -2,10 +2,9 @@ import type { ObjectRef } from '@fairlead/kube/rest';
 import { kubectlOf, type Kubectl } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import { bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import { startInstalledCluster, type InstalledCluster } from './testing/installed-cluster.js';
 import { smallBundle } from './testing/small-bundle.js';
-import { startStandIn, type StandIn } from './testing/stand-in.js';
 
 // Of this cluster's controllers none lets go of anything: the finalizer that Flux sets is set here, and taken off where Flux would.
 const FINALIZER = 'finalizers.fluxcd.io';
@@ -26,24 +25,15 @@ const DEFINITION = {
 };
 const FLUX = { apiVersion: 'v1', kind: 'Namespace', name: 'flux-system' };
 
-let cluster: TestCluster;
-let standIn: StandIn;
-let installer: AsyncDisposable;
+let cluster: InstalledCluster;
 let kubectl: Kubectl;
 
 beforeAll(async () => {
-  cluster = await startTestCluster();
+  cluster = await startInstalledCluster({ bundle });
   kubectl = await kubectlOf(cluster.kubeconfigPath);
-  standIn = startStandIn(cluster.objects);
-  installer = cluster.install();
-  await bring(cluster.objects, bundle);
   await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(1, gitopsSpecOf(bundle))));
 });
-afterAll(async () => {
-  await installer?.[Symbol.asyncDispose]();
-  await standIn?.[Symbol.asyncDispose]();
-  await cluster?.[Symbol.asyncDispose]();
-});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
 beforeEach(async () => {
   await healthy();
   await setFinalizers([FINALIZER]);

@@ -1,10 +1,9 @@
 import { refOf, type KubeObject, type ObjectRef } from '@fairlead/kube/rest';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import { bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import { startInstalledCluster, type InstalledCluster } from './testing/installed-cluster.js';
 import { smallBundle } from './testing/small-bundle.js';
-import { startStandIn, type StandIn } from './testing/stand-in.js';
 
 const bundle = bundleOf(smallBundle());
 const catalog = {
@@ -13,21 +12,12 @@ const catalog = {
   namespace: 'flux-system',
   name: 'fairlead-catalog',
 };
-let cluster: TestCluster;
-let standIn: StandIn;
-let installer: AsyncDisposable;
+let cluster: InstalledCluster;
 
 beforeAll(async () => {
-  cluster = await startTestCluster();
-  standIn = startStandIn(cluster.objects);
-  installer = cluster.install();
-  await bring(cluster.objects, bundle);
+  cluster = await startInstalledCluster({ bundle });
 });
-afterAll(async () => {
-  await installer[Symbol.asyncDispose]();
-  await standIn[Symbol.asyncDispose]();
-  await cluster[Symbol.asyncDispose]();
-});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 async function want(revision: number, more: Parameters<typeof gitopsSpecOf>[1] = {}): Promise<void> {
   await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, gitopsSpecOf(bundle, more))));

@@ -2,10 +2,10 @@ import { refOf, type KubeObject, type ObjectRef } from '@fairlead/kube/rest';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import type { TestCluster } from './testing/cluster.js';
+import { bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import { startInstalledCluster, type InstalledCluster } from './testing/installed-cluster.js';
 import { smallBundle } from './testing/small-bundle.js';
-import { startStandIn, type StandIn } from './testing/stand-in.js';
 
 const bundle = bundleOf(smallBundle());
 const CONTROLLER: ObjectRef = {
@@ -21,26 +21,19 @@ const THEIRS = {
   metadata: { name: 'theirs', namespace: 'flux-system', finalizers: ['finalizers.fluxcd.io'] },
   spec: { url: 'ssh://git@git.example.com/their/own.git', interval: '1m' },
 };
-let cluster: TestCluster;
-let standIn: StandIn;
-let installer: AsyncDisposable;
+let cluster: InstalledCluster;
 
 beforeAll(async () => {
-  cluster = await startTestCluster();
-  standIn = startStandIn(cluster.objects);
-  const manifest = parseAllDocuments(smallBundle()).map((document) => document.toJS() as KubeObject);
-  for (const object of [...manifest, THEIRS]) {
-    // The kind of the last one is served a moment after its definition is there.
-    await eventually(() => cluster.objects.apply(object, { fieldManager: 'somebody' }));
-  }
-  installer = cluster.install();
-  await bring(cluster.objects, bundle);
+  const before = async ({ objects }: TestCluster): Promise<void> => {
+    const manifest = parseAllDocuments(smallBundle()).map((document) => document.toJS() as KubeObject);
+    for (const object of [...manifest, THEIRS]) {
+      // The kind of the last one is served a moment after its definition is there.
+      await eventually(() => objects.apply(object, { fieldManager: 'somebody' }));
+    }
+  };
+  cluster = await startInstalledCluster({ bundle, before });
 });
-afterAll(async () => {
-  await installer[Symbol.asyncDispose]();
-  await standIn[Symbol.asyncDispose]();
-  await cluster[Symbol.asyncDispose]();
-});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 async function want(revision: number): Promise<void> {
   await handOver(cluster.objects, await handoverOf(cluster.authority, stateOf(revision, gitopsSpecOf(bundle))));

@@ -2,31 +2,22 @@ import { kubectlOf, type Kubectl } from '@fairlead/testbed';
 import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '@fairlead/testing';
-import { readReport, startTestCluster, type TestCluster } from './testing/cluster.js';
-import { bring, bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import { readReport } from './testing/cluster.js';
+import { bundleOf, handOver, handoverOf, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import { startInstalledCluster, type InstalledCluster } from './testing/installed-cluster.js';
 import { smallBundle } from './testing/small-bundle.js';
-import { startStandIn, type StandIn } from './testing/stand-in.js';
 
 const bundle = bundleOf(smallBundle());
-let cluster: TestCluster;
-let standIn: StandIn;
-let installer: AsyncDisposable;
+let cluster: InstalledCluster;
 let kubectl: Kubectl;
 let revision = 0;
 
 beforeAll(async () => {
-  cluster = await startTestCluster();
+  cluster = await startInstalledCluster({ bundle });
   kubectl = await kubectlOf(cluster.kubeconfigPath);
-  standIn = startStandIn(cluster.objects);
-  installer = cluster.install();
-  await bring(cluster.objects, bundle);
   await want({});
 });
-afterAll(async () => {
-  await installer[Symbol.asyncDispose]();
-  await standIn[Symbol.asyncDispose]();
-  await cluster[Symbol.asyncDispose]();
-});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
 beforeEach(() => healthy());
 
 async function want(more: Parameters<typeof gitopsSpecOf>[1], wanted = bundle): Promise<number> {
@@ -38,10 +29,7 @@ async function want(more: Parameters<typeof gitopsSpecOf>[1], wanted = bundle): 
 const healthy = () =>
   cluster.report((report) => expect(report).toMatchObject({ phase: 'healthy', appliedRevision: revision }));
 
-async function insist(...args: string[]): Promise<void> {
-  const { code, stderr } = await kubectl(args);
-  expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-}
+const insist = (...args: string[]): Promise<string> => kubectl.insist(args);
 
 /** The events since a report. */
 async function storyAfter(sequence: number): Promise<string[]> {
@@ -259,7 +247,7 @@ describe('what is not ours to decide', () => {
 describe('a controller that runs and does nothing', () => {
   it('is restarted, made anew, and somebody is told; and all is well once it works', async () => {
     const from = await lastSequence();
-    standIn.frozen.add('kustomize-controller');
+    cluster.standIn.frozen.add('kustomize-controller');
     await cluster.report((report) =>
       expect(report).toMatchObject({ phase: 'escalated', problem: { code: 'NOT_RECONCILING' } }),
     );
@@ -270,7 +258,7 @@ describe('a controller that runs and does nothing', () => {
         'escalated',
       ]),
     );
-    standIn.frozen.clear();
+    cluster.standIn.frozen.clear();
     await healthy();
   });
 });

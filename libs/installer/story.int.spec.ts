@@ -1,25 +1,14 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 import { HANDOVER } from '@fairlead/desired-state';
 import type { KubeObject, ObjectRef } from '@fairlead/kube/rest';
 import { eventually, testAuthority } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readReport, startTestCluster, type TestCluster } from './testing/cluster.js';
-import {
-  bring,
-  bundleOf,
-  CLUSTER_ID,
-  handOver,
-  handoverOf,
-  NAMESPACE,
-  stateOf,
-  gitopsSpecOf,
-} from './testing/control-plane.js';
+import { bring, bundleOf, handOver, handoverOf, NAMESPACE, stateOf, gitopsSpecOf } from './testing/control-plane.js';
+import { endProcess, startInstallerProcess } from './testing/installer-process.js';
 import { smallBundle } from './testing/small-bundle.js';
 import { startStandIn, type StandIn } from './testing/stand-in.js';
 
-const MAIN = fileURLToPath(new URL('../../apps/installer/dist/bundle/main.js', import.meta.url));
 const EXTRA = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: NAME, namespace: flux-system }\ndata: { a: b }\n';
 const first = bundleOf(smallBundle(undefined, EXTRA.replace('NAME', 'old')));
 const second = bundleOf(smallBundle('registry.example.com/fluxcd', EXTRA.replace('NAME', 'new')), 'v2');
@@ -30,41 +19,14 @@ let standIn: StandIn;
 let installer: ChildProcess;
 let revision = 0;
 
-/** The installer as a process of its own, which can be killed. */
-function startInstaller(): ChildProcess {
-  const { authority, kubeconfigPath } = cluster;
-  const env = {
-    PATH: process.env['PATH'],
-    KUBECONFIG: kubeconfigPath,
-    FAIRLEAD_CLUSTER_ID: CLUSTER_ID,
-    FAIRLEAD_TRUST_DOMAIN: authority.trustDomain,
-    FAIRLEAD_ROOT_PINS: authority.pins.join(','),
-    FAIRLEAD_INTERVAL_SECONDS: '0.5',
-    FAIRLEAD_FUNCTIONAL_EVERY_SECONDS: '2',
-    // The stand-in is in this process, which may be held up: a bundle is not to be given up for that.
-    FAIRLEAD_FUNCTIONAL_ANSWER_SECONDS: '20',
-    FAIRLEAD_SETTLE_SECONDS: '20',
-    FAIRLEAD_HEALTH_LISTEN: '127.0.0.1:0',
-  };
-  const stdio = process.env['FAIRLEAD_TEST_LOG'] === undefined ? 'ignore' : 'inherit';
-  return spawn(process.execPath, [MAIN], { env, stdio: ['ignore', stdio, stdio] });
-}
-
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill(signal);
-  await exited;
-}
-
 beforeAll(async () => {
   cluster = await startTestCluster();
   standIn = startStandIn(cluster.objects);
   standIn.brokenImages.add('/broken/');
-  installer = startInstaller();
+  installer = startInstallerProcess(cluster);
 });
 afterAll(async () => {
-  await end(installer, 'SIGKILL');
+  await endProcess(installer, 'SIGKILL');
   await standIn[Symbol.asyncDispose]();
   await cluster[Symbol.asyncDispose]();
 });
@@ -139,19 +101,19 @@ it('an upgrade during which the installer is killed is completed, and what it do
   await bring(cluster.objects, second);
   // Its definitions, accounts and rights are written then, and its Deployments perhaps not.
   await eventually(async () => expect(await read('v1', 'ConfigMap', 'new')).not.toBeNull(), { intervalMs: 1 });
-  await end(installer, 'SIGKILL');
-  installer = startInstaller();
+  await endProcess(installer, 'SIGKILL');
+  installer = startInstallerProcess(cluster);
   await healthy(second);
   expect(await read('v1', 'ConfigMap', 'old')).toBeNull();
 });
 
 it('a restarted installer repairs with nothing but what is in the cluster', async () => {
-  await end(installer, 'SIGTERM');
+  await endProcess(installer, 'SIGTERM');
   for (const name of [HANDOVER.desiredState, HANDOVER.bundle]) {
     await cluster.objects.remove({ apiVersion: 'v1', kind: 'ConfigMap', namespace: NAMESPACE, name });
   }
   await cluster.objects.remove(inFlux('apps/v1', 'Deployment', 'kustomize-controller'));
-  installer = startInstaller();
+  installer = startInstallerProcess(cluster);
   await eventually(async () => expect(await read('apps/v1', 'Deployment', 'kustomize-controller')).not.toBeNull(), {
     timeoutMs: 60_000,
   });

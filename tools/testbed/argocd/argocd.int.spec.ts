@@ -1,13 +1,9 @@
 // @tier full: Argo CD itself; nothing of the ordinary tier needs it
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startCluster, type Cluster } from '../components/cluster.js';
-import type { GiteaInfo, Running } from '../components/contract.js';
-import { startGitea } from '../components/gitea.js';
-import { kubectlOf, type Kubectl } from '../components/kubectl.js';
+import type { Kubectl } from '../components/kubectl.js';
 import { podProcesses } from '../components/processes.js';
-import { makeCatalog, type Catalog } from '../fixtures/catalog.js';
-import { temporaryDirectory } from '../fixtures/temporary.js';
+import type { Catalog } from '../fixtures/catalog.js';
+import { startCatalogCluster, type CatalogCluster } from '../fixtures/catalog-cluster.js';
 import { argocdImages } from './images.js';
 import { argocdInstallManifest } from './install-manifest.js';
 import { ARGOCD_IMAGES } from './pins.js';
@@ -17,36 +13,23 @@ const CONTROLLER = 'statefulset/argocd-application-controller';
 const quiet = { log: () => {} };
 
 describe('Argo CD in a cluster of the testbed', () => {
-  let dir: Awaited<ReturnType<typeof temporaryDirectory>>;
-  let cluster: Cluster;
-  let gitea: Running<GiteaInfo>;
-  let catalog: Catalog;
-  let kubectl: Kubectl;
+  let followed: CatalogCluster;
 
-  async function insist(args: readonly string[], stdin?: string): Promise<string> {
-    const { code, stdout, stderr } = await kubectl(args, stdin);
-    expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-    return stdout.toString();
-  }
-
+  const insist: Kubectl['insist'] = (...run) => followed.kubectl.insist(...run);
   const greeting = (): Promise<string> =>
     insist(['get', 'configmap', 'from-git', '-n', 'default', '-o', 'jsonpath={.data.greeting}']);
   const argocd = (...args: string[]): Promise<string> => insist([...args, '-n', 'argocd']);
 
   beforeAll(async () => {
     vi.stubEnv('FAIRLEAD_TESTBED_PROVIDERS', 'path,download,go');
-    dir = await temporaryDirectory();
-    const images = await argocdImages(join(dir.path, 'argocd'), { refreshSeconds: 2, ...quiet });
-    cluster = await startCluster({ dataDir: join(dir.path, 'cluster'), images, ...quiet });
-    gitea = await startGitea({ dataDir: join(dir.path, 'gitea'), ...quiet });
-    catalog = await makeCatalog(gitea.info, dir.path);
-    kubectl = await kubectlOf(cluster.kube.info.adminKubeconfigPath, { timeoutMs: 170_000, ...quiet });
+    followed = await startCatalogCluster({
+      images: (dir) => argocdImages(dir, { refreshSeconds: 2, ...quiet }),
+      kubectlTimeoutMs: 170_000,
+    });
   });
 
   afterAll(async () => {
-    await cluster?.stop();
-    await gitea?.stop();
-    await dir?.[Symbol.asyncDispose]();
+    await followed?.[Symbol.asyncDispose]();
     vi.unstubAllEnvs();
   });
 
@@ -60,17 +43,17 @@ describe('Argo CD in a cluster of the testbed', () => {
   });
 
   it('syncs what is in Git, with a read-only deploy key under a known host key', async () => {
-    const data = { ssh_known_hosts: `${catalog.knownHosts}\n` };
+    const data = { ssh_known_hosts: `${followed.catalog.knownHosts}\n` };
     const known = ['patch', 'configmap', 'argocd-ssh-known-hosts-cm', '--type=merge'];
     await argocd(...known, '-p', JSON.stringify({ data }));
-    await insist(['apply', '-f', '-'], argocdObjects(catalog));
+    await insist(['apply', '-f', '-'], argocdObjects(followed.catalog));
     for (const state of ['sync.status}=Synced', 'health.status}=Healthy'])
       await argocd('wait', `--for=jsonpath={.status.${state}`, 'application/catalog', PATIENCE);
     expect(await greeting()).toBe('hello');
   });
 
   it('brings what is pushed', async () => {
-    await catalog.greet('good morning');
+    await followed.catalog.greet('good morning');
     const arrived = ['--for=jsonpath={.data.greeting}=good morning', 'configmap/from-git', PATIENCE];
     await insist(['wait', '-n', 'default', ...arrived]);
     expect(await greeting()).toBe('good morning');
@@ -78,7 +61,7 @@ describe('Argo CD in a cluster of the testbed', () => {
 
   it('puts back what was deleted by hand, also after its controller was killed', async () => {
     const selector = 'app.kubernetes.io/name=argocd-application-controller';
-    const [before] = await podProcesses(kubectl, 'argocd', selector);
+    const [before] = await podProcesses(followed.kubectl, 'argocd', selector);
     process.kill(before!.pid, 'SIGKILL');
     await insist(['delete', 'configmap', 'from-git', '-n', 'default']);
     await insist(['wait', '--for=create', 'configmap/from-git', '-n', 'default', PATIENCE]);
@@ -86,7 +69,7 @@ describe('Argo CD in a cluster of the testbed', () => {
     // Its status may say only now that it runs again.
     await vi.waitFor(
       async () => {
-        const [after] = await podProcesses(kubectl, 'argocd', selector);
+        const [after] = await podProcesses(followed.kubectl, 'argocd', selector);
         expect(after).toMatchObject({ pod: before!.pod });
         expect(after!.pid).not.toBe(before!.pid);
       },

@@ -44,12 +44,7 @@ afterAll(async () => {
   vi.unstubAllEnvs();
 });
 
-async function insist(args: readonly string[], stdin?: string): Promise<string> {
-  const { code, stdout, stderr } = await kubectl(args, stdin);
-  expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-  return stdout.toString();
-}
-
+const insist: Kubectl['insist'] = (...run) => kubectl.insist(...run);
 const read = (pod: string, path: string): Promise<string> => insist(['get', 'pod', pod, `-o=jsonpath={${path}}`]);
 
 async function becomes(pod: string, path: string, value: string): Promise<void> {
