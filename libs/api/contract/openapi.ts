@@ -1,70 +1,13 @@
 import { ERROR_KINDS, type ErrorCode } from '@fairlead/errors';
 import { z } from 'zod';
-import { CaStep, CertificateAuthority } from './ca-operations.js';
-import { GITOPS_INPUTS, GITOPS_OUTPUTS } from './gitops-components.js';
+import * as INPUTS from './input-components.js';
 import { ALL_OPERATIONS } from './operations.js';
 import type { Operation, OperationAnswer } from './operation.js';
-import {
-  Approval,
-  CertificateList,
-  CertificateRecord,
-  CertifiedClient,
-  Client,
-  ClientList,
-  Cluster,
-  ClusterAccess,
-  ClusterChange,
-  ClusterList,
-  Door,
-  FieldProblem,
-  ImportLink,
-  NewClient,
-  NewCluster,
-  Problem,
-  Readiness,
-  Revocation,
-  Whoami,
-  ChosenPolicy,
-  EnrolmentRequest,
-  EnrolmentRequestList,
-  Rejection,
-  ShownPolicy,
-} from './schemas.js';
+import * as OUTPUTS from './output-components.js';
+import { Problem } from './schemas.js';
 
 type Json = Record<string, unknown>;
 
-const OUTPUTS = {
-  CertificateAuthority,
-  CertificateList,
-  CertificateRecord,
-  CertifiedClient,
-  Client,
-  ClientList,
-  Cluster,
-  ClusterAccess,
-  ClusterList,
-  Door,
-  EnrolmentRequest,
-  EnrolmentRequestList,
-  FieldProblem,
-  ImportLink,
-  Problem,
-  Readiness,
-  ShownPolicy,
-  Whoami,
-  ...GITOPS_OUTPUTS,
-};
-const INPUTS = {
-  Approval,
-  CaStep,
-  ChosenPolicy,
-  ClusterChange,
-  NewClient,
-  NewCluster,
-  Rejection,
-  Revocation,
-  ...GITOPS_INPUTS,
-};
 /** What any operation may answer. */
 const EVERYWHERE: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'RATE_LIMITED', 'INTERNAL', 'UNAVAILABLE'];
 const WITH_TOKEN: readonly ErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN'];

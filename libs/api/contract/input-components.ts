@@ -1,0 +1,6 @@
+/** The requests that have a name in the OpenAPI document, which is the one they have here. */
+export { CaStep } from './ca-operations.js';
+export { BundleImport, NewCatalogRepository } from './catalog-operations.js';
+export { GitHostToPut, HostKeyApproval } from './git-host-operations.js';
+export { AssignmentToPut, RolloutStep } from './gitops-operations.js';
+export { Approval, ChosenPolicy, ClusterChange, NewClient, NewCluster, Rejection, Revocation } from './schemas.js';

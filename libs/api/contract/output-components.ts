@@ -1,0 +1,34 @@
+/** The answers that have a name in the OpenAPI document, which is the one they have here. */
+export { CertificateAuthority } from './ca-operations.js';
+export { Bundle, BundleList, CatalogList, CatalogRepository } from './catalog-operations.js';
+export { DeployKey, DeployKeyList, GitHost, GitHostList } from './git-host-operations.js';
+export {
+  Assignment,
+  AssignmentList,
+  Breaker,
+  ClusterGitOps,
+  ClusterGitOpsEvents,
+  ClusterGitOpsList,
+  Rollout,
+  RolloutList,
+  RotatedDeployKey,
+} from './gitops-operations.js';
+export {
+  CertificateList,
+  CertificateRecord,
+  CertifiedClient,
+  Client,
+  ClientList,
+  Cluster,
+  ClusterAccess,
+  ClusterList,
+  Door,
+  EnrolmentRequest,
+  EnrolmentRequestList,
+  FieldProblem,
+  ImportLink,
+  Problem,
+  Readiness,
+  ShownPolicy,
+  Whoami,
+} from './schemas.js';
