@@ -7,6 +7,7 @@ import {
   type InstallerManifestInput,
   type KubernetesDocument,
 } from './import-manifest-names.js';
+import { CONTAINER, POD } from './import-manifest-pods.js';
 import { RBAC, binding, serviceAccount } from './import-manifest-rights.js';
 
 const HANDOVER_ROLE = 'fairlead-agent-handover';
@@ -93,27 +94,15 @@ function deployment(input: InstallerManifestInput): KubernetesDocument {
 }
 
 function podSpec(input: InstallerManifestInput): Record<string, unknown> {
-  const user = AGENT.userId;
-  const seccompProfile = { type: 'RuntimeDefault' };
   return {
     serviceAccountName: INSTALLER.name,
-    automountServiceAccountToken: true,
-    enableServiceLinks: false,
-    terminationGracePeriodSeconds: 30,
-    securityContext: { runAsNonRoot: true, runAsUser: user, runAsGroup: user, fsGroup: user, seccompProfile },
+    ...POD,
     containers: [
       {
         name: 'installer',
         image: input.image,
         env: Object.entries(environment(input)).map(([name, value]) => ({ name, value })),
-        resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
-        securityContext: {
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          runAsNonRoot: true,
-          capabilities: { drop: ['ALL'] },
-          seccompProfile,
-        },
+        ...CONTAINER,
       },
     ],
   };

@@ -9,6 +9,7 @@ import {
   type ImportManifestInput,
   type KubernetesDocument,
 } from './import-manifest-names.js';
+import { CONTAINER, POD } from './import-manifest-pods.js';
 
 const TOKEN_DIR = '/var/run/secrets/fairlead';
 const TOKEN_VOLUME = 'bootstrap-token';
@@ -51,16 +52,7 @@ function clusterAnnotations({ cluster }: ImportManifestInput): Record<string, un
 function podSpec(input: ImportManifestInput): Record<string, unknown> {
   return {
     serviceAccountName: AGENT.name,
-    automountServiceAccountToken: true,
-    enableServiceLinks: false,
-    terminationGracePeriodSeconds: 30,
-    securityContext: {
-      runAsNonRoot: true,
-      runAsUser: AGENT.userId,
-      runAsGroup: AGENT.userId,
-      fsGroup: AGENT.userId,
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
+    ...POD,
     containers: [container(input)],
     // Optional: once enrolled the agent needs no token, and an administrator may delete it.
     volumes: [{ name: TOKEN_VOLUME, secret: { secretName: SECRETS.bootstrap, optional: true, defaultMode: 0o440 } }],
@@ -78,14 +70,7 @@ function container(input: ImportManifestInput): Record<string, unknown> {
     ],
     livenessProbe: { ...probe('/healthz'), periodSeconds: 20, failureThreshold: 3 },
     readinessProbe: { ...probe('/readyz'), periodSeconds: 5, failureThreshold: 2 },
-    resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      runAsNonRoot: true,
-      capabilities: { drop: ['ALL'] },
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
+    ...CONTAINER,
     volumeMounts: [{ name: TOKEN_VOLUME, mountPath: TOKEN_DIR, readOnly: true }],
   };
 }

@@ -1,0 +1,24 @@
+import { AGENT } from './import-manifest-names.js';
+
+const user = AGENT.userId;
+const seccompProfile = { type: 'RuntimeDefault' };
+
+/** Of each pod of ours: what the Pod Security Standard `restricted` asks for. */
+export const POD = {
+  automountServiceAccountToken: true,
+  enableServiceLinks: false,
+  terminationGracePeriodSeconds: 30,
+  securityContext: { runAsNonRoot: true, runAsUser: user, runAsGroup: user, fsGroup: user, seccompProfile },
+} as const;
+
+/** Of each container of ours; what it writes, it keeps in the cluster's API. */
+export const CONTAINER = {
+  resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    runAsNonRoot: true,
+    capabilities: { drop: ['ALL'] },
+    seccompProfile,
+  },
+} as const;
