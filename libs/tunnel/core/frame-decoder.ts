@@ -3,6 +3,7 @@ import { FairleadError, assertNever } from '@fairlead/errors';
 import { FrameSchema, type Frame } from '@fairlead/proto';
 import { DATA_TAG, type ControlKind } from './frame-encoder.js';
 import { LIMITS } from './limits.js';
+import { withRoomFor } from './message-buffer.js';
 
 export interface FrameSink {
   /** A piece of the payload: a view into the chunk that was pushed, in order, never empty. */
@@ -25,8 +26,6 @@ type Position =
 
 const NOTHING = Buffer.alloc(0);
 const START: Position = { at: 'prefix', held: NOTHING };
-/** Room for most control frames; for a larger one it doubles as the bytes come, so that to announce one costs nothing. */
-const FIRST_ROOM_BYTES = 256;
 
 /**
  * Takes a gRPC message stream of Frames apart as its bytes come. Payload is passed on at once, whatever the frame's
@@ -128,16 +127,6 @@ export class FrameDecoder {
     sink.onControl(parseControl(Buffer.concat([position.held.subarray(0, heldBytes), piece])));
     return chunk.subarray(piece.length);
   }
-}
-
-/** The same bytes with room for `neededBytes`: at least twice as much as before, and never more than `mostBytes`. */
-function withRoomFor(held: Buffer, neededBytes: number, mostBytes: number): Buffer {
-  if (neededBytes <= held.length) return held;
-  const room = Math.min(Math.max(neededBytes, 2 * held.length, FIRST_ROOM_BYTES), mostBytes);
-  // Not from the pool of small Buffers: a held one would keep a whole slab alive.
-  const larger = Buffer.allocUnsafeSlow(room);
-  held.copy(larger);
-  return larger;
 }
 
 function parseControl(whole: Buffer): ControlKind {
