@@ -1,14 +1,10 @@
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { explainTlsFailure, readCaFile, requireLoopback } from '@fairlead/pki';
+import { explainTlsFailure, readCaFile, requireLoopback, type ServerTrust } from '@fairlead/pki';
 
 /** Where Postgres is, and how it is known to be the right one. */
-export interface DatabaseServer {
+export interface DatabaseServer extends ServerTrust {
   /** `postgres://role:password@host:port/database`; read it from a file, never from an argument. */
   readonly url: string;
-  /** PEM of the CA that the server's certificate must come from; read again for each connection. */
-  readonly caFile?: string | undefined;
-  /** Allows plain text to other machines. Default false: to loopback only. */
-  readonly insecurePlaintext?: boolean | undefined;
 }
 
 interface DatabaseConnection {

@@ -49,4 +49,4 @@ export {
 } from './revoked-gateways.js';
 export { openTrust, readTrust, signTrust, type SignedTrust, type TrustedRoots } from './signed-trust.js';
 export { highestToSign, highestVersion } from './signed-trust.js';
-export { explainTlsFailure, isLoopback, readCaFile, requireLoopback } from './server-trust.js';
+export { explainTlsFailure, isLoopback, readCaFile, requireLoopback, type ServerTrust } from './server-trust.js';

@@ -4,6 +4,14 @@ import { isIP } from 'node:net';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { splitPem } from './pem.js';
 
+/** How a server that one of our processes connects to is known to be the right one. */
+export interface ServerTrust {
+  /** PEM of the CA that the server's certificate must come from; read again for each connection. */
+  readonly caFile?: string | undefined;
+  /** Allows plain text to other machines. Default false: to loopback only. */
+  readonly insecurePlaintext?: boolean | undefined;
+}
+
 /**
  * The certificates of the CA that a server's certificate must come from. Throws INVALID_ARGUMENT if the file cannot be
  * read or holds none.

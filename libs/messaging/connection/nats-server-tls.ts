@@ -1,15 +1,11 @@
 import { messageOf } from '@fairlead/errors';
-import { explainTlsFailure, readCaFile, requireLoopback } from '@fairlead/pki';
+import { explainTlsFailure, readCaFile, requireLoopback, type ServerTrust } from '@fairlead/pki';
 import type { TlsOptions } from '@nats-io/transport-node';
 
 /** Where nats-server is, and how it is known to be the right one. */
-export interface NatsServer {
+export interface NatsServer extends ServerTrust {
   /** `tls://host:port` (or `nats://`), or several separated by commas. */
   readonly url: string;
-  /** PEM of the CA that the server's certificate must come from; read again for each connection. */
-  readonly caFile?: string | undefined;
-  /** Allows `nats://` without a CA file to other machines. Default false: to loopback only. */
-  readonly insecurePlaintext?: boolean | undefined;
 }
 
 /**
