@@ -26,7 +26,7 @@ const STALLS: readonly (readonly [RowName, RowName, RowName])[] = [
   ['ping_p99_before_stall_up1', 'ping_p99_stall_up1', 'new_beside_stall_up1'],
 ];
 
-export const MUSTS: readonly Must[] = [
+const MUSTS: readonly Must[] = [
   atLeast('download_1', 2.3),
   atLeast('download_16', 2.3),
   atLeast('upload_1', 1.2),

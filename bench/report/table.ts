@@ -21,7 +21,7 @@ export interface Table {
 }
 
 /** Medians, their ratios, and whether each must holds. */
-export function tablesOf(results: readonly ResultRow[]): Table[] {
+function tablesOf(results: readonly ResultRow[]): Table[] {
   const systems = SYSTEMS.filter((system) => results.some((result) => result.system === system));
   const ratios = RATIOS.filter((pair) => pair.every((system) => systems.includes(system)));
   const musts = judge(results).filter(({ must }) => systems.includes(must.system));
@@ -34,7 +34,7 @@ export function tablesOf(results: readonly ResultRow[]): Table[] {
 }
 
 /** A line for each row and system in which something failed or that was not measured. */
-export function notesOf(results: readonly ResultRow[]): string[] {
+function notesOf(results: readonly ResultRow[]): string[] {
   return results.flatMap(({ row, system, failed, unmeasured }) => [
     ...(failed ? [`${row}, ${system}: ${failed.count} of ${failed.of} failed: ${failed.reason}`] : []),
     ...(unmeasured === undefined ? [] : [`${row}, ${system}: not measured: ${unmeasured}`]),

@@ -76,7 +76,7 @@ const random = (bytes: number): Buffer =>
   Buffer.from(Array.from({ length: bytes }, (_, index) => (index * 197 + 91) % 256));
 
 /** Every kind of HTTP/2 frame, and what can be done with frames; `path` is one that the port has. */
-export function http2Kinds(path: string): readonly FloodKind[] {
+function http2Kinds(path: string): readonly FloodKind[] {
   return [
     onStream('data', path, frame(FRAME.data, 0, 1, Buffer.from([0]))),
     onStream('data-empty', path, frame(FRAME.data, 0, 1, NOTHING)),
@@ -121,7 +121,7 @@ export function http2Kinds(path: string): readonly FloodKind[] {
 }
 
 /** Calls that only the agents' port has. */
-export const LINK_KINDS: readonly FloodKind[] = [
+const LINK_KINDS: readonly FloodKind[] = [
   h2(
     'discover',
     (id) =>
@@ -141,7 +141,7 @@ export const LINK_KINDS: readonly FloodKind[] = [
 ];
 
 /** For ports that speak HTTP/1.1. */
-export const HTTP1_KINDS: readonly FloodKind[] = [
+const HTTP1_KINDS: readonly FloodKind[] = [
   {
     name: 'http1-requests',
     first: NOTHING,

@@ -97,7 +97,7 @@ export type CatalogSource = z.infer<typeof CatalogSource>;
  * Which of the cluster's SSH keys is used. The cluster makes them, by number from 1. In a rotation `next` is made, added to the Git
  * host, tried by the cluster, and then becomes `current`; the old one is deleted in the cluster when it is neither.
  */
-export const DeployKeyNumbers = z.object({
+const DeployKeyNumbers = z.object({
   current: z.int().min(1).max(1_000_000),
   next: z.int().min(1).max(1_000_000).nullable().default(null),
   /** The Git host has it: until then a source is not applied, and `next` not tried. */

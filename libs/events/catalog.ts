@@ -175,4 +175,3 @@ export const EVENTS = {
 
 export type EventType = keyof typeof EVENTS;
 export type EventInput<T extends EventType> = z.input<(typeof EVENTS)[T]>;
-export type EventData<T extends EventType> = z.output<(typeof EVENTS)[T]>;

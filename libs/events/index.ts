@@ -1,4 +1,4 @@
-export { Actor, EVENTS, type EventData } from './catalog.js';
+export { Actor, EVENTS } from './catalog.js';
 export { Envelope, createEvent, eventSubject, type OutgoingEvent } from './envelope.js';
 export { OUTBOX_TABLE_V1, OutboxRow, appendEvent, appendEventOnce } from './outbox.js';
 export { OutboxRelay, type OutboxRelayOptions } from './outbox-relay.js';

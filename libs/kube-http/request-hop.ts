@@ -88,7 +88,7 @@ function attempt<R extends UpstreamRequest>(hop: Hop<R>, fresh: boolean): Promis
  * Calls back with TUNNEL_RESET when a request is over and there will be no answer. Of a server that switches protocols,
  * though it was not asked to, Node (24.21) tells neither an answer nor an error; its connection is ended.
  */
-export function onUnanswered(request: Writable, server: string, fail: (failure: FairleadError) => void): void {
+function onUnanswered(request: Writable, server: string, fail: (failure: FairleadError) => void): void {
   let what = 'ended the connection without an answer';
   const onClose = (): void => fail(new FairleadError('TUNNEL_RESET', `${server} ${what}`));
   request.once('close', onClose);

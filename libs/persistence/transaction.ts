@@ -75,7 +75,7 @@ const NODE_NETWORK = new Set([
 ]);
 
 /** Names what a driver threw: UNAVAILABLE where trying again may help, everything else unchanged. */
-export function toDatabaseError(error: unknown): unknown {
+function toDatabaseError(error: unknown): unknown {
   if (error instanceof FairleadError) return error;
   const cause = error instanceof QueryFailedError ? (error.driverError as unknown) : error;
   const code = (cause as { code?: string } | null)?.code;

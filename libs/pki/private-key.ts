@@ -12,7 +12,7 @@ import { FairleadError } from '@fairlead/errors';
 import { sha256Hex, parseCertificate } from './pem.js';
 
 /** The one kind of key: accepted by every TLS stack, small, and quick to make each day. */
-export const KEY_ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' } as const;
+const KEY_ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' } as const;
 export const SIGNING_ALGORITHM = { name: 'ECDSA', hash: 'SHA-256' } as const;
 
 /** A fresh ECDSA P-256 key as PKCS#8 PEM. */

@@ -64,7 +64,7 @@ export function runService<Config extends ServiceConfig>(service: ServiceDefinit
 }
 
 /** Serves until the signal; waits, visibly, for whatever is away at first. */
-export async function serveService<Config extends ServiceConfig>(
+async function serveService<Config extends ServiceConfig>(
   service: ServiceDefinition<Config>,
   config: Config,
   logger: Logger,

@@ -23,7 +23,7 @@ export interface RollsWorld extends AnyWorld {
   readonly program: { readonly path: string; readonly version: string };
 }
 
-export const BALANCED = 'balanced';
+const BALANCED = 'balanced';
 const READY_WITHIN_MS = 60_000;
 
 export async function startRollsWorld(): Promise<RollsWorld> {

@@ -28,7 +28,7 @@ export const ARGOCD: Upstream = {
 };
 
 /** Configures the Git host: its token, and its host keys, which are scanned and approved. */
-export async function addGitHost(world: World): Promise<GitHost> {
+async function addGitHost(world: World): Promise<GitHost> {
   await putGitHost(world, world.gitToken);
   return approveShownKeys(world.api);
 }

@@ -30,7 +30,7 @@ export const TEST_CONNECT_DOORS: readonly Door[] = [
   { name: 'gateway-b', url: 'https://127.0.0.1:7547' },
 ];
 
-export const TEST_DOORS: readonly Door[] = [
+const TEST_DOORS: readonly Door[] = [
   { name: 'gateway-a', url: 'https://127.0.0.1:7443' },
   { name: 'gateway-b', url: 'https://127.0.0.1:7543' },
 ];

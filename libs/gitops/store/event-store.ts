@@ -2,7 +2,7 @@ import type { ObjectEvent } from '@fairlead/desired-state';
 import type { EntityManager } from 'typeorm';
 
 /** Of one cluster. */
-export const MAX_EVENTS = 200;
+const MAX_EVENTS = 200;
 
 /** Adds those that were not told before, and forgets all but the newest. */
 export async function appendClusterEvents(

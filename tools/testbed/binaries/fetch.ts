@@ -28,7 +28,7 @@ export const DEFAULT_LIMITS: FetchLimits = {
 };
 
 /** The host could not be reached at all: asking it for something else is pointless. */
-export class UnreachableError extends TestbedError {}
+class UnreachableError extends TestbedError {}
 
 const unreachable = new Map<string, string>();
 
