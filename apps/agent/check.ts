@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { identityStore, parseEndpoint, withBundle } from '@fairlead/agent';
+import { identityStore, withBundle } from '@fairlead/agent';
 import {
   checkCredentials,
   checkEndpoint,
@@ -11,7 +11,7 @@ import {
 import { messageOf } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
 import { parseToken } from '@fairlead/pki';
-import { readConfig, type AgentConfig } from './config.js';
+import { endpointsOf, readConfig, type AgentConfig } from './config.js';
 import { findingLine } from './finding-line.js';
 import { readServiceAccount } from './service-account.js';
 import { readBundleFile, readToken, storeFor } from './stores.js';
@@ -77,10 +77,10 @@ async function* look(config: AgentConfig): AsyncGenerator<Finding> {
     ...(config.HTTPS_PROXY ? { httpsProxy: config.HTTPS_PROXY.reveal() } : {}),
     noProxy: config.NO_PROXY,
   };
-  for (const endpoint of config.FAIRLEAD_ENDPOINTS) {
+  for (const endpoint of endpointsOf(config)) {
     const signal = AbortSignal.timeout(60_000);
     const trustDomain = config.FAIRLEAD_TRUST_DOMAIN;
-    yield* checkEndpoint({ endpoint: parseEndpoint(endpoint), proxy, pins, trustDomain, nowMs, signal });
+    yield* checkEndpoint({ endpoint, proxy, pins, trustDomain, nowMs, signal });
   }
   yield* checkApiServer(config, server);
 }

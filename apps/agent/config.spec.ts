@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readConfig } from './config.js';
+import { endpointsOf, readConfig } from './config.js';
 
 const env = {
   FAIRLEAD_ENDPOINTS: 'gateway:443',
@@ -29,6 +29,13 @@ it('the trust domain of the manifest is read, and must be one', () => {
   const trustDomain = (value: string) => readConfig({ ...env, FAIRLEAD_TRUST_DOMAIN: value }).FAIRLEAD_TRUST_DOMAIN;
   expect(trustDomain('fairlead.local')).toBe('fairlead.local');
   expect(() => trustDomain('Not A Domain')).toThrow(/FAIRLEAD_TRUST_DOMAIN/);
+});
+
+it('all agents call gateways by one name, unless they are told another', () => {
+  const names = (more = {}) => endpointsOf(readConfig({ ...env, ...more })).map(({ serverName }) => serverName);
+  expect(new Set(names())).toEqual(new Set(['link.fairlead.invalid']));
+  expect(new Set(names({ FAIRLEAD_SERVER_NAME: 'Link.example.com' }))).toEqual(new Set(['link.example.com']));
+  expect(() => names({ FAIRLEAD_SERVER_NAME: 'not a name' })).toThrow('FAIRLEAD_SERVER_NAME: expected a DNS name');
 });
 
 it('an agent listens for nothing that goes out unless it is told ports, and each bad one is named', () => {

@@ -1,5 +1,5 @@
-import { Secret, commaList, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
-import { parseEgressPort } from '@fairlead/agent';
+import { Secret, commaList, dnsDomain, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
+import { LINK_SERVER_NAME, parseEgressPort, parseEndpoint, type Endpoint } from '@fairlead/agent';
 import { messageOf } from '@fairlead/errors';
 import { parseTargetRule } from '@fairlead/targets';
 import { z } from 'zod';
@@ -20,6 +20,8 @@ const listOf = <T>(parse: (text: string) => T) =>
 const Environment = z.object({
   ...tracingVariables,
   FAIRLEAD_ENDPOINTS: commaList.pipe(z.array(hostPort).min(1)),
+  /** What it calls gateways in TLS (SNI), for a load balancer that tells by it where to: the same for all agents, so that it tells nothing. Who a gateway is, its certificate says, whatever this is. */
+  FAIRLEAD_SERVER_NAME: dnsDomain.default(LINK_SERVER_NAME),
   FAIRLEAD_ROOT_PINS: commaList
     .pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/, 'expected SHA-256 in hexadecimal')))
     .default([]),
@@ -76,4 +78,9 @@ export function readConfig(env: NodeJS.ProcessEnv): AgentConfig {
     NO_PROXY: env['NO_PROXY'] ?? env['no_proxy'],
   };
   return loadConfig(Environment, { ...env, ...proxies });
+}
+
+/** The gateways, and what they are called in TLS. */
+export function endpointsOf({ FAIRLEAD_ENDPOINTS, FAIRLEAD_SERVER_NAME: serverName }: AgentConfig): Endpoint[] {
+  return FAIRLEAD_ENDPOINTS.map((endpoint) => ({ ...parseEndpoint(endpoint), serverName }));
 }

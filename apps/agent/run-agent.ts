@@ -1,7 +1,7 @@
-import { identityStore, parseEndpoint, runAgent, withBundle, type Agent } from '@fairlead/agent';
+import { identityStore, runAgent, withBundle, type Agent } from '@fairlead/agent';
 import { collectWhenIdle, splitHostPort } from '@fairlead/config';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
-import type { AgentConfig } from './config.js';
+import { endpointsOf, type AgentConfig } from './config.js';
 import { agentFacts } from './facts.js';
 import { readServiceAccount } from './service-account.js';
 import { handoverFor, readBundleFile, readToken, storeFor } from './stores.js';
@@ -23,7 +23,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
   await using tracing = await startAgentTracing(config, logger, registry);
   agent = runAgent(
     {
-      endpoints: config.FAIRLEAD_ENDPOINTS.map((endpoint) => parseEndpoint(endpoint)),
+      endpoints: endpointsOf(config),
       proxy: { ...(config.HTTPS_PROXY ? { httpsProxy: config.HTTPS_PROXY.reveal() } : {}), noProxy: config.NO_PROXY },
       pins: config.FAIRLEAD_ROOT_PINS,
       trustDomain: config.FAIRLEAD_TRUST_DOMAIN,

@@ -29,6 +29,7 @@ afterAll(async () => {
 it('takes where agents send their spans, which is nowhere unless it is said, and no password in it', () => {
   const endpoint = (url: string) =>
     readConfig({ ...env, FAIRLEAD_AGENT_TRACING_ENDPOINT: url }).FAIRLEAD_AGENT_TRACING_ENDPOINT;
+  expect(readConfig(env).FAIRLEAD_AGENT_SERVER_NAME).toBeUndefined();
   expect(readConfig(env).FAIRLEAD_AGENT_TRACING_ENDPOINT).toBeUndefined();
   expect(endpoint('http://collector:4318')).toBe('http://collector:4318');
   for (const wrong of ['collector:4318', 'a b', 'grpc://collector:4317', 'https://user:secret@collector']) {

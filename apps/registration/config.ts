@@ -1,4 +1,4 @@
-import { commaList, hostPort, loadConfig, secretFile } from '@fairlead/config';
+import { commaList, dnsDomain, hostPort, loadConfig, secretFile } from '@fairlead/config';
 import { ApprovalPolicy } from '@fairlead/contracts';
 import { credentialOf, serviceSettings } from '@fairlead/service/process';
 import { z } from 'zod';
@@ -23,6 +23,8 @@ const Settings = z.object({
   FAIRLEAD_CREDENTIAL: credentialOf('registration'),
   /** `host:port` that agents dial, written into import manifests. */
   FAIRLEAD_LINK_ENDPOINTS: commaList.refine(areEndpoints, 'expected 1 to 16 of host:port, separated by commas'),
+  /** What agents call gateways in TLS (SNI): FAIRLEAD_SERVER_NAME in import manifests. Absent: what agents do by themselves. */
+  FAIRLEAD_AGENT_SERVER_NAME: dnsDomain.optional(),
   /** In import manifests, by digest: `registry/name@sha256:…`. */
   FAIRLEAD_AGENT_IMAGE: image,
   /** The same of the installer, which clusters with GitOps run as `cluster-admin`. */

@@ -77,6 +77,7 @@ function build(config: Config, nats: NatsConnection, runtime: Runtime, presenceO
     endpoints,
     image: config.FAIRLEAD_AGENT_IMAGE,
     installerImage: config.FAIRLEAD_INSTALLER_IMAGE,
+    serverName: config.FAIRLEAD_AGENT_SERVER_NAME,
     tracingEndpoint: config.FAIRLEAD_AGENT_TRACING_ENDPOINT,
     linkTtlSeconds: config.FAIRLEAD_IMPORT_LINK_TTL_SECONDS,
     tokenTtlSeconds: config.FAIRLEAD_BOOTSTRAP_TOKEN_TTL_SECONDS,

@@ -16,7 +16,15 @@ export interface ProxySettings {
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
+  /** What an agent calls the gateway there in its TLS handshake; default LINK_SERVER_NAME. */
+  readonly serverName?: string;
 }
+
+/**
+ * By this name a load balancer tells agents' links from all else that comes to its port. It is the same for every agent, so it tells an
+ * onlooker nothing of a tenant or cluster; it leads nowhere, and nothing is trusted for it.
+ */
+export const LINK_SERVER_NAME = 'link.fairlead.invalid';
 
 export function parseEndpoint(hostPort: string): Endpoint {
   const at = hostPort.lastIndexOf(':');

@@ -110,3 +110,23 @@ describe('a gateway that falls silent', () => {
     });
   });
 });
+
+describe('what a gateway is called in TLS', () => {
+  it.each([
+    ['is the same for all', {}, 'link.fairlead.invalid'],
+    ['is what the agent was told', { serverName: 'agents.example.com' }, 'agents.example.com'],
+  ])('%s, and is not what its certificate is checked for', async (_how, named, expected) => {
+    using connection = await reach({ noProxy: [] }, { ...gateway.endpoint, ...named });
+    await connection.rpc.discover({});
+    expect(gateway.serverNames.at(-1)).toBe(expected);
+  });
+
+  it('does not make a gateway of somebody else', async () => {
+    const { privateKeyPem, chainPem } = await authority.agent('7b0d3f0a-3f1e-4c55-9a53-0e6b7f3c1d2e');
+    const discover = { endpoints: ['there'], rootsPem: [...authority.roots], trustDomain: authority.trustDomain };
+    await using other = await startScriptedGateway({ key: privateKeyPem, cert: chainPem, discover });
+    await expect(reach({ noProxy: [] }, { ...other.endpoint, serverName: 'link.example.com' })).rejects.toMatchObject({
+      code: 'UNTRUSTED_PEER',
+    });
+  });
+});

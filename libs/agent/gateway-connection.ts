@@ -18,7 +18,7 @@ import {
   type KeepaliveOptions,
 } from '@fairlead/tunnel/link';
 import { revokedGateway } from './standing-connections.js';
-import { dial, type Endpoint, type ProxySettings } from './forward-proxy.js';
+import { LINK_SERVER_NAME, dial, type Endpoint, type ProxySettings } from './forward-proxy.js';
 
 /** How far the agent trusts what it dials. */
 export type Trust =
@@ -85,6 +85,8 @@ async function secure(plain: NodeJS.ReadWriteStream, options: DialOptions, signa
     socket: plain as never,
     minVersion: 'TLSv1.3',
     ALPNProtocols: ['h2'],
+    // For balancers alone: who the gateway is, its identity says.
+    servername: endpoint.serverName ?? LINK_SERVER_NAME,
     ...(identity ? { key: identity.keyPem, cert: identity.chainPem.join('\n') } : {}),
     ...(trust.kind === 'roots'
       ? {

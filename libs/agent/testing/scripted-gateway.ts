@@ -8,6 +8,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { toBinary } from '@bufbuild/protobuf';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import {
@@ -43,6 +44,8 @@ export interface ScriptedGateway extends AsyncDisposable {
   readonly calls: string[];
   /** Every message of every call that could be decrypted here. */
   readonly received: Buffer[];
+  /** What each connection called it in TLS (SNI). */
+  readonly serverNames: readonly (string | false | null)[];
 }
 
 export async function startScriptedGateway(script: Script): Promise<ScriptedGateway> {
@@ -68,6 +71,8 @@ export async function startScriptedGateway(script: Script): Promise<ScriptedGate
       }),
   });
   const server = createSecureServer({ key: script.key, cert: script.cert, minVersion: 'TLSv1.3' });
+  const serverNames: (string | false | null)[] = [];
+  server.on('secureConnection', (socket: TLSSocket) => void serverNames.push(socket.servername ?? null));
   const end = endsAtOnce(server);
   server.on('session', (session) => sessions.push(session));
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
@@ -81,6 +86,7 @@ export async function startScriptedGateway(script: Script): Promise<ScriptedGate
     endpoint: { host: '127.0.0.1', port: (server.address() as AddressInfo).port },
     calls,
     received,
+    serverNames,
     [Symbol.asyncDispose]: async () => {
       for (const session of sessions) session.destroy();
       await end();

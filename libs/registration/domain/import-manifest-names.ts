@@ -13,6 +13,8 @@ export interface ImportManifestInput {
   readonly targets: readonly string[];
   /** Ports that it opens for connections out of the cluster, `<port>=<host>:<port>`; none: none. */
   readonly egress: readonly string[];
+  /** What the agent calls gateways in TLS; absent: what agents do by themselves. */
+  readonly serverName?: string | undefined;
   /** Reference of the agent's container image. */
   readonly image: string;
   /** Where the agent sends its spans, by OTLP over HTTP; absent: nowhere. */

@@ -78,6 +78,7 @@ function container(input: ImportManifestInput): Record<string, unknown> {
 function environment(input: ImportManifestInput): Record<string, string> {
   return {
     FAIRLEAD_ENDPOINTS: input.endpoints.join(','),
+    ...(input.serverName === undefined ? {} : { FAIRLEAD_SERVER_NAME: input.serverName }),
     FAIRLEAD_ROOT_PINS: input.pins.join(','),
     FAIRLEAD_TRUST_DOMAIN: input.trustDomain,
     ...(input.cluster ? { FAIRLEAD_CLUSTER_ID: input.cluster.id } : {}),

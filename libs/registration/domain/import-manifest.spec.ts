@@ -147,6 +147,13 @@ describe('renderImportManifest', () => {
     expect(manifest).not.toContain('OTEL_');
   });
 
+  it('tells the agent what to call gateways only where that is set', () => {
+    const deployment = objectIn(renderImportManifest({ ...input, serverName: 'link.example.com' }), 'Deployment');
+    const { env } = deployment.spec.template.spec.containers[0];
+    expect(env).toContainEqual({ name: 'FAIRLEAD_SERVER_NAME', value: 'link.example.com' });
+    expect(manifest).not.toContain('FAIRLEAD_SERVER_NAME');
+  });
+
   it('lets the agent dial any TCP port: its own rules say which', () => {
     expect(objectIn(manifest, 'NetworkPolicy').spec.egress).toContainEqual({ ports: [{ protocol: 'TCP' }] });
   });

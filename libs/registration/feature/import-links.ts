@@ -27,6 +27,8 @@ const KEEP_LINKS_MS = 86_400_000;
 export interface ImportLinksOptions {
   /** `host:port` that agents dial. */
   readonly endpoints: readonly string[];
+  /** What agents call gateways in TLS; absent: what they do by themselves. */
+  readonly serverName?: string | undefined;
   /** The agent's container image. */
   readonly image: string;
   readonly installerImage: string;
@@ -158,8 +160,8 @@ export class ImportLinks {
   }
 
   #installation({ pins, trustDomain }: TrustBundle) {
-    const { endpoints, image, tracingEndpoint } = this.options;
-    return { endpoints, image, tracingEndpoint, pins, trustDomain };
+    const { endpoints, serverName, image, tracingEndpoint } = this.options;
+    return { endpoints, serverName, image, tracingEndpoint, pins, trustDomain };
   }
 
   async #mintToken(

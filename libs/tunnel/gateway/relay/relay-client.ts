@@ -149,8 +149,9 @@ async function secure(
     ca: [...identity.rootsPem],
     minVersion: 'TLSv1.3',
     ALPNProtocols: ['h2'],
-    // A name that nothing resolves: the SPIFFE identity is what counts, and each dial is a session of its own.
-    servername: `${randomUUID()}.relay.invalid`,
+    // A name that nothing resolves: the SPIFFE identity is what counts, and each dial is a session of its own. By what comes after
+    // the first dot a balancer knows the replica.
+    servername: `${randomUUID()}.${owner.credential}.relay.invalid`,
     checkServerIdentity: (_name, certificate) => check(certificate),
   });
   // Its failure shows as the end of the TLS connection; unheard, it would end the process.
