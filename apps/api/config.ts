@@ -1,4 +1,4 @@
-import { commaList, dnsDomain, hostPort, loadConfig, splitHostPort } from '@fairlead/config';
+import { commaList, dnsDomain, hostPort, loadConfig, networkList, splitHostPort } from '@fairlead/config';
 import { CredentialName } from '@fairlead/contracts';
 import type { Door } from '@fairlead/api';
 import { credentialOf, processSettings } from '@fairlead/service/process';
@@ -22,6 +22,8 @@ const Environment = z
     FAIRLEAD_CREDENTIAL: credentialOf('api'),
     FAIRLEAD_HEALTH_LISTEN: hostPort.optional(),
     FAIRLEAD_API_LISTEN: hostPort.transform(splitHostPort),
+    /** Load balancers, as addresses or blocks of them (CIDR): each connection from there has to begin with a header of the PROXY protocol, version 2, and is its client's from then on. None: a header is believed of nobody. */
+    FAIRLEAD_PROXY_PROTOCOL_FROM: networkList.default([]),
     FAIRLEAD_PUBLIC_URL: httpsUrl,
     FAIRLEAD_DOORS: doors.default([]),
     /** As the gateways have it: kubeconfigs with `--by-name` lead below it. */

@@ -19,7 +19,7 @@ export async function runApi(config: ApiConfig, logger: Logger, signal: AbortSig
   const { FAIRLEAD_PUBLIC_URL: publicUrl, FAIRLEAD_DOORS: doors, FAIRLEAD_CONNECT_DOORS: connectDoors } = config;
   const { FAIRLEAD_CLUSTER_DOMAIN: clusterDomain } = config;
   const settings = new ApiSettings({ publicUrl, doors, connectDoors, clusterDomain, readiness });
-  const listen = config.FAIRLEAD_API_LISTEN;
+  const listen = { ...config.FAIRLEAD_API_LISTEN, balancers: config.FAIRLEAD_PROXY_PROTOCOL_FROM };
   const api = host.use(await startApi({ ...listen, client, settings, clock: systemClock, tls, logger, registry }));
   Object.assign(serving, { ok: true, detail: undefined });
   logger.info('api.ready', { host: listen.host, port: api.port, publicUrl: settings.publicUrl });

@@ -1,4 +1,4 @@
-import { commaList, dnsDomain, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
+import { commaList, dnsDomain, hostPort, loadConfig, networkList, tracingVariables } from '@fairlead/config';
 import { messageOf } from '@fairlead/errors';
 import { parseEgressRule, type GatewayOptions } from '@fairlead/gateway';
 import { credentialOf, processSettings } from '@fairlead/service/process';
@@ -45,6 +45,8 @@ const Environment = z
     FAIRLEAD_DOOR_LISTEN: hostPort,
     /** Programs with a client certificate dial this; absent: no such door. */
     FAIRLEAD_CONNECT_LISTEN: hostPort.optional(),
+    /** Load balancers, as addresses or blocks of them (CIDR): each connection from there, to any port but the health listener, has to begin with a header of the PROXY protocol, version 2, and is its client's from then on. None: a header is believed of nobody. */
+    FAIRLEAD_PROXY_PROTOCOL_FROM: networkList.default([]),
     /** A client of the CONNECT door that ended its direction and takes nothing for this long is gone. */
     FAIRLEAD_CONNECT_STALL_SECONDS: z.coerce.number().min(1).max(3_600).default(120),
     /** A replica that stops goes on accepting at its doors for so long: until a load balancer saw that it is not ready. */

@@ -48,6 +48,7 @@ export async function runGateway(config: GatewayConfig, logger: Logger, signal: 
       doorListen: config.FAIRLEAD_DOOR_LISTEN,
       connectListen: config.FAIRLEAD_CONNECT_LISTEN,
       ...doorLimits(config),
+      balancers: config.FAIRLEAD_PROXY_PROTOCOL_FROM,
       egressRules: config.FAIRLEAD_EGRESS_ALLOW,
       metricsClusters: config.FAIRLEAD_METRICS_CLUSTERS,
       ...(config.FAIRLEAD_RELAY_ADDRESS ? { relayAddress: config.FAIRLEAD_RELAY_ADDRESS } : {}),

@@ -4,7 +4,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { FairleadError } from '@fairlead/errors';
-import { HandshakingConnections, type NetworkConcurrencyLimits } from '@fairlead/limits';
+import {
+  HandshakingConnections,
+  RateLimitedLog,
+  acceptFromBalancers,
+  type Balancers,
+  type NetworkConcurrencyLimits,
+} from '@fairlead/limits';
 import type { Logger, Registry } from '@fairlead/observability';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -32,6 +38,8 @@ export interface ApiOptions extends ApiModuleOptions {
   /** 0 takes any free port. */
   readonly port: number;
   readonly tls: TlsSource;
+  /** Addresses and blocks (CIDR) of the load balancers whose PROXY headers are believed, and without which nothing of theirs is taken; none: nobody's. */
+  readonly balancers?: readonly string[];
   /** For a TLS handshake; default 10,000. */
   readonly handshakeTimeoutMs?: number;
   readonly logger: Logger;
@@ -76,8 +84,17 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   options.tls.onChange(serveWith);
   // It may have been renewed since the server was made.
   serveWith(options.tls.current);
+  acceptFromBalancers(server, { networks: options.balancers ?? [], onRefused: tellRefused(options.logger) });
   await app.listen(options.port, options.host);
   return { port: (server.address() as AddressInfo).port, [Symbol.asyncDispose]: () => app.close() };
+}
+
+function tellRefused(logger: Logger): Balancers['onRefused'] {
+  const lines = new RateLimitedLog();
+  return (reason, address) => {
+    const line = lines.next({ address });
+    if (line) logger.warn('proxy_protocol.refused', { reason, address, ...line });
+  };
 }
 
 function prepare(fastify: FastifyInstance, { logger, registry }: ApiOptions): void {

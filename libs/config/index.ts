@@ -4,6 +4,7 @@ export {
   commaList,
   dnsDomain,
   hostPort,
+  networkList,
   isPrivate,
   loadConfig,
   port,

@@ -4,7 +4,17 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { Secret, commaList, dnsDomain, hostPort, loadConfig, port, printable, secretFile } from './index.js';
+import {
+  Secret,
+  commaList,
+  dnsDomain,
+  hostPort,
+  loadConfig,
+  networkList,
+  port,
+  printable,
+  secretFile,
+} from './index.js';
 import { isPrivate, shownMode } from './load-config.js';
 
 const schema = z.object({
@@ -23,6 +33,25 @@ describe('loadConfig', () => {
   it('lists every problem at once, and tells absent from wrong', () => {
     const load = (): unknown => loadConfig(schema, { PORT: '70000', KEY_FILE: '/no/such/file' });
     expect(load).toThrow(/PORT: Too big.*\n.*PEER: is not set.*\n.*KEY_FILE: cannot read the file/);
+  });
+
+  it('reads addresses and blocks of them, and nothing that is none or stands for everybody', () => {
+    const networks = z.object({ FROM: networkList.default([]) });
+    expect(loadConfig(networks, {})).toEqual({ FROM: [] });
+    const good = ['10.0.0.5', '10.1.0.0/24', '10.0.0.5/32', 'fd00::1', 'fd00::/8'];
+    expect(loadConfig(networks, { FROM: good.join(', ') })).toEqual({ FROM: good });
+    for (const text of [
+      'balancer',
+      '10.0.0.0/0',
+      '::/0',
+      '10.0.0.0/33',
+      'fd00::/129',
+      '10.0.0.0/8/8',
+      '10.0.0.0/',
+      '10.0.0.0/08',
+    ]) {
+      expect(() => loadConfig(networks, { FROM: text })).toThrow('FROM.0: expected addresses');
+    }
   });
 
   it('reads a domain however it is written, and nothing that is none', () => {

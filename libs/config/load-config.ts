@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { z } from 'zod';
 
@@ -86,6 +87,19 @@ export const commaList = z.string().transform((text) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );
+
+/** IP addresses and blocks of them (CIDR), separated by commas. Not everybody: a block of all addresses names nobody. */
+export const networkList = commaList.pipe(
+  z.array(z.string().refine(isNetwork, 'expected addresses or blocks of them, like 10.0.0.5 or 10.1.0.0/24')),
+);
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...more] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  if (prefix === undefined) return true;
+  return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32);
+}
 
 /**
  * Reads a configuration from environment variables. Variables the schema does not name are ignored; an empty one counts

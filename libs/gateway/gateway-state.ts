@@ -43,6 +43,8 @@ export interface GatewayOptions {
   readonly kubeApiLimits?: Partial<KubeApiLimits> | undefined;
   /** Below which each cluster has a host name at the Kubernetes API door, in lower case; absent: nowhere. */
   readonly clusterDomain?: string | undefined;
+  /** Addresses and blocks (CIDR) of the load balancers whose PROXY headers are believed, and without which nothing of theirs is taken; none: nobody's. */
+  readonly balancers?: readonly string[];
   /** What connections out of clusters may reach; none: nothing, and no cluster is told otherwise. */
   readonly egressRules?: readonly EgressRule[];
   readonly egressLimits?: Partial<DoorLimits> | undefined;

@@ -1,4 +1,5 @@
 import { systemClock } from '@fairlead/clock';
+import { RateLimitedLog, type Balancers } from '@fairlead/limits';
 import type { Check } from '@fairlead/observability';
 import { RoutePublisher, createRelayServer } from '@fairlead/tunnel/gateway';
 import { obtainCertificates } from './certificates/gateway-certificates.js';
@@ -54,11 +55,14 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   endOrphanedSessions(options.nc, state.directory, state.sessions);
   endRevokedSessions(state.directory, state.sessions, logger);
   watchConnections({ nc: options.nc, live: state.live, metrics: state.metrics, logger }, signal);
-  const relay = await listen(servers.relay.tls, options.relayListen);
-  const link = await listen(servers.link.tls, options.linkListen);
-  const door = await listen(servers.door, options.doorListen);
+  const balancersAt = balancersOf(options);
+  const relay = await listen(servers.relay.tls, options.relayListen, balancersAt('relay'));
+  const link = await listen(servers.link.tls, options.linkListen, balancersAt('link'));
+  const door = await listen(servers.door, options.doorListen, balancersAt('door'));
   const connect =
-    servers.connect && options.connectListen ? await listen(servers.connect, options.connectListen) : null;
+    servers.connect && options.connectListen
+      ? await listen(servers.connect, options.connectListen, balancersAt('connect'))
+      : null;
   const publisher = buildPublisher(options, state, options.relayAddress ?? relay.address);
   const publishing = new AbortController();
   void publisher.run(publishing.signal);
@@ -75,6 +79,18 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
       return drainAndStop(state, publisher, servers, options.doorGraceMs);
     },
   };
+}
+
+/** Of all ports alike. What a balancer does wrong it does with every connection. */
+function balancersOf({ balancers: networks = [], logger }: GatewayOptions): (port: string) => Balancers {
+  const lines = new RateLimitedLog();
+  return (port) => ({
+    networks,
+    onRefused: (reason, address) => {
+      const line = lines.next({ address });
+      if (line) logger.warn('proxy_protocol.refused', { port, reason, address, ...line });
+    },
+  });
 }
 
 /** What agents say on their links goes to the services that it is for. */

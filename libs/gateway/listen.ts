@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { FairleadError, messageOf } from '@fairlead/errors';
+import { acceptFromBalancers, type Balancers } from '@fairlead/limits';
 
 export interface Listening {
   /** `host:port` as bound. */
@@ -8,8 +9,12 @@ export interface Listening {
   readonly port: number;
 }
 
-/** Binds a server to `host:port`. UNAVAILABLE, naming the address, if it cannot be had. */
-export async function listen(server: Server, hostPort: string): Promise<Listening> {
+/**
+ * Binds a server to `host:port`, for balancers too if there are any. UNAVAILABLE, naming the address, if it cannot be had. Who wants to hear
+ * of its connections listens for them before.
+ */
+export async function listen(server: Server, hostPort: string, balancers?: Balancers): Promise<Listening> {
+  if (balancers) acceptFromBalancers(server, balancers);
   const at = hostPort.lastIndexOf(':');
   const host = hostPort.slice(0, at).replace(/^\[|\]$/g, '');
   try {

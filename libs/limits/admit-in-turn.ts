@@ -1,4 +1,5 @@
 import type { Server, Socket } from 'node:net';
+import { clientAddressOf } from './balancers/client-address.js';
 import { networkOf } from './network-of.js';
 
 /** Handshakes begun in one turn of the event loop. Those under way go on in each turn, so their number stays small. */
@@ -55,7 +56,7 @@ class FairQueue {
   }
 
   add(waiting: Waiting): void {
-    const network = networkOf(waiting.socket.remoteAddress ?? '');
+    const network = networkOf(clientAddressOf(waiting.socket));
     const before = this.#waiting.get(network);
     if (before) before.push(waiting);
     else this.#waiting.set(network, [waiting]);

@@ -1,13 +1,7 @@
 import type { Server, Socket } from 'node:net';
 import { NetworkConcurrencyLimit, type NetworkConcurrencyLimits } from './concurrency-limit.js';
-
-/** Both ends of a connection, as its socket tells. */
-export interface ConnectionEnds {
-  readonly remoteAddress?: string | undefined;
-  readonly remotePort?: number | undefined;
-  readonly localAddress?: string | undefined;
-  readonly localPort?: number | undefined;
-}
+import { clientAddressOf } from './balancers/client-address.js';
+import { connectionKey, type ConnectionEnds } from './connection-ends.js';
 
 /**
  * Bounds the connections of a server that have not shown yet who they are, so that no address or network (IPv6: a /64) keeps others out by
@@ -21,7 +15,7 @@ export class HandshakingConnections {
   constructor(server: Server, limits: NetworkConcurrencyLimits) {
     const slots = new NetworkConcurrencyLimit(limits);
     server.on('connection', (socket) => {
-      const giveBack = slots.take(socket.remoteAddress ?? '');
+      const giveBack = slots.take(clientAddressOf(socket));
       if (!giveBack) {
         socket.destroy();
         return;
@@ -43,9 +37,4 @@ export class HandshakingConnections {
     this.#held.get(key)?.();
     this.#held.delete(key);
   }
-}
-
-/** Tells it from all others that are open. A client may use one port of its own for connections to several addresses of ours. */
-export function connectionKey({ remoteAddress, remotePort, localAddress, localPort }: ConnectionEnds): string {
-  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

@@ -6,7 +6,10 @@ export {
   type ConcurrencyLimits,
   type NetworkConcurrencyLimits,
 } from './concurrency-limit.js';
-export { HandshakingConnections, connectionKey, type ConnectionEnds } from './handshaking-connections.js';
+export { HandshakingConnections } from './handshaking-connections.js';
+export { connectionKey, type ConnectionEnds } from './connection-ends.js';
+export { acceptFromBalancers, type Balancers } from './balancers/accept-from-balancers.js';
+export { clientAddressOf } from './balancers/client-address.js';
 export { admitInTurn } from './admit-in-turn.js';
 export { BoundedMap, type BoundedMapOptions, type Overflow } from './bounded-map.js';
 export { RateLimitedEvents } from './rate-limited-events.js';

@@ -1,4 +1,5 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { clientAddressOf } from '@fairlead/limits';
 import { requestOf, servedBy } from '../http/serve.js';
 import { Authenticator } from './authenticator.js';
 
@@ -10,7 +11,10 @@ export class AuthGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     if (servedBy(context).auth === 'public') return true;
     const request = requestOf(context);
-    request.principal = await this.authenticator.authenticate(request.headers.authorization, request.ip);
+    request.principal = await this.authenticator.authenticate(
+      request.headers.authorization,
+      clientAddressOf(request.socket),
+    );
     return true;
   }
 }

@@ -2,6 +2,7 @@ import { NO_TENANT, registrationRpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { clientAddressOf } from '@fairlead/limits';
 import { AddressLimiter } from '../auth/address-limiter.js';
 import { ImportCode } from '../contract/schemas.js';
 import type { ApiRequest } from '../http/api-request.js';
@@ -18,7 +19,7 @@ export class ImportController {
 
   @Serve('redeemImportLink')
   async redeem(@Req() request: ApiRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
-    this.attempts.take(request.ip);
+    this.attempts.take(clientAddressOf(request.socket));
     const params = ImportCode.safeParse(request.params);
     // The same answer as for a code that never was: nothing tells how codes look.
     if (!params.success) throw new FairleadError('NOT_FOUND', 'there is no such import link');

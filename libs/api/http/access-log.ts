@@ -1,4 +1,4 @@
-import { RateLimitedLog } from '@fairlead/limits';
+import { RateLimitedLog, clientAddressOf } from '@fairlead/limits';
 import type { Logger, Registry } from '@fairlead/observability';
 import { Histogram } from '@fairlead/observability';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -22,19 +22,19 @@ export function installAccessLog(server: FastifyInstance, logger: Logger, regist
     const method = KNOWN_METHODS.has(request.method) ? request.method : 'other';
     seconds.observe({ method, route, status: String(reply.statusCode) }, reply.elapsedTime / 1_000);
     // Whoever was let in has a line for each.
-    const line = request.principal ? {} : lines.next({ address: request.ip });
+    const line = request.principal ? {} : lines.next({ address: clientAddressOf(request.socket) });
     if (line) logger.info('api.request', { ...describe(request, reply), method, route, ...line });
     done();
   });
 }
 
 function describe(request: ApiRequest, { statusCode, elapsedTime }: FastifyReply): Record<string, unknown> {
-  const { id, ip, principal, problemCode } = request;
+  const { id, socket, principal, problemCode } = request;
   return {
     requestId: id,
     status: statusCode,
     durationMs: Math.round(elapsedTime),
-    remoteAddress: ip,
+    remoteAddress: clientAddressOf(socket),
     ...(principal ? { user: principal.user, tokenId: principal.tokenId } : {}),
     ...(problemCode ? { code: problemCode } : {}),
   };

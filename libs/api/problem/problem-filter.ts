@@ -1,5 +1,5 @@
 import { FairleadError, toFairleadError } from '@fairlead/errors';
-import { RateLimitedLog } from '@fairlead/limits';
+import { RateLimitedLog, clientAddressOf } from '@fairlead/limits';
 import type { Logger } from '@fairlead/observability';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -39,8 +39,8 @@ export class ProblemFilter implements ExceptionFilter {
   }
 
   /** A fault of ours, which somebody unauthenticated may have found a way to: with a stack each. */
-  #tell({ id, ip, principal }: ApiRequest, error: FairleadError): void {
-    const line = this.#lines.next({ address: ip, user: principal?.tokenId });
+  #tell({ id, socket, principal }: ApiRequest, error: FairleadError): void {
+    const line = this.#lines.next({ address: clientAddressOf(socket), user: principal?.tokenId });
     if (line) this.logger.error('api.failed', { requestId: id, code: error.code, err: error.cause ?? error, ...line });
   }
 }

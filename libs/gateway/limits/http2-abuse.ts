@@ -1,5 +1,5 @@
 import { constants, type ServerHttp2Session, type ServerSessionOptions } from 'node:http2';
-import { TokenBucket, type Rate, type RateLimitedLog } from '@fairlead/limits';
+import { TokenBucket, type Rate, type RateLimitedLog, clientAddressOf } from '@fairlead/limits';
 import type { Logger } from '@fairlead/observability';
 import type { GatewayMetrics } from '../status/gateway-metrics.js';
 
@@ -58,7 +58,7 @@ export interface SessionGuardOptions {
  * per session of a server, when it begins.
  */
 export function guardSession(session: ServerHttp2Session, options: SessionGuardOptions): void {
-  const address = session.socket.remoteAddress ?? '';
+  const address = clientAddressOf(session.socket);
   const abused = (reason: string): void => reportDoorAbuse(options, reason, address);
   const end = (reason: string): void => {
     if (session.destroyed) return;

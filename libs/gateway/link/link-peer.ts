@@ -2,6 +2,7 @@ import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Http2Session } from '@fairlead/http2';
 import { isOutOfDate, readPeerCertificate, type PeerCertificate } from '@fairlead/pki';
+import { clientAddressOf } from '@fairlead/limits';
 
 /** Who is at the other end of a TLS connection to the agent link. */
 export type LinkPeer =
@@ -29,7 +30,7 @@ export function peerOf(session: Http2Session | undefined): LinkPeer {
 }
 
 function identify(socket: TLSSocket, trustDomain: string): LinkPeer {
-  const address = socket.remoteAddress ?? '';
+  const address = clientAddressOf(socket);
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return { kind: 'anonymous', address };
   if (!socket.authorized) {

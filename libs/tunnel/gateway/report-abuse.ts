@@ -1,5 +1,5 @@
 import { HTTP2_CODE, SessionError, type Http2Session } from '@fairlead/http2';
-import type { RateLimitedLog } from '@fairlead/limits';
+import { clientAddressOf, type RateLimitedLog } from '@fairlead/limits';
 import type { Logger } from '@fairlead/observability';
 import type { AbuseMetrics } from './ports.js';
 
@@ -23,7 +23,7 @@ export interface AbuseReportOptions {
  */
 export function reportAbuse(session: Http2Session, options: AbuseReportOptions): void {
   const { door, isStranger, metrics, logger, abuseLines } = options;
-  const address = session.socket.remoteAddress ?? '';
+  const address = clientAddressOf(session.socket);
   session.once('ending', (cause) => {
     if (!(cause instanceof SessionError)) return;
     const reason = cause.violation;

@@ -1,5 +1,5 @@
 import type { Server } from 'node:tls';
-import { RateLimitedLog } from '@fairlead/limits';
+import { RateLimitedLog, clientAddressOf } from '@fairlead/limits';
 import type { Logger } from '@fairlead/observability';
 import type { CertificateSource } from './ports.js';
 
@@ -14,7 +14,7 @@ export function useCertificate(server: Server, certificate: CertificateSource): 
 export function reportTlsErrors(server: Server, logger: Logger): void {
   const lines = new RateLimitedLog();
   server.on('tlsClientError', (error, socket) => {
-    const address = socket.remoteAddress ?? '';
+    const address = clientAddressOf(socket);
     const line = lines.next({ address });
     if (line) logger.info('tls.handshake.failed', { reason: error.message, address, ...line });
   });

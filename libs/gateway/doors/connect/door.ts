@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf } from '@fairlead/errors';
-import { RateLimitedLog } from '@fairlead/limits';
+import { RateLimitedLog, clientAddressOf } from '@fairlead/limits';
 import { withoutRoot } from '@fairlead/pki';
 import { identifyClient } from './admission.js';
 import { refusal, statusOf } from './answers.js';
@@ -65,7 +65,7 @@ export function createConnectDoor({ limits: changes, ...options }: ConnectDoorOp
   server.on('connect', (request: IncomingMessage, socket: TLSSocket, early: Buffer) => {
     serveConnect(context, request, socket, early).catch((error: unknown) => {
       // A fault of ours: it costs this connection, never the process with everybody else's.
-      const line = brokenLines.next({ address: socket.remoteAddress ?? '' });
+      const line = brokenLines.next({ address: clientAddressOf(socket) });
       if (line) context.logger.error('connect.broken', { reason: messageOf(error), err: error, ...line });
       context.reset(socket);
     });
@@ -94,7 +94,7 @@ function admitClient(
     if (clientId === undefined) return;
     socket.destroy();
     metrics.refusals.inc({ door: 'connect', code: error.code });
-    const line = lines.next({ address: socket.remoteAddress ?? '', user: clientId });
+    const line = lines.next({ address: clientAddressOf(socket), user: clientId });
     if (line) logger.warn('connect.crowded', { clientId, reason: error.message, ...line });
   }
 }
@@ -138,7 +138,7 @@ function refuseOthers(server: Server, { passages, headersTimeoutMs, logger }: Co
 function tellHandshakes(server: Server, { metrics, events, logger }: Omit<ConnectDoorOptions, 'limits'>): void {
   const handshakeLines = new RateLimitedLog();
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-    const address = socket.remoteAddress ?? '';
+    const address = clientAddressOf(socket);
     const reason = String(socket.authorizationError ?? error.message);
     const line = handshakeLines.next({ address });
     if (line) logger.info('tls.handshake.failed', { address, reason, door: 'connect', ...line });

@@ -11,6 +11,7 @@ import { readConnectTarget } from '@fairlead/targets';
 import { readTraceparent } from '@fairlead/tunnel/core';
 import type { OpenedTunnel } from '@fairlead/tunnel/gateway';
 import { bridge, whileOpen } from '@fairlead/tunnel/link';
+import { clientAddressOf } from '@fairlead/limits';
 import type { Ending } from '../../passage/outcome.js';
 import type { Arrival, Passage } from '../../passage/passage.js';
 import { chooseCluster, identifyClient, whyShutOut } from './admission.js';
@@ -44,9 +45,9 @@ export async function serveConnect(
 }
 
 /** What is told of a request before it is looked at. */
-export function arrivalAt({ remoteAddress }: Socket, method: string, caller?: TraceContext): Arrival {
+export function arrivalAt(socket: Socket, method: string, caller?: TraceContext): Arrival {
   return {
-    address: remoteAddress ?? '',
+    address: clientAddressOf(socket),
     asked: { method: method.slice(0, MAX_TOLD_METHOD) },
     caller,
     span: { name: 'CONNECT', attributes: { 'http.request.method': 'CONNECT' } },

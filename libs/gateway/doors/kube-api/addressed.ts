@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import { FairleadError } from '@fairlead/errors';
 import { headerValues, parseKubePath, readAskedHost, whyAmbiguous, type AskedHost } from '@fairlead/kube-http';
-import type { ConnectionEnds } from '@fairlead/limits';
+import { clientAddressOf, type ConnectionEnds } from '@fairlead/limits';
 import { readTraceparent } from '@fairlead/tunnel/core';
 import type { Arrival } from '../../passage/passage.js';
 import { serverNameOf } from './door-connections.js';
@@ -69,11 +69,11 @@ const KNOWN_METHODS = new Set(METHODS);
 const MAX_TOLD_METHOD = 16;
 
 /** A request, as far as anybody may be told of it before it is admitted: never its path. */
-export function arrivalOf(incoming: DoorRequest, { remoteAddress }: ConnectionEnds, host: AskedHost): Arrival {
+export function arrivalOf(incoming: DoorRequest, dialler: ConnectionEnds, host: AskedHost): Arrival {
   const { method = '', url = '', rawHeaders } = incoming;
   const known = KNOWN_METHODS.has(method) ? method : '_OTHER';
   return {
-    address: remoteAddress ?? '',
+    address: clientAddressOf(dialler),
     asked: { method: method.slice(0, MAX_TOLD_METHOD), cluster: clusterNamed(host, url) },
     caller: readTraceparent(headerValues(rawHeaders, 'traceparent')),
     span: { name: known, attributes: { 'http.request.method': known } },

@@ -3,7 +3,7 @@ import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '@fairlead/errors';
-import { RateLimitedLog, admitInTurn } from '@fairlead/limits';
+import { RateLimitedLog, admitInTurn, clientAddressOf } from '@fairlead/limits';
 import { reportTlsErrors, useCertificate, type CertificateSource } from '@fairlead/tunnel/gateway';
 import type { Directory } from '../../directory.js';
 import { DEFAULT_DOOR_LIMITS, type DoorLimits } from '../../limits/door-limiter.js';
@@ -91,7 +91,7 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   const [brokenLines, abuseLines] = [new RateLimitedLog(), new RateLimitedLog()];
   // A fault of ours: it costs this request, never the process with everybody else's.
   const tellBroken = (error: unknown, incoming: DoorRequest): void => {
-    const line = brokenLines.next({ address: diallerOf(incoming).remoteAddress ?? '' });
+    const line = brokenLines.next({ address: clientAddressOf(diallerOf(incoming)) });
     if (line) options.logger.error('kube.request.broken', { reason: messageOf(error), err: error, ...line });
   };
   server.on('request', (incoming, outgoing) => {

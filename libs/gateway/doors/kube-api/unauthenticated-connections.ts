@@ -1,5 +1,6 @@
 import { constants, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { clientAddressOf } from '@fairlead/limits';
 import type { DoorConnections } from '../../limits/connection-shares.js';
 import { droppedBytes } from './request-rest.js';
 
@@ -34,7 +35,7 @@ export function endUnauthenticatedFloods(
   };
   server.on('session', (session: ServerHttp2Session) => {
     const { socket } = session;
-    const address = socket.remoteAddress ?? '';
+    const address = clientAddressOf(socket);
     watch({
       connection: session,
       bytesRead: () => (session.destroyed ? undefined : socket.bytesRead),
@@ -47,7 +48,7 @@ export function endUnauthenticatedFloods(
   server.on('secureConnection', (socket: TLSSocket) => {
     if (socket.alpnProtocol === 'h2') return;
     const end = (): void => {
-      onEnd(socket.remoteAddress ?? '');
+      onEnd(clientAddressOf(socket));
       socket.destroy();
     };
     watch({ connection: socket, bytesRead: () => (socket.destroyed ? undefined : socket.bytesRead), end });

@@ -1,7 +1,13 @@
 import type { TLSSocket } from 'node:tls';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
 import { HTTP2_CODE, Http2Server, type Http2Session, type Http2Stream } from '@fairlead/http2';
-import { HandshakingConnections, admitInTurn, RateLimitedLog, type NetworkConcurrencyLimits } from '@fairlead/limits';
+import {
+  HandshakingConnections,
+  admitInTurn,
+  RateLimitedLog,
+  type NetworkConcurrencyLimits,
+  clientAddressOf,
+} from '@fairlead/limits';
 import type { Logger, Span, Tracer } from '@fairlead/observability';
 import { isOutOfDate, readPeerCertificate } from '@fairlead/pki';
 import type { Open } from '@fairlead/proto';
@@ -100,7 +106,7 @@ function serveReplica(session: Http2Session, options: ServeOptions): void {
 }
 
 function turnReplicaAway(session: Http2Session, why: string, { logger, events, refusedLines }: ServeOptions): void {
-  const address = session.socket.remoteAddress ?? '';
+  const address = clientAddressOf(session.socket);
   const line = refusedLines.next({ address });
   if (line) logger.warn('relay.peer.refused', { address, reason: why, ...line });
   const code = why === REVOKED ? 'CERTIFICATE_REVOKED' : 'CERTIFICATE_REFUSED';
