@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, type TLSSocket } from 'node:tls';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { Stack } from '@fairlead/stack';
 import { secretScan } from './secret-scan/index.js';
 
@@ -51,11 +51,12 @@ export async function connectThrough(
   client: Pick<DoorClient, 'ca'> & Partial<DoorClient>,
   target: string,
   cluster?: string,
+  how: Pick<ConnectionOptions, 'servername'> & { readonly localAddress?: string } = {},
 ): Promise<Connected> {
   const { hostname: host, port } = new URL(door);
   const { ca, key, cert } = client;
   const identity = key === undefined || cert === undefined ? {} : { key, cert };
-  const options = { host, port: Number(port), ca, ...identity, allowHalfOpen: true };
+  const options = { host, port: Number(port), ca, ...identity, allowHalfOpen: true, ...how };
   const socket = connect(options);
   const deadline = setTimeout(() => socket.destroy(late()), DEADLINE_MS);
   try {

@@ -15,7 +15,7 @@ export interface TestStack extends AsyncDisposable {
  * sees what it killed stay dead.
  */
 export async function startTestStack(options: Partial<StackOptions> = {}): Promise<TestStack> {
-  const stateDir = await scratchStateDir();
+  const stateDir = options.stateDir ?? (await scratchStateDir());
   const stack = await startStack({
     stateDir,
     basePort: 0,
