@@ -62,9 +62,11 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await running?.[Symbol.asyncDispose]();
-  await onePort?.[Symbol.asyncDispose]();
-  target?.close();
+  await using ending = new AsyncDisposableStack();
+  // Whatever the end of the first says, the others end too.
+  ending.defer(() => void target?.close());
+  ending.use(onePort);
+  ending.use(running);
 });
 
 const addressOfTarget = (): string => `127.0.0.1:${(target.address() as AddressInfo).port}`;
