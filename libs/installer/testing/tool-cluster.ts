@@ -3,7 +3,6 @@ import type { GitOpsSpec, InstallerReport } from '@fairlead/desired-state';
 import { accessFromKubeconfig, createKubeApi, createObjects, type Objects } from '@fairlead/kube/rest';
 import { kubectlOf, startCluster, startGitea, type Images, type Kubectl } from '@fairlead/testbed';
 import { scratchDir, testAuthority } from '@fairlead/testing';
-import { expect } from 'vitest';
 import { createCatalog, type TestCatalog } from './catalog.js';
 import { installIn, reportWhen, type Pace } from './cluster.js';
 import {
@@ -98,7 +97,9 @@ class Desired implements Pick<ToolCluster, 'revision' | 'want' | 'remove' | 'rep
 
   async remove(what: 'tool' | 'everything'): Promise<void> {
     await this.#handOver(null, what);
-    await this.report((report) => expect(report).toMatchObject({ phase: 'off', appliedRevision: this.revision }));
+    await this.report(({ phase, appliedRevision }) => {
+      if (phase !== 'off' || appliedRevision !== this.revision) throw new Error(`${phase} at ${appliedRevision}`);
+    });
   }
 
   report(check: (report: InstallerReport) => void): Promise<InstallerReport> {

@@ -41,7 +41,7 @@ export interface ServiceProcesses<Service extends string> extends AsyncDisposabl
   readonly started: ReadonlyMap<Service, ServiceProcess>;
   start(service: Service): void;
   /** One that ends by itself: a command, or a service that is set up wrongly. */
-  run(service: Service, args?: readonly string[], overrides?: NodeJS.ProcessEnv): ServiceProcess;
+  readonly run: (service: Service, args?: readonly string[], overrides?: NodeJS.ProcessEnv) => ServiceProcess;
   /** Two processes at once run its migrations; gives back how they exited. */
   migrate(service: Service): Promise<(number | null)[]>;
   /** What it says of itself, on the address of its probes. */
