@@ -1,17 +1,15 @@
-// @tier full: what streams go over is killed, and a thousand of them begun; `streams` shows the agent's death
+// @tier full: what streams go over is killed or frozen, and a thousand of them begun; `streams` shows the agent's death under exec
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { GatewayAddresses } from '@fairlead/stack';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { succeeds } from '../support/kubectl-streams.js';
 import { liveHeapOf } from '../support/live-heap.js';
-import { STREAM_PROTOCOLS, streamingKubectls, type StreamProtocol } from '../support/pod-streams.js';
 import { usageOf } from '../support/proc.js';
 import { pidOf } from '../support/replicas.js';
-import { adminToken, whoHoldsTheLink } from '../support/test-stack.js';
-import { talkByExec, talkByForward, type Ended, type Talk } from './talk.js';
+import { adminToken } from '../support/test-stack.js';
+import { describeDeaths } from './death-stories.js';
 import { startStreamingWorld, type StreamingWorld } from './world.js';
 
 let world: StreamingWorld;
@@ -20,70 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-/** Of each kind one, through one replica. */
-async function talksThrough(gateway: string, protocol: StreamProtocol): Promise<readonly [exec: Talk, forward: Talk]> {
-  const kubectls = await streamingKubectls(world.stack.kubeconfigPath, ['--context', `demo@${gateway}`]);
-  return [await talkByExec(kubectls[protocol]), await talkByForward(kubectls[protocol], world.pods.webPorts[0])];
-}
-
-async function everybodyIsBack(): Promise<void> {
-  await whoHoldsTheLink(world.stack);
-  for (const { name } of world.stack.gateways) {
-    const kubectls = await streamingKubectls(world.stack.kubeconfigPath, ['--context', `demo@${name}`]);
-    await eventually(() => succeeds(kubectls.WebSocket(['exec', 'shell', '--', 'true'])), { timeoutMs: 90_000 });
-  }
-}
-
-/** By SPDY, client-go takes the end of a connection for the end of the command, whoever carries it. */
-function expectTold(exec: Ended, forward: Ended, protocol: StreamProtocol): void {
-  expect([exec.code, forward.code]).toEqual([protocol === 'SPDY' ? 0 : 1, 1]);
-  expect(forward.lines.join('\n')).toMatch(/error: lost connection to pod/);
-}
-
-describe.each(STREAM_PROTOCOLS)('of streams by %s', (protocol) => {
-  it('all end, and are told so, when the replica that holds the link is killed', async () => {
-    const { holder, other } = await whoHoldsTheLink(world.stack);
-    await using talks = new AsyncDisposableStack();
-    const [exec, forward] = (await talksThrough(holder, protocol)).map((talk) => talks.use(talk)) as [Talk, Talk];
-    const relayed = (await talksThrough(other, protocol)).map((talk) => talks.use(talk)) as [Talk, Talk];
-    world.stack.process(holder).kill('SIGKILL');
-    expectTold(await exec.ended(), await forward.ended(), protocol);
-    expectTold(await relayed[0].ended(), await relayed[1].ended(), protocol);
-    const survivor = await streamingKubectls(world.stack.kubeconfigPath, ['--context', `demo@${other}`]);
-    await eventually(() => succeeds(survivor[protocol](['exec', 'shell', '--', 'true'])), { timeoutMs: 90_000 });
-    await world.stack.process(holder).restart();
-    await everybodyIsBack();
-  });
-
-  it('those through the other replica end when that is killed, and the others go on', async () => {
-    const { holder, other } = await whoHoldsTheLink(world.stack);
-    await using talks = new AsyncDisposableStack();
-    const own = (await talksThrough(holder, protocol)).map((talk) => talks.use(talk));
-    const [exec, forward] = (await talksThrough(other, protocol)).map((talk) => talks.use(talk)) as [Talk, Talk];
-    world.stack.process(other).kill('SIGKILL');
-    expectTold(await exec.ended(), await forward.ended(), protocol);
-    for (const talk of own) await expect(talk.goesOn()).resolves.toBeUndefined();
-    await world.stack.process(other).restart();
-    for (const talk of own) await expect(talk.goesOn()).resolves.toBeUndefined();
-    await everybodyIsBack();
-  });
-
-  it('all go on while NATS is away, and new ones begin', async () => {
-    const { holder, other } = await whoHoldsTheLink(world.stack);
-    await using talks = new AsyncDisposableStack();
-    const before = [...(await talksThrough(holder, protocol)), ...(await talksThrough(other, protocol))];
-    for (const talk of before) talks.use(talk);
-    const nats = world.stack.process('nats');
-    nats.kill('SIGKILL');
-    await nats.exited;
-    const meanwhile = [...(await talksThrough(holder, protocol)), ...(await talksThrough(other, protocol))];
-    for (const talk of meanwhile) talks.use(talk);
-    for (const talk of [...before, ...meanwhile]) await expect(talk.goesOn()).resolves.toBeUndefined();
-    await nats.restart();
-    await everybodyIsBack();
-    for (const talk of [...before, ...meanwhile]) await expect(talk.goesOn()).resolves.toBeUndefined();
-  });
-});
+describeDeaths(() => world);
 
 describe('of a thousand', () => {
   const [STREAMS, AT_ONCE] = [1_000, 20];

@@ -10,6 +10,7 @@ import { resize } from '../support/terminal.js';
 import { adminToken, whoHoldsTheLink } from '../support/test-stack.js';
 import { watchProcess } from '../support/watching.js';
 import { describeBulk } from './bulk-stories.js';
+import { describeDeaths } from './death-stories.js';
 import { describeStreams, startRealStreamingWorld, terminalsOf, type StreamingWorld, type Via } from './world.js';
 
 const START_MS = 300_000;
@@ -117,3 +118,4 @@ function follow(doorUrl: string, { ca, token }: Access, begun: () => Promise<voi
 }
 
 describeBulk(() => world);
+describeDeaths(() => world);

@@ -20,6 +20,8 @@ export type Via = 'own' | 'relay';
 /** An installation whose demo cluster has a node with pods that serve, echo and count. */
 export interface StreamingWorld extends AsyncDisposable {
   readonly stack: Stack;
+  /** With a context for each replica. */
+  readonly kubeconfigPath: string;
   readonly pods: StreamingPods;
   readonly dir: string;
   /** At the kube-apiserver itself. */
@@ -40,7 +42,7 @@ export async function startStreamingWorld(): Promise<StreamingWorld> {
   const inhabited = await inhabit(stack, kubeconfigPath);
   const direct = await directly(demo.kubeInfo);
   const owned = starting.move();
-  return { stack, dir, direct, ...inhabited, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { stack, kubeconfigPath, dir, direct, ...inhabited, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** The demo is a cluster with a real node, whose pods are containers. */
@@ -56,7 +58,15 @@ export async function startRealStreamingWorld(): Promise<StreamingWorld & { read
   const inhabited = await inhabit(stack, kubeconfigPath);
   const direct = await directly(cluster.kube.info);
   const owned = starting.move();
-  return { stack, dir, direct, cluster, ...inhabited, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return {
+    stack,
+    kubeconfigPath,
+    dir,
+    direct,
+    cluster,
+    ...inhabited,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
 
 const directly = ({ adminKubeconfigPath }: KubeInfo): Promise<Kubectl> =>
@@ -72,10 +82,9 @@ async function inhabit(stack: Stack, kubeconfigPath: string): Promise<Pick<Strea
 }
 
 /** As `kubectls`, each in a terminal. */
-export async function terminalsOf({ stack, dir }: StreamingWorld): Promise<StreamingWorld['kubectls']> {
+export async function terminalsOf({ stack, kubeconfigPath }: StreamingWorld): Promise<StreamingWorld['kubectls']> {
   const { holder, other } = await whoHoldsTheLink(stack);
-  const of = (gateway: string) =>
-    streamingKubectls(join(dir, 'kubeconfig'), ['--context', `demo@${gateway}`], inTerminal);
+  const of = (gateway: string) => streamingKubectls(kubeconfigPath, ['--context', `demo@${gateway}`], inTerminal);
   return { own: await of(holder), relay: await of(other) };
 }
 

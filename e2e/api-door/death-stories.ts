@@ -1,0 +1,138 @@
+import { eventually } from '@fairlead/testing';
+import { describe, expect, it } from 'vitest';
+import { succeeds } from '../support/kubectl-streams.js';
+import { STREAM_PROTOCOLS, streamingKubectls, type StreamProtocol } from '../support/pod-streams.js';
+import { whoHoldsTheLink } from '../support/test-stack.js';
+import { talkByExec, talkByForward, type Talk } from './talk.js';
+import type { StreamingWorld } from './world.js';
+
+/** Of each kind one, through one replica. */
+interface Talks {
+  readonly exec: Talk;
+  readonly forward: Talk;
+}
+
+/** What becomes of exec and port-forward when something on their way dies or freezes. The link moves meanwhile: other stories come before. */
+export function describeDeaths(of: () => StreamingWorld): void {
+  describe.each(STREAM_PROTOCOLS)('of streams by %s', (protocol) => {
+    it('all end, and are told so, when the replica that holds the link is killed', async () => {
+      const { stack } = of();
+      await using talks = new TalksOf(of(), protocol);
+      const { holder, other } = await whoHoldsTheLink(stack);
+      const both = [await talks.through(holder), await talks.through(other)];
+      stack.process(holder).kill('SIGKILL');
+      for (const each of both) await expectTold(each, protocol);
+      await isBackAt(of(), other);
+      await stack.process(holder).restart();
+      await everybodyIsBack(of());
+    });
+
+    it('those through the other replica end when that is killed, and the others go on', async () => {
+      const { stack } = of();
+      await using talks = new TalksOf(of(), protocol);
+      const { holder, other } = await whoHoldsTheLink(stack);
+      const own = await talks.through(holder);
+      const relayed = await talks.through(other);
+      stack.process(other).kill('SIGKILL');
+      await expectTold(relayed, protocol);
+      await goOn(own);
+      await stack.process(other).restart();
+      await goOn(own);
+      await everybodyIsBack(of());
+    });
+
+    it('all go on while NATS is away, and new ones begin', async () => {
+      const { stack } = of();
+      await using talks = new TalksOf(of(), protocol);
+      const { holder, other } = await whoHoldsTheLink(stack);
+      const before = [await talks.through(holder), await talks.through(other)];
+      const nats = stack.process('nats');
+      nats.kill('SIGKILL');
+      await nats.exited;
+      const meanwhile = [await talks.through(holder), await talks.through(other)];
+      await goOn(...before, ...meanwhile);
+      await nats.restart();
+      await everybodyIsBack(of());
+      await goOn(...before, ...meanwhile);
+    });
+
+    it('all end, and are told so, when the agent is killed', async () => {
+      const { stack } = of();
+      await using talks = new TalksOf(of(), protocol);
+      const { holder, other } = await whoHoldsTheLink(stack);
+      const both = [await talks.through(holder), await talks.through(other)];
+      const agent = stack.process(AGENT);
+      agent.kill('SIGKILL');
+      for (const each of both) await expectTold(each, protocol);
+      await agent.restart();
+      await everybodyIsBack(of());
+    });
+
+    it('all end, and are told so, when the agent is frozen for longer than its link may be silent', async () => {
+      const { stack } = of();
+      await using talks = new TalksOf(of(), protocol);
+      const { holder, other } = await whoHoldsTheLink(stack);
+      const both = [await talks.through(holder), await talks.through(other)];
+      const agent = stack.process(AGENT);
+      agent.kill('SIGSTOP');
+      try {
+        for (const each of both) await expectTold(each, protocol);
+      } finally {
+        agent.kill('SIGCONT');
+      }
+      await everybodyIsBack(of());
+    });
+  });
+}
+
+const AGENT = 'agent-demo';
+const BACK_MS = 90_000;
+
+/** Begins talks; disposed of, it ends those that still go on. */
+class TalksOf implements AsyncDisposable {
+  readonly #begun = new AsyncDisposableStack();
+
+  constructor(
+    private readonly world: StreamingWorld,
+    private readonly protocol: StreamProtocol,
+  ) {}
+
+  async through(gateway: string): Promise<Talks> {
+    const { kubeconfigPath, pods } = this.world;
+    const { [this.protocol]: kubectl } = await streamingKubectls(kubeconfigPath, ['--context', `demo@${gateway}`]);
+    const exec = this.#begun.use(await talkByExec(kubectl));
+    const forward = this.#begun.use(await talkByForward(kubectl, pods.webPorts[0]));
+    return { exec, forward };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#begun.disposeAsync();
+  }
+}
+
+/** By SPDY, client-go takes the end of a connection for the end of the command, whoever carries it. */
+async function expectTold({ exec, forward }: Talks, protocol: StreamProtocol): Promise<void> {
+  expect((await exec.ended()).code).toBe(protocol === 'SPDY' ? 0 : 1);
+  const { code, lines } = await forward.ended();
+  expect(code).toBe(1);
+  expect(lines.join('\n')).toMatch(/error: lost connection to pod/);
+}
+
+async function goOn(...talks: readonly Talks[]): Promise<void> {
+  for (const { exec, forward } of talks) {
+    await expect(exec.goesOn()).resolves.toBeUndefined();
+    await expect(forward.goesOn()).resolves.toBeUndefined();
+  }
+}
+
+async function everybodyIsBack(world: StreamingWorld): Promise<void> {
+  await whoHoldsTheLink(world.stack);
+  for (const { name } of world.stack.gateways) await isBackAt(world, name);
+}
+
+async function isBackAt({ kubeconfigPath }: StreamingWorld, gateway: string): Promise<void> {
+  const kubectls = await streamingKubectls(kubeconfigPath, ['--context', `demo@${gateway}`]);
+  await eventually(() => succeeds(kubectls.WebSocket(['exec', 'shell', '-c', 'main', '--', 'true'])), {
+    timeoutMs: BACK_MS,
+  });
+}
