@@ -118,4 +118,5 @@ function follow(doorUrl: string, { ca, token }: Access, begun: () => Promise<voi
 }
 
 describeBulk(() => world);
+// The last: `world.kubectls` knows who held the link at the start, and a death moves it.
 describeDeaths(() => world);
