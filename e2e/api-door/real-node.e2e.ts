@@ -14,6 +14,8 @@ import { describeDeaths } from './death-stories.js';
 import { describeStreams, startRealStreamingWorld, terminalsOf, type StreamingWorld, type Via } from './world.js';
 
 const START_MS = 300_000;
+/** There may be another real node on this machine first. */
+const START_AFTER_ANOTHER_MS = START_MS + 1_200_000;
 const [FOLLOWERS, TICKS] = [200, 20];
 
 let world: StreamingWorld;
@@ -21,7 +23,7 @@ let terminals: StreamingWorld['kubectls'];
 beforeAll(async () => {
   world = await startRealStreamingWorld();
   terminals = await terminalsOf(world);
-}, START_MS);
+}, START_AFTER_ANOTHER_MS);
 afterAll(() => world?.[Symbol.asyncDispose](), START_MS);
 
 describeStreams(

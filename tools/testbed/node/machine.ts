@@ -97,7 +97,7 @@ async function makeFolders(): Promise<string[]> {
 }
 
 async function removeFolders(folders: readonly string[]): Promise<void> {
-  // Another node may have them mounted, or use them by now.
+  // Somebody else may use them by now.
   for (const folder of folders) await rmdir(folder).catch(() => undefined);
 }
 
