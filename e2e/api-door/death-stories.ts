@@ -22,9 +22,9 @@ export function describeDeaths(of: () => StreamingWorld): void {
       const both = [await talks.through(holder), await talks.through(other)];
       stack.process(holder).kill('SIGKILL');
       for (const each of both) expect(await endOf(each)).toEqual(told(protocol));
-      await isBackAt(of(), other);
+      await isBackAt(of(), other, protocol);
       await stack.process(holder).restart();
-      await everybodyIsBack(of());
+      await everybodyIsBack(of(), protocol);
     });
 
     it('those through the other replica end when that is killed, and the others go on', async () => {
@@ -38,7 +38,7 @@ export function describeDeaths(of: () => StreamingWorld): void {
       await expect(goOn(own)).resolves.toBeUndefined();
       await stack.process(other).restart();
       await expect(goOn(own)).resolves.toBeUndefined();
-      await everybodyIsBack(of());
+      await everybodyIsBack(of(), protocol);
     });
 
     it('all go on while NATS is away, and new ones begin', async () => {
@@ -52,7 +52,7 @@ export function describeDeaths(of: () => StreamingWorld): void {
       const meanwhile = [await talks.through(holder), await talks.through(other)];
       await expect(goOn(...before, ...meanwhile)).resolves.toBeUndefined();
       await nats.restart();
-      await everybodyIsBack(of());
+      await everybodyIsBack(of(), protocol);
       await expect(goOn(...before, ...meanwhile)).resolves.toBeUndefined();
     });
 
@@ -65,7 +65,7 @@ export function describeDeaths(of: () => StreamingWorld): void {
       agent.kill('SIGKILL');
       for (const each of both) expect(await endOf(each)).toEqual(told(protocol));
       await agent.restart();
-      await everybodyIsBack(of());
+      await everybodyIsBack(of(), protocol);
     });
 
     it('all end, and are told so, when the agent is frozen for longer than its link may be silent', async () => {
@@ -80,7 +80,7 @@ export function describeDeaths(of: () => StreamingWorld): void {
       } finally {
         agent.kill('SIGCONT');
       }
-      await everybodyIsBack(of());
+      await everybodyIsBack(of(), protocol);
     });
   });
 }
@@ -111,22 +111,28 @@ class TalksOf implements AsyncDisposable {
 }
 
 interface End {
-  readonly execCode: number | null;
-  readonly forwardCode: number | null;
+  readonly codes: readonly [exec: number | null, forward: number | null];
+  readonly execSaid: string;
   readonly forwardSaid: string;
 }
 
 /** Rejects if one hangs. */
 async function endOf({ exec, forward }: Talks): Promise<End> {
-  const { code: execCode } = await exec.ended();
-  const { code: forwardCode, lines } = await forward.ended();
-  return { execCode, forwardCode, forwardSaid: lines.join('\n') };
+  const ended = [await exec.ended(), await forward.ended()] as const;
+  const [execSaid, forwardSaid] = [ended[0].lines.join('\n'), ended[1].lines.join('\n')];
+  return { codes: [ended[0].code, ended[1].code], execSaid, forwardSaid };
 }
 
-/** By SPDY, client-go takes the end of a connection for the end of the command, whoever carries it. */
+/** By SPDY, client-go takes the end of a connection for the end of the command, whoever carries it, and says nothing of an error. */
+const EXEC_TOLD = {
+  WebSocket: { code: 1, says: /^error: /m },
+  SPDY: { code: 0, says: /^word 1$/m },
+} as const;
+
 function told(protocol: StreamProtocol): unknown {
+  const { code, says } = EXEC_TOLD[protocol];
   const forwardSaid: unknown = expect.stringContaining('error: lost connection to pod');
-  return { execCode: protocol === 'SPDY' ? 0 : 1, forwardCode: 1, forwardSaid };
+  return { codes: [code, 1], execSaid: expect.stringMatching(says) as unknown, forwardSaid };
 }
 
 async function goOn(...talks: readonly Talks[]): Promise<void> {
@@ -136,14 +142,15 @@ async function goOn(...talks: readonly Talks[]): Promise<void> {
   }
 }
 
-async function everybodyIsBack(world: StreamingWorld): Promise<void> {
+async function everybodyIsBack(world: StreamingWorld, protocol: StreamProtocol): Promise<void> {
   await whoHoldsTheLink(world.stack);
-  for (const { name } of world.stack.gateways) await isBackAt(world, name);
+  for (const { name } of world.stack.gateways) await isBackAt(world, name, protocol);
 }
 
-async function isBackAt({ kubeconfigPath }: StreamingWorld, gateway: string): Promise<void> {
-  const kubectls = await streamingKubectls(kubeconfigPath, ['--context', `demo@${gateway}`]);
-  await eventually(() => succeeds(kubectls.WebSocket(['exec', 'shell', '-c', 'main', '--', 'true'])), {
-    timeoutMs: BACK_MS,
-  });
+/** Both kinds begin again. */
+async function isBackAt(world: StreamingWorld, gateway: string, protocol: StreamProtocol): Promise<void> {
+  const { [protocol]: kubectl } = await streamingKubectls(world.kubeconfigPath, ['--context', `demo@${gateway}`]);
+  await eventually(() => succeeds(kubectl(['exec', 'shell', '-c', 'main', '--', 'true'])), { timeoutMs: BACK_MS });
+  await using talks = new TalksOf(world, protocol);
+  await talks.through(gateway);
 }
