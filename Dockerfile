@@ -1,8 +1,10 @@
-# syntax=docker/dockerfile:1
 # One image for each process: docker build --target agent -t fairlead/agent:0.1.0 .
 # Each holds Node and the bundle of one app (docs/adr/0019); nothing that builds or installs.
 
-FROM node:24.21.0-bookworm-slim AS build
+# Whoever wants it by digest, or from a registry of their own, says so: --build-arg NODE_IMAGE=…
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY . .
 # Scripts stay off: none of the packages that a server runs needs one, and Node is already here.
@@ -10,7 +12,7 @@ RUN npm ci --ignore-scripts \
  && node node_modules/typescript/bin/tsc -b \
  && for app in agent api gateway gitops installer keys registration; do node tools/image/assemble.mjs "$app" "/out/$app"; done
 
-FROM node:24.21.0-bookworm-slim AS runtime
+FROM ${NODE_IMAGE} AS runtime
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn*
 ENV NODE_ENV=production
 WORKDIR /app

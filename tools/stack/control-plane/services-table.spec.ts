@@ -131,6 +131,11 @@ describe.each(ROLES)('%s', (role) => {
   });
 });
 
+it('the Dockerfile has an image for each process of the table, the agent and the installer, and no other', () => {
+  const targets = [...read('Dockerfile').matchAll(/^FROM runtime AS (.+)$/gm)].map(([, name]) => String(name));
+  expect(targets.toSorted()).toEqual([...ROLES, 'agent', 'installer'].toSorted());
+});
+
 describe('k8s/base', () => {
   it('has every process of the table, and no other', () => {
     const { resources } = parse(read('k8s', 'base', 'kustomization.yaml')) as { resources: readonly string[] };
