@@ -33,7 +33,7 @@ describe('npm start', () => {
     const run = start(stateDir, BASE);
     await ready(run);
     const commands = printedCommands(run);
-    expect(commands).toHaveLength(4);
+    expect(commands).toHaveLength(7);
     expect(commands.join(' ')).toContain('demo@gateway-a');
     expect(commands.join(' ')).toContain('demo@gateway-b');
     const [namespaces, created, read] = [
@@ -45,6 +45,11 @@ describe('npm start', () => {
     expect(created).toContain('created');
     expect(read).toContain('from: fairlead');
     expect(await paste(`echo 'echo "in the pod $POD_IP"' | ${commands[3] ?? ''}`)).toMatch(/^in the pod 127\./);
+    // It goes on until nobody reads it any more.
+    expect(await paste(`${commands[4] ?? ''} | head -n 1`)).toMatch(/^up for \d+ s/);
+    await paste(commands[5] ?? '');
+    expect(await readFile(join(stateDir, 'hosts-of-pod'), 'utf8')).toBe(await readFile('/etc/hosts', 'utf8'));
+    expect(await paste(throughForward(commands[6] ?? ''))).toContain('hello from the pod');
     const second = start(stateDir, SECOND_BASE, '--no-demo');
     expect(await exitOf(second)).not.toBe(0);
     await second.watch.line(/another run/, SOON_MS);
@@ -73,6 +78,12 @@ describe('npm start', () => {
     );
   });
 });
+
+/** What the pod answers through the port that a command forwards, which is ended then. */
+function throughForward(command: string): string {
+  const ask = 'curl --silent --fail --retry 30 --retry-connrefused --retry-delay 1 http://127.0.0.1:8080';
+  return `${command} > /dev/null & ${ask}; code=$?; kill $!; exit $code`;
+}
 
 /** One of the two is killed: the run tells its death and its next start, and both serve. */
 async function killedGatewayComesBack(run: Run): Promise<void> {

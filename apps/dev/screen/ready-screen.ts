@@ -63,21 +63,27 @@ function withDemo(
   return [
     row('Kubeconfig', `${path(stack.kubeconfigPath)}  (contexts ${contexts.join(', ')})`),
     '',
-    'Try these. The demo cluster is connected to one of the gateways; the other one relays:',
+    'Try these. The demo cluster is connected to one of the gateways (cluster list names it); the other one relays:',
     '',
     paint('cyan', `  ${kubectl} --context ${first} get namespaces`),
-    paint('cyan', `  ${kubectl} --context ${second} create configmap hello --from-literal=from=fairlead`),
-    paint('cyan', `  ${kubectl} --context ${first} get configmap hello -o yaml`),
-    ...withPod(stack.demo, `${kubectl} --context ${second}`, paint),
+    paint('cyan', `  ${kubectl} --context ${second} create configmap note --from-literal=from=fairlead`),
+    paint('cyan', `  ${kubectl} --context ${first} get configmap note -o yaml`),
+    ...withPod(stack.demo, `${kubectl} --context ${second}`, path(`${stack.stateDir}/hosts-of-pod`), paint),
     ...('gitops' in stack.demo && stack.demo.gitops ? withGitOps(stack.demo.gitops, programs, path, paint) : []),
   ];
 }
 
 /** A pod to look into, or why there is none. */
-function withPod(demo: Shown['demo'], kubectl: string, paint: Paint): string[] {
+function withPod(demo: Shown['demo'], kubectl: string, copy: string, paint: Paint): string[] {
   if (!('pod' in demo) || !demo.pod) return [];
   if ('unavailable' in demo.pod) return ['', `The demo cluster has no pod to exec into: ${demo.pod.unavailable}`];
-  return [paint('cyan', `  ${kubectl} exec -it ${demo.pod.name} -- sh`)];
+  const { name } = demo.pod;
+  return [
+    paint('cyan', `  ${kubectl} exec -it ${name} -- sh`),
+    paint('cyan', `  ${kubectl} logs -f ${name}`),
+    paint('cyan', `  ${kubectl} cp ${name}:/etc/hosts ${copy}`),
+    paint('cyan', `  ${kubectl} port-forward pod/${name} 8080`),
+  ];
 }
 
 /** What it follows, and how to see that: everything is copied as it stands. */

@@ -119,6 +119,9 @@ describe('readyScreen', () => {
   it('leads into a pod through the second gateway, or says why there is none', () => {
     const withPod = readyScreen({ ...stack, demo: { ...demo, pod: { name: 'hello' } } }, options);
     expect(withPod).toContain(' --context demo@gateway-b exec -it hello -- sh\n');
+    expect(withPod).toContain(' --context demo@gateway-b logs -f hello\n');
+    expect(withPod).toContain(' --context demo@gateway-b cp hello:/etc/hosts .fairlead/hosts-of-pod\n');
+    expect(withPod).toContain(' --context demo@gateway-b port-forward pod/hello 8080\n');
     const without = readyScreen({ ...stack, demo: { ...demo, pod: { unavailable: 'no Go here' } } }, options);
     expect(without).toContain('no pod to exec into: no Go here');
     expect(readyScreen({ ...stack, demo }, options)).not.toContain('exec');
