@@ -22,6 +22,12 @@ const [BASE, SECOND_BASE] = [11_000, 13_000];
 
 endRunsAfterTests();
 
+/** For a shell's double quotes. */
+const ASK_UNTIL_ANSWERED = `const ask = (left) => fetch('http://127.0.0.1:8080').then((answer) => answer.text()).then(console.log).catch((error) => {
+  if (left === 0) throw error;
+  setTimeout(ask, 500, left - 1);
+}); void ask(60);`;
+
 describe('npm start', () => {
   let stateDir: string;
 
@@ -81,7 +87,7 @@ describe('npm start', () => {
 
 /** What the pod answers through the port that a command forwards, which is ended then. */
 function throughForward(command: string): string {
-  const ask = 'curl --silent --fail --retry 30 --retry-connrefused --retry-delay 1 http://127.0.0.1:8080';
+  const ask = `"${process.execPath}" -e "${ASK_UNTIL_ANSWERED}"`;
   return `${command} > /dev/null & ${ask}; code=$?; kill $!; exit $code`;
 }
 
