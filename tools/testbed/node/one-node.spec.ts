@@ -12,7 +12,7 @@ const wanted = (name: string, patienceMs: number): OneNodeOptions => ({
 });
 
 it.runIf(process.platform === 'linux')('has each wait until the one before is gone, and says so', async () => {
-  const name = randomUUID();
+  const name = `test-${randomUUID()}`;
   const first = await becomeTheOneNode(wanted(name, 0));
   await expect(becomeTheOneNode(wanted(name, 0))).rejects.toThrow('another real node still runs on this machine');
   const second = becomeTheOneNode(wanted(name, 20_000));
@@ -22,7 +22,7 @@ it.runIf(process.platform === 'linux')('has each wait until the one before is go
 });
 
 it.runIf(process.platform === 'linux')('has nobody wait for a process that was killed', async () => {
-  const name = randomUUID();
+  const name = `test-${randomUUID()}`;
   const script = `require('node:net').createServer().listen('\\0${name}', () => console.log('held'))`;
   const other = spawn(process.execPath, ['-e', script]);
   await once(other.stdout, 'data');
