@@ -18,10 +18,9 @@ export function describeDeaths(of: () => StreamingWorld): void {
     it('all end, and are told so, when the replica that holds the link is killed', async () => {
       const { stack } = of();
       await using talks = new TalksOf(of(), protocol);
-      const { holder, other } = await whoHoldsTheLink(stack);
-      const both = [await talks.through(holder), await talks.through(other)];
+      const { holder, other, own, relayed } = await talks.throughBoth();
       stack.process(holder).kill('SIGKILL');
-      for (const each of both) expect(await endOf(each)).toEqual(told(protocol));
+      for (const each of [own, relayed]) expect(await endOf(each)).toEqual(told(protocol));
       await isBackAt(of(), other, protocol);
       await stack.process(holder).restart();
       await everybodyIsBack(of(), protocol);
@@ -30,9 +29,7 @@ export function describeDeaths(of: () => StreamingWorld): void {
     it('those through the other replica end when that is killed, and the others go on', async () => {
       const { stack } = of();
       await using talks = new TalksOf(of(), protocol);
-      const { holder, other } = await whoHoldsTheLink(stack);
-      const own = await talks.through(holder);
-      const relayed = await talks.through(other);
+      const { other, own, relayed } = await talks.throughBoth();
       stack.process(other).kill('SIGKILL');
       expect(await endOf(relayed)).toEqual(told(protocol));
       await expect(goOn(own)).resolves.toBeUndefined();
@@ -44,39 +41,34 @@ export function describeDeaths(of: () => StreamingWorld): void {
     it('all go on while NATS is away, and new ones begin', async () => {
       const { stack } = of();
       await using talks = new TalksOf(of(), protocol);
-      const { holder, other } = await whoHoldsTheLink(stack);
-      const before = [await talks.through(holder), await talks.through(other)];
+      const { holder, other, own, relayed } = await talks.throughBoth();
       const nats = stack.process('nats');
       nats.kill('SIGKILL');
       await nats.exited;
       const meanwhile = [await talks.through(holder), await talks.through(other)];
-      await expect(goOn(...before, ...meanwhile)).resolves.toBeUndefined();
+      await expect(goOn(own, relayed, ...meanwhile)).resolves.toBeUndefined();
       await nats.restart();
       await everybodyIsBack(of(), protocol);
-      await expect(goOn(...before, ...meanwhile)).resolves.toBeUndefined();
+      await expect(goOn(own, relayed, ...meanwhile)).resolves.toBeUndefined();
     });
 
     it('all end, and are told so, when the agent is killed', async () => {
-      const { stack } = of();
       await using talks = new TalksOf(of(), protocol);
-      const { holder, other } = await whoHoldsTheLink(stack);
-      const both = [await talks.through(holder), await talks.through(other)];
-      const agent = stack.process(AGENT);
+      const { own, relayed } = await talks.throughBoth();
+      const agent = of().stack.process(AGENT);
       agent.kill('SIGKILL');
-      for (const each of both) expect(await endOf(each)).toEqual(told(protocol));
+      for (const each of [own, relayed]) expect(await endOf(each)).toEqual(told(protocol));
       await agent.restart();
       await everybodyIsBack(of(), protocol);
     });
 
     it('all end, and are told so, when the agent is frozen for longer than its link may be silent', async () => {
-      const { stack } = of();
       await using talks = new TalksOf(of(), protocol);
-      const { holder, other } = await whoHoldsTheLink(stack);
-      const both = [await talks.through(holder), await talks.through(other)];
-      const agent = stack.process(AGENT);
+      const { own, relayed } = await talks.throughBoth();
+      const agent = of().stack.process(AGENT);
       agent.kill('SIGSTOP');
       try {
-        for (const each of both) expect(await endOf(each)).toEqual(told(protocol));
+        for (const each of [own, relayed]) expect(await endOf(each)).toEqual(told(protocol));
       } finally {
         agent.kill('SIGCONT');
       }
@@ -96,6 +88,12 @@ class TalksOf implements AsyncDisposable {
     private readonly world: StreamingWorld,
     private readonly protocol: StreamProtocol,
   ) {}
+
+  /** Through the replica that holds the link, and through the other. */
+  async throughBoth(): Promise<{ holder: string; other: string; own: Talks; relayed: Talks }> {
+    const { holder, other } = await whoHoldsTheLink(this.world.stack);
+    return { holder, other, own: await this.through(holder), relayed: await this.through(other) };
+  }
 
   async through(gateway: string): Promise<Talks> {
     const { kubeconfigPath, pods } = this.world;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { get } from 'node:https';
 import { createInterface } from 'node:readline';
+import { LONGEST_NODE_MS } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SOON_MS, STREAM_PROTOCOLS } from '../support/pod-streams.js';
@@ -15,7 +16,7 @@ import { describeStreams, startRealStreamingWorld, terminalsOf, type StreamingWo
 
 const START_MS = 300_000;
 /** There may be another real node on this machine first. */
-const START_AFTER_ANOTHER_MS = START_MS + 1_200_000;
+const START_AFTER_ANOTHER_MS = START_MS + LONGEST_NODE_MS;
 const [FOLLOWERS, TICKS] = [200, 20];
 
 let world: StreamingWorld;

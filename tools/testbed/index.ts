@@ -46,6 +46,7 @@ export type {
   Running,
   ServerTls,
 } from './components/contract.js';
+export { LONGEST_NODE_MS } from './node/one-node.js';
 export { startRealCluster, type RealCluster, type RealClusterOptions } from './node/real-cluster.js';
 export type { ImageSpec } from './node/image-archive.js';
 export { upstreamImages } from './node/images.js';

@@ -7,10 +7,12 @@ import type { Log } from '../log.js';
 /** Linux names it by this alone, in no folder, and frees it with the process that has it: unix(7), abstract sockets. */
 const NAME = 'fairlead-real-node';
 const LOOK_EVERY_MS = 500;
+/** Longer than any test keeps a node. */
+export const LONGEST_NODE_MS = 1_200_000;
 
 export interface OneNodeOptions {
-  /** How long another node may go on. */
-  readonly patienceMs: number;
+  /** How long another node may go on; default LONGEST_NODE_MS. */
+  readonly patienceMs?: number;
   readonly log: Log;
   readonly signal?: AbortSignal | undefined;
   /** Of the socket that stands for it; default that of all real nodes. */
@@ -23,7 +25,7 @@ export interface OneNodeOptions {
  * more. Throws TestbedError if the other one outlasts the patience.
  */
 export async function becomeTheOneNode(options: OneNodeOptions): Promise<Disposable> {
-  const { patienceMs, log, signal, name = NAME } = options;
+  const { patienceMs = LONGEST_NODE_MS, log, signal, name = NAME } = options;
   const deadline = Date.now() + patienceMs;
   let told = false;
   for (;;) {

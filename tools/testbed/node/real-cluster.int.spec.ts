@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { kubectlOf, type Kubectl } from '../components/kubectl.js';
 import { temporaryDirectory } from '../fixtures/temporary.js';
-import { becomeTheOneNode } from './one-node.js';
+import { LONGEST_NODE_MS, becomeTheOneNode } from './one-node.js';
 import { startRealCluster, type RealCluster } from './real-cluster.js';
 
 const START_MS = 240_000;
 /** There may be another real node on this machine first. */
-const START_AFTER_ANOTHER_MS = START_MS + 1_200_000;
+const START_AFTER_ANOTHER_MS = START_MS + LONGEST_NODE_MS;
 const CA = '/var/run/secrets/kubernetes.io/serviceaccount/ca.crt';
 const ASK_VERSION = `fetch('https://kubernetes.default.svc/version').then((answer) => answer.json()).then(({ gitVersion }) => console.log(gitVersion))`;
 const SETTINGS = [
@@ -40,7 +40,7 @@ afterAll(async () => {
 
 /** While there is no real node: another one would show. */
 async function look(): Promise<{ settings: string[]; mounts: string[]; folders: string[] }> {
-  using _alone = await becomeTheOneNode({ patienceMs: START_AFTER_ANOTHER_MS, log: () => undefined });
+  using _alone = await becomeTheOneNode({ log: () => undefined });
   return { settings: settings(), mounts: mounts(), folders: folders() };
 }
 

@@ -38,8 +38,6 @@ export interface RealCluster extends AsyncDisposable {
 }
 
 const NODE_READY_MS = 120_000;
-/** The longest that tests keep one: see e2e/api-door/README.md. */
-const OTHER_NODE_MS = 1_200_000;
 
 /**
  * Starts etcd, kube-apiserver, all controllers, the scheduler, containerd, kubelet, kube-proxy and CoreDNS, in a network of their own
@@ -55,7 +53,7 @@ export async function startRealCluster(options: RealClusterOptions): Promise<Rea
     return join(dataDir, name);
   };
   await using starting = new AsyncDisposableStack();
-  starting.use(await becomeTheOneNode({ patienceMs: OTHER_NODE_MS, log, signal }));
+  starting.use(await becomeTheOneNode({ log, signal }));
   const machine = starting.use(await startMachine(`fairlead-${randomBytes(4).toString('hex')}`));
   const { network, cgroup } = machine;
   const kube = starting.use(
