@@ -463,8 +463,8 @@ describe('kubeconfig', () => {
           user: {
             exec: {
               apiVersion: 'client.authentication.k8s.io/v1',
-              command: self.node,
-              args: [self.script, 'credential', '--server', scene.api.url],
+              command: self.program,
+              args: [...self.args, 'credential', '--server', scene.api.url],
               env: [{ name: 'FAIRLEAD_HOME', value: scene.home }],
               interactiveMode: 'IfAvailable',
               provideClusterInfo: false,

@@ -10,13 +10,18 @@ export interface Output extends Writable {
   isTTY?: boolean;
 }
 
+export interface Self {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
 /** Everything of the outside world that a command touches, besides the network and files. */
 export interface Io {
   readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly config: CliConfig;
-  /** How a kubeconfig calls this very command again. */
-  readonly self: { readonly node: string; readonly script: string };
+  /** How a kubeconfig calls this very command again: the program, and what stands before the command's own arguments. */
+  readonly self: Self;
   readonly now: () => Date;
 }

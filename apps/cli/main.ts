@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from './config.js';
 import { refuseOldNode } from './node-version.js';
@@ -23,7 +24,11 @@ async function main(): Promise<void> {
     stdout: process.stdout,
     stderr: process.stderr,
     config: readConfig(process.env),
-    self: { node: process.execPath, script: process.argv[1] ?? fileURLToPath(import.meta.url) },
+    self: {
+      program: process.execPath,
+      // In a single file (tools/image/command.mjs) the program is the command.
+      args: isSea() ? [] : [process.argv[1] ?? fileURLToPath(import.meta.url)],
+    },
     now: () => new Date(),
   });
 }

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import type { GatewayAddresses } from '@fairlead/stack';
+import { startForwarder } from './forwarder.js';
 import { isReady } from './replicas.js';
 
 /** What stands before the replicas' doors: it gives each new connection to a replica that says it is ready, in turn. */
@@ -23,46 +23,23 @@ export async function startDoorBalancer(gateways: readonly GatewayAddresses[]): 
   };
   await look();
   const looking = setInterval(() => void look(), LOOK_MS);
-  const open = new Set<Socket>();
   let [turn, turnedAway] = [0, 0];
-  const server = createServer((client) => {
+  const forwarder = await startForwarder(() => {
     const candidates = gateways.filter((gateway) => ready.has(gateway));
     turn += 1;
     const chosen = candidates[turn % candidates.length];
-    if (chosen === undefined) {
-      turnedAway += 1;
-      client.destroy();
-      return;
-    }
-    join(client, connect(Number(new URL(chosen.doorUrl).port), '127.0.0.1'), open);
+    if (chosen) return connect(Number(new URL(chosen.doorUrl).port), '127.0.0.1');
+    turnedAway += 1;
+    return undefined;
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    host: forwarder.host,
     get turnedAway() {
       return turnedAway;
     },
     [Symbol.asyncDispose]: async () => {
       clearInterval(looking);
-      server.close();
-      for (const socket of open) socket.destroy();
-      await once(server, 'close');
+      await forwarder[Symbol.asyncDispose]();
     },
   };
-}
-
-function join(client: Socket, door: Socket, open: Set<Socket>): void {
-  const end = (): void => {
-    client.destroy();
-    door.destroy();
-  };
-  for (const socket of [client, door]) {
-    open.add(socket);
-    socket.once('error', end).once('close', () => {
-      open.delete(socket);
-      end();
-    });
-  }
-  client.pipe(door).pipe(client);
 }

@@ -7,12 +7,17 @@ import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { planPorts } from '@fairlead/stack';
-import { freePort } from '@fairlead/testbed';
+import { freePort, type KubeInfo } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectThrough, createDoorClient, type DoorClient } from '../support/connect-door.js';
 import { readEvents } from '../support/events.js';
+import { fairlead } from '../support/fairlead.js';
+import { startForwarder } from '../support/forwarder.js';
 import { startOnePort, type OnePort } from '../support/haproxy.js';
+import { sha256 } from '../support/kubectl-streams.js';
+import { invite, startLooseAgent } from '../support/loose-agent.js';
+import { STREAM_PROTOCOLS, joinNode, runPods, streamingKubectls } from '../support/pod-streams.js';
 import { startTcpAgent, type TcpAgent } from '../support/tcp-agent.js';
 import {
   counterOf,
@@ -77,6 +82,12 @@ const gatewayLogs = async (): Promise<string> =>
 const eventuallyLogged = (part: string | RegExp): Promise<void> =>
   eventually(async () => expect(await gatewayLogs()).toMatch(part));
 
+function kubeOfDemo(): KubeInfo {
+  const { demo } = running.stack;
+  if ('unavailable' in demo) throw new Error(demo.unavailable);
+  return demo.kubeInfo;
+}
+
 /** The status of one request with this token, from this address. */
 async function statusOf(localAddress: string, path: string, token: string, servername?: string): Promise<number> {
   const named = servername === undefined ? {} : { servername };
@@ -127,6 +138,23 @@ describe('through one port', () => {
     await eventuallyLogged(/"connect\.closed".*"address":"127\.0\.0\.31"|"address":"127\.0\.0\.31".*"connect\.closed"/);
   });
 
+  it.each(STREAM_PROTOCOLS)('kubectl exec works with %s: input to its end, and the exit code', async (protocol) => {
+    const kubectls = await streamingKubectls(running.stack.kubeconfigPath, ['--context', 'demo@one-port']);
+    await using _node = await joinNode(kubeOfDemo(), running.stack.stateDir, 'node-1');
+    await runPods(kubectls[protocol], {
+      name: `shell-${protocol}`.toLowerCase(),
+      image: 'shell:1',
+      args: ['sleep 1000'],
+    });
+    const sent = randomBytes(1_000_000);
+    const command = ['sh', '-c', 'sha256sum; exit 7'];
+    const { code, stdout } = await kubectls[protocol](
+      ['exec', '-i', `shell-${protocol}`.toLowerCase(), '--', ...command],
+      sent,
+    );
+    expect({ code, stdout: stdout.toString() }).toEqual({ code: 7, stdout: `${sha256(sent)}  -\n` });
+  });
+
   it.each([
     ['agents of before, which send no name', { ALPNProtocols: ['h2'] }, /spiffe:\/\/fairlead\.local\/gateway\//],
     ['agents', { ALPNProtocols: ['h2'], servername: 'link.fairlead.invalid' }, /spiffe:\/\/fairlead\.local\/gateway\//],
@@ -152,6 +180,22 @@ describe('the addresses', () => {
     await eventuallyLogged(
       /"event":"agent\.connected".*"address":"127\.0\.0\.1"|"address":"127\.0\.0\.1".*"agent\.connected"/,
     );
+  });
+
+  it('tell an agent from a copy of it, which dials from elsewhere', async () => {
+    const invitation = await invite(running.stack, 'copied');
+    await using agent = await startLooseAgent(running.stack, { invitation });
+    await agent.event('link.established');
+    const dial = { host: '127.0.0.1', port: onePort.port, localAddress: '127.0.0.33' };
+    await using elsewhere = await startForwarder(() => connectTcp(dial));
+    const copied = { invitation: { ...invitation, endpoints: elsewhere.host }, identity: await agent.identity() };
+    await using copy = await startLooseAgent(running.stack, copied);
+    await copy.event('link.established');
+    await eventually(async () => {
+      const shown = await fairlead(running.stack, 'cluster', 'show', 'copied', '-o', 'json');
+      const { presence } = JSON.parse(shown) as { presence: { agents: { addresses: string[] }[] } };
+      expect(presence.agents.map(({ addresses }) => addresses)).toEqual([['127.0.0.1'], ['127.0.0.33']]);
+    });
   });
 
   it('are what the admin API limits guessers by', async () => {

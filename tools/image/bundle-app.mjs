@@ -33,9 +33,8 @@ export const BUNDLED = ['agent', 'cli', 'installer', ...Object.keys(SERVICES)];
 
 /** Writes the bundle of an app into a folder, which is replaced as a whole. `user`: whom it will run as, if not as us. */
 export async function bundle(app, target, user) {
-  const dist = join(ROOT, 'apps', app, 'dist');
-  const entry = join(dist, 'main.js');
-  if (!existsSync(entry)) throw new Error(`apps/${app} is not built`);
+  const entry = builtEntry(app);
+  const dist = dirname(entry);
   const fresh = `${target}.${process.pid}`;
   mkdirSync(fresh, { recursive: true });
   try {
@@ -56,8 +55,25 @@ export async function bundle(app, target, user) {
 
 /** Resolves with the paths of all modules that went in. */
 async function build(app, entry, dir) {
-  const bundler = await rolldown({
-    input: { app: entry, ...renamed(THREADS[app] ?? {}) },
+  const bundler = await rolldown(inputOptions(app, { app: entry, ...renamed(THREADS[app] ?? {}) }));
+  const { output } = await bundler.write({
+    dir,
+    // An `import` of node:http reads all it exports, and so loads undici; `require` does not.
+    format: 'cjs',
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name].js',
+    // Read by tools/image/trace.mjs. Node would parse them at each start: 100 ms and 35 MB.
+    sourcemap: 'hidden',
+    minify: false,
+  });
+  await bundler.close();
+  return output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => existsSync(id));
+}
+
+/** What the bundler reads of an app, whatever it writes it as. */
+function inputOptions(app, input) {
+  return {
+    input,
     platform: 'node',
     // Compiled for one machine, if at all: who asks for them goes on without.
     external: ['cpu-features', /\.node$/],
@@ -71,19 +87,21 @@ async function build(app, entry, dir) {
       moduleSideEffects: (id) =>
         id.includes(`${sep}node_modules${sep}`) || HAS_SIDE_EFFECTS.some((path) => path.test(id)),
     },
-  });
-  const { output } = await bundler.write({
-    dir,
-    // An `import` of node:http reads all it exports, and so loads undici; `require` does not.
-    format: 'cjs',
-    entryFileNames: '[name].js',
-    chunkFileNames: '[name].js',
-    // Read by tools/image/trace.mjs. Node would parse them at each start: 100 ms and 35 MB.
-    sourcemap: 'hidden',
-    minify: false,
-  });
+  };
+}
+
+/** Writes an app as one file of CommonJS; resolves with the licences of what is in it. */
+export async function bundleAsOneFile(app, file) {
+  const bundler = await rolldown(inputOptions(app, builtEntry(app)));
+  const { output } = await bundler.write({ file, format: 'cjs', codeSplitting: false, minify: false });
   await bundler.close();
-  return output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => existsSync(id));
+  return licences(output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => existsSync(id)));
+}
+
+function builtEntry(app) {
+  const entry = join(ROOT, 'apps', app, 'dist', 'main.js');
+  if (!existsSync(entry)) throw new Error(`apps/${app} is not built`);
+  return entry;
 }
 
 /** By the names of their files in the bundle. */

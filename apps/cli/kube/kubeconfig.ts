@@ -1,5 +1,6 @@
 import { failure } from '../failure.js';
 import type { ClusterAccess } from '../session/answers.js';
+import type { Self } from '../io.js';
 
 interface KubeconfigOptions {
   /** Of one cluster, or of several. */
@@ -10,7 +11,7 @@ interface KubeconfigOptions {
   readonly door?: string | undefined;
   /** Each cluster at a host name of its own, for tools that cannot carry a path. */
   readonly byName?: boolean | undefined;
-  readonly self: { readonly node: string; readonly script: string };
+  readonly self: Self;
   readonly home?: string | undefined;
 }
 
@@ -75,11 +76,11 @@ function ownHostOf({ byName }: ClusterAccess['doors'][number]): string {
 }
 
 /** https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins */
-function execPlugin(server: string, self: KubeconfigOptions['self'], home: string | undefined): object {
+function execPlugin(server: string, self: Self, home: string | undefined): object {
   return {
     apiVersion: 'client.authentication.k8s.io/v1',
-    command: self.node,
-    args: [self.script, 'credential', '--server', server],
+    command: self.program,
+    args: [...self.args, 'credential', '--server', server],
     ...(home === undefined ? {} : { env: [{ name: 'FAIRLEAD_HOME', value: home }] }),
     interactiveMode: 'IfAvailable',
     provideClusterInfo: false,

@@ -39,7 +39,7 @@ it('lets a real kubectl fetch its token from the built command, for every contex
     ],
     certificateAuthority: authority.root.certificatePem,
   };
-  const self = { node: process.execPath, script };
+  const self = { program: process.execPath, args: [script] };
   await writeFile(
     scratch.file('config'),
     stringify(kubeconfig({ accesses: [access], server, self, home: scratch.file('home') })),

@@ -11,7 +11,7 @@ const access = (name: string): Parameters<typeof kubeconfig>[0]['accesses'][numb
   ],
   certificateAuthority: 'PEM',
 });
-const self = { node: '/node', script: '/fairlead.js' };
+const self = { program: '/node', args: ['/fairlead.js'] };
 const made = (...names: string[]): Kubeconfig =>
   kubeconfig({ accesses: names.map(access), server: 'https://api.example', self });
 const merge = (text: string, ours = made('demo')): string => mergeKubeconfig(text, ours, '~/.kube/config');

@@ -19,7 +19,7 @@ export interface CliRunOptions {
 
 export type RunCli = (args: readonly string[], options?: CliRunOptions) => Promise<CliResult>;
 
-export const CLI_SELF = { node: '/opt/node', script: '/opt/fairlead/main.js' };
+export const CLI_SELF = { program: '/opt/node', args: ['/opt/fairlead/main.js'] };
 
 /** Runs command lines in this process, with this home for the login, as if at a terminal or not. */
 export function cliRunner(home: string, userHome: string): RunCli {
