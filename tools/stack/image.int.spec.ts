@@ -32,7 +32,7 @@ async function assemble(app: string): Promise<string> {
   return out;
 }
 
-describe.each(['agent', 'installer', ...ROLES])('the files of the %s image', (app) => {
+describe.each(['agent', 'installer', 'setup', ...ROLES])('the files of the %s image', (app) => {
   it.runIf(existsSync(join(REPOSITORY, 'apps', app, 'dist', 'main.js')))(
     'are all that it needs: it gets as far as its configuration, as a user without rights',
     { timeout: 300_000 },

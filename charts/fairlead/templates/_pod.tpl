@@ -34,21 +34,7 @@ spec:
   {{- include "fairlead.placement" (dict "root" $root "role" $role "zone" .zone) | nindent 2 }}
   {{- include "fairlead.pullSecrets" $root | nindent 2 }}
   initContainers:
-    # A Secret volume gives its files to a group at best, and our processes refuse secrets that a group can read.
-    - name: own-secrets
-      image: {{ $image }}
-      imagePullPolicy: {{ $root.Values.imagePullPolicy }}
-      args:
-        - -e
-        - |
-          const { readFileSync, readdirSync, writeFileSync } = require('node:fs');
-          for (const name of readdirSync('/mnt/secrets').filter((each) => !each.startsWith('..')))
-            writeFileSync(`/run/fairlead/${name}`, readFileSync(`/mnt/secrets/${name}`), { mode: 0o600 });
-      securityContext: {{- include "fairlead.locked" $root | nindent 8 }}
-      resources: {{- toYaml $root.Values.migrate.resources | nindent 8 }}
-      volumeMounts:
-        - {name: secrets, mountPath: /mnt/secrets, readOnly: true}
-        - {name: own-secrets, mountPath: /run/fairlead}
+    {{- include "fairlead.ownSecrets" (dict "root" $root "image" $image) | nindent 4 }}
     {{- if eq $row.tier "service" }}
     # Before the new version serves; the database's lock lets one replica migrate and the others wait.
     - name: migrate
@@ -98,6 +84,24 @@ spec:
     {{- with $own.extraVolumes }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
+{{- end }}
+
+{{/* Copies Secrets to memory: a Secret volume gives its files to a group at best, and our processes refuse secrets that a group can read. */}}
+{{- define "fairlead.ownSecrets" -}}
+- name: own-secrets
+  image: {{ .image }}
+  imagePullPolicy: {{ .root.Values.imagePullPolicy }}
+  args:
+    - -e
+    - |
+      const { readFileSync, readdirSync, writeFileSync } = require('node:fs');
+      for (const name of readdirSync('/mnt/secrets').filter((each) => !each.startsWith('..')))
+        writeFileSync(`/run/fairlead/${name}`, readFileSync(`/mnt/secrets/${name}`), { mode: 0o600 });
+  securityContext: {{- include "fairlead.locked" .root | nindent 4 }}
+  resources: {{- toYaml .root.Values.migrate.resources | nindent 4 }}
+  volumeMounts:
+    - {name: secrets, mountPath: /mnt/secrets, readOnly: true}
+    - {name: own-secrets, mountPath: /run/fairlead}
 {{- end }}
 
 {{/* What tells the pods of one workload from all others. */}}

@@ -8,8 +8,8 @@ import { runCommand, type CommandOutput } from '../process/run-command.js';
 import { REPOSITORY } from '../state/repository.js';
 
 export const CHART = join(REPOSITORY, 'charts', 'fairlead');
-export const PROFILES = ['production'] as const;
-export type Profile = 'single' | 'production';
+export const PROFILES = ['single', 'production'] as const;
+export type Profile = (typeof PROFILES)[number];
 export const NAMESPACE = 'fairlead';
 
 /** What a Helm that was built from its module takes a cluster for that it was not told of is too old for the chart. */

@@ -16,9 +16,9 @@ describe.each(ROLES)('%s', (role) => {
   });
 });
 
-it('the Dockerfile has an image for each process of the table, the agent and the installer, and no other', () => {
+it('the Dockerfile has an image for each process of the table, the agent, the installer and setup, and no other', () => {
   const targets = [...readText('Dockerfile').matchAll(/^FROM runtime AS (.+)$/gm)].map(([, name]) => String(name));
-  expect(targets.toSorted()).toEqual([...ROLES, 'agent', 'installer'].toSorted());
+  expect(targets.toSorted()).toEqual([...ROLES, 'agent', 'installer', 'setup'].toSorted());
 });
 
 it('docker-compose.yml runs Postgres and NATS only, with files that --prepare makes from the table', async () => {
