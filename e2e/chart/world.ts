@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROLES } from '@fairlead/contracts';
 import { NODE_FLAGS, REPOSITORY } from '@fairlead/stack';
@@ -115,6 +115,8 @@ async function prepareNode(
 
 async function volume(name: string, path: string): Promise<object> {
   await mkdir(path, { recursive: true });
+  // A kubelet gives a folder of the node to no pod's group.
+  await chmod(path, 0o777);
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
