@@ -6,6 +6,7 @@ import {
   NATS_IMAGE,
   POSTGRES_IMAGE,
   POSTGRES_USER,
+  enforcePolicies,
   filesBelow,
   findBinary,
   kubectlOf,
@@ -13,12 +14,14 @@ import {
   serverImages,
   startRealCluster,
   type ImageSpec,
+  type PolicyEnforcer,
   type RealCluster,
 } from '@fairlead/testbed';
 import { runTool } from '../api-door/tools/run-tool.js';
 import { scratchStateDir } from '../support/test-stack.js';
 
 export const NAMESPACE = 'fairlead';
+export const ELSEWHERE = 'elsewhere';
 const CHART = join(REPOSITORY, 'charts', 'fairlead');
 /** The node's own address, as `tools/testbed/node` gives it. */
 const NODE_ADDRESS = '198.18.255.2';
@@ -34,6 +37,7 @@ export interface ChartWorld extends AsyncDisposable {
   /** The `fairlead` command in the node's network, where NodePorts are. */
   fairlead(...args: string[]): Promise<string>;
   readonly apiUrl: string;
+  readonly policies: PolicyEnforcer;
   readonly dir: string;
 }
 
@@ -54,7 +58,8 @@ export async function startChartWorld(): Promise<ChartWorld> {
     return stdout.toString();
   };
   await prepareNode(kubectl, dir);
-  const values = await writeValues(dir);
+  const policies = starting.use(await enforcePolicies(cluster.network, asked));
+  const values = await writeValues(dir, Number(new URL(cluster.kube.info.url).port));
   const helm = (await findBinary('helm')).path;
   const home = join(dir, 'home');
   await mkdir(home);
@@ -64,6 +69,7 @@ export async function startChartWorld(): Promise<ChartWorld> {
   return {
     cluster,
     dir,
+    policies,
     apiUrl: `https://${NODE_ADDRESS}:30070`,
     kubectl: (...args) => kubectl(['-n', NAMESPACE, ...args]),
     helm: (command, ...args) => {
@@ -101,16 +107,38 @@ async function appImage(app: string): Promise<ImageSpec> {
   });
 }
 
-/** A namespace that admits restricted pods only, and two volumes: the node has no storage class. */
+/** Two namespaces that admit restricted pods only, a pod of nobody in each, and two volumes: the node has no storage class. */
 async function prepareNode(
   kubectl: (args: readonly string[], stdin: string) => Promise<string>,
   dir: string,
 ): Promise<void> {
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
   const volumes = await Promise.all(['one', 'two'].map((name) => volume(name, join(dir, 'volumes', name))));
-  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels } };
-  const items = [namespace, ...volumes];
+  const namespaces = [NAMESPACE, ELSEWHERE].map((name) => ({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name, labels },
+  }));
+  const items = [...namespaces, ...[NAMESPACE, ELSEWHERE].map(bystander), ...volumes];
   await kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+}
+
+/** It waits for somebody who tries a connection from there. */
+function bystander(namespace: string): object {
+  const securityContext = {
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'] },
+    runAsNonRoot: true,
+    runAsUser: 65_532,
+    seccompProfile: { type: 'RuntimeDefault' },
+  };
+  const main = { name: 'main', image: 'node:1', imagePullPolicy: 'Never', args: ['setInterval(() => {}, 1e9)'] };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'bystander', namespace },
+    spec: { automountServiceAccountToken: false, containers: [{ ...main, securityContext }] },
+  };
 }
 
 async function volume(name: string, path: string): Promise<object> {
@@ -130,12 +158,14 @@ async function volume(name: string, path: string): Promise<object> {
   };
 }
 
-async function writeValues(dir: string): Promise<string> {
+async function writeValues(dir: string, kubePort: number): Promise<string> {
   const path = join(dir, 'values.json');
   const ours = [...APPS, 'agent', 'installer'].map((name) => [name, local(name)]);
   const values = {
     images: { ...Object.fromEntries(ours), nats: NATS_IMAGE, postgres: POSTGRES_IMAGE },
     names: { api: NODE_ADDRESS, gateways: 'gateway.example.test' },
+    // What the Service of the kube-apiserver becomes before a policy sees it.
+    networkPolicies: { kubeApiserver: { ports: [443, kubePort] } },
     bundled: { localImages: true, postgresUser: POSTGRES_USER, storage: { storageClass: 'on-the-node' } },
   };
   await writeFile(path, JSON.stringify(values));

@@ -47,6 +47,7 @@ export type {
   ServerTls,
 } from './components/contract.js';
 export { LONGEST_NODE_MS } from './node/one-node.js';
+export { enforcePolicies, type PolicyEnforcer } from './node/enforce-policies.js';
 export { startRealCluster, type RealCluster, type RealClusterOptions } from './node/real-cluster.js';
 export type { ImageSpec } from './node/image-archive.js';
 export { programImage, upstreamImages } from './node/images.js';
