@@ -17,7 +17,7 @@ FAIRLEAD_CLUSTER_DOMAIN: {{ .Values.names.clusterDomain | quote }}
 FAIRLEAD_PROXY_PROTOCOL_FROM: {{ join "," .Values.proxyProtocolFrom | quote }}
 FAIRLEAD_AGENT_IMAGE: {{ include "fairlead.image" (list . "agent") | quote }}
 FAIRLEAD_INSTALLER_IMAGE: {{ include "fairlead.image" (list . "installer") | quote }}
-{{- if .Values.bundled.localImages }}
+{{- if and .Values.bundled.enabled .Values.bundled.localImages }}
 FAIRLEAD_INSECURE_IMAGE_TAGS: "true"
 {{- end }}
 FAIRLEAD_API_SERVING_NAMES: {{ .Values.names.api | quote }}

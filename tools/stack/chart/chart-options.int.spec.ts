@@ -178,4 +178,6 @@ it('takes images without a digest where nodes ask nobody for them, and only with
   const elsewhere = { ...values, images: { api: 'docker.io/fairlead/api:1' } };
   expect(await renderChart('single', elsewhere)).toMatchObject({ code: 1 });
   expect(await renderChart('production', values)).toMatchObject({ code: 1 });
+  const digests = await resourcesOf('production', { bundled: { localImages: true } });
+  expect(settingsOf(digests)).not.toHaveProperty('FAIRLEAD_INSECURE_IMAGE_TAGS');
 });
