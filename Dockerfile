@@ -10,7 +10,7 @@ COPY . .
 # Scripts stay off: none of the packages that a server runs needs one, and Node is already here.
 RUN npm ci --ignore-scripts \
  && node node_modules/typescript/bin/tsc -b \
- && for app in agent api gateway gitops installer keys registration; do node tools/image/assemble.mjs "$app" "/out/$app"; done
+ && for app in agent api gateway gitops installer keys registration setup; do node tools/image/assemble.mjs "$app" "/out/$app"; done
 
 FROM ${NODE_IMAGE} AS runtime
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn*
@@ -48,6 +48,11 @@ CMD ["apps/keys/dist/bundle/main.js"]
 FROM runtime AS registration
 COPY --from=build /out/registration /app
 CMD ["apps/registration/dist/bundle/main.js"]
+
+# Makes the Secrets of the chart's single profile, and sets its NATS and Postgres up.
+FROM runtime AS setup
+COPY --from=build /out/setup /app
+CMD ["apps/setup/dist/bundle/main.js"]
 
 # The last one is what `docker build .` makes: the image that managed clusters run.
 FROM runtime AS agent

@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { Script, serveScript, type ScriptedServices } from '@fairlead/api/testing';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { freePort } from '@fairlead/testbed';
@@ -99,6 +100,19 @@ it('waits for keys, says so, serves once it has a certificate, and ends well', a
   });
   expect(await running.terminate()).toBe(0);
   expect(running.log()).toContain('"event":"api.stopping"');
+});
+
+it('tells the root of its certificates to who may run a command where it runs', async () => {
+  services.push(await serveScript(nats, script));
+  const env = {
+    FAIRLEAD_NATS_URL: nats.server.info.url,
+    FAIRLEAD_NATS_SEED_FILE: nats.seedFile(api),
+    FAIRLEAD_API_LISTEN: '127.0.0.1:0',
+    FAIRLEAD_PUBLIC_URL: 'https://127.0.0.1:1',
+    FAIRLEAD_API_SERVING_NAMES: '127.0.0.1',
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, [main, 'serving-root'], { env, timeout: 60_000 });
+  expect(/-----BEGIN[^]*END CERTIFICATE-----\n/.exec(stdout)?.[0]).toBe(script.authority.root.certificatePem);
 });
 
 it('ends at once while it still waits', async () => {

@@ -50,9 +50,9 @@ export const COMMON_SETTINGS: Readonly<Record<ServiceRow['tier'], readonly strin
 };
 
 /**
- * Every process of the control plane. The name is its folder in `apps/` and `k8s/base/` (the gateway's pods: `k8s/gateways/`), its role on NATS, its schema and its
- * image. Roles, NATS permissions, database roles, what a stack starts and what is bundled are made from this;
- * `k8s/` and the Dockerfile are checked against it. A new one: docs/recipes/add-a-service.md.
+ * Every process of the control plane. The name is its folder in `apps/`, its workload and values in `charts/fairlead`, its role on NATS, its schema and its
+ * image. Roles, NATS permissions, database roles, what a stack starts, what is bundled and `charts/fairlead/files/services.json` are made from
+ * this; the rest of the chart and the Dockerfile are checked against it. A new one: docs/recipes/add-a-service.md.
  */
 export const SERVICES = {
   api: {

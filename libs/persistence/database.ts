@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
+import pg from 'pg';
 import { DataSource, DefaultNamingStrategy, type MixedList } from 'typeorm';
 import { databaseConnection, explainDatabaseFailure, type DatabaseServer } from './database-server.js';
 
@@ -32,6 +33,8 @@ export function createDatabase(options: DatabaseOptions): DataSource {
   const { url, ssl } = databaseConnection(options);
   return new DataSource({
     type: 'postgres',
+    // Named here, because TypeORM looks for it at run time, where a bundle has no packages.
+    driver: pg,
     url,
     ssl,
     applicationName: `fairlead-${options.service}`,

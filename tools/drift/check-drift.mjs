@@ -5,6 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tierProblems } from '../test/tiers.ts';
+import { staleChartTable } from './chart-table.mjs';
 import { deadLinks } from './dead-links.mjs';
 import { deadNames } from './dead-names.mjs';
 import { decisionsWithoutStatus } from './decision-status.mjs';
@@ -60,6 +61,7 @@ problems.push(
   ...decisionsWithoutStatus(),
   ...processesWithoutRow(),
   ...staleSettings(),
+  ...staleChartTable(),
   ...tierProblems(),
 );
 for (const problem of problems) console.error(problem);

@@ -5,7 +5,7 @@ import { trackedFiles } from './tracked-files.mjs';
 
 const CODE_BLOCK = /^ *```.*?^ *```/gms;
 const IN_BACKTICKS = /`([^`\n]+)`/g;
-const FROM_THE_TOP = /^(apps|bench|docs|e2e|k8s|libs|tools)(\/[\w.@-]+)+\/?$/;
+const FROM_THE_TOP = /^(apps|bench|charts|docs|e2e|libs|tools)(\/[\w.@-]+)+\/?$/;
 const SOURCE_FILE = /^([\w.@-]+\/)*[\w-][\w.-]*\.(ts|mjs|cjs|proto)$/;
 /** Names of no file in particular: `x.spec.ts` in a rule for all. What is compiled is not in git. */
 const ANY_FILE = /^x\.|\/dist\//;

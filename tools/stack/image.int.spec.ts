@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROLES } from '@fairlead/contracts';
+import { ROLES, SERVICE_NAMES } from '@fairlead/contracts';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { baseEnvironment } from './process/base-environment.js';
@@ -32,7 +33,7 @@ async function assemble(app: string): Promise<string> {
   return out;
 }
 
-describe.each(['agent', 'installer', ...ROLES])('the files of the %s image', (app) => {
+describe.each(['agent', 'installer', 'setup', ...ROLES])('the files of the %s image', (app) => {
   it.runIf(existsSync(join(REPOSITORY, 'apps', app, 'dist', 'main.js')))(
     'are all that it needs: it gets as far as its configuration, as a user without rights',
     { timeout: 300_000 },
@@ -46,6 +47,36 @@ describe.each(['agent', 'installer', ...ROLES])('the files of the %s image', (ap
       expect(output.code).not.toBe(0);
     },
   );
+});
+
+describe.each(SERVICE_NAMES)('the files of the %s image', (service) => {
+  it('hold what speaks to Postgres', async () => {
+    const put = (name: string, text: string): string => {
+      writeFileSync(scratch.file(`${service}-${name}`), text, { mode: 0o600 });
+      return scratch.file(`${service}-${name}`);
+    };
+    const settings = {
+      FAIRLEAD_NATS_URL: 'nats://127.0.0.1:1',
+      FAIRLEAD_NATS_SEED_FILE: put('seed', 'none'),
+      FAIRLEAD_DATABASE_URL_FILE: put('url', 'postgres://nobody@127.0.0.1:1/none'),
+      FAIRLEAD_MASTER_KEY_FILE: put('master-key', Buffer.alloc(32).toString('base64')),
+      FAIRLEAD_ADMIN_TOKEN_FILE: put('token', 'x'.repeat(43)),
+      FAIRLEAD_LINK_ENDPOINTS: '127.0.0.1:1',
+      FAIRLEAD_AGENT_IMAGE: 'localhost/agent:1',
+      FAIRLEAD_INSTALLER_IMAGE: 'localhost/installer:1',
+      FAIRLEAD_INSECURE_IMAGE_TAGS: 'true',
+    };
+    const main = join(scratch.file(service), 'apps', service, 'dist', 'bundle', 'main.js');
+    const migrating = spawn(process.execPath, [main, 'migrate'], { env: { ...env, ...settings }, cwd: '/' });
+    let said = '';
+    migrating.stdout.on('data', (chunk: Buffer) => (said += String(chunk)));
+    try {
+      await expect.poll(() => said).toMatch(/ECONNREFUSED|process\.failed/);
+      expect(said).not.toContain('process.failed');
+    } finally {
+      migrating.kill('SIGKILL');
+    }
+  });
 });
 
 describe('the files of the gitops image', () => {

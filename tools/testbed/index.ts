@@ -47,8 +47,10 @@ export type {
   ServerTls,
 } from './components/contract.js';
 export { LONGEST_NODE_MS } from './node/one-node.js';
+export { enforcePolicies, type PolicyEnforcer } from './node/enforce-policies.js';
 export { startRealCluster, type RealCluster, type RealClusterOptions } from './node/real-cluster.js';
 export type { ImageSpec } from './node/image-archive.js';
-export { upstreamImages } from './node/images.js';
+export { programImage, upstreamImages } from './node/images.js';
+export { NATS_IMAGE, POSTGRES_IMAGE, POSTGRES_USER, filesBelow, serverImages } from './node/server-images.js';
 export { freePort } from './process/ports.js';
 export { startNetworkNamespace, type NetworkNamespace } from './network/network-namespace.js';

@@ -11,9 +11,14 @@ const TIMEOUT_MS = 180_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Runs a tool to its end with these variables and little else; never rejects for its exit code. */
-export function tryTool(path: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Said> {
+export function tryTool(
+  path: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Said> {
   const { PATH = '' } = process.env;
-  const options = { env: { PATH, ...env }, timeout: TIMEOUT_MS, maxBuffer: MAX_BYTES };
+  const options = { env: { PATH, ...env }, timeout: timeoutMs, maxBuffer: MAX_BYTES };
   return new Promise((resolve, reject) => {
     execFile(path, [...args], options, (error, stdout, stderr) => {
       if (error && typeof error.code !== 'number' && error.signal === undefined) reject(error);
@@ -23,8 +28,8 @@ export function tryTool(path: string, args: readonly string[], env: Readonly<Rec
 }
 
 /** Its standard output. Throws with what it said unless it succeeds. */
-export async function runTool(...[path, args, env]: Parameters<typeof tryTool>): Promise<string> {
-  const { code, stdout, stderr } = await tryTool(path, args, env);
+export async function runTool(...[path, args, ...how]: Parameters<typeof tryTool>): Promise<string> {
+  const { code, stdout, stderr } = await tryTool(path, args, ...how);
   if (code !== 0) throw new Error(`${path} ${args.join(' ')} ended with ${code}: ${stderr}\n${stdout}`);
   return stdout;
 }

@@ -1,23 +1,10 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import {
-  checkCsr,
-  createCsr,
-  createRoot,
-  generatePrivateKey,
-  issueServing,
-  splitPem,
-  type Authority,
-} from '@fairlead/pki';
+import { splitPem, type Authority } from '@fairlead/pki';
+import { createInfrastructureAuthority, issueServerCertificate } from '@fairlead/setup';
 import type { ServerTls } from '@fairlead/testbed';
 import { putSecret } from '../state/secret-file.js';
 import type { StateDir } from '../state/state-dir.js';
-
-const DAY_MS = 86_400_000;
-const CA_LIFE_MS = 3_650 * DAY_MS;
-const SERVER_LIFE_MS = 365 * DAY_MS;
-/** Clocks differ. */
-const BACKDATED_MS = 300_000;
 
 export const LOCAL_NAMES: readonly string[] = ['127.0.0.1', 'localhost'];
 
@@ -74,7 +61,7 @@ async function prepareAuthority(caFile: string, keyFile: string, now: Date): Pro
   if (current !== undefined && isFresh(new X509Certificate(current), keyFile, now)) {
     return { certificatePem: current, privateKeyPem: readFileSync(keyFile, 'utf8') };
   }
-  const authority = await createRoot({ commonName: 'Fairlead infrastructure CA', ...lifeFrom(now, CA_LIFE_MS) });
+  const authority = await createInfrastructureAuthority(now);
   const older = known.filter((pem) => new X509Certificate(pem).validToDate > now);
   // The key first: without its certificate it is not used, and both are made anew.
   putSecret(keyFile, authority.privateKeyPem.trim());
@@ -95,10 +82,8 @@ async function prepareServer(authority: Authority, { certFile, keyFile, names }:
     const ours = present.checkIssued(issuer) && present.verify(issuer.publicKey);
     if (ours && isFresh(present, keyFile, now) && isFor(present, names)) return;
   }
-  const privateKeyPem = await generatePrivateKey();
-  const csr = await checkCsr(await createCsr(privateKeyPem));
-  const issued = await issueServing(authority, { csr, names, ...lifeFrom(now, SERVER_LIFE_MS) });
-  putSecret(keyFile, privateKeyPem.trim());
+  const issued = await issueServerCertificate(authority, names, now);
+  putSecret(keyFile, issued.privateKeyPem.trim());
   putSecret(certFile, issued.certificatePem.trim());
 }
 
@@ -113,8 +98,4 @@ function isFor({ subjectAltName = '' }: X509Certificate, names: readonly string[
   const present = subjectAltName.split(', ').map((entry) => entry.slice(entry.indexOf(':') + 1));
   const wanted = names.map((name) => name.toLowerCase());
   return present.toSorted().join() === wanted.toSorted().join();
-}
-
-function lifeFrom(now: Date, lifeMs: number): { notBefore: Date; notAfter: Date } {
-  return { notBefore: new Date(now.getTime() - BACKDATED_MS), notAfter: new Date(now.getTime() + lifeMs) };
 }

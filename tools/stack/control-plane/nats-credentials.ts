@@ -1,9 +1,7 @@
-import { SINGLETONS } from '@fairlead/contracts';
 import { createNkey, nkeyFromSeed, natsAuthorization, type Holder, type NatsUser } from '@fairlead/messaging';
+import { holdersOf } from '@fairlead/setup';
 import { secretOnce } from '../state/secret-file.js';
 import type { StateDir } from '../state/state-dir.js';
-
-export const OPERATOR: Holder = { role: 'operator', credential: 'operator' };
 
 /** The file with the seed of a credential. */
 export function seedFile(state: StateDir, credential: string): string {
@@ -12,12 +10,7 @@ export function seedFile(state: StateDir, credential: string): string {
 
 /** The server's `authorization` block: one user for each service, each gateway and the operator; seeds are made once. */
 export function prepareNatsCredentials(state: StateDir, gateways: readonly string[]): string {
-  const holders: readonly Holder[] = [
-    OPERATOR,
-    ...SINGLETONS.map((role) => ({ role, credential: role })),
-    ...gateways.map((credential) => ({ role: 'gateway' as const, credential })),
-  ];
-  return natsAuthorization(holders.map((holder) => userOf(state, holder)));
+  return natsAuthorization(holdersOf(gateways).map((holder) => userOf(state, holder)));
 }
 
 function userOf(state: StateDir, holder: Holder): NatsUser {

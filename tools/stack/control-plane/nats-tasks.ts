@@ -1,9 +1,10 @@
 import { NO_TENANT, keysRpc } from '@fairlead/contracts';
 import { connectNats, createRpcClient, provisionJetStream, type Holder } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
+import { OPERATOR } from '@fairlead/setup';
 import type { StateDir } from '../state/state-dir.js';
 import { trustOf } from './infrastructure-tls.js';
-import { OPERATOR, seedFile } from './nats-credentials.js';
+import { seedFile } from './nats-credentials.js';
 
 const CONNECT_DEADLINE_MS = 30_000;
 

@@ -54,6 +54,7 @@ it.each([
   ['shell:1', 'docker.io/library/shell:1'],
   ['fairlead/pause:1', 'docker.io/fairlead/pause:1'],
   ['shell', 'docker.io/library/shell:latest'],
+  ['localhost/fairlead/api:1', 'localhost/fairlead/api:1'],
   ['registry.k8s.io/pause:3.10.1', 'registry.k8s.io/pause:3.10.1'],
 ])('%s is known as %s', (name, full) => {
   expect(qualified(name)).toBe(full);

@@ -20,6 +20,8 @@ export interface ImageSpec {
   /** What the entrypoint is given unless a pod says otherwise. */
   readonly command?: readonly string[];
   readonly user?: string;
+  /** Where what the entrypoint names begins. Default `/`. */
+  readonly workingDir?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -47,10 +49,10 @@ export async function writeImage(path: string, image: ImageSpec): Promise<void> 
   }
 }
 
-/** What the container runtime knows it by: a name whose first part is no host is one of Docker's registry. */
+/** What the container runtime knows it by: a name whose first part is no host, nor `localhost`, is one of Docker's registry. */
 export function qualified(name: string): string {
   const [repository, tag = 'latest'] = name.split(':') as [string, string?];
-  if (/^[^/]*\.[^/]*\//u.test(repository)) return `${repository}:${tag}`;
+  if (/^(localhost|[^/]*\.[^/]*)\//u.test(repository)) return `${repository}:${tag}`;
   return `docker.io/${repository.includes('/') ? '' : 'library/'}${repository}:${tag}`;
 }
 
@@ -74,7 +76,7 @@ async function layOut(root: string, { files, texts = {}, links = {} }: ImageSpec
   }
 }
 
-function configOf({ entrypoint, command, user, env = {} }: ImageSpec, layerSum: string): object {
+function configOf({ entrypoint, command, user, workingDir, env = {} }: ImageSpec, layerSum: string): object {
   const { os, arch } = platform();
   return {
     os,
@@ -85,6 +87,7 @@ function configOf({ entrypoint, command, user, env = {} }: ImageSpec, layerSum: 
       ...(command === undefined ? {} : { Cmd: command }),
       Env: Object.entries({ PATH: '/usr/local/bin:/usr/bin:/bin', ...env }).map(([name, value]) => `${name}=${value}`),
       ...(user === undefined ? {} : { User: user }),
+      ...(workingDir === undefined ? {} : { WorkingDir: workingDir }),
     },
     rootfs: { type: 'layers', diff_ids: [`sha256:${layerSum}`] },
     history: [{ created: new Date(0).toISOString(), created_by: 'fairlead testbed' }],

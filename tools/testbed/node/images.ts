@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findBinary, type FindOptions } from '../binaries/find-binary.js';
 import { goModuleDir } from '../binaries/go-module.js';
+import { logToStderr } from '../log.js';
 import type { ImageSpec } from './image-archive.js';
+import { requireNodePrograms } from './requirements.js';
 
 /** Holds the namespaces of each pod. */
 export const PAUSE_IMAGE = 'fairlead/pause:1';
@@ -63,6 +65,18 @@ export async function upstreamImages(options: FindOptions = {}): Promise<ImageSp
       command: ['pause'],
     },
   ];
+}
+
+/** Programs of this machine in an image of their own, each with the shared libraries that it is linked with, and a shell beside them. */
+export async function programImage(
+  image: Omit<ImageSpec, 'links'> & { readonly programs: Readonly<Record<string, string>> },
+): Promise<ImageSpec> {
+  const { programs, ...spec } = image;
+  await requireNodePrograms(logToStderr);
+  const shell = await busybox();
+  const files: Record<string, string> = { ...shell.files, ...spec.files };
+  for (const [at, path] of Object.entries(programs)) Object.assign(files, await program(at, path));
+  return { ...spec, links: shell.links, texts: { ...shell.texts, ...spec.texts }, files };
 }
 
 /** Debian's static busybox under all of its names. */

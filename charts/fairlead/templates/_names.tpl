@@ -1,0 +1,71 @@
+{{/* The table of services, as libs/contracts/services.ts has it. */}}
+{{- define "fairlead.table" -}}
+{{ .Files.Get "files/services.json" }}
+{{- end }}
+
+{{/* Every object has these; `role` too, if it belongs to one process. */}}
+{{- define "fairlead.labels" -}}
+app.kubernetes.io/part-of: fairlead
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{/* An image by its digest: (list $ "api"). */}}
+{{- define "fairlead.image" -}}
+{{- $root := index . 0 -}}
+{{- $name := index . 1 -}}
+{{- $image := index $root.Values.images $name | default "" -}}
+{{- $local := and $root.Values.bundled.enabled $root.Values.bundled.localImages (regexMatch "^localhost/[a-z0-9._/-]+:[A-Za-z0-9._-]+$" $image) -}}
+{{- if not (or $local (regexMatch "^[a-z0-9][a-z0-9./:_-]*@sha256:[0-9a-f]{64}$" $image)) -}}
+{{- fail (printf "images.%s is %q, which has no digest. Nothing is rendered until it is named as REPOSITORY@sha256:<64 hex digits>: whoever can push a tag would run in the control plane (docs/adr/0032-images-by-digest.md)" $name $image) -}}
+{{- end -}}
+{{- $image -}}
+{{- end }}
+
+{{- define "fairlead.portAt" -}}
+{{- $root := index . 0 -}}
+{{- if $root.Values.gatewayApi.enabled }}{{ $root.Values.gatewayApi.port }}{{ else }}{{ index $root.Values.publicPorts (index . 1) }}{{ end -}}
+{{- end }}
+
+{{- define "fairlead.connectHost" -}}
+{{ .Values.names.connect | default .Values.names.gateways }}
+{{- end }}
+
+{{- define "fairlead.natsUrl" -}}
+{{- if .Values.bundled.enabled -}}
+tls://fairlead-nats.{{ .Release.Namespace }}.svc:4222
+{{- else -}}
+{{ .Values.nats.url | default (printf "tls://nats.%s.svc:%v" .Release.Namespace .Values.nats.port) }}
+{{- end -}}
+{{- end }}
+
+{{/* Secrets with TLS certificates that are not of keys; empty: none. */}}
+{{- define "fairlead.doorCertificate" -}}
+{{ .Values.gateway.certificateSecret | default (ternary "fairlead-doors-tls" "" .Values.certManager.enabled) }}
+{{- end }}
+{{- define "fairlead.apiCertificate" -}}
+{{ .Values.api.certificateSecret | default (ternary "fairlead-api-tls" "" .Values.certManager.enabled) }}
+{{- end }}
+
+{{/* What values.schema.json cannot say. */}}
+{{- define "fairlead.check" -}}
+{{- range $name := list "api" "gateways" }}
+{{- if not (index $.Values.names $name) }}
+{{- fail (printf "names.%s is empty: give the host name that people and agents use, as --set names.%s=…" $name $name) }}
+{{- end }}
+{{- end }}
+{{- if has .Values.names.api (list .Values.names.gateways .Values.names.connect .Values.names.link) }}
+{{- fail (printf "names.api and another of names are both %s: give the admin API a name of its own, or a gateway that was taken over could pass for it (docs/adr/0013-two-roots.md)" .Values.names.api) }}
+{{- end }}
+{{- if and .Values.gatewayApi.enabled (or (not .Values.names.connect) (eq .Values.names.connect .Values.names.gateways)) }}
+{{- fail "names.connect: behind one port the CONNECT door needs a name of its own (docs/one-port.md)" }}
+{{- end }}
+{{- if and .Values.gatewayApi.enabled (not .Values.gatewayApi.parentRefs) }}
+{{- fail "gatewayApi.parentRefs is empty: name the Gateway that the routes belong to" }}
+{{- end }}
+{{- $names := list }}
+{{- range .Values.gateways }}{{ $names = append $names .name }}{{ end }}
+{{- if ne (len $names) (len (uniq $names)) }}
+{{- fail "gateways: two have the same name, and so one NATS identity" }}
+{{- end }}
+{{- end }}

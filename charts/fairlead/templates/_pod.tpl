@@ -1,0 +1,215 @@
+{{/*
+A pod of a process, the same for all: no privileges, secrets as files that only the process reads, probes on the health port.
+(dict "root" $ "role" "api" "name" "fairlead-api" "secret" "fairlead-api" "credential" "api" "env" list "zone" "")
+*/}}
+{{- define "fairlead.pod" -}}
+{{- $root := .root -}}
+{{- $role := .role -}}
+{{- $own := index $root.Values $role -}}
+{{- $table := include "fairlead.table" $root | fromJson -}}
+{{- $row := index $table.services $role -}}
+{{- $image := include "fairlead.image" (list $root $role) -}}
+metadata:
+  labels:
+    {{- include "fairlead.selector" . | nindent 4 }}
+    app.kubernetes.io/part-of: fairlead
+    {{- with merge (dict) $own.labels $root.Values.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  annotations:
+    # A pod reads its settings when it starts.
+    fairlead.dev/settings: {{ include "fairlead.settings" $root | sha256sum }}
+    {{- with merge (dict) $own.annotations $root.Values.annotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  serviceAccountName: fairlead-{{ $role }}
+  automountServiceAccountToken: false
+  enableServiceLinks: false
+  terminationGracePeriodSeconds: {{ $own.terminationGracePeriodSeconds | default 60 }}
+  {{- with $root.Values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  securityContext: {{- include "fairlead.podSecurity" 65532 | nindent 4 }}
+  {{- include "fairlead.placement" (dict "root" $root "role" $role "zone" .zone) | nindent 2 }}
+  {{- include "fairlead.pullSecrets" $root | nindent 2 }}
+  initContainers:
+    {{- include "fairlead.ownSecrets" (dict "root" $root "image" $image) | nindent 4 }}
+    {{- if eq $row.tier "service" }}
+    # Before the new version serves; the database's lock lets one replica migrate and the others wait.
+    - name: migrate
+      image: {{ $image }}
+      imagePullPolicy: {{ $root.Values.imagePullPolicy }}
+      args: [apps/{{ $role }}/dist/bundle/main.js, migrate]
+      {{- include "fairlead.surroundings" . | nindent 6 }}
+      resources: {{- toYaml $root.Values.migrate.resources | nindent 8 }}
+    {{- end }}
+  containers:
+    - name: main
+      image: {{ $image }}
+      imagePullPolicy: {{ $root.Values.imagePullPolicy }}
+      {{- include "fairlead.surroundings" . | nindent 6 }}
+      ports:
+        {{- range $name, $listen := $row.listens }}
+        - {name: {{ $name }}, containerPort: {{ $listen.port | int }}}
+        {{- end }}
+        - {name: health, containerPort: {{ $table.healthPort | int }}}
+      startupProbe:
+        httpGet: {path: /healthz, port: health}
+        periodSeconds: 2
+        failureThreshold: 60
+      livenessProbe:
+        httpGet: {path: /healthz, port: health}
+        periodSeconds: 20
+        timeoutSeconds: 3
+      readinessProbe:
+        httpGet: {path: /readyz, port: health}
+        periodSeconds: 5
+        timeoutSeconds: 3
+      resources: {{- toYaml $own.resources | nindent 8 }}
+  volumes:
+    - name: secrets
+      projected:
+        defaultMode: 0440
+        sources:
+          - secret: {name: {{ .secret }}}
+    - name: own-secrets
+      emptyDir: {medium: Memory, sizeLimit: 1Mi}
+    - name: infrastructure-ca
+      configMap: {name: {{ $root.Values.infrastructureCa }}}
+    {{- with include "fairlead.certificateOf" (list $root $role) }}
+    - name: certificate
+      secret: {secretName: {{ . }}, defaultMode: 0440}
+    {{- end }}
+    {{- with $own.extraVolumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end }}
+
+{{/* Copies Secrets to memory: a Secret volume gives its files to a group at best, and our processes refuse secrets that a group can read. */}}
+{{- define "fairlead.ownSecrets" -}}
+- name: own-secrets
+  image: {{ .image }}
+  imagePullPolicy: {{ .root.Values.imagePullPolicy }}
+  args:
+    - -e
+    - |
+      const { readFileSync, readdirSync, writeFileSync } = require('node:fs');
+      for (const name of readdirSync('/mnt/secrets').filter((each) => !each.startsWith('..')))
+        writeFileSync(`/run/fairlead/${name}`, readFileSync(`/mnt/secrets/${name}`), { mode: 0o600 });
+  securityContext: {{- include "fairlead.locked" .root | nindent 4 }}
+  resources: {{- toYaml .root.Values.migrate.resources | nindent 4 }}
+  volumeMounts:
+    - {name: secrets, mountPath: /mnt/secrets, readOnly: true}
+    - {name: own-secrets, mountPath: /run/fairlead}
+{{- end }}
+
+{{/* What tells the pods of one workload from all others. */}}
+{{- define "fairlead.selector" -}}
+app.kubernetes.io/name: {{ .role }}
+{{- with .instance }}
+app.kubernetes.io/instance: {{ . }}
+{{- end }}
+{{- end }}
+
+{{/* Settings, files and rights of a container of ours: the same for `migrate` as for what then runs. */}}
+{{- define "fairlead.surroundings" -}}
+{{- $own := index .root.Values .role -}}
+{{- $certificate := include "fairlead.certificateOf" (list .root .role) -}}
+securityContext: {{- include "fairlead.locked" .root | nindent 2 }}
+envFrom:
+  - configMapRef: {name: fairlead-settings}
+env: {{- include "fairlead.env" . | nindent 2 }}
+volumeMounts:
+  - {name: own-secrets, mountPath: /run/fairlead, readOnly: true}
+  # Not copied: a CA that is added to it is trusted from the next connection on, without a restart.
+  - {name: infrastructure-ca, mountPath: /etc/fairlead, readOnly: true}
+  {{- if $certificate }}
+  - {name: certificate, mountPath: /etc/fairlead-tls, readOnly: true}
+  {{- end }}
+  {{- with $own.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{- define "fairlead.env" -}}
+{{- $own := index .root.Values .role -}}
+{{- $table := include "fairlead.table" .root | fromJson -}}
+{{- $row := index $table.services .role -}}
+{{- range .env }}
+- {{ toYaml . | nindent 2 | trim }}
+{{- end }}
+- {name: FAIRLEAD_CREDENTIAL, value: {{ .credential }}}
+- {name: FAIRLEAD_NATS_SEED_FILE, value: /run/fairlead/nats.seed}
+{{- if eq $row.tier "service" }}
+- {name: FAIRLEAD_DATABASE_URL_FILE, value: /run/fairlead/database.url}
+{{- end }}
+{{- range $file, $setting := $row.secrets }}
+- {name: {{ $setting }}, value: /run/fairlead/{{ $file }}}
+{{- end }}
+{{- range $listen := $row.listens }}
+- {name: {{ $listen.setting }}, value: "0.0.0.0:{{ $listen.port | int }}"}
+{{- end }}
+{{- if include "fairlead.certificateOf" (list .root .role) }}
+{{- $setting := ternary "FAIRLEAD_DOOR_TLS" "FAIRLEAD_TLS" (eq .role "gateway") }}
+- {name: {{ $setting }}_CERT_FILE, value: /etc/fairlead-tls/tls.crt}
+- {name: {{ $setting }}_KEY_FILE, value: /etc/fairlead-tls/tls.key}
+{{- end }}
+{{- with $own.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "fairlead.certificateOf" -}}
+{{- $root := index . 0 -}}
+{{- if eq (index . 1) "api" }}{{ include "fairlead.apiCertificate" $root }}{{ else if eq (index . 1) "gateway" }}{{ include "fairlead.doorCertificate" $root }}{{ end -}}
+{{- end }}
+
+{{- define "fairlead.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: {{ . }}
+runAsGroup: {{ . }}
+fsGroup: {{ . }}
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "fairlead.locked" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+
+{{- define "fairlead.pullSecrets" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - {name: {{ . }}}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Where pods go: replicas of a process on different nodes, where there are any, and in different zones. */}}
+{{- define "fairlead.placement" -}}
+{{- $own := index .root.Values .role | default dict -}}
+{{- $selector := merge (dict) ($own.nodeSelector | default dict) .root.Values.nodeSelector -}}
+{{- if .zone }}{{ $selector = merge (dict "topology.kubernetes.io/zone" .zone) $selector }}{{ end -}}
+{{- with $selector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with concat ($own.tolerations | default list) .root.Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- $spread := $own.spread | default dict -}}
+{{- if or $spread.nodes $spread.zones }}
+topologySpreadConstraints:
+  {{- range $key, $when := dict "kubernetes.io/hostname" $spread.nodes "topology.kubernetes.io/zone" $spread.zones }}
+  {{- if $when }}
+  - maxSkew: 1
+    topologyKey: {{ $key }}
+    whenUnsatisfiable: {{ $when }}
+    labelSelector:
+      matchLabels: {app.kubernetes.io/name: {{ $.role }}}
+  {{- end }}
+  {{- end }}
+{{- end }}
+{{- end }}

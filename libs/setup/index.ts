@@ -1,0 +1,5 @@
+export { createInfrastructureAuthority, issueServerCertificate } from './server-certificates.js';
+export { OPERATOR, holdersOf } from './nats-holders.js';
+export { makeSecrets, type SetupPlan } from './make-secrets.js';
+export { createObjectStore, type ObjectStore } from './object-store.js';
+export { setUpServers, type ServersToSetUp } from './set-up-servers.js';

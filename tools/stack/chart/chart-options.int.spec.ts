@@ -1,0 +1,183 @@
+// What the chart makes of each of its options; the profiles are in chart.int.spec.ts.
+import { describe, expect, it } from 'vitest';
+import { renderChart, resourcesOf, type PodSpec, type Resource } from './render-chart.js';
+
+const named = (resources: readonly Resource[], kind: string, name: string): Resource | undefined =>
+  resources.find((each) => each.kind === kind && each.metadata.name === name);
+
+const podOf = (resources: readonly Resource[], name: string): PodSpec & Record<string, unknown> =>
+  resources.find(({ spec, metadata }) => spec?.template && metadata.name === name)!.spec!.template!.spec as never;
+
+const settingsOf = (resources: readonly Resource[]): Readonly<Record<string, string>> =>
+  named(resources, 'ConfigMap', 'fairlead-settings')!.data!;
+
+const valuesOf = (pod: PodSpec): Record<string, string | undefined> =>
+  Object.fromEntries((pod.containers[0].env ?? []).map(({ name, value }) => [name, value]));
+
+describe('where pods go', () => {
+  it('pins a gateway to its zone, and tells agents of it', async () => {
+    const resources = await resourcesOf('production', { gateways: [{ name: 'a', zone: 'eu-1a' }, { name: 'b' }] });
+    const [pinned, free] = [podOf(resources, 'fairlead-gateway-a'), podOf(resources, 'fairlead-gateway-b')];
+    expect(pinned).toMatchObject({ nodeSelector: { 'topology.kubernetes.io/zone': 'eu-1a' } });
+    expect(free).not.toHaveProperty('nodeSelector');
+    expect([pinned, free].map((pod) => valuesOf(pod)['FAIRLEAD_ZONE'])).toEqual(['eu-1a', 'default']);
+  });
+
+  it('takes selectors, tolerations, labels, priority and pull secrets, for all pods and for one process', async () => {
+    const resources = await resourcesOf('single', {
+      imagePullSecrets: ['pull'],
+      nodeSelector: { pool: 'system' },
+      tolerations: [{ key: 'system', operator: 'Exists' }],
+      labels: { team: 'platform' },
+      annotations: { note: 'all' },
+      priorityClassName: 'important',
+      keys: { nodeSelector: { pool: 'keys' }, tolerations: [{ key: 'keys', operator: 'Exists' }] },
+    });
+    expect(podOf(resources, 'fairlead-api')).toMatchObject({
+      imagePullSecrets: [{ name: 'pull' }],
+      nodeSelector: { pool: 'system' },
+      tolerations: [{ key: 'system' }],
+      priorityClassName: 'important',
+    });
+    expect(podOf(resources, 'fairlead-keys')).toMatchObject({
+      nodeSelector: { pool: 'keys' },
+      tolerations: [{ key: 'keys' }, { key: 'system' }],
+    });
+    const workloads = resources.filter(({ spec }) => spec?.template);
+    for (const { metadata, spec } of workloads) {
+      expect([metadata.name, spec!.template!.spec]).toMatchObject([
+        metadata.name,
+        { imagePullSecrets: [{ name: 'pull' }] },
+      ]);
+    }
+    const api = named(resources, 'Deployment', 'fairlead-api')!.spec!.template!.metadata;
+    expect(api).toMatchObject({ labels: { team: 'platform' }, annotations: { note: 'all' } });
+  });
+
+  it('keeps replicas apart as firmly as it is told, and has the disruption budgets that are given', async () => {
+    const resources = await resourcesOf('production', {
+      api: {
+        spread: { nodes: 'DoNotSchedule', zones: '' },
+        disruptionBudget: { maxUnavailable: null, minAvailable: 1 },
+      },
+      gitops: { disruptionBudget: { maxUnavailable: null } },
+    });
+    expect(podOf(resources, 'fairlead-api')['topologySpreadConstraints']).toMatchObject([
+      { topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' },
+    ]);
+    expect(named(resources, 'PodDisruptionBudget', 'fairlead-api')?.spec).toMatchObject({ minAvailable: 1 });
+    expect(named(resources, 'PodDisruptionBudget', 'fairlead-api')?.spec).not.toHaveProperty('maxUnavailable');
+    expect(named(resources, 'PodDisruptionBudget', 'fairlead-gitops')).toBeUndefined();
+  });
+});
+
+describe('how it is reached', () => {
+  const one = { names: { connect: 'connect.example.test', clusterDomain: 'clusters.example.test' } };
+
+  it('stands behind one port of the Gateway API, by the server names of docs/one-port.md', async () => {
+    const gatewayApi = { enabled: true, parentRefs: [{ name: 'edge', namespace: 'gateways' }] };
+    const resources = await resourcesOf('production', { ...one, gatewayApi });
+    const routes = resources.filter(({ kind }) => kind === 'TLSRoute');
+    const told = routes.map(({ spec }) => {
+      const [{ backendRefs }] = spec!['rules'] as [{ backendRefs: [{ name: string; port: number }] }];
+      return [spec!['hostnames'], backendRefs[0].name, backendRefs[0].port];
+    });
+    expect(told).toEqual([
+      [['fairlead.example.test'], 'fairlead-api', 443],
+      [['connect.example.test'], 'fairlead-gateway', 7447],
+      [['gateway.example.test', '*.clusters.example.test'], 'fairlead-gateway', 7443],
+      [['link.fairlead.invalid'], 'fairlead-gateway', 7444],
+    ]);
+    expect(named(resources, 'Service', 'fairlead-gateway')?.spec).toMatchObject({ type: 'ClusterIP' });
+    expect(settingsOf(resources)).toMatchObject({
+      FAIRLEAD_PUBLIC_URL: 'https://fairlead.example.test',
+      FAIRLEAD_DOORS: 'gateway=https://gateway.example.test',
+      FAIRLEAD_CONNECT_DOORS: 'gateway=https://connect.example.test',
+      FAIRLEAD_LINK_ENDPOINTS: 'gateway.example.test:443',
+      FAIRLEAD_GATEWAY_SERVING_NAMES: 'gateway.example.test,connect.example.test,*.clusters.example.test',
+    });
+    const nameless = await renderChart('production', { gatewayApi });
+    expect(nameless).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('CONNECT door needs a name of its own'),
+    });
+  });
+
+  it('believes the balancers that are named, and nothing that is no address', async () => {
+    const resources = await resourcesOf('production', { proxyProtocolFrom: ['10.0.0.5', '10.1.0.0/24'] });
+    expect(settingsOf(resources)['FAIRLEAD_PROXY_PROTOCOL_FROM']).toBe('10.0.0.5,10.1.0.0/24');
+    expect(await renderChart('production', { proxyProtocolFrom: ['anybody'] })).toMatchObject({ code: 1 });
+  });
+
+  it('asks cert-manager for certificates, and serves with them', async () => {
+    const certManager = { enabled: true, issuerRef: { name: 'ca', kind: 'ClusterIssuer' } };
+    const resources = await resourcesOf('production', { ...one, certManager });
+    const names = ['gateway.example.test', 'connect.example.test', '*.clusters.example.test'];
+    expect(named(resources, 'Certificate', 'fairlead-doors')?.spec).toMatchObject({ dnsNames: names });
+    expect(named(resources, 'Certificate', 'fairlead-api')?.spec).toMatchObject({
+      dnsNames: ['fairlead.example.test'],
+    });
+    const [gateway, api] = [podOf(resources, 'fairlead-gateway-a'), podOf(resources, 'fairlead-api')];
+    expect(valuesOf(gateway)).toMatchObject({ FAIRLEAD_DOOR_TLS_CERT_FILE: '/etc/fairlead-tls/tls.crt' });
+    expect(valuesOf(api)).toMatchObject({ FAIRLEAD_TLS_KEY_FILE: '/etc/fairlead-tls/tls.key' });
+    expect(gateway.volumes).toContainEqual(
+      expect.objectContaining({ secret: expect.objectContaining({ secretName: 'fairlead-doors-tls' }) }),
+    );
+  });
+});
+
+it('starts gateways beyond the first by the live connections of all', async () => {
+  const autoscaling = { enabled: true, always: 1, prometheusUrl: 'http://prometheus:9090', connectionsPerGateway: 100 };
+  const resources = await resourcesOf('production', { autoscaling });
+  const scaled = resources.filter(({ kind }) => kind === 'ScaledObject');
+  const steps = scaled.map(({ metadata, spec }) => {
+    const [{ metadata: trigger }] = spec!['triggers'] as [{ metadata: { activationThreshold: string } }];
+    return [metadata.name, trigger.activationThreshold];
+  });
+  expect(steps).toEqual([
+    ['fairlead-gateway-b', '100'],
+    ['fairlead-gateway-c', '200'],
+  ]);
+  const replicas = ['a', 'b', 'c'].map(
+    (name) => named(resources, 'StatefulSet', `fairlead-gateway-${name}`)?.spec?.replicas,
+  );
+  // An upgrade must not set what the scaler set.
+  expect(replicas).toEqual([1, undefined, undefined]);
+});
+
+it('is asked for metrics by a PodMonitor, if that is wanted', async () => {
+  const monitor = named(await resourcesOf('production', { podMonitor: { enabled: true } }), 'PodMonitor', 'fairlead');
+  expect(monitor?.spec?.['podMetricsEndpoints']).toMatchObject([{ port: 'health', path: '/metrics' }]);
+});
+
+it('gives one process more settings, files and ways out', async () => {
+  const resources = await resourcesOf('production', {
+    keys: {
+      extraEnv: [{ name: 'FAIRLEAD_X', value: 'y' }],
+      extraVolumes: [{ name: 'token', secret: { secretName: 'vault-token' } }],
+      extraVolumeMounts: [{ name: 'token', mountPath: '/run/vault' }],
+      extraEgress: [{ to: [{ podSelector: { matchLabels: { app: 'vault' } } }], ports: [{ port: 8200 }] }],
+    },
+  });
+  const pod = podOf(resources, 'fairlead-keys');
+  const migrate = pod.initContainers!.find(({ name }) => name === 'migrate');
+  for (const container of [pod.containers[0], migrate]) {
+    expect(container?.env).toContainEqual({ name: 'FAIRLEAD_X', value: 'y' });
+    expect(container?.volumeMounts).toContainEqual({ name: 'token', mountPath: '/run/vault' });
+  }
+  expect(named(resources, 'NetworkPolicy', 'keys-extra')?.spec?.['egress']).toMatchObject([
+    { ports: [{ port: 8200 }] },
+  ]);
+});
+
+it('takes images without a digest where nodes ask nobody for them, and only with NATS and Postgres brought along', async () => {
+  const values = { bundled: { localImages: true }, images: { api: 'localhost/fairlead/api:1' } };
+  const resources = await resourcesOf('single', values);
+  expect(podOf(resources, 'fairlead-api').containers[0].image).toBe('localhost/fairlead/api:1');
+  expect(settingsOf(resources)['FAIRLEAD_INSECURE_IMAGE_TAGS']).toBe('true');
+  const elsewhere = { ...values, images: { api: 'docker.io/fairlead/api:1' } };
+  expect(await renderChart('single', elsewhere)).toMatchObject({ code: 1 });
+  expect(await renderChart('production', values)).toMatchObject({ code: 1 });
+  const digests = await resourcesOf('production', { bundled: { localImages: true } });
+  expect(settingsOf(digests)).not.toHaveProperty('FAIRLEAD_INSECURE_IMAGE_TAGS');
+});

@@ -1,0 +1,134 @@
+// Who may reach whom: each pair of the tables, by what the chart renders. What enforces policies in a cluster is not ours.
+import { beforeAll, describe, expect, it } from 'vitest';
+import { mayReach, type Place } from './reach.js';
+import { NAMESPACE, resourcesOf, type Resource } from './render-chart.js';
+
+const pod = (name: string, namespace = NAMESPACE, labels: Place['labels'] = {}): Place => ({
+  namespace,
+  labels: { 'app.kubernetes.io/name': name, ...labels },
+  address: '10.244.0.7',
+});
+const ours = (name: string): Place => pod(name, NAMESPACE, { 'app.kubernetes.io/part-of': 'fairlead' });
+
+const NATS_CHART = pod('nats');
+const CLOUD_NATIVE_PG = pod('cloudnative-pg', NAMESPACE, { 'cnpg.io/podRole': 'instance' });
+const STRANGER = pod('something', 'elsewhere');
+const NEIGHBOUR = pod('something');
+const INTERNET: Place = { labels: {}, address: '203.0.113.9' };
+const METADATA: Place = { labels: {}, address: '169.254.169.254' };
+const APISERVER: Place = { labels: {}, address: '10.96.0.1' };
+const DNS = pod('coredns', 'kube-system');
+const COLLECTOR = pod('otel-collector', 'observability');
+
+const [api, gateway, gitops, keys, registration] = ['api', 'gateway', 'gitops', 'keys', 'registration'].map(ours) as [
+  Place,
+  Place,
+  Place,
+  Place,
+  Place,
+];
+const ALL = { api, gateway, gitops, keys, registration };
+
+type Pair = readonly [from: Place, to: Place, port: number];
+
+const NEEDED: Readonly<Record<string, Pair>> = {
+  'people to the admin API': [INTERNET, api, 7070],
+  'people to the Kubernetes API door': [INTERNET, gateway, 7443],
+  'agents to gateways': [INTERNET, gateway, 7444],
+  'programs to the CONNECT door': [STRANGER, gateway, 7447],
+  'gateways to each other': [gateway, gateway, 7445],
+  'keys to a Git host inside': [keys, { labels: {}, address: '10.9.9.9' }, 22],
+  'gitops to bundles': [gitops, INTERNET, 443],
+  'Prometheus to keys': [STRANGER, keys, 8080],
+  ...Object.fromEntries(Object.entries(ALL).map(([name, from]) => [`${name} to DNS`, [from, DNS, 53]])),
+};
+
+const FORBIDDEN: Readonly<Record<string, Pair>> = {
+  'a stranger to the relay': [STRANGER, gateway, 7445],
+  'a neighbour to the relay': [NEIGHBOUR, gateway, 7445],
+  'api to the relay': [api, gateway, 7445],
+  'api to registration': [api, registration, 7070],
+  'a gateway out': [gateway, INTERNET, 443],
+  'a gateway to the kube-apiserver': [gateway, APISERVER, 443],
+  'a gateway to a collector that nobody named': [gateway, COLLECTOR, 4318],
+  'registration out': [registration, INTERNET, 443],
+  'api to the kube-apiserver': [api, APISERVER, 443],
+  'gitops to a private network': [gitops, { labels: {}, address: '10.9.9.9' }, 443],
+  'keys to what clouds tell their machines': [keys, METADATA, 443],
+  'keys to anything else': [keys, INTERNET, 5432],
+  'anybody to DNS elsewhere': [registration, INTERNET, 53],
+};
+
+const SERVERS = {
+  production: { nats: NATS_CHART, postgres: CLOUD_NATIVE_PG },
+  single: { nats: ours('nats'), postgres: ours('postgres') },
+};
+
+describe.each(['production', 'single'] as const)('the policies of %s', (profile) => {
+  const { nats, postgres } = SERVERS[profile];
+  let resources: readonly Resource[];
+  beforeAll(async () => {
+    resources = await resourcesOf(profile);
+  });
+
+  it.each(Object.entries(NEEDED))('let %s', (_what, [from, to, port]) => {
+    expect(mayReach(resources, from, to, port)).toBe(true);
+  });
+
+  it.each(Object.entries(FORBIDDEN))('do not let %s', (_what, [from, to, port]) => {
+    expect(mayReach(resources, from, to, port)).toBe(false);
+  });
+
+  it.each(Object.entries(ALL))(
+    'let %s to NATS, and to Postgres if it has a schema, in the same namespace',
+    (name, from) => {
+      expect(mayReach(resources, from, nats, 4222)).toBe(true);
+      expect(mayReach(resources, from, postgres, 5432)).toBe(['gitops', 'keys', 'registration'].includes(name));
+    },
+  );
+});
+
+describe('the policies of single', () => {
+  let resources: readonly Resource[];
+  beforeAll(async () => {
+    resources = await resourcesOf('single');
+  });
+  const { nats, postgres } = SERVERS.single;
+
+  it.each<[string, Pair]>([
+    ['a stranger to NATS', [STRANGER, nats, 4222]],
+    ['a neighbour to NATS', [NEIGHBOUR, nats, 4222]],
+    ['a neighbour to Postgres', [NEIGHBOUR, postgres, 5432]],
+    ['a neighbour with the name of one of ours to Postgres', [pod('keys'), postgres, 5432]],
+    ['Postgres out', [postgres, INTERNET, 443]],
+    ['NATS out', [nats, INTERNET, 443]],
+    ['NATS to Postgres', [nats, postgres, 5432]],
+    ['who makes Secrets to NATS', [ours('setup-secrets'), nats, 4222]],
+    ['who sets servers up to the kube-apiserver', [ours('setup-servers'), APISERVER, 443]],
+  ])('do not let %s', (_what, [from, to, port]) => {
+    expect(mayReach(resources, from, to, port)).toBe(false);
+  });
+
+  it('let the one who makes Secrets to the kube-apiserver, and the one who sets servers up to both', () => {
+    expect(mayReach(resources, ours('setup-secrets'), APISERVER, 443)).toBe(true);
+    expect(mayReach(resources, ours('setup-servers'), nats, 4222)).toBe(true);
+    expect(mayReach(resources, ours('setup-servers'), postgres, 5432)).toBe(true);
+  });
+});
+
+it('leaves pods that are not ours alone', async () => {
+  const resources = await resourcesOf('production');
+  expect(mayReach(resources, CLOUD_NATIVE_PG, APISERVER, 443)).toBe(true);
+  expect(mayReach(resources, NATS_CHART, NATS_CHART, 6222)).toBe(true);
+});
+
+it('lets out to NATS and Postgres where the values say they are, and no more to where the defaults are', async () => {
+  const resources = await resourcesOf('production', {
+    nats: { peers: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'messaging' } } }] },
+    postgres: { peers: [{ ipBlock: { cidr: '10.20.0.7/32' } }] },
+  });
+  expect(mayReach(resources, api, pod('nats', 'messaging'), 4222)).toBe(true);
+  expect(mayReach(resources, keys, { labels: {}, address: '10.20.0.7' }, 5432)).toBe(true);
+  expect(mayReach(resources, api, NATS_CHART, 4222)).toBe(false);
+  expect(mayReach(resources, keys, CLOUD_NATIVE_PG, 5432)).toBe(false);
+});

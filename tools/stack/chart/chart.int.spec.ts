@@ -1,0 +1,198 @@
+import { dirname } from 'node:path';
+import { SINGLETONS } from '@fairlead/contracts';
+import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
+import { scratchDir, type ScratchDir } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { baseEnvironment } from '../process/base-environment.js';
+import { runCommand, type CommandOutput } from '../process/run-command.js';
+import {
+  GIVEN,
+  IMAGES,
+  NAMESPACE,
+  PROFILES,
+  imageOf,
+  lintChart,
+  renderChart,
+  resourcesOf,
+  type PodSpec,
+  type Resource,
+} from './render-chart.js';
+
+const CA_FILE = '/etc/fairlead/infrastructure-ca.crt';
+
+let scratch: ScratchDir;
+let kubernetes: Running<KubeInfo>;
+let kubectlPath: string;
+
+beforeAll(async () => {
+  scratch = await scratchDir();
+  kubernetes = await startKubernetes({ dataDir: scratch.file('kubernetes') });
+  kubectlPath = (await findBinary('kubectl')).path;
+  // Whoever breaks a rule of `restricted` is told so, and a warning fails the tests below.
+  const labels = {
+    'pod-security.kubernetes.io/enforce': 'restricted',
+    'pod-security.kubernetes.io/warn': 'restricted',
+  };
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels } };
+  const { code, stderr } = await kubectl(['create', '-f', '-'], JSON.stringify(namespace));
+  if (code !== 0) throw new Error(stderr);
+});
+afterAll(async () => {
+  await kubernetes.stop();
+  await scratch[Symbol.asyncDispose]();
+});
+
+function kubectl(args: readonly string[], stdin = ''): Promise<CommandOutput> {
+  const env = { ...baseEnvironment(), KUBECONFIG: kubernetes.info.adminKubeconfigPath };
+  return runCommand(kubectlPath, args, { env, stdin, timeoutMs: 60_000 });
+}
+
+const dryRun = (manifests: string): Promise<CommandOutput> => {
+  const how = ['--server-side', '--dry-run=server', '--validate=strict'];
+  return kubectl(['apply', `--namespace=${NAMESPACE}`, ...how, '-f', '-'], manifests);
+};
+
+const podsOf = (resources: readonly Resource[]): PodSpec[] =>
+  resources.flatMap(({ spec }) => spec?.template?.spec ?? []);
+
+const containersOf = (pod: PodSpec) => [...pod.containers, ...(pod.initContainers ?? [])];
+
+const settingsOf = (resources: readonly Resource[]): Readonly<Record<string, string>> =>
+  resources.find(({ metadata }) => metadata.name === 'fairlead-settings')?.data ?? {};
+
+/** Names of the Secrets that a pod mounts. */
+const secretsOf = ({ volumes = [] }: PodSpec): string[] =>
+  volumes.flatMap(({ secret, projected }) => [
+    ...(secret ? [secret.secretName] : []),
+    ...(projected?.sources.flatMap((source) => source.secret?.name ?? []) ?? []),
+  ]);
+
+describe.each(PROFILES)('the profile %s', (profile) => {
+  it('has no fault that helm lint knows', async () => {
+    expect(await lintChart(profile)).toMatchObject({ code: 0 });
+  });
+
+  it('is rendered, and a real API server takes all of it without a warning', async () => {
+    const rendered = await renderChart(profile);
+    expect(rendered).toMatchObject({ code: 0, stderr: '' });
+    expect(await dryRun(rendered.stdout)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('contains no Secret', async () => {
+    const kinds = (await resourcesOf(profile)).map(({ kind }) => kind);
+    expect(kinds).not.toContain('Secret');
+    expect(kinds).toContain('StatefulSet');
+  });
+
+  it('gives every process the CA that its settings name', async () => {
+    const resources = await resourcesOf(profile);
+    const settings = settingsOf(resources);
+    expect(settings['FAIRLEAD_NATS_URL']).toMatch(/^tls:/);
+    expect([settings['FAIRLEAD_NATS_CA_FILE'], settings['FAIRLEAD_DATABASE_CA_FILE']]).toEqual([CA_FILE, CA_FILE]);
+    const pods = podsOf(resources).filter(({ containers }) => containers[0].name === 'main');
+    expect(pods).toHaveLength(SINGLETONS.length + (profile === 'production' ? 3 : 1));
+    for (const pod of pods) {
+      const ours = containersOf(pod).filter(({ name }) => name !== 'own-secrets');
+      for (const { volumeMounts } of ours)
+        expect(volumeMounts?.map(({ mountPath }) => mountPath)).toContain(dirname(CA_FILE));
+      expect(pod.volumes).toContainEqual({
+        name: 'infrastructure-ca',
+        configMap: { name: 'fairlead-infrastructure-ca' },
+      });
+    }
+  });
+
+  it('gives each gateway one Secret, with its own NATS seed and no other', async () => {
+    const resources = await resourcesOf(profile);
+    const gateways = resources.filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/name'] === 'gateway');
+    expect(gateways).toHaveLength(profile === 'production' ? 3 : 1);
+    // What a template mounts, each of its pods has: two pods with one Secret have each other's seed.
+    const mounted = gateways.flatMap(({ spec }) =>
+      Array.from({ length: spec!.replicas! }, () => secretsOf(spec!.template!.spec)),
+    );
+    expect(mounted).toEqual(gateways.map(({ metadata }) => [metadata.name]));
+    for (const { kind, metadata, spec } of gateways) {
+      expect([kind, spec]).toMatchObject(['StatefulSet', { replicas: 1, updateStrategy: { type: 'OnDelete' } }]);
+      // The name of its NATS credential is that of its Secret.
+      expect(spec!.template!.spec.containers[0].env).toContainEqual({
+        name: 'FAIRLEAD_CREDENTIAL',
+        value: metadata.name,
+      });
+    }
+    const others = podsOf(resources).filter((pod) => pod.serviceAccountName !== 'fairlead-gateway');
+    expect(others.flatMap(secretsOf).filter((name) => name.startsWith('fairlead-gateway'))).toEqual([]);
+  });
+
+  it('has no pod with a privilege, a root to write to or a token but the one that makes Secrets', async () => {
+    const pods = podsOf(await resourcesOf(profile));
+    expect(pods.length).toBeGreaterThan(0);
+    for (const pod of pods) {
+      expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+      expect([pod.serviceAccountName, pod.automountServiceAccountToken]).toEqual([
+        expect.stringMatching(/^fairlead-/),
+        pod.serviceAccountName === 'fairlead-setup',
+      ]);
+      for (const { securityContext } of containersOf(pod))
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+    }
+  });
+
+  it('names every image by the digest that was given', async () => {
+    const resources = await resourcesOf(profile);
+    const { FAIRLEAD_AGENT_IMAGE: agent, FAIRLEAD_INSTALLER_IMAGE: installer } = settingsOf(resources);
+    const images = podsOf(resources).flatMap((pod) => containersOf(pod).map(({ image }) => image));
+    expect(new Set([...images, agent, installer])).toEqual(new Set(IMAGES[profile].map(imageOf)));
+  });
+
+  it.each(IMAGES[profile])('is not rendered without the digest of %s', async (name) => {
+    for (const image of ['', 'registry.example.test/fairlead/x:1', `localhost/fairlead/${name}:1`]) {
+      const { code, stdout, stderr } = await renderChart(profile, { images: { [name]: image } });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toContain(`images.${name} is "${image}", which has no digest`);
+    }
+  });
+
+  it("lets no gateway have a certificate for the admin API's name", async () => {
+    const settings = settingsOf(await resourcesOf(profile));
+    const [api, gateways] = ['API', 'GATEWAY'].map((who) => settings[`FAIRLEAD_${who}_SERVING_NAMES`]?.split(','));
+    expect(api).toEqual([new URL(settings['FAIRLEAD_PUBLIC_URL'] ?? '').hostname]);
+    expect(gateways).not.toContain(api?.[0]);
+    const doors = ['FAIRLEAD_DOORS', 'FAIRLEAD_CONNECT_DOORS'].map((name) => new URL(settings[name]!.split('=')[1]!));
+    for (const { hostname } of doors) expect(gateways).toContain(hostname);
+    const same = await renderChart(profile, { names: { api: GIVEN.names.gateways } });
+    expect(same).toMatchObject({ code: 1, stderr: expect.stringContaining('give the admin API a name of its own') });
+  });
+
+  it('exports no spans unless it is told where to, and is let out then', async () => {
+    const collector = 'http://otel-collector.observability.svc:4318';
+    const [off, on] = [
+      await resourcesOf(profile),
+      await resourcesOf(profile, { settings: { OTEL_EXPORTER_OTLP_ENDPOINT: collector } }),
+    ];
+    const policy = (resources: readonly Resource[]): boolean =>
+      resources.some(({ metadata }) => metadata.name === 'gateway-to-collector');
+    expect([settingsOf(off)['OTEL_EXPORTER_OTLP_ENDPOINT'], policy(off)]).toEqual(['', false]);
+    expect([settingsOf(on)['OTEL_EXPORTER_OTLP_ENDPOINT'], policy(on)]).toEqual([collector, true]);
+  });
+});
+
+it.each([
+  ['a value that there is not', { replicas: 3 }, 'replicas is not allowed'],
+  ['policies that let out to everybody', { nats: { peers: [] } }, 'nats.peers'],
+  ['policies without anybody named', { postgres: { peers: null } }, 'postgres: peers is required'],
+  ['plain text to NATS', { nats: { url: 'nats://nats:4222' } }, 'nats.url'],
+  ['a setting that switches a protection off', { settings: { FAIRLEAD_INSECURE_PLAINTEXT: 'true' } }, 'settings'],
+  ['the master key as a setting', { settings: { FAIRLEAD_MASTER_KEY: 'x' } }, 'settings'],
+  ['no gateway', { gateways: [] }, 'gateways'],
+  ['two gateways of one name', { gateways: [{ name: 'a' }, { name: 'a' }] }, 'one NATS identity'],
+  ['labels that selectors are made of', { labels: { 'app.kubernetes.io/name': 'api' } }, 'labels'],
+  ['a port beyond all ports', { publicPorts: { door: 70_000 } }, 'publicPorts.door'],
+  ['egress to everybody', { keys: { extraEgress: [{ ports: [{ port: 8200 }] }] } }, 'to is required'],
+])('refuses %s', async (_what, values, said) => {
+  const { code, stderr } = await renderChart('production', values);
+  expect([code, stderr]).toEqual([1, expect.stringContaining(said)]);
+});
