@@ -1,22 +1,15 @@
-import { Secret, commaList, loadConfig } from '@fairlead/config';
-import { FairleadError } from '@fairlead/errors';
-import { DEFAULT_TRUST_DOMAIN, masterKeyGiven, masterKeyInFile, type MasterKey } from '@fairlead/keys';
+import { commaList, loadConfig } from '@fairlead/config';
+import { DEFAULT_TRUST_DOMAIN } from '@fairlead/keys';
 import { credentialOf, serviceSettings } from '@fairlead/service/process';
 import { z } from 'zod';
+import { masterKeyOf, masterKeySettings } from './master-key.js';
 
 const servingNames = commaList.transform((names) => names.map((name) => name.toLowerCase())).default([]);
 
 const Config = z.object({
   ...serviceSettings,
   FAIRLEAD_CREDENTIAL: credentialOf('keys'),
-  /** Seals the CA's keys; made with the CA, 0600, and to be backed up apart from the database. */
-  FAIRLEAD_MASTER_KEY_FILE: z.string().min(1).optional(),
-  /** The key itself, base64, instead of the file. What injects it there can read it, and so can whoever reads /proc. */
-  FAIRLEAD_MASTER_KEY: z
-    .string()
-    .min(1)
-    .transform((text) => new Secret(text))
-    .optional(),
+  ...masterKeySettings,
   FAIRLEAD_TRUST_DOMAIN: z
     .string()
     .regex(/^[a-z0-9]([a-z0-9.-]{0,253}[a-z0-9])?$/, 'expected lower-case letters, digits, dots and dashes')
@@ -39,12 +32,6 @@ export type Config = z.output<typeof Config>;
 export function readConfig(env: Record<string, string | undefined>): Config {
   const config = loadConfig(Config, env);
   delete env['FAIRLEAD_MASTER_KEY'];
-  if ((config.FAIRLEAD_MASTER_KEY_FILE === undefined) === (config.FAIRLEAD_MASTER_KEY === undefined)) {
-    throw new FairleadError('INVALID_ARGUMENT', 'set one of FAIRLEAD_MASTER_KEY_FILE and FAIRLEAD_MASTER_KEY');
-  }
+  masterKeyOf(config);
   return config;
-}
-
-export function masterKeyOf({ FAIRLEAD_MASTER_KEY: given, FAIRLEAD_MASTER_KEY_FILE: path = '' }: Config): MasterKey {
-  return given ? masterKeyGiven(given.reveal()) : masterKeyInFile(path);
 }

@@ -15,6 +15,7 @@ import {
   KEYS_MIGRATIONS,
   Revocations,
   Rotation,
+  masterKeyFrom,
   masterKeyInFile,
 } from '../index.js';
 
@@ -113,7 +114,7 @@ async function startProcess(fixture: KeysFixture, database: DataSource): Promise
   const now = (): Date => new Date(fixture.nowMs);
   const { logger } = fixture;
   const runtime = { database, source, logger, onCommitted: () => fixture.onCommitted(), now };
-  const masterKey = masterKeyInFile(fixture.masterKeyFile);
+  const masterKey = masterKeyFrom(masterKeyInFile(fixture.masterKeyFile));
   const ca = await CurrentCa.open({ ...runtime, masterKey, trustDomain, leafLifeSeconds: 86_400 });
   return {
     database,
