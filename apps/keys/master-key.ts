@@ -28,8 +28,8 @@ export const masterKeySettings = {
     .min(1)
     .transform((text) => new Secret(text))
     .optional(),
-  /** The file of a master key that sealed before: it only opens, until `rewrap-master-key` is done. */
-  FAIRLEAD_PREVIOUS_MASTER_KEY_FILE: z.string().min(1).optional(),
+  /** A second file: of the master key that sealed before, or of the one that will. It only opens what that key sealed. */
+  FAIRLEAD_OTHER_MASTER_KEY_FILE: z.string().min(1).optional(),
   /** The library of a PKCS #11 token that has the master key (`/usr/lib/softhsm/libsofthsm2.so`, for one). */
   FAIRLEAD_PKCS11_MODULE: z.string().startsWith('/').optional(),
   /** Its label. */
@@ -68,11 +68,7 @@ type Settings = z.output<z.ZodObject<typeof masterKeySettings>>;
 /** INVALID_ARGUMENT where no place is set, one is set half, or none of several is chosen. Asks nobody yet. */
 export function masterKeyOf(settings: Settings): MasterKey {
   const sources = new Map<Place, KeySource>();
-  const {
-    FAIRLEAD_MASTER_KEY: given,
-    FAIRLEAD_MASTER_KEY_FILE: path,
-    FAIRLEAD_PREVIOUS_MASTER_KEY_FILE: old,
-  } = settings;
+  const { FAIRLEAD_MASTER_KEY: given, FAIRLEAD_MASTER_KEY_FILE: path, FAIRLEAD_OTHER_MASTER_KEY_FILE: old } = settings;
   if (path !== undefined) sources.set('file', masterKeyInFile(path));
   if (given) sources.set('given', masterKeyGiven(given.reveal()));
   const token = inToken(settings);
@@ -81,7 +77,7 @@ export function masterKeyOf(settings: Settings): MasterKey {
   if (vault) sources.set('vault', vault);
   const seals = chosen([...sources.keys()], settings.FAIRLEAD_SEAL_WITH);
   const others = [...sources].filter(([place]) => place !== seals).map(([, source]) => source);
-  if (old !== undefined) others.push(masterKeyInFile(old, 'FAIRLEAD_PREVIOUS_MASTER_KEY_FILE'));
+  if (old !== undefined) others.push(masterKeyInFile(old, 'FAIRLEAD_OTHER_MASTER_KEY_FILE'));
   return masterKeyFrom(sources.get(seals) as KeySource, others);
 }
 

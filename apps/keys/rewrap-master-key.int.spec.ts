@@ -183,7 +183,7 @@ it('moves to another file, and from it back into the environment', async () => {
   await writeFile(scratch.file('next.key'), randomBytes(32).toString('base64'), { mode: 0o600 });
   expect(await run({ ...next, ...pkcs11(), FAIRLEAD_SEAL_WITH: 'file' })).toBe(0);
   expect(await opensAll(masterKeyInFile(scratch.file('next.key')))).toBe(HOSTS);
-  const previous = { FAIRLEAD_PREVIOUS_MASTER_KEY_FILE: scratch.file('next.key') };
+  const previous = { FAIRLEAD_OTHER_MASTER_KEY_FILE: scratch.file('next.key') };
   expect(await run({ ...file(), ...previous })).toBe(0);
   expect(await opensAll(masterKeyInFile(scratch.file('master.key')))).toBe(HOSTS);
 });
