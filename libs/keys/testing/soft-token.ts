@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { ScratchDir } from '@fairlead/testing';
+import { load, out, pointer } from 'koffi';
+import { CKA, CKK_AES, CKO_SECRET_KEY, CKR, Cryptoki, TEMPLATE, toTemplate, ulong } from '../kms/pkcs11/cryptoki.js';
 
 const run = promisify(execFile);
 /** Of Debian (amd64 and the rest), of Fedora, of Homebrew. */
@@ -13,6 +15,8 @@ const MODULES = [
   '/opt/homebrew/lib/softhsm/libsofthsm2.so',
   '/usr/local/lib/softhsm/libsofthsm2.so',
 ];
+const CKA_TOKEN = 0x1;
+const CKA_VALUE = 0x11;
 const SO_PIN = '5678-so';
 
 /** A real PKCS #11 token of SoftHSM, in a folder of the test. */
@@ -56,6 +60,31 @@ export class SoftToken {
     await writeFile(file, randomBytes(bytes), { mode: 0o600 });
     const what = ['--import', file, '--aes', '--label', label, '--id', id.toString(16).padStart(2, '0')];
     await this.#util(...what, '--token', this.label, '--pin', this.pin);
+  }
+
+  /** A key that may leave the token, which no tool of SoftHSM makes. In this process, which has to have SOFTHSM2_CONF in its environment. */
+  addExtractableKey(label: string): void {
+    const cryptoki = new Cryptoki(this.modulePath);
+    const slot = cryptoki.tokens().find((token) => token.label === this.label)?.slot;
+    if (slot === undefined) throw new Error(`there is no token ${this.label}: is SOFTHSM2_CONF set?`);
+    const session = cryptoki.openSession(slot, true);
+    cryptoki.login(session, Buffer.from(this.pin));
+    const template = [
+      { type: CKA.CLASS, value: ulong(CKO_SECRET_KEY) },
+      { type: CKA.KEY_TYPE, value: ulong(CKK_AES) },
+      { type: CKA.LABEL, value: Buffer.from(label) },
+      { type: CKA.EXTRACTABLE, value: Buffer.of(1) },
+      { type: CKA_TOKEN, value: Buffer.of(1) },
+      { type: CKA_VALUE, value: randomBytes(32) },
+    ];
+    const create = load(this.modulePath).func('C_CreateObject', 'ulong', [
+      'ulong',
+      TEMPLATE,
+      'ulong',
+      out(pointer('ulong')),
+    ]);
+    const result = Number(create(session, toTemplate(template), template.length, [0]));
+    if (result !== CKR.OK) throw new Error(`C_CreateObject answered ${result}`);
   }
 
   async #util(...args: string[]): Promise<void> {

@@ -14,6 +14,7 @@ export const CKK_AES = 0x1f;
 export const CKF = { USER_PIN_FINAL_TRY: 0x20000, USER_PIN_LOCKED: 0x40000 } as const;
 const CKU_USER = 1;
 const CKF_SERIAL_SESSION = 0x4;
+const CKF_RW_SESSION = 0x2;
 const MAX_SLOTS = 256;
 const TOKEN_INFO_BYTES = 512;
 const LABEL_BYTES = 32;
@@ -52,7 +53,8 @@ const GCM = struct('CK_GCM_PARAMS', {
 const NUMBER_OUT = out(pointer('ulong'));
 const NUMBER_IN_OUT = 'uint8_t *';
 const BYTES = 'uint8_t *';
-const TEMPLATE = pointer(ATTRIBUTE);
+/** The C type of a list of attributes. */
+export const TEMPLATE = pointer(ATTRIBUTE);
 
 const SIGNATURES: Readonly<Record<FunctionName, Parameters<typeof proto>[1]>> = {
   C_Initialize: ['void *'],
@@ -122,9 +124,9 @@ export class Cryptoki {
     });
   }
 
-  /** The handle of a session that reads. */
-  openSession(slot: number): number {
-    return this.#output('C_OpenSession', slot, CKF_SERIAL_SESSION, null, null);
+  /** The handle of a session. */
+  openSession(slot: number, writes = false): number {
+    return this.#output('C_OpenSession', slot, CKF_SERIAL_SESSION | (writes ? CKF_RW_SESSION : 0), null, null);
   }
 
   login(session: number, pin: Buffer): void {
@@ -197,7 +199,8 @@ function number(bytes: Buffer, at = 0): number {
   return Number(bytes.readBigUInt64LE(at));
 }
 
-function toTemplate(attributes: readonly Attribute[]): unknown[] {
+/** As a value of `TEMPLATE`. */
+export function toTemplate(attributes: readonly Attribute[]): unknown[] {
   return attributes.map(({ type, value }) => ({ type, value, length: value.length }));
 }
 

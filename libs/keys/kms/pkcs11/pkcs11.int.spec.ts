@@ -111,12 +111,14 @@ it('says what is wrong with the settings', async () => {
   await token.addKey('short', 9, 16);
   await token.addKey('twice', 10);
   await token.addKey('twice', 11);
+  token.addExtractableKey('leaves');
   const cases: [Partial<TokenKeyOptions>, RegExp][] = [
     [{ modulePath: scratch.file('none.so') }, /none\.so/],
     [{ tokenLabel: 'another' }, /no slot has a token with the label another/],
     [{ keyLabel: 'none' }, /no AES key with the label none/],
     [{ keyLabel: 'short' }, /256 bits/],
     [{ keyLabel: 'twice' }, /several AES keys/],
+    [{ keyLabel: 'leaves' }, /may leave the token/],
     [{ pinFile: scratch.file('none') }, /FAIRLEAD_PKCS11_PIN_FILE/],
   ];
   for (const [overrides, message] of cases) await expect(open(overrides)).rejects.toThrow(message);
