@@ -57,7 +57,8 @@ export class SoftToken {
   /** An AES key of so many bytes; SoftHSM imports it as one that cannot be extracted. */
   async addKey(label: string, id: number, bytes = 32): Promise<void> {
     const file = this.#scratch.file('imported.key');
-    await writeFile(file, randomBytes(bytes), { mode: 0o600 });
+    // Letters and digits: SoftHSM's tool leaves out some bytes of a binary file.
+    await writeFile(file, randomBytes(bytes / 2).toString('hex'), { mode: 0o600 });
     const what = ['--import', file, '--aes', '--label', label, '--id', id.toString(16).padStart(2, '0')];
     await this.#util(...what, '--token', this.label, '--pin', this.pin);
   }

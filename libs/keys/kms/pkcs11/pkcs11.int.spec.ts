@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { chmod, rename, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { masterKeyFrom } from '../../store/master-key.js';
+import { masterKeyFrom, type KeySource } from '../../store/master-key.js';
 import type { Sealer } from '../../store/sealer.js';
 import { SoftToken } from '../../testing/soft-token.js';
 import { masterKeyInToken, type TokenKeyOptions } from './master-key-in-token.js';
@@ -27,11 +28,13 @@ afterAll(async () => {
   await scratch?.[Symbol.asyncDispose]();
 });
 
-function open(overrides: Partial<TokenKeyOptions> = {}): Promise<Sealer> {
+function inToken(overrides: Partial<TokenKeyOptions> = {}): KeySource {
   const { modulePath, label: tokenLabel, pinFile } = token;
-  const options = { modulePath, tokenLabel, pinFile, keyLabel: 'first', deadlineMs: 20_000, ...overrides };
-  return masterKeyFrom(masterKeyInToken(options)).open(false);
+  return masterKeyInToken({ modulePath, tokenLabel, pinFile, keyLabel: 'first', deadlineMs: 20_000, ...overrides });
 }
+
+const open = (overrides: Partial<TokenKeyOptions> = {}): Promise<Sealer> =>
+  masterKeyFrom(inToken(overrides)).open(false);
 
 /** Of the processes that this one started and that have a token. */
 async function workers(): Promise<number[]> {
@@ -62,6 +65,15 @@ it('seals with a key that stays in the token, and opens with the same token, key
   const later = await open({ keyLabel: 'second' });
   await expect(later.unseal(sealed, 'a:root')).resolves.toBe('secret');
   expect((await later.seal('secret', 'a')).toString('latin1')).toContain('object=second');
+});
+
+it('has the token bind each data key to its context', async () => {
+  const key = await inToken().open(false);
+  const dataKey = randomBytes(32);
+  const wrapped = await key.wrap(dataKey, 'a');
+  expect(Buffer.from(wrapped.bytes).includes(dataKey)).toBe(false);
+  await expect(key.unwrap(wrapped, 'a')).resolves.toEqual(dataKey);
+  await expect(key.unwrap(wrapped, 'b')).rejects.toMatchObject(refused);
 });
 
 it('goes on after its process died, and after the token was away', async () => {

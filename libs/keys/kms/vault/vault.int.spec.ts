@@ -1,6 +1,7 @@
 // @tier full: builds Vault; that `keys` seals with one key while it opens with others, and moves between them, is shown by
 // apps/keys/rewrap-master-key.int.spec.ts, and what happens to requests by vault-client.spec.ts.
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -8,7 +9,7 @@ import { findBinary } from '@fairlead/testbed';
 import { scratchDir, testAuthority, type ScratchDir } from '@fairlead/testing';
 import { Agent } from 'undici';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { masterKeyFrom } from '../../store/master-key.js';
+import { masterKeyFrom, type KeySource } from '../../store/master-key.js';
 import type { Sealer } from '../../store/sealer.js';
 import { masterKeyInVault, type VaultKeyOptions } from './master-key-in-vault.js';
 
@@ -79,10 +80,13 @@ async function asRoot(
   return text === '' ? {} : (JSON.parse(text) as object);
 }
 
-function open(overrides: Partial<VaultKeyOptions> = {}): Promise<Sealer> {
+function inVault(overrides: Partial<VaultKeyOptions> = {}): KeySource {
   const options = { url: `https://${ready.address}`, mount: 'transit', key: 'fairlead', tokenFile, caPem };
-  return masterKeyFrom(masterKeyInVault({ ...options, deadlineMs: 2_000, ...overrides })).open(false);
+  return masterKeyInVault({ ...options, deadlineMs: 2_000, ...overrides });
 }
+
+const open = (overrides: Partial<VaultKeyOptions> = {}): Promise<Sealer> =>
+  masterKeyFrom(inVault(overrides)).open(false);
 
 it('seals with a key that stays in Vault, and opens with the same key, context and bytes only', async () => {
   const sealer = await open();
@@ -98,6 +102,14 @@ it('seals with a key that stays in Vault, and opens with the same key, context a
   }
   const later = await open({ key: 'another' });
   await expect(later.unseal(sealed, 'a:root')).resolves.toBe('secret');
+});
+
+it('has Vault bind each data key to its context', async () => {
+  const key = await inVault().open(false);
+  const dataKey = randomBytes(32);
+  const wrapped = await key.wrap(dataKey, 'a');
+  await expect(key.unwrap(wrapped, 'a')).resolves.toEqual(dataKey);
+  await expect(key.unwrap(wrapped, 'b')).rejects.toMatchObject(refused);
 });
 
 it('goes over to the version that is newest in Vault, and opens older ones for as long as Vault does', async () => {
