@@ -69,8 +69,17 @@ export async function bundle(app, target, user) {
 
 /** Resolves with the paths of all modules that went in. */
 async function build(app, entry, dir) {
+  const modules = await buildOne(app, 'app', entry, dir);
+  // Each by itself: a file that two entries share may be the app's own, which starts the app in whoever reads it.
+  for (const [name, path] of Object.entries(THREADS[app] ?? {})) {
+    modules.push(...(await buildOne(app, basename(name), path, dir)));
+  }
+  return [...new Set(modules)];
+}
+
+async function buildOne(app, name, entry, dir) {
   const bundler = await rolldown({
-    input: { app: entry, ...renamed(THREADS[app] ?? {}) },
+    input: { [name]: entry },
     platform: 'node',
     // Compiled for one machine, if at all: who asks for them goes on without.
     external: ['cpu-features', 'koffi', /\.node$/],
@@ -90,18 +99,13 @@ async function build(app, entry, dir) {
     // An `import` of node:http reads all it exports, and so loads undici; `require` does not.
     format: 'cjs',
     entryFileNames: '[name].js',
-    chunkFileNames: '[name].js',
+    chunkFileNames: name === 'app' ? '[name].js' : `${name}-[name].js`,
     // Read by tools/image/trace.mjs. Node would parse them at each start: 100 ms and 35 MB.
     sourcemap: 'hidden',
     minify: false,
   });
   await bundler.close();
   return output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => existsSync(id));
-}
-
-/** By the names of their files in the bundle. */
-function renamed(threads) {
-  return Object.fromEntries(Object.entries(threads).map(([name, path]) => [basename(name), path]));
 }
 
 /** Makes `@fairlead/<lib>/<thread>` be found from within the bundle, as from within the repository. */

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { messageOf } from '@fairlead/errors';
 import { CKA, CKF, CKK_AES, CKO_SECRET_KEY, CKR, Cryptoki, CryptokiError, ulong, type TokenInfo } from './cryptoki.js';
 import type { TokenAnswer, TokenFailure, TokenRequest, TokenSettings } from './messages.js';
 
@@ -33,7 +32,7 @@ export class TokenSession {
       return { bytes: this.#do(request) };
     } catch (error) {
       if (error instanceof TokenError) return { failure: error.failure, message: error.message };
-      return { failure: 'away', message: messageOf(error) };
+      return { failure: 'away', message: error instanceof Error ? error.message : String(error) };
     }
   }
 
@@ -74,7 +73,10 @@ function loadModule(path: string): Cryptoki {
     return new Cryptoki(path);
   } catch (error) {
     if (error instanceof CryptokiError) throw error;
-    throw new TokenError('settings', `FAIRLEAD_PKCS11_MODULE ${path}: ${messageOf(error)}`);
+    throw new TokenError(
+      'settings',
+      `FAIRLEAD_PKCS11_MODULE ${path}: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 
