@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Secret } from '@fairlead/config';
+import type { Secret } from '@fairlead/config';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import {
   masterKeyFrom,
@@ -10,60 +10,32 @@ import {
   type KeySource,
   type MasterKey,
 } from '@fairlead/keys';
-import { z } from 'zod';
 
-const label = z
-  .string()
-  .regex(/^[A-Za-z0-9._-]{1,64}$/, 'expected letters, digits, dots, dashes and underscores, at most 64');
-const PLACES = ['file', 'given', 'pkcs11', 'vault'] as const;
-type Place = (typeof PLACES)[number];
+/** Where a master key may be: `given` is FAIRLEAD_MASTER_KEY. */
+export const MASTER_KEY_PLACES = ['file', 'given', 'pkcs11', 'vault'] as const;
+type Place = (typeof MASTER_KEY_PLACES)[number];
 
-/** Where the master key is. Several may be set, so that it can move: `FAIRLEAD_SEAL_WITH` chooses. */
-export const masterKeySettings = {
-  /** Seals the CA's keys; made with the CA, 0600, and to be backed up apart from the database. */
-  FAIRLEAD_MASTER_KEY_FILE: z.string().min(1).optional(),
-  /** The key itself, base64, instead of the file. What injects it there can read it, and so can whoever reads /proc. */
-  FAIRLEAD_MASTER_KEY: z
-    .string()
-    .min(1)
-    .transform((text) => new Secret(text))
-    .optional(),
-  /** A second file: of the master key that sealed before, or of the one that will. It only opens what that key sealed. */
-  FAIRLEAD_OTHER_MASTER_KEY_FILE: z.string().min(1).optional(),
-  /** The library of a PKCS #11 token that has the master key (`/usr/lib/softhsm/libsofthsm2.so`, for one). */
-  FAIRLEAD_PKCS11_MODULE: z.string().startsWith('/').optional(),
-  /** Its label. */
-  FAIRLEAD_PKCS11_TOKEN: z
-    .string()
-    .regex(/^[\x20-\x7e]{1,32}$/, 'expected 1 to 32 printable characters')
-    .optional(),
-  /** The label of an AES key of 256 bits in it that cannot be extracted. */
-  FAIRLEAD_PKCS11_KEY: label.optional(),
-  /** 0600; read at each login. */
-  FAIRLEAD_PKCS11_PIN_FILE: z.string().min(1).optional(),
-  /** A Vault whose transit engine has the master key. */
-  FAIRLEAD_VAULT_URL: z
-    .url({ protocol: /^https$/ })
-    .transform((url) => new URL(url).origin)
-    .optional(),
-  /** The key's name there: of type `aes256-gcm96`, not exportable. */
-  FAIRLEAD_VAULT_KEY: label.optional(),
-  /** Where the engine is mounted. */
-  FAIRLEAD_VAULT_MOUNT: z
-    .string()
-    .regex(/^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/, 'expected a path without a slash at its ends')
-    .max(64)
-    .default('transit'),
-  /** Of Vault Enterprise. */
-  FAIRLEAD_VAULT_NAMESPACE: z.string().min(1).max(256).optional(),
-  /** 0600; read for each request, so that a Vault Agent may replace it. */
-  FAIRLEAD_VAULT_TOKEN_FILE: z.string().min(1).optional(),
-  /** PEM, of the server's certificate. Without it, the authorities that Node trusts. */
-  FAIRLEAD_VAULT_CA_FILE: z.string().min(1).optional(),
-  /** Which of several places seals: `file`, `given` (`FAIRLEAD_MASTER_KEY`), `pkcs11` or `vault`. The others only open. */
-  FAIRLEAD_SEAL_WITH: z.enum(PLACES).optional(),
+/** As config.ts has them. Several places may be set, so that the key can move. */
+type Settings = {
+  readonly [
+    K in
+      | 'FAIRLEAD_MASTER_KEY_FILE'
+      | 'FAIRLEAD_OTHER_MASTER_KEY_FILE'
+      | 'FAIRLEAD_PKCS11_MODULE'
+      | 'FAIRLEAD_PKCS11_TOKEN'
+      | 'FAIRLEAD_PKCS11_KEY'
+      | 'FAIRLEAD_PKCS11_PIN_FILE'
+      | 'FAIRLEAD_VAULT_URL'
+      | 'FAIRLEAD_VAULT_KEY'
+      | 'FAIRLEAD_VAULT_NAMESPACE'
+      | 'FAIRLEAD_VAULT_TOKEN_FILE'
+      | 'FAIRLEAD_VAULT_CA_FILE'
+  ]?: string | undefined;
+} & {
+  readonly FAIRLEAD_MASTER_KEY?: Secret | undefined;
+  readonly FAIRLEAD_VAULT_MOUNT: string;
+  readonly FAIRLEAD_SEAL_WITH?: Place | undefined;
 };
-type Settings = z.output<z.ZodObject<typeof masterKeySettings>>;
 
 /** INVALID_ARGUMENT where no place is set, one is set half, or none of several is chosen. Asks nobody yet. */
 export function masterKeyOf(settings: Settings): MasterKey {

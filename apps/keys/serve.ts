@@ -19,6 +19,7 @@ import {
 import type { RpcModule, ServiceDefinition, ServiceHost } from '@fairlead/service';
 import { SCHEMA, caOptions } from './ca-options.js';
 import { readConfig, type Config } from './config.js';
+import { rotateServingCommand } from './rotate-serving-root.js';
 import { rewrapCommand } from './rewrap-master-key.js';
 import { importCommand, issuingCsrCommand, raiseTrustCommand } from './import-ca.js';
 
@@ -47,6 +48,7 @@ export const keys: ServiceDefinition<Config> = {
     'issuing-csr': issuingCsrCommand,
     'raise-trust': raiseTrustCommand,
     'rewrap-master-key': rewrapCommand,
+    'rotate-serving-root': rotateServingCommand,
   },
 };
 

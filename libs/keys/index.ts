@@ -15,6 +15,7 @@ export { DEFAULT_TRUST_DOMAIN } from './feature/load-ca.js';
 export { raiseTrust } from './feature/raise-trust.js';
 export { keepUp } from './feature/keep-up.js';
 export { Revocations } from './feature/revocations.js';
+export { SERVING_STEPS, rotateServingRoot, type ServingStep } from './feature/serving-rotation.js';
 export { ReplicaWatch } from './feature/replica-watch.js';
 export { rewrapMasterKey, sealedStatus, type RewrapOptions, type SealedStatus } from './feature/rewrap.js';
 export { Rotation } from './feature/rotation.js';

@@ -213,7 +213,7 @@ function toTrustBundle({ authority, bundle }: Ca): TrustBundle {
     trustDomain: authority.trustDomain,
     roots,
     pins: roots.map(spkiPin),
-    servingRoot: authority.pair('serving').root.certificatePem,
+    servingRoot: authority.roots('serving').join('\n'),
     signed,
   };
 }

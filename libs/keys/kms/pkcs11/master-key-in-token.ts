@@ -2,7 +2,7 @@ import type { KeySource } from '../../store/master-key.js';
 import { TokenProcess, type TokenProcessOptions } from './token-process.js';
 
 export interface TokenKeyOptions extends TokenProcessOptions {
-  /** CKA_LABEL of an AES key of 256 bits that cannot be extracted: letters, digits, `.`, `_` and `-`, at most 64. */
+  /** CKA_LABEL of an AES key of 256 bits that cannot be extracted: letters, digits, `.`, `_` and `-`, at most 64, no dot at first. */
   readonly keyLabel: string;
 }
 
@@ -16,7 +16,7 @@ export function masterKeyInToken(options: TokenKeyOptions): KeySource {
   const keyName = `${prefix}${options.keyLabel}`;
   const labelIn = (name: string | null): string | null => {
     const label = name?.startsWith(prefix) ? name.slice(prefix.length) : '';
-    return /^[A-Za-z0-9._-]{1,64}$/.test(label) ? label : null;
+    return /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$/.test(label) ? label : null;
   };
   return {
     open: async () => {

@@ -6,9 +6,9 @@ import type { KeyEncryption } from '../../store/sealer.js';
 import { VaultClient, type VaultAnswer, type VaultClientOptions } from './vault-client.js';
 
 export interface VaultKeyOptions extends VaultClientOptions {
-  /** Where the transit engine is mounted: letters, digits, `.`, `_`, `-` and `/`, at most 64. */
+  /** Where the transit engine is mounted: letters, digits, `.`, `_`, `-` and `/`, at most 64, no dot at the beginning of a part. */
   readonly mount: string;
-  /** A key of it with additional data (`aes256-gcm96`, for one): letters, digits, `.`, `_` and `-`, at most 64. */
+  /** A key of it with additional data (`aes256-gcm96`, for one): letters, digits, `.`, `_` and `-`, at most 64, no dot at first. */
   readonly key: string;
 }
 
@@ -42,7 +42,9 @@ async function openKey(client: VaultClient, { mount, key }: VaultKeyOptions): Pr
   const prefix = `vault:${mount}/`;
   const named = (version: string | number): string => `${prefix}${key}:v${version}`;
   const keyIn = (name: string | null): RegExpExecArray | null =>
-    name?.startsWith(prefix) ? /^([A-Za-z0-9._-]{1,64}):v(\d{1,9})$/.exec(name.slice(prefix.length)) : null;
+    name?.startsWith(prefix)
+      ? /^([A-Za-z0-9_-][A-Za-z0-9._-]{0,63}):v(\d{1,9})$/.exec(name.slice(prefix.length))
+      : null;
   const ask = (what: string, by: string, body?: unknown): Promise<VaultAnswer> =>
     client.request(body ? 'POST' : 'GET', `/v1/${mount}/${what}/${by}`, body);
   const current = async (): Promise<string> => named(usable(await ask('keys', key), mount, key).latest_version);
