@@ -100,6 +100,31 @@ it('disturbs nobody who serves, and who starts with the new key signs below the 
   expect(await caEvents(next)).toEqual(expect.arrayContaining([expect.objectContaining({ type: 'ca.created.v1' })]));
 });
 
+it('keeps nobody from signing while the KMS of a process that starts is slow', async () => {
+  const key = newKey();
+  await rewrapMasterKey(options(key));
+  const { promise, resolve: goOn } = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const slow: KeySource = {
+    open: async (nothingSealed) => {
+      const opened = await key.open(nothingSealed);
+      return {
+        ...opened,
+        unwrap: async (wrapped, of) => {
+          asked.resolve();
+          await promise;
+          return opened.unwrap(wrapped, of);
+        },
+      };
+    },
+  };
+  const starting = fixture.start(masterKeyFrom(slow));
+  await asked.promise;
+  await expect(enrol(serving)).resolves.toMatchObject({ chain: expect.anything() });
+  goOn();
+  await expect(starting).resolves.toMatchObject({ ca: expect.anything() });
+});
+
 it('gives up, and says why, while another process goes on sealing with the old key', async () => {
   const busy = interrupted(newKey(), () => addHost(crypto.randomUUID(), 'another'));
   await expect(rewrapMasterKey(options(busy))).rejects.toMatchObject({
