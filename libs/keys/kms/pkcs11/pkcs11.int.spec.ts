@@ -38,9 +38,11 @@ const open = (overrides: Partial<TokenKeyOptions> = {}): Promise<Sealer> =>
 
 /** Of the processes that this one started and that have a token. */
 async function workers(): Promise<number[]> {
-  const { stdout } = await run('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)]).catch(() => ({ stdout: '' }));
-  const lines = stdout.split('\n').filter((line) => line.includes('token-worker'));
-  return lines.map((line) => Number.parseInt(line, 10));
+  // It ends with 1 where there is none.
+  const { stdout } = await run('pgrep', ['-P', String(process.pid), '-f', 'token-worker']).catch(() => ({
+    stdout: '',
+  }));
+  return stdout.split('\n').filter(Boolean).map(Number);
 }
 
 async function killWorkers(): Promise<void> {
