@@ -1,6 +1,7 @@
 import { KEYS_ENTITIES, KEYS_MIGRATIONS, type CurrentCaOptions } from '@fairlead/keys';
 import type { ServiceSchema } from '@fairlead/service';
-import { masterKeyOf, type Config } from './config.js';
+import type { Config } from './config.js';
+import { masterKeyOf } from './master-key.js';
 
 export const SCHEMA: ServiceSchema = { role: 'keys', entities: KEYS_ENTITIES, migrations: KEYS_MIGRATIONS };
 

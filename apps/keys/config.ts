@@ -1,10 +1,17 @@
 import { Secret, commaList, loadConfig } from '@fairlead/config';
-import { FairleadError } from '@fairlead/errors';
-import { DEFAULT_TRUST_DOMAIN, masterKeyGiven, masterKeyInFile, type MasterKey } from '@fairlead/keys';
+import { DEFAULT_TRUST_DOMAIN } from '@fairlead/keys';
 import { credentialOf, serviceSettings } from '@fairlead/service/process';
 import { z } from 'zod';
+import { MASTER_KEY_PLACES, masterKeyOf } from './master-key.js';
 
 const servingNames = commaList.transform((names) => names.map((name) => name.toLowerCase())).default([]);
+
+const label = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$/,
+    'expected letters, digits, dots, dashes and underscores, at most 64, no dot at first',
+  );
 
 const Config = z.object({
   ...serviceSettings,
@@ -17,6 +24,43 @@ const Config = z.object({
     .min(1)
     .transform((text) => new Secret(text))
     .optional(),
+  /** A second file: of the master key that sealed before, or of the one that will. It only opens what that key sealed. */
+  FAIRLEAD_OTHER_MASTER_KEY_FILE: z.string().min(1).optional(),
+  /** The library of a PKCS #11 token that has the master key (`/usr/lib/softhsm/libsofthsm2.so`, for one). */
+  FAIRLEAD_PKCS11_MODULE: z.string().startsWith('/').optional(),
+  /** Its label. */
+  FAIRLEAD_PKCS11_TOKEN: z
+    .string()
+    .regex(/^[\x20-\x7e]{1,32}$/, 'expected 1 to 32 printable characters')
+    .optional(),
+  /** The label of an AES key of 256 bits in it that cannot be extracted. */
+  FAIRLEAD_PKCS11_KEY: label.optional(),
+  /** 0600; read at each login. */
+  FAIRLEAD_PKCS11_PIN_FILE: z.string().min(1).optional(),
+  /** A Vault whose transit engine has the master key. */
+  FAIRLEAD_VAULT_URL: z
+    .url({ protocol: /^https$/ })
+    .transform((url) => new URL(url).origin)
+    .optional(),
+  /** The key's name there: of type `aes256-gcm96`, not exportable. */
+  FAIRLEAD_VAULT_KEY: label.optional(),
+  /** Where the engine is mounted. */
+  FAIRLEAD_VAULT_MOUNT: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9_-][A-Za-z0-9._-]*(\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/,
+      'expected a path without a slash at its ends',
+    )
+    .max(64)
+    .default('transit'),
+  /** Of Vault Enterprise. */
+  FAIRLEAD_VAULT_NAMESPACE: z.string().min(1).max(256).optional(),
+  /** 0600; read for each request, so that a Vault Agent may replace it. */
+  FAIRLEAD_VAULT_TOKEN_FILE: z.string().min(1).optional(),
+  /** PEM, of the server's certificate. Without it, the authorities that Node trusts. */
+  FAIRLEAD_VAULT_CA_FILE: z.string().min(1).optional(),
+  /** Which of several places seals: `file`, `given` (`FAIRLEAD_MASTER_KEY`), `pkcs11` or `vault`. The others only open. */
+  FAIRLEAD_SEAL_WITH: z.enum(MASTER_KEY_PLACES).optional(),
   FAIRLEAD_TRUST_DOMAIN: z
     .string()
     .regex(/^[a-z0-9]([a-z0-9.-]{0,253}[a-z0-9])?$/, 'expected lower-case letters, digits, dots and dashes')
@@ -39,12 +83,6 @@ export type Config = z.output<typeof Config>;
 export function readConfig(env: Record<string, string | undefined>): Config {
   const config = loadConfig(Config, env);
   delete env['FAIRLEAD_MASTER_KEY'];
-  if ((config.FAIRLEAD_MASTER_KEY_FILE === undefined) === (config.FAIRLEAD_MASTER_KEY === undefined)) {
-    throw new FairleadError('INVALID_ARGUMENT', 'set one of FAIRLEAD_MASTER_KEY_FILE and FAIRLEAD_MASTER_KEY');
-  }
+  masterKeyOf(config);
   return config;
-}
-
-export function masterKeyOf({ FAIRLEAD_MASTER_KEY: given, FAIRLEAD_MASTER_KEY_FILE: path = '' }: Config): MasterKey {
-  return given ? masterKeyGiven(given.reveal()) : masterKeyInFile(path);
 }

@@ -178,10 +178,23 @@ it('raises the version of the trust bundle, not in a rotation', async () => {
   expect(await keys('raise-trust', '--by', '5')).toMatchObject({ code: 1, output: expect.stringContaining('rotated') });
 });
 
-it('takes the master key from a file or from the environment, not from both', async () => {
+it('rotates the root of what people see beside it, step by step', async () => {
+  const usage = { code: 2, output: expect.stringContaining('usage: rotate-serving-root status|prepare') };
+  expect(await keys('rotate-serving-root')).toMatchObject(usage);
+  expect(await keys('rotate-serving-root', 'turn')).toMatchObject(usage);
+  expect(await keys('rotate-serving-root', 'activate')).toMatchObject({ code: 1 });
+  expect(await keys('rotate-serving-root', 'prepare')).toMatchObject({
+    code: 0,
+    output: expect.stringMatching(/"roots":\[\{"state":"(active|next)".*"state":"(active|next)"/),
+  });
+});
+
+it('takes the master key from a file or from the environment; of both, one has to be chosen', async () => {
   const FAIRLEAD_MASTER_KEY = (await readFile(file('master.key'), 'utf8')).trim();
   const both = await keysWith({ FAIRLEAD_MASTER_KEY }, 'issuing-csr', '--out', file('given.csr'));
-  expect(both).toMatchObject({ code: 2, output: expect.stringContaining('set one of FAIRLEAD_MASTER_KEY_FILE and') });
+  expect(both).toMatchObject({ code: 2, output: expect.stringContaining('FAIRLEAD_SEAL_WITH has to say') });
+  const chosen = await keysWith({ FAIRLEAD_MASTER_KEY, FAIRLEAD_SEAL_WITH: 'given' }, 'rewrap-master-key', '--status');
+  expect(chosen).toMatchObject({ code: 0, output: expect.stringContaining('"left":0') });
   const given = { FAIRLEAD_MASTER_KEY, FAIRLEAD_MASTER_KEY_FILE: undefined };
   expect(await keysWith(given, 'issuing-csr', '--out', file('given.csr'))).toMatchObject({ code: 0 });
 });

@@ -19,6 +19,8 @@ import {
 import type { RpcModule, ServiceDefinition, ServiceHost } from '@fairlead/service';
 import { SCHEMA, caOptions } from './ca-options.js';
 import { readConfig, type Config } from './config.js';
+import { rotateServingCommand } from './rotate-serving-root.js';
+import { rewrapCommand } from './rewrap-master-key.js';
 import { importCommand, issuingCsrCommand, raiseTrustCommand } from './import-ca.js';
 
 export const keys: ServiceDefinition<Config> = {
@@ -30,7 +32,8 @@ export const keys: ServiceDefinition<Config> = {
     return {
       readiness: () => [loaded],
       async start(host) {
-        const ca = await host.retryWhileAway(() => CurrentCa.open(caOptions(config, host)));
+        const options = caOptions(config, host);
+        const ca = await host.retryWhileAway(() => CurrentCa.open(options));
         trust = () => ca.trustBundle();
         return start(config, host, ca);
       },
@@ -40,7 +43,13 @@ export const keys: ServiceDefinition<Config> = {
       },
     };
   },
-  commands: { 'import-ca': importCommand, 'issuing-csr': issuingCsrCommand, 'raise-trust': raiseTrustCommand },
+  commands: {
+    'import-ca': importCommand,
+    'issuing-csr': issuingCsrCommand,
+    'raise-trust': raiseTrustCommand,
+    'rewrap-master-key': rewrapCommand,
+    'rotate-serving-root': rotateServingCommand,
+  },
 };
 
 async function start(config: Config, host: ServiceHost, ca: CurrentCa): Promise<RpcModule> {

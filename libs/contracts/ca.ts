@@ -18,7 +18,7 @@ export const TrustBundle = z.object({
   roots: PemChain,
   /** SHA-256 of each root's SubjectPublicKeyInfo, hex, in the order of `roots`. */
   pins: z.array(z.string().length(64)),
-  /** Root of the certificates that people's tools see: it outlives a rotation of `roots`. */
+  /** Root of the certificates that people's tools see, or two while it is rotated: they outlive a rotation of `roots`. */
   servingRoot: Pem,
   signed: SignedTrust,
 });

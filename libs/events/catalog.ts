@@ -123,6 +123,15 @@ export const EVENTS = {
   'dev.fairlead.ca.aborted.v1': event(roots),
   /** The same roots have a higher version, for agents that were given one that was never made. */
   'dev.fairlead.ca.trust-raised.v1': event(roots),
+  /** Everything that `keys` keeps sealed is under this master key now; `rows` were under another one before this run. */
+  'dev.fairlead.master-key.rewrapped.v1': event({ keyName: z.string().max(255), rows: z.number().int().min(0) }),
+  /** A step of the rotation of what people's tools see; `certificates` of the old root that had not ended. */
+  'dev.fairlead.ca.serving-rotated.v1': event({
+    step: z.enum(['prepare', 'activate', 'retire', 'abort']),
+    pins: roots.pins,
+    forced: z.boolean(),
+    certificates: z.int().min(0),
+  }),
   'dev.fairlead.ca.issuing-replaced.v1': event({
     tree: z.enum(['identity', 'serving']),
     pin: z.string().length(64),

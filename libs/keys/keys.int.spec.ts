@@ -8,7 +8,7 @@ import { createCsr, generatePrivateKey, readPeerCertificate, signProof, spkiPin,
 import { testAuthority } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CertificateIssuer, CurrentCa, masterKeyGiven, masterKeyInFile } from './index.js';
+import { CertificateIssuer, CurrentCa, masterKeyFrom, masterKeyGiven, masterKeyInFile } from './index.js';
 import { gatewayA, keysFixture, registration, source, trustDomain, type KeysFixture } from './testing/keys-fixture.js';
 
 let fixture: KeysFixture;
@@ -29,7 +29,7 @@ afterAll(async () => {
 const open = (masterKey = masterKeyInFile(masterKeyFile)): Promise<CurrentCa> =>
   CurrentCa.open({
     database,
-    masterKey,
+    masterKey: masterKeyFrom(masterKey),
     trustDomain,
     leafLifeSeconds: 86_400,
     source,

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { silentLogger } from '@fairlead/observability';
 import { highestToSign, highestVersion, openTrust } from '@fairlead/pki';
 import { expect, it } from 'vitest';
-import { masterKeyInFile, raiseTrust, type CurrentCaOptions } from './index.js';
+import { masterKeyFrom, masterKeyInFile, raiseTrust, type CurrentCaOptions } from './index.js';
 import {
   api,
   caEvents,
@@ -19,7 +19,7 @@ let keys: KeysProcess;
 const fixture = keysOfEach(async () => undefined);
 
 async function options(): Promise<CurrentCaOptions> {
-  const masterKey = masterKeyInFile(fixture.masterKeyFile);
+  const masterKey = masterKeyFrom(masterKeyInFile(fixture.masterKeyFile));
   const runtime = { database: await fixture.connect(), source, logger: silentLogger, onCommitted: () => undefined };
   return { ...runtime, masterKey, trustDomain, leafLifeSeconds: 86_400 };
 }

@@ -18,6 +18,7 @@ import {
   KEYS_ENTITIES,
   KEYS_MIGRATIONS,
   Revocations,
+  masterKeyFrom,
   masterKeyInFile,
 } from './index.js';
 import { RevocationRow } from './store/entities.js';
@@ -57,7 +58,7 @@ beforeAll(async () => {
   await runMigrations(database, silentLogger);
   const trustDomain = 'fairlead.local';
   const onCommitted = (): void => projection?.poke();
-  const masterKey = masterKeyInFile(scratch.file('master.key'));
+  const masterKey = masterKeyFrom(masterKeyInFile(scratch.file('master.key')));
   const runtime = { database, source, logger: silentLogger, onCommitted };
   const ca = await CurrentCa.open({ ...runtime, masterKey, trustDomain, leafLifeSeconds: 86_400 });
   issuer = new CertificateIssuer({ ...runtime, ca, servingNames: { api: [], gateway: [] } });

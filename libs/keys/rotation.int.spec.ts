@@ -1,11 +1,9 @@
 import 'reflect-metadata';
 import { X509Certificate } from 'node:crypto';
-import { connect, createServer, type TLSSocket } from 'node:tls';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import type { Issued, SignedTrust as WireTrust } from '@fairlead/contracts';
-import { openTrust, verifyChain, withoutRoot, type TrustedRoots } from '@fairlead/pki';
+import { openTrust, verifyChain, type TrustedRoots } from '@fairlead/pki';
 import { describe, expect, it } from 'vitest';
+import { handshake } from './testing/handshake.js';
 import {
   api,
   caEvents,
@@ -39,24 +37,6 @@ function open(signed: WireTrust, rootsPem: readonly string[]): Promise<TrustedRo
 
 const acknowledge = (clusterId: string, version: number): Promise<void> =>
   one.rotation.acknowledge([{ clusterId, version }]);
-
-/** What a TLS client that trusts only these roots thinks of a server with this chain. */
-async function handshake(server: { key: string; chain: readonly string[] }, ca: string): Promise<boolean | string> {
-  const listener = createServer({ key: server.key, cert: withoutRoot(server.chain).join('') });
-  listener.listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address() as AddressInfo;
-  const socket: TLSSocket = connect({ port, host: '127.0.0.1', ca, checkServerIdentity: () => undefined });
-  try {
-    await once(socket, 'secureConnect');
-    return socket.authorized;
-  } catch (error) {
-    return (error as { code: string }).code;
-  } finally {
-    socket.destroy();
-    listener.close();
-  }
-}
 
 async function gateway(process: KeysProcess): Promise<Issued & { readonly key: string }> {
   const { key, csr } = await newCsr();

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -18,9 +18,21 @@ require('node:module').enableCompileCache({ directory: require('node:path').join
 require('./app.js');
 `;
 
-/** Entries beside an app's own: a module that is started as a thread, by the name that its package exports it under. */
+/** Entries beside an app's own: a module that is started as a thread or a process, by the name that its package exports it under. */
 const THREADS = {
   gitops: { '@fairlead/gitops/bundle-worker': join(ROOT, 'libs/gitops/dist/feature/bundle-worker.js') },
+  keys: { '@fairlead/keys/pkcs11-worker': join(ROOT, 'libs/keys/dist/kms/pkcs11/token-worker.js') },
+};
+
+/**
+ * Packages with compiled code, which stay packages beside the bundle, with what of them is read at run time. Theirs for this platform are
+ * optional dependencies: the image is of the platform that it is built on.
+ */
+const NATIVE = {
+  keys: [
+    { name: 'koffi', files: ['package.json', 'index.cjs', 'src/koffi/index.cjs', 'src/koffi/src/static.cjs'] },
+    { name: '@koromix' },
+  ].filter(({ name }) => existsSync(join(ROOT, 'node_modules', name))),
 };
 
 /** What is put in the place of a global, and where from. */
@@ -41,10 +53,11 @@ export async function bundle(app, target, user) {
     const modules = await build(app, entry, fresh);
     writeFileSync(join(fresh, 'main.js'), ENTRY);
     for (const name of Object.keys(THREADS[app] ?? {})) exportThread(fresh, name);
+    for (const native of NATIVE[app] ?? []) copyNative(fresh, native);
     const { version } = JSON.parse(readFileSync(join(ROOT, 'apps', app, 'package.json'), 'utf8'));
     writeFileSync(join(fresh, 'package.json'), `${JSON.stringify({ type: 'commonjs', version })}\n`);
     writeFileSync(join(fresh, 'inputs.json'), JSON.stringify(inputs(modules, dist), null, 1));
-    writeFileSync(join(fresh, 'LICENSES.txt'), licences(modules));
+    writeFileSync(join(fresh, 'LICENSES.txt'), licences([...modules, ...nativeOf(app)]));
     compile(app, fresh, user);
     rmSync(target, { recursive: true, force: true });
     renameSync(fresh, target);
@@ -55,28 +68,40 @@ export async function bundle(app, target, user) {
 
 /** Resolves with the paths of all modules that went in. */
 async function build(app, entry, dir) {
-  const bundler = await rolldown(inputOptions(app, { app: entry, ...renamed(THREADS[app] ?? {}) }));
-  const { output } = await bundler.write({
-    dir,
-    // An `import` of node:http reads all it exports, and so loads undici; `require` does not.
-    format: 'cjs',
-    entryFileNames: '[name].js',
-    chunkFileNames: '[name].js',
-    // Read by tools/image/trace.mjs. Node would parse them at each start: 100 ms and 35 MB.
-    sourcemap: 'hidden',
-    minify: false,
-  });
-  await bundler.close();
-  return output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => existsSync(id));
+  const modules = await buildOne(app, 'app', entry, dir);
+  // Each by itself: a file that two entries share may be the app's own, which starts the app in whoever reads it.
+  for (const [name, path] of Object.entries(THREADS[app] ?? {})) {
+    modules.push(...(await buildOne(app, basename(name), path, dir)));
+  }
+  return [...new Set(modules)];
 }
 
-/** What the bundler reads of an app, whatever it writes it as. */
-function inputOptions(app, input) {
-  return {
+function buildOne(app, name, entry, dir) {
+  return write(
+    app,
+    { [name]: entry },
+    {
+      dir,
+      entryFileNames: '[name].js',
+      chunkFileNames: name === 'app' ? '[name].js' : `${name}-[name].js`,
+      // Read by tools/image/trace.mjs. Node would parse them at each start: 100 ms and 35 MB.
+      sourcemap: 'hidden',
+    },
+  );
+}
+
+/** Writes an app as one file; resolves with the licences of what is in it. */
+export async function bundleAsOneFile(app, file) {
+  return licences(await write(app, builtEntry(app), { file, codeSplitting: false }));
+}
+
+/** Resolves with the paths of all modules that went in. */
+async function write(app, input, as) {
+  const bundler = await rolldown({
     input,
     platform: 'node',
     // Compiled for one machine, if at all: who asks for them goes on without.
-    external: ['cpu-features', /\.node$/],
+    external: ['cpu-features', 'koffi', /\.node$/],
     tsconfig: false,
     transform: { inject: INJECTED[app] ?? {} },
     // Frameworks ask for packages that need not be there; what is needed, the image's test finds missing.
@@ -87,26 +112,17 @@ function inputOptions(app, input) {
       moduleSideEffects: (id) =>
         id.includes(`${sep}node_modules${sep}`) || HAS_SIDE_EFFECTS.some((path) => path.test(id)),
     },
-  };
-}
-
-/** Writes an app as one file of CommonJS; resolves with the licences of what is in it. */
-export async function bundleAsOneFile(app, file) {
-  const bundler = await rolldown(inputOptions(app, builtEntry(app)));
-  const { output } = await bundler.write({ file, format: 'cjs', codeSplitting: false, minify: false });
+  });
+  // An `import` of node:http reads all it exports, and so loads undici; `require` does not.
+  const { output } = await bundler.write({ ...as, format: 'cjs', minify: false });
   await bundler.close();
-  return licences(output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => existsSync(id)));
+  return output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => existsSync(id));
 }
 
 function builtEntry(app) {
   const entry = join(ROOT, 'apps', app, 'dist', 'main.js');
   if (!existsSync(entry)) throw new Error(`apps/${app} is not built`);
   return entry;
-}
-
-/** By the names of their files in the bundle. */
-function renamed(threads) {
-  return Object.fromEntries(Object.entries(threads).map(([name, path]) => [basename(name), path]));
 }
 
 /** Makes `@fairlead/<lib>/<thread>` be found from within the bundle, as from within the repository. */
@@ -117,6 +133,21 @@ function exportThread(bundle, name) {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ exports: { [`./${basename(name)}`]: file } })}\n`);
   const thread = relative(folder, join(bundle, file));
   writeFileSync(join(folder, file), `'use strict';\nrequire(${JSON.stringify(thread)});\n`);
+}
+
+/** A file of each package that is copied. */
+function nativeOf(app) {
+  const names = (NATIVE[app] ?? []).flatMap(({ name }) =>
+    name.startsWith('@') ? readdirSync(join(ROOT, 'node_modules', name)).map((one) => join(name, one)) : [name],
+  );
+  return names.map((name) => join(ROOT, 'node_modules', name, 'package.json'));
+}
+
+/** Without `files`: all of it. */
+function copyNative(bundle, { name, files = [''] }) {
+  for (const file of files) {
+    cpSync(join(ROOT, 'node_modules', name, file), join(bundle, 'node_modules', name, file), { recursive: true });
+  }
 }
 
 /** Our own files in it: tools/stack takes a bundle only if they are still the same. */

@@ -94,6 +94,19 @@ describe('the files of the gitops image', () => {
   });
 });
 
+describe('the files of the keys image', () => {
+  it('hold the process that has a PKCS #11 token, and the compiled code that it loads', async () => {
+    const bundle = join(scratch.file('keys'), 'apps', 'keys', 'dist', 'bundle');
+    const start = `const found = require('node:module').createRequire('${join(bundle, 'app.js')}').resolve('@fairlead/keys/pkcs11-worker');
+      const child = require('node:child_process').fork(found, [], { serialization: 'advanced', cwd: '/' });
+      child.once('message', (answer) => { console.log(found, JSON.stringify(answer)); child.disconnect(); });
+      child.send({ ask: 'open', settings: { modulePath: '/none.so', tokenLabel: 'none' }, pin: new Uint8Array() });`;
+    const { stdout, stderr } = await runCommand(process.execPath, ['-e', start], { env, cwd: '/' });
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(new RegExp(`^${bundle}.*"settings".*/none.so: Failed to load shared library`));
+  });
+});
+
 describe('the files of the agent image', () => {
   it('leave out what only builds and tests', async () => {
     const files = await runCommand('find', [scratch.file('agent'), '-type', 'f'], { env });

@@ -50,6 +50,8 @@ export class CurrentCa {
    */
   static async open(options: CurrentCaOptions, imported?: AuthorityPair): Promise<CurrentCa> {
     const now = options.now?.() ?? new Date();
+    const standing = await CurrentCa.#openStanding(options);
+    if (standing) return standing;
     const opened = await inTransaction(options.database, async (manager) => {
       await lockAuthorities(manager);
       const stamp = await authoritiesStamp(manager);
@@ -60,6 +62,17 @@ export class CurrentCa {
     });
     options.onCommitted();
     return opened;
+  }
+
+  /** Keeps nobody from signing meanwhile: a KMS may be slow. Null: something is still to be made. */
+  static async #openStanding(options: CurrentCaOptions): Promise<CurrentCa | null> {
+    if ((await readFrom(options.database, authoritiesStamp)) === '') return null;
+    const sealer = await options.masterKey.open(false);
+    return inTransaction(options.database, async (manager) => {
+      await shareAuthorities(manager);
+      if (!(await newestBundle(manager))) return null;
+      return new CurrentCa(options, sealer, await loadCa(manager, sealer, options));
+    });
   }
 
   get trustDomain(): string {
@@ -213,7 +226,7 @@ function toTrustBundle({ authority, bundle }: Ca): TrustBundle {
     trustDomain: authority.trustDomain,
     roots,
     pins: roots.map(spkiPin),
-    servingRoot: authority.pair('serving').root.certificatePem,
+    servingRoot: authority.roots('serving').join('\n'),
     signed,
   };
 }

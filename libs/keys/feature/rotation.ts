@@ -36,7 +36,7 @@ interface Turn {
 
 const IDENTITY = ['identity-root', 'identity-issuing'] as const;
 
-/** Replaces the root of the identity tree, in steps that agents and replicas acknowledge (ADR 24). The serving tree's root stays. */
+/** Replaces the root of the identity tree, in steps that agents and replicas acknowledge (ADR 24). The serving tree's root is another matter: serving-rotation.ts. */
 export class Rotation {
   constructor(private readonly options: RotationOptions) {}
 

@@ -2,6 +2,7 @@ import { NO_TENANT, type SignedTrust } from '@fairlead/contracts';
 import { withAdvisoryLock, withSharedAdvisoryLock } from '@fairlead/persistence';
 import { Not, type EntityManager } from 'typeorm';
 import { holdAuthority, type AuthorityKind, type AuthorityState, type HeldAuthority } from '../domain/authority.js';
+import { sealedContext } from '../domain/sealed-context.js';
 import { AuthorityRow, IssuingRequestRow, TrustBundleRow } from './entities.js';
 import type { Sealer } from './sealer.js';
 
@@ -40,7 +41,7 @@ export async function insertAuthority(
   now: Date,
 ): Promise<void> {
   const { id, kind, state, certificatePem, privateKeyPem, rootId, crossPem, notAfter } = authority;
-  const sealedKey = privateKeyPem === null ? null : await sealer.seal(privateKeyPem, context(id, kind));
+  const sealedKey = privateKeyPem === null ? null : await sealer.seal(privateKeyPem, sealedContext.authority(id, kind));
   const row = { id, tenantId: NO_TENANT, kind, state, certificatePem, sealedKey, rootId, crossPem, notAfter };
   await manager.insert(AuthorityRow, { ...row, stateSince: now });
 }
@@ -88,14 +89,14 @@ export async function keepRequestedKey(
   spkiSha256: string,
   privateKeyPem: string,
 ): Promise<void> {
-  const sealedKey = await sealer.seal(privateKeyPem, requestContext(spkiSha256));
+  const sealedKey = await sealer.seal(privateKeyPem, sealedContext.issuingRequest(spkiSha256));
   await manager.insert(IssuingRequestRow, { spkiSha256, sealedKey });
 }
 
 /** Null if no certificate was asked for such a key. */
 export async function requestedKey(manager: EntityManager, sealer: Sealer, spkiSha256: string): Promise<string | null> {
   const row = await manager.findOneBy(IssuingRequestRow, { spkiSha256 });
-  return row && sealer.unseal(row.sealedKey, requestContext(spkiSha256));
+  return row && sealer.unseal(row.sealedKey, sealedContext.issuingRequest(spkiSha256));
 }
 
 /** The key is a CA's now, or never will be. */
@@ -105,14 +106,6 @@ export async function forgetRequestedKey(manager: EntityManager, spkiSha256: str
 
 async function toHeld(row: AuthorityRow, sealer: Sealer): Promise<HeldAuthority> {
   const { id, kind, state, certificatePem, sealedKey, rootId, crossPem } = row;
-  const privateKeyPem = sealedKey === null ? null : await sealer.unseal(sealedKey, context(id, kind));
+  const privateKeyPem = sealedKey === null ? null : await sealer.unseal(sealedKey, sealedContext.authority(id, kind));
   return { ...holdAuthority({ certificatePem, privateKeyPem }, { kind, state, rootId, crossPem }), id };
-}
-
-function context(id: string, kind: AuthorityKind): string {
-  return `${id}:${kind}`;
-}
-
-function requestContext(spkiSha256: string): string {
-  return `${spkiSha256}:issuing-request`;
 }

@@ -3,54 +3,70 @@ import { link, open, readFile, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { MASTER_KEY_BYTES } from '../domain/sealing.js';
-import { localSealer, type Sealer } from './sealer.js';
+import { envelopeSealer, localEncryption, type KeyEncryption, type Sealer } from './sealer.js';
 
-/** Where the key is that everything is sealed with. One in a KMS opens an `envelopeSealer`. */
-export interface MasterKey {
+/** Where a key is that others are encrypted with. */
+export interface KeySource {
   /**
    * Makes the key where there is nothing yet that another one sealed, if it can. INVALID_ARGUMENT when it is missing, cannot be read, or
-   * others can read it.
+   * others can read it; UNAVAILABLE while the KMS that has it is away.
    */
+  open(nothingSealed: boolean): Promise<KeyEncryption>;
+}
+
+/** What everything is sealed with. */
+export interface MasterKey {
+  /** As of a `KeySource`. */
   open(nothingSealed: boolean): Promise<Sealer>;
 }
 
-/** 32 bytes, base64, in a file that only its owner may read. */
-export function masterKeyInFile(path: string): MasterKey {
+/** The first one seals; what any of the others sealed can still be opened, until it is sealed anew (feature/rewrap.ts). */
+export function masterKeyFrom(seals: KeySource, others: readonly KeySource[] = []): MasterKey {
   return {
     open: async (nothingSealed) => {
-      const found = await readMasterKey(path);
-      if (found) return localSealer(found);
-      if (nothingSealed) return localSealer(await createMasterKey(path));
-      throw refused(path, 'it is missing, and the CA in the database cannot be used without it');
+      const first = await seals.open(nothingSealed);
+      return envelopeSealer(first, await Promise.all(others.map((source) => source.open(false))));
+    },
+  };
+}
+
+/** 32 bytes, base64, in a file that only its owner may read. */
+export function masterKeyInFile(path: string, setting = 'FAIRLEAD_MASTER_KEY_FILE'): KeySource {
+  return {
+    open: async (nothingSealed) => {
+      const found = await readMasterKey(path, setting);
+      if (found) return localEncryption(found);
+      if (nothingSealed) return localEncryption(await createMasterKey(path, setting));
+      throw refused(path, setting, 'it is missing, and what it sealed in the database cannot be used without it');
     },
   };
 }
 
 /** The same 32 bytes as text, from wherever they were injected. */
-export function masterKeyGiven(text: string): MasterKey {
+export function masterKeyGiven(text: string): KeySource {
   return {
     open: async () => {
       const key = parseKey(text);
-      if (key) return localSealer(key);
+      if (key) return localEncryption(key);
       throw new FairleadError('INVALID_ARGUMENT', `FAIRLEAD_MASTER_KEY: it is not ${MASTER_KEY_BYTES} bytes in base64`);
     },
   };
 }
 
 /** Null if there is no such file. */
-async function readMasterKey(path: string): Promise<Buffer | null> {
+async function readMasterKey(path: string, setting: string): Promise<Buffer | null> {
   let text: string;
   try {
     const { mode } = await stat(path);
-    if ((mode & 0o077) !== 0) throw refused(path, 'others can read it; run chmod 600 on it');
+    if ((mode & 0o077) !== 0) throw refused(path, setting, 'others can read it; run chmod 600 on it');
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (error instanceof FairleadError) throw error;
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw refused(path, messageOf(error));
+    throw refused(path, setting, messageOf(error));
   }
   const key = parseKey(text);
-  if (!key) throw refused(path, `it does not hold ${MASTER_KEY_BYTES} bytes in base64`);
+  if (!key) throw refused(path, setting, `it does not hold ${MASTER_KEY_BYTES} bytes in base64`);
   return key;
 }
 
@@ -60,7 +76,7 @@ function parseKey(text: string): Buffer | null {
 }
 
 /** Makes a new key. Never touches a file that is there; a process that dies half-way leaves none. */
-async function createMasterKey(path: string): Promise<Buffer> {
+async function createMasterKey(path: string, setting: string): Promise<Buffer> {
   const key = randomBytes(MASTER_KEY_BYTES);
   const draft = `${path}.${process.pid}.new`;
   try {
@@ -69,7 +85,7 @@ async function createMasterKey(path: string): Promise<Buffer> {
     await link(draft, path);
     await syncFolder(dirname(path));
   } catch (error) {
-    throw refused(path, `it cannot be created: ${messageOf(error)}`);
+    throw refused(path, setting, `it cannot be created: ${messageOf(error)}`);
   } finally {
     await rm(draft, { force: true });
   }
@@ -88,6 +104,6 @@ async function syncFolder(path: string): Promise<void> {
   await folder.sync();
 }
 
-function refused(path: string, reason: string): FairleadError {
-  return new FairleadError('INVALID_ARGUMENT', `FAIRLEAD_MASTER_KEY_FILE ${path}: ${reason}`);
+function refused(path: string, setting: string, reason: string): FairleadError {
+  return new FairleadError('INVALID_ARGUMENT', `${setting} ${path}: ${reason}`);
 }

@@ -9,7 +9,15 @@ import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sealBytes } from '../domain/sealing.js';
-import { CertificateIssuer, CurrentCa, KEYS_ENTITIES, KEYS_MIGRATIONS, Rotation, masterKeyInFile } from '../index.js';
+import {
+  CertificateIssuer,
+  CurrentCa,
+  KEYS_ENTITIES,
+  KEYS_MIGRATIONS,
+  Rotation,
+  masterKeyFrom,
+  masterKeyInFile,
+} from '../index.js';
 import { gatewayA, newCsr, source, trustDomain } from '../testing/keys-fixture.js';
 
 const account = { service: 'keys', password: randomBytes(16).toString('hex') };
@@ -68,7 +76,7 @@ it('takes over a CA from before there were rotations, with what it signed', asyn
 
   const database = await migrated(KEYS_MIGRATIONS.length);
   const runtime = { database, source, logger: silentLogger, onCommitted: () => undefined };
-  const masterKey = masterKeyInFile(scratch.file('master.key'));
+  const masterKey = masterKeyFrom(masterKeyInFile(scratch.file('master.key')));
   const ca = await CurrentCa.open({ ...runtime, masterKey, trustDomain, leafLifeSeconds: 86_400 });
   const bundle = await ca.trustBundle();
   expect([bundle.version, bundle.roots, bundle.servingRoot]).toEqual([

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { CertificatePurpose } from './entities.js';
 
 export type RotationStep = 'prepared' | 'activated';
 
@@ -74,19 +75,36 @@ export async function waitedClusters(
 }
 
 /** Certificates of clients and gateways by the root that goes, which have neither ended nor been revoked. */
-export async function otherCertificates(
+export function otherCertificates(manager: EntityManager, now: Date): Promise<CertificateCount> {
+  return certificatesOfOldRoot(manager, ['client', 'gateway'], now);
+}
+
+/** Those that servers may still show to people's tools. */
+export function servingCertificatesOfOldRoot(manager: EntityManager, now: Date): Promise<CertificateCount> {
+  return certificatesOfOldRoot(manager, ['serving'], now);
+}
+
+interface CertificateCount {
+  readonly count: number;
+  /** When the last one ends; null without any. */
+  readonly until: Date | null;
+}
+
+/** Below a retiring root, neither ended nor revoked. */
+async function certificatesOfOldRoot(
   manager: EntityManager,
+  purposes: readonly CertificatePurpose[],
   now: Date,
-): Promise<{ count: number; until: Date | null }> {
+): Promise<CertificateCount> {
   const rows = (await manager.query(
     `select count(*)::int as count, max(certificate.not_after) as until
      from certificates certificate
      join authorities issuing on issuing.id = certificate.authority_id
      join authorities root on root.id = issuing.root_id and root.state = 'retiring'
-     where certificate.purpose in ('client', 'gateway') and certificate.not_after > $1
+     where certificate.purpose = any ($2) and certificate.not_after > $1
        and not exists (select from revocations where revocations.serial = certificate.serial)`,
-    [now],
-  )) as { count: number; until: Date | null }[];
+    [now, purposes],
+  )) as CertificateCount[];
   return rows[0] ?? { count: 0, until: null };
 }
 

@@ -15,7 +15,9 @@ import {
   KEYS_MIGRATIONS,
   Revocations,
   Rotation,
+  masterKeyFrom,
   masterKeyInFile,
+  type MasterKey,
 } from '../index.js';
 
 export const source = { role: 'keys', credential: 'keys' } as const;
@@ -45,8 +47,8 @@ export interface KeysFixture extends AsyncDisposable {
   onCommitted: () => void;
   /** Of the processes that are started from now on. */
   logger: Logger;
-  /** A further process beside those that run. */
-  start(): Promise<KeysProcess>;
+  /** A further process beside those that run; the master key is the file's unless another one is given. */
+  start(masterKey?: MasterKey): Promise<KeysProcess>;
   /** Nothing was ever made. To be called while no process is used. */
   reset(): Promise<void>;
   connect(): Promise<DataSource>;
@@ -92,7 +94,7 @@ export async function keysFixture(fixture: KeysFixture = {} as KeysFixture): Pro
     onCommitted: () => undefined,
     logger: silentLogger,
     connect,
-    start: async () => startProcess(fixture, await connect()),
+    start: async (masterKey) => startProcess(fixture, await connect(), masterKey),
     reset: async () => {
       await first.query(
         'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, git_hosts, signed_states cascade',
@@ -109,11 +111,14 @@ export async function keysFixture(fixture: KeysFixture = {} as KeysFixture): Pro
   return Object.assign(fixture, made);
 }
 
-async function startProcess(fixture: KeysFixture, database: DataSource): Promise<KeysProcess> {
+async function startProcess(
+  fixture: KeysFixture,
+  database: DataSource,
+  masterKey = masterKeyFrom(masterKeyInFile(fixture.masterKeyFile)),
+): Promise<KeysProcess> {
   const now = (): Date => new Date(fixture.nowMs);
   const { logger } = fixture;
   const runtime = { database, source, logger, onCommitted: () => fixture.onCommitted(), now };
-  const masterKey = masterKeyInFile(fixture.masterKeyFile);
   const ca = await CurrentCa.open({ ...runtime, masterKey, trustDomain, leafLifeSeconds: 86_400 });
   return {
     database,

@@ -19,6 +19,7 @@ export type BinaryName =
   | 'argocd'
   | 'redis-server'
   | 'h2spec'
+  | 'vault'
   | 'helm'
   | 'client-go-trial';
 
@@ -333,6 +334,22 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       set: { 'main.VERSION': '2.2.1' },
       oldestGo: '1.24',
       about: 'some seconds',
+    },
+  },
+  // Vault's core and transit engine in a program of ours: upstream's own cannot be built from the modules that are published.
+  vault: {
+    name: 'vault',
+    version: '1.21.0',
+    oldest: '1.21.0',
+    versionArgs: ['-version'],
+    env: 'FAIRLEAD_TESTBED_VAULT',
+    go: {
+      dir: 'vault',
+      package: 'fairlead.dev/testbed/vault',
+      ownSource: true,
+      set: { 'main.version': '1.21.0' },
+      oldestGo: '1.25.3',
+      about: 'about 4 min',
     },
   },
   helm: {

@@ -30,6 +30,7 @@ it('status says for each component what would be used and why', async () => {
     'argocd',
     'redis-server',
     'h2spec',
+    'vault',
     'helm',
     'client-go-trial',
     'nats',

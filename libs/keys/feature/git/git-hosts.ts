@@ -107,7 +107,8 @@ export class GitHosts {
     if (!current && (await gitHostsOf(manager, tenantId)).length >= MAX_HOSTS) {
       throw new FairleadError('CONFLICT', `there are ${MAX_HOSTS} Git hosts, which is as many as there may be`);
     }
-    const host = await this.#settled(tenantId, put, now);
+    // The row as it is under the lock: its token may have been sealed anew meanwhile.
+    const host = await this.#settled(tenantId, { ...put, before: current }, now);
     await saveGitHost(manager, host);
     if (current && (current.sshHost !== host.sshHost || current.sshPort !== host.sshPort)) {
       const keys = (await hostKeysOf(manager, [host.id])).get(host.id) ?? [];

@@ -1,5 +1,6 @@
 import { FairleadError } from '@fairlead/errors';
 import { openGitHost, type GitHost, type Limits } from '@fairlead/git-hosts';
+import { sealedContext } from '../../domain/sealed-context.js';
 import type { GitHostSettings } from '../../domain/git-host-settings.js';
 import type { StoredGitHost } from '../../store/git-host-store.js';
 import type { Sealer } from '../../store/sealer.js';
@@ -20,7 +21,7 @@ export class HostAccess {
   }
 
   seal(hostId: string, token: string): Promise<Buffer> {
-    return this.#options.sealer.seal(token, context(hostId));
+    return this.#options.sealer.seal(token, sealedContext.gitToken(hostId));
   }
 
   /** To be disposed of. INVALID_ARGUMENT for a URL or authority that cannot be used, or a token of another master key. */
@@ -28,7 +29,7 @@ export class HostAccess {
     const { id, sealedToken } = host;
     return this.openWith(
       host,
-      sealedToken === null ? null : await this.#options.sealer.unseal(sealedToken, context(id)),
+      sealedToken === null ? null : await this.#options.sealer.unseal(sealedToken, sealedContext.gitToken(id)),
     );
   }
 
@@ -40,8 +41,4 @@ export class HostAccess {
       throw new FairleadError('INTERNAL', 'a Git host with an API has no URL or token');
     return openGitHost({ kind, url, token, installation, limits, ...(caPem === null ? {} : { caPem }) });
   }
-}
-
-function context(hostId: string): string {
-  return `${hostId}:git-token`;
 }

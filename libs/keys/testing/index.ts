@@ -1,0 +1,1 @@
+export { SoftToken } from './soft-token.js';
