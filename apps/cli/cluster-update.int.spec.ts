@@ -72,7 +72,9 @@ it('keeps a file of values, by whichever command it comes', async () => {
   const imported = await saying('namespace: edge-agent\nproxy:\n  httpsProxy: http://proxy:3128\n', 'import', 'demo');
   expect(imported).toMatchObject({ status: 0, out: containing('kind: Namespace') });
   expect(demo()?.manifestValues).toEqual({ namespace: 'edge-agent', proxy: { httpsProxy: 'http://proxy:3128' } });
-  expect((await fairlead(['cluster', 'show', 'demo'])).out).toMatch(/namespace +edge-agent\nvalues +namespace, proxy\n/);
+  expect((await fairlead(['cluster', 'show', 'demo'])).out).toMatch(
+    /namespace +edge-agent\nvalues +namespace, proxy\n/,
+  );
   expect((await saying('', 'update', 'demo')).out).toContain('kubectl delete namespace edge-agent');
   expect(demo()?.manifestValues).toEqual({});
 });

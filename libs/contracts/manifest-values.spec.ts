@@ -29,7 +29,11 @@ const full = {
   podAnnotations: { 'example.com/note': 'any text, ünicode too' },
   hostNetwork: true,
   healthPort: 18_080,
-  proxy: { httpsProxy: 'http://proxy.example.com:3128', noProxy: ['10.0.0.0/8', '.svc', '[::1]:7000'], credentialsSecret: 'proxy' },
+  proxy: {
+    httpsProxy: 'http://proxy.example.com:3128',
+    noProxy: ['10.0.0.0/8', '.svc', '[::1]:7000'],
+    credentialsSecret: 'proxy',
+  },
   caBundle: certificate.repeat(2),
 };
 
@@ -80,12 +84,18 @@ describe('manifest values', () => {
     [{ proxy: { httpsProxy: 'http://proxy:3128/path' } }, 'proxy.httpsProxy: write http://HOST:PORT'],
     [{ proxy: { httpsProxy: 'http://proxy:99999' } }, 'proxy.httpsProxy: write http://HOST:PORT'],
     [{ proxy: { httpsProxy: 'http://proxy:1', noProxy: ['a,b'] } }, 'proxy.noProxy.0: write a host'],
-    [{ caBundle: '-----BEGIN PRIVATE KEY-----\nQUJD\n-----END PRIVATE KEY-----' }, 'caBundle: write 1 to 16 certificates'],
+    [
+      { caBundle: '-----BEGIN PRIVATE KEY-----\nQUJD\n-----END PRIVATE KEY-----' },
+      'caBundle: write 1 to 16 certificates',
+    ],
     [{ caBundle: certificate.repeat(17) }, 'caBundle: write 1 to 16 certificates'],
     [{ caBundle: certificate.replace('MII', 'QUJ') }, 'caBundle: write 1 to 16 certificates'],
     [{ caBundle: `of the proxy:\n${certificate}` }, 'caBundle: write 1 to 16 certificates'],
     [{ caBundle: '' }, 'caBundle: write 1 to 16 certificates'],
-    [{ podAnnotations: Object.fromEntries([...'abcdef'].map((key) => [key, 'x'.repeat(4_000)])) }, ': all values together'],
+    [
+      { podAnnotations: Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((key) => [key, 'x'.repeat(4_000)])) },
+      ': all values together',
+    ],
   ])('%j: %s', (values, message) => {
     expect(refusal(values)).toMatch(new RegExp(`^${message.replaceAll(/[.[\]{}()]/g, '\\$&')}`));
   });
@@ -94,7 +104,10 @@ describe('manifest values', () => {
     expect(refusal({ proxy: { httpsProxy: 'http://user:hidden@proxy:3128' } })).not.toContain('hidden');
   });
 
-  it.each([['http://[fd00::1]:3128'], ['https://proxy.example.com'], ['http://10.0.0.1:3128/']])('%s is a proxy', (httpsProxy) => {
-    expect(refusal({ proxy: { httpsProxy } })).toBe('accepted');
-  });
+  it.each([['http://[fd00::1]:3128'], ['https://proxy.example.com'], ['http://10.0.0.1:3128/']])(
+    '%s is a proxy',
+    (httpsProxy) => {
+      expect(refusal({ proxy: { httpsProxy } })).toBe('accepted');
+    },
+  );
 });

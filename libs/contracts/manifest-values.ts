@@ -15,7 +15,7 @@ function fields<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? `there is no ${(issue.keys as string[]).map((key) => key.slice(0, 64)).join(' and no ')} here; allowed are ${allowed}`
+        ? `there is no ${issue.keys.map((key) => key.slice(0, 64)).join(' and no ')} here; allowed are ${allowed}`
         : undefined,
   });
 }
@@ -52,7 +52,8 @@ const AnnotationValue = z
   .max(4_096)
   .regex(/^([^\p{Cc}\p{Cs}]|[\n\t])*$/u, 'a value is text, without control characters');
 
-const PROXY = 'write http://HOST:PORT or https://HOST:PORT; user and password go into a Secret: proxy.credentialsSecret';
+const PROXY =
+  'write http://HOST:PORT or https://HOST:PORT; user and password go into a Secret: proxy.credentialsSecret';
 /** Without user and password: they would be stored, shown, and in the manifest. */
 const ProxyUrl = z
   .string()
@@ -79,10 +80,7 @@ const Proxy = fields({
 const CaBundle = z
   .string()
   .max(MAX_CA_BYTES)
-  .refine(
-    areCertificates,
-    `write 1 to ${MAX_CERTIFICATES} certificates in PEM, one after the other, and nothing else`,
-  );
+  .refine(areCertificates, `write 1 to ${MAX_CERTIFICATES} certificates in PEM, one after the other, and nothing else`);
 
 function areCertificates(text: string): boolean {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g) ?? [];
@@ -103,7 +101,10 @@ function areCertificates(text: string): boolean {
 export const ManifestValues = fields({
   /** Where all of it is; `fairlead-system` unless given. */
   namespace: Namespace.optional(),
-  imagePullSecrets: z.array(fields({ name: ObjectName })).max(8).optional(),
+  imagePullSecrets: z
+    .array(fields({ name: ObjectName }))
+    .max(8)
+    .optional(),
   nodeSelector: atMost(QualifiedName, LabelValue, 32).optional(),
   tolerations: z.array(Toleration).max(32).optional(),
   /** Of the agent. */

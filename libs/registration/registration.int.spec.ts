@@ -322,7 +322,11 @@ describe('clusters', () => {
     const { name } = await newCluster();
     const manifest = async (): Promise<string> => links.redeem(api, (await links.create(api, 'default', name)).code);
     const before = await manifest();
-    const manifestValues = { namespace: 'edge', nodeSelector: { pool: 'infra', a: 'b' }, podAnnotations: { note: 'ü\n' } };
+    const manifestValues = {
+      namespace: 'edge',
+      nodeSelector: { pool: 'infra', a: 'b' },
+      podAnnotations: { note: 'ü\n' },
+    };
     const changed = await clusters.update(api, 'default', name, { manifestValues });
     expect(changed).toMatchObject({ manifestValues });
     const [row] = (await database.query('select body from outbox order by id desc limit 1')) as [{ body: string }];
@@ -344,7 +348,10 @@ describe('clusters', () => {
     const { name } = await newCluster();
     const manifestValues = { hostNetwork: true };
     await clusters.update(api, 'default', name, { manifestValues });
-    const refused = { code: 'INVALID_ARGUMENT', message: expect.stringContaining('not together with egress') as string };
+    const refused = {
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('not together with egress') as string,
+    };
     const egress = ['2222=git.example.com:22'];
     await expect(clusters.update(api, 'default', name, { egress })).rejects.toMatchObject(refused);
     await clusters.update(api, 'default', name, { egress, manifestValues: {} });

@@ -69,7 +69,8 @@ async function updateCluster(io: Io, name: string, options: UpdateOptions): Prom
     ...(gitops === undefined ? {} : { gitops: gitops !== 'off' }),
     ...(await valuesOf(options.values)),
   };
-  if (Object.keys(body).length === 0) throw usage('it is not said what to change', 'add --gitops flux, --egress or --values');
+  if (Object.keys(body).length === 0)
+    throw usage('it is not said what to change', 'add --gitops flux, --egress or --values');
   const { before, cluster, said } = await withApi(io, async (api) => {
     const known = await api.ask(Cluster, clusterPath(name));
     const follows = await assignmentFor(api, name, options);
@@ -114,7 +115,10 @@ function leftOver(before: Cluster, after: Cluster): string[] {
   return [
     ...(namespace === namespaceOf(after)
       ? []
-      : ['it enrols anew in its new namespace; once it is online, remove the old one:', `  kubectl delete namespace ${namespace}`]),
+      : [
+          'it enrols anew in its new namespace; once it is online, remove the old one:',
+          `  kubectl delete namespace ${namespace}`,
+        ]),
     ...(before.gitops && !after.gitops
       ? [
           'what its tool is to become, say first: fairlead gitops unassign --help; then remove the installer:',

@@ -88,7 +88,10 @@ export function addClusterCommands(program: Command, io: Io): void {
     .description('Delete a cluster: its agent loses access at once. Nothing in the cluster itself is removed.')
     .option('--yes', 'do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))
-    .addHelpText('after', '\nTo clean up in the cluster, unless its values name another namespace:\n  kubectl delete namespace fairlead-system')
+    .addHelpText(
+      'after',
+      '\nTo clean up in the cluster, unless its values name another namespace:\n  kubectl delete namespace fairlead-system',
+    )
     .action((name: string, options: Confirmed) => remove(io, name, options));
   addUpdateCommand(cluster, io);
   addImportCommand(cluster, io);
