@@ -123,6 +123,11 @@ describe('clusters', () => {
     const patch = (body: object): Promise<Answer> => ask('PATCH', '/v1/clusters/changed', { body });
     expect((await patch({ gitops: true, egress })).json).toEqual({ ...made.json, gitops: true, egress });
     expect((await patch({ links: 1, egress: [] })).json).toEqual({ ...made.json, gitops: true, links: 1 });
+    const bad = await patch({ manifestValues: { proxy: { httpsProxy: 'http://me:hidden@proxy:1' } } });
+    expect(problemOf(bad).problems).toEqual([
+      { path: 'body.manifestValues.proxy.httpsProxy', message: expect.stringContaining('http://HOST:PORT') as string },
+    ]);
+    expect(bad.text).not.toContain('hidden');
     expect((await patch({ labels: {} })).status).toBe(400);
     expect((await patch({ egress: ['22'] })).status).toBe(400);
     expect((await ask('PATCH', '/v1/clusters/nowhere', { body: {} })).status).toBe(404);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Facts } from './facts.js';
+import { ManifestValues } from './manifest-values.js';
 import { Presence } from './presence.js';
 import {
   ClusterId,
@@ -25,6 +26,8 @@ export const Cluster = z.object({
   egress: EgressPorts.default([]),
   /** Does its import manifest bring an installer of GitOps tools? */
   gitops: z.boolean().default(false),
+  /** How its pods are to run, as its import manifest says. Takes effect when that is applied. */
+  manifestValues: ManifestValues.default({}),
   generation: Generation,
   createdAt: IsoTime,
   enrolledAt: IsoTime.nullable(),
@@ -41,6 +44,7 @@ export const CreateCluster = z.object({
   targets: TargetRules.default([]),
   egress: EgressPorts.default([]),
   gitops: z.boolean().default(false),
+  manifestValues: ManifestValues.default({}),
 });
 export type CreateCluster = z.infer<typeof CreateCluster>;
 
@@ -50,5 +54,7 @@ export const ClusterChange = z.object({
   targets: TargetRules.optional(),
   egress: EgressPorts.optional(),
   gitops: z.boolean().optional(),
+  /** All of them from then on: none of those before stays. */
+  manifestValues: ManifestValues.optional(),
 });
 export type ClusterChange = z.infer<typeof ClusterChange>;

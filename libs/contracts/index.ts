@@ -5,6 +5,8 @@ export * from './presence.js';
 export * from './rpc.js';
 export * from './fit-page.js';
 export * from './facts.js';
+export * from './kubernetes-names.js';
+export * from './manifest-values.js';
 export * from './cluster.js';
 export * from './enrol.js';
 export * from './registration.js';

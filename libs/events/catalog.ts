@@ -64,6 +64,8 @@ const clusterSettings = {
   targets: z.array(z.string().max(300)).max(64).default([]),
   egress: z.array(z.string().max(300)).max(16).default([]),
   gitops: z.boolean().default(false),
+  /** Which of the manifest values are set. */
+  manifestValues: z.array(z.string().max(64)).max(32).default([]),
 };
 
 /**

@@ -136,6 +136,7 @@ async function newCluster(): Promise<{ id: string; name: string }> {
     targets: [],
     egress: [],
     gitops: false,
+    manifestValues: {},
   });
 }
 
@@ -276,6 +277,7 @@ describe('clusters', () => {
       targets: [],
       egress: [],
       gitops: false,
+      manifestValues: {},
     });
     await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
     expect((await clusters.list('default')).clusters.map(({ name }) => name)).toContain(created.name);
@@ -316,6 +318,48 @@ describe('clusters', () => {
     }
   });
 
+  it('keep how their pods are to run for every manifest to come, until they are told otherwise', async () => {
+    const { name } = await newCluster();
+    const manifest = async (): Promise<string> => links.redeem(api, (await links.create(api, 'default', name)).code);
+    const before = await manifest();
+    const manifestValues = {
+      namespace: 'edge',
+      nodeSelector: { pool: 'infra', a: 'b' },
+      podAnnotations: { note: 'ü\n' },
+    };
+    const changed = await clusters.update(api, 'default', name, { manifestValues });
+    expect(changed).toMatchObject({ manifestValues });
+    const [row] = (await database.query('select body from outbox order by id desc limit 1')) as [{ body: string }];
+    expect(JSON.parse(row.body)).toMatchObject({
+      data: { name, manifestValues: ['namespace', 'nodeSelector', 'podAnnotations'] },
+    });
+    for (const text of [await manifest(), await links.installerManifest('default', name)]) {
+      expect(text).toMatch(/pool: infra/);
+      expect(text).not.toContain('fairlead-system');
+    }
+    await clusters.update(api, 'default', name, { links: 1 });
+    expect(await clusters.get('default', name)).toMatchObject({ manifestValues, links: 1 });
+    await clusters.update(api, 'default', name, { manifestValues: {}, links: 2 });
+    const secrets = /token: .*|bootstrap-token-sha256: .*/g;
+    expect((await manifest()).replaceAll(secrets, '')).toBe(before.replaceAll(secrets, ''));
+  });
+
+  it('have no way out in the network of a node', async () => {
+    const { name } = await newCluster();
+    const manifestValues = { hostNetwork: true };
+    await clusters.update(api, 'default', name, { manifestValues });
+    const refused = {
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('not together with egress') as string,
+    };
+    const egress = ['2222=git.example.com:22'];
+    await expect(clusters.update(api, 'default', name, { egress })).rejects.toMatchObject(refused);
+    await clusters.update(api, 'default', name, { egress, manifestValues: {} });
+    await expect(clusters.update(api, 'default', name, { manifestValues })).rejects.toMatchObject(refused);
+    const both = { name: `${name}-2`, labels: {}, links: 1, targets: [], egress, gitops: false, manifestValues };
+    await expect(clusters.create(api, 'default', both)).rejects.toMatchObject(refused);
+  });
+
   it('are seen by their own tenant only', async () => {
     const { name } = await newCluster();
     await database.query(`insert into tenants (id) values ('other') on conflict do nothing`);
@@ -330,6 +374,7 @@ describe('clusters', () => {
       targets: [],
       egress: [],
       gitops: false,
+      manifestValues: {},
     });
     await expect(noTenant).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });

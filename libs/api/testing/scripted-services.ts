@@ -92,7 +92,8 @@ class RegistrationScript {
   async updateCluster({ input }: RpcRequest<R['updateCluster']>): RpcResult<R['updateCluster']> {
     const known = this.#known(input.name);
     const { links = known.links, targets = known.targets, egress = known.egress, gitops = known.gitops } = input;
-    const changed = { ...known, links, targets, egress, gitops };
+    const { manifestValues = known.manifestValues } = input;
+    const changed = { ...known, links, targets, egress, gitops, manifestValues };
     this.script.clusters.set(known.name, changed);
     return changed;
   }
@@ -204,7 +205,7 @@ async function serve(
 
 function newCluster(
   tenantId: string,
-  { name, labels, links, targets, egress, gitops }: Required<CreateCluster>,
+  { name, labels, links, targets, egress, gitops, manifestValues }: Required<CreateCluster>,
 ): Cluster {
   return {
     id: randomUUID(),
@@ -215,6 +216,7 @@ function newCluster(
     targets,
     egress,
     gitops,
+    manifestValues,
     generation: 0,
     createdAt: new Date().toISOString(),
     enrolledAt: null,
