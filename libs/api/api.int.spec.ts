@@ -132,7 +132,7 @@ describe('clusters', () => {
     expect(problemOf(await patch({ labels: { stage: 'a b' } })).problems).toMatchObject([
       { path: 'body.labels.stage' },
     ]);
-    const listed = async (query: string): Promise<Answer> => ask('GET', `/v1/clusters?${new URLSearchParams(query)}`);
+    const listed = async (query: string): Promise<Answer> => ask('GET', `/v1/clusters?${encodeURI(query)}`);
     expect((await listed('selector=stage in (prod),!zone')).json).toMatchObject({ clusters: [{ name: 'changed' }] });
     expect((await listed('selector=stage=test')).json).toEqual({ clusters: [] });
     for (const bad of ['selector=a>b', 'status=gone', 'name=A', 'other=x'])

@@ -38,6 +38,7 @@ describe('a label selector', () => {
     ['zone in eu'],
     ['zone in (eu'],
     ['zone>1'],
+    ['zone < 1'],
     ['=eu'],
     ['zone=a=b'],
     ['-zone'],

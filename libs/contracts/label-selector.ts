@@ -85,7 +85,7 @@ function readRequirement(text: string): LabelRequirement | string {
     if (values.length > MAX_VALUES) return `a condition has at most ${MAX_VALUES} values`;
     return checked({ key: setKey, operator: word === 'in' ? 'In' : 'NotIn', values });
   }
-  return /^[^\s!=(),]+$/.test(text) ? checked({ key: text, operator: 'Exists', values: [] }) : HOW;
+  return /^[^\s!=<>(),]+$/.test(text) ? checked({ key: text, operator: 'Exists', values: [] }) : HOW;
 }
 
 function checked(requirement: LabelRequirement): LabelRequirement | string {
