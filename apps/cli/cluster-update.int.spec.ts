@@ -95,6 +95,26 @@ it.each([
   expect(scene.api.script.links.size).toBe(before);
 });
 
+it('changes labels, and lists what is meant by them', async () => {
+  await fairlead(['cluster', 'create', 'other', '--label', 'zone=eu']);
+  const labelled = await fairlead(['cluster', 'label', 'demo', 'zone=us', 'example.com/stage=prod']);
+  expect(labelled).toMatchObject({ status: 0, out: 'cluster demo has the labels zone=us,example.com/stage=prod\n' });
+  await fairlead(['cluster', 'label', 'demo', 'zone-', 'team=a']);
+  expect(demo()?.labels).toEqual({ 'example.com/stage': 'prod', team: 'a' });
+  await fairlead(['cluster', 'import', 'demo', '--label', 'team=b']);
+  expect(demo()?.labels).toEqual({ 'example.com/stage': 'prod', team: 'b' });
+  const names = async (...args: string[]) => (await fairlead(['cluster', 'list', '-o', 'name', ...args])).out;
+  expect(await names('-l', 'zone in (eu,us)')).toBe('other\n');
+  expect(await names('--selector', '!zone,team=b')).toBe('demo\n');
+  expect((await fairlead(['cluster', 'list', '-l', 'a>b'])).err).toContain(
+    'error: query.selector: write conditions as',
+  );
+  expect((await fairlead(['cluster', 'label', 'demo', 'zone=a b'])).err).toContain('error: labels.zone: a value is');
+  for (const wrong of [['zone'], ['zone=a', 'zone-'], ['=a']]) {
+    expect(await fairlead(['cluster', 'label', 'demo', ...wrong])).toMatchObject({ status: 2 });
+  }
+});
+
 it('is not asked for nothing, or for what is not there', async () => {
   expect(await update()).toMatchObject({ status: 2, err: containing('not said what to change') });
   expect(await update('--repo', 'catalog', '--links', '2')).toMatchObject({ status: 2, err: containing('--gitops') });

@@ -128,7 +128,15 @@ describe('clusters', () => {
       { path: 'body.manifestValues.proxy.httpsProxy', message: expect.stringContaining('http://HOST:PORT') as string },
     ]);
     expect(bad.text).not.toContain('hidden');
-    expect((await patch({ labels: {} })).status).toBe(400);
+    expect((await patch({ labels: { zone: null, stage: 'prod' } })).json).toMatchObject({ labels: { stage: 'prod' } });
+    expect(problemOf(await patch({ labels: { stage: 'a b' } })).problems).toMatchObject([
+      { path: 'body.labels.stage' },
+    ]);
+    const listed = async (query: string): Promise<Answer> => ask('GET', `/v1/clusters?${encodeURI(query)}`);
+    expect((await listed('selector=stage in (prod),!zone')).json).toMatchObject({ clusters: [{ name: 'changed' }] });
+    expect((await listed('selector=stage=test')).json).toEqual({ clusters: [] });
+    for (const bad of ['selector=a>b', 'status=gone', 'name=A', 'other=x'])
+      expect((await listed(bad)).status).toBe(400);
     expect((await patch({ egress: ['22'] })).status).toBe(400);
     expect((await ask('PATCH', '/v1/clusters/nowhere', { body: {} })).status).toBe(404);
   });

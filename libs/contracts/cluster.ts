@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Facts } from './facts.js';
+import { LabelSelector } from './label-selector.js';
 import { ManifestValues } from './manifest-values.js';
 import { Presence } from './presence.js';
 import {
@@ -8,7 +9,9 @@ import {
   EgressPorts,
   Generation,
   IsoTime,
+  LabelChanges,
   Labels,
+  NewLabels,
   TargetRules,
   TenantId,
 } from './primitives.js';
@@ -39,7 +42,7 @@ export type Cluster = z.infer<typeof Cluster>;
 
 export const CreateCluster = z.object({
   name: ClusterName,
-  labels: Labels.default({}),
+  labels: NewLabels.default({}),
   links: z.int().min(1).max(4).default(2),
   targets: TargetRules.default([]),
   egress: EgressPorts.default([]),
@@ -48,8 +51,9 @@ export const CreateCluster = z.object({
 });
 export type CreateCluster = z.infer<typeof CreateCluster>;
 
-/** Of a cluster that is there: what its import manifest says, from the next time it is applied. What is left out stays. */
+/** Of a cluster that is there. Labels count at once, all else from the next time its import manifest is applied. What is left out stays. */
 export const ClusterChange = z.object({
+  labels: LabelChanges.optional(),
   links: Cluster.shape.links.optional(),
   targets: TargetRules.optional(),
   egress: EgressPorts.optional(),
@@ -58,3 +62,15 @@ export const ClusterChange = z.object({
   manifestValues: ManifestValues.optional(),
 });
 export type ClusterChange = z.infer<typeof ClusterChange>;
+
+/** Which clusters of a list are meant; what is left out says nothing. */
+export const ClusterFilter = z.object({
+  selector: LabelSelector.optional(),
+  status: Presence.shape.state.optional(),
+  /** `*` stands for any part. */
+  name: z
+    .string()
+    .regex(/^[a-z0-9*-]{1,63}$/, 'write a name, with * for any part of it, such as shop-*')
+    .optional(),
+});
+export type ClusterFilter = z.infer<typeof ClusterFilter>;

@@ -6,6 +6,7 @@ export * from './rpc.js';
 export * from './fit-page.js';
 export * from './facts.js';
 export * from './kubernetes-names.js';
+export * from './label-selector.js';
 export * from './manifest-values.js';
 export * from './cluster.js';
 export * from './enrol.js';

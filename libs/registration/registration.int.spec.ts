@@ -1,6 +1,14 @@
 import 'reflect-metadata';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { AccessEntry, BUCKETS, ClusterEntry, Facts, routeKeys, type TrustBundle } from '@fairlead/contracts';
+import {
+  AccessEntry,
+  BUCKETS,
+  ClusterEntry,
+  Facts,
+  routeKeys,
+  type ClusterFilter,
+  type TrustBundle,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Envelope, Projection } from '@fairlead/events';
 import { putKv, watchBucket } from '@fairlead/messaging';
@@ -344,6 +352,27 @@ describe('clusters', () => {
     expect((await manifest()).replaceAll(secrets, '')).toBe(before.replaceAll(secrets, ''));
   });
 
+  it('have labels that change at once, also where the change is told, and by which they are found', async () => {
+    await database.query(`insert into tenants (id) values ('found') on conflict do nothing`);
+    const rest = { links: 1, targets: [], egress: [], gitops: false, manifestValues: {} };
+    for (const [name, zone] of Object.entries({ 'shop-a': 'eu', 'shop-b': 'us', 'edge-a': 'eu' })) {
+      await clusters.create(api, 'found', { name, labels: { zone }, ...rest });
+    }
+    const changed = await clusters.update(api, 'found', 'shop-a', { labels: { zone: null, stage: 'prod' } });
+    expect(changed.labels).toEqual({ stage: 'prod' });
+    const [row] = (await database.query('select body from outbox order by id desc limit 1')) as [{ body: string }];
+    expect(JSON.parse(row.body)).toMatchObject({ data: { name: 'shop-a', labels: { stage: 'prod' } } });
+    const [projected] = REGISTRATION_BUCKETS;
+    const entries = await projected?.rows(database.manager);
+    expect(entries?.get(`found.${changed.id}`)).toMatchObject({ labels: { stage: 'prod' } });
+    const found = async (filter: ClusterFilter): Promise<string[]> =>
+      (await clusters.list('found', filter)).clusters.map(({ name }) => name);
+    expect(await found({ selector: 'zone=eu' })).toEqual(['edge-a']);
+    expect(await found({ selector: 'zone!=eu' })).toEqual(['shop-a', 'shop-b']);
+    expect(await found({ name: 'shop-*', status: 'never' })).toEqual(['shop-a', 'shop-b']);
+    expect(await found({ status: 'online' })).toEqual([]);
+  });
+
   it('have no way out in the network of a node', async () => {
     const { name } = await newCluster();
     const manifestValues = { hostNetwork: true };
@@ -388,12 +417,17 @@ describe('clusters', () => {
     );
     const names: string[] = [];
     for (let after: string | undefined = ''; after !== undefined;) {
-      const page: Awaited<ReturnType<Clusters['list']>> = await clusters.list('big', after);
+      const page: Awaited<ReturnType<Clusters['list']>> = await clusters.list('big', { after });
       expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(200 * 1024);
       names.push(...page.clusters.map(({ name }) => name));
       after = page.next;
     }
     expect([names.length, new Set(names).size]).toEqual([1_500, 1_500]);
+    // The first thousand has none: the page is empty, and says where to go on.
+    const none = await clusters.list('big', { name: '*-01234' });
+    expect(none).toEqual({ clusters: [], next: 'big-01000' });
+    const { clusters: found } = await clusters.list('big', { name: '*-01234', after: 'big-01000' });
+    expect(found.map(({ name }) => name)).toEqual(['big-01234']);
     await database.query(`delete from clusters where tenant_id = 'big'`);
   });
 

@@ -18,6 +18,7 @@ import { confirmed } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';
 import { addGitOpsOptions, assignCreated, plannedAssignment, type GitOpsOptions } from './cluster-gitops.js';
 import { addImportCommand } from './cluster-import.js';
+import { addLabelCommand } from './cluster-label.js';
 import { addUpdateCommand } from './cluster-update.js';
 import { VALUES_HELP, valuesOf, valuesOption } from './manifest-values.js';
 import { collected, outputOption, pairs, wholeNumber, type Confirmed, type Printed } from './option-values.js';
@@ -42,7 +43,12 @@ A way out is for a cluster that cannot reach its Git host: what connects to the 
 through a gateway, whose own rules have to allow it (FAIRLEAD_EGRESS_ALLOW).
 ${VALUES_HELP}`;
 
-/** cluster create, list, show, delete, update, import, revoke. */
+const LIST_HELP = `
+Examples:
+  fairlead cluster list --selector 'zone=eu,stage!=test,tier in (a,b),!old'
+  fairlead cluster list --status offline --name 'shop-*' -o name`;
+
+/** cluster create, list, show, delete, update, label, import, revoke. */
 export function addClusterCommands(program: Command, io: Io): void {
   const cluster = program
     .command('cluster')
@@ -73,9 +79,13 @@ export function addClusterCommands(program: Command, io: Io): void {
     .command('list')
     .alias('ls')
     .summary('list the clusters')
-    .description('List the clusters.')
+    .description('List the clusters, or those that are meant.')
+    .option('-l, --selector <selector>', 'by labels, as kubectl takes it')
+    .addOption(new Option('--status <status>', 'by status').choices(['online', 'draining', 'offline', 'never']))
+    .option('--name <pattern>', 'by name, with * for any part of it')
     .addOption(outputOption('table', 'json', 'name'))
-    .action((options: Printed) => list(io, options));
+    .addHelpText('after', LIST_HELP)
+    .action((options: ListOptions) => list(io, options));
   cluster
     .command('show <name>')
     .summary('show a cluster')
@@ -94,6 +104,7 @@ export function addClusterCommands(program: Command, io: Io): void {
     )
     .action((name: string, options: Confirmed) => remove(io, name, options));
   addUpdateCommand(cluster, io);
+  addLabelCommand(cluster, io);
   addImportCommand(cluster, io);
   addClusterRevocation(cluster, io);
 }
@@ -128,12 +139,19 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
   printHint(io, `next: fairlead cluster import ${cluster.name} | kubectl apply -f -`);
 }
 
-async function list(io: Io, { output }: Printed): Promise<void> {
-  const clusters = await withApi(io, allClusters);
+interface ListOptions extends Printed {
+  readonly selector?: string;
+  readonly status?: string;
+  readonly name?: string;
+}
+
+async function list(io: Io, { output, ...filter }: ListOptions): Promise<void> {
+  const clusters = await withApi(io, (api) => allClusters(api, filter));
+  const filtered = Object.keys(filter).length > 0;
   printList(io, output, {
     list: { clusters },
     name: (cluster) => cluster.name,
-    none: ['no clusters yet', 'next: fairlead cluster create demo'],
+    none: filtered ? ['no cluster is like that'] : ['no clusters yet', 'next: fairlead cluster create demo'],
     heading: ['NAME', 'STATUS', 'KUBERNETES', 'NODES', 'REPLICAS', 'LABELS', 'AGE'],
     row: (cluster) => [
       cluster.name,

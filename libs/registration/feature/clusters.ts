@@ -4,10 +4,12 @@ import {
   type Caller,
   type Cluster,
   type ClusterChange,
+  type ClusterFilter,
   type CreateCluster,
   type Presence,
 } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
+import { changedLabels, clusterFilter } from '../domain/cluster-labels.js';
 import { knownFacts } from '../domain/known-facts.js';
 import { forgetCluster } from '../store/client-store.js';
 import {
@@ -57,12 +59,13 @@ export class Clusters {
     return this.#show(row);
   }
 
-  /** Changes what its import manifest says; nothing is told if that is what it says already. NOT_FOUND, INVALID_ARGUMENT. */
+  /** Changes its labels and what its import manifest says; nothing is told if that is what it says already. NOT_FOUND, INVALID_ARGUMENT. */
   async update(caller: Caller, tenantId: string, name: string, change: ClusterChange): Promise<Cluster> {
     const row = await commit(this.runtime, async (manager) => {
       const before = await lockClusterByName(manager, tenantId, name);
       const asked = Object.entries(change).filter(([, value]) => value !== undefined);
-      const settings = { ...settingsOf(before), ...(Object.fromEntries(asked) as Partial<Settings>) };
+      const labels = changedLabels(before.labels, change.labels);
+      const settings = { ...settingsOf(before), ...(Object.fromEntries(asked) as Partial<Settings>), labels };
       if (isDeepStrictEqual(settings, settingsOf(before))) return before;
       refuseTogether(settings);
       await changeSettings(manager, before.id, settings);
@@ -73,13 +76,17 @@ export class Clusters {
     return this.#show(row);
   }
 
-  /** As many as fit in an answer; `next` is the name to go on after. */
-  async list(tenantId: string, after = ''): Promise<{ clusters: Cluster[]; next?: string }> {
+  /** As many as fit in an answer, of the next thousand; `next` is the name to go on after. */
+  async list(
+    tenantId: string,
+    { after = '', ...filter }: ClusterFilter & { readonly after?: string | undefined } = {},
+  ): Promise<{ clusters: Cluster[]; next?: string }> {
     const rows = await read(this.runtime, (manager) => listClusters(manager, tenantId, after, PAGE_ROWS));
-    const clusters = fitPage(rows.map((row) => this.#show(row)));
-    const last = clusters.at(-1);
-    const more = clusters.length < rows.length || rows.length === PAGE_ROWS;
-    return last && more ? { clusters, next: last.name } : { clusters };
+    const meant = rows.map((row) => this.#show(row)).filter(clusterFilter(filter));
+    const clusters = fitPage(meant);
+    if (clusters.length < meant.length) return { clusters, next: clusters.at(-1)?.name ?? after };
+    const last = rows.at(-1);
+    return last && rows.length === PAGE_ROWS ? { clusters, next: last.name } : { clusters };
   }
 
   async get(tenantId: string, name: string): Promise<Cluster> {
@@ -156,11 +163,11 @@ export class Clusters {
   }
 }
 
-type Settings = Pick<StoredCluster, 'links' | 'targets' | 'egress' | 'gitops' | 'manifestValues'>;
+type Settings = Pick<StoredCluster, 'labels' | 'links' | 'targets' | 'egress' | 'gitops' | 'manifestValues'>;
 
-/** What its import manifest says of it. */
-function settingsOf({ links, targets, egress, gitops, manifestValues }: Settings): Settings {
-  return { links, targets, egress, gitops, manifestValues };
+/** What people say of it. */
+function settingsOf({ labels, links, targets, egress, gitops, manifestValues }: Settings): Settings {
+  return { labels, links, targets, egress, gitops, manifestValues };
 }
 
 /** As an event tells them: of the values, which ones there are. */

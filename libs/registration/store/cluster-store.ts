@@ -145,7 +145,7 @@ export function factsOfClusters(
 export async function changeSettings(
   manager: EntityManager,
   id: string,
-  settings: Partial<Pick<StoredCluster, 'links' | 'targets' | 'egress' | 'gitops' | 'manifestValues'>>,
+  settings: Partial<Pick<StoredCluster, keyof typeof ADOPTED>>,
 ): Promise<void> {
   await manager.update(ClusterRow, { id }, settings);
 }
