@@ -1,7 +1,12 @@
 import { describe } from 'vitest';
+import { agentOfImage } from '../support/agent-image.js';
 import { shareStack } from '../support/shared-stack.js';
 
-shareStack();
+const makeAgent = agentOfImage();
+shareStack(async () => ({ agentMain: await makeAgent() }));
+describe('agent-image', async () => {
+  await import('./stories/agent-image.js');
+});
 describe('reach-cluster', async () => {
   await import('./stories/reach-cluster.js');
 });
@@ -10,4 +15,8 @@ describe('enrolment', async () => {
 });
 describe('command-line', async () => {
   await import('../gitops/stories/command-line.js');
+});
+// Kills all parts, one after the other: the last one.
+describe('failures-one-link', async () => {
+  await import('./stories/failures-one-link.js');
 });
