@@ -4,11 +4,12 @@ import { shareStack } from '../support/shared-stack.js';
 
 const makeAgent = agentOfImage();
 shareStack(async () => ({ agentMain: await makeAgent() }));
-describe('agent-image', async () => {
-  await import('./stories/agent-image.js');
-});
+// Counts what the first requests open: the first one.
 describe('reach-cluster', async () => {
   await import('./stories/reach-cluster.js');
+});
+describe('agent-image', async () => {
+  await import('./stories/agent-image.js');
 });
 describe('enrolment', async () => {
   await import('./stories/enrolment.js');
