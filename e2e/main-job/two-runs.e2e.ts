@@ -15,7 +15,7 @@ import {
 } from '../support/npm-start.js';
 
 /** Below the ports that the testbed picks from, and those of `npm-start`, which may run at the same time. */
-const [BASE, OTHER_BASE] = [15_000, 17_000];
+const [BASE, OTHER_BASE] = [12_000, 14_000];
 
 endRunsAfterTests();
 
