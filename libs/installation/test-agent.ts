@@ -79,7 +79,7 @@ export async function startAgent(
   });
   const values: Record<string, string> = { ...(options.stored ?? (options.token === undefined ? { identity } : {})) };
   const store: TextStore = {
-    read: () => Promise.resolve(values),
+    read: () => Promise.resolve({ values }),
     write: (changed) => Promise.resolve(void Object.assign(values, changed)),
   };
   let egressPorts: readonly number[] = [];

@@ -115,10 +115,21 @@ describe('an object', () => {
 describe('createSecretStore', () => {
   it('keeps values of the one Secret that the account may touch', async () => {
     const store = await storeOf('mine');
-    expect(await store.read()).toEqual({});
+    expect((await store.read()).values).toEqual({});
     await store.write({ key: 'line one\nline two\n', 'tls.crt': 'ä' });
     await store.write({ key: 'new' });
-    expect(await store.read()).toEqual({ key: 'new', 'tls.crt': 'ä' });
+    expect((await store.read()).values).toEqual({ key: 'new', 'tls.crt': 'ä' });
+  });
+
+  it('of two that read the same, one writes, and the other is told that it was not the first', async () => {
+    const store = await storeOf('mine');
+    const { version } = await store.read();
+    const both = await Promise.allSettled(['one', 'two'].map((first) => store.write({ first }, version)));
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(both.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'CONFLICT' } });
+    const after = await store.read();
+    await store.write({ first: '' }, after.version);
+    expect((await store.read()).values).toMatchObject({ first: '', key: 'new' });
   });
 
   it('reports what the account may not do', async () => {
@@ -136,7 +147,7 @@ describe('createSecretStore', () => {
     await kubernetes.exited;
     await expect(store.read()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await kubernetes.restart();
-    expect(await store.read()).toMatchObject({ key: 'new' });
+    expect((await store.read()).values).toMatchObject({ key: 'new' });
     expect(readFileSync(admin, 'utf8')).toContain('127.0.0.1');
   });
 });
