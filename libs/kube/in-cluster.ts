@@ -86,6 +86,49 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
   };
 }
 
+interface LeaseOptions extends InClusterOptions {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** One Lease that is there already, by which the pods of a Deployment agree who leads. */
+export interface Lease {
+  /** `renewed`: a text that is another one after each write. NOT_FOUND if there is no such Lease. */
+  read(): Promise<{ readonly holder: string; readonly renewed: string; readonly version: string }>;
+  /** CONFLICT if anybody has changed it since it had this version. Empty: nobody holds it. */
+  write(holder: string, version: string): Promise<void>;
+}
+
+interface LeaseObject {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly spec?: { readonly holderIdentity?: string; readonly renewTime?: string };
+}
+
+/** A Lease, from inside the cluster. Errors as `callInCluster`. */
+export function createLease(options: LeaseOptions): Lease {
+  const { namespace, name } = options;
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases/${encodeURIComponent(name)}`;
+  const connections = new Agent({ keepAlive: true, maxSockets: 1, timeout: 60_000 });
+  const what = (doing: string): string => `${doing} Lease ${namespace}/${name}`;
+  return {
+    read: async () => {
+      const text = await callInCluster(options, { method: 'GET', path, what: what('reading'), connections });
+      const { metadata, spec = {} } = JSON.parse(text) as LeaseObject;
+      const { holderIdentity: holder = '', renewTime: renewed = '' } = spec;
+      return { holder, renewed, version: metadata.resourceVersion };
+    },
+    write: async (holder, version) => {
+      // A `MicroTime` has six digits, and the API server takes no fewer.
+      const renewTime = new Date().toISOString().replace('Z', '000Z');
+      // It refuses a holder without a name, too.
+      const spec = { holderIdentity: holder === '' ? null : holder, renewTime };
+      const change = { metadata: { resourceVersion: version }, spec };
+      const body = JSON.stringify(change);
+      await callInCluster(options, { method: 'PATCH', path, body, what: what('writing'), connections });
+    },
+  };
+}
+
 interface SecretObject {
   readonly metadata: { readonly resourceVersion: string };
   readonly data?: Readonly<Record<string, string>>;

@@ -13,10 +13,40 @@ import { CONTAINER, POD } from './import-manifest-pods.js';
 
 const TOKEN_DIR = '/var/run/secrets/fairlead';
 const TOKEN_VOLUME = 'bootstrap-token';
+/** One is lost, and the other one serves. */
+const PODS = 2;
 
-/** The agent's Deployment, the policy for its network, and the Service that leads to its way out. */
+/** The agent's Deployment and what its pods go by, the policy for its network, and the Service that leads to its way out. */
 export function workloadDocuments(input: ImportManifestInput): KubernetesDocument[] {
-  return [networkPolicy(input), ...egressService(input), deployment(input)];
+  return [leaderLease(), disruptionBudget(), networkPolicy(input), ...egressService(input), deployment(input)];
+}
+
+/** By it the pods agree who of them carries desired state. The agent may not create one. */
+function leaderLease(): KubernetesDocument {
+  return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: metadata(AGENT.name, AGENT.namespace) };
+}
+
+/** A drain takes one pod after the other. */
+function disruptionBudget(): KubernetesDocument {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: metadata(AGENT.name, AGENT.namespace),
+    spec: { minAvailable: 1, selector: { matchLabels: SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+  };
+}
+
+/** Preferred: a cluster of one node has both there. */
+function apart(): Record<string, unknown> {
+  const labelSelector = { matchLabels: SELECTOR };
+  const podAffinityTerm = { labelSelector, topologyKey: 'kubernetes.io/hostname' };
+  const zones = { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' };
+  return {
+    affinity: {
+      podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm }] },
+    },
+    topologySpreadConstraints: [{ ...zones, labelSelector }],
+  };
 }
 
 function deployment(input: ImportManifestInput): KubernetesDocument {
@@ -28,9 +58,9 @@ function deployment(input: ImportManifestInput): KubernetesDocument {
       ...clusterAnnotations(input),
     },
     spec: {
-      replicas: 1,
-      // Two agents with one identity would fence each other: the old one goes first.
-      strategy: { type: 'Recreate' },
+      replicas: PODS,
+      // The new one is linked before an old one goes.
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       selector: { matchLabels: SELECTOR },
       template: { metadata: { labels: LABELS, ...restartOnNewToken(input) }, spec: podSpec(input) },
     },
@@ -53,6 +83,7 @@ function podSpec(input: ImportManifestInput): Record<string, unknown> {
   return {
     serviceAccountName: AGENT.name,
     ...POD,
+    ...apart(),
     containers: [container(input)],
     // Optional: once enrolled the agent needs no token, and an administrator may delete it.
     volumes: [{ name: TOKEN_VOLUME, secret: { secretName: SECRETS.bootstrap, optional: true, defaultMode: 0o440 } }],
