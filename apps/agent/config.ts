@@ -49,6 +49,13 @@ const Environment = z.object({
     .string()
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'expected a namespace')
     .optional(),
+  /** Name of the Deployment that it is a pod of, and of the Lease by which its pods agree who carries desired state, in the namespace of the identity's Secret. */
+  FAIRLEAD_WORKLOAD: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'expected the name of a Deployment')
+    .default('fairlead-agent'),
+  /** How long what runs through an agent that is told to end may go on. */
+  FAIRLEAD_DRAIN_SECONDS: z.coerce.number().int().min(0).max(3_600).default(20),
   FAIRLEAD_SERVICE_ACCOUNT_DIR: z.string().default('/var/run/secrets/kubernetes.io/serviceaccount'),
   KUBERNETES_SERVICE_HOST: z.string(),
   KUBERNETES_SERVICE_PORT: z.coerce.number().int().min(1).max(65_535),

@@ -30,6 +30,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       clusterId: config.FAIRLEAD_CLUSTER_ID,
       adoption: config.FAIRLEAD_ADOPTION,
       links: config.FAIRLEAD_LINKS,
+      drainMs: config.FAIRLEAD_DRAIN_SECONDS * 1_000,
       store: withBundle(identityStore(storeFor(config, { host, port })), {
         read: () => readBundleFile(config.FAIRLEAD_IDENTITY_BUNDLE_FILE),
         clusterId: config.FAIRLEAD_CLUSTER_ID,

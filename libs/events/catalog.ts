@@ -3,6 +3,7 @@ import {
   ClientName,
   ClusterId,
   ClusterName,
+  Duplicate,
   Facts,
   Generation,
   IsoTime,
@@ -159,8 +160,12 @@ export const EVENTS = {
   }),
   'dev.fairlead.agent.connected.v1': event(session),
   'dev.fairlead.agent.disconnected.v1': event({ ...session, durationMs: z.int().min(0) }),
-  /** Several processes are linked with the identity of one cluster, for longer than one takes the other's place. */
-  'dev.fairlead.agent.duplicated.v1': event({ ...cluster, agents: z.array(LinkedAgent).min(2).max(16) }),
+  /** Several processes are linked with the identity of one cluster, and are not the pods of its agent, for longer than one takes the other's place. */
+  'dev.fairlead.agent.duplicated.v1': event({
+    ...cluster,
+    duplicate: Duplicate,
+    agents: z.array(LinkedAgent).min(2).max(16),
+  }),
   'dev.fairlead.agent.refused.v1': event({ ...maybeCluster, gateway: z.string().max(63) }),
   /** A user at a door, or a target that the agent's policy refuses. */
   'dev.fairlead.access.refused.v1': event({

@@ -276,7 +276,7 @@ describe('clusters', () => {
       labels: { env: 'test' },
       generation: 0,
       enrolledAt: null,
-      presence: { state: 'never', replicas: [], since: null, agents: [] },
+      presence: { state: 'never', replicas: [], since: null, agents: [], duplicate: null },
     });
     const again = clusters.create(api, 'default', {
       name: created.name,
@@ -698,6 +698,7 @@ describe('presence', () => {
       address: '192.0.2.1',
       connectedAt: new Date().toISOString(),
       agentVersion: '0.1.0',
+      pod: null,
     };
     const beat = {
       credential: 'gateway-a',
@@ -714,7 +715,10 @@ describe('presence', () => {
         state: 'online',
         replicas: ['gateway-a'],
         since: lease.connectedAt,
-        agents: [{ instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt, version: '0.1.0' }],
+        agents: [
+          { instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt, version: '0.1.0', pod: null },
+        ],
+        duplicate: null,
         lastError: null,
       }),
     );
@@ -724,8 +728,14 @@ describe('presence', () => {
 it('tells once of two agents with one identity, however many instances of the service see them', async () => {
   const { id, name } = await newCluster();
   const since = new Date().toISOString();
-  const agents = ['one', 'two'].map((instance) => ({ instance, addresses: ['192.0.2.1'], since, version: '' }));
-  const crowd = { tenantId: 'default', clusterId: id, agents };
+  const agents = ['one', 'two'].map((instance) => ({
+    instance,
+    addresses: ['192.0.2.1'],
+    since,
+    version: '',
+    pod: null,
+  }));
+  const crowd = { tenantId: 'default', clusterId: id, duplicate: 'elsewhere' as const, agents };
   await Promise.all([
     reportDuplicate(runtime, crowd),
     reportDuplicate(runtime, { ...crowd, agents: agents.toReversed() }),

@@ -2,10 +2,10 @@ import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import type { Io } from '../io.js';
 import {
-  TWO_AGENTS,
   ageText,
   agentText,
   distributionText,
+  duplicateText,
   labelsText,
   lastErrorText,
   nodesText,
@@ -194,7 +194,7 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
       ['enrolled', cluster.enrolledAt ?? ''],
     ],
   );
-  if (presence.agents.length > 1) printLines(io, '', ...TWO_AGENTS(cluster.name));
+  if (presence.duplicate) printLines(io, '', ...duplicateText(cluster));
 }
 
 async function remove(io: Io, name: string, { yes, output }: Confirmed): Promise<void> {

@@ -63,7 +63,7 @@ describe('what people see', () => {
       enrolledAt,
       generation: 1,
       facts: null,
-      presence: { state, replicas: [], since: null, agents: [], lastError: null },
+      presence: { state, replicas: [], since: null, agents: [], duplicate: null, lastError: null },
     });
     expect(statusCell(cluster('never', null))).toMatchObject({ text: 'not imported' });
     expect(statusCell(cluster('online', 'x'))).toMatchObject({ text: 'online', colour: 'green' });

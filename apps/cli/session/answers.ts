@@ -41,9 +41,11 @@ export const Cluster = z.looseObject({
           addresses: z.array(z.string()),
           since: z.string(),
           version: z.string().default(''),
+          pod: z.looseObject({ name: z.string() }).nullable().default(null),
         }),
       )
       .default([]),
+    duplicate: z.string().nullable().default(null),
     lastError: z
       .looseObject({
         at: z.string(),

@@ -239,6 +239,6 @@ function newCluster(
     createdAt: new Date().toISOString(),
     enrolledAt: null,
     facts: null,
-    presence: { state: 'never', replicas: [], since: null, agents: [], lastError: null },
+    presence: { state: 'never', replicas: [], since: null, agents: [], duplicate: null, lastError: null },
   };
 }

@@ -38,8 +38,10 @@ describe('an import manifest with GitOps', () => {
     const parts = [...objectsOf(renderImportManifest({ ...input, installer: null })), ...objectsOf(own)];
     expect(objectsOf(withIt)).toEqual(expect.arrayContaining(parts));
     expect(objectsOf(withIt)).toHaveLength(parts.length);
-    expect(namesIn(withIt).slice(-3)).toEqual([
+    expect(namesIn(withIt).slice(-5)).toEqual([
       'Deployment/fairlead-installer',
+      'Lease/fairlead-agent',
+      'PodDisruptionBudget/fairlead-agent',
       'NetworkPolicy/fairlead-agent',
       'Deployment/fairlead-agent',
     ]);

@@ -113,6 +113,13 @@ describe('a manifest with values', () => {
     expect(podOf(manifest, 'fairlead-installer').spec.hostNetwork).toBeUndefined();
   });
 
+  it('replaces the agents at once where both would want one port of their only node', () => {
+    const strategyOf = (values: ManifestValues): unknown =>
+      objectIn(rendered(values), 'Deployment', 'fairlead-agent').spec.strategy;
+    expect(strategyOf({ hostNetwork: true })).toEqual({ type: 'Recreate' });
+    expect(strategyOf({})).toMatchObject({ rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } });
+  });
+
   it('loosens nothing else: containers are as without them', () => {
     const context = agentOf(rendered({})).securityContext;
     expect(agentOf(rendered({ hostNetwork: true })).securityContext).toEqual(context);

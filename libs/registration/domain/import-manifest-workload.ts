@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { ManifestValues } from '@fairlead/contracts';
 import {
   AGENT,
   EGRESS_SERVICE,
@@ -25,10 +26,47 @@ import {
 
 const TOKEN_DIR = '/var/run/secrets/fairlead';
 const TOKEN_VOLUME = 'bootstrap-token';
+/** One is lost, and the other one serves. */
+const PODS = 2;
 
-/** The agent's Deployment, the policy for its network, and the Service that leads to its way out. */
+/** The agent's Deployment and what its pods go by, the policy for its network, and the Service that leads to its way out. */
 export function workloadDocuments(input: ImportManifestInput): KubernetesDocument[] {
-  return [networkPolicy(input), ...egressService(input), deployment(input)];
+  const namespace = namespaceOf(input.values);
+  return [
+    leaderLease(namespace),
+    disruptionBudget(namespace),
+    networkPolicy(input),
+    ...egressService(input),
+    deployment(input),
+  ];
+}
+
+/** By it the pods agree who of them carries desired state. The agent may not create one. */
+function leaderLease(namespace: string): KubernetesDocument {
+  return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: metadata(AGENT.name, namespace) };
+}
+
+/** A drain takes one pod after the other. */
+function disruptionBudget(namespace: string): KubernetesDocument {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: metadata(AGENT.name, namespace),
+    spec: { minAvailable: 1, selector: { matchLabels: SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+  };
+}
+
+/** Preferred: a cluster of one node has both there. */
+function apart(): Record<string, unknown> {
+  const labelSelector = { matchLabels: SELECTOR };
+  const podAffinityTerm = { labelSelector, topologyKey: 'kubernetes.io/hostname' };
+  const zones = { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' };
+  return {
+    affinity: {
+      podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm }] },
+    },
+    topologySpreadConstraints: [{ ...zones, labelSelector }],
+  };
 }
 
 function deployment(input: ImportManifestInput): KubernetesDocument {
@@ -40,13 +78,21 @@ function deployment(input: ImportManifestInput): KubernetesDocument {
       ...clusterAnnotations(input),
     },
     spec: {
-      replicas: 1,
-      // Two agents with one identity would fence each other: the old one goes first.
-      strategy: { type: 'Recreate' },
+      replicas: PODS,
+      strategy: rollout(input.values),
       selector: { matchLabels: SELECTOR },
       template: { metadata: podMetadata(input.values, templateOf(input)), spec: podSpec(input) },
     },
   };
+}
+
+/**
+ * The new one is linked before an old one goes. In the network of a node both would want the same port of it: on the only
+ * node, a new one could never start beside an old one.
+ */
+function rollout({ hostNetwork }: ManifestValues): Record<string, unknown> {
+  if (hostNetwork === true) return { type: 'Recreate' };
+  return { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } };
 }
 
 function templateOf(input: ImportManifestInput) {
@@ -71,6 +117,7 @@ function podSpec(input: ImportManifestInput): Record<string, unknown> {
     ...POD,
     ...placement(input.values),
     ...agentNetwork(input.values),
+    ...apart(),
     containers: [container(input)],
     // Optional: once enrolled the agent needs no token, and an administrator may delete it.
     volumes: [

@@ -192,6 +192,16 @@ describe("the agent's service account", () => {
     ['get nodes --subresource=proxy', false],
     ['list pods', false],
     ['list namespaces', false],
+    ['get namespaces/kube-system', true],
+    ['get namespaces/default', false],
+    ['patch namespaces/kube-system', false],
+    [`get deployments.apps/fairlead-agent -n ${NAMESPACE}`, true],
+    [`patch deployments.apps/fairlead-agent -n ${NAMESPACE}`, false],
+    [`get deployments.apps/fairlead-installer -n ${NAMESPACE}`, false],
+    [`list deployments.apps -n ${NAMESPACE}`, false],
+    [`patch leases.coordination.k8s.io/fairlead-agent -n ${NAMESPACE}`, true],
+    [`patch leases.coordination.k8s.io/another -n ${NAMESPACE}`, false],
+    [`create leases.coordination.k8s.io -n ${NAMESPACE}`, false],
     ['bind clusterroles.rbac.authorization.k8s.io', false],
   ])('%s: %s', async (question, allowed) => {
     const { stdout } = await asAgent(['auth', 'can-i', '--quiet=false', ...question.split(' ')]);
@@ -218,10 +228,12 @@ describe("the agent's service account", () => {
           resourceNames: ['fairlead:admins', 'system:authenticated'],
         },
         { verbs: ['list'], resources: ['nodes'], resourceNames: undefined },
+        { verbs: ['get'], resources: ['namespaces'], resourceNames: ['kube-system'] },
+        { verbs: ['get'], resources: ['deployments'], resourceNames: ['fairlead-agent'] },
         { verbs: ['get', 'update', 'patch'], resources: ['secrets'], resourceNames: ['fairlead-agent-identity'] },
       ]),
     );
-    expect(own).toHaveLength(4);
+    expect(own).toHaveLength(6);
   });
 
   it('acts for an administrator, and cannot make itself a cluster admin by another name', async () => {
