@@ -25,6 +25,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
     {
       endpoints: endpointsOf(config),
       proxy: { ...(config.HTTPS_PROXY ? { httpsProxy: config.HTTPS_PROXY.reveal() } : {}), noProxy: config.NO_PROXY },
+      region: config.FAIRLEAD_REGION,
       pins: config.FAIRLEAD_ROOT_PINS,
       trustDomain: config.FAIRLEAD_TRUST_DOMAIN,
       clusterId: config.FAIRLEAD_CLUSTER_ID,

@@ -8,6 +8,7 @@ export * from './facts.js';
 export * from './cluster.js';
 export * from './enrol.js';
 export * from './registration.js';
+export * from './endpoints.js';
 export * from './ca.js';
 export * from './keys.js';
 export * from './kv.js';

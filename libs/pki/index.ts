@@ -54,6 +54,7 @@ export {
   isEndpointAddress,
   isRegion,
   isServerName,
+  writeEndpoints,
   type LinkEndpoint,
   type NamedEndpoints,
 } from './link-endpoints.js';

@@ -150,6 +150,7 @@ class ControlCall implements ControlOutbox {
     if (this.#over) return;
     if (this.#session) {
       if (message.case === 'hello') this.#end();
+      if (message.case === 'leave') this.#session.leave();
       if (message.case === 'report') this.#options.onReport(this.#session, message.value.json);
       if (message.case === 'trustHeld') this.#options.onTrustHeld(this.#session, message.value.version);
       if (message.case === 'facts') this.#options.onFacts(this.#session, readFacts(message.value));

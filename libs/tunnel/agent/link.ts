@@ -152,6 +152,13 @@ export class Link {
     }
   }
 
+  /** Another link takes the place of this one: nothing new is parked or carried here, and what is on its way goes on. */
+  leave(): void {
+    if (this.#draining) return;
+    this.#draining = true;
+    this.#sender.leave();
+  }
+
   close(): void {
     this.#options.connection.http2.destroy();
   }
@@ -192,7 +199,8 @@ export class Link {
 
   #park(): void {
     this.#parked += 1;
-    const tunnel = acceptTunnel(this.#options.connection.tunnel(), this.#options, (opened) => {
+    const options = { ...this.#options, leaving: () => this.#draining };
+    const tunnel = acceptTunnel(this.#options.connection.tunnel(), options, (opened) => {
       this.#parked -= 1;
       // A tunnel that ended while parked is replaced when the gateway asks, not at once: a gateway that refuses tunnels
       // must not be answered with a storm of them.

@@ -25,6 +25,8 @@ export interface AgentFacts {
   readonly distribution?: string;
   /** Whose machines the nodes are; empty: not known. */
   readonly provider?: string;
+  /** Where its nodes say that they are; not told to the gateway. */
+  readonly region?: string;
   readonly nodes?: { readonly total: number; readonly ready: number };
   /** What the agent may do there, and what it can do on the link. */
   readonly capabilities?: readonly string[];
@@ -48,8 +50,8 @@ export interface DesiredStateEnd {
 
 /** Where tunnels to the cluster's kube-apiserver end. */
 export interface KubeApiEnd {
-  /** Serves HTTP/1.1 on an accepted tunnel, as this identity. */
-  serve(tunnel: Duplex, identity: TunnelIdentity): void;
+  /** Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: the answer that begins now is to be the last one. */
+  serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean): void;
 }
 
 /** Opens raw TCP targets, or does not: the policy is behind it. */
@@ -68,7 +70,7 @@ export interface TcpMetrics {
 }
 
 /** As a message of the link. */
-export function wireFacts({ nodes, capabilities = [], ...words }: AgentFacts): Facts {
+export function wireFacts({ nodes, capabilities = [], region: _, ...words }: AgentFacts): Facts {
   return {
     $typeName: 'fairlead.link.v1.Facts',
     distribution: '',

@@ -13,6 +13,8 @@ export interface AcceptorOptions {
   readonly kubeApi: KubeApiEnd;
   readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
+  /** Is the link to be left? Then no tunnel is to outlive what it carries now. */
+  readonly leaving?: () => boolean;
 }
 
 /**
@@ -61,7 +63,7 @@ function assertOurs(open: Open, { clusterId, generation }: AcceptorOptions): voi
   }
 }
 
-function serve(connection: TunnelConnection, open: Open, { kubeApi, tcp, logger }: AcceptorOptions): void {
+function serve(connection: TunnelConnection, open: Open, { kubeApi, tcp, logger, leaving }: AcceptorOptions): void {
   const { target } = open;
   switch (target.case) {
     case 'kubeApi': {
@@ -69,7 +71,7 @@ function serve(connection: TunnelConnection, open: Open, { kubeApi, tcp, logger 
       assertAcceptable(identity);
       connection.accept();
       tellEnd(connection, open, logger);
-      kubeApi.serve(connection, identity);
+      kubeApi.serve(connection, identity, leaving);
       return;
     }
     case 'tcp':

@@ -43,6 +43,7 @@ export class AgentSession {
   readonly #control: ControlOutbox;
   readonly #parked: ParkedTunnels;
   #egress = 0;
+  #leaving = false;
   #closed = false;
 
   constructor(facts: SessionFacts, http2: Http2Session, control: ControlOutbox, trustVersion = 0) {
@@ -80,6 +81,16 @@ export class AgentSession {
   /** A tunnel for one Open; rejects as `ParkedTunnels.take` does. */
   take(signal: AbortSignal): Promise<Http2Stream> {
     return this.#parked.take(signal);
+  }
+
+  /** The agent parks nothing here any more, and ends the link when its tunnels are done. */
+  leave(): void {
+    this.#leaving = true;
+    this.#parked.drain();
+  }
+
+  get leaving(): boolean {
+    return this.#leaving;
   }
 
   /** Tells the agent to link elsewhere, within this time. */

@@ -63,13 +63,18 @@ export class SessionRegistry {
     this.#tell('closed', session);
   }
 
-  /** Live sessions of a cluster: highest generation only, least in flight first, the newest of equals. */
+  /** Live sessions of a cluster: highest generation only, those that are being left last, least in flight first, the newest of equals. */
   of(clusterId: string): AgentSession[] {
     const sessions = [...(this.#byCluster.get(clusterId) ?? [])].filter((session) => !session.closed);
     const newest = Math.max(...sessions.map((session) => session.facts.generation));
     return sessions
       .filter((session) => session.facts.generation === newest)
-      .sort((a, b) => a.inFlight - b.inFlight || b.facts.connectedAtMs - a.facts.connectedAtMs);
+      .sort(
+        (a, b) =>
+          Number(a.leaving) - Number(b.leaving) ||
+          a.inFlight - b.inFlight ||
+          b.facts.connectedAtMs - a.facts.connectedAtMs,
+      );
   }
 
   all(): AgentSession[] {
