@@ -53,19 +53,17 @@ async function name(...endpoints: LinkEndpoint[]): Promise<void> {
   await pair.installation.publishTrust(await pair.installation.ca.bundle({ version, endpoints }));
 }
 
-const start = (
-  ...from: (Forwarder | Partial<Parameters<typeof pair.installation.startAgent>[0]>)[]
-): Promise<RunningAgent> => {
-  const endpoints = from.flatMap((each) => ('port' in each ? [addressOf(each as Forwarder)] : []));
-  const options = Object.assign({}, ...from.filter((each) => !('port' in each))) as object;
-  return pair.installation.startAgent({
+type Options = Partial<Parameters<typeof pair.installation.startAgent>[0]>;
+
+/** An agent whose manifest names these. */
+const start = (own: readonly Forwarder[], options: Options = {}): Promise<RunningAgent> =>
+  pair.installation.startAgent({
     replicas: [pair.a, pair.b],
-    endpoints,
+    endpoints: own.map(addressOf),
     apiPort: pair.api.port,
     logger,
     ...options,
   });
-};
 
 /** The agent has stored what was named last. */
 const takenUp = (): Promise<void> =>
@@ -78,17 +76,23 @@ const sessionsOf = (replica: Replica): unknown[] => (replica.gateway.debugView()
 /** Requests through both replicas until it is disposed of; every answer's status. */
 function load(): AsyncDisposable & { readonly statuses: number[] } {
   const statuses: number[] = [];
-  let over = false;
+  const over = new AbortController();
   const ask = async (replica: Replica): Promise<void> => {
-    while (!over) statuses.push((await callDoor(pair.installation, replica)).status);
+    while (!over.signal.aborted) statuses.push((await callDoor(pair.installation, replica)).status);
   };
   const asking = [pair.a, pair.b].map(ask);
-  return { statuses, [Symbol.asyncDispose]: async () => ((over = true), void (await Promise.all(asking))) };
+  return {
+    statuses,
+    [Symbol.asyncDispose]: async () => {
+      over.abort();
+      await Promise.all(asking);
+    },
+  };
 }
 
 it('a gateway moves to another address under load: its agents go there before they leave, and no request fails', async () => {
   const [old, fresh] = addresses;
-  agent = await start(old);
+  agent = await start([old]);
   await untilAnswered(pair.installation, pair.a);
   await untilAnswered(pair.installation, pair.b);
   await name(active(old));
@@ -105,7 +109,7 @@ it('a gateway moves to another address under load: its agents go there before th
 
 it('a restarted agent knows where the gateways have gone, though its manifest names only where they were', async () => {
   const [old, fresh] = addresses;
-  agent = await start(old);
+  agent = await start([old]);
   await name(active(fresh));
   await eventually(() =>
     expect(JSON.parse(agent?.stored['identity'] ?? '{}')).toMatchObject({ trustVersion: version }),
@@ -113,14 +117,14 @@ it('a restarted agent knows where the gateways have gone, though its manifest na
   const { stored } = agent;
   await agent.stop();
   await old[Symbol.asyncDispose]();
-  agent = await start(old, { stored });
+  agent = await start([old], { stored });
   expect(linkedAt(fresh)).toBe(true);
   await untilAnswered(pair.installation, pair.b);
 });
 
 it('with a link each to two replicas, one endpoint at a time is drained, and both links stand all the while', async () => {
   const [old, fresh, other] = addresses;
-  agent = await start(old, other, { links: 2 });
+  agent = await start([old, other], { links: 2 });
   await name(draining(old), active(fresh), active(other));
   await eventually(() => expect(linkedAt(fresh)).toBe(true));
   expect([sessionsOf(pair.a).length > 0, sessionsOf(pair.b).length]).toEqual([true, 1]);
@@ -130,7 +134,7 @@ it('with a link each to two replicas, one endpoint at a time is drained, and bot
 it('keeps the link it has where nobody answers at the new address, and the old address until a new one has worked', async () => {
   const [old, fresh, other] = addresses;
   await fresh[Symbol.asyncDispose]();
-  agent = await start(other, { links: 1 });
+  agent = await start([other], { links: 1 });
   await name(active(old));
   await takenUp();
   await name(active(fresh), draining(other));
@@ -141,14 +145,16 @@ it('keeps the link it has where nobody answers at the new address, and the old a
   await agent.stop();
   const { stored } = agent;
   await other[Symbol.asyncDispose]();
-  expect(identity()).toMatchObject({ formerEndpoints: [{ address: addressOf(old) }] });
-  agent = await start(other, { stored });
+  expect(identity()).toMatchObject({
+    formerEndpoints: expect.arrayContaining([{ address: addressOf(old) }]) as unknown[],
+  });
+  agent = await start([other], { stored });
   expect(linkedAt(old)).toBe(true);
 });
 
 it('goes by what it knew and by its manifest when nothing is named any more', async () => {
   const [old, fresh] = addresses;
-  agent = await start(old);
+  agent = await start([old]);
   await name(active(fresh));
   // It was never named: it stays as long as it stands.
   await eventually(() =>
@@ -159,7 +165,7 @@ it('goes by what it knew and by its manifest when nothing is named any more', as
   await takenUp();
   const { stored } = agent;
   await agent.stop();
-  agent = await start(old, { stored });
+  agent = await start([old], { stored });
   expect([linkedAt(old), linkedAt(fresh)]).toContain(true);
   await fresh[Symbol.asyncDispose]();
   await eventually(() => expect(linkedAt(old)).toBe(true));

@@ -84,7 +84,7 @@ it('goes on through a rotation, and says it again where a process from before si
 
 it('leaves the last versions of a day to what may have to follow at once', async () => {
   fixture.nowMs = Date.UTC(2026, 0, 1);
-  await one.database.query('update trust_bundles set version = 979');
+  await one.database.query('update trust_bundles set version = 980');
   const late = await fixture.start();
   await expect(late.endpoints.put(api, BY, old)).rejects.toMatchObject({ code: 'CONFLICT' });
   await one.database.query('update trust_bundles set version = 900');

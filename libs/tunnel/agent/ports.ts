@@ -70,12 +70,23 @@ export interface TcpMetrics {
 }
 
 /** As a message of the link. */
-export function wireFacts({ nodes, capabilities = [], region: _, ...words }: AgentFacts): Facts {
+export function wireFacts(facts: AgentFacts): Facts {
+  const {
+    agentVersion,
+    kubernetesVersion,
+    platform,
+    distribution = '',
+    provider = '',
+    nodes,
+    capabilities = [],
+  } = facts;
   return {
     $typeName: 'fairlead.link.v1.Facts',
-    distribution: '',
-    provider: '',
-    ...words,
+    agentVersion,
+    kubernetesVersion,
+    platform,
+    distribution,
+    provider,
     capabilities: [...capabilities],
     ...(nodes && { nodes: { $typeName: 'fairlead.link.v1.NodeCount', ...nodes } }),
   };
