@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { createLogger, type Logger } from '@fairlead/observability';
 import type { LinkEndpoint } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
@@ -73,14 +74,17 @@ const linkedAt = (forwarder: Forwarder): boolean =>
   said.findLast(({ event }) => event === 'link.established')?.endpoint === addressOf(forwarder);
 const sessionsOf = (replica: Replica): unknown[] => (replica.gateway.debugView() as { sessions: unknown[] }).sessions;
 
-/** Requests through both replicas until it is disposed of; every answer's status. */
+/** Requests through both replicas, which nobody may repeat, until it is disposed of; every answer's status. */
 function load(): AsyncDisposable & { readonly statuses: number[] } {
   const statuses: number[] = [];
   const over = new AbortController();
   const ask = async (replica: Replica): Promise<void> => {
-    while (!over.signal.aborted) statuses.push((await callDoor(pair.installation, replica)).status);
+    while (!over.signal.aborted) {
+      const { status } = await callDoor(pair.installation, replica, { method: 'POST', body: '{}' });
+      statuses.push(status);
+    }
   };
-  const asking = [pair.a, pair.b].map(ask);
+  const asking = [pair.a, pair.a, pair.a, pair.b, pair.b, pair.b].map(ask);
   return {
     statuses,
     [Symbol.asyncDispose]: async () => {
@@ -90,6 +94,20 @@ function load(): AsyncDisposable & { readonly statuses: number[] } {
   };
 }
 
+/** A request whose answer has begun, and does not end before it is told to. */
+async function longRequest(): Promise<{ readonly end: () => void; readonly answer: Promise<string> }> {
+  const begun = Promise.withResolvers<ServerResponse>();
+  const { handle } = pair.api;
+  pair.api.handle = (request, response) => {
+    if (!request.url?.includes('watch')) return handle(request, response);
+    response.write('begun, ');
+    begun.resolve(response);
+  };
+  const answer = callDoor(pair.installation, pair.a, { path: '/clusters/demo/api/v1/pods?watch=1' }).then(({ body }) => body);
+  const response = await begun.promise;
+  return { answer, end: () => void response.end('ended') };
+}
+
 it('a gateway moves to another address under load: its agents go there before they leave, and no request fails', async () => {
   const [old, fresh] = addresses;
   agent = await start([old]);
@@ -97,9 +115,14 @@ it('a gateway moves to another address under load: its agents go there before th
   await untilAnswered(pair.installation, pair.b);
   await name(active(old));
   await using asked = load();
+  const long = await longRequest();
   await name(draining(old), active(fresh));
   await eventually(() => expect(linkedAt(fresh)).toBe(true));
   expect(said.map(({ event }) => event)).toContain('link.moving');
+  // What began on the old link goes on there; only then it ends.
+  expect(sessionsOf(pair.a)).toHaveLength(2);
+  long.end();
+  expect(await long.answer).toBe('begun, ended');
   await eventually(() => expect(sessionsOf(pair.a)).toHaveLength(1), { timeoutMs: 45_000 });
   await old[Symbol.asyncDispose]();
   const before = asked.statuses.length;
