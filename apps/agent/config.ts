@@ -23,6 +23,11 @@ const Environment = z.object({
   FAIRLEAD_ENDPOINTS: commaList.pipe(z.array(hostPort).min(1)),
   /** What it calls gateways in TLS (SNI), for a load balancer that tells by it where to: the same for all agents, so that it tells nothing. Who a gateway is, its certificate says, whatever this is. */
   FAIRLEAD_SERVER_NAME: dnsDomain.default(LINK_SERVER_NAME),
+  /** Where it is: endpoints of this region are dialled first. Absent: what its nodes' label `topology.kubernetes.io/region` says. */
+  FAIRLEAD_REGION: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'expected lower-case letters, digits and dashes')
+    .optional(),
   FAIRLEAD_ROOT_PINS: commaList
     .pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/, 'expected SHA-256 in hexadecimal')))
     .default([]),

@@ -25,6 +25,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
     {
       endpoints: endpointsOf(config),
       proxy: proxyOf(config),
+      region: config.FAIRLEAD_REGION,
       pins: config.FAIRLEAD_ROOT_PINS,
       trustDomain: config.FAIRLEAD_TRUST_DOMAIN,
       clusterId: config.FAIRLEAD_CLUSTER_ID,

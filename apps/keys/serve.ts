@@ -4,6 +4,7 @@ import {
   CurrentCa,
   KEYS_BUCKETS,
   KeysModule,
+  LinkEndpoints,
   ReplicaWatch,
   Revocations,
   Rotation,
@@ -93,9 +94,12 @@ function build(config: Config, runtime: Runtime, { ca, replicas, clusters, git }
   const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
   const currentEnrolment: CurrentEnrolment = (tenantId, clusterId) => clusters.currentEnrolment(tenantId, clusterId);
   return KeysModule.around(
-    new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds, currentEnrolment }),
-    new Revocations({ ...runtime, ca }),
-    new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
+    {
+      issuer: new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds, currentEnrolment }),
+      revocations: new Revocations({ ...runtime, ca }),
+      rotation: new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
+      endpoints: new LinkEndpoints({ ...runtime, ca, recoveryWindowSeconds }),
+    },
     git,
   );
 }

@@ -11,6 +11,7 @@ export * from './manifest-values.js';
 export * from './cluster.js';
 export * from './enrol.js';
 export * from './registration.js';
+export * from './endpoints.js';
 export * from './ca.js';
 export * from './keys.js';
 export * from './kv.js';

@@ -8,6 +8,7 @@ import {
   Generation,
   IsoTime,
   Labels,
+  LinkEndpoint,
   LinkedAgent,
 } from '@fairlead/contracts';
 import { z } from 'zod';
@@ -128,6 +129,8 @@ export const EVENTS = {
   'dev.fairlead.ca.aborted.v1': event(roots),
   /** The same roots have a higher version, for agents that were given one that was never made. */
   'dev.fairlead.ca.trust-raised.v1': event(roots),
+  /** Agents are told to reach gateways there from now on: all of them, as in the trust bundle of this version. */
+  'dev.fairlead.endpoints.changed.v1': event({ endpoints: z.array(LinkEndpoint).max(32), trustVersion: z.int() }),
   /** Everything that `keys` keeps sealed is under this master key now; `rows` were under another one before this run. */
   'dev.fairlead.master-key.rewrapped.v1': event({ keyName: z.string().max(255), rows: z.number().int().min(0) }),
   /** A step of the rotation of what people's tools see; `certificates` of the old root that had not ended. */

@@ -13,6 +13,7 @@ export { ClusterWatch, type BelongsTo, type CurrentEnrolment } from './feature/c
 export { CurrentCa, type CurrentCaOptions } from './feature/current-ca.js';
 export { importCa, requestIssuing, type Imported, type ImportedFiles } from './feature/import-ca.js';
 export { DEFAULT_TRUST_DOMAIN } from './feature/load-ca.js';
+export { LinkEndpoints } from './feature/link-endpoints.js';
 export { raiseTrust } from './feature/raise-trust.js';
 export { keepUp } from './feature/keep-up.js';
 export { Revocations } from './feature/revocations.js';

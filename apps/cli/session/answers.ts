@@ -64,6 +64,21 @@ export type Cluster = z.infer<typeof Cluster>;
 export function namespaceOf({ manifestValues }: Pick<Cluster, 'manifestValues'>): string {
   return manifestValues.namespace ?? 'fairlead-system';
 }
+export const EndpointSet = z.looseObject({
+  trustVersion: z.number(),
+  endpoints: z.array(
+    z.looseObject({
+      address: z.string(),
+      state: z.string(),
+      region: z.string().optional(),
+      weight: z.number(),
+      serverName: z.string().optional(),
+    }),
+  ),
+  clusters: z.number(),
+  clustersTold: z.number(),
+});
+export type EndpointSet = z.infer<typeof EndpointSet>;
 
 export const ClusterList = z.looseObject({ clusters: z.array(Cluster), next: z.string().optional() });
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
 import { catalogOperations } from './catalog-operations.js';
+import { endpointOperations } from './endpoint-operations.js';
 import { gitHostOperations } from './git-host-operations.js';
 import { gitopsOperations } from './gitops-operations.js';
 import { empty, json, operationsOf, text, type Operation } from './operation.js';
@@ -172,6 +173,7 @@ export const operations = {
   }),
   ...approvalOperations,
   ...caOperations,
+  ...endpointOperations,
   ...operationsOf('clusters', {
     listBootstrapTokens: {
       route: 'GET /v1/clusters/{name}/bootstrap-tokens',

@@ -19,6 +19,7 @@ import { ApprovalScript } from './scripted-approval.js';
 import { CaScript } from './scripted-ca.js';
 import { CatalogScript } from './scripted-catalog.js';
 import { CredentialsScript } from './scripted-credentials.js';
+import { EndpointsScript } from './scripted-endpoints.js';
 import { GitKeysScript } from './scripted-git-keys.js';
 import { GitOpsScript } from './scripted-gitops.js';
 import { KeysScript } from './scripted-keys.js';
@@ -195,7 +196,7 @@ class RegistrationScript {
 }
 
 const SCRIPTS = {
-  keys: [KeysScript, CaScript, GitKeysScript],
+  keys: [KeysScript, CaScript, EndpointsScript, GitKeysScript],
   gitops: [CatalogScript, GitOpsScript],
   registration: [RegistrationScript, ApprovalScript, CredentialsScript],
 };

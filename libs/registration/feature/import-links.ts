@@ -3,6 +3,7 @@ import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { RateLimitedEvents } from '@fairlead/limits';
 import { enrolmentProofKey, formatToken, newProvableTokenId } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
+import { firstEndpoints } from '../domain/first-endpoints.js';
 import { renderImportManifest, renderInstallerManifest } from '../domain/import-manifest.js';
 import { hashSecret, newSecret } from '../domain/secret-hash.js';
 import { findClusterByName, lockCluster, type StoredCluster } from '../store/cluster-store.js';
@@ -25,7 +26,7 @@ const REDEEM_MS = registrationRpc.redeemImportLink.timeoutMs - 1_000;
 const KEEP_LINKS_MS = 86_400_000;
 
 export interface ImportLinksOptions {
-  /** `host:port` that agents dial. */
+  /** `host:port` that agents dial where no others are named. */
   readonly endpoints: readonly string[];
   /** What agents call gateways in TLS; absent: what they do by themselves. */
   readonly serverName?: string | undefined;
@@ -164,8 +165,9 @@ export class ImportLinks {
     return gitops ? { image: this.options.installerImage } : null;
   }
 
-  #installation({ pins, trustDomain }: TrustBundle) {
-    const { endpoints, serverName, image, tracingEndpoint } = this.options;
+  #installation({ pins, trustDomain, endpoints: named }: TrustBundle) {
+    const { serverName, image, tracingEndpoint } = this.options;
+    const endpoints = firstEndpoints(named, this.options.endpoints);
     return { endpoints, serverName, image, tracingEndpoint, pins, trustDomain };
   }
 
