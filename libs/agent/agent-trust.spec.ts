@@ -37,8 +37,11 @@ beforeEach(async () => {
     rootsPem: [...roots],
     trustVersion: 1,
   };
-  const saveIdentity = (next: AgentIdentity): Promise<void> => Promise.resolve(void stored.push(next));
-  held = new HeldIdentity(identity, { saveIdentity } as never);
+  held = new HeldIdentity(identity, {
+    load: () => Promise.resolve({ identity: stored.at(-1) ?? identity, pending: null }),
+    saveIdentity: (next) => Promise.resolve(void stored.push(next)),
+    savePending: () => Promise.reject(new Error('nobody enrols here')),
+  });
   const logger = createLogger('agent', 'info', {
     write: (line: string) => void said.push(JSON.parse(line) as { event: string }),
   });
