@@ -1,4 +1,4 @@
-// @tier full: minutes of chaos with three replicas; e2e/main-job/failures-* show each failure once
+// @tier full: minutes of chaos with three replicas; the stories e2e/main-job/stories/failures-* show each failure once
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Findings } from './findings.js';
 import { SCENARIOS } from './scenarios/index.js';

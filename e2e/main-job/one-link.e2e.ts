@@ -1,9 +1,11 @@
 import { describe } from 'vitest';
 import { agentOfImage } from '../support/agent-image.js';
+import { doorTargets } from '../support/door-targets.js';
 import { shareStack } from '../support/shared-stack.js';
 
 const makeAgent = agentOfImage();
-shareStack(async () => ({ agentMain: await makeAgent() }));
+const listen = doorTargets();
+shareStack(async () => ({ agentMain: await makeAgent(), demoTargets: await listen() }));
 // Counts what the first requests open: the first one.
 describe('reach-cluster', async () => {
   await import('./stories/reach-cluster.js');
@@ -16,6 +18,9 @@ describe('enrolment', async () => {
 });
 describe('command-line', async () => {
   await import('../gitops/stories/command-line.js');
+});
+describe('connect-door', async () => {
+  await import('../tunnel/stories/connect-door.js');
 });
 // Kills all parts, one after the other: the last one.
 describe('failures-one-link', async () => {

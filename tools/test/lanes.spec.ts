@@ -25,7 +25,7 @@ it('knows what share of a core a file takes', () => {
   expect(shareOf(waiting(60))).toBe(1 / 8);
   expect(shareOf(computing(60))).toBe(1);
   expect(shareOf({ wallS: 0, cpuS: 0, needs: [] })).toBe(0);
-  expect(roomOn(2)).toEqual({ cores: 2.5, files: 8 });
+  expect(roomOn(2)).toEqual({ cores: 2, files: 8 });
 });
 
 it('runs as many as the cores have room for: few that compute, many that wait', async () => {

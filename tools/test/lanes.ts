@@ -10,12 +10,11 @@ export interface Room {
   readonly files: number;
 }
 
-/** Shares are averages, and files seldom compute at the same time: a quarter more than there is leaves little idle. */
-const OVERBOOKED = 1.25;
 const FILES_PER_CORE = 4;
 
+/** All cores. Shares were taken while others ran, and are a little more in truth: that leaves little idle. */
 export function roomOn(cores = availableParallelism()): Room {
-  return { cores: OVERBOOKED * Math.max(1, cores), files: FILES_PER_CORE * Math.max(1, cores) };
+  return { cores: Math.max(1, cores), files: FILES_PER_CORE * Math.max(1, cores) };
 }
 
 /** Of a core, on average over its time; more than 1 if it computes on several. */

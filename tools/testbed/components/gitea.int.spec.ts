@@ -1,3 +1,4 @@
+// @tier full: e2e/gitops/follow fetches from it with a read-only deploy key, and stops and starts it; libs/git-hosts/gitea asks its API
 import { execFile } from 'node:child_process';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,39 +1,32 @@
 import { randomBytes } from 'node:crypto';
-import { createServer as createHttpServer } from 'node:http';
-import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectThrough, createDoorClient, type DoorClient } from '../support/connect-door.js';
-import { readEvents } from '../support/events.js';
-import { counterOf, startTestStack, whoHoldsTheLink, type TestStack } from '../support/test-stack.js';
+import { connectThrough, createDoorClient, type DoorClient } from '../../support/connect-door.js';
+import { listening, targetOf } from '../../support/door-targets.js';
+import { readEvents } from '../../support/events.js';
+import { sharedStack } from '../../support/shared-stack.js';
+import { counterOf, whoHoldsTheLink, type TestStack } from '../../support/test-stack.js';
 
 const RELAYED = 'fairlead_gateway_relayed_tunnels_total';
 
 let running: TestStack;
-let echo: Server;
-let web: Server;
+/** No rule of the agent names it. */
 let closed: Server;
+let closedAt: string;
 let holder: string;
 let other: string;
 /** May reach the demo cluster only. */
 let client: DoorClient;
 
-const listening = async (server: Server): Promise<Server> => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return server;
-};
-const addressOf = (server: Server): string => `127.0.0.1:${(server.address() as AddressInfo).port}`;
 const door = (gateway: string): string =>
   running.stack.gateways.find(({ name }) => name === gateway)?.connectUrl ?? 'https://127.0.0.1:1';
 
 beforeAll(async () => {
-  echo = await listening(
-    createTcpServer({ allowHalfOpen: true }, (socket) => socket.on('error', () => undefined).pipe(socket)),
-  );
-  web = await listening(createHttpServer((request, response) => response.end(`you asked for ${request.url}`)));
-  closed = await listening(createTcpServer((socket) => socket.end('nobody may read this')));
-  running = await startTestStack({ demoTargets: [addressOf(echo), addressOf(web)] });
+  closed = createServer((socket) => socket.end('nobody may read this'));
+  closedAt = await listening(closed);
+  running = sharedStack();
   ({ holder, other } = await whoHoldsTheLink(running.stack));
   const elsewhere = await running.stack.cli(['cluster', 'create', 'elsewhere']);
   if (elsewhere.code !== 0) throw new Error(elsewhere.stderr);
@@ -42,8 +35,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client?.[Symbol.asyncDispose]();
-  await running?.[Symbol.asyncDispose]();
-  for (const server of [echo, web, closed]) server?.close();
+  closed?.close();
 });
 
 async function statusOf(...args: Parameters<typeof connectThrough>): Promise<number> {
@@ -56,7 +48,7 @@ async function statusOf(...args: Parameters<typeof connectThrough>): Promise<num
 async function untilAnswered(by: DoorClient, wanted: number): Promise<void> {
   for (const { connectUrl } of running.stack.gateways) {
     await eventually(async () => {
-      const status = await statusOf(connectUrl, by, addressOf(echo));
+      const status = await statusOf(connectUrl, by, targetOf('echo'));
       if (status !== wanted) throw new Error(`${by.name} is answered ${status}, not ${wanted}`);
     });
   }
@@ -66,7 +58,7 @@ describe('a client', () => {
   it('reaches a target through each replica, byte for byte, and its half-close arrives', async () => {
     const relayed = await counterOf(running.stack, other, RELAYED, 'direction="out"');
     for (const gateway of [holder, other]) {
-      const { status, socket } = await connectThrough(door(gateway), client, addressOf(echo));
+      const { status, socket } = await connectThrough(door(gateway), client, targetOf('echo'));
       expect(status).toBe(200);
       const sent = randomBytes(1_000_000);
       socket.end(sent);
@@ -76,16 +68,16 @@ describe('a client', () => {
   });
 
   it('may name its cluster, and speak HTTP with a server there', async () => {
-    const { status, socket } = await connectThrough(door(other), client, addressOf(web), 'demo');
+    const { status, socket } = await connectThrough(door(other), client, targetOf('web'), 'demo');
     expect(status).toBe(200);
-    socket.write(`GET /metrics HTTP/1.1\r\nHost: ${addressOf(web)}\r\nConnection: close\r\n\r\n`);
+    socket.write(`GET /metrics HTTP/1.1\r\nHost: ${targetOf('web')}\r\nConnection: close\r\n\r\n`);
     expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*you asked for \/metrics/);
     socket.destroy();
   });
 
   it('is refused a target that no rule of the agent names', async () => {
     for (const gateway of [holder, other]) {
-      const { status, reason, socket } = await connectThrough(door(gateway), client, addressOf(closed));
+      const { status, reason, socket } = await connectThrough(door(gateway), client, closedAt);
       expect({ status, reason }).toEqual({ status: 403, reason: 'TARGET_REFUSED' });
       expect((await buffer(socket)).toString()).not.toContain('nobody may read this');
       socket.destroy();
@@ -94,7 +86,7 @@ describe('a client', () => {
 
   it('for one cluster cannot name another, whether there is one or not', async () => {
     for (const cluster of ['elsewhere', 'nowhere']) {
-      const { status, reason, socket } = await connectThrough(door(holder), client, addressOf(echo), cluster);
+      const { status, reason, socket } = await connectThrough(door(holder), client, targetOf('echo'), cluster);
       expect({ status, reason }).toEqual({ status: 403, reason: 'FORBIDDEN' });
       socket.destroy();
     }
@@ -102,7 +94,7 @@ describe('a client', () => {
 
   it('for two clusters has to say which', async () => {
     await using both = await createDoorClient(running.stack, 'both', ['demo', 'elsewhere']);
-    const named = (cluster?: string): Promise<number> => statusOf(door(holder), both, addressOf(echo), cluster);
+    const named = (cluster?: string): Promise<number> => statusOf(door(holder), both, targetOf('echo'), cluster);
     await eventually(async () => expect(await named('demo')).toBe(200));
     expect(await named()).toBe(407);
     // It may, but no agent is there.
@@ -116,7 +108,7 @@ describe('a client', () => {
     expect(await stack.cli(['client', 'delete', 'leaver', '--yes'])).toMatchObject({ code: 0 });
     await untilAnswered(leaver, 403);
     for (const { connectUrl } of stack.gateways) {
-      await expect(statusOf(connectUrl, { ca: client.ca }, addressOf(echo))).rejects.toBeInstanceOf(Error);
+      await expect(statusOf(connectUrl, { ca: client.ca }, targetOf('echo'))).rejects.toBeInstanceOf(Error);
     }
     await eventually(async () => {
       const types = (await readEvents(stack)).map(({ type }) => type);
