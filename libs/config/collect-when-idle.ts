@@ -11,6 +11,13 @@ export interface Collecting {
   readonly worthBytes: number;
   /** The same, as a share of what was kept: what it costs is looking at all of that. */
   readonly worthShare: number;
+  /**
+   * What the process has to have grown by since, as a share of what it held: garbage may be small to V8, and hold on to what others allocated for it.
+   * As well as `worthBytes`. Absent: that is no reason.
+   */
+  readonly worthResidentShare?: number;
+  /** Collects again after a collection that freed half of `worthBytes`: in the middle of a flood it cannot free what the flood still uses. */
+  readonly repeats?: true;
   /** Of one CPU, at most: a large heap is collected the more seldom. */
   readonly pauseShare: number;
 }
@@ -33,6 +40,8 @@ export const COLLECTING_OF_SERVER: Collecting = {
   idleShare: 0.25,
   worthBytes: 16 * 1024 * 1024,
   worthShare: 0.5,
+  worthResidentShare: 0.2,
+  repeats: true,
   pauseShare: 0.0025,
 };
 
@@ -41,25 +50,39 @@ export const COLLECTING_OF_SERVER: Collecting = {
  * a process that has become idle, or has only started, does not reach for days. Until the signal is aborted.
  */
 export function collectWhenIdle(signal: AbortSignal, collecting: Collecting = GUEST): void {
-  const { lookMs, idleShare, worthBytes, worthShare, pauseShare } = collecting;
+  const { lookMs, idleShare, pauseShare, worthBytes, repeats = false } = collecting;
   const collect = collector();
   let cpu = process.cpuUsage();
-  let [keptBytes, notBeforeMs] = [0, 0];
+  let kept: Held = { heapUsed: 0, rss: 0 };
+  let notBeforeMs = 0;
+  let isAgain = false;
   const timer = setInterval(() => {
     const { user, system } = process.cpuUsage(cpu);
     cpu = process.cpuUsage();
     const isIdle = (user + system) / 1_000 < lookMs * idleShare;
-    if (!isIdle || performance.now() < notBeforeMs) return;
-    if (process.memoryUsage().heapUsed - keptBytes < Math.max(worthBytes, worthShare * keptBytes)) return;
+    if (!isIdle) return;
+    const now = process.memoryUsage();
+    // What a collection freed goes back to the system in the seconds after it.
+    kept = { ...kept, rss: Math.min(kept.rss, now.rss) };
+    if (performance.now() < notBeforeMs || !(isAgain || isWorth(collecting, now, kept))) return;
     // Not by the clock: on a busy machine others take the most of it.
     const before = process.threadCpuUsage();
     collect();
     const took = process.threadCpuUsage(before);
     notBeforeMs = performance.now() + (took.user + took.system) / 1_000 / pauseShare;
-    keptBytes = process.memoryUsage().heapUsed;
+    kept = process.memoryUsage();
+    isAgain = repeats && now.heapUsed - kept.heapUsed >= worthBytes / 2;
   }, lookMs);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+}
+
+type Held = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'rss'>;
+
+function isWorth({ worthBytes, worthShare, worthResidentShare }: Collecting, now: Held, kept: Held): boolean {
+  if (now.heapUsed - kept.heapUsed >= Math.max(worthBytes, worthShare * kept.heapUsed)) return true;
+  if (worthResidentShare === undefined) return false;
+  return now.rss - kept.rss >= Math.max(worthBytes, worthResidentShare * kept.rss);
 }
 
 /** V8's own, which Node gives only to whoever starts it with a flag for that. */

@@ -224,6 +224,58 @@ describe('a connection of HTTP/2, before its first request', () => {
     }
   });
 
+  /** What comes back of ninety requests, in two records of TLS, that are sent before anything was heard. */
+  async function askAtOnce(token: string): Promise<{ socket: TLSSocket; types: () => number[] }> {
+    const socket = await rawDoor(installation, replica, undefined, 'h2');
+    const pieces: Buffer[] = [];
+    socket.on('data', (piece: Buffer) => pieces.push(piece));
+    // Shorter than 127 (RFC 7541, section 5.1).
+    const text = (value: string): Buffer => Buffer.concat([Buffer.from([value.length]), Buffer.from(value)]);
+    // Beside three of the static table: `:path`, and `authorization`, never indexed (section 6.2.3).
+    const path = Buffer.concat([Buffer.from([0x04]), text('/clusters/demo/api?'.padEnd(120, 'x'))]);
+    const authorization = Buffer.concat([Buffer.from([0x1f, 0x08]), text(`Bearer ${token}`)]);
+    const block = Buffer.concat([Buffer.from([0x82, 0x87, 0x41, 1, 0x64]), path, authorization]);
+    const ask = (_: unknown, index: number): Buffer =>
+      frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, 2 * index + 1, block);
+    socket.write(Buffer.concat([PREFACE, settingsFrame([]), ...Array.from({ length: 90 }, ask)]));
+    return { socket, types: () => typesOf(Buffer.concat(pieces)) };
+  }
+
+  const answersIn = (types: readonly number[]): number => types.filter((type) => type === FRAME.headers).length;
+
+  it('brings a user as many requests at once as they like', async () => {
+    const { socket, types } = await askAtOnce(installation.token);
+    await eventually(() => expect(answersIn(types())).toBe(90));
+    socket.destroy();
+  });
+
+  it('answers one of the many requests of a stranger', async () => {
+    const { socket, types } = await askAtOnce('wrong'.padStart(90, '.'));
+    await closing(socket);
+    expect(answersIn(types())).toBe(1);
+    expect(types()).toContain(FRAME.goaway);
+  });
+
+  it('has nothing read of it once a stranger was refused, and stays for a while', async () => {
+    const { socket, types } = await greet();
+    const closed = closing(socket);
+    const open = Buffer.from(REQUEST);
+    open.writeUInt8(FLAG.endHeaders, 4);
+    socket.write(open);
+    await eventually(() => expect(types()).toEqual(expect.arrayContaining([FRAME.headers, FRAME.goaway])));
+    const answeredAtMs = performance.now();
+    const before = types().length;
+    for (let pings = 0; pings < 10; pings += 1) socket.write(frame(FRAME.ping, 0, 0, Buffer.alloc(8)));
+    await closed;
+    // Its own probe at most, and no answer.
+    expect(
+      types()
+        .slice(before)
+        .filter((type) => type === FRAME.ping).length,
+    ).toBeLessThan(2);
+    expect(performance.now() - answeredAtMs).toBeGreaterThan(2_500);
+  });
+
   it('is over after ten seconds', async () => {
     const { socket } = await greet();
     const askedAtMs = performance.now();

@@ -5,8 +5,8 @@ import { clientAddressOf } from '@fairlead/limits';
 import type { DoorConnections } from '../../limits/connection-shares.js';
 import { Http2HeadReader, countFrames, type Http2Head } from './http2-head-reader.js';
 import { readHead, type FirstHeadLimits } from './read-head.js';
-import { endLater, noteImpatience } from './refuse.js';
-import { noteSocket, stopReading } from './session-sockets.js';
+import { endLater } from './refuse.js';
+import { holdSession, noteSocket, receiveAndRead, releaseSession, stopReading } from './session-sockets.js';
 
 /** Beside the head: a preface, SETTINGS with all that a peer can set, and what may come behind it at once. */
 const MORE_BYTES = 32 * 1024;
@@ -18,11 +18,12 @@ const PATIENT_FRAMES = 32;
 /**
  * Gives Node a connection of HTTP/2 once the head of its first request is whole. Node looks at every frame that comes, and the peer has not shown who
  * it is: hundreds of thousands of WINDOW_UPDATE or PING cost more than all else that a gateway does. Whoever sends what no honest peer sends
- * before a request is told so and keeps a connection that nobody reads. So does who is not let in and had sent on.
+ * before a request is told so and keeps a connection that nobody reads. So does who is not let in, and Node sees nothing of what came behind its
+ * request.
  */
 export class FirstHttp2Heads {
-  /** Whose peers sent on, and about whom nothing was decided yet. */
-  readonly #impatient = new WeakSet<Http2Session>();
+  /** What their peers sent on, of those about whom nothing was decided yet. */
+  readonly #behind = new WeakMap<Http2Session, Buffer>();
   readonly #server: Http2SecureServer;
   readonly #limits: FirstHeadLimits;
   readonly #onAbuse: (address: string) => void;
@@ -57,17 +58,28 @@ export class FirstHttp2Heads {
         if (head.kind === 'incomplete') return undefined;
         if (head.kind === 'refused') return () => refuse(head.code);
         clearTimeout(hello);
-        return () => this.#handOver(socket, head, serve);
+        return () => {
+          socket.on('error', () => undefined);
+          // What TLS has decrypted already goes to whoever is there, piece by piece in this turn: then all of it is here, and none at the session.
+          setImmediate(() => {
+            if (!socket.destroyed) this.#handOver(socket, head, serve);
+          });
+        };
       },
     });
   }
 
   /** To be called in the turn of each request's event, once it is known whether it was let in. */
   decided(session: Http2Session | undefined, connections: DoorConnections): void {
-    if (!session || !this.#impatient.delete(session)) return;
-    if (connections.isKnown(session)) return;
-    stopReading(session);
-    this.#onAbuse(clientAddressOf(session.socket));
+    if (!session) return;
+    const behind = this.#behind.get(session);
+    this.#behind.delete(session);
+    if (!connections.isKnown(session)) {
+      if (behind) this.#endFlood(session);
+      return;
+    }
+    if (behind) receiveAndRead(session, behind);
+    releaseSession(session);
   }
 
   #handOver(socket: TLSSocket, head: Http2Head & { kind: 'complete' }, serve: () => void): void {
@@ -77,12 +89,21 @@ export class FirstHttp2Heads {
     const onSession = (session: Http2Session): void => {
       noteSocket(session, socket);
       if (isPatient) return;
-      noteImpatience(session);
-      this.#impatient.add(session);
+      this.#behind.set(session, bytes.subarray(head.endsAt));
+      stopReading(session);
+      // Node has told of a request by then, unless it was none.
+      setImmediate(() => {
+        if (this.#behind.delete(session)) this.#endFlood(session);
+      });
     };
-    socket.unshift(bytes);
+    socket.unshift(isPatient ? bytes : bytes.subarray(0, head.endsAt));
     this.#server.once('session', onSession);
     serve();
     this.#server.off('session', onSession);
+  }
+
+  #endFlood(session: Http2Session): void {
+    if (!session.destroyed) this.#onAbuse(clientAddressOf(session.socket));
+    holdSession(session);
   }
 }

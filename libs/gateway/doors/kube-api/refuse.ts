@@ -1,4 +1,4 @@
-import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { toKubeStatus } from '@fairlead/kube-http';
 import type { DoorConnections } from '../../limits/connection-shares.js';
@@ -7,7 +7,7 @@ import type { Passage } from '../../passage/passage.js';
 import { breakOff } from './forward.js';
 import type { DoorRequest, DoorResponse } from './door-request.js';
 import { LINGER_MS, connectionOf, dropRest } from './request-rest.js';
-import { HOLD_MS, destroySession, holdSession } from './session-sockets.js';
+import { HOLD_MS, holdSession } from './session-sockets.js';
 
 /** Tells a client, in words that it understands, who refused or broke its request; an answer that has begun is broken off. */
 export function answerFailure(
@@ -36,11 +36,11 @@ export function answerFailure(
 /** Connections of HTTP/1.1 that end with a refusal. */
 const refused = new WeakSet<object>();
 
-/** Of these, and of sessions, whose peers sent on before they were answered. */
+/** Of these, whose peers sent on before they were answered. */
 const impatient = new WeakSet<object>();
 
 /** To be called before its request is answered. */
-export function noteImpatience(connection: Socket | Http2Session): void {
+export function noteImpatience(connection: Socket): void {
   impatient.add(connection);
 }
 
@@ -54,23 +54,19 @@ export function endLater(socket: Socket): void {
 /**
  * Sends the body of a refusal, and ends what must not stay because of it: the rest of the request, which is dropped for
  * five seconds, and the connection if nobody was ever let in on it. An unauthenticated peer could hold it for ever otherwise,
- * and there is room for a limited number. Who does not take the answer within five seconds loses it, and the unauthenticated the connection.
+ * and there is room for a limited number. Of HTTP/2 such a connection is not read any more: what came at once is answered, and it ends three seconds later.
+ * Who does not take the answer within five seconds loses it, and the unauthenticated the connection.
  */
 function endRefused(connections: DoorConnections, incoming: DoorRequest, outgoing: DoorResponse, body: string): void {
   const connection = connectionOf(incoming);
   const isKnown = connection !== undefined && connections.isKnown(connection);
   if ('stream' in outgoing) {
     outgoing.end(body);
-    if (!isKnown && outgoing.stream.session && impatient.has(outgoing.stream.session)) {
-      holdSession(outgoing.stream.session);
-      return;
-    }
-    dropRest(incoming, (how) => {
-      // What came on that stream would be read and dropped by Node until its session ends.
-      if (how === 'cut off' && !isKnown && outgoing.stream.session) holdSession(outgoing.stream.session);
-    });
-    endUntaken(outgoing.stream);
-    if (!isKnown && outgoing.stream.session) endSession(outgoing.stream.session, connections);
+    dropRest(incoming);
+    const { session } = outgoing.stream;
+    // A window bounds what is not read of a body; a request that is not read may be sent again elsewhere.
+    if (!isKnown && session) holdSession(session, constants.NGHTTP2_NO_ERROR);
+    else endUntaken(outgoing.stream);
     return;
   }
   if (!isKnown) {
@@ -103,14 +99,4 @@ function abandonQuietly(socket: Socket): void {
 function endUntaken(stream: ServerHttp2Stream): void {
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), LINGER_MS).unref();
   stream.once('close', () => clearTimeout(timer));
-}
-
-/** What was asked for besides is still answered; the session ends after it, or soon, if nobody is let in on it meanwhile. */
-function endSession(session: Http2Session, connections: DoorConnections): void {
-  if (session.closed) return;
-  session.close();
-  const timer = setTimeout(() => {
-    if (!connections.isKnown(session)) destroySession(session);
-  }, LINGER_MS).unref();
-  session.once('close', () => clearTimeout(timer));
 }

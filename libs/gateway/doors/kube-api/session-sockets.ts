@@ -1,18 +1,27 @@
 import { constants, type Http2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 
-/** How long an offender keeps its connection, which nobody reads: it would dial anew at once, and each handshake costs more than its answer. */
+/** How long who was refused keeps its connection, which nobody reads: it would dial anew at once, and each handshake costs more than its answer. */
 export const HOLD_MS = 3_000;
+/** What is written at its end is written within so many turns of the event loop, unless its peer takes nothing. */
+const STOP_TURNS = 4;
+const STOP_AGAIN_MS = 25;
 
 /** Node's own: it has no other way to let a connection wait that a session has taken over. */
-interface Readable {
-  readonly _handle?: { readStop(): number } | null;
+interface Pausable {
+  readonly _handle?: { readStart(): number; readStop(): number } | null;
+}
+
+/** Node's own: how it gives a session what was read before. */
+interface Receiver {
+  receive(bytes: Buffer): void;
 }
 
 /** The connections below sessions: what a session shows as its socket cannot be paused or destroyed. */
 const sockets = new WeakMap<Http2Session, TLSSocket>();
 
-const held = new WeakSet<Http2Session>();
+/** What frees each of them of what ends it. */
+const held = new WeakMap<Http2Session, () => void>();
 
 /** To be called when the session begins. */
 export function noteSocket(session: Http2Session, socket: TLSSocket): void {
@@ -21,20 +30,60 @@ export function noteSocket(session: Http2Session, socket: TLSSocket): void {
 
 /** Nothing more is read of it; what is to be sent is sent. */
 export function stopReading(session: Http2Session): void {
-  (sockets.get(session) as Readable | undefined)?._handle?.readStop();
+  handleOf(session)?.readStop();
 }
 
-/** Ends it for what its peer did, in a while; nothing of it is read any more. */
-export function holdSession(session: Http2Session): void {
-  if (held.has(session)) return;
-  held.add(session);
+/** Gives a session what was read of its connection while it was stopped, and lets it read on. It ends with an error if Node has no way to that any more. */
+export function receiveAndRead(session: Http2Session, bytes: Buffer): void {
+  if (session.destroyed) return;
+  const name = Object.getOwnPropertySymbols(session).find(({ description }) => description === 'kHandle');
+  const receiver = name && (session as unknown as Readonly<Record<symbol, Partial<Receiver>>>)[name];
+  if (!receiver?.receive) {
+    session.destroy(new Error('node:http2 keeps the handle of a session elsewhere than before'));
+    return;
+  }
+  receiver.receive(bytes);
+  handleOf(session)?.readStart();
+}
+
+/** Tells its peer that it ends, with a code of RFC 9113, section 7, and ends it in a while; nothing of it is read any more. */
+export function holdSession(session: Http2Session, code: number = constants.NGHTTP2_ENHANCE_YOUR_CALM): void {
+  if (held.has(session) || session.destroyed) return;
+  session.goaway(code);
+  const end = setTimeout(() => destroySession(session, code), HOLD_MS).unref();
+  const again = setInterval(() => stopReading(session), STOP_AGAIN_MS).unref();
+  const free = (): void => {
+    clearTimeout(end);
+    clearInterval(again);
+    held.delete(session);
+  };
+  held.set(session, free);
+  session.once('close', free);
+  stopForTurns(session, STOP_TURNS);
+}
+
+/** Node reads on by itself when it has written what it was writing. */
+function stopForTurns(session: Http2Session, turns: number): void {
+  if (!held.has(session)) return;
   stopReading(session);
-  const timer = setTimeout(() => destroySession(session, constants.NGHTTP2_ENHANCE_YOUR_CALM), HOLD_MS).unref();
-  session.once('close', () => clearTimeout(timer));
+  if (turns > 0) setImmediate(() => stopForTurns(session, turns - 1));
+}
+
+/** Somebody was let in on it after all: it ends as soon as what it was asked for is answered. */
+export function releaseSession(session: Http2Session): void {
+  const free = held.get(session);
+  if (!free) return;
+  free();
+  handleOf(session)?.readStart();
+  session.close();
 }
 
 /** At once. By itself, a session that was to close gently waits until its peer has taken all, even when it is destroyed. */
 export function destroySession(session: Http2Session, code: number = constants.NGHTTP2_NO_ERROR): void {
   session.destroy(undefined, code);
   sockets.get(session)?.destroy();
+}
+
+function handleOf(session: Http2Session): Pausable['_handle'] {
+  return (sockets.get(session) as Pausable | undefined)?._handle;
 }
