@@ -43,6 +43,12 @@ async function valueOf(registry: Registry, name: string, labels: Record<string, 
   return found?.value ?? 0;
 }
 
+/** The value of one series, as Prometheus would scrape it. */
+async function metersOf(registry: Registry, name: string, labels: string): Promise<number | undefined> {
+  const found = (await registry.metrics()).split('\n').find((row) => row.startsWith(`${name}{${labels}}`));
+  return found === undefined ? undefined : Number(found.split(' ').at(-1));
+}
+
 const line = (at: string, event: string): Record<string, unknown> | undefined =>
   lines.find((each) => each.at === at && each.event === event)?.fields;
 /** Of our own trace: a connection of a test before may be told to be over only now. */
@@ -118,6 +124,19 @@ describe('a request at the Kubernetes API door', () => {
     const auditId = request?.rawHeaders[request.rawHeaders.indexOf('Audit-ID') + 1];
     expect(auditId).toBe(line('gateway-b', 'kube.request')?.['requestId']);
     expect(headers['audit-id']).not.toBe(TRACE_ID);
+  });
+
+  it('is counted as granted, with what it took without the kube-apiserver, of which its caller sees nothing', async () => {
+    const figures = async (): Promise<number[]> => [
+      await valueOf(b.registry, 'fairlead_gateway_connects_total', { door: 'kube-api', result: 'ok' }),
+      (await metersOf(b.registry, 'fairlead_gateway_added_seconds_count', 'via="relay"'))!,
+    ];
+    const before = await figures();
+    const { headers } = await callDoor(installation, b);
+    expect(headers).not.toHaveProperty('fairlead-upstream-ms');
+    expect(await figures()).toEqual(before.map((figure) => figure + 1));
+    for (const { registry } of [a, b])
+      expect(await valueOf(registry, 'fairlead_gateway_clusters', { state: 'linked' })).toBe(1);
   });
 
   it('begins a trace of its own when the caller’s cannot be read, and says which in a refusal', async () => {
