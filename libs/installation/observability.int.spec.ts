@@ -174,12 +174,28 @@ describe('the debug view', () => {
   });
 });
 
+const failing = (): string[] =>
+  b.gateway
+    .readiness()
+    .filter(({ ok }) => !ok)
+    .map(({ name }) => name);
+
+it('a replica that was ready stays so while NATS hangs, says that, and goes on by what it knows', async () => {
+  const said = (): string | undefined => b.gateway.readiness().find(({ name }) => name === 'nats')?.detail;
+  expect(said()).toBe('connected');
+  const { server } = installation.nats;
+  server.kill('SIGSTOP');
+  try {
+    await eventually(() => expect(said()).toMatch(/away/), { timeoutMs: 60_000 });
+    expect(failing()).toEqual([]);
+    expect(await callDoor(installation, b)).toMatchObject({ status: 200 });
+  } finally {
+    server.kill('SIGCONT');
+  }
+  await eventually(() => expect(said()).toBe('connected'), { timeoutMs: 60_000 });
+}, 150_000);
+
 it('a replica is unready from the moment it drains', async () => {
-  const failing = (): string[] =>
-    b.gateway
-      .readiness()
-      .filter(({ ok }) => !ok)
-      .map(({ name }) => name);
   expect(failing()).toEqual([]);
   const stopping = b.stop();
   expect(failing()).toEqual(['draining']);
