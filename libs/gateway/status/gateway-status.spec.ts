@@ -13,7 +13,7 @@ const connected = {
 const NOW_MS = 1_000_000;
 const until = (ms: number): object => ({ notAfter: new Date(ms) });
 
-const away = { ...connected, isClosed: () => true } as unknown as NatsConnection;
+const away: NatsConnection = { ...connected, isClosed: () => true };
 
 interface Given {
   readonly identity?: object | null;
