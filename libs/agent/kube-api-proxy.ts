@@ -60,6 +60,7 @@ export class KubeApiProxy {
   /** Where the kube-apiserver does not speak HTTP/2: the connections of each tunnel, as of HTTP/1.1 each belongs to one identity. */
   readonly #http1 = new WeakMap<Duplex, Agent>();
   readonly #identities = new WeakMap<object, TunnelIdentity>();
+  #ending = false;
 
   /** `onFailed` hears the code of each request that we answer ourselves. */
   constructor(
@@ -98,6 +99,12 @@ export class KubeApiProxy {
     this.#server.emit('connection', tunnel);
   }
 
+  /** Ends the tunnels that carry no request now, and from now on each one that does after its answer. */
+  endIdle(): void {
+    this.#ending = true;
+    this.#server.closeIdleConnections();
+  }
+
   close(): void {
     this.#http2.close();
   }
@@ -121,6 +128,8 @@ export class KubeApiProxy {
     outgoing: ServerResponse,
     carry: (headers: readonly string[]) => Promise<Carried>,
   ): Promise<void> {
+    // Whoever opened the tunnel is told so, and asks for nothing more on it.
+    if (this.#ending) outgoing.shouldKeepAlive = false;
     const requestId = incoming.headers['audit-id']?.toString() ?? randomUUID();
     const caller = callerOf(incoming);
     const span = this.#begin(incoming, caller);

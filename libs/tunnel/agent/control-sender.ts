@@ -1,7 +1,7 @@
 import type { ControlRequest, Facts, Hello, SignedTrust } from '@fairlead/proto';
 import type { TrustEnd } from './ports.js';
 
-/** Our side of a link's Control call: Hello, then which trust bundle we hold whenever we were told one, facts that change, and reports. */
+/** Our side of a link's Control call: Hello, then which trust bundle we hold whenever we were told one, facts that change, reports, and that we leave. */
 export class ControlSender {
   readonly #hello: Hello;
   readonly #trust: TrustEnd;
@@ -13,6 +13,7 @@ export class ControlSender {
   #held: number | null = null;
   #report: Uint8Array | null = null;
   #facts: Facts | null = null;
+  #leaving = false;
   #woken = Promise.withResolvers<void>();
 
   /** `over` resolves when the link is. */
@@ -40,14 +41,21 @@ export class ControlSender {
     this.#woken.resolve();
   }
 
+  /** The process ends soon. */
+  leave(): void {
+    this.#leaving = true;
+    this.#woken.resolve();
+  }
+
   async *messages(): AsyncGenerator<ControlRequest> {
     yield request({ case: 'hello', value: this.#hello });
     const over = this.#over.then(() => 'over' as const);
     for (;;) {
       if ((await Promise.race([over, this.#woken.promise])) === 'over') return;
       this.#woken = Promise.withResolvers();
-      const [version, facts, json] = [this.#held, this.#facts, this.#report];
-      [this.#held, this.#facts, this.#report] = [null, null, null];
+      const [version, facts, json, leaving] = [this.#held, this.#facts, this.#report, this.#leaving];
+      [this.#held, this.#facts, this.#report, this.#leaving] = [null, null, null, false];
+      if (leaving) yield request({ case: 'leave', value: { $typeName: 'fairlead.link.v1.Leave' } });
       if (version !== null)
         yield request({ case: 'trustHeld', value: { $typeName: 'fairlead.link.v1.TrustHeld', version } });
       if (facts) yield request({ case: 'facts', value: facts });

@@ -43,6 +43,7 @@ export class Link {
   #draining = false;
   #facts: AgentFacts;
   readonly #onDrain: (deadlineMs: number) => void;
+  #leaving = false;
 
   private constructor(
     options: LinkOptions,
@@ -112,6 +113,13 @@ export class Link {
   /** Parks the first tunnels: from now on the gateway may use this link. */
   begin(): void {
     this.#refill(SPARE_TUNNELS);
+  }
+
+  /** Tells the gateway that this process ends: from now on no tunnel begins here, and those that run may end. */
+  leave(): void {
+    if (this.#leaving) return;
+    this.#leaving = true;
+    this.#sender.leave();
   }
 
   /** Says what is known of the cluster now, unless that was said on this link already. */
@@ -187,12 +195,13 @@ export class Link {
 
   get #usable(): boolean {
     const { http2 } = this.#options.connection;
-    return !this.#draining && !http2.destroyed && !http2.closed;
+    return !this.#draining && !this.#leaving && !http2.destroyed && !http2.closed;
   }
 
   #park(): void {
     this.#parked += 1;
-    const tunnel = acceptTunnel(this.#options.connection.tunnel(), this.#options, (opened) => {
+    const options = { ...this.#options, leaving: () => this.#leaving };
+    const tunnel = acceptTunnel(this.#options.connection.tunnel(), options, (opened) => {
       this.#parked -= 1;
       // A tunnel that ended while parked is replaced when the gateway asks, not at once: a gateway that refuses tunnels
       // must not be answered with a storm of them.

@@ -28,6 +28,17 @@ export interface AgentFacts {
   readonly nodes?: { readonly total: number; readonly ready: number };
   /** What the agent may do there, and what it can do on the link. */
   readonly capabilities?: readonly string[];
+  /** Where this process runs; absent: not in a pod, or it may not look. */
+  readonly pod?: AgentPod;
+}
+
+/** As `AgentPod` of the link. */
+export interface AgentPod {
+  readonly clusterUid: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly node: string;
+  readonly replicas: number;
 }
 
 /** Which roots the agent trusts. What a gateway says of them is judged behind it. */
@@ -50,6 +61,8 @@ export interface DesiredStateEnd {
 export interface KubeApiEnd {
   /** Serves HTTP/1.1 on an accepted tunnel, as this identity. */
   serve(tunnel: Duplex, identity: TunnelIdentity): void;
+  /** Ends the tunnels that carry no request now, and from now on each one that does after its answer. */
+  endIdle(): void;
 }
 
 /** Opens raw TCP targets, or does not: the policy is behind it. */
@@ -68,7 +81,7 @@ export interface TcpMetrics {
 }
 
 /** As a message of the link. */
-export function wireFacts({ nodes, capabilities = [], ...words }: AgentFacts): Facts {
+export function wireFacts({ nodes, pod, capabilities = [], ...words }: AgentFacts): Facts {
   return {
     $typeName: 'fairlead.link.v1.Facts',
     distribution: '',
@@ -76,5 +89,6 @@ export function wireFacts({ nodes, capabilities = [], ...words }: AgentFacts): F
     ...words,
     capabilities: [...capabilities],
     ...(nodes && { nodes: { $typeName: 'fairlead.link.v1.NodeCount', ...nodes } }),
+    ...(pod && { pod: { $typeName: 'fairlead.link.v1.AgentPod', ...pod } }),
   };
 }

@@ -13,6 +13,8 @@ export interface AcceptorOptions {
   readonly kubeApi: KubeApiEnd;
   readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
+  /** True once this process ends: what is asked for from then on, another one of its cluster has to do. */
+  readonly leaving?: () => boolean;
 }
 
 /**
@@ -39,6 +41,7 @@ export function acceptTunnel(
 function answer(connection: TunnelConnection, open: Open, options: AcceptorOptions): void {
   const { clusterId, tunnelId } = open;
   try {
+    if (options.leaving?.()) throw new FairleadError('DRAINING', 'this agent ends, and takes nothing new');
     assertOurs(open, options);
     serve(connection, open, options);
     options.logger.debug('tunnel.accepted', { tunnelId, kind: open.target.case });

@@ -1,3 +1,4 @@
+import type { AgentPod } from '@fairlead/contracts';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import type { ControlResponse } from '@fairlead/proto';
 import { ParkedTunnels } from './parked-tunnels.js';
@@ -40,9 +41,12 @@ export class AgentSession {
   trustVersion: number;
   /** Of the desired state that the agent said it has, or was told last on this link; 0: none. */
   desiredRevision = 0;
+  /** Where the agent says that it runs; null: it does not say. */
+  pod: AgentPod | null = null;
   readonly #control: ControlOutbox;
   readonly #parked: ParkedTunnels;
   #egress = 0;
+  #leaving = false;
   #closed = false;
 
   constructor(facts: SessionFacts, http2: Http2Session, control: ControlOutbox, trustVersion = 0) {
@@ -64,6 +68,17 @@ export class AgentSession {
 
   get closed(): boolean {
     return this.#closed;
+  }
+
+  /** The agent said that it ends soon. */
+  get leaving(): boolean {
+    return this.#leaving;
+  }
+
+  /** Nobody waits for a tunnel of this link from now on; those in use go on. */
+  leave(): void {
+    this.#leaving = true;
+    this.#parked.drain();
   }
 
   /** A Tunnel call of this agent arrived: it is kept for an Open, or refused. */

@@ -31,6 +31,7 @@ function announce(gatewayInstance: string, generation = 1, clusterId = CLUSTER):
     agentInstance: 'agent',
     connectedAt: new Date(0).toISOString(),
     agentVersion: '0.1.0',
+    pod: null,
   };
   const key = `session.gateway.${gatewayInstance}.default.${clusterId}.${lease.sessionId}`;
   table.setSession(key, lease);
