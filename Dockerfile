@@ -14,6 +14,11 @@ RUN npm ci --ignore-scripts \
 
 FROM ${NODE_IMAGE} AS runtime
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn*
+# The release script says which they are (tools/image/release.mjs).
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.version="${VERSION}" org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.vendor="Fairlead" org.opencontainers.image.licenses="Apache-2.0"
 ENV NODE_ENV=production
 WORKDIR /app
 USER 65532:65532
@@ -22,10 +27,12 @@ USER 65532:65532
 ENTRYPOINT ["node", "--enable-source-maps", "--external-memory-accounted-in-global-limit", "--max-semi-space-size=4", "--initial-heap-size=128"]
 
 FROM runtime AS api
+LABEL org.opencontainers.image.title="fairlead-api" org.opencontainers.image.description="The HTTP admin API"
 COPY --from=build /out/api /app
 CMD ["apps/api/dist/bundle/main.js"]
 
 FROM runtime AS gateway
+LABEL org.opencontainers.image.title="fairlead-gateway" org.opencontainers.image.description="Doors, agent links and relay"
 # Gives back to the system what a flood took; glibc keeps it (docs/adr/0049).
 USER root
 RUN apt-get update && apt-get install -y --no-install-recommends libjemalloc2 && rm -rf /var/lib/apt/lists/* \
@@ -36,14 +43,17 @@ COPY --from=build /out/gateway /app
 CMD ["apps/gateway/dist/bundle/main.js"]
 
 FROM runtime AS gitops
+LABEL org.opencontainers.image.title="fairlead-gitops" org.opencontainers.image.description="The desired state of clusters' GitOps tools"
 COPY --from=build /out/gitops /app
 CMD ["apps/gitops/dist/bundle/main.js"]
 
 FROM runtime AS installer
+LABEL org.opencontainers.image.title="fairlead-installer" org.opencontainers.image.description="Installs and repairs a cluster's GitOps tool"
 COPY --from=build /out/installer /app
 CMD ["apps/installer/dist/bundle/main.js"]
 
 FROM runtime AS keys
+LABEL org.opencontainers.image.title="fairlead-keys" org.opencontainers.image.description="The CA, and the deploy keys of Git hosts"
 # Reads PKCS#12 when a CA is imported (docs/adr/0024).
 USER root
 RUN apt-get update && apt-get install -y --no-install-recommends openssl && rm -rf /var/lib/apt/lists/*
@@ -52,16 +62,19 @@ COPY --from=build /out/keys /app
 CMD ["apps/keys/dist/bundle/main.js"]
 
 FROM runtime AS registration
+LABEL org.opencontainers.image.title="fairlead-registration" org.opencontainers.image.description="Clusters, enrolment and tokens"
 COPY --from=build /out/registration /app
 CMD ["apps/registration/dist/bundle/main.js"]
 
 # Makes the Secrets of the chart's single profile, and sets its NATS and Postgres up.
 FROM runtime AS setup
+LABEL org.opencontainers.image.title="fairlead-setup" org.opencontainers.image.description="What the chart's single profile needs before the others start"
 COPY --from=build /out/setup /app
 CMD ["apps/setup/dist/bundle/main.js"]
 
 # The last one is what `docker build .` makes: the image that managed clusters run.
 FROM runtime AS agent
+LABEL org.opencontainers.image.title="fairlead-agent" org.opencontainers.image.description="A managed cluster's agent, which dials out"
 # Four names are resolved at a time: three for raw TCP targets and one that is always left to the agent itself.
 ENV UV_THREADPOOL_SIZE=8
 COPY --from=build /out/agent /app

@@ -2,6 +2,8 @@ import 'reflect-metadata';
 import { DEFAULT_TENANT, gitopsRpc, type ClusterGitOps } from '@fairlead/contracts';
 import { eventually as poll } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { healthOf } from './domain/cluster-health.js';
+import { healthInputs } from './store/cluster-store.js';
 import { actor, gitopsFixture, type GitopsFixture } from './testing/gitops-fixture.js';
 import { ScriptedInstaller } from './testing/installer.js';
 import { newPublicKey } from './testing/public-key.js';
@@ -73,6 +75,10 @@ describe('the desired state of a cluster', () => {
     await eventually(async () => expect((await gitops.stateOf(id))?.gitops?.deployKey.currentReady).toBe(true));
     await installer.report();
     await eventually(async () => expect(await status(name)).toMatchObject({ revision: 2, health: 'healthy' }));
+    // What metrics count is read otherwise, and says the same.
+    const limits = { silenceMs: 300_000, graceMs: 600_000 };
+    const counted = (await healthInputs(gitops.database.manager)).map((each) => healthOf(each, Date.now(), limits));
+    expect(counted).toEqual(['healthy']);
   });
 
   it('goes by labels and priority, and what was said about an assignment that goes', async () => {

@@ -43,6 +43,12 @@ async function valueOf(registry: Registry, name: string, labels: Record<string, 
   return found?.value ?? 0;
 }
 
+/** The value of one series, as Prometheus would scrape it. */
+async function metersOf(registry: Registry, name: string, labels: string): Promise<number | undefined> {
+  const found = (await registry.metrics()).split('\n').find((row) => row.startsWith(`${name}{${labels}}`));
+  return found === undefined ? undefined : Number(found.split(' ').at(-1));
+}
+
 const line = (at: string, event: string): Record<string, unknown> | undefined =>
   lines.find((each) => each.at === at && each.event === event)?.fields;
 /** Of our own trace: a connection of a test before may be told to be over only now. */
@@ -120,6 +126,19 @@ describe('a request at the Kubernetes API door', () => {
     expect(headers['audit-id']).not.toBe(TRACE_ID);
   });
 
+  it('is counted as granted, with what it took without the kube-apiserver, of which its caller sees nothing', async () => {
+    const figures = async (): Promise<number[]> => [
+      await valueOf(b.registry, 'fairlead_gateway_connects_total', { door: 'kube-api', result: 'ok' }),
+      (await metersOf(b.registry, 'fairlead_gateway_added_seconds_count', 'via="relay"'))!,
+    ];
+    const before = await figures();
+    const { headers } = await callDoor(installation, b);
+    expect(headers).not.toHaveProperty('fairlead-upstream-ms');
+    expect(await figures()).toEqual(before.map((figure) => figure + 1));
+    for (const { registry } of [a, b])
+      expect(await valueOf(registry, 'fairlead_gateway_clusters', { state: 'linked' })).toBe(1);
+  });
+
   it('begins a trace of its own when the caller’s cannot be read, and says which in a refusal', async () => {
     const answer = await callDoor(installation, b, { headers: ['Traceparent', '00-0-0-00'], token: 'wrong' });
     expect(answer.status).toBe(401);
@@ -155,12 +174,28 @@ describe('the debug view', () => {
   });
 });
 
+const failing = (): string[] =>
+  b.gateway
+    .readiness()
+    .filter(({ ok }) => !ok)
+    .map(({ name }) => name);
+
+it('a replica that was ready stays so while NATS hangs, says that, and goes on by what it knows', async () => {
+  const said = (): string | undefined => b.gateway.readiness().find(({ name }) => name === 'nats')?.detail;
+  expect(said()).toBe('connected');
+  const { server } = installation.nats;
+  server.kill('SIGSTOP');
+  try {
+    await eventually(() => expect(said()).toMatch(/away/), { timeoutMs: 60_000 });
+    expect(failing()).toEqual([]);
+    expect(await callDoor(installation, b)).toMatchObject({ status: 200 });
+  } finally {
+    server.kill('SIGCONT');
+  }
+  await eventually(() => expect(said()).toBe('connected'), { timeoutMs: 60_000 });
+}, 150_000);
+
 it('a replica is unready from the moment it drains', async () => {
-  const failing = (): string[] =>
-    b.gateway
-      .readiness()
-      .filter(({ ok }) => !ok)
-      .map(({ name }) => name);
   expect(failing()).toEqual([]);
   const stopping = b.stop();
   expect(failing()).toEqual(['draining']);

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { SERVICES } from '../../libs/contracts/dist/services.js';
 import { compile } from './compile.mjs';
+import { sbomOf } from './sbom.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 /** Modules of ours that do something by being loaded: entry files, and the polyfill that a library wants first. */
@@ -57,7 +58,10 @@ export async function bundle(app, target, user) {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'apps', app, 'package.json'), 'utf8'));
     writeFileSync(join(fresh, 'package.json'), `${JSON.stringify({ type: 'commonjs', version })}\n`);
     writeFileSync(join(fresh, 'inputs.json'), JSON.stringify(inputs(modules, dist), null, 1));
-    writeFileSync(join(fresh, 'LICENSES.txt'), licences([...modules, ...nativeOf(app)]));
+    const all = [...modules, ...nativeOf(app)];
+    writeFileSync(join(fresh, 'LICENSES.txt'), licences(all));
+    const sbom = sbomOf({ app, version, packages: packagesOf(all), root: ROOT });
+    writeFileSync(join(fresh, 'sbom.cdx.json'), `${JSON.stringify(sbom, null, 1)}\n`);
     compile(app, fresh, user);
     rmSync(target, { recursive: true, force: true });
     renameSync(fresh, target);
@@ -158,10 +162,15 @@ function inputs(modules, from) {
   return { files: own.map((id) => relative(from, id)), digest: hash.digest('hex') };
 }
 
+/** The folders of the packages that these modules are of; ours are none. */
+function packagesOf(modules) {
+  const folders = modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]);
+  return [...new Set(folders.filter(Boolean))];
+}
+
 /** The licence texts of all packages in the bundle. */
 function licences(modules) {
-  const folders = new Set(modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]).filter(Boolean));
-  return [...folders]
+  return packagesOf(modules)
     .map((folder) => {
       const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
       const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/i.test(file));

@@ -5,10 +5,10 @@
 //
 // The signature is what `cosign verify-blob --key key.pub --signature SHA256SUMS.sig --insecure-ignore-tlog SHA256SUMS` takes, and
 // openssl too: ECDSA P-256 over SHA-256, DER, base64. Nothing is sent anywhere but for the Node of other platforms, which npm fetches.
-import { createHash, createPrivateKey, sign } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { sha256, signatureOf, signingKey } from './sign.mjs';
 import { FROM_NPM, HERE, commandFiles } from './single-file.mjs';
 
 const { values } = parseArgs({
@@ -22,25 +22,21 @@ const stranger = values.for.find((platform) => platform !== HERE && !FROM_NPM.in
 if (values.out === undefined) end('where to? --out FOLDER');
 if (stranger !== undefined)
   end(`for ${stranger} this has to run there; from here it makes ${[HERE, ...FROM_NPM].join(', ')}`);
-const key = values['sign-with'] === undefined ? undefined : signingKey(values['sign-with']);
+const key = values['sign-with'] === undefined ? undefined : keyIn(values['sign-with']);
 
 const out = resolve(values.out);
 const names = await commandFiles(out, [...new Set(values.for)]);
-const sums = names.map((name) => `${sha256(join(out, name))}  ${name}\n`).join('');
+const sums = names.map((name) => `${sha256(readFileSync(join(out, name)))}  ${name}\n`).join('');
 writeFileSync(join(out, 'SHA256SUMS'), sums);
-if (key) writeFileSync(join(out, 'SHA256SUMS.sig'), sign('sha256', Buffer.from(sums), key).toString('base64'));
+if (key) writeFileSync(join(out, 'SHA256SUMS.sig'), signatureOf(Buffer.from(sums), key));
 process.stdout.write(sums);
 
-function signingKey(file) {
-  const key = createPrivateKey(readFileSync(file));
-  const { namedCurve } = key.asymmetricKeyDetails ?? {};
-  if (namedCurve !== 'prime256v1')
-    end(`${file} is no key of ECDSA P-256: openssl ecparam -name prime256v1 -genkey -noout -out ${file}`);
-  return key;
-}
-
-function sha256(file) {
-  return createHash('sha256').update(readFileSync(file)).digest('hex');
+function keyIn(file) {
+  try {
+    return signingKey(file);
+  } catch (error) {
+    return end(error.message);
+  }
 }
 
 function end(message) {

@@ -7,7 +7,7 @@ import { expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { baseEnvironment } from '../process/base-environment.js';
 import { runCommand, type CommandOutput } from '../process/run-command.js';
-import { CHART } from './render-chart.js';
+import { CHART, renderChart, resourcesOf } from './render-chart.js';
 
 // A few seconds of computing; more on a busy machine.
 vi.setConfig({ testTimeout: 300_000 });
@@ -70,4 +70,25 @@ it('rules, and the query of each panel of each dashboard, are PromQL', async () 
   const panels = scratch.file('panels.yaml');
   await writeFile(panels, stringify({ groups: [{ name: 'panels', rules }] }));
   expect(await promtool('check', 'rules', RULES, panels)).toMatchObject({ code: 0 });
+});
+
+it('the chart gives an operator the same rules, with whole addresses of runbooks, and Grafana each dashboard', async () => {
+  const runbooks = 'https://git.example.test/fairlead/blob/main/';
+  const values = {
+    prometheusRule: { enabled: true, labels: { release: 'prom' }, runbooks },
+    dashboards: { enabled: true },
+  };
+  const resources = await resourcesOf('production', values);
+  const rule = resources.find(({ kind }) => kind === 'PrometheusRule');
+  const text = (await readFile(RULES, 'utf8')).replaceAll('runbook_url: docs/', `runbook_url: ${runbooks}docs/`);
+  expect(rule).toMatchObject({ metadata: { labels: { release: 'prom' } }, spec: parse(text) as object });
+  const boards = resources.filter(({ metadata }) => metadata.labels?.['grafana_dashboard'] === '1');
+  const files = await Promise.all(
+    (await readdir(DASHBOARDS)).map(async (file) => [file, await readFile(join(DASHBOARDS, file), 'utf8')] as const),
+  );
+  const shown = boards.flatMap(({ data = {} }) => Object.entries(data).map(([file, board]) => [file, board.trim()]));
+  expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(files.map(([file, board]) => [file, board.trim()])));
+  expect((await resourcesOf('production')).filter(({ kind }) => kind === 'PrometheusRule')).toEqual([]);
+  const wrong = await renderChart('production', { prometheusRule: { enabled: true, runbooks: 'no address' } });
+  expect(wrong.stderr).toMatch(/runbooks/);
 });
