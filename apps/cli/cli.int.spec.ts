@@ -123,15 +123,18 @@ describe('cluster', () => {
       '--label',
       'zone=eu',
       '--label',
-      'a=b=c',
+      'example.com/a=b.c',
       '--links',
       '1',
     ]);
     expect(created).toMatchObject({ status: 0, out: 'cluster demo created\n' });
-    expect(scene.api.script.clusters.get('demo')).toMatchObject({ links: 1, labels: { zone: 'eu', a: 'b=c' } });
+    expect(scene.api.script.clusters.get('demo')).toMatchObject({
+      links: 1,
+      labels: { zone: 'eu', 'example.com/a': 'b.c' },
+    });
     const list = await fairlead(['cluster', 'list']);
     expect(list.out).toMatch(
-      /^NAME +STATUS +KUBERNETES +NODES +REPLICAS +LABELS +AGE\ndemo +not imported +- +- +- +zone=eu,a=b=c +\d+s\n$/,
+      /^NAME +STATUS +KUBERNETES +NODES +REPLICAS +LABELS +AGE\ndemo +not imported +- +- +- +zone=eu,example\.com\/a=b\.c +\d+s\n$/,
     );
     expect((await fairlead(['cluster', 'list', '-o', 'name'])).out).toBe('demo\n');
     expect(JSON.parse((await fairlead(['cluster', 'list', '-o', 'json'])).out)).toMatchObject({
@@ -779,7 +782,7 @@ describe('completion', () => {
       return stdout.trim();
     };
     expect(await complete('fairlead', 'clu')).toBe('cluster');
-    expect(await complete('fairlead', 'cluster', '')).toBe('create list show delete update import revoke');
+    expect(await complete('fairlead', 'cluster', '')).toBe('create list show delete update label import revoke');
     expect(await complete('fairlead', 'client', '')).toBe('create list delete');
     expect(await complete('fairlead', 'cluster', 'create', 'x', '--l')).toBe('--label --links');
     expect(await complete('fairlead', 'completion', '')).toBe('bash zsh fish');

@@ -147,7 +147,8 @@ function dialThrough(
 
 function refusalOf(proxy: URL, status: number, credentials: ProxyCredentials | null): string {
   const answered = `the proxy ${proxy.host} answered ${status}`;
-  if (status === 407) {
+  // Tinyproxy answers 401 where it should be 407.
+  if (status === 407 || status === 401) {
     return credentials
       ? `${answered}: it refuses the user and password`
       : `${answered}: it wants a user and a password, in the Secret of proxy.credentialsSecret or in HTTPS_PROXY`;

@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { Facts } from './facts.js';
-import { Base64, ClusterId, ClusterName, Generation, IsoTime, PemChain, TenantId, UserName } from './primitives.js';
+import {
+  Base64,
+  ClusterId,
+  ClusterName,
+  Generation,
+  IsoTime,
+  Manifest,
+  PemChain,
+  TenantId,
+  UserName,
+} from './primitives.js';
 
 /**
  * Who decides whether an agent gets an identity. `token`: whoever has a bootstrap token. `queue`: an administrator, each
@@ -90,6 +100,6 @@ export const IssuedIdentity = z.object({
   roots: PemChain,
   notAfter: IsoTime,
   /** What is applied in the cluster beside a Secret that holds the identity. No secret. */
-  manifest: z.string().max(65_536),
+  manifest: Manifest,
 });
 export type IssuedIdentity = z.infer<typeof IssuedIdentity>;

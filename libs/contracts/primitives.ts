@@ -88,5 +88,7 @@ export const EgressPorts = z
     (all) => new Set(all.map((each) => each.split('=')[0])).size === all.length,
     'each port can lead to one place',
   );
+/** YAML; with as many targets, ports and values as a cluster may have, some 70,000 characters. */
+export const Manifest = z.string().max(131_072);
 /** A program that comes to the CONNECT door with a certificate. */
 export const ClientName = z.string().regex(label, 'a client name is 1 to 63 lower-case letters, digits and dashes');

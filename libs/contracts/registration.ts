@@ -7,6 +7,7 @@ import {
   Generation,
   IsoTime,
   KubeIdentity,
+  Manifest,
   PemChain,
   RevocationReason,
   TenantId,
@@ -90,10 +91,10 @@ export const registrationRpc = {
     'redeem-import-link',
     ['api'],
     z.object({ code: z.string().min(1).max(128) }),
-    z.object({ manifest: z.string().max(65_536) }),
+    z.object({ manifest: Manifest }),
   ),
   /** Adds an installer to a cluster that was imported without one. It holds no secret. NOT_FOUND. */
-  installerManifest: rpc('installer-manifest', ['api'], ByName, z.object({ manifest: z.string().max(65_536) })),
+  installerManifest: rpc('installer-manifest', ['api'], ByName, z.object({ manifest: Manifest })),
   /** Of one cluster, newest first, at most 200. */
   listBootstrapTokens: rpc(
     'list-bootstrap-tokens',
@@ -173,7 +174,7 @@ export const registrationRpc = {
     z.object({ set: ApprovalPolicy.nullable(), effective: ApprovalPolicy }),
   ),
   /** The manifest of an agent that has no token and waits to be adopted. */
-  adoptionManifest: rpc('adoption-manifest', ['api'], z.object({}), z.object({ manifest: z.string().max(65_536) })),
+  adoptionManifest: rpc('adoption-manifest', ['api'], z.object({}), z.object({ manifest: Manifest })),
   /** What went wrong with links at the calling gateway. Subject tenant: NO_TENANT, because these are many clusters. */
   reportTroubles: rpc(
     'report-troubles',

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { expect, it } from 'vitest';
 import { Counter, Registry, createLogger, startHealthServer } from './index.js';
 
@@ -26,6 +27,19 @@ it('answers health, readiness with reasons, metrics and views', async () => {
   expect(await (await get('/metrics')).text()).toContain('fairlead_ready_check{check="trust"} 0');
   expect(await (await get('/debug/sessions')).json()).toEqual({ sessions: [] });
   expect((await get('/other')).status).toBe(404);
+});
+
+it('answers at every address of the machine, of both families, where it is told `::`', async () => {
+  const registry = new Registry();
+  await using server = await startHealthServer({ host: '::', port: 0, registry, readiness: () => [] });
+  const loopbacks = Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .filter(({ internal }) => internal)
+    .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address));
+  expect(loopbacks).toContain('127.0.0.1');
+  for (const address of loopbacks) {
+    expect((await fetch(`http://${address}:${server.port}/healthz`)).status).toBe(200);
+  }
 });
 
 it('logs one JSON line per event with the fields of its parents', () => {

@@ -12,6 +12,7 @@ export interface Check {
 }
 
 export interface HealthServerOptions {
+  /** `::`: all addresses of both families, or of IPv4 where the kernel knows no other. */
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
@@ -34,7 +35,8 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     void answer(options, request.url ?? '/', response);
   });
   server.requestTimeout = 10_000;
-  server.listen(options.port, options.host);
+  // Without a host Node does what `::` is to mean.
+  server.listen(options.port, ...(options.host === '::' ? [] : [options.host]));
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,

@@ -51,5 +51,5 @@ export function failed(check: string, subject: string, detail: string, remedy: s
 export const REMEDIES = {
   newManifest: (name: string): string => `fairlead cluster import ${name} | kubectl apply -f -`,
   askAgent:
-    'in the cluster: kubectl -n fairlead-system get pods; then kubectl -n fairlead-system exec deploy/fairlead-agent -- node apps/agent/dist/bundle/main.js check',
+    'in the cluster: kubectl -n fairlead-system get pods; then kubectl -n fairlead-system exec deploy/fairlead-agent -- node apps/agent/dist/bundle/main.js check (or in the namespace that cluster show names)',
 } as const;

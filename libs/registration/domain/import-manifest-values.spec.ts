@@ -1,4 +1,4 @@
-import type { ManifestValues } from '@fairlead/contracts';
+import { Manifest, ManifestValues, TargetRules } from '@fairlead/contracts';
 import { describe, expect, it } from 'vitest';
 import { objectIn, objectsOf } from '../testing/manifest-objects.js';
 import { renderImportManifest, renderInstallerManifest, type ImportManifestInput } from './import-manifest.js';
@@ -124,6 +124,19 @@ describe('a manifest with values', () => {
     const context = agentOf(rendered({})).securityContext;
     expect(agentOf(rendered({ hostNetwork: true })).securityContext).toEqual(context);
   });
+});
+
+it('fits into an answer with the most that a cluster may have', () => {
+  const toleration = { key: 'k'.repeat(63), operator: 'Equal', value: 'v'.repeat(63), effect: 'NoExecute' };
+  const note = '\n'.repeat(2_500);
+  const values = ManifestValues.parse({
+    tolerations: Array.from({ length: 32 }, () => ({ ...toleration, tolerationSeconds: 1 })),
+    podAnnotations: { a: note, b: note },
+  });
+  const targets = TargetRules.parse(Array(64).fill(`${'x'.repeat(298)}:1`));
+  const text = rendered(values, { targets });
+  expect(text.length).toBeGreaterThan(50_000);
+  expect(Manifest.safeParse(text).success).toBe(true);
 });
 
 it('an installer that comes later is where the values say', () => {

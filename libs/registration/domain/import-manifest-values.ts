@@ -42,7 +42,8 @@ export function healthOf({ hostNetwork, healthPort }: ManifestValues): {
 } {
   const port = healthPort ?? AGENT.healthPort;
   if (hostNetwork === true) return { listen: `127.0.0.1:${port}`, port, probe: { host: '127.0.0.1' } };
-  return { listen: `0.0.0.0:${port}`, port, probe: {} };
+  // Of whichever family the pod has an address, and is asked at it.
+  return { listen: `[::]:${port}`, port, probe: {} };
 }
 
 export function agentResources({ resources }: ManifestValues): Fields {

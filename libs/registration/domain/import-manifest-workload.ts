@@ -181,7 +181,7 @@ function egressService(input: ImportManifestInput): KubernetesDocument[] {
       apiVersion: 'v1',
       kind: 'Service',
       metadata: metadata(EGRESS_SERVICE, namespaceOf(input.values)),
-      spec: { type: 'ClusterIP', selector: SELECTOR, ports },
+      spec: { type: 'ClusterIP', ipFamilyPolicy: 'PreferDualStack', selector: SELECTOR, ports },
     },
   ];
 }

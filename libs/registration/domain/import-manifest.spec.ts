@@ -120,7 +120,7 @@ describe('renderImportManifest', () => {
       FAIRLEAD_BOOTSTRAP_TOKEN_FILE: '/var/run/secrets/fairlead/token',
       FAIRLEAD_IDENTITY_BUNDLE_FILE: '/var/run/secrets/fairlead/identity-bundle.json',
       FAIRLEAD_IDENTITY: 'secret:fairlead-system/fairlead-agent-identity',
-      FAIRLEAD_HEALTH_LISTEN: '0.0.0.0:8080',
+      FAIRLEAD_HEALTH_LISTEN: '[::]:8080',
     });
   });
 
@@ -139,6 +139,7 @@ describe('renderImportManifest', () => {
     expect(service.metadata).toMatchObject({ name: 'fairlead-egress', namespace: 'fairlead-system' });
     expect(service.spec).toMatchObject({
       type: 'ClusterIP',
+      ipFamilyPolicy: 'PreferDualStack',
       ports: [
         { port: 2222, targetPort: 'egress-2222' },
         { port: 2223, targetPort: 'egress-2223' },
