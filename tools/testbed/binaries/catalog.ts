@@ -21,6 +21,7 @@ export type BinaryName =
   | 'h2spec'
   | 'vault'
   | 'helm'
+  | 'docker-compose'
   | 'client-go-trial';
 
 export interface Component {
@@ -74,6 +75,7 @@ export interface Release {
 }
 
 const KUBERNETES = '1.34.4';
+const COMPOSE = '2.40.3';
 const HELM = '3.18.4';
 const NODE_PROGRAMS = ['kube-scheduler', 'kubelet', 'kube-proxy'] as const;
 const LINUX = ['linux-amd64', 'linux-arm64'];
@@ -364,6 +366,21 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       set: { 'helm.sh/helm/v3/internal/version.version': `v${HELM}` },
       oldestGo: '1.24',
       about: 'about 2 min',
+    },
+  },
+  'docker-compose': {
+    name: 'docker-compose',
+    version: COMPOSE,
+    // Its file has optional parts, and restarts what depends on what changed.
+    oldest: '2.24.0',
+    versionArgs: ['version', '--short'],
+    env: 'FAIRLEAD_TESTBED_DOCKER_COMPOSE',
+    go: {
+      dir: 'docker-compose',
+      package: 'github.com/docker/compose/v2/cmd',
+      set: { 'github.com/docker/compose/v2/internal.Version': `v${COMPOSE}` },
+      oldestGo: '1.24.9',
+      about: 'about 3 min',
     },
   },
   'client-go-trial': {

@@ -69,6 +69,8 @@ async function layOut(root: string, { files, texts = {}, links = {} }: ImageSpec
   for (const [at, text] of Object.entries(texts)) {
     await mkdir(dirname(join(root, at)), { recursive: true });
     await writeFile(join(root, at), text);
+    // Some are scripts.
+    await chmod(join(root, at), 0o755);
   }
   for (const [at, target] of Object.entries(links)) {
     await mkdir(dirname(join(root, at)), { recursive: true });

@@ -1,0 +1,153 @@
+// @tier full: needs root and a Docker engine; `tools/stack/compose` holds the file against the table of services, in the ordinary tier
+import { LONGEST_NODE_MS } from '@fairlead/testbed';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startComposeWorld, type ComposeWorld } from './world.js';
+
+const START_MS = 300_000;
+const UP_MS = 240_000;
+const BACK_MS = 60_000;
+const RUNNING = ['api', 'gateway-a', 'gateway-b', 'gitops', 'keys', 'nats', 'postgres', 'registration'];
+
+let world: ComposeWorld;
+beforeAll(async () => {
+  world = await startComposeWorld();
+}, START_MS + LONGEST_NODE_MS);
+afterAll(() => world?.[Symbol.asyncDispose](), START_MS);
+
+interface Seen {
+  readonly Service: string;
+  readonly State: string;
+  readonly Health: string;
+  readonly ExitCode: number;
+}
+
+async function seen(...args: string[]): Promise<Seen[]> {
+  const lines = (await world.compose('ps', '--all', '--format', 'json', ...args)).trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as Seen);
+}
+
+const healthy = async (): Promise<string[]> =>
+  (await seen()).filter(({ Health }) => Health === 'healthy').map(({ Service }) => Service).toSorted();
+
+async function up(): Promise<number> {
+  const started = performance.now();
+  try {
+    await world.compose('up', '--detach', '--wait', '--no-build');
+  } catch (cause) {
+    throw new Error(`${String(cause)}\n${await world.compose('logs', '--tail', '20')}`, { cause });
+  }
+  const seconds = (performance.now() - started) / 1_000;
+  console.log(`docker compose up --wait: ${seconds.toFixed(1)} s`);
+  return seconds;
+}
+
+describe('docker compose up', () => {
+  it('brings everything up, each healthy', { timeout: UP_MS }, async () => {
+    await up();
+    expect(await healthy()).toEqual(RUNNING);
+    const once = (await seen()).filter(({ Service }) => !RUNNING.includes(Service));
+    expect(once.map(({ State, ExitCode }) => [State, ExitCode])).toEqual(once.map(() => ['exited', 0]));
+  });
+
+  it('lets an administrator in, with what docs/compose.md says', async () => {
+    await world.login();
+    await world.fairlead('cluster', 'create', 'shop');
+    expect(await world.fairlead('cluster', 'list')).toMatch(/^shop +not imported/m);
+  });
+
+  it.each(['gateway-a', 'registration', 'nats', 'postgres'])(
+    'starts %s again when it is killed',
+    { timeout: 2 * BACK_MS },
+    async (service) => {
+      const id = (await world.compose('ps', '--quiet', service)).trim();
+      const startedAt = (): Promise<string> => world.engine.docker('inspect', '--format', '{{.State.StartedAt}}', id);
+      const before = await startedAt();
+      await world.engine.kill(id);
+      await eventually(async () => expect(await startedAt()).not.toBe(before), { timeoutMs: BACK_MS });
+      await eventually(async () => expect(await healthy()).toEqual(RUNNING), { timeoutMs: BACK_MS });
+      expect(await world.fairlead('cluster', 'list')).toMatch(/^shop /m);
+    },
+  );
+
+  it('keeps its state and its CA over down and up', { timeout: UP_MS }, async () => {
+    const root = (): Promise<string> =>
+      world.compose('exec', '-T', 'api', 'node', 'apps/api/dist/bundle/main.js', 'serving-root');
+    const certificate = async (): Promise<string | undefined> => /-----BEGIN[^]*END/.exec(await root())?.[0];
+    const before = await certificate();
+    await world.compose('down');
+    expect(await world.engine.docker('ps', '--all', '--quiet')).toBe('');
+    await up();
+    expect(await certificate()).toBe(before);
+    expect(await world.fairlead('cluster', 'list')).toMatch(/^shop /m);
+  });
+});
+
+describe('each container', () => {
+  interface Inspected {
+    readonly Config: { readonly User: string };
+    readonly HostConfig: {
+      readonly ReadonlyRootfs: boolean;
+      readonly CapDrop: readonly string[];
+      readonly CapAdd: readonly string[] | null;
+      readonly SecurityOpt: readonly string[];
+      readonly Privileged: boolean;
+    };
+    readonly Mounts: readonly { readonly Name?: string; readonly RW: boolean; readonly Destination: string }[];
+  }
+
+  const inspect = async (service: string): Promise<Inspected> => {
+    const id = (await world.compose('ps', '--all', '--quiet', service)).trim();
+    return (JSON.parse(await world.engine.docker('inspect', id)) as [Inspected])[0];
+  };
+
+  it.each(RUNNING)('of %s has no right, no other user and a read-only root', async (service) => {
+    const { Config, HostConfig } = await inspect(service);
+    expect(Config.User).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+    expect(HostConfig).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'], Privileged: false });
+    expect(HostConfig.CapAdd ?? []).toEqual([]);
+    expect(HostConfig.SecurityOpt).toContain('no-new-privileges:true');
+  });
+
+  it('sees no secret but its own', async () => {
+    const files = await world.compose('exec', '-T', 'gateway-a', 'find', '/run/fairlead', '/etc/fairlead', '-type', 'f');
+    expect(files.trim().split('\n').toSorted()).toEqual([
+      '/etc/fairlead/infrastructure-ca.crt',
+      '/run/fairlead/current/nats.seed',
+    ]);
+  });
+});
+
+describe('networks', () => {
+  /** As a program in a container, and what it heard. */
+  async function reaches(from: string, host: string, port: number): Promise<string> {
+    const script = `const socket = require('node:net').connect({ host: '${host}', port: ${port} });
+      const say = (what) => { console.log(what); process.exit(); };
+      socket.on('connect', () => say('open')).on('error', (error) => say(error.code)); setTimeout(say, 3000, 'dropped');`;
+    return (await world.compose('exec', '-T', from, 'node', '-e', script)).trim();
+  }
+
+  it.each([
+    ['keys', 'postgres', 5432],
+    ['gateway-a', 'nats', 4222],
+    ['gateway-a', 'gateway-b.relay', 7445],
+  ] as const)('let %s to %s', async (from, host, port) => {
+    expect(await reaches(from, host, port)).toBe('open');
+  });
+
+  it.each([
+    ['gateway-a', 'postgres', 5432],
+    ['api', 'postgres', 5432],
+    ['registration', 'gateway-a', 7445],
+    ['api', 'gateway-a.relay', 7445],
+    // The name leads to an address of the bus or the outside: nothing listens there.
+    ['api', 'gateway-a', 7445],
+  ] as const)('do not let %s to %s', async (from, host, port) => {
+    expect(await reaches(from, host, port)).not.toBe('open');
+  });
+});
+
+it('secrets stand in no log', async () => {
+  const token = await world.compose('exec', '-T', 'registration', 'cat', '/run/fairlead/current/admin-token');
+  expect(await world.compose('logs')).not.toContain(token.trim());
+});
