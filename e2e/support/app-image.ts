@@ -2,15 +2,26 @@ import { join } from 'node:path';
 import { NODE_FLAGS, REPOSITORY } from '@fairlead/stack';
 import { filesBelow, programImage, type ImageSpec } from '@fairlead/testbed';
 
+interface AppImageOptions {
+  /** Apps whose bundles are in it besides. */
+  readonly beside?: readonly string[];
+  /** Programs besides Node, by where they are in the image. */
+  readonly programs?: Readonly<Record<string, string>>;
+  readonly texts?: Readonly<Record<string, string>>;
+}
+
 /** The image of an app of ours as the Dockerfile makes it: Node, its flags, and the bundle. */
-export async function appImage(app: string, name: string): Promise<ImageSpec> {
-  const bundle = join('apps', app, 'dist', 'bundle');
+export async function appImage(app: string, name: string, options: AppImageOptions = {}): Promise<ImageSpec> {
+  const { beside = [], programs = {}, texts = {} } = options;
+  const bundleOf = (of: string): string => join('apps', of, 'dist', 'bundle');
+  const files = [app, ...beside].map((of) => filesBelow(join(REPOSITORY, bundleOf(of)), join('app', bundleOf(of))));
   return programImage({
     name,
-    files: await filesBelow(join(REPOSITORY, bundle), join('app', bundle)),
-    programs: { 'usr/local/bin/node': process.execPath },
+    files: Object.assign({}, ...(await Promise.all(files))) as Record<string, string>,
+    programs: { 'usr/local/bin/node': process.execPath, ...programs },
+    texts,
     entrypoint: ['node', ...NODE_FLAGS],
-    command: [join(bundle, 'main.js')],
+    command: [join(bundleOf(app), 'main.js')],
     user: '65532:65532',
     workingDir: '/app',
     env: { NODE_ENV: 'production' },

@@ -31,7 +31,8 @@ it('docker-compose.yml has a configuration that nats-server starts with, by TLS 
 });
 
 /** Lays out what the container sees, below a folder in the place of its root. Returns the path of the configuration. */
-async function layOut({ file }: ScratchDir): Promise<string> {
+async function layOut(scratch: ScratchDir): Promise<string> {
+  const file = (...parts: string[]): string => scratch.file(...parts);
   const { secrets } = readCompose().services;
   const volumes = volumesOf(secrets!);
   for (const { target } of volumes) mkdirSync(file(target), { recursive: true });

@@ -9,6 +9,7 @@ import { networksOf, readCompose, volumesOf, type ComposeService } from './read-
 
 const { services, networks, volumes } = readCompose();
 const GATEWAYS = ['gateway-a', 'gateway-b'];
+const DEMO = ['demo-agent', 'demo-apiserver', 'demo-etcd', 'demo-keys', 'tour'];
 const CURRENT = '/run/fairlead/current';
 
 const service = (name: string): ComposeService => {
@@ -44,14 +45,13 @@ describe.each(PROCESSES)('%s', (name) => {
   });
 
   it('listens on the ports of its row', () => {
-    for (const { port, setting } of Object.values(listens)) expect(settings()[setting]).toMatch(new RegExp(`:${port}$`));
+    for (const { port, setting } of Object.values(listens))
+      expect(settings()[setting]).toMatch(new RegExp(`:${port}$`));
   });
 
   it('has each setting that its row names, and none that it does not read', () => {
-    const optional = ['FAIRLEAD_PROXY_PROTOCOL_FROM', 'FAIRLEAD_AGENT_SERVER_NAME', 'FAIRLEAD_AGENT_TRACING_ENDPOINT'];
-    const wanted = [...COMMON_SETTINGS[tier], ...rowOf(role).settings].filter(
-      (each) => !optional.includes(each) && !each.startsWith('OTEL_'),
-    );
+    const optional = /PROXY_PROTOCOL_FROM|AGENT_SERVER_NAME|AGENT_TRACING_ENDPOINT|^OTEL_/;
+    const wanted = [...COMMON_SETTINGS[tier], ...rowOf(role).settings].filter((each) => !optional.test(each));
     expect(wanted.filter((each) => settings()[each] === undefined)).toEqual([]);
     const text = settingsReadBy(role);
     expect(Object.keys(settings()).filter((each) => !new RegExp(`\\b${each}\\b`).test(text))).toEqual([]);
@@ -78,8 +78,8 @@ describe.each(PROCESSES)('%s', (name) => {
 
 it('has every process of the table, and beside them only what these need', () => {
   const migrations = SERVICE_NAMES.map((name) => `${name}-migrate`);
-  const others = ['nats', 'postgres', 'secrets', 'setup'];
-  expect(Object.keys(services).toSorted()).toEqual([...PROCESSES, ...migrations, ...others].toSorted());
+  const others = ['nats', 'postgres', 'secrets', 'setup', 'serving-root'];
+  expect(Object.keys(services).toSorted()).toEqual([...PROCESSES, ...migrations, ...others, ...DEMO].toSorted());
 });
 
 it('has a volume for each Secret and ConfigMap that setup makes', async () => {
@@ -90,13 +90,14 @@ it('has a volume for each Secret and ConfigMap that setup makes', async () => {
   const gateways = String(service('secrets').environment?.['FAIRLEAD_GATEWAYS']).split(',');
   expect(gateways).toEqual(GATEWAYS);
   const made = await makeSecrets(store, { gateways, natsNames: ['nats'], postgresNames: ['postgres'] });
-  const copies = 'fairlead-setup-servers';
-  expect([...made, copies].toSorted()).toEqual((await readdir(scratch.file('volumes/secrets'))).toSorted());
-  expect(new Set(mounts.map(({ volume }) => volume))).toEqual(new Set(Object.keys(volumes)));
+  const copies = ['fairlead-setup-servers', 'fairlead-tour'];
+  expect([...made, ...copies].toSorted()).toEqual((await readdir(scratch.file('volumes/secrets'))).toSorted());
+  const all = [...mounts, ...volumesOf(service('demo-keys'))].map(({ volume }) => volume);
+  expect(all.toSorted()).toEqual(Object.keys(volumes).toSorted());
 });
 
 describe.each(Object.keys(services))('the container of %s', (name) => {
-  it('has no rights but those of whoever makes secrets', () => {
+  it('has no rights, but who makes secrets', () => {
     const { read_only, cap_drop, cap_add = [], security_opt, privileged, user } = service(name);
     expect({ read_only, cap_drop, security_opt, privileged }).toEqual({
       read_only: true,
@@ -104,9 +105,12 @@ describe.each(Object.keys(services))('the container of %s', (name) => {
       security_opt: ['no-new-privileges:true'],
       privileged: undefined,
     });
-    expect([cap_add, user]).toEqual(name === 'secrets' ? [['CHOWN', 'DAC_OVERRIDE'], '0:0'] : [[], user]);
-    if (name !== 'secrets') expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
-    else expect(service(name).network_mode).toBe('none');
+    const makesKeys = ['secrets', 'demo-keys'].includes(name);
+    // The file of the program has it, and is not run without.
+    const others = name === 'demo-apiserver' ? ['NET_BIND_SERVICE'] : [];
+    expect(cap_add).toEqual(makesKeys ? ['CHOWN', 'DAC_OVERRIDE'] : others);
+    expect(user).toMatch(makesKeys ? /^0:0$/ : /^[1-9]\d*:[1-9]\d*$/);
+    expect(service(name).network_mode).toBe(makesKeys ? 'none' : undefined);
   });
 
   it('publishes on loopback, and health nowhere else', () => {
@@ -121,22 +125,32 @@ describe('networks', () => {
   it('let services alone to Postgres, and every process to NATS', () => {
     const migrations = SERVICE_NAMES.map((name) => `${name}-migrate`);
     expect(members('database').toSorted()).toEqual([...SERVICE_NAMES, ...migrations, 'postgres', 'setup'].toSorted());
-    expect(members('bus').toSorted()).toEqual([...PROCESSES, 'nats', 'setup'].toSorted());
+    expect(members('bus').toSorted()).toEqual([...PROCESSES, 'nats', 'serving-root', 'setup'].toSorted());
   });
 
   it('let gateways alone to relays', () => {
     expect(members('relay')).toEqual(GATEWAYS);
     for (const name of GATEWAYS) {
       const { environment = {}, networks: joined } = service(name);
-      expect(joined).toMatchObject({ relay: { aliases: [`${name}.relay`] }, outside: { aliases: [`${name}.outside`] } });
+      expect(joined).toMatchObject({
+        relay: { aliases: [`${name}.relay`] },
+        outside: { aliases: [`${name}.outside`] },
+      });
       expect(environment['FAIRLEAD_RELAY_LISTEN']).toBe(`${name}.relay:7445`);
       expect(environment['FAIRLEAD_HEALTH_LISTEN']).toBe(`${name}.outside:7446`);
     }
   });
 
+  it('let the agent to gateways and to its own cluster, and its cluster to nobody', () => {
+    expect(networksOf(service('demo-agent'))).toEqual(['agents', 'demo']);
+    expect(members('agents').toSorted()).toEqual(['demo-agent', ...GATEWAYS]);
+    expect(members('demo').toSorted()).toEqual(['demo-agent', 'demo-apiserver', 'tour']);
+    expect(members('demo-etcd').toSorted()).toEqual(['demo-apiserver', 'demo-etcd']);
+  });
+
   it('lead out of here for those alone who publish ports or ask others', () => {
     const closed = Object.entries(networks).filter(([, network]) => network.internal !== true);
     expect(closed.map(([name]) => name)).toEqual(['outside']);
-    expect(members('outside').toSorted()).toEqual(['api', 'gateway-a', 'gateway-b', 'gitops', 'keys']);
+    expect(members('outside').toSorted()).toEqual(['api', 'gateway-a', 'gateway-b', 'gitops', 'keys', 'tour']);
   });
 });

@@ -13,7 +13,7 @@ describe.each(ROLES)('%s', (role) => {
   });
 });
 
-it('the Dockerfile has an image for each process of the table, the agent, the installer and setup, and no other', () => {
+it('the Dockerfile has an image for each process of the table, the agent, the installer, setup and the demo, and no other', () => {
   const targets = [...readText('Dockerfile').matchAll(/^FROM runtime AS (.+)$/gm)].map(([, name]) => String(name));
-  expect(targets.toSorted()).toEqual([...ROLES, 'agent', 'installer', 'setup'].toSorted());
+  expect(targets.toSorted()).toEqual([...ROLES, 'agent', 'demo', 'installer', 'setup'].toSorted());
 });

@@ -371,7 +371,6 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
   'docker-compose': {
     name: 'docker-compose',
     version: COMPOSE,
-    // Its file has optional parts, and restarts what depends on what changed.
     oldest: '2.24.0',
     versionArgs: ['version', '--short'],
     env: 'FAIRLEAD_TESTBED_DOCKER_COMPOSE',
@@ -399,10 +398,3 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
     },
   },
 };
-
-/** This machine in the words of Go and of the releases: `linux-amd64`. */
-export function platform(): { os: string; arch: string; key: string } {
-  const os = process.platform;
-  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
-  return { os, arch, key: `${os}-${arch}` };
-}

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Running } from '../components/contract.js';
@@ -8,7 +8,7 @@ import { runServer, untilReady, type Launch } from '../components/running.js';
 import { TestbedError } from '../errors.js';
 import { logToStderr, type Log } from '../log.js';
 import type { NetworkNamespace } from '../network/network-namespace.js';
-import { writeImage, type ImageSpec } from '../node/image-archive.js';
+import { writeImages, type ImageSpec } from '../node/image-archive.js';
 import { startMachine, type Machine } from '../node/machine.js';
 import { becomeTheOneNode } from '../node/one-node.js';
 import { requireEnginePrograms } from '../node/requirements.js';
@@ -72,10 +72,9 @@ export async function startDockerEngine(options: DockerEngineOptions): Promise<D
     }),
   );
   const archive = join(dataDir, 'image.tar');
-  for (const image of images) {
-    await writeImage(archive, image);
-    await docker('load', '--quiet', '--input', archive);
-  }
+  await writeImages(archive, images);
+  await docker('load', '--quiet', '--input', archive);
+  await rm(archive);
   const all = starting.move();
   return {
     host,
@@ -100,8 +99,12 @@ async function startEngine(launch: Launch, { dir, host, machine }: EngineHome): 
   const config = join(dir, 'daemon.json');
   await writeFile(config, '{}');
   const args = [
-    ...['--config-file', config, '--data-root', join(dir, 'data'), '--exec-root', join(dir, 'exec')],
-    ...['--pidfile', join(dir, 'pid'), '--host', host, '--cgroup-parent', machine.cgroup],
+    `--config-file=${config}`,
+    `--data-root=${join(dir, 'data')}`,
+    `--exec-root=${join(dir, 'exec')}`,
+    `--pidfile=${join(dir, 'pid')}`,
+    `--host=${host}`,
+    `--cgroup-parent=${machine.cgroup}`,
   ];
   return launch({
     name: 'dockerd',

@@ -21,7 +21,13 @@ const MACHINE: Packages = {
   mount: 'mount',
 };
 const NODE: Packages = { ...MACHINE, containerd: 'containerd', ctr: 'containerd', runc: 'runc' };
-const ENGINE: Packages = { ...MACHINE, dockerd: 'docker.io', docker: 'docker.io', containerd: 'containerd', runc: 'runc' };
+const ENGINE: Packages = {
+  ...MACHINE,
+  dockerd: 'docker.io',
+  docker: 'docker.io',
+  containerd: 'containerd',
+  runc: 'runc',
+};
 const PLUGINS = ['bridge', 'host-local', 'loopback', 'portmap'];
 const PLUGINS_PACKAGE = 'containernetworking-plugins';
 const INSTALL_TIMEOUT_MS = 300_000;
