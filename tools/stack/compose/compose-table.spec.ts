@@ -113,6 +113,10 @@ describe.each(Object.keys(services))('the container of %s', (name) => {
     expect(service(name).network_mode).toBe(makesKeys ? 'none' : undefined);
   });
 
+  it('has memory for files of a bounded size', () => {
+    for (const mount of service(name).tmpfs ?? []) expect(mount).toMatch(/:size=\d+m(,uid=70,mode=0755)?$/);
+  });
+
   it('publishes on loopback, and health nowhere else', () => {
     for (const port of service(name).ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:7\d{3}:7\d{3}$/);
   });

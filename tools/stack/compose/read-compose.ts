@@ -18,6 +18,7 @@ export interface ComposeService {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
+  readonly tmpfs?: readonly string[];
   readonly networks?: readonly string[] | Readonly<Record<string, object>>;
   readonly healthcheck?: { readonly test: readonly string[] };
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
