@@ -1,8 +1,9 @@
 import { Secret, commaList, dnsDomain, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
-import { LINK_SERVER_NAME, parseEgressPort, parseEndpoint, type Endpoint } from '@fairlead/agent';
+import { LINK_SERVER_NAME, parseEgressPort, parseEndpoint, type Endpoint, type ProxySettings } from '@fairlead/agent';
 import { messageOf } from '@fairlead/errors';
 import { parseTargetRule } from '@fairlead/targets';
 import { z } from 'zod';
+import { readProxyCredentials } from './proxy-credentials.js';
 
 /** Every one that cannot be read is named. */
 const listOf = <T>(parse: (text: string) => T) =>
@@ -57,6 +58,8 @@ const Environment = z.object({
     .transform((url) => new Secret(url))
     .optional(),
   NO_PROXY: commaList.default([]),
+  /** Holds the proxy's `username` and `password`, a file each, as a mounted Secret does; read before each dial. */
+  FAIRLEAD_PROXY_CREDENTIALS_DIR: z.string().optional(),
   /** What raw TCP targets it opens; none, nothing. */
   FAIRLEAD_ALLOW_TARGETS: listOf(parseTargetRule).default([]),
   /** Ports for connections out of the cluster, `<port>=<host>:<port>`; none, none. Gateways have to allow what they lead to. */
@@ -78,6 +81,16 @@ export function readConfig(env: NodeJS.ProcessEnv): AgentConfig {
     NO_PROXY: env['NO_PROXY'] ?? env['no_proxy'],
   };
   return loadConfig(Environment, { ...env, ...proxies });
+}
+
+/** Gateways are dialled through it. */
+export function proxyOf(config: AgentConfig): ProxySettings {
+  const { HTTPS_PROXY: url, FAIRLEAD_PROXY_CREDENTIALS_DIR: dir } = config;
+  return {
+    ...(url ? { httpsProxy: url.reveal() } : {}),
+    noProxy: config.NO_PROXY,
+    ...(dir === undefined ? {} : { credentials: () => readProxyCredentials(dir) }),
+  };
 }
 
 /** The gateways, and what they are called in TLS. */

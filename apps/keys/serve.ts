@@ -8,6 +8,7 @@ import {
   Revocations,
   Rotation,
   keepUp,
+  meterCertificates,
   openGitKeys,
   watchHostKeys,
   type BelongsTo,
@@ -56,6 +57,7 @@ async function start(config: Config, host: ServiceHost, ca: CurrentCa): Promise<
   const { database, source, logger, onCommitted, nats } = host;
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   host.use(keepUp(ca, { database, recoveryWindowSeconds }, logger));
+  host.use(meterCertificates({ ca, database, registry: host.registry, logger }));
   const replicas = host.use(new ReplicaWatch(nats, logger));
   const clusters = host.use(new ClusterWatch(nats, logger));
   const belongs: BelongsTo = (tenantId, clusterId) => clusters.belongs(tenantId, clusterId);

@@ -17,6 +17,7 @@ import {
   requestHop,
   requestUpgrade,
   switchProtocols,
+  tellUpstreamMs,
   toKubeStatus,
   upgradeHeaders,
   type BodyFraming,
@@ -165,6 +166,7 @@ export class KubeApiProxy {
     const isHttp2 = await this.#http2.isSpoken().catch((error: unknown) => {
       throw this.#unreachable(error as Error);
     });
+    const beganMs = performance.now();
     const { answer, upstream } = await requestHop<UpstreamRequest>({
       incoming,
       framing,
@@ -185,7 +187,7 @@ export class KubeApiProxy {
       failureOf: (error) => this.#unreachable(error),
     });
     try {
-      return await passAnswer(answer, outgoing);
+      return await passAnswer(answer, outgoing, tellUpstreamMs(performance.now() - beganMs));
     } catch (error) {
       upstream.destroy();
       throw error;
@@ -268,9 +270,13 @@ interface Carried {
 }
 
 /** Resolves when the answer was passed on or broke off; then the gateway's side is broken off too, never ended cleanly. */
-async function passAnswer(answer: UpstreamAnswer, outgoing: ServerResponse): Promise<Carried> {
+async function passAnswer(
+  answer: UpstreamAnswer,
+  outgoing: ServerResponse,
+  own: readonly string[] = [],
+): Promise<Carried> {
   const status = answer.statusCode ?? 502;
-  outgoing.writeHead(status, fromServer(answer.rawHeaders));
+  outgoing.writeHead(status, [...fromServer(answer.rawHeaders), ...own]);
   return { status, whole: await relayAnswer(answer, outgoing, () => void outgoing.destroy()) };
 }
 

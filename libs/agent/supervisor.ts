@@ -15,6 +15,7 @@ import type { GitOpsCarrier } from './gitops/gitops-carrier.js';
 import { HeldIdentity } from './held-identity.js';
 import { abortedBy, type LeftLink, type Lived, type SlotContext } from './link-slot.js';
 import { hasEnded, renewInTime } from './renewal.js';
+import { lifeOf } from './renewal-plan.js';
 import { StandingConnections, unlessRevoked } from './standing-connections.js';
 import { UntrustedEndpoints } from './untrusted-endpoints.js';
 import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type LinkOutcome } from './retry-pace.js';
@@ -116,6 +117,11 @@ export class LinkSupervisor {
     const links = [...this.#links.values()];
     const sum = (of: (link: Link) => number): number => links.reduce((total, link) => total + of(link), 0);
     return { links: links.length, parked: sum(({ parked }) => parked), inUse: sum(({ inUse }) => inUse) };
+  }
+
+  /** Milliseconds since the epoch. */
+  get certificateEndMs(): number {
+    return lifeOf(this.#identity.current).endMs;
   }
 
   async #keepOne(context: SlotContext): Promise<void> {

@@ -6,6 +6,7 @@ import {
   Facts,
   Generation,
   IsoTime,
+  Labels,
   LinkedAgent,
 } from '@fairlead/contracts';
 import { z } from 'zod';
@@ -60,10 +61,13 @@ const rateLimited = { suppressed: z.int().min(0).default(0) };
 const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
 
 const clusterSettings = {
+  labels: Labels.default({}),
   links: z.int(),
   targets: z.array(z.string().max(300)).max(64).default([]),
   egress: z.array(z.string().max(300)).max(16).default([]),
   gitops: z.boolean().default(false),
+  /** Which of the manifest values are set. */
+  manifestValues: z.array(z.string().max(64)).max(32).default([]),
 };
 
 /**
@@ -73,7 +77,7 @@ const clusterSettings = {
 export const EVENTS = {
   ...GITOPS_EVENTS,
   'dev.fairlead.cluster.created.v1': event({ ...cluster, ...clusterSettings }),
-  /** What its import manifest says from then on, all of it. */
+  /** Its labels and what its import manifest says from then on, all of it. */
   'dev.fairlead.cluster.changed.v1': event({ ...cluster, ...clusterSettings }),
   'dev.fairlead.cluster.deleted.v1': event(cluster),
   /** Its agent says something else of it than before: a version, nodes, what it may do. */

@@ -1,3 +1,6 @@
+import { DOCKER_COMPOSE } from './docker-compose.js';
+import { PROMTOOL } from './promtool.js';
+
 /** The programs the testbed runs, at the versions it pins. */
 export type BinaryName =
   | 'nats-server'
@@ -22,6 +25,7 @@ export type BinaryName =
   | 'vault'
   | 'helm'
   | 'docker-compose'
+  | 'promtool'
   | 'client-go-trial';
 
 export interface Component {
@@ -75,7 +79,6 @@ export interface Release {
 }
 
 const KUBERNETES = '1.34.4';
-const COMPOSE = '2.40.3';
 const HELM = '3.18.4';
 const NODE_PROGRAMS = ['kube-scheduler', 'kubelet', 'kube-proxy'] as const;
 const LINUX = ['linux-amd64', 'linux-arm64'];
@@ -368,20 +371,8 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       about: 'about 2 min',
     },
   },
-  'docker-compose': {
-    name: 'docker-compose',
-    version: COMPOSE,
-    oldest: '2.24.0',
-    versionArgs: ['version', '--short'],
-    env: 'FAIRLEAD_TESTBED_DOCKER_COMPOSE',
-    go: {
-      dir: 'docker-compose',
-      package: 'github.com/docker/compose/v2/cmd',
-      set: { 'github.com/docker/compose/v2/internal.Version': `v${COMPOSE}` },
-      oldestGo: '1.24.9',
-      about: 'about 3 min',
-    },
-  },
+  'docker-compose': DOCKER_COMPOSE,
+  promtool: PROMTOOL,
   'client-go-trial': {
     name: 'client-go-trial',
     version: KUBERNETES,
