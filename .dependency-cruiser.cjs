@@ -29,7 +29,7 @@ module.exports = {
     {
       name: 'only-tests-import-tools',
       severity: 'error',
-      from: { path: '^(libs|apps)/', pathNot: '(\\.spec\\.ts$|/testing/|^apps/dev/)' },
+      from: { path: '^(libs|apps)/', pathNot: '(\\.spec\\.ts$|/testing/|^apps/(dev|demo)/)' },
       to: { path: '^tools/' },
     },
     {

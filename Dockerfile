@@ -3,6 +3,7 @@
 
 # Whoever wants it by digest, or from a registry of their own, says so: --build-arg NODE_IMAGE=…
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+ARG KUBECTL_IMAGE=registry.k8s.io/kubectl:v1.34.4
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src
@@ -10,7 +11,7 @@ COPY . .
 # Scripts stay off: none of the packages that a server runs needs one, and Node is already here.
 RUN npm ci --ignore-scripts \
  && node node_modules/typescript/bin/tsc -b \
- && for app in agent api gateway gitops installer keys registration setup; do node tools/image/assemble.mjs "$app" "/out/$app"; done
+ && for app in agent api cli demo gateway gitops installer keys registration setup; do node tools/image/assemble.mjs "$app" "/out/$app"; done
 
 FROM ${NODE_IMAGE} AS runtime
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn*
@@ -30,6 +31,15 @@ FROM runtime AS api
 LABEL org.opencontainers.image.title="fairlead-api" org.opencontainers.image.description="The HTTP admin API"
 COPY --from=build /out/api /app
 CMD ["apps/api/dist/bundle/main.js"]
+
+# For docker-compose.yml: joins its demo cluster, and has kubectl and the fairlead command for a first tour.
+FROM ${KUBECTL_IMAGE} AS kubectl
+FROM runtime AS demo
+COPY --from=kubectl /bin/kubectl /usr/local/bin/kubectl
+COPY --from=build /src/tools/image/fairlead.sh /usr/local/bin/fairlead
+COPY --from=build /out/cli /app
+COPY --from=build /out/demo /app
+CMD ["apps/demo/dist/bundle/main.js", "join"]
 
 FROM runtime AS gateway
 LABEL org.opencontainers.image.title="fairlead-gateway" org.opencontainers.image.description="Doors, agent links and relay"
@@ -66,7 +76,7 @@ LABEL org.opencontainers.image.title="fairlead-registration" org.opencontainers.
 COPY --from=build /out/registration /app
 CMD ["apps/registration/dist/bundle/main.js"]
 
-# Makes the Secrets of the chart's single profile, and sets its NATS and Postgres up.
+# Makes the Secrets of the chart's single profile and of docker-compose.yml, and sets their NATS and Postgres up.
 FROM runtime AS setup
 LABEL org.opencontainers.image.title="fairlead-setup" org.opencontainers.image.description="What the chart's single profile needs before the others start"
 COPY --from=build /out/setup /app

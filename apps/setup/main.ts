@@ -6,9 +6,11 @@ import {
   readDatabaseUrls,
   readSecretsConfig,
   readServersConfig,
+  readVolumesConfig,
   type SecretsConfig,
   type ServersConfig,
 } from './config.js';
+import { makeVolumes } from './volumes.js';
 
 /** How long it waits for servers that are starting; Kubernetes then tries again. */
 const SERVERS_MS = 300_000;
@@ -16,6 +18,9 @@ const SERVERS_MS = 300_000;
 if (process.argv[2] === 'servers') {
   const commands = { servers: servers };
   void runProcess({ name: 'setup', readConfig: readServersConfig, run: servers, commands });
+} else if (process.argv[2] === 'volumes') {
+  const commands = { volumes: makeVolumes };
+  void runProcess({ name: 'setup', readConfig: readVolumesConfig, run: makeVolumes, commands });
 } else {
   const commands = { secrets: secrets };
   void runProcess({ name: 'setup', readConfig: readSecretsConfig, run: secrets, commands });

@@ -1,23 +1,21 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROLES } from '@fairlead/contracts';
-import { NODE_FLAGS, REPOSITORY, allocatorEnvironment } from '@fairlead/stack';
+import { REPOSITORY } from '@fairlead/stack';
 import {
   NATS_IMAGE,
   POSTGRES_IMAGE,
   POSTGRES_USER,
   enforcePolicies,
-  filesBelow,
   findBinary,
   kubectlOf,
-  programImage,
   serverImages,
   startRealCluster,
-  type ImageSpec,
   type PolicyEnforcer,
   type RealCluster,
 } from '@fairlead/testbed';
 import { runTool } from '../api-door/tools/run-tool.js';
+import { appImage } from '../support/app-image.js';
 import { scratchStateDir } from '../support/test-stack.js';
 
 export const NAMESPACE = 'fairlead';
@@ -42,15 +40,13 @@ export interface ChartWorld extends AsyncDisposable {
 }
 
 const local = (name: string): string => `localhost/fairlead/${name}:1`;
-/** Where the Dockerfile puts it. */
-const ALLOCATOR = 'usr/local/lib/libjemalloc.so.2';
 const APPS = [...ROLES, 'setup'];
 
 export async function startChartWorld(): Promise<ChartWorld> {
   await using starting = new AsyncDisposableStack();
   const dir = await scratchStateDir();
   starting.defer(() => rm(dir, { recursive: true, force: true }));
-  const images = [...(await serverImages()), ...(await Promise.all(APPS.map((app) => appImage(app))))];
+  const images = [...(await serverImages()), ...(await Promise.all(APPS.map((app) => appImage(app, local(app)))))];
   const cluster = starting.use(await startRealCluster({ dataDir: join(dir, 'cluster'), images, log: () => undefined }));
   const kubeconfig = cluster.kube.info.adminKubeconfigPath;
   const asked = await kubectlOf(kubeconfig, { timeoutMs: INSTALL_MS });
@@ -92,22 +88,6 @@ export async function startChartWorld(): Promise<ChartWorld> {
     fairlead: (...args) => runTool(nsenter, [...where, ...cli, ...args], { FAIRLEAD_HOME: join(home, 'fairlead') }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-}
-
-/** As the Dockerfile makes it: Node, its flags, the bundle, and a gateway's allocator. */
-async function appImage(app: string): Promise<ImageSpec> {
-  const bundle = join('apps', app, 'dist', 'bundle');
-  const { LD_PRELOAD: allocator, ...settings } = app === 'gateway' ? allocatorEnvironment() : {};
-  return programImage({
-    name: local(app),
-    files: await filesBelow(join(REPOSITORY, bundle), join('app', bundle)),
-    programs: { 'usr/local/bin/node': process.execPath, ...(allocator && { [ALLOCATOR]: allocator }) },
-    entrypoint: ['node', ...NODE_FLAGS],
-    command: [join(bundle, 'main.js')],
-    user: '65532:65532',
-    workingDir: '/app',
-    env: { NODE_ENV: 'production', ...(allocator && { LD_PRELOAD: `/${ALLOCATOR}` }), ...settings },
-  });
 }
 
 /** Two namespaces that admit restricted pods only, a pod of nobody in each, and two volumes: the node has no storage class. */

@@ -53,6 +53,8 @@ function foldersOf(file) {
 }
 
 function settingsInCode(tracked) {
-  const code = tracked.filter((file) => /\.(ts|mjs|tsx)$/.test(file) && !/\.(spec|e2e)\.ts$/.test(file));
+  const code = tracked.filter(
+    (file) => /\.(ts|mjs|tsx)$|^docker-compose\.yml$/.test(file) && !/\.(spec|e2e)\.ts$/.test(file),
+  );
   return new Set(code.flatMap((file) => readFileSync(file, 'utf8').match(/\bFAIRLEAD_[A-Z0-9_]*[A-Z0-9]/g) ?? []));
 }

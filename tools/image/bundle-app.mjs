@@ -42,7 +42,7 @@ const INJECTED = {
 };
 
 /** All that people or images start: each as a bundle, as reading modules is most of a start. */
-export const BUNDLED = ['agent', 'cli', 'installer', 'setup', ...Object.keys(SERVICES)];
+export const BUNDLED = ['agent', 'cli', 'demo', 'installer', 'setup', ...Object.keys(SERVICES)];
 
 /** Writes the bundle of an app into a folder, which is replaced as a whole. `user`: whom it will run as, if not as us. */
 export async function bundle(app, target, user) {

@@ -47,6 +47,7 @@ export type {
   ServerTls,
 } from './components/contract.js';
 export { LONGEST_NODE_MS } from './node/one-node.js';
+export { startDockerEngine, type DockerEngine, type DockerEngineOptions } from './engine/docker-engine.js';
 export { enforcePolicies, type PolicyEnforcer } from './node/enforce-policies.js';
 export { startRealCluster, type RealCluster, type RealClusterOptions } from './node/real-cluster.js';
 export type { ImageSpec } from './node/image-archive.js';

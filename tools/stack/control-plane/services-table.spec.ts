@@ -1,10 +1,7 @@
-// What repeats the table of services because it cannot be made from it: the images. What the chart makes of it: chart-table.int.spec.ts.
-import { existsSync } from 'node:fs';
+// What repeats the table of services because it cannot be made from it: the images. What the chart and docker-compose.yml make of it:
+// chart-table.int.spec.ts, compose-table.spec.ts.
 import { ROLES } from '@fairlead/contracts';
-import { scratchDir } from '@fairlead/testing';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import { prepareCredentials } from '../prepare-credentials.js';
 import { entryIn, readText } from './image-entries.js';
 
 describe.each(ROLES)('%s', (role) => {
@@ -16,20 +13,7 @@ describe.each(ROLES)('%s', (role) => {
   });
 });
 
-it('the Dockerfile has an image for each process of the table, the agent, the installer and setup, and no other', () => {
+it('the Dockerfile has an image for each process of the table, the agent, the installer, setup and the demo, and no other', () => {
   const targets = [...readText('Dockerfile').matchAll(/^FROM runtime AS (.+)$/gm)].map(([, name]) => String(name));
-  expect(targets.toSorted()).toEqual([...ROLES, 'agent', 'installer', 'setup'].toSorted());
-});
-
-it('docker-compose.yml runs Postgres and NATS only, with files that --prepare makes from the table', async () => {
-  const compose = parse(readText('docker-compose.yml')) as {
-    readonly services: Readonly<Record<string, unknown>>;
-    readonly secrets: Readonly<Record<string, { readonly file: string }>>;
-  };
-  expect(Object.keys(compose.services)).toEqual(['postgres', 'nats']);
-  await using scratch = await scratchDir();
-  await prepareCredentials(scratch.file('state'));
-  const files = Object.values(compose.secrets).map(({ file }) => file);
-  const made = (file: string): boolean => existsSync(scratch.file('state', file.replace(/^\.fairlead\//, '')));
-  expect(files.filter((file) => !made(file))).toEqual([]);
+  expect(targets.toSorted()).toEqual([...ROLES, 'agent', 'demo', 'installer', 'setup'].toSorted());
 });

@@ -1,7 +1,5 @@
 import { mkdirSync } from 'node:fs';
 import { freePort, type KubeInfo } from '@fairlead/testbed';
-import { fullJitterMs, systemClock } from '@fairlead/clock';
-import { messageOf } from '@fairlead/errors';
 import type { Administrator } from '../access/administrator.js';
 import { StackError } from '../errors.js';
 import type { StackLog } from '../events.js';
@@ -13,7 +11,7 @@ import { joinCluster } from './join-cluster.js';
 import { baseEnvironment } from '../process/base-environment.js';
 import { nodeUnit } from '../process/node-unit.js';
 import type { Unit } from '../process/unit.js';
-import { materialiseSandbox, refreshToken, sandboxUser, type SandboxOptions, type User } from './pod-sandbox.js';
+import { keepTokenFresh, materialiseSandbox, sandboxUser, type SandboxOptions, type User } from './pod-sandbox.js';
 
 interface AgentsOptions {
   readonly state: StateDir;
@@ -48,7 +46,8 @@ export class Agents implements Disposable {
     const options = { name, main, sandbox, logPath: state.logFile(name), log, healthPort: port, env: wanted.env };
     const { unit, user } = await agentUnit(options);
     const process = await group.start(unit, 'edge');
-    void keepTokenFresh(options, user, this.#stopped.signal);
+    const say = (line: string): void => log({ kind: 'line', process: name, line });
+    void keepTokenFresh(sandbox, user, say, this.#stopped.signal);
     return process;
   }
 
@@ -70,9 +69,6 @@ interface AgentUnitOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-const REFRESH_MS = 10 * 60_000;
-const RETRY = { baseMs: 1_000, capMs: 30_000 };
-
 /** The agent's pod as a process: each start reads the Deployment and its Secrets anew, as a new pod would. */
 async function agentUnit(options: AgentUnitOptions): Promise<{ readonly unit: Unit; readonly user: User | undefined }> {
   const { name, main, sandbox, logPath, log, healthPort } = options;
@@ -93,21 +89,4 @@ async function agentUnit(options: AgentUnitOptions): Promise<{ readonly unit: Un
     }),
   });
   return { unit, user };
-}
-
-/** Keeps the service account's token fresh until the signal; a failure is said and tried again. Never rejects. */
-async function keepTokenFresh(options: AgentUnitOptions, user: User | undefined, signal: AbortSignal): Promise<void> {
-  let failures = 0;
-  while (!signal.aborted) {
-    try {
-      await systemClock.sleep(failures === 0 ? REFRESH_MS : fullJitterMs(failures, RETRY), signal);
-      await refreshToken(options.sandbox, user);
-      failures = 0;
-    } catch (error) {
-      if (signal.aborted) return;
-      failures += 1;
-      const line = `the service account token could not be refreshed: ${messageOf(error)}`;
-      options.log({ kind: 'line', process: options.name, line });
-    }
-  }
 }

@@ -1,5 +1,7 @@
 import { chownSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { fullJitterMs, systemClock } from '@fairlead/clock';
+import { messageOf } from '@fairlead/errors';
 import { StackError } from '../errors.js';
 import { reachableByOthers } from '../state/state-dir.js';
 import { adminKubectl, type AdminKubectl } from './admin-kubectl.js';
@@ -22,6 +24,8 @@ interface Sandbox {
 }
 
 const TOKEN_LIFE = '1h';
+const REFRESH_MS = 10 * 60_000;
+const RETRY = { baseMs: 1_000, capMs: 30_000 };
 
 /**
  * Does for the agent's pod what a kubelet does: reads the Deployment from the API server, writes Secret volumes and the
@@ -47,8 +51,29 @@ export async function materialiseSandbox(options: SandboxOptions, user: User | u
   };
 }
 
+/** Keeps the service account's token fresh until the signal; a failure is said and tried again. Never rejects. */
+export async function keepTokenFresh(
+  options: SandboxOptions,
+  user: User | undefined,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let failures = 0;
+  while (!signal.aborted) {
+    try {
+      await systemClock.sleep(failures === 0 ? REFRESH_MS : fullJitterMs(failures, RETRY), signal);
+      await refreshToken(options, user);
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      failures += 1;
+      say(`the service account token could not be refreshed: ${messageOf(error)}`);
+    }
+  }
+}
+
 /** A fresh token of the agent's service account, put in place in one step, as a kubelet does long before the old one expires. */
-export async function refreshToken(options: SandboxOptions, user: User | undefined): Promise<void> {
+async function refreshToken(options: SandboxOptions, user: User | undefined): Promise<void> {
   const asked = ['create', 'token', 'fairlead-agent', '--namespace', NAMESPACE, `--duration=${TOKEN_LIFE}`];
   const token = (await adminKubectl(options, asked)).trim();
   const dir = serviceAccountDir(options);

@@ -1,3 +1,4 @@
+import { DOCKER_COMPOSE } from './docker-compose.js';
 import { PROMTOOL } from './promtool.js';
 
 /** The programs the testbed runs, at the versions it pins. */
@@ -23,6 +24,7 @@ export type BinaryName =
   | 'h2spec'
   | 'vault'
   | 'helm'
+  | 'docker-compose'
   | 'promtool'
   | 'client-go-trial';
 
@@ -369,6 +371,7 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       about: 'about 2 min',
     },
   },
+  'docker-compose': DOCKER_COMPOSE,
   promtool: PROMTOOL,
   'client-go-trial': {
     name: 'client-go-trial',
@@ -386,10 +389,3 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
     },
   },
 };
-
-/** This machine in the words of Go and of the releases: `linux-amd64`. */
-export function platform(): { os: string; arch: string; key: string } {
-  const os = process.platform;
-  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
-  return { os, arch, key: `${os}-${arch}` };
-}

@@ -7,7 +7,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { TestbedError } from '../errors.js';
 import { fill, lookUp, type CacheKey, type Found } from './cache.js';
-import { platform, type Component } from './catalog.js';
+import type { Component } from './catalog.js';
+import { platform } from './platform.js';
 import type { Binary, BinaryProvider, Context, Probe } from './provider.js';
 import { atLeast, versionOf } from './version.js';
 

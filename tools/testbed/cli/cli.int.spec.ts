@@ -32,6 +32,7 @@ it('status says for each component what would be used and why', async () => {
     'h2spec',
     'vault',
     'helm',
+    'docker-compose',
     'client-go-trial',
     'nats',
     'kubernetes',

@@ -20,7 +20,7 @@ const YEAR_MS = 365 * 24 * 3600 * 1000;
 const SERVER_NAMES: x509.JsonGeneralNames = [
   { type: 'ip', value: '127.0.0.1' },
   { type: 'ip', value: '::1' },
-  ...['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'].map((value) => ({
+  ...['localhost', 'etcd', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'].map((value) => ({
     type: 'dns' as const,
     value,
   })),

@@ -67,16 +67,16 @@ export async function upstreamImages(options: FindOptions = {}): Promise<ImageSp
   ];
 }
 
-/** Programs of this machine in an image of their own, each with the shared libraries that it is linked with, and a shell beside them. */
+/** Programs of this machine in an image of their own, each with the shared libraries that it is linked with, and a shell beside them: a layer for all images that have these. */
 export async function programImage(
-  image: Omit<ImageSpec, 'links'> & { readonly programs: Readonly<Record<string, string>> },
+  image: Omit<ImageSpec, 'links' | 'base'> & { readonly programs: Readonly<Record<string, string>> },
 ): Promise<ImageSpec> {
   const { programs, ...spec } = image;
   await requireNodePrograms(logToStderr);
   const shell = await busybox();
-  const files: Record<string, string> = { ...shell.files, ...spec.files };
+  const files: Record<string, string> = { ...shell.files };
   for (const [at, path] of Object.entries(programs)) Object.assign(files, await program(at, path));
-  return { ...spec, links: shell.links, texts: { ...shell.texts, ...spec.texts }, files };
+  return { ...spec, base: { ...shell, files } };
 }
 
 /** Debian's static busybox under all of its names. */

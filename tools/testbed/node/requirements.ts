@@ -9,11 +9,10 @@ import type { Log } from '../log.js';
 /** Where Debian's package puts the plugins; they are on nobody's PATH. */
 export const CNI_PLUGINS = '/usr/lib/cni';
 
-/** What has to be there, and the Debian package that has it. */
-const PROGRAMS: Readonly<Record<string, string>> = {
-  containerd: 'containerd',
-  ctr: 'containerd',
-  runc: 'runc',
+/** Programs, and the Debian package of each. */
+type Packages = Readonly<Record<string, string>>;
+
+const MACHINE: Packages = {
   iptables: 'iptables',
   busybox: 'busybox-static',
   ip: 'iproute2',
@@ -21,33 +20,58 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   unshare: 'util-linux',
   mount: 'mount',
 };
+const NODE: Packages = { ...MACHINE, containerd: 'containerd', ctr: 'containerd', runc: 'runc' };
+const ENGINE: Packages = {
+  ...MACHINE,
+  dockerd: 'docker.io',
+  docker: 'docker.io',
+  containerd: 'containerd',
+  runc: 'runc',
+};
 const PLUGINS = ['bridge', 'host-local', 'loopback', 'portmap'];
 const PLUGINS_PACKAGE = 'containernetworking-plugins';
 const INSTALL_TIMEOUT_MS = 300_000;
 
 /** The Debian packages that are missing for a real node. */
 export async function missingPackages(): Promise<string[]> {
-  const programs = Object.entries(PROGRAMS).map(async ([name, of]) => ((await isOnPath(name)) ? [] : [of]));
   const plugins = PLUGINS.every((name) => existsSync(join(CNI_PLUGINS, name))) ? [] : [PLUGINS_PACKAGE];
-  return [...new Set([...(await Promise.all(programs)).flat(), ...plugins])].sort();
+  return [...new Set([...(await missingOf(NODE)), ...plugins])].sort();
+}
+
+async function missingOf(programs: Packages): Promise<string[]> {
+  const packages = Object.entries(programs).map(async ([name, of]) => ((await isOnPath(name)) ? [] : [of]));
+  return [...new Set((await Promise.all(packages)).flat())].sort();
 }
 
 /**
  * Resolves when this machine can run a real node: Linux, root, and Debian's packages, which are installed where apt-get is. Throws
  * TestbedError that says what is missing and what to do.
  */
-export async function requireNodePrograms(log: Log): Promise<void> {
-  if (process.platform !== 'linux')
-    throw new TestbedError('a real node needs Linux: the test kubelet runs elsewhere too');
+export function requireNodePrograms(log: Log): Promise<void> {
+  return requirePackages('a real node', missingPackages, 'the test kubelet runs elsewhere too', log);
+}
+
+/** The same for a Docker engine. */
+export function requireEnginePrograms(log: Log): Promise<void> {
+  return requirePackages('a Docker engine', () => missingOf(ENGINE), 'what it runs does not need one', log);
+}
+
+async function requirePackages(
+  what: string,
+  missingNow: () => Promise<string[]>,
+  elsewhere: string,
+  log: Log,
+): Promise<void> {
+  if (process.platform !== 'linux') throw new TestbedError(`${what} needs Linux: ${elsewhere}`);
   if (process.getuid?.() !== 0)
-    throw new TestbedError('a real node needs root: for cgroups, mounts and networks of its own');
-  const missing = await missingPackages();
+    throw new TestbedError(`${what} needs root: for cgroups, mounts and networks of its own`);
+  const missing = await missingNow();
   if (missing.length === 0) return;
   const failure = await install(missing, log);
-  const still = await missingPackages();
+  const still = await missingNow();
   if (still.length === 0) return;
   const advice = `apt-get install --no-install-recommends ${still.join(' ')}`;
-  throw new TestbedError(`a real node needs Debian's ${still.join(', ')} (${advice})${failure}`);
+  throw new TestbedError(`${what} needs Debian's ${still.join(', ')} (${advice})${failure}`);
 }
 
 /** Says why it failed; the caller looks what is there. */

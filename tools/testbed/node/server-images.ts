@@ -17,6 +17,11 @@ fi
 exec postgres -D "$PGDATA" -c listen_addresses='*' -c unix_socket_directories=/var/run/postgresql "$@"
 `;
 
+/** Of Postgres' tools, the one that health checks ask. By the kernel's table: nothing is written to the server's log. */
+const IS_READY = `#!/bin/sh
+exec grep -q ':1538 00000000:0000 0A' /proc/net/tcp
+`;
+
 export const NATS_IMAGE = 'localhost/nats:1';
 export const POSTGRES_IMAGE = 'localhost/postgres:1';
 /** Who Postgres is in its image. */
@@ -39,7 +44,7 @@ export async function serverImages(options: FindOptions = {}): Promise<ImageSpec
       name: POSTGRES_IMAGE,
       files: await filesBelow(native, POSTGRES),
       programs: { [`${POSTGRES}/bin/postgres`]: postgres, [`${POSTGRES}/bin/initdb`]: initdb },
-      texts: { 'etc/passwd': passwd, 'etc/entrypoint': ENTRYPOINT },
+      texts: { 'etc/passwd': passwd, 'etc/entrypoint': ENTRYPOINT, 'usr/local/bin/pg_isready': IS_READY },
       entrypoint: ['/bin/sh', '/etc/entrypoint'],
       user: `${POSTGRES_USER}:${POSTGRES_USER}`,
     }),
