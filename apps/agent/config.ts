@@ -1,8 +1,9 @@
 import { Secret, commaList, dnsDomain, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
-import { LINK_SERVER_NAME, parseEgressPort, parseEndpoint, type Endpoint } from '@fairlead/agent';
+import { LINK_SERVER_NAME, parseEgressPort, parseEndpoint, type Endpoint, type ProxySettings } from '@fairlead/agent';
 import { messageOf } from '@fairlead/errors';
 import { parseTargetRule } from '@fairlead/targets';
 import { z } from 'zod';
+import { readProxyCredentials } from './proxy-credentials.js';
 
 /** Every one that cannot be read is named. */
 const listOf = <T>(parse: (text: string) => T) =>
@@ -22,6 +23,11 @@ const Environment = z.object({
   FAIRLEAD_ENDPOINTS: commaList.pipe(z.array(hostPort).min(1)),
   /** What it calls gateways in TLS (SNI), for a load balancer that tells by it where to: the same for all agents, so that it tells nothing. Who a gateway is, its certificate says, whatever this is. */
   FAIRLEAD_SERVER_NAME: dnsDomain.default(LINK_SERVER_NAME),
+  /** Where it is: endpoints of this region are dialled first. Absent: what its nodes' label `topology.kubernetes.io/region` says. */
+  FAIRLEAD_REGION: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'expected lower-case letters, digits and dashes')
+    .optional(),
   FAIRLEAD_ROOT_PINS: commaList
     .pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/, 'expected SHA-256 in hexadecimal')))
     .default([]),
@@ -64,6 +70,8 @@ const Environment = z.object({
     .transform((url) => new Secret(url))
     .optional(),
   NO_PROXY: commaList.default([]),
+  /** Holds the proxy's `username` and `password`, a file each, as a mounted Secret does; read before each dial. */
+  FAIRLEAD_PROXY_CREDENTIALS_DIR: z.string().optional(),
   /** What raw TCP targets it opens; none, nothing. */
   FAIRLEAD_ALLOW_TARGETS: listOf(parseTargetRule).default([]),
   /** Ports for connections out of the cluster, `<port>=<host>:<port>`; none, none. Gateways have to allow what they lead to. */
@@ -85,6 +93,16 @@ export function readConfig(env: NodeJS.ProcessEnv): AgentConfig {
     NO_PROXY: env['NO_PROXY'] ?? env['no_proxy'],
   };
   return loadConfig(Environment, { ...env, ...proxies });
+}
+
+/** Gateways are dialled through it. */
+export function proxyOf(config: AgentConfig): ProxySettings {
+  const { HTTPS_PROXY: url, FAIRLEAD_PROXY_CREDENTIALS_DIR: dir } = config;
+  return {
+    ...(url ? { httpsProxy: url.reveal() } : {}),
+    noProxy: config.NO_PROXY,
+    ...(dir === undefined ? {} : { credentials: () => readProxyCredentials(dir) }),
+  };
 }
 
 /** The gateways, and what they are called in TLS. */

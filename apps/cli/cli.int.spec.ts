@@ -715,6 +715,45 @@ describe('ca', () => {
   });
 });
 
+describe('endpoints', () => {
+  const at = (host: string): string => `${host}.example.com:443`;
+
+  it('adds, drains and removes, and says how many clusters were told', async () => {
+    await logIn();
+    expect((await fairlead(['endpoints', 'list'])).out).toMatch(/^no endpoints: .*import manifest/);
+    const first = await fairlead(['endpoints', 'add', at('Old')], { terminal: true });
+    expect(first).toMatchObject({ status: 0, err: expect.stringContaining('those of import manifests too') as string });
+    const [region, name] = [
+      ['--region', 'eu', '--weight', '3'],
+      ['--server-name', 'link.example.com'],
+    ];
+    await fairlead(['endpoints', 'add', at('new'), ...region, ...name]);
+    const drained = await fairlead(['endpoints', 'drain', at('new')]);
+    expect(drained.out).toMatch(
+      /new\S+ +draining +eu +3 +link\.example\.com\ntrust bundle 4: 1 of 2 clusters were told\n$/,
+    );
+    await fairlead(['endpoints', 'add', at('new')]);
+    expect(await fairlead(['endpoints', 'remove', at('old')])).toMatchObject({ status: 2 });
+    expect(await fairlead(['endpoints', 'remove', at('old'), '--yes'])).toMatchObject({ status: 0 });
+    expect(JSON.parse((await fairlead(['endpoints', 'list', '-o', 'json'])).out)).toMatchObject({
+      endpoints: [{ address: at('new'), weight: 1, state: 'active' }],
+    });
+    expect(scene.api.script.actors).toEqual(Array.from({ length: 5 }, () => 'admin'));
+  });
+
+  it('says what is wrong, and what to do', async () => {
+    await logIn();
+    expect(await fairlead(['endpoints', 'drain', at('nowhere')])).toMatchObject({
+      status: 1,
+      err: `error: there is no endpoint ${at('nowhere')}\nnext: fairlead endpoints list\n`,
+    });
+    const wrong = await fairlead(['endpoints', 'add', 'https://a']);
+    expect(wrong).toMatchObject({ status: 1, err: expect.stringContaining('HOST:PORT') as string });
+    expect((await fairlead(['endpoints', 'add', 'a:443', '--weight', '0'])).status).toBe(1);
+    expect(scene.api.script.endpoints.endpoints).toEqual([]);
+  });
+});
+
 describe('wrong usage', () => {
   it.each([
     [['clutser', 'list'], 'fairlead --help'],

@@ -6,6 +6,7 @@ import { addClientCommands } from './commands/client.js';
 import { addClusterCommands } from './commands/cluster.js';
 import { addCompletionCommand } from './commands/completion.js';
 import { addDoctorCommand } from './commands/doctor.js';
+import { addEndpointCommands } from './commands/endpoints.js';
 import { addGitHostCommands } from './commands/git-host.js';
 import { addGitOpsCommands } from './commands/gitops.js';
 import { addIdentityCommands } from './commands/identity.js';
@@ -63,6 +64,7 @@ function buildProgram(io: Io): Command {
   addPolicyCommands(program, io);
   addCertificateCommands(program, io);
   addCaCommands(program, io);
+  addEndpointCommands(program, io);
   addTokenCommands(program, io);
   addIdentityCommands(program, io);
   addGitHostCommands(program, io);

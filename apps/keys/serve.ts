@@ -4,10 +4,12 @@ import {
   CurrentCa,
   KEYS_BUCKETS,
   KeysModule,
+  LinkEndpoints,
   ReplicaWatch,
   Revocations,
   Rotation,
   keepUp,
+  meterCertificates,
   openGitKeys,
   watchHostKeys,
   type BelongsTo,
@@ -56,6 +58,7 @@ async function start(config: Config, host: ServiceHost, ca: CurrentCa): Promise<
   const { database, source, logger, onCommitted, nats } = host;
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   host.use(keepUp(ca, { database, recoveryWindowSeconds }, logger));
+  host.use(meterCertificates({ ca, database, registry: host.registry, logger }));
   const replicas = host.use(new ReplicaWatch(nats, logger));
   const clusters = host.use(new ClusterWatch(nats, logger));
   const belongs: BelongsTo = (tenantId, clusterId) => clusters.belongs(tenantId, clusterId);
@@ -91,9 +94,12 @@ function build(config: Config, runtime: Runtime, { ca, replicas, clusters, git }
   const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
   const currentEnrolment: CurrentEnrolment = (tenantId, clusterId) => clusters.currentEnrolment(tenantId, clusterId);
   return KeysModule.around(
-    new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds, currentEnrolment }),
-    new Revocations({ ...runtime, ca }),
-    new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
+    {
+      issuer: new CertificateIssuer({ ...runtime, ca, servingNames, recoveryWindowSeconds, currentEnrolment }),
+      revocations: new Revocations({ ...runtime, ca }),
+      rotation: new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
+      endpoints: new LinkEndpoints({ ...runtime, ca, recoveryWindowSeconds }),
+    },
     git,
   );
 }

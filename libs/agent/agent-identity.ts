@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
+import { storedEndpoints } from './known-endpoints.js';
 
 /** What makes an agent this cluster's agent. Kept in a Secret in a cluster, in a 0600 file elsewhere. */
 export const AgentIdentity = z.object({
@@ -29,6 +30,7 @@ export const AgentIdentity = z.object({
   changes: z.int().min(0).optional(),
   /** Gateways whose certificates are refused that are valid from this second on or from an earlier one, by the same bundle. */
   fencedGateways: z.array(z.object({ name: z.string(), through: z.int() })).optional(),
+  ...storedEndpoints,
 });
 export type AgentIdentity = z.infer<typeof AgentIdentity>;
 

@@ -7,6 +7,7 @@ import type { SignedTrust, TrustedRoots } from '@fairlead/pki';
 import type { TrustEnd } from '@fairlead/tunnel/agent';
 import type { AgentIdentity } from './agent-identity.js';
 import type { HeldIdentity } from './held-identity.js';
+import { afterBundle } from './known-endpoints.js';
 import { highestFor, trustSince } from './trust-pace.js';
 
 /** How long a link waits after a bundle that was refused: who sends many costs no more than this many. */
@@ -31,6 +32,7 @@ export function withRoots(identity: AgentIdentity, trust: TrustedRoots, signed: 
     revokedGateways: [...revokedGateways],
     fencedGateways: [...(trust.fencedGateways ?? [])],
     signedTrust: storedTrust(signed),
+    ...afterBundle(identity, trust),
   };
 }
 
@@ -96,8 +98,15 @@ export class AgentTrust implements TrustEnd {
     const before = this.version;
     const { trustVersion } = await this.#identity.change((identity) => withRoots(identity, roots, signed));
     if (trustVersion > before) {
-      this.#logger.info('trust.changed', { version: trustVersion, roots: roots.rootsPem.length });
+      const { rootsPem, endpoints } = this.#identity.current;
+      this.#logger.info('trust.changed', {
+        version: trustVersion,
+        roots: rootsPem.length,
+        endpoints: endpoints?.length,
+      });
     }
+    // No honest replica tells one: it knows which version is held here.
+    if (roots.version < before) this.#complain(signed, older(roots.version, before));
     return trustVersion === roots.version ? trustVersion : null;
   }
 
@@ -116,6 +125,13 @@ export class AgentTrust implements TrustEnd {
     const { code } = toFairleadError(error);
     this.#logger.error('trust.refused', { code, reason: messageOf(error), held: this.version });
   }
+}
+
+function older(version: number, held: number): FairleadError {
+  return new FairleadError(
+    'CERTIFICATE_REFUSED',
+    `the trust bundle is refused: version ${version} is older than ${held}`,
+  );
 }
 
 /** Two bundles of one version: whoever says that it holds the one must not be taken for holding the other. */

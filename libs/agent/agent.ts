@@ -13,7 +13,7 @@ import { KubeApiProxy } from './kube-api-proxy.js';
 import { isOwn } from './own-cluster.js';
 import { Replacement } from './replacement.js';
 import { LinkSupervisor } from './supervisor.js';
-import { createAgentMetrics, meterLinks } from './agent-metrics.js';
+import { createAgentMetrics, meterIdentity, meterLinks } from './agent-metrics.js';
 
 export interface Agent {
   readiness(): readonly Check[];
@@ -60,6 +60,7 @@ export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
   let supervisor: LinkSupervisor | null = null;
   const over = endedAfter(signal, () => supervisor?.leave(options.drainMs ?? 0));
   meterLinks(registry, () => supervisor?.figures ?? { links: 0, parked: 0, inUse: 0 });
+  meterIdentity(registry, () => supervisor?.certificateEndMs);
   let waitingFor = 'the stored identity';
   const live = async (): Promise<void> => {
     using stack = new DisposableStack();

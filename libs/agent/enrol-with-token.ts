@@ -12,6 +12,8 @@ import { BECOME_OWN, mayLeave, whyNotOwn } from './own-cluster.js';
 
 export interface AgentOptions {
   readonly endpoints: readonly Endpoint[];
+  /** Where the agent is, to choose among endpoints; absent: where its nodes say that they are. */
+  readonly region?: string | undefined;
   readonly proxy: ProxySettings;
   readonly pins: readonly string[];
   /** Of the installation, from the import manifest: the only one it enrols with. Absent: that of whoever proves a pinned root. */

@@ -21,6 +21,7 @@ import { storedTrust, withRoots } from './agent-trust.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import { openSignedTrust } from './open-signed-trust.js';
+import { afterBundle } from './known-endpoints.js';
 import { isOwn, requireOwn } from './own-cluster.js';
 import { highestFor, trustSince } from './trust-pace.js';
 
@@ -84,6 +85,7 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
     ...(answer.trust ? { signedTrust: storedTrust(answer.trust) } : {}),
     revokedGateways: [...(roots.revokedGateways ?? [])],
     fencedGateways: [...(roots.fencedGateways ?? [])],
+    ...afterBundle({}, roots),
   });
   requireOwn(identity, options.clusterId);
   notBehind(identity);

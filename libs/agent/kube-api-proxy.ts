@@ -17,6 +17,7 @@ import {
   requestHop,
   requestUpgrade,
   switchProtocols,
+  tellUpstreamMs,
   toKubeStatus,
   upgradeHeaders,
   type BodyFraming,
@@ -59,7 +60,7 @@ export class KubeApiProxy {
   /** Where the kube-apiserver does not speak HTTP/2: the connections of each tunnel, as of HTTP/1.1 each belongs to one identity. */
   readonly #http1 = new WeakMap<Duplex, Agent>();
   readonly #identities = new WeakMap<object, TunnelIdentity>();
-  #ending = false;
+  readonly #leaving = new WeakMap<object, () => boolean>();
 
   /** `onFailed` hears the code of each request that we answer ourselves. */
   constructor(
@@ -92,15 +93,15 @@ export class KubeApiProxy {
     this.#server.on('clientError', (_error, socket) => void socket.destroy());
   }
 
-  /** Serves HTTP/1.1 on an accepted tunnel, as this identity. */
-  serve(tunnel: Duplex, identity: TunnelIdentity): void {
+  /** Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: whether each answer that begins is to be the last one. */
+  serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean): void {
     this.#identities.set(tunnel, identity);
+    if (leaving) this.#leaving.set(tunnel, leaving);
     this.#server.emit('connection', tunnel);
   }
 
-  /** Ends the tunnels that carry no request now, and from now on each one that does after its answer. */
+  /** Ends the tunnels that carry no request now. */
   endIdle(): void {
-    this.#ending = true;
     this.#server.closeIdleConnections();
   }
 
@@ -127,8 +128,6 @@ export class KubeApiProxy {
     outgoing: ServerResponse,
     carry: (headers: readonly string[]) => Promise<Carried>,
   ): Promise<void> {
-    // Whoever opened the tunnel is told so, and asks for nothing more on it.
-    if (this.#ending) outgoing.shouldKeepAlive = false;
     const requestId = incoming.headers['audit-id']?.toString() ?? randomUUID();
     const caller = callerOf(incoming);
     const span = this.#begin(incoming, caller);
@@ -138,6 +137,8 @@ export class KubeApiProxy {
     try {
       const identity = this.#identities.get(incoming.socket);
       if (!identity) throw new FairleadError('IDENTITY_REFUSED', 'this tunnel has no identity');
+      // The gateway keeps no tunnel whose link is to end.
+      if (this.#leaving.get(incoming.socket)?.()) outgoing.shouldKeepAlive = false;
       const headers = this.#headers(incoming, identity, await this.#target.token());
       const traced = caller || span.recording ? withTraceparent(headers, span.context) : headers;
       end(span, await carry(traced));
@@ -174,6 +175,7 @@ export class KubeApiProxy {
     const isHttp2 = await this.#http2.isSpoken().catch((error: unknown) => {
       throw this.#unreachable(error as Error);
     });
+    const beganMs = performance.now();
     const { answer, upstream } = await requestHop<UpstreamRequest>({
       incoming,
       framing,
@@ -194,7 +196,7 @@ export class KubeApiProxy {
       failureOf: (error) => this.#unreachable(error),
     });
     try {
-      return await passAnswer(answer, outgoing);
+      return await passAnswer(answer, outgoing, tellUpstreamMs(performance.now() - beganMs));
     } catch (error) {
       upstream.destroy();
       throw error;
@@ -277,9 +279,13 @@ interface Carried {
 }
 
 /** Resolves when the answer was passed on or broke off; then the gateway's side is broken off too, never ended cleanly. */
-async function passAnswer(answer: UpstreamAnswer, outgoing: ServerResponse): Promise<Carried> {
+async function passAnswer(
+  answer: UpstreamAnswer,
+  outgoing: ServerResponse,
+  own: readonly string[] = [],
+): Promise<Carried> {
   const status = answer.statusCode ?? 502;
-  outgoing.writeHead(status, fromServer(answer.rawHeaders));
+  outgoing.writeHead(status, [...fromServer(answer.rawHeaders), ...own]);
   return { status, whole: await relayAnswer(answer, outgoing, () => void outgoing.destroy()) };
 }
 

@@ -8,13 +8,16 @@ import type { AgentIdentity, IdentityStore } from './agent-identity.js';
 import { AgentTrust } from './agent-trust.js';
 import { ClockSkew } from './clock-skew.js';
 import { feedOf, type FactsFeed, type FactsSource } from './facts/feed.js';
-import { EndpointChoice, nameOf } from './endpoint-choice.js';
+import { findBetter } from './better-endpoint.js';
+import { nameOf } from './endpoint-choice.js';
+import { FollowedEndpoints } from './followed-endpoints.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import type { GitOpsCarrier } from './gitops/gitops-carrier.js';
 import { HeldIdentity } from './held-identity.js';
-import { abortedBy, type LeftLink, type Lived, type SlotContext } from './link-slot.js';
+import { abortedBy, isMade, missOf, type LeftLink, type Lived, type MadeLink, type SlotContext } from './link-slot.js';
 import { hasEnded, renewInTime } from './renewal.js';
+import { lifeOf } from './renewal-plan.js';
 import { StandingConnections, unlessRevoked } from './standing-connections.js';
 import { UntrustedEndpoints } from './untrusted-endpoints.js';
 import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type LinkOutcome } from './retry-pace.js';
@@ -22,7 +25,10 @@ import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type Li
 export interface SupervisorOptions {
   readonly identity: AgentIdentity;
   readonly store: IdentityStore;
+  /** Of the import manifest: where it begins, and what it dials last once it was told of others. */
   readonly endpoints: readonly Endpoint[];
+  /** Where it is; absent: where its nodes say that they are. */
+  readonly region?: string | undefined;
   readonly proxy: ProxySettings;
   /** Links to keep, each to another replica. */
   readonly links: number;
@@ -48,7 +54,7 @@ export class LinkSupervisor {
   readonly #clock: Clock;
   readonly #agentInstance = randomUUID();
   readonly #links = new Map<string, Link>();
-  readonly #endpoints: EndpointChoice;
+  readonly #endpoints: FollowedEndpoints;
   readonly #identity: HeldIdentity;
   readonly #trust: AgentTrust;
   readonly #strangers: UntrustedEndpoints;
@@ -73,10 +79,11 @@ export class LinkSupervisor {
       this.#tryAnew();
     });
     this.#trust = new AgentTrust(this.#identity, options.logger, this.#clock);
-    this.#strangers = new UntrustedEndpoints(options.endpoints.length, options.logger);
-    this.#endpoints = new EndpointChoice(options.endpoints, this.#clock);
+    this.#endpoints = new FollowedEndpoints(this.#identity, options.endpoints, options.region, this.#clock);
+    this.#strangers = new UntrustedEndpoints(() => this.#endpoints.choice.size, options.logger);
     this.#clockSkew = new ClockSkew(options.logger, this.#clock);
     this.#facts = feedOf(options.facts);
+    void this.#facts.current().then(({ region }) => this.#endpoints.locate(region));
   }
 
   /** Runs until the signal; never rejects. */
@@ -86,15 +93,20 @@ export class LinkSupervisor {
       else signal.addEventListener('abort', () => resolve(null), { once: true });
     });
     void aborted.then(() => this.#identity.release());
-    void aborted.then(this.#facts.onChange((facts) => this.#links.forEach((link) => link.tellFacts(facts))));
+    void aborted.then(
+      this.#facts.onChange((facts) => {
+        this.#links.forEach((link) => link.tellFacts(facts));
+        this.#endpoints.locate(facts.region);
+      }),
+    );
     const slots = Array.from({ length: this.#options.links }, (_, slot) =>
-      this.#keepOne({ slot, signal, aborted, onLinked: () => undefined, crowd: 0 }),
+      this.#keepOne({ slot, signal, aborted, onLinked: () => undefined, crowd: 0, next: null }),
     );
     const renewal = {
       logger: this.#options.logger,
       clock: this.#clock,
       identity: this.#identity,
-      dial: () => this.#dial(this.#endpoints.pick(), signal),
+      dial: () => this.#dialAny(signal),
     };
     await Promise.all([...slots, renewInTime(renewal, signal)]);
   }
@@ -143,6 +155,11 @@ export class LinkSupervisor {
     return { links: links.length, parked: sum(({ parked }) => parked), inUse: sum(({ inUse }) => inUse) };
   }
 
+  /** Milliseconds since the epoch. */
+  get certificateEndMs(): number {
+    return lifeOf(this.#identity.current).endMs;
+  }
+
   async #keepOne(context: SlotContext): Promise<void> {
     const { signal } = context;
     let sameReplica = 0;
@@ -165,54 +182,116 @@ export class LinkSupervisor {
   }
 
   async #linkOnce(context: SlotContext, attempt: number): Promise<LinkOutcome> {
-    const endpoint = this.#endpoints.pick();
-    const name = nameOf(endpoint);
-    using resources = new DisposableStack();
-    resources.defer(this.#endpoints.occupy(endpoint));
+    const { next } = context;
+    context.next = null;
+    const endpoint = next?.endpoint ?? this.#endpoints.choice.pick();
     try {
-      const connection = resources.use(await this.#dial(endpoint, context.signal));
-      resources.use(this.#standing.add(connection));
-      const outcome = await this.#live(connection, context, name);
-      if (outcome.kind !== 'lived') this.#endpoints.avoid(endpoint);
+      const made = next ?? (await this.#make(endpoint, context));
+      if (!made) {
+        this.#endpoints.choice.avoid(endpoint, 'same-replica');
+        return 'same-replica';
+      }
+      using resources = made.resources;
+      const outcome = await this.#live(made, context);
+      const miss = missOf(outcome, context);
+      if (miss) this.#endpoints.choice.avoid(endpoint, miss);
       if (outcome.kind === 'drained') void this.#finish(outcome.left, context, resources.move());
       return outcome.kind;
     } catch (error) {
-      this.#endpoints.avoid(endpoint);
-      return this.#logFailure(name, attempt, toFairleadError(error));
+      this.#endpoints.choice.avoid(endpoint, 'failed');
+      return this.#logFailure(nameOf(endpoint), attempt, toFairleadError(error));
     }
   }
 
-  /** From Hello until the link ends, its replica drains, or we stop. */
-  async #live(connection: GatewayConnection, context: SlotContext, endpoint: string): Promise<Lived> {
-    const { logger } = this.#options;
+  /** From the dial to Welcome. Null: it reaches a replica that is linked already, by another link than this one. */
+  async #make(endpoint: Endpoint, context: SlotContext, instead?: Link): Promise<MadeLink | null> {
+    using resources = new DisposableStack();
+    resources.defer(this.#endpoints.choice.occupy(endpoint));
+    const connection = resources.use(await this.#dial(endpoint, context.signal));
+    resources.use(this.#standing.add(connection));
     const drain = Promise.withResolvers<number>();
     const link = await this.#establish(connection, context, drain.resolve);
+    const other = this.#links.get(link.welcome.gatewayInstance);
+    return other && other !== instead ? null : { endpoint, link, drained: drain.promise, resources: resources.move() };
+  }
+
+  /** From Welcome until the link ends, its replica drains, a better one takes its place, or we stop. */
+  async #live({ endpoint, link, drained }: MadeLink, context: SlotContext): Promise<Lived> {
+    const { logger, gitops } = this.#options;
     const { gatewayInstance, gatewayId } = link.welcome;
     if (this.#leaving || this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
     this.#links.set(gatewayInstance, link);
     link.begin();
-    this.#options.gitops?.linked(link);
+    gitops?.linked(link);
     // They may have changed between its Hello and now.
     link.tellFacts(await this.#facts.current());
     context.onLinked();
     this.#strangers.linked();
-    logger.info('link.established', { gateway: gatewayId, endpoint, links: this.#links.size });
+    logger.info('link.established', { gateway: gatewayId, endpoint: nameOf(endpoint), links: this.#links.size });
     const beganMs = this.#clock.monotonicMs();
-    const cause = await Promise.race([link.ended, drain.promise, context.aborted]);
+    const over = new AbortController();
+    void this.#endpoints.worked(endpoint, over.signal);
+    const better = this.#findBetter(endpoint, link, context, over.signal);
+    const cause = await Promise.race([link.ended, drained, context.aborted, better]);
+    over.abort();
     this.#links.delete(gatewayInstance);
-    this.#options.gitops?.unlinked(link);
+    gitops?.unlinked(link);
     context.crowd = link.crowd;
-    if (context.signal.aborted || cause === null) return { kind: 'lived' };
-    if (typeof cause === 'number') {
-      logger.info('link.draining', { gateway: gatewayId, endpoint, deadlineMs: cause });
-      return { kind: 'drained', left: { link, deadlineMs: cause } };
+    // One that stands only now is wanted by nobody any more.
+    void better.then((made) => made !== cause && made?.resources.dispose());
+    if (context.signal.aborted || cause === null) {
+      if (isMade(cause)) cause.resources.dispose();
+      return { kind: 'lived' };
     }
-    logger.warn('link.lost', { gateway: gatewayId, endpoint, code: cause.code, reason: cause.message });
+    return this.#ended(cause, link, context, { endpoint: nameOf(endpoint), beganMs });
+  }
+
+  #ended(
+    cause: FairleadError | number | MadeLink,
+    link: Link,
+    context: SlotContext,
+    { endpoint, beganMs }: { readonly endpoint: string; readonly beganMs: number },
+  ): Lived {
+    const { logger } = this.#options;
+    const gateway = link.welcome.gatewayId;
+    if (isMade(cause)) {
+      logger.info('link.moving', { gateway, endpoint, to: nameOf(cause.endpoint) });
+      context.next = cause;
+      return { kind: 'drained', left: { link, deadlineMs: MAX_DRAIN_MS, isMoved: true } };
+    }
+    if (typeof cause === 'number') {
+      logger.info('link.draining', { gateway, endpoint, deadlineMs: cause });
+      return { kind: 'drained', left: { link, deadlineMs: cause, isMoved: false } };
+    }
+    logger.warn('link.lost', { gateway, endpoint, code: cause.code, reason: cause.message });
     return { kind: this.#clock.monotonicMs() - beganMs < BRIEF_MS ? 'brief' : 'lived' };
   }
 
+  /** A link to take the place of this one, which stands at a better endpoint; null when this one is over. */
+  #findBetter(endpoint: Endpoint, link: Link, context: SlotContext, over: AbortSignal): Promise<MadeLink | null> {
+    const { choice, changed } = this.#endpoints;
+    const make = async (candidate: Endpoint): Promise<MadeLink | null> => {
+      try {
+        const made = await this.#make(candidate, context, link);
+        if (!made) choice.avoid(candidate, 'same-replica');
+        return made;
+      } catch (error) {
+        choice.avoid(candidate, 'failed');
+        const { code, message } = toFairleadError(error);
+        const to = nameOf(candidate);
+        this.#options.logger.warn('link.not_moved', { endpoint: nameOf(endpoint), to, code, reason: message });
+        return null;
+      }
+    };
+    return findBetter({ endpoint, choice, changed, make, crowd: () => link.crowd, clock: this.#clock, over });
+  }
+
   /** Keeps a draining link until the next one stands, or the replica waits no longer, and until its tunnels are done. */
-  async #finish({ link, deadlineMs }: LeftLink, context: SlotContext, resources: DisposableStack): Promise<void> {
+  async #finish(
+    { link, deadlineMs, isMoved }: LeftLink,
+    context: SlotContext,
+    resources: DisposableStack,
+  ): Promise<void> {
     const over = AbortSignal.any([context.signal, abortedBy(link.ended)]);
     this.#finishing.add(link);
     const next = Promise.withResolvers<void>();
@@ -221,6 +300,10 @@ export class LinkSupervisor {
       next.promise,
       this.#clock.sleep(Math.min(deadlineMs, MAX_DRAIN_MS), over).catch(() => undefined),
     ]);
+    if (isMoved) {
+      await this.#clock.sleep(LEAST_LEAVE_MS, over).catch(() => undefined);
+      link.leave();
+    }
     while (link.inUse > 0 && !over.aborted) await this.#clock.sleep(100, over).catch(() => undefined);
     this.#finishing.delete(link);
     resources.dispose();
@@ -242,6 +325,17 @@ export class LinkSupervisor {
       const { code, message } = toFairleadError(error);
       this.#options.logger.debug('agent.identity.not_taken_up', { code, reason: message });
     });
+  }
+
+  /** For a call without a link. */
+  async #dialAny(signal: AbortSignal): Promise<GatewayConnection> {
+    const endpoint = this.#endpoints.choice.pick();
+    try {
+      return await this.#dial(endpoint, signal);
+    } catch (error) {
+      this.#endpoints.choice.avoid(endpoint, 'failed');
+      throw error;
+    }
   }
 
   async #dial(endpoint: Endpoint, signal: AbortSignal): Promise<GatewayConnection> {

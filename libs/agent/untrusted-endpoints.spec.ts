@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 
 it('says the way back once, when every endpoint was somebody else twice, whoever is away meanwhile', () => {
-  const strangers = new UntrustedEndpoints(2, logger);
+  const strangers = new UntrustedEndpoints(() => 2, logger);
   const outcomes = [stranger, away, stranger, stranger, away].map((failure) => strangers.met(failure, 0, 3));
   expect([outcomes, strangers.only, said]).toEqual([[false, false, false, false, false], false, []]);
   expect([strangers.met(stranger, 0, 3), strangers.met(away, 0, 3), strangers.met(stranger, 0, 3)]).toEqual([
@@ -28,7 +28,7 @@ it('says the way back once, when every endpoint was somebody else twice, whoever
 });
 
 it('forgets them when a link stands, and counts none while one does', () => {
-  const strangers = new UntrustedEndpoints(1, logger);
+  const strangers = new UntrustedEndpoints(() => 1, logger);
   strangers.met(stranger, 0, 1);
   strangers.linked();
   for (let i = 0; i < 5; i += 1) expect(strangers.met(stranger, 1, 1)).toBe(false);

@@ -6,19 +6,24 @@ const MET_TWICE = 2;
 
 /** Notices that nobody at the endpoints can prove itself to the roots that this agent holds, and says the way back. */
 export class UntrustedEndpoints {
-  readonly #enough: number;
+  readonly #endpoints: () => number;
   readonly #logger: Logger;
   /** Since a link stood. */
   #met = 0;
 
-  constructor(endpoints: number, logger: Logger) {
-    this.#enough = endpoints * MET_TWICE;
+  /** `endpoints`: how many there are now. */
+  constructor(endpoints: () => number, logger: Logger) {
+    this.#endpoints = endpoints;
     this.#logger = logger;
   }
 
   /** Were there only strangers for a while? */
   get only(): boolean {
     return this.#met >= this.#enough;
+  }
+
+  get #enough(): number {
+    return this.#endpoints() * MET_TWICE;
   }
 
   linked(): void {

@@ -11,6 +11,7 @@ import { CaController } from './feature/ca.controller.js';
 import { CatalogController } from './feature/catalog.controller.js';
 import { ClientsController } from './feature/clients.controller.js';
 import { ClustersController } from './feature/clusters.controller.js';
+import { EndpointsController } from './feature/endpoints.controller.js';
 import { GitHostsController } from './feature/git-hosts.controller.js';
 import { GitOpsController } from './feature/gitops.controller.js';
 import { ImportController } from './feature/import.controller.js';
@@ -39,6 +40,7 @@ export class ApiModule {
       controllers: [
         ClustersController,
         CaController,
+        EndpointsController,
         ApprovalController,
         ClientsController,
         GitHostsController,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LinkEndpoint } from './endpoints.js';
 import { Base64, ClusterId, CredentialName, IsoTime, Pem, PemChain, TenantId } from './primitives.js';
 
 /** See `SignedTrust` of @fairlead/pki: JSON of the roots, the chain of its signer without the root, ECDSA-SHA256. */
@@ -20,6 +21,8 @@ export const TrustBundle = z.object({
   pins: z.array(z.string().length(64)),
   /** Root of the certificates that people's tools see, or two while it is rotated: they outlive a rotation of `roots`. */
   servingRoot: Pem,
+  /** Where agents reach gateways; none: where their import manifest says. */
+  endpoints: z.array(LinkEndpoint).max(32).default([]),
   signed: SignedTrust,
 });
 export type TrustBundle = z.infer<typeof TrustBundle>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EndpointSet, PutEndpoint, RemoveEndpoint } from './endpoints.js';
 import { CaStatus, RotateCa, TrustBundle, TrustHeldBatch } from './ca.js';
 import {
   Base64,
@@ -117,6 +118,15 @@ export const keysRpc = {
   caStatus: rpc('ca-status', ['api'], z.object({}), CaStatus, 15_000),
   /** One step of a rotation of the identity tree's root. CONFLICT: not the step that is due, or somebody would be cut off. */
   rotateCa: rpc('rotate-ca', ['api'], RotateCa, CaStatus, 15_000),
+  /** Where agents reach gateways, and how many know. Subject tenant of these three: NO_TENANT, because they belong to the installation. */
+  endpoints: rpc('endpoints', ['api'], z.object({}), EndpointSet),
+  /**
+   * Adds one, or says something else of the one at this address. Again: no change. INVALID_ARGUMENT for one too many; CONFLICT if no active one
+   * would be left, or so many changes are not to be made at this time.
+   */
+  putEndpoint: rpc('put-endpoint', ['api'], PutEndpoint, EndpointSet, 15_000),
+  /** NOT_FOUND; CONFLICT if no active one would be left beside draining ones. */
+  removeEndpoint: rpc('remove-endpoint', ['api'], RemoveEndpoint, EndpointSet, 15_000),
   /** Agents hold a version of the trust bundle, and will after a restart. */
   acknowledgeTrust: rpc('acknowledge-trust', ['gateway'], TrustHeldBatch, z.object({})),
 } as const;

@@ -3,10 +3,12 @@ import {
   ClientName,
   ClusterId,
   ClusterName,
+  Duplicate,
   Facts,
   Generation,
   IsoTime,
-  Duplicate,
+  Labels,
+  LinkEndpoint,
   LinkedAgent,
 } from '@fairlead/contracts';
 import { z } from 'zod';
@@ -61,10 +63,13 @@ const rateLimited = { suppressed: z.int().min(0).default(0) };
 const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
 
 const clusterSettings = {
+  labels: Labels.default({}),
   links: z.int(),
   targets: z.array(z.string().max(300)).max(64).default([]),
   egress: z.array(z.string().max(300)).max(16).default([]),
   gitops: z.boolean().default(false),
+  /** Which of the manifest values are set. */
+  manifestValues: z.array(z.string().max(64)).max(32).default([]),
 };
 
 /**
@@ -74,7 +79,7 @@ const clusterSettings = {
 export const EVENTS = {
   ...GITOPS_EVENTS,
   'dev.fairlead.cluster.created.v1': event({ ...cluster, ...clusterSettings }),
-  /** What its import manifest says from then on, all of it. */
+  /** Its labels and what its import manifest says from then on, all of it. */
   'dev.fairlead.cluster.changed.v1': event({ ...cluster, ...clusterSettings }),
   'dev.fairlead.cluster.deleted.v1': event(cluster),
   /** Its agent says something else of it than before: a version, nodes, what it may do. */
@@ -124,6 +129,8 @@ export const EVENTS = {
   'dev.fairlead.ca.aborted.v1': event(roots),
   /** The same roots have a higher version, for agents that were given one that was never made. */
   'dev.fairlead.ca.trust-raised.v1': event(roots),
+  /** Agents are told to reach gateways there from now on: all of them, as in the trust bundle of this version. */
+  'dev.fairlead.endpoints.changed.v1': event({ endpoints: z.array(LinkEndpoint).max(32), trustVersion: z.int() }),
   /** Everything that `keys` keeps sealed is under this master key now; `rows` were under another one before this run. */
   'dev.fairlead.master-key.rewrapped.v1': event({ keyName: z.string().max(255), rows: z.number().int().min(0) }),
   /** A step of the rotation of what people's tools see; `certificates` of the old root that had not ended. */

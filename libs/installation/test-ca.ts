@@ -10,6 +10,7 @@ import {
   issueIdentity,
   signTrust,
   type Authority,
+  type NamedEndpoints,
   type RevokedGateways,
   type TrustSigner,
 } from '@fairlead/pki';
@@ -96,11 +97,12 @@ export class TestCa {
       version?: number;
       roots?: readonly string[];
       signer?: TrustSigner;
-    } & RevokedGateways = {},
+    } & RevokedGateways &
+      NamedEndpoints = {},
   ): Promise<TrustEntry> {
-    const { version = this.version, roots = this.roots, signer = await this.#signer(), ...revoked } = change;
+    const { version = this.version, roots = this.roots, signer = await this.#signer(), ...others } = change;
     const { trustDomain } = this;
-    const contents = { version, trustDomain, rootsPem: roots, ...revoked };
+    const contents = { version, trustDomain, rootsPem: roots, ...others };
     const { bundle, signerChainPem, signature } = await signTrust(contents, signer);
     const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
     return { version, bundle: base64(bundle), signerChain: [...signerChainPem], signature: base64(signature) };

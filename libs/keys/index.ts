@@ -2,6 +2,7 @@ import { OutboxRow } from '@fairlead/events';
 import * as entities from './store/entities.js';
 import * as gitEntities from './store/git-entities.js';
 
+export { meterCertificates } from './feature/meter-certificates.js';
 export { masterKeyFrom, masterKeyGiven, masterKeyInFile, type KeySource, type MasterKey } from './store/master-key.js';
 export { envelopeSealer, type KeyEncryption, type Sealer, type WrappedKey } from './store/sealer.js';
 export { masterKeyInToken, type TokenKeyOptions } from './kms/pkcs11/master-key-in-token.js';
@@ -12,6 +13,7 @@ export { ClusterWatch, type BelongsTo, type CurrentEnrolment } from './feature/c
 export { CurrentCa, type CurrentCaOptions } from './feature/current-ca.js';
 export { importCa, requestIssuing, type Imported, type ImportedFiles } from './feature/import-ca.js';
 export { DEFAULT_TRUST_DOMAIN } from './feature/load-ca.js';
+export { LinkEndpoints } from './feature/link-endpoints.js';
 export { raiseTrust } from './feature/raise-trust.js';
 export { keepUp } from './feature/keep-up.js';
 export { Revocations } from './feature/revocations.js';

@@ -47,6 +47,17 @@ export {
   type FencedGateway,
   type RevokedGateways,
 } from './revoked-gateways.js';
+export {
+  MAX_ENDPOINTS,
+  MAX_ENDPOINT_BYTES,
+  MAX_WEIGHT,
+  isEndpointAddress,
+  isRegion,
+  isServerName,
+  writeEndpoints,
+  type LinkEndpoint,
+  type NamedEndpoints,
+} from './link-endpoints.js';
 export { openTrust, readTrust, signTrust, type SignedTrust, type TrustedRoots } from './signed-trust.js';
 export { highestToSign, highestVersion } from './signed-trust.js';
 export { explainTlsFailure, isLoopback, readCaFile, requireLoopback, type ServerTrust } from './server-trust.js';

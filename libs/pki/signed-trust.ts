@@ -1,11 +1,12 @@
 import { FairleadError } from '@fairlead/errors';
+import { readEndpoints, writeEndpoints, type NamedEndpoints } from './link-endpoints.js';
 import { parseCertificate, splitPem } from './pem.js';
 import { readRevoked, writeRevoked, type RevokedGateways } from './revoked-gateways.js';
 import { openStatement, signStatement, type TrustSigner } from './signed-statement.js';
 import { isTrustDomain } from './spiffe-id.js';
 
-/** Which roots count, from some version on. */
-export interface TrustedRoots extends RevokedGateways {
+/** Which roots count, and where gateways are, from some version on. */
+export interface TrustedRoots extends RevokedGateways, NamedEndpoints {
   /** Goes up by one with each change; a lower one never replaces a higher one. */
   readonly version: number;
   readonly trustDomain: string;
@@ -31,7 +32,7 @@ const CONTEXT = 'fairlead trust bundle v1';
 /** Signs roots with a key whose certificate says `service/keys`. */
 export async function signTrust(roots: TrustedRoots, signer: TrustSigner): Promise<SignedTrust> {
   const { version, trustDomain, rootsPem } = roots;
-  const contents = { version, trustDomain, rootsPem, ...writeRevoked(roots) };
+  const contents = { version, trustDomain, rootsPem, ...writeRevoked(roots), ...writeEndpoints(roots) };
   const bundle = new Uint8Array(Buffer.from(JSON.stringify(contents)));
   readTrust(bundle);
   const { signerChainPem, signature } = await signStatement(CONTEXT, bundle, signer);
@@ -70,7 +71,7 @@ export function readTrust(bundle: Uint8Array): TrustedRoots & ReturnType<typeof 
   return parseRoots(readJson(bundle));
 }
 
-function parseRoots({ version, trustDomain, rootsPem, ...revoked }: Contents): ReturnType<typeof readTrust> {
+function parseRoots({ version, trustDomain, rootsPem, endpoints, ...revoked }: Contents): ReturnType<typeof readTrust> {
   if (typeof version !== 'number' || !Number.isInteger(version) || version < 1 || version > MAX_VERSION) {
     throw refused(`its version is no number from 1 to ${MAX_VERSION}`);
   }
@@ -78,7 +79,13 @@ function parseRoots({ version, trustDomain, rootsPem, ...revoked }: Contents): R
   if (!Array.isArray(rootsPem) || rootsPem.length === 0 || rootsPem.length > MAX_ROOTS) {
     throw refused(`it does not have 1 to ${MAX_ROOTS} roots`);
   }
-  return { version, trustDomain, rootsPem: rootsPem.map(readRoot), ...readRevoked(revoked) };
+  return {
+    version,
+    trustDomain,
+    rootsPem: rootsPem.map(readRoot),
+    ...readRevoked(revoked),
+    ...readEndpoints({ endpoints }),
+  };
 }
 
 type Contents = Partial<Record<keyof TrustedRoots, unknown>>;

@@ -8,6 +8,7 @@ export interface TestTrustBundle {
   roots: string[];
   pins: string[];
   servingRoot: string;
+  endpoints: [];
   signed: { bundle: string; signerChain: string[]; signature: string };
 }
 
@@ -23,6 +24,7 @@ export async function testTrustBundle(authority: TestAuthority, version = 1): Pr
     roots: [...roots],
     pins: [...pins],
     servingRoot: root.certificatePem,
+    endpoints: [],
     signed: {
       bundle: Buffer.from(signed.bundle).toString('base64'),
       signerChain: [...signed.signerChainPem],

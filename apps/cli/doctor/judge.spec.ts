@@ -34,6 +34,7 @@ const cluster: Cluster = {
   targets: [],
   egress: [],
   gitops: false,
+  manifestValues: {},
   createdAt: at(-100),
   enrolledAt: at(-90),
   generation: 2,

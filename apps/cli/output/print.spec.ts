@@ -58,6 +58,7 @@ describe('what people see', () => {
       targets: [],
       egress: [],
       gitops: false,
+      manifestValues: {},
       createdAt: '',
       enrolledAt,
       generation: 1,

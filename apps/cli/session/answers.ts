@@ -25,6 +25,7 @@ export const Cluster = z.looseObject({
   targets: z.array(z.string()).default([]),
   egress: z.array(z.string()).default([]),
   gitops: z.boolean().default(false),
+  manifestValues: z.looseObject({ namespace: z.string().optional() }).default({}),
   createdAt: z.string(),
   enrolledAt: z.string().nullable(),
   generation: z.number().default(0),
@@ -58,6 +59,27 @@ export const Cluster = z.looseObject({
   }),
 });
 export type Cluster = z.infer<typeof Cluster>;
+
+/** Where its agent is. */
+export function namespaceOf({ manifestValues }: Pick<Cluster, 'manifestValues'>): string {
+  return manifestValues.namespace ?? 'fairlead-system';
+}
+export const EndpointSet = z.looseObject({
+  trustVersion: z.number(),
+  endpoints: z.array(
+    z.looseObject({
+      address: z.string(),
+      state: z.string(),
+      region: z.string().optional(),
+      weight: z.number(),
+      serverName: z.string().optional(),
+    }),
+  ),
+  clusters: z.number(),
+  clustersTold: z.number(),
+});
+export type EndpointSet = z.infer<typeof EndpointSet>;
+
 export const ClusterList = z.looseObject({ clusters: z.array(Cluster), next: z.string().optional() });
 
 export const ImportLink = z.looseObject({ url: z.url(), expiresAt: z.string() });

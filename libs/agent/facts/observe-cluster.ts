@@ -65,22 +65,31 @@ function aboutPod(pod: AgentPod | null | undefined, before: AgentFacts | null): 
   const known = pod === undefined ? before?.pod : pod;
   return known ? { pod: known } : {};
 }
+/** https://kubernetes.io/docs/reference/labels-annotations-taints/#topologykubernetesioregion */
+const REGION = 'topology.kubernetes.io/region';
 
 /** Null: it may not look at them; the version may still tell whose Kubernetes it is. */
 function aboutNodes(
   version: string,
   nodes: Nodes | null | undefined,
   before: AgentFacts | null,
-): Pick<AgentFacts, 'distribution' | 'provider' | 'nodes'> {
+): Pick<AgentFacts, 'distribution' | 'provider' | 'region' | 'nodes'> {
   if (nodes === undefined) {
-    const { distribution = '', provider = '', nodes: counted } = before ?? {};
-    return { distribution: distributionOf(version, []) || distribution, provider, ...(counted && { nodes: counted }) };
+    const { distribution = '', provider = '', nodes: counted, region } = before ?? {};
+    return {
+      distribution: distributionOf(version, []) || distribution,
+      provider,
+      ...(region !== undefined && { region }),
+      ...(counted && { nodes: counted }),
+    };
   }
   if (nodes === null) return { distribution: distributionOf(version, []), provider: '' };
   const { total, ready, sample } = nodes;
+  const region = sample[0]?.labels[REGION];
   return {
     distribution: distributionOf(version, sample),
     provider: providerOf(sample),
+    ...(region !== undefined && { region }),
     nodes: { total, ready },
   };
 }

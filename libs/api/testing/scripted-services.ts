@@ -1,6 +1,13 @@
 import 'reflect-metadata';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { registrationRpc, type Client, type Cluster, type CreateCluster } from '@fairlead/contracts';
+import {
+  parseLabelSelector,
+  registrationRpc,
+  selectsLabels,
+  type Client,
+  type Cluster,
+  type CreateCluster,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, RpcServer, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
@@ -12,6 +19,7 @@ import { ApprovalScript } from './scripted-approval.js';
 import { CaScript } from './scripted-ca.js';
 import { CatalogScript } from './scripted-catalog.js';
 import { CredentialsScript } from './scripted-credentials.js';
+import { EndpointsScript } from './scripted-endpoints.js';
 import { GitKeysScript } from './scripted-git-keys.js';
 import { GitOpsScript } from './scripted-gitops.js';
 import { KeysScript } from './scripted-keys.js';
@@ -74,9 +82,11 @@ class RegistrationScript {
   }
 
   @RpcHandler(registrationRpc.listClusters)
-  async listClusters({ input: { after = '' } }: RpcRequest<R['listClusters']>): RpcResult<R['listClusters']> {
+  async listClusters({ input: { after = '', selector } }: RpcRequest<R['listClusters']>): RpcResult<R['listClusters']> {
     this.#fail();
-    const left = [...this.script.clusters.values()].filter(({ name }) => name > after);
+    const left = [...this.script.clusters.values()].filter(
+      ({ name, labels }) => name > after && selectsLabels(selector ? parseLabelSelector(selector) : [], labels),
+    );
     const clusters = left.sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, this.script.pageSize);
     const next = clusters.at(-1)?.name;
     return clusters.length < left.length && next !== undefined ? { clusters, next } : { clusters };
@@ -92,7 +102,17 @@ class RegistrationScript {
   async updateCluster({ input }: RpcRequest<R['updateCluster']>): RpcResult<R['updateCluster']> {
     const known = this.#known(input.name);
     const { links = known.links, targets = known.targets, egress = known.egress, gitops = known.gitops } = input;
-    const changed = { ...known, links, targets, egress, gitops };
+    const { manifestValues = known.manifestValues } = input;
+    const labels = Object.entries({ ...known.labels, ...input.labels }).filter((each) => each[1] !== null);
+    const changed = {
+      ...known,
+      labels: Object.fromEntries(labels) as Cluster['labels'],
+      links,
+      targets,
+      egress,
+      gitops,
+      manifestValues,
+    };
     this.script.clusters.set(known.name, changed);
     return changed;
   }
@@ -176,7 +196,7 @@ class RegistrationScript {
 }
 
 const SCRIPTS = {
-  keys: [KeysScript, CaScript, GitKeysScript],
+  keys: [KeysScript, CaScript, EndpointsScript, GitKeysScript],
   gitops: [CatalogScript, GitOpsScript],
   registration: [RegistrationScript, ApprovalScript, CredentialsScript],
 };
@@ -204,7 +224,7 @@ async function serve(
 
 function newCluster(
   tenantId: string,
-  { name, labels, links, targets, egress, gitops }: Required<CreateCluster>,
+  { name, labels, links, targets, egress, gitops, manifestValues }: Required<CreateCluster>,
 ): Cluster {
   return {
     id: randomUUID(),
@@ -215,6 +235,7 @@ function newCluster(
     targets,
     egress,
     gitops,
+    manifestValues,
     generation: 0,
     createdAt: new Date().toISOString(),
     enrolledAt: null,

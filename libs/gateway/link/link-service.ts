@@ -65,8 +65,11 @@ export function createLinkService(options: LinkServiceOptions): Partial<ServiceI
   };
 }
 
-function discover({ endpoints, identity, trustDomain }: LinkServiceOptions) {
-  return { endpoints: [...endpoints], rootsPem: [...(identity.current?.rootsPem ?? [])], trustDomain };
+/** Where to dial is what the trust bundle names, or else what the configuration does. */
+function discover({ endpoints, identity, trustDomain, directory }: LinkServiceOptions) {
+  const named = (directory.trust.held?.endpoints ?? []).filter(({ state }) => state === 'active');
+  const known = named.length > 0 ? named.map(({ address }) => address) : endpoints;
+  return { endpoints: [...known], rootsPem: [...(identity.current?.rootsPem ?? [])], trustDomain };
 }
 
 async function enrol(options: DampedOptions, request: EnrolRequest, peer: LinkPeer) {

@@ -10,6 +10,7 @@ import {
   signTrust,
   verifyChain,
   type CheckedCsr,
+  type NamedEndpoints,
   type PeerCertificate,
   type RevokedGateways,
   type SpiffeId,
@@ -102,8 +103,8 @@ export class CertificateAuthority {
    * The roots as a signed bundle. Its signer's certificate lives as long as the CA that issued it, and it is in no list of certificates
    * but in the bundle itself.
    */
-  async signBundle(version: number, revoked: RevokedGateways, now: Date): Promise<SignedTrust> {
-    const contents = { version, trustDomain: this.trustDomain, rootsPem: this.roots(), ...revoked };
+  async signBundle(version: number, told: RevokedGateways & NamedEndpoints, now: Date): Promise<SignedTrust> {
+    const contents = { version, trustDomain: this.trustDomain, rootsPem: this.roots(), ...told };
     const { bundle, signature, signerChainPem } = await signTrust(contents, await this.oneTimeSigner(now));
     return {
       bundle: Buffer.from(bundle).toString('base64'),

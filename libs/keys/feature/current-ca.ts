@@ -1,4 +1,5 @@
-import type { TrustBundle } from '@fairlead/contracts';
+import { isDeepStrictEqual } from 'node:util';
+import { LinkEndpoint, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent } from '@fairlead/events';
 import type { Logger } from '@fairlead/observability';
@@ -14,6 +15,7 @@ import {
   newestBundle,
   shareAuthorities,
 } from '../store/authority-store.js';
+import { allEndpoints } from '../store/endpoint-store.js';
 import { revokedGateways } from '../store/revocation-store.js';
 import type { MasterKey } from '../store/master-key.js';
 import type { Sealer } from '../store/sealer.js';
@@ -120,11 +122,14 @@ export class CurrentCa {
     return (await loadCa(manager, this.sealer, this.#options)).ca;
   }
 
-  /** Agents learn from the trust bundle which gateways' certificates were revoked: signs the next version if the newest one leaves any out. */
+  /**
+   * Agents learn from the trust bundle which gateways' certificates were revoked: signs the next version if the newest one leaves any out, or
+   * says something else of endpoints than is so, as an older process signs it.
+   */
   async publishRevokedGateways(): Promise<void> {
     const published = await inTransaction(this.#options.database, async (manager) => {
       const { bundle } = await this.locked(manager);
-      const { missing } = await this.#compareRevoked(manager, bundle);
+      const { missing } = await this.#compare(manager, bundle);
       if (!missing) return false;
       await this.publish(manager);
       return true;
@@ -133,13 +138,10 @@ export class CurrentCa {
   }
 
   /** What a bundle that is signed now would name, against what this one does; those whose certificates ended long ago are left out by now. */
-  async #compareRevoked(
-    manager: EntityManager,
-    { bundle }: Ca['bundle'],
-  ): Promise<{ missing: boolean; same: boolean }> {
+  async #compare(manager: EntityManager, { bundle }: Ca['bundle']): Promise<{ missing: boolean; same: boolean }> {
     const named = readTrust(Buffer.from(bundle, 'base64'));
     const revoked = await revokedGateways(manager, this.now());
-    const missing = !tellsAll(named, revoked);
+    const missing = !tellsAll(named, revoked) || !isDeepStrictEqual(named.endpoints ?? [], await allEndpoints(manager));
     return { missing, same: !missing && tellsAll(revoked, named) };
   }
 
@@ -157,6 +159,17 @@ export class CurrentCa {
       }
     });
     this.#options.onCommitted();
+  }
+
+  /** When what signs now ends: the active root of each tree, and the issuing CA below it. From memory. */
+  lives(): { readonly tree: (typeof TREES)[number]; readonly role: 'root' | 'issuing'; readonly notAfter: Date }[] {
+    return TREES.flatMap((tree) => {
+      const { root, issuing } = this.#known.ca.authority.pair(tree);
+      return [
+        { tree, role: 'root', notAfter: root.notAfter },
+        { tree, role: 'issuing', notAfter: issuing.notAfter },
+      ] as const;
+    });
   }
 
   /** Tells the log of what only a person can do. */
@@ -189,7 +202,7 @@ export class CurrentCa {
   /** The same version by another signer, unless it would say something else: two bundles of one version name the same gateways. */
   async #signAgain(manager: EntityManager, version: number): Promise<void> {
     const newest = await newestBundle(manager);
-    const same = newest === null || (await this.#compareRevoked(manager, newest)).same;
+    const same = newest === null || (await this.#compare(manager, newest)).same;
     const next = same ? version : newest.version + 1;
     if (!same) assertTaken(newest.version, next, highestToSign(this.now()));
     await signVersion(manager, this.sealer, this.#options, next, this.now());
@@ -227,6 +240,9 @@ function toTrustBundle({ authority, bundle }: Ca): TrustBundle {
     roots,
     pins: roots.map(spkiPin),
     servingRoot: authority.roots('serving').join('\n'),
+    endpoints: [...(readTrust(Buffer.from(bundle.bundle, 'base64')).endpoints ?? [])].map((each) =>
+      LinkEndpoint.parse(each),
+    ),
     signed,
   };
 }

@@ -2,6 +2,7 @@ import { keysRpc } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
 import { CertificateIssuer } from './certificate-issuer.js';
+import { LinkEndpoints } from './link-endpoints.js';
 import { Revocations } from './revocations.js';
 import { Rotation } from './rotation.js';
 
@@ -14,6 +15,7 @@ export class KeysController {
     private readonly issuer: CertificateIssuer,
     private readonly revocations: Revocations,
     private readonly rotation: Rotation,
+    private readonly linkEndpoints: LinkEndpoints,
   ) {}
 
   @RpcHandler(keysRpc.trustBundle)
@@ -80,6 +82,21 @@ export class KeysController {
   @RpcHandler(keysRpc.rotateCa)
   async rotateCa({ caller, input }: Asked<'rotateCa'>) {
     return this.rotation.rotate(caller, input);
+  }
+
+  @RpcHandler(keysRpc.endpoints)
+  async endpoints() {
+    return this.linkEndpoints.list();
+  }
+
+  @RpcHandler(keysRpc.putEndpoint)
+  async putEndpoint({ caller, input: { by, ...endpoint } }: Asked<'putEndpoint'>) {
+    return this.linkEndpoints.put(caller, by, endpoint);
+  }
+
+  @RpcHandler(keysRpc.removeEndpoint)
+  async removeEndpoint({ caller, input: { by, address } }: Asked<'removeEndpoint'>) {
+    return this.linkEndpoints.remove(caller, by, address);
   }
 
   @RpcHandler(keysRpc.acknowledgeTrust)

@@ -7,13 +7,22 @@ import { GitKeysController } from './git/git-keys.controller.js';
 import type { GitKeys } from './git/git-keys.js';
 import { HostKeys } from './git/host-keys.js';
 import { Repositories } from './git/repositories.js';
+import { LinkEndpoints } from './link-endpoints.js';
 import { KeysController } from './keys.controller.js';
 import { Revocations } from './revocations.js';
 import { Rotation } from './rotation.js';
 
+export interface KeysParts {
+  readonly issuer: CertificateIssuer;
+  readonly revocations: Revocations;
+  readonly rotation: Rotation;
+  readonly endpoints: LinkEndpoints;
+}
+
 @Module({})
 export class KeysModule {
-  static around(issuer: CertificateIssuer, revocations: Revocations, rotation: Rotation, git: GitKeys): DynamicModule {
+  static around(parts: KeysParts, git: GitKeys): DynamicModule {
+    const { issuer, revocations, rotation, endpoints } = parts;
     return {
       module: KeysModule,
       controllers: [KeysController, GitKeysController],
@@ -21,6 +30,7 @@ export class KeysModule {
         { provide: CertificateIssuer, useValue: issuer },
         { provide: Revocations, useValue: revocations },
         { provide: Rotation, useValue: rotation },
+        { provide: LinkEndpoints, useValue: endpoints },
         { provide: DesiredStateSigner, useValue: git.signer },
         { provide: GitHosts, useValue: git.hosts },
         { provide: HostKeys, useValue: git.hostKeys },

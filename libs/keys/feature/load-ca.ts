@@ -13,6 +13,7 @@ import {
   saveBundle,
   type StoredBundle,
 } from '../store/authority-store.js';
+import { allEndpoints } from '../store/endpoint-store.js';
 import { revokedGateways } from '../store/revocation-store.js';
 import type { Sealer } from '../store/sealer.js';
 
@@ -57,7 +58,7 @@ async function assemble(
   return new CertificateAuthority(await findAuthorities(manager, sealer), trustDomain, leafLifeSeconds);
 }
 
-/** The roots of this moment, signed as a version. */
+/** The roots of this moment, and what else agents are told, signed as a version. */
 export async function signVersion(
   manager: EntityManager,
   sealer: Sealer,
@@ -66,8 +67,8 @@ export async function signVersion(
   now: Date,
 ): Promise<void> {
   const authority = await assemble(manager, sealer, options);
-  const revoked = await revokedGateways(manager, now);
-  await saveBundle(manager, { ...(await authority.signBundle(version, revoked, now)), version }, now);
+  const told = { ...(await revokedGateways(manager, now)), endpoints: await allEndpoints(manager) };
+  await saveBundle(manager, { ...(await authority.signBundle(version, told, now)), version }, now);
 }
 
 /** The CA of an installation that had none. `imported`: the identity tree that it begins with. */

@@ -29,6 +29,17 @@ export class TrustBundleRow {
   @Column('timestamptz') signedAt!: Date;
 }
 
+/** Where agents reach gateways: what the next trust bundle says. */
+@Entity('link_endpoints')
+export class LinkEndpointRow {
+  @PrimaryColumn('text') address!: string;
+  @Column('text') tenantId!: string;
+  @Column('text', { nullable: true }) serverName!: string | null;
+  @Column('text', { nullable: true }) region!: string | null;
+  @Column('int') weight!: number;
+  @Column('text') state!: 'active' | 'draining';
+}
+
 /** The highest version that a cluster's agent said it holds. */
 @Entity('trust_acknowledgements')
 export class TrustAcknowledgementRow {

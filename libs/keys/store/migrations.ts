@@ -122,6 +122,24 @@ class GatewayCertificates1795700000000 implements MigrationInterface {
   }
 }
 
+class LinkEndpoints1796400000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`create table link_endpoints (
+      address text primary key,
+      tenant_id text not null,
+      server_name text,
+      region text,
+      weight int not null,
+      state text not null check (state in ('active', 'draining')),
+      created_at timestamptz not null default now()
+    )`);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const KEYS_MIGRATIONS = [
   AuthoritiesAndCertificates1795200000000,
   Revocations1795300000000,
@@ -130,4 +148,5 @@ export const KEYS_MIGRATIONS = [
   GitHosts1795600000000,
   GatewayCertificates1795700000000,
   SignedStates1795900000000,
+  LinkEndpoints1796400000000,
 ];

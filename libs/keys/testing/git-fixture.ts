@@ -39,7 +39,7 @@ export async function gitFixture({
   const lines: string[] = [];
   const logger = createLogger('keys', 'debug', { write: (line: string) => void lines.push(line) });
   const connection = await nats.connect(source);
-  const { database, ca, issuer, revocations, rotation } = process;
+  const { database, ca, issuer, revocations, rotation, endpoints } = process;
   const relay = starting.use(new OutboxRelay({ database, nats: connection, logger }));
   const projection = starting.use(new Projection({ database, nats: connection, logger, buckets: KEYS_BUCKETS }));
   const onCommitted = (): void => {
@@ -61,7 +61,7 @@ export async function gitFixture({
   if (deployKeysEveryMs > 0) starting.use(git.startLoop());
   if (scanMs > 0) starting.use(watchHostKeys(git.hostKeys, { intervalMs: scanMs, logger }));
   const registry = new Registry();
-  const module = KeysModule.around(issuer, revocations, rotation, git);
+  const module = KeysModule.around({ issuer, revocations, rotation, endpoints }, git);
   starting.use(await serveRpc(module, { connection, queue: 'keys', logger, registry, onForged: () => undefined }));
   const gitopsConnection = await nats.connect(gitops);
   const running = starting.move();

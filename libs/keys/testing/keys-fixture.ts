@@ -13,6 +13,7 @@ import {
   CurrentCa,
   KEYS_ENTITIES,
   KEYS_MIGRATIONS,
+  LinkEndpoints,
   Revocations,
   Rotation,
   masterKeyFrom,
@@ -33,6 +34,7 @@ export interface KeysProcess {
   readonly issuer: CertificateIssuer;
   readonly revocations: Revocations;
   readonly rotation: Rotation;
+  readonly endpoints: LinkEndpoints;
 }
 
 /** What the processes of a test share: a real Postgres, the time, and the replicas that lag behind. */
@@ -97,7 +99,7 @@ export async function keysFixture(fixture: KeysFixture = {} as KeysFixture): Pro
     start: async (masterKey) => startProcess(fixture, await connect(), masterKey),
     reset: async () => {
       await first.query(
-        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, git_hosts, signed_states cascade',
+        'truncate authorities, certificates, revocations, trust_bundles, trust_acknowledgements, git_hosts, signed_states, link_endpoints cascade',
       );
       await first.query('truncate outbox');
       Object.assign(fixture, { nowMs: Date.now(), behind: [], current: null, logger: silentLogger });
@@ -132,6 +134,7 @@ async function startProcess(
     }),
     revocations: new Revocations({ ...runtime, ca }),
     rotation: new Rotation({ ...runtime, ca, behind: () => fixture.behind }),
+    endpoints: new LinkEndpoints({ ...runtime, ca }),
   };
 }
 

@@ -16,9 +16,17 @@ const input: ImportManifestInput = {
   image: 'registry.example.test/fairlead/agent:0.1.0',
   bootstrapToken: 'fl1.aa.id.secret-part',
   installer: { image },
+  values: {},
 };
 
-const own = renderInstallerManifest({ name: 'demo', clusterId: id, pins, trustDomain: 'fairlead.local', image });
+const own = renderInstallerManifest({
+  name: 'demo',
+  clusterId: id,
+  pins,
+  trustDomain: 'fairlead.local',
+  image,
+  values: {},
+});
 const deployment = objectIn(own, 'Deployment', 'fairlead-installer');
 
 const namesIn = (manifest: string): string[] =>

@@ -14,6 +14,7 @@ const input: ImportManifestInput = {
   installer: null,
   image: 'registry.example.test/fairlead/agent:0.1.0',
   bootstrapToken,
+  values: {},
 };
 
 const manifest = renderImportManifest(input);

@@ -3,6 +3,7 @@ import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { RateLimitedEvents } from '@fairlead/limits';
 import { enrolmentProofKey, formatToken, newProvableTokenId } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
+import { firstEndpoints } from '../domain/first-endpoints.js';
 import { renderImportManifest, renderInstallerManifest } from '../domain/import-manifest.js';
 import { hashSecret, newSecret } from '../domain/secret-hash.js';
 import { findClusterByName, lockCluster, type StoredCluster } from '../store/cluster-store.js';
@@ -25,7 +26,7 @@ const REDEEM_MS = registrationRpc.redeemImportLink.timeoutMs - 1_000;
 const KEEP_LINKS_MS = 86_400_000;
 
 export interface ImportLinksOptions {
-  /** `host:port` that agents dial. */
+  /** `host:port` that agents dial where no others are named. */
   readonly endpoints: readonly string[];
   /** What agents call gateways in TLS; absent: what they do by themselves. */
   readonly serverName?: string | undefined;
@@ -115,6 +116,7 @@ export class ImportLinks {
       egress: cluster.egress,
       bootstrapToken: token.text,
       installer: this.#installerOf(cluster),
+      values: cluster.manifestValues,
     });
   }
 
@@ -130,12 +132,13 @@ export class ImportLinks {
       bootstrapToken: null,
       // Whoever is adopted learns only then which cluster it is: `installerManifest` is for afterwards.
       installer: null,
+      values: {},
     });
   }
 
   /** The manifest that goes with an identity which was handed out: without a token, and no secret. */
   manifestWithoutToken(of: StoredCluster, bundle: TrustBundle): string {
-    const { id, name, links, targets, egress } = of;
+    const { id, name, links, targets, egress, manifestValues: values } = of;
     return renderImportManifest({
       ...this.#installation(bundle),
       cluster: { name, id },
@@ -144,23 +147,27 @@ export class ImportLinks {
       egress,
       bootstrapToken: null,
       installer: this.#installerOf(of),
+      values,
     });
   }
 
   /** What adds an installer to a cluster that has an agent already. NOT_FOUND; no secret, and nothing is stored. */
   async installerManifest(tenantId: string, name: string): Promise<string> {
     const bundle = await this.options.trustBundle();
-    const { id } = await read(this.runtime, (manager) => findClusterByName(manager, tenantId, name));
+    const cluster = await read(this.runtime, (manager) => findClusterByName(manager, tenantId, name));
+    const { id: clusterId, manifestValues: values } = cluster;
     const { pins, trustDomain } = bundle;
-    return renderInstallerManifest({ name, clusterId: id, pins, trustDomain, image: this.options.installerImage });
+    const image = this.options.installerImage;
+    return renderInstallerManifest({ name, clusterId, pins, trustDomain, image, values });
   }
 
   #installerOf({ gitops }: StoredCluster): { image: string } | null {
     return gitops ? { image: this.options.installerImage } : null;
   }
 
-  #installation({ pins, trustDomain }: TrustBundle) {
-    const { endpoints, serverName, image, tracingEndpoint } = this.options;
+  #installation({ pins, trustDomain, endpoints: named }: TrustBundle) {
+    const { serverName, image, tracingEndpoint } = this.options;
+    const endpoints = firstEndpoints(named, this.options.endpoints);
     return { endpoints, serverName, image, tracingEndpoint, pins, trustDomain };
   }
 

@@ -2,6 +2,7 @@ import type { Caller, TrustBundle } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { checkCsr } from '@fairlead/pki';
 import type { EntityManager } from 'typeorm';
+import { firstEndpoints } from '../domain/first-endpoints.js';
 import { lockClusterByName, markEnrolled, reserveGeneration, type StoredCluster } from '../store/cluster-store.js';
 import { revokeUnusedTokens } from '../store/token-store.js';
 import type { SignAgent } from './enrolments.js';
@@ -14,7 +15,7 @@ const STATIC = 'static';
 const ATTEMPTS = 3;
 
 export interface StaticIdentitiesOptions {
-  /** `host:port` that agents dial. */
+  /** `host:port` that agents dial where no others are named. */
   readonly endpoints: readonly string[];
   readonly signAgent: SignAgent;
   /** Asks the keys service. */
@@ -93,7 +94,7 @@ export class StaticIdentities {
       const { chain, roots, notAfter } = await this.options.signAgent(tenantId, { clusterId, generation, csr });
       const manifest = this.options.manifestFor(cluster, bundle);
       const { trustDomain } = bundle;
-      const endpoints = [...this.options.endpoints];
+      const endpoints = firstEndpoints(bundle.endpoints, this.options.endpoints);
       return { cluster: name, clusterId, generation, trustDomain, endpoints, chain, roots, notAfter, manifest };
     });
   }

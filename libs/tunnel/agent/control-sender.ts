@@ -41,7 +41,7 @@ export class ControlSender {
     this.#woken.resolve();
   }
 
-  /** The process ends soon. */
+  /** Said once: the gateway is to send nothing new here. */
   leave(): void {
     this.#leaving = true;
     this.#woken.resolve();

@@ -25,6 +25,8 @@ export interface AgentFacts {
   readonly distribution?: string;
   /** Whose machines the nodes are; empty: not known. */
   readonly provider?: string;
+  /** Where its nodes say that they are; not told to the gateway. */
+  readonly region?: string;
   readonly nodes?: { readonly total: number; readonly ready: number };
   /** What the agent may do there, and what it can do on the link. */
   readonly capabilities?: readonly string[];
@@ -59,9 +61,9 @@ export interface DesiredStateEnd {
 
 /** Where tunnels to the cluster's kube-apiserver end. */
 export interface KubeApiEnd {
-  /** Serves HTTP/1.1 on an accepted tunnel, as this identity. */
-  serve(tunnel: Duplex, identity: TunnelIdentity): void;
-  /** Ends the tunnels that carry no request now, and from now on each one that does after its answer. */
+  /** Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: the answer that begins now is to be the last one. */
+  serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean): void;
+  /** Ends the tunnels that carry no request now. */
   endIdle(): void;
 }
 
@@ -81,12 +83,24 @@ export interface TcpMetrics {
 }
 
 /** As a message of the link. */
-export function wireFacts({ nodes, pod, capabilities = [], ...words }: AgentFacts): Facts {
+export function wireFacts(facts: AgentFacts): Facts {
+  const {
+    agentVersion,
+    kubernetesVersion,
+    platform,
+    distribution = '',
+    provider = '',
+    nodes,
+    pod,
+    capabilities = [],
+  } = facts;
   return {
     $typeName: 'fairlead.link.v1.Facts',
-    distribution: '',
-    provider: '',
-    ...words,
+    agentVersion,
+    kubernetesVersion,
+    platform,
+    distribution,
+    provider,
     capabilities: [...capabilities],
     ...(nodes && { nodes: { $typeName: 'fairlead.link.v1.NodeCount', ...nodes } }),
     ...(pod && { pod: { $typeName: 'fairlead.link.v1.AgentPod', ...pod } }),

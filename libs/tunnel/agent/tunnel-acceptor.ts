@@ -13,7 +13,7 @@ export interface AcceptorOptions {
   readonly kubeApi: KubeApiEnd;
   readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
-  /** True once this process ends: what is asked for from then on, another one of its cluster has to do. */
+  /** Is the link to be left? Then it takes nothing new, and no tunnel is to outlive what it carries now. */
   readonly leaving?: () => boolean;
 }
 
@@ -41,7 +41,7 @@ export function acceptTunnel(
 function answer(connection: TunnelConnection, open: Open, options: AcceptorOptions): void {
   const { clusterId, tunnelId } = open;
   try {
-    if (options.leaving?.()) throw new FairleadError('DRAINING', 'this agent ends, and takes nothing new');
+    if (options.leaving?.()) throw new FairleadError('DRAINING', 'this link is being left, and takes nothing new');
     assertOurs(open, options);
     serve(connection, open, options);
     options.logger.debug('tunnel.accepted', { tunnelId, kind: open.target.case });
@@ -64,7 +64,7 @@ function assertOurs(open: Open, { clusterId, generation }: AcceptorOptions): voi
   }
 }
 
-function serve(connection: TunnelConnection, open: Open, { kubeApi, tcp, logger }: AcceptorOptions): void {
+function serve(connection: TunnelConnection, open: Open, { kubeApi, tcp, logger, leaving }: AcceptorOptions): void {
   const { target } = open;
   switch (target.case) {
     case 'kubeApi': {
@@ -72,7 +72,7 @@ function serve(connection: TunnelConnection, open: Open, { kubeApi, tcp, logger 
       assertAcceptable(identity);
       connection.accept();
       tellEnd(connection, open, logger);
-      kubeApi.serve(connection, identity);
+      kubeApi.serve(connection, identity, leaving);
       return;
     }
     case 'tcp':

@@ -12,6 +12,7 @@ import {
   locatedWithin,
   relayAnswer,
   requestHop,
+  upstreamMs,
   type BodyFraming,
   type HopAnswer,
   type UpstreamAnswer,
@@ -48,6 +49,7 @@ export async function forward(exchange: Exchange): Promise<number> {
   const { incoming, outgoing, admission, bytes, passage } = exchange;
   const { answer, upstream } = await ask(exchange);
   passage.span.event('answered');
+  passage.connected(upstreamMs(answer.rawHeaders));
   answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
   try {
     const { below, target } = admission.address;
@@ -64,13 +66,16 @@ export async function forward(exchange: Exchange): Promise<number> {
 
 /** A tunnel of the pool may have died while idle, and any may lose its agent: the request may be sent twice, the second time on one of its own. */
 async function ask(exchange: Exchange): Promise<HopAnswer<ClientRequest>> {
-  const { incoming, outgoing, admission, bytes } = exchange;
+  const { incoming, outgoing, admission, bytes, passage } = exchange;
   const framing = framingOf(incoming);
   let upstream: ClientRequest | undefined;
   const limit = isLongRunning(admission.address.target)
     ? undefined
     : setTimeout(() => upstream?.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
-  const onClientGone = (): void => void upstream?.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
+  const onClientGone = (): void => {
+    passage.peerLeft();
+    upstream?.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
+  };
   outgoing.once('close', onClientGone);
   try {
     const answered = requestHop({

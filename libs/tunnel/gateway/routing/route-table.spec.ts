@@ -38,6 +38,18 @@ function announce(gatewayInstance: string, generation = 1, clusterId = CLUSTER):
   return key;
 }
 
+it('a cluster is held as long as a replica beats that announced a link of it, this one too', () => {
+  table.setGateway(beat(ids.own, 1), 0);
+  expect(table.isHeld(CLUSTER, 0)).toBe(false);
+  const key = announce(ids.own);
+  expect(table.isHeld(CLUSTER, LEASE_MS)).toBe(true);
+  expect(table.isHeld(CLUSTER, LEASE_MS + 1)).toBe(false);
+  table.setGateway(beat(ids.own, 2), LEASE_MS + 1);
+  expect(table.isHeld(CLUSTER, LEASE_MS + 1)).toBe(true);
+  table.removeSession(key, LEASE_MS + 1);
+  expect(table.isHeld(CLUSTER, LEASE_MS + 1)).toBe(false);
+});
+
 const owners = (nowMs: number): string[] => table.owners(CLUSTER, nowMs).map(({ instance }) => instance);
 
 beforeEach(() => {

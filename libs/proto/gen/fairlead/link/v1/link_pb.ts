@@ -297,6 +297,8 @@ export const DiscoverRequestSchema: GenMessage<DiscoverRequest> = /*@__PURE__*/
  */
 export type DiscoverResponse = Message<"fairlead.link.v1.DiscoverResponse"> & {
   /**
+   * Where to dial. Nobody signed it: whoever has an identity goes by its trust bundle.
+   *
    * @generated from field: repeated string endpoints = 1;
    */
   endpoints: string[];
@@ -459,7 +461,7 @@ export const RenewResponseSchema: GenMessage<RenewResponse> = /*@__PURE__*/
   messageDesc(file_fairlead_link_v1_link, 14);
 
 /**
- * Which roots count, signed by the CA: a gateway carries it and can change nothing in it. Contents and signature are
+ * Which roots count and where gateways are, signed by the CA: a gateway carries it and can change nothing in it. Contents and signature are
  * libs/pki/signed-trust.ts.
  *
  * @generated from message fairlead.link.v1.SignedTrust
@@ -723,7 +725,7 @@ export const AgentPodSchema: GenMessage<AgentPod> = /*@__PURE__*/
   messageDesc(file_fairlead_link_v1_link, 22);
 
 /**
- * The agent ends soon: nothing new is to be sent to it on this link. What runs may end there.
+ * The agent ends soon, or has a link that takes the place of this one: nothing new is to be sent to it on this link. What runs may end there.
  *
  * @generated from message fairlead.link.v1.Leave
  */
