@@ -38,7 +38,8 @@ beforeEach(async () => {
     trustVersion: 1,
   };
   const saveIdentity = (next: AgentIdentity): Promise<void> => Promise.resolve(void stored.push(next));
-  held = new HeldIdentity(identity, { saveIdentity } as never);
+  const load = () => Promise.resolve({ identity: stored.at(-1) ?? null, pending: null });
+  held = new HeldIdentity(identity, { load, saveIdentity } as never);
   const logger = createLogger('agent', 'info', {
     write: (line: string) => void said.push(JSON.parse(line) as { event: string }),
   });
