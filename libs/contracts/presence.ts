@@ -20,14 +20,21 @@ export type LinkProblem = z.infer<typeof LinkProblem>;
 /** In one report, at most one of each cluster. */
 export const MAX_TROUBLES = 200;
 
+/** Agents say it and people are shown it: only what Kubernetes gives an object. */
+const ObjectName = z
+  .string()
+  .max(253)
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
+const Uid = z.string().regex(/^[A-Za-z0-9-]{1,64}$/);
+
 /** The pod that an agent says it is in. It has the identity of its cluster, and nobody can check what it says. */
 export const AgentPod = z.object({
   /** UID of the namespace `kube-system`, which is another one in each cluster. */
-  clusterUid: z.string().min(1).max(64),
-  name: z.string().min(1).max(253),
-  uid: z.string().min(1).max(64),
+  clusterUid: Uid,
+  name: ObjectName,
+  uid: Uid,
   /** Empty: not known. */
-  node: z.string().max(253),
+  node: z.union([ObjectName, z.literal('')]),
   /** Pods that the agent's Deployment is to have. */
   replicas: z.int().min(0).max(1_000),
 });

@@ -48,7 +48,7 @@ export async function killHalfWay(
   begin: () => Promise<void>,
 ): Promise<string[]> {
   const ours = await podProcesses(kubectl, 'fairlead-system', 'app.kubernetes.io/component in (installer, agent)');
-  if (ours.length !== 2) throw new Error(`not an agent and an installer: ${JSON.stringify(ours)}`);
+  if (ours.length !== 3) throw new Error(`not two agents and an installer: ${JSON.stringify(ours)}`);
   const child = kubectl.start(['get', 'configmaps', '-n', 'flux-system', '--watch', '-o', 'name']);
   child.stderr.resume();
   try {

@@ -9,6 +9,7 @@ import type { KubeApiTarget } from '../kube-api-proxy.js';
 import { followCluster } from './cluster-facts.js';
 import { listNodes } from './list-nodes.js';
 import { observeCluster } from './observe-cluster.js';
+import { readOwnPod } from './own-pod.js';
 
 let scratch: ScratchDir;
 let kubernetes: Running<KubeInfo>;
@@ -140,6 +141,41 @@ it('a look tells what the agent may do there, and a right that is missing hides 
   expect(none).toBeNull();
   expect(less).toMatchObject({ kubernetesVersion, distribution: '', provider: '', capabilities: ['link:facts'] });
   expect('nodes' in less).toBe(false);
+});
+
+it('a pod says which one of which cluster it is, by the token that the kubelet gave it, and nothing else does', async () => {
+  const workload = { namespace: NAMESPACE, name: 'agent' };
+  const containers = [{ name: 'agent', image: 'agent' }];
+  const template = { metadata: { labels: { app: 'agent' } }, spec: { containers } };
+  const selector = { matchLabels: { app: 'agent' } };
+  const names = [
+    { apiGroups: ['apps'], resources: ['deployments'], resourceNames: ['agent'], verbs: ['get'] },
+    { apiGroups: [''], resources: ['namespaces'], resourceNames: ['kube-system'], verbs: ['get'] },
+  ];
+  await create(
+    { apiVersion: 'apps/v1', kind: 'Deployment', metadata: workload, spec: { replicas: 3, selector, template } },
+    { apiVersion: 'v1', kind: 'Pod', metadata: workload, spec: { serviceAccountName: 'agent', containers } },
+    ...role('tells', names, ['agent']),
+  );
+  const bound = ['--bound-object-kind', 'Pod', '--bound-object-name', 'agent', '--namespace', NAMESPACE];
+  const token = (await kubectl(['create', 'token', 'agent', ...bound])).trim();
+  const uidOf = (...object: string[]): Promise<string> => kubectl(['get', ...object, '-o', 'jsonpath={.metadata.uid}']);
+  const pod = {
+    clusterUid: await uidOf('namespace', 'kube-system'),
+    name: 'agent',
+    uid: await uidOf('pod', 'agent', '-n', NAMESPACE),
+    node: '',
+    replicas: 3,
+  };
+  expect(await readOwnPod(as(token), workload, soon())).toEqual(pod);
+  // A token that was made by hand, and an agent that may not look.
+  expect(await readOwnPod(as(tokens.agent), workload, soon())).toBeNull();
+  expect(await readOwnPod(as(token), { ...workload, name: 'another' }, soon())).toBeNull();
+  const options = { api: as(token), agentVersion: '1', linkCapabilities: [], workload };
+  const { facts } = await observeCluster(options, null, soon());
+  expect(facts.pod).toEqual(pod);
+  const away = await observeCluster({ ...options, api: { ...options.api, port: 1 } }, facts, soon());
+  expect(away.facts.pod).toEqual(pod);
 });
 
 it('what cannot be learned for the moment stays as it was', async () => {

@@ -19,12 +19,12 @@ export interface LeaderOptions {
   readonly logger: Logger;
 }
 
-/** Whoever has not renewed it for so long, by the clock of who looks, has lost it: clocks of two pods are never compared. */
-const LEASE_MS = 30_000;
+/** Whoever has not renewed it for so long, by the clock of who looks, has lost it: clocks of two pods are never compared. As client-go has it. */
+const LEASE_MS = 15_000;
 /** A leader that could not renew for so long stops, before another one begins. */
-const STOP_MS = 20_000;
-const TURN_MS = 10_000;
-const RETRY = { baseMs: 1_000, capMs: 5_000 };
+const STOP_MS = 10_000;
+const TURN_MS = 5_000;
+const RETRY = { baseMs: 1_000, capMs: 4_000 };
 
 /**
  * Does the work while this process leads, until the signal; begins anew when it leads again. Without a Lease, or the right to it, it always leads: so it was

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { Facts } from '@fairlead/contracts';
+import type { AgentPod, Facts } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import { TokenBucket, type Rate, type RateLimitedLog } from '@fairlead/limits';
@@ -32,6 +33,8 @@ const MAX_HELLO_BYTES = 8 * 1024;
 const MAX_MESSAGE_BYTES = 128 * 1024;
 /** Of one link. An honest agent says a handful in its whole life; each costs time that all links of the replica share. */
 const MESSAGES: Rate = { burst: 100, perSecond: 1 };
+/** Of one link: each is written to the bucket of routes, and read by every replica. It changes when a Deployment is scaled. */
+const POD_CHANGES: Rate = { burst: 3, perSecond: 1 / 60 };
 
 /**
  * Serves the Control call of one link, for the link's whole life. Not by ConnectRPC: its machinery for streams costs
@@ -52,6 +55,7 @@ class ControlCall implements ControlOutbox {
   readonly #stream: Http2Stream;
   readonly #reader = new GrpcMessageReader(MAX_HELLO_BYTES);
   readonly #messages = new TokenBucket(MESSAGES, performance.now());
+  readonly #pods = new TokenBucket(POD_CHANGES, performance.now());
   readonly #helloTimer: NodeJS.Timeout;
   /** What anybody may have held here: until Hello has come, it is part of what all calls of the session may hold. */
   readonly #hello: HeldBytes;
@@ -153,7 +157,7 @@ class ControlCall implements ControlOutbox {
       if (message.case === 'report') this.#options.onReport(this.#session, message.value.json);
       if (message.case === 'trustHeld') this.#options.onTrustHeld(this.#session, message.value.version);
       if (message.case === 'facts') {
-        this.#options.registry.setPod(this.#session, readPod(message.value));
+        this.#hearPod(this.#session, readPod(message.value));
         this.#options.onFacts(this.#session, readFacts(message.value));
       }
       if (message.case === 'leave') this.#options.registry.leave(this.#session);
@@ -162,6 +166,11 @@ class ControlCall implements ControlOutbox {
     } else {
       throw new FairleadError('PROTOCOL_ERROR', 'the first message must be Hello');
     }
+  }
+
+  #hearPod(session: AgentSession, pod: AgentPod | null): void {
+    if (isDeepStrictEqual(session.pod, pod) || !this.#pods.take(performance.now())) return;
+    this.#options.registry.setPod(session, pod);
   }
 
   #admit(hello: Hello): void {

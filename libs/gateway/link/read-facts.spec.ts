@@ -1,8 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { Facts } from '@fairlead/contracts';
-import { FactsSchema } from '@fairlead/proto';
+import { AgentPodSchema, FactsSchema } from '@fairlead/proto';
 import { expect, it } from 'vitest';
-import { readFacts } from './read-facts.js';
+import { readFacts, readPod } from './read-facts.js';
 
 const well = {
   agentVersion: '0.1.0',
@@ -49,4 +49,27 @@ it.each([
   expect(read).toEqual({ ...well, ...expected });
   // What goes on from here is taken by registration as it is.
   expect(Facts.parse(read)).toEqual(read);
+});
+
+const pod = { clusterUid: '0a-1B', name: 'fairlead-agent-7d4b9-x2x', uid: 'ab-12', node: 'node-1', replicas: 2 };
+
+it('takes where an agent says that it runs, or nothing of it', () => {
+  const said = (change: Partial<typeof pod>) =>
+    readPod(create(FactsSchema, { ...well, pod: create(AgentPodSchema, { ...pod, ...change }) }));
+  expect(said({})).toEqual(pod);
+  expect(said({ node: '' })).toEqual({ ...pod, node: '' });
+  for (const bad of [
+    { name: '' },
+    { name: '\u001b[2J' },
+    { name: 'a'.repeat(254) },
+    { node: 'node 1' },
+    { uid: '' },
+    { clusterUid: '' },
+    { clusterUid: 'x'.repeat(65) },
+    { replicas: 4_000_000_000 },
+  ]) {
+    expect(said(bad)).toBeNull();
+  }
+  expect(readPod(create(FactsSchema, well))).toBeNull();
+  expect(readPod(undefined)).toBeNull();
 });

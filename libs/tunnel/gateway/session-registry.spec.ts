@@ -102,6 +102,17 @@ describe('a registry', () => {
     expect(registry.all()).toEqual([session]);
   });
 
+  it('opens nothing more on a link whose agent ends, and keeps it until it does', () => {
+    const [leaving, other] = [add(link()), add(link())];
+    let routes = 0;
+    registry.onRoute(() => (routes += 1));
+    registry.leave(leaving);
+    registry.leave(leaving);
+    expect([registry.of('cluster'), routes]).toEqual([[other], 1]);
+    expect([leaving.closed, registry.all()]).toEqual([false, [leaving, other]]);
+    expect(changes).toEqual(['opened s1', 'opened s2']);
+  });
+
   it('tells each end once, whoever noticed it', () => {
     const session = add(link());
     registry.remove(session);

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { AgentPod } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { Http2Session } from '@fairlead/http2';
@@ -80,7 +79,6 @@ export class SessionRegistry {
 
   /** Where its agent runs. */
   setPod(session: AgentSession, pod: AgentPod | null): void {
-    if (isDeepStrictEqual(session.pod, pod)) return;
     session.pod = pod;
     for (const listener of this.#routeListeners) listener();
   }
