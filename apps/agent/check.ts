@@ -11,7 +11,7 @@ import {
 import { messageOf } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
 import { parseToken } from '@fairlead/pki';
-import { endpointsOf, readConfig, type AgentConfig } from './config.js';
+import { endpointsOf, proxyOf, readConfig, type AgentConfig } from './config.js';
 import { findingLine } from './finding-line.js';
 import { readServiceAccount } from './service-account.js';
 import { readBundleFile, readToken, storeFor } from './stores.js';
@@ -73,10 +73,7 @@ async function* look(config: AgentConfig): AsyncGenerator<Finding> {
     pins: config.FAIRLEAD_ROOT_PINS,
     nowMs,
   });
-  const proxy = {
-    ...(config.HTTPS_PROXY ? { httpsProxy: config.HTTPS_PROXY.reveal() } : {}),
-    noProxy: config.NO_PROXY,
-  };
+  const proxy = proxyOf(config);
   for (const endpoint of endpointsOf(config)) {
     const signal = AbortSignal.timeout(60_000);
     const trustDomain = config.FAIRLEAD_TRUST_DOMAIN;

@@ -1,8 +1,9 @@
 import { Secret, commaList, dnsDomain, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
-import { LINK_SERVER_NAME, parseEgressPort, parseEndpoint, type Endpoint } from '@fairlead/agent';
+import { LINK_SERVER_NAME, parseEgressPort, parseEndpoint, type Endpoint, type ProxySettings } from '@fairlead/agent';
 import { messageOf } from '@fairlead/errors';
 import { parseTargetRule } from '@fairlead/targets';
 import { z } from 'zod';
+import { readProxyCredentials } from './proxy-credentials.js';
 
 /** Every one that cannot be read is named. */
 const listOf = <T>(parse: (text: string) => T) =>
@@ -53,6 +54,13 @@ const Environment = z.object({
     .string()
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'expected a namespace')
     .optional(),
+  /** Name of the Deployment that it is a pod of, and of the Lease by which its pods agree who carries desired state, in the namespace of the identity's Secret. */
+  FAIRLEAD_WORKLOAD: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'expected the name of a Deployment')
+    .default('fairlead-agent'),
+  /** How long what runs through an agent that is told to end may go on. */
+  FAIRLEAD_DRAIN_SECONDS: z.coerce.number().int().min(0).max(3_600).default(20),
   FAIRLEAD_SERVICE_ACCOUNT_DIR: z.string().default('/var/run/secrets/kubernetes.io/serviceaccount'),
   KUBERNETES_SERVICE_HOST: z.string(),
   KUBERNETES_SERVICE_PORT: z.coerce.number().int().min(1).max(65_535),
@@ -62,6 +70,8 @@ const Environment = z.object({
     .transform((url) => new Secret(url))
     .optional(),
   NO_PROXY: commaList.default([]),
+  /** Holds the proxy's `username` and `password`, a file each, as a mounted Secret does; read before each dial. */
+  FAIRLEAD_PROXY_CREDENTIALS_DIR: z.string().optional(),
   /** What raw TCP targets it opens; none, nothing. */
   FAIRLEAD_ALLOW_TARGETS: listOf(parseTargetRule).default([]),
   /** Ports for connections out of the cluster, `<port>=<host>:<port>`; none, none. Gateways have to allow what they lead to. */
@@ -83,6 +93,16 @@ export function readConfig(env: NodeJS.ProcessEnv): AgentConfig {
     NO_PROXY: env['NO_PROXY'] ?? env['no_proxy'],
   };
   return loadConfig(Environment, { ...env, ...proxies });
+}
+
+/** Gateways are dialled through it. */
+export function proxyOf(config: AgentConfig): ProxySettings {
+  const { HTTPS_PROXY: url, FAIRLEAD_PROXY_CREDENTIALS_DIR: dir } = config;
+  return {
+    ...(url ? { httpsProxy: url.reveal() } : {}),
+    noProxy: config.NO_PROXY,
+    ...(dir === undefined ? {} : { credentials: () => readProxyCredentials(dir) }),
+  };
 }
 
 /** The gateways, and what they are called in TLS. */

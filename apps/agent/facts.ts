@@ -1,6 +1,7 @@
 import { followCluster, type AgentOptions, type KubeApiTarget } from '@fairlead/agent';
 import type { Logger } from '@fairlead/observability';
 import type { AgentConfig } from './config.js';
+import { workloadOf } from './stores.js';
 
 /** Version of this agent, as its image is tagged. */
 export const AGENT_VERSION = '0.1.0';
@@ -19,6 +20,7 @@ export function agentFacts(
       logger,
       agentVersion: AGENT_VERSION,
       linkCapabilities: ['link:facts', 'link:kube-api', 'link:trust', ...tcp],
+      workload: workloadOf(config),
       refreshMs: config.FAIRLEAD_FACTS_REFRESH_SECONDS * 1_000,
     },
     signal,

@@ -18,10 +18,10 @@ const modeOf = async (file: string): Promise<number> => (await stat(file)).mode 
 
 it('keeps what it is given, for its owner only', async () => {
   const store = fileStore(path);
-  expect(await store.read()).toEqual({});
+  expect(await store.read()).toEqual({ values: {} });
   await store.write({ identity: 'one' });
   await store.write({ pending: 'two' });
-  expect(await store.read()).toEqual({ identity: 'one', pending: 'two' });
+  expect(await store.read()).toEqual({ values: { identity: 'one', pending: 'two' } });
   expect(await modeOf(path)).toBe(0o600);
 });
 
@@ -62,7 +62,7 @@ it('takes back the rights that the kubelet gave a pod’s group, in a folder of 
   ] as const) {
     await chmod(dirname(path), folder);
     await chmod(path, mode);
-    expect(await store.read()).toEqual({ identity: 'one' });
+    expect(await store.read()).toEqual({ values: { identity: 'one' } });
     expect(await modeOf(path)).toBe(0o600);
   }
 });

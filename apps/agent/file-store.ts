@@ -29,7 +29,7 @@ export function fileStore(path: string): TextStore {
     }
   };
   return {
-    read,
+    read: async () => ({ values: await read() }),
     write: async (values) => {
       const next = `${path}.new`;
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });

@@ -1,7 +1,7 @@
 import { identityStore, runAgent, withBundle, type Agent } from '@fairlead/agent';
 import { collectWhenIdle, splitHostPort } from '@fairlead/config';
 import { Registry, startHealthServer, type Check, type Logger } from '@fairlead/observability';
-import { endpointsOf, type AgentConfig } from './config.js';
+import { endpointsOf, proxyOf, type AgentConfig } from './config.js';
 import { agentFacts } from './facts.js';
 import { readServiceAccount } from './service-account.js';
 import { handoverFor, readBundleFile, readToken, storeFor } from './stores.js';
@@ -24,13 +24,14 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
   agent = runAgent(
     {
       endpoints: endpointsOf(config),
-      proxy: { ...(config.HTTPS_PROXY ? { httpsProxy: config.HTTPS_PROXY.reveal() } : {}), noProxy: config.NO_PROXY },
+      proxy: proxyOf(config),
       region: config.FAIRLEAD_REGION,
       pins: config.FAIRLEAD_ROOT_PINS,
       trustDomain: config.FAIRLEAD_TRUST_DOMAIN,
       clusterId: config.FAIRLEAD_CLUSTER_ID,
       adoption: config.FAIRLEAD_ADOPTION,
       links: config.FAIRLEAD_LINKS,
+      drainMs: config.FAIRLEAD_DRAIN_SECONDS * 1_000,
       store: withBundle(identityStore(storeFor(config, { host, port })), {
         read: () => readBundleFile(config.FAIRLEAD_IDENTITY_BUNDLE_FILE),
         clusterId: config.FAIRLEAD_CLUSTER_ID,

@@ -1,8 +1,8 @@
 import { open, readFile } from 'node:fs/promises';
-import type { HandoverMaps, TextStore } from '@fairlead/agent';
+import type { AgentOptions, TextStore } from '@fairlead/agent';
 import { isPrivate, shownMode } from '@fairlead/config';
 import { FairleadError } from '@fairlead/errors';
-import { createConfigMaps, createSecretStore } from '@fairlead/kube/in-cluster';
+import { createConfigMaps, createLease, createSecretStore } from '@fairlead/kube/in-cluster';
 import type { AgentConfig } from './config.js';
 import { fileStore } from './file-store.js';
 
@@ -15,15 +15,22 @@ export function storeFor(config: AgentConfig, server: { host: string; port: numb
 }
 
 /** Where it hands over what is wanted of the cluster; undefined: nowhere, outside a cluster. */
-export function handoverFor(
-  config: AgentConfig,
-  server: { host: string; port: number },
-): { readonly maps: HandoverMaps } | undefined {
+export function handoverFor(config: AgentConfig, server: { host: string; port: number }): AgentOptions['handover'] {
   const [kind, place = ''] = splitOnce(config.FAIRLEAD_IDENTITY, ':');
   const namespace = config.FAIRLEAD_HANDOVER_NAMESPACE ?? (kind === 'secret' ? splitOnce(place, '/')[0] : undefined);
   if (namespace === undefined) return undefined;
   const serviceAccountDir = config.FAIRLEAD_SERVICE_ACCOUNT_DIR;
-  return { maps: createConfigMaps({ ...server, serviceAccountDir, namespace }) };
+  const workload = workloadOf(config);
+  return {
+    maps: createConfigMaps({ ...server, serviceAccountDir, namespace }),
+    ...(workload && { lease: createLease({ ...server, serviceAccountDir, ...workload }) }),
+  };
+}
+
+/** The Deployment that it is a pod of, and what its pods agree by; undefined outside a cluster. */
+export function workloadOf(config: AgentConfig): { readonly namespace: string; readonly name: string } | undefined {
+  const [kind, place = ''] = splitOnce(config.FAIRLEAD_IDENTITY, ':');
+  return kind === 'secret' ? { namespace: splitOnce(place, '/')[0], name: config.FAIRLEAD_WORKLOAD } : undefined;
 }
 
 function splitOnce(text: string, separator: string): [string, string?] {

@@ -2,7 +2,7 @@ import { systemClock } from '@fairlead/clock';
 import { untilAborted } from '@fairlead/config';
 import { ApiSettings, certificateFiles, issuedCertificate, startApi, type TlsSource } from '@fairlead/api';
 import { createRpcClient, type RpcClient } from '@fairlead/messaging';
-import type { Logger } from '@fairlead/observability';
+import { Gauge, type Logger, type Registry } from '@fairlead/observability';
 import { ProcessHost } from '@fairlead/service/process';
 import { certificateOrigin, type ApiConfig } from './config.js';
 
@@ -15,6 +15,7 @@ export async function runApi(config: ApiConfig, logger: Logger, signal: AbortSig
   await host.serveHealth();
   const client = createRpcClient(await host.joinNats(), host.source);
   const tls = host.use(await certificate(config, client, logger, signal));
+  meterCertificate(registry, tls);
   host.addChecks(() => [{ name: 'certificate', ok: tls.notAfter.getTime() > systemClock.nowMs() }]);
   const { FAIRLEAD_PUBLIC_URL: publicUrl, FAIRLEAD_DOORS: doors, FAIRLEAD_CONNECT_DOORS: connectDoors } = config;
   const { FAIRLEAD_CLUSTER_DOMAIN: clusterDomain } = config;
@@ -26,6 +27,19 @@ export async function runApi(config: ApiConfig, logger: Logger, signal: AbortSig
   await untilAborted(signal);
   Object.assign(serving, { ok: false, detail: 'shutting down' });
   logger.info('api.stopping');
+}
+
+function meterCertificate(registry: Registry, tls: TlsSource): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'fairlead_api_certificate_expiry_timestamp_seconds',
+      help: 'When the certificate of the admin API ends.',
+      registers: [],
+      collect() {
+        this.set(tls.notAfter.getTime() / 1_000);
+      },
+    }),
+  );
 }
 
 function certificate(config: ApiConfig, client: RpcClient, logger: Logger, signal: AbortSignal): Promise<TlsSource> {

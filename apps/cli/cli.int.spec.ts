@@ -291,6 +291,7 @@ describe('cluster', () => {
       addresses: [address],
       since,
       version: '0.1.0',
+      pod: null,
     }));
     const cluster = scene.api.script.clusters.get('twice')!;
     const lastError = {
@@ -300,12 +301,12 @@ describe('cluster', () => {
       address: '192.0.2.1',
       replica: 'gateway-b',
     };
-    cluster.presence = { state: 'online', replicas: ['gateway-a'], since, agents, lastError };
+    cluster.presence = { state: 'online', replicas: ['gateway-a'], since, agents, duplicate: 'elsewhere', lastError };
     const { out } = await fairlead(['cluster', 'show', 'twice']);
     expect(out).toContain(`0aaaaaaa from 192.0.2.1 since ${since}, 1aaaaaaa from 198.51.100.7 since ${since}`);
     expect(out).toContain('fairlead cluster revoke twice --reason TEXT');
     expect(out).toMatch(/last error +UNAVAILABLE: it broke \(192\.0\.2\.1 at gateway-b, 2026\S+\)\n/);
-    cluster.presence = { ...cluster.presence, agents: agents.slice(1) };
+    cluster.presence = { ...cluster.presence, duplicate: null };
     expect((await fairlead(['cluster', 'show', 'twice'])).out).not.toContain('revoke');
   });
 

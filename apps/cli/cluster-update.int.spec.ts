@@ -60,6 +60,61 @@ it('says what applying the manifest does not take away', async () => {
   expect(JSON.parse(json.out)).toMatchObject({ name: 'demo', gitops: false });
 });
 
+it('keeps a file of values, by whichever command it comes', async () => {
+  const file = scene.scratch.file('values.yaml');
+  const saying = async (text: string, ...args: string[]) => {
+    await writeFile(file, text);
+    return fairlead(['cluster', ...args, '--values', file]);
+  };
+  const made = await saying('nodeSelector: {pool: infra}\n', 'create', 'edge');
+  expect(made).toMatchObject({ status: 0 });
+  expect(scene.api.script.clusters.get('edge')?.manifestValues).toEqual({ nodeSelector: { pool: 'infra' } });
+  const imported = await saying('namespace: edge-agent\nproxy:\n  httpsProxy: http://proxy:3128\n', 'import', 'demo');
+  expect(imported).toMatchObject({ status: 0, out: containing('kind: Namespace') });
+  expect(demo()?.manifestValues).toEqual({ namespace: 'edge-agent', proxy: { httpsProxy: 'http://proxy:3128' } });
+  expect((await fairlead(['cluster', 'show', 'demo'])).out).toMatch(
+    /namespace +edge-agent\nvalues +namespace, proxy\n/,
+  );
+  expect((await saying('', 'update', 'demo')).out).toContain('kubectl delete namespace edge-agent');
+  expect(demo()?.manifestValues).toEqual({});
+});
+
+it.each([
+  ['hostPath: /\n', 1, 'error: manifestValues: there is no hostPath here; allowed are namespace,'],
+  ['proxy: {httpsProxy: "http://me:word@p:1"}\n', 1, 'error: manifestValues.proxy.httpsProxy: write http://HOST:PORT'],
+  ['- a\n', 2, 'values.yaml is no mapping of values'],
+  ['a: [\n', 2, 'values.yaml is no YAML: '],
+  [`a: ${'x'.repeat(70_000)}\n`, 2, 'has more than 65536 bytes'],
+])('refuses values such as %j in one line, and makes no link then', async (text, status, line) => {
+  const file = scene.scratch.file('values.yaml');
+  await writeFile(file, text);
+  const before = scene.api.script.links.size;
+  const refused = await fairlead(['cluster', 'import', 'demo', '--values', file]);
+  expect(refused).toMatchObject({ status, out: '', err: containing(line) });
+  expect(refused.err.trim().split('\n')).toHaveLength(2);
+  expect(scene.api.script.links.size).toBe(before);
+});
+
+it('changes labels, and lists what is meant by them', async () => {
+  await fairlead(['cluster', 'create', 'other', '--label', 'zone=eu']);
+  const labelled = await fairlead(['cluster', 'label', 'demo', 'zone=us', 'example.com/stage=prod']);
+  expect(labelled).toMatchObject({ status: 0, out: 'cluster demo has the labels zone=us,example.com/stage=prod\n' });
+  await fairlead(['cluster', 'label', 'demo', 'zone-', 'team=a']);
+  expect(demo()?.labels).toEqual({ 'example.com/stage': 'prod', team: 'a' });
+  await fairlead(['cluster', 'import', 'demo', '--label', 'team=b']);
+  expect(demo()?.labels).toEqual({ 'example.com/stage': 'prod', team: 'b' });
+  const names = async (...args: string[]) => (await fairlead(['cluster', 'list', '-o', 'name', ...args])).out;
+  expect(await names('-l', 'zone in (eu,us)')).toBe('other\n');
+  expect(await names('--selector', '!zone,team=b')).toBe('demo\n');
+  expect((await fairlead(['cluster', 'list', '-l', 'a>b'])).err).toContain(
+    'error: query.selector: write conditions as',
+  );
+  expect((await fairlead(['cluster', 'label', 'demo', 'zone=a b'])).err).toContain('error: labels.zone: a value is');
+  for (const wrong of [['zone'], ['zone=a', 'zone-'], ['=a']]) {
+    expect(await fairlead(['cluster', 'label', 'demo', ...wrong])).toMatchObject({ status: 2 });
+  }
+});
+
 it('is not asked for nothing, or for what is not there', async () => {
   expect(await update()).toMatchObject({ status: 2, err: containing('not said what to change') });
   expect(await update('--repo', 'catalog', '--links', '2')).toMatchObject({ status: 2, err: containing('--gitops') });

@@ -4,6 +4,8 @@ import {
   GITOPS_BUCKETS,
   GITOPS_ENTITIES,
   GITOPS_MIGRATIONS,
+  countHealth,
+  meterConvergence,
   startGitops,
   type GitopsOptions,
   type Runtime,
@@ -29,7 +31,9 @@ export const gitops: ServiceDefinition<Config> = {
       ],
       start(host) {
         projection = host.project(GITOPS_BUCKETS);
-        started = host.use(startGitops(runtimeOf(host, projection), host.nats, options));
+        const runtime = runtimeOf(host, projection);
+        started = host.use(startGitops(runtime, host.nats, options));
+        host.use(countHealth(runtime, options.health, host.registry));
         return started.module;
       },
     };
@@ -51,6 +55,7 @@ function runtimeOf({ database, source, logger, registry, relay }: ServiceHost, p
     onCommitted: () => relay.poke(),
     onDesired: () => projection.poke(),
     onFailed: (part) => failures.inc({ part }),
+    onConverged: meterConvergence(registry),
     now: () => new Date(),
   };
 }

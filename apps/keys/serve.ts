@@ -9,6 +9,7 @@ import {
   Revocations,
   Rotation,
   keepUp,
+  meterCertificates,
   openGitKeys,
   watchHostKeys,
   type BelongsTo,
@@ -57,6 +58,7 @@ async function start(config: Config, host: ServiceHost, ca: CurrentCa): Promise<
   const { database, source, logger, onCommitted, nats } = host;
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   host.use(keepUp(ca, { database, recoveryWindowSeconds }, logger));
+  host.use(meterCertificates({ ca, database, registry: host.registry, logger }));
   const replicas = host.use(new ReplicaWatch(nats, logger));
   const clusters = host.use(new ClusterWatch(nats, logger));
   const belongs: BelongsTo = (tenantId, clusterId) => clusters.belongs(tenantId, clusterId);

@@ -20,6 +20,7 @@ import {
   ReportedFacts,
   StaticIdentities,
   checkAdminToken,
+  meterEnrolments,
   reportDuplicate,
   watchPresence,
   type PresenceOf,
@@ -51,15 +52,20 @@ export const registration: ServiceDefinition<Config> = {
 };
 
 async function start(config: Config, host: ServiceHost): Promise<RpcModule> {
-  const { database, source, logger, onCommitted, nats } = host;
+  const { database, source, logger, onCommitted, nats, registry } = host;
   const runtime: Runtime = { database, source, logger, onCommitted, now: () => new Date() };
   const { presenceOf } = host.use(watchPresence(nats, logger, (crowd) => reportDuplicate(runtime, crowd)));
-  const parts = build(config, nats, runtime, presenceOf);
+  const parts = build(config, nats, runtime, { presenceOf, onEnrolled: meterEnrolments(registry) });
   await host.retryWhileAway(() => parts.apiTokens.setAdminToken(config.FAIRLEAD_ADMIN_TOKEN_FILE.reveal()));
   return RegistrationModule.around(parts);
 }
 
-function build(config: Config, nats: NatsConnection, runtime: Runtime, presenceOf: PresenceOf): RegistrationParts {
+interface Beside {
+  readonly presenceOf: PresenceOf;
+  readonly onEnrolled: ReturnType<typeof meterEnrolments>;
+}
+
+function build(config: Config, nats: NatsConnection, runtime: Runtime, beside: Beside): RegistrationParts {
   const client = createRpcClient(nats, runtime.source);
   const requests = new EnrolmentRequests(runtime);
   const linkProblems = new LinkProblems(runtime);
@@ -85,13 +91,13 @@ function build(config: Config, nats: NatsConnection, runtime: Runtime, presenceO
   });
   const manifestFor: StaticIdentitiesOptions['manifestFor'] = (...of) => importLinks.manifestWithoutToken(...of);
   return {
-    clusters: new Clusters(runtime, presenceOf, (tenantId, request) =>
+    clusters: new Clusters(runtime, beside.presenceOf, (tenantId, request) =>
       client.call(keysRpc.revokeGenerations, tenantId, request),
     ),
     importLinks,
     requests,
     policies,
-    enrolments: new Enrolments(runtime, { policies, requests, webhook, linkProblems }, signAgent),
+    enrolments: new Enrolments(runtime, { policies, requests, webhook, linkProblems }, signAgent, beside.onEnrolled),
     linkProblems,
     facts: new ReportedFacts(runtime),
     apiTokens: new ApiTokens(runtime),

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { DEFAULT_TENANT, NO_TENANT, keysRpc, registrationRpc, rpcSubject } from '@fairlead/contracts';
 import { EVENT_STREAM, createRpcClient, type RpcClient } from '@fairlead/messaging';
 import { createCsr, generatePrivateKey, parseToken, verifyChain } from '@fairlead/pki';
@@ -111,6 +113,13 @@ it('counts what it was asked', async () => {
     const text = await services.metrics('registration');
     expect(text).toContain('fairlead_rpc_requests_total{method="enrol",code="OK"} 1');
     expect(text).toContain('fairlead_rpc_requests_total{method="enrol",code="TOKEN_USED"} 1');
+    expect(text).toContain('fairlead_registration_enrol_seconds_count{by="token"} 1');
+    expect(text).toContain('fairlead_outbox_oldest_seconds 0');
+  });
+  await eventually(async () => {
+    const text = await services.metrics('keys');
+    expect(text).toMatch(/fairlead_keys_ca_expiry_timestamp_seconds\{tree="identity",role="root"\} \d{10}/);
+    expect(text).toContain('fairlead_keys_lapsing_clusters 0');
   });
 });
 
@@ -212,6 +221,37 @@ it('comes back by itself after NATS and Postgres were killed, with the same CA a
   const cluster = await eventually(() => asApi.call(registrationRpc.getCluster, DEFAULT_TENANT, { name: 'demo' }));
   expect(cluster).toMatchObject({ generation: 1, presence: { state: 'offline' } });
   await asGateway.call(keysRpc.signGateway, NO_TENANT, { csr: await newCsr() });
+});
+
+/** A process and its children, by id. */
+async function processesBelow(parent: number): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
+  const rows = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/ +/).map(Number));
+  return [parent, ...rows.flatMap(([pid = 0, ppid]) => (ppid === parent ? [pid] : []))];
+}
+
+it('says that NATS and Postgres hang, though no connection is closed, and is ready again when they go on', async () => {
+  const { nats, postgres } = services;
+  const failing = async (): Promise<string[]> =>
+    (await services.readiness('registration')).checks.filter(({ ok }) => !ok).map(({ name }) => name);
+  // Its main process alone would leave those that serve connections.
+  const ofPostgres = await processesBelow(postgres.pid!);
+  const signalPostgres = (signal: NodeJS.Signals): void => ofPostgres.forEach((pid) => process.kill(pid, signal));
+  signalPostgres('SIGSTOP');
+  try {
+    await eventually(async () => expect(await failing()).toEqual(['database']));
+    nats.server.kill('SIGSTOP');
+    await eventually(async () => expect(await failing()).toEqual(expect.arrayContaining(['nats', 'database'])));
+    expect(await services.metrics('registration')).toContain('fairlead_nats_connected 0');
+  } finally {
+    nats.server.kill('SIGCONT');
+    signalPostgres('SIGCONT');
+  }
+  await services.untilAllReady();
+  expect(await services.metrics('registration')).toContain('fairlead_nats_connected 1');
 });
 
 it('stops on SIGTERM, and finds everything again after a restart', async () => {

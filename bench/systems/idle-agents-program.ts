@@ -75,7 +75,7 @@ async function linked({ endpoint, pins }: Setup, { token, store }: Idle, signal:
 function memoryStore(): TextStore {
   const values: Record<string, string> = {};
   return {
-    read: () => Promise.resolve(values),
+    read: () => Promise.resolve({ values }),
     write: (changed) => {
       Object.assign(values, changed);
       return Promise.resolve();

@@ -1,7 +1,7 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROLES } from '@fairlead/contracts';
-import { NODE_FLAGS, REPOSITORY } from '@fairlead/stack';
+import { NODE_FLAGS, REPOSITORY, allocatorEnvironment } from '@fairlead/stack';
 import {
   NATS_IMAGE,
   POSTGRES_IMAGE,
@@ -42,6 +42,8 @@ export interface ChartWorld extends AsyncDisposable {
 }
 
 const local = (name: string): string => `localhost/fairlead/${name}:1`;
+/** Where the Dockerfile puts it. */
+const ALLOCATOR = 'usr/local/lib/libjemalloc.so.2';
 const APPS = [...ROLES, 'setup'];
 
 export async function startChartWorld(): Promise<ChartWorld> {
@@ -92,18 +94,19 @@ export async function startChartWorld(): Promise<ChartWorld> {
   };
 }
 
-/** As the Dockerfile makes it: Node, its flags, and the bundle. */
+/** As the Dockerfile makes it: Node, its flags, the bundle, and a gateway's allocator. */
 async function appImage(app: string): Promise<ImageSpec> {
   const bundle = join('apps', app, 'dist', 'bundle');
+  const { LD_PRELOAD: allocator, ...settings } = app === 'gateway' ? allocatorEnvironment() : {};
   return programImage({
     name: local(app),
     files: await filesBelow(join(REPOSITORY, bundle), join('app', bundle)),
-    programs: { 'usr/local/bin/node': process.execPath },
+    programs: { 'usr/local/bin/node': process.execPath, ...(allocator && { [ALLOCATOR]: allocator }) },
     entrypoint: ['node', ...NODE_FLAGS],
     command: [join(bundle, 'main.js')],
     user: '65532:65532',
     workingDir: '/app',
-    env: { NODE_ENV: 'production' },
+    env: { NODE_ENV: 'production', ...(allocator && { LD_PRELOAD: `/${ALLOCATOR}` }), ...settings },
   });
 }
 

@@ -46,7 +46,7 @@ function runMember({ id, endpoints, pins, token, links, caPem, targets }: FleetM
 function inMemory(): TextStore {
   let values: Readonly<Record<string, string>> = {};
   return {
-    read: () => Promise.resolve(values),
+    read: () => Promise.resolve({ values }),
     write: (changed) => {
       values = { ...values, ...changed };
       return Promise.resolve();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FairleadError } from '@fairlead/errors';
+import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { storedEndpoints } from './known-endpoints.js';
 
 /** What makes an agent this cluster's agent. Kept in a Secret in a cluster, in a 0600 file elsewhere. */
@@ -26,6 +26,8 @@ export const AgentIdentity = z.object({
     .catch(undefined),
   /** Serial numbers of gateways' certificates that are refused, by the same bundle. */
   revokedGateways: z.array(z.string()).optional(),
+  /** How often what is stored of this enrolment was changed: of two, the one with more is the newer. Absent: never. */
+  changes: z.int().min(0).optional(),
   /** Gateways whose certificates are refused that are valid from this second on or from an earlier one, by the same bundle. */
   fencedGateways: z.array(z.object({ name: z.string(), through: z.int() })).optional(),
   ...storedEndpoints,
@@ -39,28 +41,56 @@ export type AgentIdentity = z.infer<typeof AgentIdentity>;
 export const PendingKey = z.object({ tokenId: z.string(), keyPem: z.string() });
 export type PendingKey = z.infer<typeof PendingKey>;
 
+interface StoredIdentity {
+  readonly identity: AgentIdentity | null;
+  readonly pending: PendingKey | null;
+  /** Of what was read; absent where nobody else writes. */
+  readonly version?: string | undefined;
+}
+
+/**
+ * The pods of a cluster's agent share one. Whoever saves says what version it read before: CONFLICT if another one has saved since, and
+ * what is there now is to be read first.
+ */
 export interface IdentityStore {
-  load(): Promise<{ identity: AgentIdentity | null; pending: PendingKey | null }>;
-  saveIdentity(identity: AgentIdentity): Promise<void>;
-  savePending(pending: PendingKey): Promise<void>;
+  load(): Promise<StoredIdentity>;
+  saveIdentity(identity: AgentIdentity, version: string | undefined): Promise<void>;
+  savePending(pending: PendingKey, version: string | undefined): Promise<void>;
 }
 
 /** Where values are kept, whatever it is. */
 export interface TextStore {
-  read(): Promise<Readonly<Record<string, string>>>;
-  write(values: Readonly<Record<string, string>>): Promise<void>;
+  read(): Promise<{ readonly values: Readonly<Record<string, string>>; readonly version?: string | undefined }>;
+  /** CONFLICT if they are no longer of this version. */
+  write(values: Readonly<Record<string, string>>, version?: string): Promise<void>;
 }
 
 /** INTERNAL if what is stored is not readable: it is never taken for "not enrolled", which would spend a token. */
 export function identityStore(store: TextStore): IdentityStore {
   return {
     load: async () => {
-      const values = await store.read();
-      return { identity: parse(AgentIdentity, values['identity']), pending: parse(PendingKey, values['pending']) };
+      const { values, version } = await store.read();
+      const [identity, pending] = [parse(AgentIdentity, values['identity']), parse(PendingKey, values['pending'])];
+      return { identity, pending, version };
     },
-    saveIdentity: (identity) => store.write({ identity: JSON.stringify(identity), pending: '' }),
-    savePending: (pending) => store.write({ pending: JSON.stringify(pending) }),
+    saveIdentity: (identity, version) => store.write({ identity: JSON.stringify(identity), pending: '' }, version),
+    savePending: (pending, version) => store.write({ pending: JSON.stringify(pending) }, version),
   };
+}
+
+/** Of saves that meet another one's, so many follow each other: each pod of an agent saves once. */
+const MAX_CONFLICTS = 8;
+
+/** Reads and saves, again from the start where somebody else has saved in between. CONFLICT if that never ends; otherwise what `save` throws. */
+export async function saveInTurn<T>(store: IdentityStore, save: (stored: StoredIdentity) => Promise<T>): Promise<T> {
+  for (let conflicts = 0; ; conflicts += 1) {
+    const stored = await store.load();
+    try {
+      return await save(stored);
+    } catch (error) {
+      if (toFairleadError(error).code !== 'CONFLICT' || conflicts >= MAX_CONFLICTS) throw error;
+    }
+  }
 }
 
 function parse<T>(schema: z.ZodType<T>, text: string | undefined): T | null {

@@ -74,4 +74,19 @@ export function meterLinks(registry: Registry, figures: () => LinkFigures): void
   gauge('tunnels_in_use', 'Tunnels that carry a connection, on all links.', 'inUse');
 }
 
+/** When the identity of the agent ends, milliseconds since the epoch; undefined as long as it has none. */
+export function meterIdentity(registry: Registry, endMs: () => number | undefined): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'fairlead_agent_certificate_expiry_timestamp_seconds',
+      help: 'When the certificate of this agent ends; it is renewed at two thirds of its life.',
+      registers: [],
+      collect() {
+        const ms = endMs();
+        if (ms !== undefined) this.set(ms / 1_000);
+      },
+    }),
+  );
+}
+
 export type AgentMetrics = ReturnType<typeof createAgentMetrics>;

@@ -4,7 +4,7 @@ import { createLogger } from '@fairlead/observability';
 import { signTrust, type LinkEndpoint, type SignedTrust } from '@fairlead/pki';
 import { testAuthority, type TestAuthority } from '@fairlead/testing';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { AgentIdentity } from './agent-identity.js';
+import type { AgentIdentity, IdentityStore } from './agent-identity.js';
 import { AgentTrust } from './agent-trust.js';
 import { HeldIdentity } from './held-identity.js';
 
@@ -37,8 +37,12 @@ beforeEach(async () => {
     rootsPem: [...roots],
     trustVersion: 1,
   };
-  const saveIdentity = (next: AgentIdentity): Promise<void> => Promise.resolve(void stored.push(next));
-  held = new HeldIdentity(identity, { saveIdentity } as never);
+  const store: IdentityStore = {
+    load: () => Promise.resolve({ identity: stored.at(-1) ?? null, pending: null }),
+    saveIdentity: (next) => Promise.resolve(void stored.push(next)),
+    savePending: () => Promise.resolve(),
+  };
+  held = new HeldIdentity(identity, store);
   const logger = createLogger('agent', 'info', {
     write: (line: string) => void said.push(JSON.parse(line) as { event: string }),
   });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { toFairleadError, type ErrorCode } from '@fairlead/errors';
 import { Registry, noTracer, type Check } from '@fairlead/observability';
@@ -7,11 +8,12 @@ import type { AgentIdentity } from './agent-identity.js';
 import { listenForEgress } from './egress/egress-listener.js';
 import { enrolWithToken, type AgentOptions } from './enrol-with-token.js';
 import { GitOpsCarrier } from './gitops/gitops-carrier.js';
+import { whileLeading } from './gitops/leader.js';
 import { KubeApiProxy } from './kube-api-proxy.js';
 import { isOwn } from './own-cluster.js';
 import { Replacement } from './replacement.js';
 import { LinkSupervisor } from './supervisor.js';
-import { createAgentMetrics, meterLinks } from './agent-metrics.js';
+import { createAgentMetrics, meterIdentity, meterLinks } from './agent-metrics.js';
 
 export interface Agent {
   readiness(): readonly Check[];
@@ -56,7 +58,9 @@ export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
     tracer,
   };
   let supervisor: LinkSupervisor | null = null;
+  const over = endedAfter(signal, () => supervisor?.leave(options.drainMs ?? 0));
   meterLinks(registry, () => supervisor?.figures ?? { links: 0, parked: 0, inUse: 0 });
+  meterIdentity(registry, () => supervisor?.certificateEndMs);
   let waitingFor = 'the stored identity';
   const live = async (): Promise<void> => {
     using stack = new DisposableStack();
@@ -72,8 +76,10 @@ export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
       const onRefused = (): void => replacement.consider();
       const gitops = options.handover && new GitOpsCarrier({ ...options.handover, identity, logger });
       supervisor = new LinkSupervisor({ ...options, kubeApi, tcp, gitops, identity, onRefused });
-      const over = AbortSignal.any([signal, replacement.found]);
-      await Promise.all([supervisor.run(over), gitops?.run(over)]);
+      const until = AbortSignal.any([over, replacement.found]);
+      // Another pod carries from now on, though something may run here for a while.
+      const stayed = AbortSignal.any([until, signal]);
+      await Promise.all([supervisor.run(until), gitops && carry(gitops, options, stayed)]);
       identity = replacement.identity;
     }
   };
@@ -81,6 +87,26 @@ export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
     readiness: () => supervisor?.readiness() ?? [{ name: 'enrolment', ok: false, detail: `waiting for ${waitingFor}` }],
     done: live().finally(() => kubeApi.close()),
   };
+}
+
+/** Aborted once what is left to do after the signal is done. */
+function endedAfter(signal: AbortSignal, leave: () => Promise<void> | undefined): AbortSignal {
+  const ended = new AbortController();
+  const end = async (): Promise<void> => {
+    await leave();
+    ended.abort(signal.reason);
+  };
+  if (signal.aborted) ended.abort(signal.reason);
+  else signal.addEventListener('abort', () => void end(), { once: true });
+  return ended.signal;
+}
+
+/** One of the agent's pods carries desired state; the others are told of it, and take its place. */
+function carry(gitops: GitOpsCarrier, { handover, logger }: AgentOptions, signal: AbortSignal): Promise<void> {
+  const lease = handover?.lease;
+  if (!lease) return gitops.run(signal);
+  const options = { lease, holder: randomUUID(), clock: systemClock, logger };
+  return whileLeading(options, (leading) => gitops.run(leading), signal);
 }
 
 async function obtainIdentity(

@@ -5,6 +5,7 @@ import type { AgentIdentity, IdentityStore } from './agent-identity.js';
 import type { EgressListenerOptions } from './egress/egress-listener.js';
 import { feedOf, type FactsSource } from './facts/feed.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
+import type { LeaderLease } from './gitops/leader.js';
 import type { HandoverMaps } from './gitops/ports.js';
 import type { KubeApiTarget } from './kube-api-proxy.js';
 import { BECOME_OWN, mayLeave, whyNotOwn } from './own-cluster.js';
@@ -20,6 +21,8 @@ export interface AgentOptions {
   /** Which cluster it is, from the import manifest: it enrols and goes on as no other one. Absent: as what the control plane says. */
   readonly clusterId?: string | undefined;
   readonly links: number;
+  /** How long what runs through it may go on once it is told to end; default 0. */
+  readonly drainMs?: number;
   readonly store: IdentityStore;
   /** Without a token, ask to be adopted, and wait for an administrator. Needs pins. */
   readonly adoption?: boolean;
@@ -34,7 +37,14 @@ export interface AgentOptions {
     readonly onListening?: (ports: readonly number[]) => void;
   };
   /** Where it hands over what is wanted of the cluster; absent: nowhere. */
-  readonly handover?: { readonly maps: HandoverMaps; readonly lookMs?: number } | undefined;
+  readonly handover?:
+    | {
+        readonly maps: HandoverMaps;
+        readonly lookMs?: number;
+        /** By which its pods agree who of them does; absent: it is the only one. */
+        readonly lease?: LeaderLease;
+      }
+    | undefined;
   /** Where its metrics go; absent: nowhere. */
   readonly registry?: Registry;
   /** Where its spans go; absent: nowhere. */

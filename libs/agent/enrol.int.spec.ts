@@ -14,7 +14,7 @@ import {
   type Script,
   type ScriptedGateway,
 } from './testing/scripted-gateway.js';
-import { identityStore, type TextStore } from './agent-identity.js';
+import { identityStore, type IdentityStore, type TextStore } from './agent-identity.js';
 import { runAgent } from './agent.js';
 import { enrol, renew } from './enrol.js';
 import { connectToGateway } from './gateway-connection.js';
@@ -28,7 +28,7 @@ let token: string;
 let values: Record<string, string>;
 
 const store: TextStore = {
-  read: () => Promise.resolve({ ...values }),
+  read: () => Promise.resolve({ values: { ...values } }),
   write: (changed) => Promise.resolve(void Object.assign(values, changed)),
 };
 
@@ -59,7 +59,14 @@ const issued = async (request: EnrolRequest, trust?: Promise<SignedTrust>) => {
 
 const enrolAt = (
   { endpoint }: ScriptedGateway,
-  change: { pins?: string[]; token?: null; trustDomain?: string; clusterId?: string; logger?: Logger } = {},
+  change: {
+    pins?: string[];
+    token?: null;
+    trustDomain?: string;
+    clusterId?: string;
+    logger?: Logger;
+    store?: IdentityStore;
+  } = {},
 ) =>
   enrol({
     endpoint,
@@ -548,4 +555,43 @@ describe('an agent', () => {
     await stop();
     // Whoever waits for the next try waits for half a minute at least.
   }, 25_000);
+});
+
+describe('two pods of one agent, whose store is one', () => {
+  /** As a Secret is: whoever saves says what version it has read. */
+  const shared = (): TextStore => {
+    let version = 0;
+    return {
+      read: () => Promise.resolve({ values: { ...values }, version: String(version) }),
+      write: async (changed, read) => {
+        await delay(1);
+        if (read !== undefined && read !== String(version)) throw new FairleadError('CONFLICT', 'somebody was earlier');
+        version += 1;
+        Object.assign(values, changed);
+      },
+    };
+  };
+
+  it('spend the token for one key, and have one identity', async () => {
+    const keys: string[] = [];
+    const enrolOnce: Script['enrol'] = async (request) => {
+      keys.push((await checkCsr(request.csrDer)).spkiSha256);
+      return issueTo(ours, CLUSTER, request);
+    };
+    const change = { enrol: enrolOnce };
+    await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots, change));
+    const store = identityStore(shared());
+    const [one, other] = await Promise.all([enrolAt(gateway, { store }), enrolAt(gateway, { store })]);
+    expect(new Set(keys).size).toBe(1);
+    expect(other).toEqual(one);
+    expect((await store.load()).identity).toEqual(one);
+  });
+
+  it('that are later find what the first one got, and do not ask', async () => {
+    await using gateway = await startScriptedGateway(script(await ours.gateway('gateway-a'), ours.roots));
+    const store = identityStore(shared());
+    const one = await enrolAt(gateway, { store });
+    expect(await enrolAt(gateway, { store })).toEqual(one);
+    expect(gateway.calls.filter((call) => call === 'Enrol')).toHaveLength(1);
+  });
 });

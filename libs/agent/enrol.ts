@@ -16,13 +16,13 @@ import {
 } from '@fairlead/pki';
 import { wireFacts, type AgentFacts, type GatewayConnection } from '@fairlead/tunnel/agent';
 import { fromConnectError } from '@fairlead/tunnel/link';
-import { AgentIdentity, type IdentityStore } from './agent-identity.js';
+import { AgentIdentity, saveInTurn, type IdentityStore } from './agent-identity.js';
 import { storedTrust, withRoots } from './agent-trust.js';
 import { connectToGateway } from './gateway-connection.js';
 import type { Endpoint, ProxySettings } from './forward-proxy.js';
 import { openSignedTrust } from './open-signed-trust.js';
 import { afterBundle } from './known-endpoints.js';
-import { requireOwn } from './own-cluster.js';
+import { isOwn, requireOwn } from './own-cluster.js';
 import { highestFor, trustSince } from './trust-pace.js';
 
 export interface EnrolOptions {
@@ -55,7 +55,9 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
   const { endpoint, proxy, store, facts, logger, signal } = options;
   const token = options.token === null ? null : parseToken(options.token);
   const { rootsPem, trustDomain } = await discover(options, pinsToTrust(token, options.pins));
-  const keyPem = await keyFor(token?.id ?? ADOPTION, store);
+  const tokenId = token?.id ?? ADOPTION;
+  const { keyPem, enrolled } = await keyFor(tokenId, options);
+  if (enrolled) return enrolled;
   using connection = await connectToGateway({
     endpoint,
     proxy,
@@ -65,14 +67,14 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
   const csrDer = await createCsr(keyPem);
   // Of a token that has to be sent whole, a gateway in wrong hands could make a key of its own the agent's: `token list` and
   // the events say which key spent it.
-  logger.info('agent.enrolling', { tokenId: token?.id ?? ADOPTION, fingerprint: fingerprintOf(keyPem) });
+  logger.info('agent.enrolling', { tokenId, fingerprint: fingerprintOf(keyPem) });
   const request = { ...shown(token, csrDer), csrDer: new Uint8Array(csrDer), facts: wireFacts(facts) };
   const answer = await call(() => connection.rpc.enrol(request, { timeoutMs: RPC_TIMEOUT_MS, signal }));
   const { clusterId, generation, chainPem } = answer;
   const roots = await openSignedTrust(answer.trust, { rootsPem, trustDomain });
   const identity = await checked({
     clusterId,
-    tokenId: token?.id ?? ADOPTION,
+    tokenId,
     generation,
     trustDomain,
     keyPem,
@@ -87,9 +89,19 @@ export async function enrol(options: EnrolOptions): Promise<AgentIdentity> {
   });
   requireOwn(identity, options.clusterId);
   notBehind(identity);
-  await store.saveIdentity(identity);
-  logger.info('agent.enrolled', { clusterId: identity.clusterId, generation: identity.generation });
-  return identity;
+  const kept = await keep(identity, store);
+  logger.info('agent.enrolled', { clusterId: kept.clusterId, generation: kept.generation });
+  return kept;
+}
+
+/** Stores it, unless another pod got one with the same key and was earlier: one counts for all of them. */
+function keep(identity: AgentIdentity, store: IdentityStore): Promise<AgentIdentity> {
+  return saveInTurn(store, async ({ identity: stored, version }) => {
+    const isSame = stored?.clusterId === identity.clusterId && stored.tokenId === identity.tokenId;
+    if (isSame && stored.generation >= identity.generation) return stored;
+    await store.saveIdentity(identity, version);
+    return identity;
+  });
 }
 
 /**
@@ -228,12 +240,23 @@ function notBehind({ chainPem: [leaf = ''], trustVersion }: AgentIdentity): void
   throw new FairleadError('UNAVAILABLE', `${held}, and the certificate was issued by version ${certified}`);
 }
 
-async function keyFor(tokenId: string, store: IdentityStore): Promise<string> {
-  const { pending } = await store.load();
-  if (pending?.tokenId === tokenId) return pending.keyPem;
-  const keyPem = await generatePrivateKey();
-  await store.savePending({ tokenId, keyPem });
-  return keyPem;
+/**
+ * The one key that the token is spent for: stored before it is shown, so that an agent that dies asks again with it, and so that the pods of
+ * one agent all ask with the key of whichever was first. `enrolled`: one of them was through with it already.
+ */
+function keyFor(
+  tokenId: string,
+  { store, clusterId }: EnrolOptions,
+): Promise<{ keyPem: string; enrolled: AgentIdentity | null }> {
+  return saveInTurn(store, async ({ identity, pending, version }) => {
+    if (pending?.tokenId === tokenId) return { keyPem: pending.keyPem, enrolled: null };
+    if (identity?.tokenId === tokenId && isOwn(identity, clusterId)) {
+      return { keyPem: identity.keyPem, enrolled: identity };
+    }
+    const keyPem = await generatePrivateKey();
+    await store.savePending({ tokenId, keyPem }, version);
+    return { keyPem, enrolled: null };
+  });
 }
 
 async function call<T>(action: () => Promise<T>): Promise<T> {

@@ -25,7 +25,7 @@ let ours: TestAuthority;
 let values: Record<string, string>;
 
 const store: TextStore = {
-  read: () => Promise.resolve({ ...values }),
+  read: () => Promise.resolve({ values: { ...values } }),
   write: (changed) => Promise.resolve(void Object.assign(values, changed)),
 };
 

@@ -11,6 +11,14 @@ export interface ProxySettings {
   readonly httpsProxy?: string;
   /** Hosts dialled directly: names, domain suffixes, addresses, blocks of them (CIDR), `*`; each may end in `:port`. */
   readonly noProxy: readonly string[];
+  /** Asked before each dial through the proxy, so that a changed password counts at once; absent: what the URL says. */
+  readonly credentials?: () => Promise<ProxyCredentials>;
+}
+
+export interface ProxyCredentials {
+  /** Without a colon (RFC 7617). */
+  readonly username: string;
+  readonly password: string;
 }
 
 export interface Endpoint {
@@ -72,10 +80,13 @@ function isSameAddress(host: string, pattern: string): boolean {
   return isIP(host) === family && block.check(host, type);
 }
 
-/** A plain connection to the endpoint, through the proxy where the settings say so. UNAVAILABLE if there is none. */
+/** A plain connection to the endpoint, through the proxy where the settings say so. UNAVAILABLE if there is none, until the signal at most. */
 export async function dial(endpoint: Endpoint, settings: ProxySettings, signal: AbortSignal): Promise<Duplex> {
   if (settings.httpsProxy === undefined || isExempt(endpoint, settings.noProxy)) return dialDirectly(endpoint, signal);
-  return dialThrough(new URL(settings.httpsProxy), endpoint, signal);
+  const proxy = new URL(settings.httpsProxy);
+  const credentials = (await settings.credentials?.()) ?? credentialsIn(proxy);
+  signal.throwIfAborted();
+  return dialThrough(proxy, credentials, endpoint, signal);
 }
 
 async function dialDirectly({ host, port }: Endpoint, signal: AbortSignal): Promise<Duplex> {
@@ -90,8 +101,13 @@ async function dialDirectly({ host, port }: Endpoint, signal: AbortSignal): Prom
   }
 }
 
-/** HTTP CONNECT (RFC 9110 9.3.6). Credentials of the proxy's URL go to the proxy only, and into no message. */
-function dialThrough(proxy: URL, { host, port }: Endpoint, signal: AbortSignal): Promise<Duplex> {
+/** HTTP CONNECT (RFC 9110 9.3.6). Credentials go to the proxy only, and into no message. Node takes 16 KiB of headers from it at most. */
+function dialThrough(
+  proxy: URL,
+  credentials: ProxyCredentials | null,
+  { host, port }: Endpoint,
+  signal: AbortSignal,
+): Promise<Duplex> {
   const target = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   const proxyHost = proxy.hostname.replace(/^\[|\]$/g, '');
   const proxyPort = Number(proxy.port || (proxy.protocol === 'https:' ? 443 : 80));
@@ -99,7 +115,7 @@ function dialThrough(proxy: URL, { host, port }: Endpoint, signal: AbortSignal):
     const connecting = request({
       method: 'CONNECT',
       path: target,
-      headers: { host: target, ...authorization(proxy) },
+      headers: { host: target, ...authorization(credentials) },
       signal,
       // Only without an agent is this what makes the connection.
       createConnection: () =>
@@ -115,23 +131,38 @@ function dialThrough(proxy: URL, { host, port }: Endpoint, signal: AbortSignal):
       const { statusCode = 0 } = response;
       if (statusCode < 200 || statusCode > 299 || head.length > 0) {
         socket.destroy();
-        reject(unreachable(target, new Error(`the proxy ${proxy.host} answered ${statusCode}`)));
+        reject(unreachable(target, new Error(refusalOf(proxy, statusCode, credentials))));
         return;
       }
       resolve(socket);
     });
     connecting.once('response', (response) => {
       response.destroy();
-      reject(unreachable(target, new Error(`the proxy ${proxy.host} answered ${response.statusCode} to CONNECT`)));
+      reject(unreachable(target, new Error(refusalOf(proxy, response.statusCode ?? 0, credentials))));
     });
     connecting.once('error', (error) => reject(unreachable(`${target} through the proxy ${proxy.host}`, error)));
     connecting.end();
   });
 }
 
-function authorization(proxy: URL): Record<string, string> {
-  if (proxy.username === '') return {};
-  const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+function refusalOf(proxy: URL, status: number, credentials: ProxyCredentials | null): string {
+  const answered = `the proxy ${proxy.host} answered ${status}`;
+  if (status === 407) {
+    return credentials
+      ? `${answered}: it refuses the user and password`
+      : `${answered}: it wants a user and a password, in the Secret of proxy.credentialsSecret or in HTTPS_PROXY`;
+  }
+  return status === 403 ? `${answered}: it has to allow CONNECT to that host and port` : answered;
+}
+
+function credentialsIn({ username, password }: URL): ProxyCredentials | null {
+  if (username === '') return null;
+  return { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+}
+
+function authorization(credentials: ProxyCredentials | null): Record<string, string> {
+  if (!credentials) return {};
+  const pair = `${credentials.username}:${credentials.password}`;
   return { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` };
 }
 

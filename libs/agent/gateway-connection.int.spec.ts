@@ -1,3 +1,4 @@
+import { FairleadError } from '@fairlead/errors';
 import { testAuthority, type TestAuthority } from '@fairlead/testing';
 import { startBalancer, startConnectProxy } from '@fairlead/tunnel/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -44,11 +45,32 @@ describe('a forward proxy', () => {
     await using proxy = await startConnectProxy('demand-password');
     const noProxy: string[] = [];
     const refused = reach({ httpsProxy: `http://127.0.0.1:${proxy.port}`, noProxy });
-    await expect(refused).rejects.toThrow(/answered 407/);
+    await expect(refused).rejects.toThrow(/answered 407: it wants a user and a password/);
     using connection = await reach({ httpsProxy: `http://user:p%40ss@127.0.0.1:${proxy.port}`, noProxy });
     await connection.rpc.discover({});
     const expected = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
     expect(proxy.asked.map(({ authorization }) => authorization)).toEqual([undefined, expected]);
+  });
+
+  it('gets the credentials that hold at each dial, and none of them stands in a message', async () => {
+    await using proxy = await startConnectProxy('demand-password');
+    const held = { username: 'user', password: 'old-hidden' };
+    const settings = {
+      httpsProxy: `http://127.0.0.1:${proxy.port}`,
+      noProxy: [],
+      credentials: async () => ({ ...held }),
+    };
+    (await reach(settings))[Symbol.dispose]();
+    held.password = 'new:päss';
+    (await reach(settings))[Symbol.dispose]();
+    const sent = proxy.asked.map(({ authorization = '' }) => authorization.split(' ')[1] ?? '');
+    const texts = sent.map((text) => Buffer.from(text, 'base64').toString());
+    expect(texts).toEqual(['user:old-hidden', 'user:new:päss']);
+    const missing = async (): Promise<never> => {
+      throw new FairleadError('UNAVAILABLE', 'there is no username');
+    };
+    await expect(reach({ ...settings, credentials: missing })).rejects.toThrow('there is no username');
+    expect(proxy.asked).toHaveLength(2);
   });
 
   it('is left alone for what NO_PROXY names', async () => {

@@ -27,10 +27,11 @@ beforeEach(() => {
   saved = [];
   failing = false;
   store = {
-    load: () => Promise.resolve({ identity: saved.at(-1) ?? null, pending: null }),
-    saveIdentity: async (next) => {
+    load: () => Promise.resolve({ identity: saved.at(-1) ?? null, pending: null, version: String(saved.length) }),
+    saveIdentity: async (next, version) => {
       await Promise.resolve();
       if (failing) throw new FairleadError('UNAVAILABLE', 'the store is away');
+      if (version !== String(saved.length)) throw new FairleadError('CONFLICT', 'somebody was earlier');
       saved.push(next);
     },
     savePending: () => Promise.resolve(),
@@ -43,6 +44,7 @@ it('a renewal and a trust bundle at once lose nothing of each other, in either o
     [renewed, told(2)],
     [told(2), renewed],
   ]) {
+    saved = [];
     const held = new HeldIdentity(identity, store);
     await Promise.all(changes.map((change) => held.change(change)));
     expect(held.current).toMatchObject(both);
@@ -74,4 +76,40 @@ it('once released stores nothing more', async () => {
   held.release();
   expect(await held.change(renewed)).toEqual(identity);
   expect([saved, held.over.aborted]).toEqual([[], true]);
+});
+
+it('two pods at once lose nothing of each other’s, and come to hold the same', async () => {
+  const [one, other] = [new HeldIdentity(identity, store), new HeldIdentity(identity, store)];
+  await Promise.all([one.change(renewed), other.change(told(2)), other.change(told(3))]);
+  const all = { keyPem: 'key 2', chainPem: ['chain 2'], rootsPem: ['root 3'], trustVersion: 3 };
+  expect(saved.at(-1)).toMatchObject(all);
+  for (const pod of [one, other]) expect(await pod.takeUp()).toEqual(saved.at(-1));
+});
+
+it('what another pod has stored is taken up, and told', async () => {
+  const [one, other] = [new HeldIdentity(identity, store), new HeldIdentity(identity, store)];
+  let heard = 0;
+  other.onChange(() => (heard += 1));
+  await one.change(renewed);
+  expect(await other.takeUp()).toEqual(one.current);
+  await other.takeUp();
+  expect(heard).toBe(1);
+});
+
+it('an older identity that was put back is not taken up, and gives way to the next change', async () => {
+  const held = new HeldIdentity(identity, store);
+  await held.change(renewed);
+  saved.push(identity);
+  expect(await held.takeUp()).toMatchObject({ keyPem: 'key 2' });
+  await held.change(told(2));
+  expect(saved.at(-1)).toMatchObject({ keyPem: 'key 2', trustVersion: 2 });
+});
+
+it('a later enrolment is not overwritten', async () => {
+  const held = new HeldIdentity(identity, store);
+  const enrolledAnew = { ...identity, generation: 2, keyPem: 'key 9' };
+  saved.push(enrolledAnew);
+  await expect(held.change(renewed)).rejects.toMatchObject({ code: 'CONFLICT' });
+  await expect(held.takeUp()).rejects.toMatchObject({ code: 'CONFLICT' });
+  expect([held.current, saved.at(-1)]).toEqual([identity, enrolledAnew]);
 });

@@ -24,7 +24,7 @@ beforeEach(() => {
     Object.assign(kept, values);
     return Promise.resolve();
   };
-  const inner = identityStore({ read: () => Promise.resolve(kept), write });
+  const inner = identityStore({ read: () => Promise.resolve({ values: kept }), write });
   const logger = createLogger('agent', 'debug', { write: (line: string) => void logged.push(line) });
   ofCluster = (clusterId) => withBundle(inner, { read: () => Promise.resolve(text), logger, clusterId });
   store = ofCluster(undefined);

@@ -3,7 +3,7 @@ import { FairleadError, messageOf } from '@fairlead/errors';
 import type { Logger } from '@fairlead/observability';
 import { highestVersion, readPeerCertificate } from '@fairlead/pki';
 import { z } from 'zod';
-import { AgentIdentity, type IdentityStore } from './agent-identity.js';
+import { AgentIdentity, saveInTurn, type IdentityStore } from './agent-identity.js';
 import { isOwn } from './own-cluster.js';
 
 /** What `fairlead identity issue` writes: an identity that an administrator takes to an agent by hand. */
@@ -33,20 +33,19 @@ export function withBundle(store: IdentityStore, options: BundleOptions): Identi
   const { logger, clusterId, readOnly = false } = options;
   return {
     ...store,
-    load: async () => {
-      const stored = await store.load();
-      const bundled = await readBundle(options).catch((error: unknown) => {
-        if (!stored.identity) throw error;
-        logger.error('agent.bundle.refused', { reason: messageOf(error) });
-        return null;
-      });
-      if (!bundled || !supersedes(bundled, stored.identity, clusterId)) return stored;
-      if (!readOnly) {
-        await store.saveIdentity(bundled);
+    load: () =>
+      saveInTurn(store, async (stored) => {
+        const bundled = await readBundle(options).catch((error: unknown) => {
+          if (!stored.identity) throw error;
+          logger.error('agent.bundle.refused', { reason: messageOf(error) });
+          return null;
+        });
+        if (!bundled || !supersedes(bundled, stored.identity, clusterId)) return stored;
+        if (readOnly) return { ...stored, identity: bundled };
+        await store.saveIdentity(bundled, stored.version);
         logger.info('agent.bundle.taken_up', { clusterId: bundled.clusterId, generation: bundled.generation });
-      }
-      return { ...stored, identity: bundled };
-    },
+        return store.load();
+      }),
   };
 }
 

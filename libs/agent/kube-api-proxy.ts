@@ -17,6 +17,7 @@ import {
   requestHop,
   requestUpgrade,
   switchProtocols,
+  tellUpstreamMs,
   toKubeStatus,
   upgradeHeaders,
   type BodyFraming,
@@ -60,6 +61,7 @@ export class KubeApiProxy {
   readonly #http1 = new WeakMap<Duplex, Agent>();
   readonly #identities = new WeakMap<object, TunnelIdentity>();
   readonly #leaving = new WeakMap<object, () => boolean>();
+  #ending = false;
 
   /** `onFailed` hears the code of each request that we answer ourselves. */
   constructor(
@@ -99,6 +101,12 @@ export class KubeApiProxy {
     this.#server.emit('connection', tunnel);
   }
 
+  /** Ends the tunnels that carry no request now, and from now on each one that does after its answer. */
+  endIdle(): void {
+    this.#ending = true;
+    this.#server.closeIdleConnections();
+  }
+
   close(): void {
     this.#http2.close();
   }
@@ -122,6 +130,8 @@ export class KubeApiProxy {
     outgoing: ServerResponse,
     carry: (headers: readonly string[]) => Promise<Carried>,
   ): Promise<void> {
+    // Whoever opened the tunnel is told so, and asks for nothing more on it.
+    if (this.#ending || this.#leaving.get(incoming.socket)?.()) outgoing.shouldKeepAlive = false;
     const requestId = incoming.headers['audit-id']?.toString() ?? randomUUID();
     const caller = callerOf(incoming);
     const span = this.#begin(incoming, caller);
@@ -131,8 +141,6 @@ export class KubeApiProxy {
     try {
       const identity = this.#identities.get(incoming.socket);
       if (!identity) throw new FairleadError('IDENTITY_REFUSED', 'this tunnel has no identity');
-      // The gateway keeps no tunnel whose link is to end.
-      if (this.#leaving.get(incoming.socket)?.()) outgoing.shouldKeepAlive = false;
       const headers = this.#headers(incoming, identity, await this.#target.token());
       const traced = caller || span.recording ? withTraceparent(headers, span.context) : headers;
       end(span, await carry(traced));
@@ -169,6 +177,7 @@ export class KubeApiProxy {
     const isHttp2 = await this.#http2.isSpoken().catch((error: unknown) => {
       throw this.#unreachable(error as Error);
     });
+    const beganMs = performance.now();
     const { answer, upstream } = await requestHop<UpstreamRequest>({
       incoming,
       framing,
@@ -189,7 +198,7 @@ export class KubeApiProxy {
       failureOf: (error) => this.#unreachable(error),
     });
     try {
-      return await passAnswer(answer, outgoing);
+      return await passAnswer(answer, outgoing, tellUpstreamMs(performance.now() - beganMs));
     } catch (error) {
       upstream.destroy();
       throw error;
@@ -272,9 +281,13 @@ interface Carried {
 }
 
 /** Resolves when the answer was passed on or broke off; then the gateway's side is broken off too, never ended cleanly. */
-async function passAnswer(answer: UpstreamAnswer, outgoing: ServerResponse): Promise<Carried> {
+async function passAnswer(
+  answer: UpstreamAnswer,
+  outgoing: ServerResponse,
+  own: readonly string[] = [],
+): Promise<Carried> {
   const status = answer.statusCode ?? 502;
-  outgoing.writeHead(status, fromServer(answer.rawHeaders));
+  outgoing.writeHead(status, [...fromServer(answer.rawHeaders), ...own]);
   return { status, whole: await relayAnswer(answer, outgoing, () => void outgoing.destroy()) };
 }
 

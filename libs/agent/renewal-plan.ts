@@ -2,27 +2,30 @@ import { X509Certificate } from 'node:crypto';
 import { rootOf } from '@fairlead/pki';
 import type { AgentIdentity } from './agent-identity.js';
 
-/** Over which part of a certificate's life, and at most how long, agents spread their renewals after the active root changed. */
+/** Over which part of a certificate's life, and at most how long, agents spread their renewals: those of one cluster, and of all after the active root changed. */
 const SPREAD = { partOfLife: 96, mostMs: 15 * 60_000 };
 
 /** When an agent's certificate is to be renewed. */
 export class RenewalPlan {
   readonly #random: () => number;
+  /** Of the pods of one agent one is to renew, and the others to find that it has. */
+  readonly #lag: number;
   /** The active root that the certificate is not of, and when to ask for one that is. */
   #soon: { readonly root: string; atMs: number } | null = null;
   #notBeforeMs = Number.NEGATIVE_INFINITY;
 
   constructor(random: () => number = Math.random) {
     this.#random = random;
+    this.#lag = random();
   }
 
   /**
-   * Milliseconds since the epoch: at two thirds of its life; and within a short time after another root than its own became
+   * Milliseconds since the epoch: at two thirds of its life, or a little later; and within a short time after another root than its own became
    * the active one, at a moment of this agent's own.
    */
   dueAtMs(identity: AgentIdentity, nowMs: number): number {
     const { beginMs, lifeMs } = lifeOf(identity);
-    const byAgeMs = Math.max(beginMs + (lifeMs * 2) / 3, this.#notBeforeMs);
+    const byAgeMs = Math.max(beginMs + (lifeMs * 2) / 3 + this.#lag * spreadMs(lifeMs), this.#notBeforeMs);
     const active = identity.rootsPem[0] ?? '';
     if (rootOf(identity.chainPem, identity.rootsPem) === active) {
       this.#soon = null;

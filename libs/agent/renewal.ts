@@ -22,7 +22,7 @@ export interface RenewalOptions {
 /**
  * At two thirds of the certificate's life, and soon after its root is no longer the active one, over a connection of its own;
  * links that stand are not touched. One that has ended already is renewed at once: an agent that was away long comes back so.
- * One renewal at a time. Never rejects.
+ * One renewal at a time; what another pod has renewed meanwhile is taken up instead. Never rejects.
  */
 export async function renewInTime(options: RenewalOptions, signal: AbortSignal): Promise<void> {
   const { identity, logger, clock } = options;
@@ -31,8 +31,13 @@ export async function renewInTime(options: RenewalOptions, signal: AbortSignal):
   const wake = new Wake();
   identity.onChange(() => wake.call());
   const turn = async (): Promise<number> => {
-    const waitMs = dueInMs();
-    if (waitMs > 0) return waitMs;
+    if (dueInMs() > 0) return dueInMs();
+    // Another pod may have been earlier; then its certificate is ours.
+    const { generation, changes } = await identity.takeUp();
+    if (dueInMs() > 0) {
+      logger.info('agent.renewal.taken_up', { generation, changes });
+      return dueInMs();
+    }
     const renewed = await renewOnce(options, signal);
     plan.renewed(renewed, clock.nowMs());
     const notAfter = new Date(lifeOf(renewed).endMs).toISOString();

@@ -17,6 +17,7 @@ import type { GitOpsCarrier } from './gitops/gitops-carrier.js';
 import { HeldIdentity } from './held-identity.js';
 import { abortedBy, isMade, missOf, type LeftLink, type Lived, type MadeLink, type SlotContext } from './link-slot.js';
 import { hasEnded, renewInTime } from './renewal.js';
+import { lifeOf } from './renewal-plan.js';
 import { StandingConnections, unlessRevoked } from './standing-connections.js';
 import { UntrustedEndpoints } from './untrusted-endpoints.js';
 import { BRIEF_MS, SAME_REPLICA_DIALS, Tries, outcomeOf, pauseMs, stood, type LinkOutcome } from './retry-pace.js';
@@ -44,6 +45,8 @@ export interface SupervisorOptions {
 
 /** However long a replica would wait to be left. */
 const MAX_DRAIN_MS = 60_000;
+/** By then replicas have told each other, and what was on its way here has come and was sent elsewhere. */
+const LEAST_LEAVE_MS = 300;
 
 /** Keeps an agent linked to as many distinct replicas as asked for, for as long as it lives. */
 export class LinkSupervisor {
@@ -62,6 +65,9 @@ export class LinkSupervisor {
   #renewed = new AbortController();
   /** Slots whose dials all reach replicas that are linked already. */
   readonly #degraded = new Set<number>();
+  /** Links that were left, whose tunnels are not done. */
+  readonly #finishing = new Set<Link>();
+  #leaving = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -105,6 +111,26 @@ export class LinkSupervisor {
     await Promise.all([...slots, renewInTime(renewal, signal)]);
   }
 
+  /**
+   * Tells every replica that nothing new is to come here, and waits until what runs is done, or this time is over. The signal of `run` then
+   * ends the links.
+   */
+  async leave(withinMs: number): Promise<void> {
+    this.#leaving = true;
+    const links = [...this.#links.values(), ...this.#finishing];
+    if (links.length === 0) return;
+    const beganMs = this.#clock.monotonicMs();
+    for (const link of links) link.leave();
+    const passedMs = (): number => this.#clock.monotonicMs() - beganMs;
+    const isBusy = (): boolean => links.some(({ inUse }) => inUse > 0) || passedMs() < LEAST_LEAVE_MS;
+    while (isBusy() && passedMs() < withinMs) {
+      this.#options.kubeApi.endIdle();
+      await this.#clock.sleep(50);
+    }
+    const cut = links.reduce((sum, { inUse }) => sum + inUse, 0);
+    this.#options.logger.info('agent.left', { tunnelsCut: cut, afterMs: Math.round(passedMs()) });
+  }
+
   /** Who was refused for an identity that had ended need not wait any longer. */
   #tryAnew(): void {
     if (this.#links.size > 0) return;
@@ -115,7 +141,7 @@ export class LinkSupervisor {
   readiness(): readonly Check[] {
     const { links } = this.#options;
     const detail = `${this.#links.size} of ${links} links${this.#degraded.size > 0 ? '; degraded: every dial reaches the same replica' : ''}${this.#strangers.only ? '; no gateway proves itself to the roots held here' : ''}`;
-    return [{ name: 'links', ok: this.#links.size > 0, detail }];
+    return [{ name: 'links', ok: this.#links.size > 0 && !this.#leaving, detail: this.#leaving ? 'ending' : detail }];
   }
 
   /** Links whose replicas carry connections out of the cluster now, the least busy one first. */
@@ -129,13 +155,18 @@ export class LinkSupervisor {
     return { links: links.length, parked: sum(({ parked }) => parked), inUse: sum(({ inUse }) => inUse) };
   }
 
+  /** Milliseconds since the epoch. */
+  get certificateEndMs(): number {
+    return lifeOf(this.#identity.current).endMs;
+  }
+
   async #keepOne(context: SlotContext): Promise<void> {
     const { signal } = context;
     let sameReplica = 0;
     const tries = new Tries();
-    for (let attempt = 0; !signal.aborted; attempt += 1) {
+    for (let attempt = 0; !signal.aborted && !this.#leaving; attempt += 1) {
       const outcome = await this.#linkOnce(context, attempt);
-      if (signal.aborted) return;
+      if (signal.aborted || this.#leaving) return;
       const before = tries.count(outcome);
       if (stood(outcome)) attempt = -1;
       sameReplica = outcome === 'same-replica' ? sameReplica + 1 : 0;
@@ -188,7 +219,7 @@ export class LinkSupervisor {
   async #live({ endpoint, link, drained }: MadeLink, context: SlotContext): Promise<Lived> {
     const { logger, gitops } = this.#options;
     const { gatewayInstance, gatewayId } = link.welcome;
-    if (this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
+    if (this.#leaving || this.#links.has(gatewayInstance)) return { kind: 'same-replica' };
     this.#links.set(gatewayInstance, link);
     link.begin();
     gitops?.linked(link);
@@ -259,6 +290,7 @@ export class LinkSupervisor {
   /** Keeps a draining link until the next one stands, or the replica waits no longer, and until its tunnels are done. */
   async #finish({ link, deadlineMs }: LeftLink, context: SlotContext, resources: DisposableStack): Promise<void> {
     const over = AbortSignal.any([context.signal, abortedBy(link.ended)]);
+    this.#finishing.add(link);
     const next = Promise.withResolvers<void>();
     context.onLinked = next.resolve;
     await Promise.race([
@@ -266,6 +298,7 @@ export class LinkSupervisor {
       this.#clock.sleep(Math.min(deadlineMs, MAX_DRAIN_MS), over).catch(() => undefined),
     ]);
     while (link.inUse > 0 && !over.aborted) await this.#clock.sleep(100, over).catch(() => undefined);
+    this.#finishing.delete(link);
     resources.dispose();
   }
 
@@ -273,9 +306,18 @@ export class LinkSupervisor {
     const outcome = outcomeOf(failure);
     const refused = outcome === 'refused' || failure.code === 'UNTRUSTED_PEER';
     const level = refused ? 'error' : 'warn';
-    if (refused && this.#links.size === 0) this.#options.onRefused?.();
+    if (refused && this.#links.size === 0) this.#refused();
     this.#options.logger.log(level, 'link.failed', { endpoint, attempt, code: failure.code, reason: failure.message });
     return this.#strangers.met(failure, this.#links.size, this.#trust.version) ? 'refused' : outcome;
+  }
+
+  /** Another pod may have renewed what a gateway will not have any more. */
+  #refused(): void {
+    this.#options.onRefused?.();
+    this.#identity.takeUp().catch((error: unknown) => {
+      const { code, message } = toFairleadError(error);
+      this.#options.logger.debug('agent.identity.not_taken_up', { code, reason: message });
+    });
   }
 
   /** For a call without a link. */

@@ -123,7 +123,20 @@ describe('clusters', () => {
     const patch = (body: object): Promise<Answer> => ask('PATCH', '/v1/clusters/changed', { body });
     expect((await patch({ gitops: true, egress })).json).toEqual({ ...made.json, gitops: true, egress });
     expect((await patch({ links: 1, egress: [] })).json).toEqual({ ...made.json, gitops: true, links: 1 });
-    expect((await patch({ labels: {} })).status).toBe(400);
+    const bad = await patch({ manifestValues: { proxy: { httpsProxy: 'http://me:hidden@proxy:1' } } });
+    expect(problemOf(bad).problems).toEqual([
+      { path: 'body.manifestValues.proxy.httpsProxy', message: expect.stringContaining('http://HOST:PORT') as string },
+    ]);
+    expect(bad.text).not.toContain('hidden');
+    expect((await patch({ labels: { zone: null, stage: 'prod' } })).json).toMatchObject({ labels: { stage: 'prod' } });
+    expect(problemOf(await patch({ labels: { stage: 'a b' } })).problems).toMatchObject([
+      { path: 'body.labels.stage' },
+    ]);
+    const listed = async (query: string): Promise<Answer> => ask('GET', `/v1/clusters?${encodeURI(query)}`);
+    expect((await listed('selector=stage in (prod),!zone')).json).toMatchObject({ clusters: [{ name: 'changed' }] });
+    expect((await listed('selector=stage=test')).json).toEqual({ clusters: [] });
+    for (const bad of ['selector=a>b', 'status=gone', 'name=A', 'other=x'])
+      expect((await listed(bad)).status).toBe(400);
     expect((await patch({ egress: ['22'] })).status).toBe(400);
     expect((await ask('PATCH', '/v1/clusters/nowhere', { body: {} })).status).toBe(404);
   });

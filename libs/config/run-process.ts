@@ -8,6 +8,8 @@ export interface ProcessDefinition<Config extends { readonly FAIRLEAD_LOG_LEVEL:
   readonly readConfig: (env: NodeJS.ProcessEnv) => Config;
   /** Runs until the signal, then ends what it began and resolves. */
   readonly run: Run<Config>;
+  /** How long it may take to end once it is told to; default 20 s. */
+  readonly shutdownMs?: (config: Config) => number;
   /** What else it does when its first argument names it, such as `migrate`. */
   readonly commands?: Readonly<Record<string, Run<Config>>>;
 }
@@ -24,7 +26,7 @@ const SHUTDOWN_MS = 20_000;
 export async function runProcess<Config extends { readonly FAIRLEAD_LOG_LEVEL: LogLevel }>(
   definition: ProcessDefinition<Config>,
 ): Promise<void> {
-  const { name, readConfig } = definition;
+  const { name, readConfig, shutdownMs = () => SHUTDOWN_MS } = definition;
   let config: Config;
   let run: Run<Config>;
   try {
@@ -38,7 +40,8 @@ export async function runProcess<Config extends { readonly FAIRLEAD_LOG_LEVEL: L
   const logger = createLogger(name, config.FAIRLEAD_LOG_LEVEL);
   tellCrash(logger);
   const stop = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => beginStop(stop, logger));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.once(signal, () => beginStop(stop, logger, shutdownMs(config)));
   try {
     logger.info('process.starting', { config: printable(config) });
     await run(config, logger, stop.signal);
@@ -79,10 +82,10 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-function beginStop(stop: AbortController, logger: Logger): void {
+function beginStop(stop: AbortController, logger: Logger, withinMs: number): void {
   stop.abort(new Error('asked to stop'));
   setTimeout(() => {
     logger.error('process.stop_timed_out');
     process.exit(1);
-  }, SHUTDOWN_MS).unref();
+  }, withinMs).unref();
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { Facts } from './facts.js';
+import { LabelSelector } from './label-selector.js';
+import { ManifestValues } from './manifest-values.js';
 import { Presence } from './presence.js';
 import {
   ClusterId,
@@ -7,7 +9,9 @@ import {
   EgressPorts,
   Generation,
   IsoTime,
+  LabelChanges,
   Labels,
+  NewLabels,
   TargetRules,
   TenantId,
 } from './primitives.js';
@@ -25,6 +29,8 @@ export const Cluster = z.object({
   egress: EgressPorts.default([]),
   /** Does its import manifest bring an installer of GitOps tools? */
   gitops: z.boolean().default(false),
+  /** How its pods are to run, as its import manifest says. Takes effect when that is applied. */
+  manifestValues: ManifestValues.default({}),
   generation: Generation,
   createdAt: IsoTime,
   enrolledAt: IsoTime.nullable(),
@@ -36,19 +42,35 @@ export type Cluster = z.infer<typeof Cluster>;
 
 export const CreateCluster = z.object({
   name: ClusterName,
-  labels: Labels.default({}),
+  labels: NewLabels.default({}),
   links: z.int().min(1).max(4).default(2),
   targets: TargetRules.default([]),
   egress: EgressPorts.default([]),
   gitops: z.boolean().default(false),
+  manifestValues: ManifestValues.default({}),
 });
 export type CreateCluster = z.infer<typeof CreateCluster>;
 
-/** Of a cluster that is there: what its import manifest says, from the next time it is applied. What is left out stays. */
+/** Of a cluster that is there. Labels count at once, all else from the next time its import manifest is applied. What is left out stays. */
 export const ClusterChange = z.object({
+  labels: LabelChanges.optional(),
   links: Cluster.shape.links.optional(),
   targets: TargetRules.optional(),
   egress: EgressPorts.optional(),
   gitops: z.boolean().optional(),
+  /** All of them from then on: none of those before stays. */
+  manifestValues: ManifestValues.optional(),
 });
 export type ClusterChange = z.infer<typeof ClusterChange>;
+
+/** Which clusters of a list are meant; what is left out says nothing. */
+export const ClusterFilter = z.object({
+  selector: LabelSelector.optional(),
+  status: Presence.shape.state.optional(),
+  /** `*` stands for any part. */
+  name: z
+    .string()
+    .regex(/^[a-z0-9*-]{1,63}$/, 'write a name, with * for any part of it, such as shop-*')
+    .optional(),
+});
+export type ClusterFilter = z.infer<typeof ClusterFilter>;

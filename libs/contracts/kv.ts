@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SignedTrust } from './ca.js';
+import { AgentPod } from './presence.js';
 import { GitHostName } from './git-keys.js';
 import { HostPublicKey } from './git-primitives.js';
 import {
@@ -43,6 +44,8 @@ export const SessionLease = z.object({
   connectedAt: IsoTime,
   /** Of the agent, as it says. */
   agentVersion: z.string().max(64).default(''),
+  /** Where it says that it runs; null: it does not say. */
+  pod: AgentPod.nullable().default(null),
 });
 export type SessionLease = z.infer<typeof SessionLease>;
 

@@ -20,6 +20,19 @@ export type LinkProblem = z.infer<typeof LinkProblem>;
 /** In one report, at most one of each cluster. */
 export const MAX_TROUBLES = 200;
 
+/** The pod that an agent says it is in. It has the identity of its cluster, and nobody can check what it says. */
+export const AgentPod = z.object({
+  /** UID of the namespace `kube-system`, which is another one in each cluster. */
+  clusterUid: z.string().min(1).max(64),
+  name: z.string().min(1).max(253),
+  uid: z.string().min(1).max(64),
+  /** Empty: not known. */
+  node: z.string().max(253),
+  /** Pods that the agent's Deployment is to have. */
+  replicas: z.int().min(0).max(1_000),
+});
+export type AgentPod = z.infer<typeof AgentPod>;
+
 /** One process that is linked as a cluster's agent. */
 export const LinkedAgent = z.object({
   /** Boot id that it gave itself. */
@@ -29,8 +42,18 @@ export const LinkedAgent = z.object({
   since: IsoTime,
   /** As it says; empty if it does not. */
   version: z.string().max(64).default(''),
+  /** Where it says that it runs; null: it does not say. */
+  pod: AgentPod.nullable().default(null),
 });
 export type LinkedAgent = z.infer<typeof LinkedAgent>;
+
+/**
+ * Why the processes that are linked as one cluster's agent are not the pods of its Deployment. `elsewhere`: they say that they run in several clusters, or
+ * not all of them say where; `same-pod`: several say that they are the same pod; `surplus`: they are more than the Deployment
+ * has, as they may be during a rollout.
+ */
+export const Duplicate = z.enum(['elsewhere', 'same-pod', 'surplus']);
+export type Duplicate = z.infer<typeof Duplicate>;
 
 export const Presence = z.object({
   /** Draining: every replica that holds a link is about to leave. */
@@ -38,8 +61,10 @@ export const Presence = z.object({
   /** Gateway credentials (replica names) that hold a link of this cluster. */
   replicas: z.array(z.string()),
   since: IsoTime.nullable(),
-  /** Oldest first. More than one for longer than a rollout takes: somebody else has the agent's identity. */
+  /** Oldest first: the pods of its agent, if `duplicate` does not say otherwise. */
   agents: z.array(LinkedAgent).max(16).default([]),
+  /** For longer than one takes another's place, or a rollout takes: somebody else has the agent's identity. Null: nothing speaks for that. */
+  duplicate: Duplicate.nullable().default(null),
   /** The last refusal or loss, whatever came after it. */
   lastError: LastError.nullable().default(null),
 });

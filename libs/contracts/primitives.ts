@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LabelValue, QualifiedName } from './kubernetes-names.js';
 
 /** One token of a NATS subject or KV key, and a DNS label: no dots, no wildcards. */
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -13,9 +14,20 @@ export const ClusterId = z.uuid();
 export const ClusterName = z
   .string()
   .regex(label, 'a cluster name is 1 to 63 lower-case letters, digits and dashes, with no dash at either end');
+/** More than anything has; also those that were set when less was asked of them. */
+const MAX_LABELS = 32;
+const TOO_MANY = `at most ${MAX_LABELS} labels`;
 export const Labels = z
-  .record(z.string().min(1).max(63), z.string().max(63))
-  .refine((labels) => Object.keys(labels).length <= 32, 'at most 32 labels');
+  .record(z.string().min(1).max(317), z.string().max(63))
+  .refine((labels) => Object.keys(labels).length <= MAX_LABELS, TOO_MANY);
+/** By Kubernetes' rules. */
+export const NewLabels = z
+  .record(QualifiedName, LabelValue)
+  .refine((labels) => Object.keys(labels).length <= MAX_LABELS, TOO_MANY);
+/** What is left out stays; null takes a label away. */
+export const LabelChanges = z
+  .record(QualifiedName, LabelValue.nullable())
+  .refine((labels) => Object.keys(labels).length <= MAX_LABELS, TOO_MANY);
 /** Counts a cluster's enrolments; only a higher one fences a lower one. */
 export const Generation = z
   .int()

@@ -12,7 +12,7 @@ import {
   TenantId,
   UserName,
 } from './primitives.js';
-import { Cluster, ClusterChange, CreateCluster } from './cluster.js';
+import { Cluster, ClusterChange, ClusterFilter, CreateCluster } from './cluster.js';
 import {
   ApprovalPolicy,
   BootstrapToken,
@@ -52,11 +52,11 @@ export const registrationRpc = {
   authenticate: rpc('authenticate', ['api'], z.object({ tokenHash: Base64 }), Principal),
   /** ALREADY_EXISTS if the name is taken in the installation. */
   createCluster: rpc('create-cluster', ['api'], CreateCluster, Cluster),
-  /** By name, as many as fit in one answer; `next` is there if there are more: pass it as `after`. */
+  /** By name, as many as fit in one answer, or fewer; `next` is there if there may be more: pass it as `after`. */
   listClusters: rpc(
     'list-clusters',
     ['api'],
-    z.object({ after: ClusterName.optional() }),
+    ClusterFilter.extend({ after: ClusterName.optional() }),
     z.object({ clusters: z.array(Cluster).max(10_000), next: ClusterName.optional() }),
   ),
   getCluster: rpc('get-cluster', ['api'], ByName, Cluster),

@@ -3,9 +3,11 @@ import {
   ClientName,
   ClusterId,
   ClusterName,
+  Duplicate,
   Facts,
   Generation,
   IsoTime,
+  Labels,
   LinkEndpoint,
   LinkedAgent,
 } from '@fairlead/contracts';
@@ -61,10 +63,13 @@ const rateLimited = { suppressed: z.int().min(0).default(0) };
 const certificatePurpose = z.enum(['agent', 'gateway', 'client', 'serving']);
 
 const clusterSettings = {
+  labels: Labels.default({}),
   links: z.int(),
   targets: z.array(z.string().max(300)).max(64).default([]),
   egress: z.array(z.string().max(300)).max(16).default([]),
   gitops: z.boolean().default(false),
+  /** Which of the manifest values are set. */
+  manifestValues: z.array(z.string().max(64)).max(32).default([]),
 };
 
 /**
@@ -74,7 +79,7 @@ const clusterSettings = {
 export const EVENTS = {
   ...GITOPS_EVENTS,
   'dev.fairlead.cluster.created.v1': event({ ...cluster, ...clusterSettings }),
-  /** What its import manifest says from then on, all of it. */
+  /** Its labels and what its import manifest says from then on, all of it. */
   'dev.fairlead.cluster.changed.v1': event({ ...cluster, ...clusterSettings }),
   'dev.fairlead.cluster.deleted.v1': event(cluster),
   /** Its agent says something else of it than before: a version, nodes, what it may do. */
@@ -158,8 +163,12 @@ export const EVENTS = {
   }),
   'dev.fairlead.agent.connected.v1': event(session),
   'dev.fairlead.agent.disconnected.v1': event({ ...session, durationMs: z.int().min(0) }),
-  /** Several processes are linked with the identity of one cluster, for longer than one takes the other's place. */
-  'dev.fairlead.agent.duplicated.v1': event({ ...cluster, agents: z.array(LinkedAgent).min(2).max(16) }),
+  /** Several processes are linked with the identity of one cluster, and are not the pods of its agent, for longer than one takes the other's place. */
+  'dev.fairlead.agent.duplicated.v1': event({
+    ...cluster,
+    duplicate: Duplicate,
+    agents: z.array(LinkedAgent).min(2).max(16),
+  }),
   'dev.fairlead.agent.refused.v1': event({ ...maybeCluster, gateway: z.string().max(63) }),
   /** A user at a door, or a target that the agent's policy refuses. */
   'dev.fairlead.access.refused.v1': event({

@@ -32,10 +32,16 @@ export class OutboxRelay implements AsyncDisposable {
   #wake = new AbortController();
   #poked = false;
   #lastCleanMs = 0;
+  #oldest: Date | null = null;
 
   constructor(options: OutboxRelayOptions) {
     this.#options = options;
     this.#running = this.#run();
+  }
+
+  /** When the oldest event was decided that this instance could not publish yet; null: none waits for it. */
+  get oldest(): Date | null {
+    return this.#oldest;
   }
 
   /** Something was committed: look now. */
@@ -79,6 +85,7 @@ export class OutboxRelay implements AsyncDisposable {
     const failed: unknown[] = [];
     const count = await inTransaction(this.#options.database, async (manager) => {
       const rows = await takeUnsent(manager);
+      this.#oldest = rows[0]?.createdAt ?? null;
       const results = await Promise.allSettled(rows.map((row) => publishEvent(this.#options.nats, outgoing(row))));
       const sent = rows.filter((_, index) => results[index]?.status === 'fulfilled');
       for (const result of results) if (result.status === 'rejected') failed.push(result.reason);
@@ -87,6 +94,7 @@ export class OutboxRelay implements AsyncDisposable {
       return rows.length;
     });
     if (failed.length > 0) throw failed[0];
+    if (count < BATCH) this.#oldest = null;
     return count;
   }
 

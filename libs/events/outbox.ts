@@ -35,6 +35,10 @@ export class OutboxRow {
   @Column({ type: 'text' })
   body!: string;
 
+  /** Of the database's clock, at the begin of the transaction that decided it. */
+  @Column({ type: 'timestamptz', name: 'created_at', insert: false, update: false })
+  createdAt!: Date;
+
   @Column({ type: 'timestamptz', name: 'sent_at', nullable: true })
   sentAt!: Date | null;
 }

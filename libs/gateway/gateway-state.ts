@@ -18,6 +18,7 @@ import { LiveConnections } from './passage/live-connections.js';
 import type { GatewayEvents } from './reporting/gateway-events.js';
 import { createGatewayMetrics } from './status/gateway-metrics.js';
 import { meterConnections } from './status/live-metrics.js';
+import { meterStanding } from './status/standing-metrics.js';
 import { TrustStore, type FirstTrust } from './trust/trust-store.js';
 import { trustedIdentity } from './trust/trusted-identity.js';
 
@@ -84,6 +85,9 @@ export function buildState(options: GatewayOptions, certificates: GatewayCertifi
   const pool = new TunnelPool(opener);
   const live = new LiveConnections();
   meterConnections({ registry, live, sessions, directory, namedClusters: options.metricsClusters ?? NAMED_CLUSTERS });
+  const isLinked = (clusterId: string): boolean =>
+    sessions.of(clusterId).length > 0 || table.isHeld(clusterId, routes.time.nowMs());
+  meterStanding({ registry, directory, certificates, isLinked });
   return {
     instance,
     tracer,

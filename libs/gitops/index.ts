@@ -2,6 +2,7 @@
 import { OutboxRow } from '@fairlead/events';
 import * as entities from './store/entities.js';
 
+export { countHealth, meterConvergence } from './feature/meter-convergence.js';
 export { GITOPS_MIGRATIONS } from './store/migrations.js';
 export type { Runtime } from './feature/runtime.js';
 export { GITOPS_BUCKETS, startGitops, type GitopsOptions, type StartedGitops } from './feature/start-gitops.js';

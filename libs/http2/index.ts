@@ -6,4 +6,12 @@ export { DEFAULT_ABUSE_LIMITS, type AbuseLimits, type Allowance, type SessionOpt
 export { Http2Server, type Http2ServerOptions } from './server.js';
 export type { StreamReceiver, Http2Stream } from './stream.js';
 export type { WindowGrowth } from './window-growth.js';
-export { CODE as HTTP2_CODE } from './wire/constants.js';
+export {
+  CODE as HTTP2_CODE,
+  DEFAULT_MAX_FRAME_BYTES as LARGEST_FRAME_BYTES,
+  FLAG,
+  FRAME,
+  FRAME_HEADER_BYTES,
+  PREFACE as HTTP2_PREFACE,
+} from './wire/constants.js';
+export { goawayFrame, settingsFrame } from './wire/frames.js';

@@ -103,7 +103,9 @@ async function longRequest(): Promise<{ readonly end: () => void; readonly answe
     response.write('begun, ');
     begun.resolve(response);
   };
-  const answer = callDoor(pair.installation, pair.a, { path: '/clusters/demo/api/v1/pods?watch=1' }).then(({ body }) => body);
+  const answer = callDoor(pair.installation, pair.a, { path: '/clusters/demo/api/v1/pods?watch=1' }).then(
+    ({ body }) => body,
+  );
   const response = await begun.promise;
   return { answer, end: () => void response.end('ended') };
 }

@@ -64,11 +64,12 @@ function importManifest(): string {
     image: 'registry.example.test/fairlead/agent:0.1.0',
     bootstrapToken: null,
     installer: null,
+    values: {},
   });
 }
 
 const installerManifest = (): string =>
-  renderInstallerManifest({ ...trust(), name: installation.cluster.name, image: INSTALLER_IMAGE });
+  renderInstallerManifest({ ...trust(), name: installation.cluster.name, image: INSTALLER_IMAGE, values: {} });
 
 /** As the agent's pod has it: a token of its service account, and the API server's certificate. */
 async function asServiceAccount(): Promise<ConfigMaps> {

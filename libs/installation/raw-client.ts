@@ -11,12 +11,13 @@ export async function rawDoor(
   installation: TestInstallation,
   replica: Replica,
   plain: Socket = netConnect(replica.gateway.door.port, '127.0.0.1'),
+  protocol: 'http/1.1' | 'h2' = 'http/1.1',
 ): Promise<TLSSocket> {
   const socket = connect({
     socket: plain,
     host: '127.0.0.1',
     ca: [...installation.authority.roots],
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: [protocol],
   });
   await once(socket, 'secureConnect');
   socket.on('error', () => undefined);

@@ -2,6 +2,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { FLAG, FRAME, PREFACE, frame, settingsFrame, windowUpdateFrame } from '@fairlead/http2/testing';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callDoor } from './kube-client.js';
@@ -165,6 +167,68 @@ describe('the first head of a connection', () => {
     socket.write(`GET / HTTP/1.1\r\nHost: d\r\n${'X-More: 0\r\n'.repeat(6_600)}`);
     await closed;
     expect(heard).toMatch(/^HTTP\/1\.1 431 /);
+  });
+});
+
+describe('a connection of HTTP/2, before its first request', () => {
+  /** `GET /` without a token. */
+  const REQUEST = frame(
+    FRAME.headers,
+    FLAG.endHeaders | FLAG.endStream,
+    1,
+    Buffer.from([0x82, 0x87, 0x84, 0x41, 1, 0x64]),
+  );
+  const ACKNOWLEDGEMENT = frame(FRAME.settings, FLAG.ack, 0, Buffer.alloc(0));
+
+  /** A client that has said hello, and the types of all frames that come. */
+  async function greet(): Promise<{ socket: TLSSocket; types: () => number[]; heard: () => Buffer }> {
+    const socket = await rawDoor(installation, replica, undefined, 'h2');
+    const pieces: Buffer[] = [];
+    socket.on('data', (piece: Buffer) => pieces.push(piece));
+    socket.write(Buffer.concat([PREFACE, settingsFrame([])]));
+    const heard = (): Buffer => Buffer.concat(pieces);
+    return { socket, heard, types: () => typesOf(heard()) };
+  }
+
+  function typesOf(bytes: Buffer): number[] {
+    const types: number[] = [];
+    for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) types.push(bytes.readUInt8(at + 3));
+    return types;
+  }
+
+  it('bears a few frames, and keeps who sends more from dialling anew', async () => {
+    const { socket, types, heard } = await greet();
+    const closed = closing(socket);
+    socket.write(Buffer.concat(Array.from({ length: 1_000 }, () => windowUpdateFrame(0, 1))));
+    await eventually(() => expect(types()).toContain(FRAME.goaway));
+    expect(heard().subarray(-4).readUInt32BE()).toBe(11);
+    const toldAtMs = performance.now();
+    await closed;
+    expect(performance.now() - toldAtMs).toBeGreaterThan(2_500);
+  });
+
+  it('is heard by a client that waits for SETTINGS before it asks, and acknowledges them before or after', async () => {
+    for (const frames of [
+      [ACKNOWLEDGEMENT, REQUEST],
+      [REQUEST, ACKNOWLEDGEMENT],
+    ]) {
+      const { socket, types } = await greet();
+      await eventually(() => expect(types()).toEqual([FRAME.settings]));
+      for (const each of frames) {
+        socket.write(each);
+        await new Promise((resolve) => void setImmediate(resolve));
+      }
+      await eventually(() => expect(types()).toContain(FRAME.headers));
+      expect(types()).not.toContain(FRAME.rstStream);
+      socket.destroy();
+    }
+  });
+
+  it('is over after ten seconds', async () => {
+    const { socket } = await greet();
+    const askedAtMs = performance.now();
+    await closing(socket);
+    expect(performance.now() - askedAtMs).toBeLessThan(MAX_MS);
   });
 });
 

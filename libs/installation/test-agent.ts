@@ -42,6 +42,8 @@ export interface StartAgentOptions {
   /** Of its cluster, as it says; default nothing that is true. */
   readonly facts?: Parameters<typeof runAgent>[0]['facts'];
   readonly tracer?: Tracer;
+  /** How long what runs through it may go on when it is stopped; default 0: all of it is cut. */
+  readonly drainMs?: number;
   /** Do not wait for the links: the test is about their absence. */
   readonly expectRefusal?: boolean;
 }
@@ -79,7 +81,7 @@ export async function startAgent(
   });
   const values: Record<string, string> = { ...(options.stored ?? (options.token === undefined ? { identity } : {})) };
   const store: TextStore = {
-    read: () => Promise.resolve(values),
+    read: () => Promise.resolve({ values }),
     write: (changed) => Promise.resolve(void Object.assign(values, changed)),
   };
   let egressPorts: readonly number[] = [];
@@ -90,6 +92,7 @@ export async function startAgent(
       proxy: { noProxy: [] },
       pins: [],
       links,
+      drainMs: options.drainMs ?? 0,
       store: identityStore(store),
       token: () => Promise.resolve(options.token ?? null),
       kubeApi: {

@@ -2,6 +2,7 @@ import { OutboxRow } from '@fairlead/events';
 import * as entities from './store/entities.js';
 import * as gitEntities from './store/git-entities.js';
 
+export { meterCertificates } from './feature/meter-certificates.js';
 export { masterKeyFrom, masterKeyGiven, masterKeyInFile, type KeySource, type MasterKey } from './store/master-key.js';
 export { envelopeSealer, type KeyEncryption, type Sealer, type WrappedKey } from './store/sealer.js';
 export { masterKeyInToken, type TokenKeyOptions } from './kms/pkcs11/master-key-in-token.js';

@@ -19,4 +19,5 @@ export {
 export { requestHop, type HopAnswer, type UpstreamAnswer, type UpstreamRequest } from './request-hop.js';
 export { ordinaryAnswer, switchProtocols } from './answer-upgrade.js';
 export { readStreamRequest, type StreamRequest } from './stream-request.js';
+export { tellUpstreamMs, upstreamMs } from './upstream-time.js';
 export { readUpgrade, requestUpgrade, upgradeHeaders, type Upgrade } from './upgrade.js';

@@ -81,7 +81,7 @@ const ORIGIN_WIDE = new Set([
 
 /** What of an answer may travel back. */
 export function fromServer(raw: RawHeaders): string[] {
-  return keep(raw, (name) => !ORIGIN_WIDE.has(name));
+  return keep(raw, (name) => !ORIGIN_WIDE.has(name) && name !== 'fairlead-upstream-ms');
 }
 
 /** How a request says where its body ends (RFC 9112 6.3). */

@@ -30,6 +30,8 @@ export interface Hop<R extends UpstreamRequest> {
   readonly begin: (fresh: boolean) => R;
   /** Somebody still waits, and nothing of an answer has gone out. */
   readonly awaited: () => boolean;
+  /** Whether the way to the server is gone, though nobody there said so. Absent: that cannot be told. */
+  readonly lost?: (upstream: R, error: Error) => boolean;
   /** What is thrown for a request that broke before its answer. */
   readonly failureOf: (error: Error, upstream: R) => Error;
 }
@@ -43,33 +45,39 @@ export interface HopAnswer<R extends UpstreamRequest> {
 
 const BODYLESS_IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The connection was kept from an earlier request, died before it answered, and the request may be repeated. */
+/** A way that is lost may be lost again: whoever died had several links, and not all replicas know of it in one moment. */
+const MOST_ATTEMPTS = 4;
+
+/** The connection died before it answered, and the request may be repeated. */
 class StaleConnection extends Error {}
 
 /**
  * Sends a request on and resolves with its answer, as soon as that begins. Rejects with `failureOf` what broke it, and with TUNNEL_RESET when there
  * is no answer. A kept connection may have died meanwhile: what has no body and is idempotent is then sent once more, on a fresh one; so is what has no
- * body and was refused before anything was done of it.
+ * body and was refused before anything was done of it. Where the way is lost, what has no body and is idempotent is sent up to four times.
  */
 export async function requestHop<R extends UpstreamRequest>(hop: Hop<R>): Promise<HopAnswer<R>> {
-  try {
-    return await attempt(hop, false);
-  } catch (error) {
-    if (!(error instanceof StaleConnection)) throw error;
-    return attempt(hop, true);
+  for (let before = 0; ; before += 1) {
+    try {
+      return await attempt(hop, before);
+    } catch (error) {
+      if (!(error instanceof StaleConnection)) throw error;
+    }
   }
 }
 
-function attempt<R extends UpstreamRequest>(hop: Hop<R>, fresh: boolean): Promise<HopAnswer<R>> {
-  const { incoming, framing, server, begin, awaited, failureOf } = hop;
+/** `before`: how often it was sent already. */
+function attempt<R extends UpstreamRequest>(hop: Hop<R>, before: number): Promise<HopAnswer<R>> {
+  const { incoming, framing, server, begin, awaited, lost = () => false, failureOf } = hop;
   const isIdempotent = BODYLESS_IDEMPOTENT.has(incoming.method ?? '');
   return new Promise((resolve, reject) => {
-    const upstream = begin(fresh);
+    const upstream = begin(before > 0);
     // What fails after the first failure has been told already.
     upstream.on('error', () => undefined);
     upstream.once('error', (error) => {
-      const mayRepeat = (isIdempotent && upstream.reusedSocket) || upstream.wasRefused === true;
-      const again = mayRepeat && !fresh && framing === 'none' && awaited();
+      const wasStale = before === 0 && ((isIdempotent && upstream.reusedSocket) || upstream.wasRefused === true);
+      const wasLost = before + 1 < MOST_ATTEMPTS && isIdempotent && lost(upstream, error);
+      const again = (wasStale || wasLost) && framing === 'none' && awaited();
       reject(again ? new StaleConnection() : failureOf(error, upstream));
     });
     upstream.once('response', (answer: UpstreamAnswer) => resolve({ answer, upstream }));

@@ -59,25 +59,79 @@ interface SecretStoreOptions extends InClusterOptions {
 
 /** The values of one Kubernetes Secret. */
 export interface SecretStore {
-  /** All values, decoded as UTF-8; empty if the Secret has none. NOT_FOUND if there is no such Secret. */
-  read(): Promise<Record<string, string>>;
-  /** Sets these values in one step and leaves others alone. NOT_FOUND if there is no such Secret: it is never created. */
-  write(values: Readonly<Record<string, string>>): Promise<void>;
+  /** All values, decoded as UTF-8; none if the Secret has none. `version`: its resource version. NOT_FOUND if there is no such Secret. */
+  read(): Promise<{ readonly values: Record<string, string>; readonly version: string }>;
+  /**
+   * Sets these values in one step and leaves others alone. NOT_FOUND if there is no such Secret: it is never created. With a `version`,
+   * CONFLICT if anybody has changed the Secret since it had that one.
+   */
+  write(values: Readonly<Record<string, string>>, version?: string): Promise<void>;
 }
 
 /** One Secret, from inside the cluster. Errors as `callInCluster`. */
 export function createSecretStore(options: SecretStoreOptions): SecretStore {
   return {
     read: async () => {
-      const { data = {} } = JSON.parse(await call(options, 'GET')) as { data?: Record<string, string> };
+      const { data = {}, metadata } = JSON.parse(await call(options, 'GET')) as SecretObject;
       const values = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]);
-      return Object.fromEntries(values) as Record<string, string>;
+      return { values: Object.fromEntries(values) as Record<string, string>, version: metadata.resourceVersion };
     },
-    write: async (values) => {
+    write: async (values, version) => {
       const data = Object.entries(values).map(([key, value]) => [key, Buffer.from(value, 'utf8').toString('base64')]);
-      await call(options, 'PATCH', JSON.stringify({ data: Object.fromEntries(data) as Record<string, string> }));
+      const change = { data: Object.fromEntries(data) as Record<string, string> };
+      // A patch that names a resource version is of that one alone (Kubernetes API conventions, concurrency control).
+      const guard = version === undefined ? {} : { metadata: { resourceVersion: version } };
+      await call(options, 'PATCH', JSON.stringify({ ...change, ...guard }));
     },
   };
+}
+
+interface LeaseOptions extends InClusterOptions {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** One Lease that is there already, by which the pods of a Deployment agree who leads. */
+export interface Lease {
+  /** `renewed`: a text that is another one after each write. NOT_FOUND if there is no such Lease. */
+  read(): Promise<{ readonly holder: string; readonly renewed: string; readonly version: string }>;
+  /** CONFLICT if anybody has changed it since it had this version. Empty: nobody holds it. */
+  write(holder: string, version: string): Promise<void>;
+}
+
+interface LeaseObject {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly spec?: { readonly holderIdentity?: string; readonly renewTime?: string };
+}
+
+/** A Lease, from inside the cluster. Errors as `callInCluster`. */
+export function createLease(options: LeaseOptions): Lease {
+  const { namespace, name } = options;
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases/${encodeURIComponent(name)}`;
+  const connections = new Agent({ keepAlive: true, maxSockets: 1, timeout: 60_000 });
+  const what = (doing: string): string => `${doing} Lease ${namespace}/${name}`;
+  return {
+    read: async () => {
+      const text = await callInCluster(options, { method: 'GET', path, what: what('reading'), connections });
+      const { metadata, spec = {} } = JSON.parse(text) as LeaseObject;
+      const { holderIdentity: holder = '', renewTime: renewed = '' } = spec;
+      return { holder, renewed, version: metadata.resourceVersion };
+    },
+    write: async (holder, version) => {
+      // A `MicroTime` has six digits, and the API server takes no fewer.
+      const renewTime = new Date().toISOString().replace('Z', '000Z');
+      // It refuses a holder without a name, too.
+      const spec = { holderIdentity: holder === '' ? null : holder, renewTime };
+      const change = { metadata: { resourceVersion: version }, spec };
+      const body = JSON.stringify(change);
+      await callInCluster(options, { method: 'PATCH', path, body, what: what('writing'), connections });
+    },
+  };
+}
+
+interface SecretObject {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly data?: Readonly<Record<string, string>>;
 }
 
 function call(options: SecretStoreOptions, method: 'GET' | 'PATCH', body?: string): Promise<string> {

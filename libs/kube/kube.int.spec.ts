@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { createSecretStore } from './in-cluster.js';
+import { createLease, createSecretStore } from './in-cluster.js';
 import {
   accessFromKubeconfig,
   createKubeApi,
@@ -32,10 +32,16 @@ apiVersion: v1
 kind: Secret
 metadata: { name: other, namespace: store }
 ---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: { name: mine, namespace: store }
+---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: { name: keeper, namespace: store }
-rules: [{ apiGroups: [''], resources: [secrets], resourceNames: [mine], verbs: [get, patch] }]
+rules:
+  - { apiGroups: [''], resources: [secrets], resourceNames: [mine], verbs: [get, patch] }
+  - { apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [mine], verbs: [get, patch] }
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -70,7 +76,10 @@ function map(name: string, namespace: string, data: Record<string, string>): Kub
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
 }
 
-async function storeOf(name: string): Promise<ReturnType<typeof createSecretStore>> {
+const storeOf = async (name: string) => createSecretStore(await inCluster(name));
+
+/** As a pod of the service account `keeper`. */
+async function inCluster(name: string): Promise<Parameters<typeof createSecretStore>[0]> {
   const { status } = await api.call<{ status: { token: string } }>({
     method: 'POST',
     path: '/api/v1/namespaces/store/serviceaccounts/keeper/token',
@@ -81,7 +90,7 @@ async function storeOf(name: string): Promise<ReturnType<typeof createSecretStor
   writeFileSync(join(serviceAccountDir, 'token'), status.token);
   writeFileSync(join(serviceAccountDir, 'ca.crt'), kubernetes.info.caPem);
   const { hostname, port } = new URL(kubernetes.info.url);
-  return createSecretStore({ host: hostname, port: Number(port), serviceAccountDir, namespace: 'store', name });
+  return { host: hostname, port: Number(port), serviceAccountDir, namespace: 'store', name };
 }
 
 describe('objects that are applied', () => {
@@ -112,13 +121,43 @@ describe('an object', () => {
   });
 });
 
+describe('createLease', () => {
+  it('is held by one of two that reach for it, until that one gives it back', async () => {
+    const lease = createLease(await inCluster('mine'));
+    const { version, ...empty } = await lease.read();
+    expect(empty).toEqual({ holder: '', renewed: '' });
+    const both = await Promise.allSettled(['one', 'two'].map((holder) => lease.write(holder, version)));
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(both.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'CONFLICT' } });
+    const held = await lease.read();
+    expect(['one', 'two']).toContain(held.holder);
+    await lease.write(held.holder, held.version);
+    const renewed = await lease.read();
+    expect(renewed.renewed).not.toBe(held.renewed);
+    await lease.write('', renewed.version);
+    expect((await lease.read()).holder).toBe('');
+    await expect(createLease(await inCluster('other')).read()).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  });
+});
+
 describe('createSecretStore', () => {
   it('keeps values of the one Secret that the account may touch', async () => {
     const store = await storeOf('mine');
-    expect(await store.read()).toEqual({});
+    expect((await store.read()).values).toEqual({});
     await store.write({ key: 'line one\nline two\n', 'tls.crt': 'ä' });
     await store.write({ key: 'new' });
-    expect(await store.read()).toEqual({ key: 'new', 'tls.crt': 'ä' });
+    expect((await store.read()).values).toEqual({ key: 'new', 'tls.crt': 'ä' });
+  });
+
+  it('of two that read the same, one writes, and the other is told that it was not the first', async () => {
+    const store = await storeOf('mine');
+    const { version } = await store.read();
+    const both = await Promise.allSettled(['one', 'two'].map((first) => store.write({ first }, version)));
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(both.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'CONFLICT' } });
+    const after = await store.read();
+    await store.write({ first: '' }, after.version);
+    expect((await store.read()).values).toMatchObject({ first: '', key: 'new' });
   });
 
   it('reports what the account may not do', async () => {
@@ -136,7 +175,7 @@ describe('createSecretStore', () => {
     await kubernetes.exited;
     await expect(store.read()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await kubernetes.restart();
-    expect(await store.read()).toMatchObject({ key: 'new' });
+    expect((await store.read()).values).toMatchObject({ key: 'new' });
     expect(readFileSync(admin, 'utf8')).toContain('127.0.0.1');
   });
 });

@@ -38,10 +38,10 @@ describe('createSecretStore', () => {
     const seen: (string | undefined)[] = [];
     answer = (request, response) => {
       seen.push(request.headers.authorization);
-      response.end('{}');
+      response.end('{"metadata":{"resourceVersion":"7"}}');
     };
     writeFileSync(join(directory, 'token'), 'first\n');
-    expect(await store().read()).toEqual({});
+    expect(await store().read()).toEqual({ values: {}, version: '7' });
     writeFileSync(join(directory, 'token'), 'second\n');
     await store().read();
     expect(seen).toEqual(['Bearer first', 'Bearer second']);

@@ -17,7 +17,13 @@ it('answers health, readiness with reasons, metrics and views', async () => {
   expect((await get('/readyz')).status).toBe(503);
   ok = true;
   expect(await (await get('/readyz')).json()).toMatchObject({ ready: true, checks: [{ name: 'trust' }] });
-  expect(await (await get('/metrics')).text()).toContain('fairlead_test_total 1');
+  const metrics = await (await get('/metrics')).text();
+  expect(metrics).toContain('fairlead_test_total 1');
+  expect(metrics).toContain('fairlead_ready_check{check="trust"} 1');
+  for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes'])
+    expect(metrics).toMatch(new RegExp(`^${name} [\\d.]*[1-9]`, 'm'));
+  ok = false;
+  expect(await (await get('/metrics')).text()).toContain('fairlead_ready_check{check="trust"} 0');
   expect(await (await get('/debug/sessions')).json()).toEqual({ sessions: [] });
   expect((await get('/other')).status).toBe(404);
 });

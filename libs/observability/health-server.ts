@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
+import { meterProcess } from './process-metrics.js';
 
 /** One reason to be, or not to be, ready. */
 export interface Check {
@@ -27,6 +28,8 @@ export interface HealthServer extends AsyncDisposable {
 
 /** `/healthz` (the process answers), `/readyz` (it can do its work, with the reasons), `/metrics` (Prometheus). */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
+  meterChecks(options);
+  meterProcess(options.registry);
   const server = createServer((request, response) => {
     void answer(options, request.url ?? '/', response);
   });
@@ -41,6 +44,21 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
         server.closeAllConnections();
       }),
   };
+}
+
+function meterChecks({ registry, readiness }: HealthServerOptions): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'fairlead_ready_check',
+      help: 'What /readyz looks at, by check: 1 is well, 0 is not.',
+      labelNames: ['check'],
+      registers: [],
+      collect() {
+        this.reset();
+        for (const { name, ok } of readiness()) this.set({ check: name }, ok ? 1 : 0);
+      },
+    }),
+  );
 }
 
 async function answer(options: HealthServerOptions, url: string, response: ServerResponse): Promise<void> {

@@ -97,6 +97,7 @@ const newCluster = (): ReturnType<Clusters['create']> =>
     targets: [],
     egress: [],
     gitops: false,
+    manifestValues: {},
   });
 
 const fingerprintOf = async (csr: string): Promise<string> => (await checkCsr(Buffer.from(csr, 'base64'))).spkiSha256;

@@ -66,7 +66,15 @@ function build(): void {
 }
 
 const cluster = (name: string, targets: string[] = []): ReturnType<Clusters['create']> =>
-  clusters.create(api, 'default', { name, labels: {}, links: 1, targets, egress: [], gitops: false });
+  clusters.create(api, 'default', {
+    name,
+    labels: {},
+    links: 1,
+    targets,
+    egress: [],
+    gitops: false,
+    manifestValues: {},
+  });
 
 const client = (name: string, names: string[] | null): ReturnType<Clients['create']> =>
   clients.create(api, 'default', { name, clusters: names, csr });

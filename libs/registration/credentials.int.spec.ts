@@ -108,6 +108,7 @@ async function newCluster(): Promise<{ id: string; name: string }> {
     targets: [],
     egress: [],
     gitops: false,
+    manifestValues: {},
   });
 }
 

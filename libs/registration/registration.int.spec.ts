@@ -1,6 +1,14 @@
 import 'reflect-metadata';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { AccessEntry, BUCKETS, ClusterEntry, Facts, routeKeys, type TrustBundle } from '@fairlead/contracts';
+import {
+  AccessEntry,
+  BUCKETS,
+  ClusterEntry,
+  Facts,
+  routeKeys,
+  type ClusterFilter,
+  type TrustBundle,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Envelope, Projection } from '@fairlead/events';
 import { putKv, watchBucket } from '@fairlead/messaging';
@@ -136,6 +144,7 @@ async function newCluster(): Promise<{ id: string; name: string }> {
     targets: [],
     egress: [],
     gitops: false,
+    manifestValues: {},
   });
 }
 
@@ -267,7 +276,7 @@ describe('clusters', () => {
       labels: { env: 'test' },
       generation: 0,
       enrolledAt: null,
-      presence: { state: 'never', replicas: [], since: null, agents: [] },
+      presence: { state: 'never', replicas: [], since: null, agents: [], duplicate: null },
     });
     const again = clusters.create(api, 'default', {
       name: created.name,
@@ -276,6 +285,7 @@ describe('clusters', () => {
       targets: [],
       egress: [],
       gitops: false,
+      manifestValues: {},
     });
     await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
     expect((await clusters.list('default')).clusters.map(({ name }) => name)).toContain(created.name);
@@ -316,6 +326,69 @@ describe('clusters', () => {
     }
   });
 
+  it('keep how their pods are to run for every manifest to come, until they are told otherwise', async () => {
+    const { name } = await newCluster();
+    const manifest = async (): Promise<string> => links.redeem(api, (await links.create(api, 'default', name)).code);
+    const before = await manifest();
+    const manifestValues = {
+      namespace: 'edge',
+      nodeSelector: { pool: 'infra', a: 'b' },
+      podAnnotations: { note: 'ü\n' },
+    };
+    const changed = await clusters.update(api, 'default', name, { manifestValues });
+    expect(changed).toMatchObject({ manifestValues });
+    const [row] = (await database.query('select body from outbox order by id desc limit 1')) as [{ body: string }];
+    expect(JSON.parse(row.body)).toMatchObject({
+      data: { name, manifestValues: ['namespace', 'nodeSelector', 'podAnnotations'] },
+    });
+    for (const text of [await manifest(), await links.installerManifest('default', name)]) {
+      expect(text).toMatch(/pool: infra/);
+      expect(text).not.toContain('fairlead-system');
+    }
+    await clusters.update(api, 'default', name, { links: 1 });
+    expect(await clusters.get('default', name)).toMatchObject({ manifestValues, links: 1 });
+    await clusters.update(api, 'default', name, { manifestValues: {}, links: 2 });
+    const secrets = /token: .*|bootstrap-token-sha256: .*/g;
+    expect((await manifest()).replaceAll(secrets, '')).toBe(before.replaceAll(secrets, ''));
+  });
+
+  it('have labels that change at once, also where the change is told, and by which they are found', async () => {
+    await database.query(`insert into tenants (id) values ('found') on conflict do nothing`);
+    const rest = { links: 1, targets: [], egress: [], gitops: false, manifestValues: {} };
+    for (const [name, zone] of Object.entries({ 'shop-a': 'eu', 'shop-b': 'us', 'edge-a': 'eu' })) {
+      await clusters.create(api, 'found', { name, labels: { zone }, ...rest });
+    }
+    const changed = await clusters.update(api, 'found', 'shop-a', { labels: { zone: null, stage: 'prod' } });
+    expect(changed.labels).toEqual({ stage: 'prod' });
+    const [row] = (await database.query('select body from outbox order by id desc limit 1')) as [{ body: string }];
+    expect(JSON.parse(row.body)).toMatchObject({ data: { name: 'shop-a', labels: { stage: 'prod' } } });
+    const [projected] = REGISTRATION_BUCKETS;
+    const entries = await projected?.rows(database.manager);
+    expect(entries?.get(`found.${changed.id}`)).toMatchObject({ labels: { stage: 'prod' } });
+    const found = async (filter: ClusterFilter): Promise<string[]> =>
+      (await clusters.list('found', filter)).clusters.map(({ name }) => name);
+    expect(await found({ selector: 'zone=eu' })).toEqual(['edge-a']);
+    expect(await found({ selector: 'zone!=eu' })).toEqual(['shop-a', 'shop-b']);
+    expect(await found({ name: 'shop-*', status: 'never' })).toEqual(['shop-a', 'shop-b']);
+    expect(await found({ status: 'online' })).toEqual([]);
+  });
+
+  it('have no way out in the network of a node', async () => {
+    const { name } = await newCluster();
+    const manifestValues = { hostNetwork: true };
+    await clusters.update(api, 'default', name, { manifestValues });
+    const refused = {
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('not together with egress') as string,
+    };
+    const egress = ['2222=git.example.com:22'];
+    await expect(clusters.update(api, 'default', name, { egress })).rejects.toMatchObject(refused);
+    await clusters.update(api, 'default', name, { egress, manifestValues: {} });
+    await expect(clusters.update(api, 'default', name, { manifestValues })).rejects.toMatchObject(refused);
+    const both = { name: `${name}-2`, labels: {}, links: 1, targets: [], egress, gitops: false, manifestValues };
+    await expect(clusters.create(api, 'default', both)).rejects.toMatchObject(refused);
+  });
+
   it('are seen by their own tenant only', async () => {
     const { name } = await newCluster();
     await database.query(`insert into tenants (id) values ('other') on conflict do nothing`);
@@ -330,6 +403,7 @@ describe('clusters', () => {
       targets: [],
       egress: [],
       gitops: false,
+      manifestValues: {},
     });
     await expect(noTenant).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
@@ -343,12 +417,17 @@ describe('clusters', () => {
     );
     const names: string[] = [];
     for (let after: string | undefined = ''; after !== undefined;) {
-      const page: Awaited<ReturnType<Clusters['list']>> = await clusters.list('big', after);
+      const page: Awaited<ReturnType<Clusters['list']>> = await clusters.list('big', { after });
       expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(200 * 1024);
       names.push(...page.clusters.map(({ name }) => name));
       after = page.next;
     }
     expect([names.length, new Set(names).size]).toEqual([1_500, 1_500]);
+    // The first thousand has none: the page is empty, and says where to go on.
+    const none = await clusters.list('big', { name: '*-01234' });
+    expect(none).toEqual({ clusters: [], next: 'big-01000' });
+    const { clusters: found } = await clusters.list('big', { name: '*-01234', after: 'big-01000' });
+    expect(found.map(({ name }) => name)).toEqual(['big-01234']);
     await database.query(`delete from clusters where tenant_id = 'big'`);
   });
 
@@ -619,6 +698,7 @@ describe('presence', () => {
       address: '192.0.2.1',
       connectedAt: new Date().toISOString(),
       agentVersion: '0.1.0',
+      pod: null,
     };
     const beat = {
       credential: 'gateway-a',
@@ -635,7 +715,10 @@ describe('presence', () => {
         state: 'online',
         replicas: ['gateway-a'],
         since: lease.connectedAt,
-        agents: [{ instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt, version: '0.1.0' }],
+        agents: [
+          { instance: 'agent-1', addresses: ['192.0.2.1'], since: lease.connectedAt, version: '0.1.0', pod: null },
+        ],
+        duplicate: null,
         lastError: null,
       }),
     );
@@ -645,8 +728,14 @@ describe('presence', () => {
 it('tells once of two agents with one identity, however many instances of the service see them', async () => {
   const { id, name } = await newCluster();
   const since = new Date().toISOString();
-  const agents = ['one', 'two'].map((instance) => ({ instance, addresses: ['192.0.2.1'], since, version: '' }));
-  const crowd = { tenantId: 'default', clusterId: id, agents };
+  const agents = ['one', 'two'].map((instance) => ({
+    instance,
+    addresses: ['192.0.2.1'],
+    since,
+    version: '',
+    pod: null,
+  }));
+  const crowd = { tenantId: 'default', clusterId: id, duplicate: 'elsewhere' as const, agents };
   await Promise.all([
     reportDuplicate(runtime, crowd),
     reportDuplicate(runtime, { ...crowd, agents: agents.toReversed() }),

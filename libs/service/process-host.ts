@@ -2,6 +2,7 @@ import { splitHostPort } from '@fairlead/config';
 import type { Caller, Role } from '@fairlead/contracts';
 import { connectNats, connectionState, type ConnectNatsOptions } from '@fairlead/messaging';
 import {
+  Gauge,
   Registry,
   startHealthServer,
   type Check,
@@ -71,7 +72,10 @@ export class ProcessHost implements AsyncDisposable {
   /** Waits for NATS, and adds its check. Throws INVALID_ARGUMENT for what `connectNats` refuses. */
   async joinNats(): Promise<NatsConnection> {
     const { logger, signal } = this;
+    let joined: NatsConnection | undefined;
+    meterNats(this.registry, () => joined !== undefined && connectionState(joined).connected);
     const connection = await connectNats({ ...this.source, ...natsServer(this.#config), logger, signal });
+    joined = connection;
     this.defer(() => connection.close());
     this.addChecks(() => [{ name: 'nats', ok: connectionState(connection).connected }]);
     return connection;
@@ -80,6 +84,19 @@ export class ProcessHost implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#parts.disposeAsync();
   }
+}
+
+function meterNats(registry: Registry, isConnected: () => boolean): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'fairlead_nats_connected',
+      help: 'Is this process connected to NATS? 1 or 0.',
+      registers: [],
+      collect() {
+        this.set(isConnected() ? 1 : 0);
+      },
+    }),
+  );
 }
 
 function natsServer(

@@ -1,9 +1,10 @@
+import { systemClock } from '@fairlead/clock';
 import { runProcess, untilAborted, type ProcessDefinition } from '@fairlead/config';
 import { BUCKETS, bucketOf, rowOf, type Caller, type Role } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { OutboxRelay, Projection, recordForgedRequest, type ProjectedBucket } from '@fairlead/events';
 import { serveRpc } from '@fairlead/messaging';
-import type { Check, Logger, Registry } from '@fairlead/observability';
+import { Gauge, type Check, type Logger, type Registry } from '@fairlead/observability';
 import { DatabaseMonitor, connectDatabase, retryWhileAway } from '@fairlead/persistence';
 import { ProcessHost, type NatsConnection } from './process-host.js';
 import { migrate, openDatabase, type Database, type ServiceSchema } from './service-schema.js';
@@ -99,6 +100,7 @@ async function joinDatabase(processHost: ProcessHost, database: Database): Promi
 function serviceHost(processHost: ProcessHost, database: Database, nats: NatsConnection): ServiceHost {
   const { source, logger, registry, signal } = processHost;
   const relay = processHost.use(new OutboxRelay({ database, nats, logger }));
+  meterOutbox(registry, relay);
   const projections: Projection[] = [];
   return {
     source,
@@ -120,6 +122,20 @@ function serviceHost(processHost: ProcessHost, database: Database, nats: NatsCon
     },
     retryWhileAway: (work) => retryWhileAway(work, logger, signal),
   };
+}
+
+function meterOutbox(registry: Registry, relay: OutboxRelay): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'fairlead_outbox_oldest_seconds',
+      help: 'Age of the oldest event that this process has not got into JetStream yet; 0: none waits.',
+      registers: [],
+      collect() {
+        const { oldest } = relay;
+        this.set(oldest === null ? 0 : Math.max(0, systemClock.nowMs() - oldest.getTime()) / 1_000);
+      },
+    }),
+  );
 }
 
 /** NATS would refuse each value, and the service would wait for ever to be ready. */

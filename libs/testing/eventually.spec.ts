@@ -1,4 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { verifyChain } from '@fairlead/pki';
 import { expect, it } from 'vitest';
 import { eventually, scratchDir, testAuthority } from './index.js';
@@ -13,6 +14,19 @@ it('returns the first success and tells the last failure', async () => {
   await expect(eventually(third, { intervalMs: 1 })).resolves.toBe(3);
   const never = eventually(() => Promise.reject(new Error('nope')), { timeoutMs: 20, intervalMs: 5 });
   await expect(never).rejects.toThrow(/still failing after 20 ms: nope/);
+});
+
+it('pauses the longer the longer a try takes', async () => {
+  let tries = 0;
+  const slow = async (): Promise<void> => {
+    tries += 1;
+    await delay(100);
+    if (tries < 3) throw new Error('not yet');
+  };
+  const begun = performance.now();
+  await eventually(slow);
+  // Three tries and two pauses of three times as long; a timer may be a little early.
+  expect(performance.now() - begun).toBeGreaterThan(880);
 });
 
 it('does not wait for a try that hangs', async () => {

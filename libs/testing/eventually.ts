@@ -3,9 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface EventuallyOptions {
   /** Default 20,000. */
   readonly timeoutMs?: number;
-  /** Pause between tries, default 50. */
+  /** Pause between tries. Default 50, and longer after a try that took long: one that starts a process would keep a core busy. */
   readonly intervalMs?: number;
 }
+
+const PAUSE_MS = { least: 50, most: 500 };
+/** Tries take at most a quarter of the time that is waited. */
+const PAUSES_PER_TRY = 3;
 
 /**
  * Polls a real system until `attempt` returns without throwing, and returns its value. After the time is up it throws
@@ -13,20 +17,28 @@ export interface EventuallyOptions {
  */
 export async function eventually<T>(
   attempt: () => T | Promise<T>,
-  { timeoutMs = 20_000, intervalMs = 50 }: EventuallyOptions = {},
+  { timeoutMs = 20_000, intervalMs }: EventuallyOptions = {},
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
+  const leastMs = intervalMs ?? PAUSE_MS.least;
   for (;;) {
+    const begun = performance.now();
     try {
       return await withDeadline(attempt, deadline);
     } catch (cause) {
-      if (performance.now() + intervalMs >= deadline) {
+      if (performance.now() + leastMs >= deadline) {
         const last = cause instanceof Error ? cause.message : String(cause);
         throw new Error(`still failing after ${timeoutMs} ms: ${last}`, { cause });
       }
     }
-    await delay(intervalMs);
+    const now = performance.now();
+    // There is always time for a last try.
+    await delay(Math.min(intervalMs ?? pauseAfterMs(now - begun), Math.max(leastMs, deadline - now - leastMs)));
   }
+}
+
+function pauseAfterMs(tookMs: number): number {
+  return Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, PAUSES_PER_TRY * tookMs));
 }
 
 /** A try that hangs must not outlast the deadline. */

@@ -11,6 +11,7 @@ import { deadNames } from './dead-names.mjs';
 import { decisionsWithoutStatus } from './decision-status.mjs';
 import { processesWithoutRow } from './process-table.mjs';
 import { staleSettings } from './settings-page.mjs';
+import { unwatchable } from './watched-metrics.mjs';
 
 const problems = [];
 
@@ -63,6 +64,7 @@ problems.push(
   ...staleSettings(),
   ...staleChartTable(),
   ...tierProblems(),
+  ...unwatchable(),
 );
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;

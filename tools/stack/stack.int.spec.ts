@@ -1,3 +1,4 @@
+// @tier full: e2e/main-job/npm-start reaches, kills, ends and starts again the same from outside; each file of e2e searches for secrets
 import { chmodSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICE_NAMES, SINGLETONS } from '@fairlead/contracts';

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
-import { laneOf, Lanes, limitsFor } from './lanes.js';
+import { Lanes, roomOn, shareOf, type Room } from './lanes.js';
 
-const waiting = (wallS: number) => ({ wallS, cpuS: wallS / 10, needs: [] });
+const waiting = (wallS: number) => ({ wallS, cpuS: wallS / 8, needs: [] });
 const computing = (wallS: number) => ({ wallS, cpuS: wallS, needs: [] });
 
 /** Lets whatever was admitted be told. */
 const settle = () => new Promise<void>((done) => setImmediate(done));
 
-function crowd(limits = { waiting: 2, computing: 1 }) {
-  const lanes = new Lanes(limits);
+function crowd(room: Room = { cores: 1.5, files: 4 }) {
+  const lanes = new Lanes(room);
   const running = new Map<string, () => void>();
   const enter = (name: string, timing: ReturnType<typeof waiting>, isReady?: () => boolean) => {
     void lanes.enter(timing, isReady).then((leave) => running.set(name, leave));
@@ -21,22 +21,42 @@ function crowd(limits = { waiting: 2, computing: 1 }) {
   return { lanes, enter, end, names: () => [...running.keys()].sort() };
 }
 
-it('knows a file that computes from one that waits', () => {
-  expect(laneOf(waiting(60))).toBe('waiting');
-  expect(laneOf(computing(60))).toBe('computing');
-  expect(limitsFor(2)).toEqual({ computing: 2, waiting: 6 });
+it('knows what share of a core a file takes', () => {
+  expect(shareOf(waiting(60))).toBe(1 / 8);
+  expect(shareOf(computing(60))).toBe(1);
+  expect(shareOf({ wallS: 0, cpuS: 0, needs: [] })).toBe(0);
+  expect(roomOn(2)).toEqual({ cores: 2.5, files: 8 });
 });
 
-it('runs as many of each kind as there is room for, whatever the other kind does', async () => {
-  const { enter, end, names } = crowd();
-  for (const name of ['w1', 'w2', 'w3']) enter(name, waiting(10));
+it('runs as many as the cores have room for: few that compute, many that wait', async () => {
+  const { enter, end, names } = crowd({ cores: 1.5, files: 10 });
   for (const name of ['c1', 'c2']) enter(name, computing(10));
+  for (const name of ['w1', 'w2', 'w3', 'w4', 'w5']) enter(name, waiting(10));
   await settle();
-  expect(names()).toEqual(['c1', 'w1', 'w2']);
-  await end('c1');
-  expect(names()).toEqual(['c2', 'w1', 'w2']);
+  expect(names()).toEqual(['c1', 'w1', 'w2', 'w3', 'w4']);
   await end('w1');
-  expect(names()).toEqual(['c2', 'w2', 'w3']);
+  expect(names()).toEqual(['c1', 'w2', 'w3', 'w4', 'w5']);
+  await end('c1');
+  expect(names()).toEqual(['c2', 'w2', 'w3', 'w4', 'w5']);
+});
+
+it('runs no more than so many, however little they compute', async () => {
+  const { enter, end, names } = crowd({ cores: 8, files: 2 });
+  for (const name of ['w1', 'w2', 'w3']) enter(name, waiting(10));
+  await settle();
+  expect(names()).toEqual(['w1', 'w2']);
+  await end('w1');
+  expect(names()).toEqual(['w2', 'w3']);
+});
+
+it('runs a file alone that computes on more than there is', async () => {
+  const { enter, end, names } = crowd();
+  enter('greedy', { wallS: 50, cpuS: 150, needs: [] });
+  enter('other', computing(10));
+  await settle();
+  expect(names()).toEqual(['greedy']);
+  await end('greedy');
+  expect(names()).toEqual(['other']);
 });
 
 it('takes the longest first', async () => {

@@ -1,35 +1,42 @@
-// Which test files run at the same time: many that mostly wait for deadlines, few that compute.
+// Which test files run at the same time: as many as keep the cores busy, by the share of a core that each took when it was recorded.
 import { availableParallelism } from 'node:os';
 import type { Timing } from './timings.js';
 
-export type Lane = 'waiting' | 'computing';
-
-/** A file that used more of a core than this, on average, computes. */
-const COMPUTING_SHARE = 0.5;
-
-export function laneOf({ wallS, cpuS }: Timing): Lane {
-  return cpuS > COMPUTING_SHARE * wallS ? 'computing' : 'waiting';
+/** What files that run at the same time share. */
+export interface Room {
+  /** Cores that they may compute on together, on average. */
+  readonly cores: number;
+  /** How many may run, however little they compute: each has servers in memory. */
+  readonly files: number;
 }
 
-/** A computing file for each core; of those that wait three times as many leave little idle, as measured on two cores. */
-export function limitsFor(cores = availableParallelism()): Record<Lane, number> {
-  return { computing: Math.max(1, cores), waiting: 3 * Math.max(1, cores) };
+/** Shares are averages, and files seldom compute at the same time: a quarter more than there is leaves little idle. */
+const OVERBOOKED = 1.25;
+const FILES_PER_CORE = 4;
+
+export function roomOn(cores = availableParallelism()): Room {
+  return { cores: OVERBOOKED * Math.max(1, cores), files: FILES_PER_CORE * Math.max(1, cores) };
+}
+
+/** Of a core, on average over its time; more than 1 if it computes on several. */
+export function shareOf({ wallS, cpuS }: Timing): number {
+  return cpuS / Math.max(1, wallS);
 }
 
 interface Queued {
-  readonly lane: Lane;
+  readonly share: number;
   readonly wallS: number;
   readonly isReady: () => boolean;
   readonly admit: (leave: () => void) => void;
 }
 
 export class Lanes {
-  readonly #limits: Readonly<Record<Lane, number>>;
-  readonly #running: Record<Lane, number> = { waiting: 0, computing: 0 };
+  readonly #room: Room;
+  readonly #running = new Set<Queued>();
   #queue: Queued[] = [];
 
-  constructor(limits: Readonly<Record<Lane, number>>) {
-    this.#limits = limits;
+  constructor(room: Room) {
+    this.#room = room;
   }
 
   /**
@@ -38,7 +45,7 @@ export class Lanes {
    */
   enter(timing: Timing, isReady: () => boolean = () => true): Promise<() => void> {
     return new Promise((admit) => {
-      this.#queue.push({ lane: laneOf(timing), wallS: timing.wallS, isReady, admit });
+      this.#queue.push({ share: shareOf(timing), wallS: timing.wallS, isReady, admit });
       this.#queue.sort((a, b) => b.wallS - a.wallS);
       this.lookAgain();
     });
@@ -46,10 +53,10 @@ export class Lanes {
 
   lookAgain(): void {
     for (const file of this.#queue) {
-      if (this.#running[file.lane] >= this.#limits[file.lane] || !file.isReady()) continue;
+      if (!this.#hasRoomFor(file) || !file.isReady()) continue;
       this.#queue = this.#queue.filter((other) => other !== file);
-      this.#running[file.lane] += 1;
-      file.admit(() => this.#leave(file.lane));
+      this.#running.add(file);
+      file.admit(() => this.#leave(file));
     }
   }
 
@@ -57,8 +64,15 @@ export class Lanes {
     return this.#queue.length;
   }
 
-  #leave(lane: Lane): void {
-    this.#running[lane] -= 1;
+  /** One alone always has, however much it computes. */
+  #hasRoomFor(file: Queued): boolean {
+    if (this.#running.size === 0) return true;
+    const taken = [...this.#running].reduce((sum, { share }) => sum + share, 0);
+    return this.#running.size < this.#room.files && taken + file.share <= this.#room.cores;
+  }
+
+  #leave(file: Queued): void {
+    this.#running.delete(file);
     this.lookAgain();
   }
 }

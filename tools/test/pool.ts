@@ -1,9 +1,9 @@
-// Vitest's pool: each file gets a process of its own, begun when its lane has room and its components are here.
+// Vitest's pool: each file gets a process of its own, begun when there is room for it and its components are here.
 import { fork, type ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { join, relative } from 'node:path';
 import type { PoolOptions, PoolRunnerInitializer, PoolWorker, WorkerRequest } from 'vitest/node';
-import { Lanes, limitsFor } from './lanes.js';
+import { Lanes, roomOn } from './lanes.js';
 import { cpuSecondsOf } from './processes.js';
 import { Session } from './session.js';
 import { Stress } from './stress.js';
@@ -16,7 +16,7 @@ const LOOK_FOR_COMPONENTS_MS = 500;
 /** What a process has to end by itself before it is killed. */
 const GRACE_MS = 500;
 
-const lanes = new Lanes(limitsFor());
+const lanes = new Lanes(roomOn());
 const timings = readTimings();
 const session = Session.fromEnvironment();
 const stress = Stress.fromEnvironment();

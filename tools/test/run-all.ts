@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { minutes, slowest } from './measures.js';
 import { cpuSecondsOf } from './processes.js';
 import { Session } from './session.js';
-import { check, checkBeside, close, failed, heading, run, totals, vitest } from './steps.js';
+import { checkBeside, close, failed, heading, run, totals, vitest } from './steps.js';
 import { begin, saveTimings, type SuiteOutcome } from './suite.js';
-import { testFiles } from './tiers.js';
+import { testFiles, unitTestFiles } from './tiers.js';
 
 const STATIC = ['lint', 'format', 'boundaries', 'drift'];
 const nx = (...targets: string[]) => ['run-many', '-p', 'fairlead', '-t', ...targets];
@@ -16,9 +16,12 @@ const session = Session.create();
 const started = performance.now();
 try {
   const ordinary = testFiles().flatMap(({ path, tier }) => (tier === 'ordinary' ? [path] : []));
-  const runFiles = begin(ordinary, session, { withUnit: true });
-  if (await check('compile', 'nx', nx('compile'))) {
-    const isStaticDone = checkBeside(STATIC.join(', '), 'nx', nx(...STATIC));
+  const runFiles = begin(ordinary, session);
+  // Unit tests run from source, so that the compiler, which takes one core, leaves none idle.
+  const isCompiled = checkBeside('compile', 'nx', nx('compile'));
+  const isStaticDone = isCompiled.then((ok) => ok && checkBeside(STATIC.join(', '), 'nx', nx(...STATIC)));
+  await vitest(session, { projects: ['unit'], files: unitTestFiles() });
+  if (await isCompiled) {
     const outcome = await runFiles();
     await isStaticDone;
     await docker();

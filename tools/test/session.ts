@@ -15,6 +15,8 @@ import { join } from 'node:path';
 const VARIABLE = 'FAIRLEAD_SUITE_SESSION';
 /** Set for test processes: where the testbed notes what was asked of it. */
 const USED_VARIABLE = 'FAIRLEAD_TESTBED_USED_DIR';
+/** Set for test processes: where the testbed keeps what it makes once for all of them. */
+const TEMPLATES_VARIABLE = 'FAIRLEAD_TESTBED_TEMPLATES';
 /** Set in place of components that are here when there is nothing more to come. */
 const NOTHING_MORE = '.all';
 
@@ -63,7 +65,7 @@ export class Session {
   /** For the environment of a test file's process. */
   environmentOf(file: number): Record<string, string> {
     mkdirSync(this.#usedBy(file), { recursive: true });
-    return { [USED_VARIABLE]: this.#usedBy(file) };
+    return { [USED_VARIABLE]: this.#usedBy(file), [TEMPLATES_VARIABLE]: join(this.#folder, 'templates') };
   }
 
   /** The components that a test file's process asked for. */

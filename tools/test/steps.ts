@@ -32,19 +32,9 @@ export function heading(text: string): void {
   console.log(`\n── ${text} ${'─'.repeat(Math.max(0, 100 - text.length))}`);
 }
 
-/** One command that counts as one test. */
-export async function check(name: string, command: string, args: readonly string[]): Promise<boolean> {
-  heading(name);
+/** One command that counts as one test, beside other steps: its output comes at once when it has ended. True if it did well. */
+export async function checkBeside(name: string, command: string, args: readonly string[]): Promise<boolean> {
   const started = performance.now();
-  const code = await run(command, args);
-  if (code === 0) totals.passed += 1;
-  else failed(`${name}: exit code ${code}`);
-  console.log(`${code === 0 ? 'ok' : 'FAILED'}: ${name}, ${((performance.now() - started) / 1000).toFixed(1)} s`);
-  return code === 0;
-}
-
-/** The same beside other steps: its output comes at once when it has ended. */
-export async function checkBeside(name: string, command: string, args: readonly string[]): Promise<void> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const output: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => output.push(data));
@@ -59,6 +49,8 @@ export async function checkBeside(name: string, command: string, args: readonly 
   process.stdout.write(Buffer.concat(output));
   if (code === 0) totals.passed += 1;
   else failed(`${name}: exit code ${code}\n${Buffer.concat(output).toString().slice(-4_000)}`);
+  console.log(`${code === 0 ? 'ok' : 'FAILED'}: ${name}, ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  return code === 0;
 }
 
 export interface VitestRun {

@@ -3,7 +3,7 @@ import { fetchComponents } from './components.js';
 import type { Measure, Session } from './session.js';
 import { failed, vitest, type VitestOutcome } from './steps.js';
 import { mergeTimings, neededBy, readTimings, writeTimings } from './timings.js';
-import { testFiles, unitTestFiles } from './tiers.js';
+import { testFiles } from './tiers.js';
 
 export interface SuiteOutcome extends VitestOutcome {
   /** What getting components took. */
@@ -13,13 +13,11 @@ export interface SuiteOutcome extends VitestOutcome {
 /** Runs what was begun; `env` is added to vitest's environment. */
 export type RunFiles = (env?: Readonly<Record<string, string>>) => Promise<SuiteOutcome>;
 
-/** Begins to get what the files need. `withUnit` adds all unit tests, which run first. */
-export function begin(files: readonly string[], session: Session, { withUnit = false } = {}): RunFiles {
+/** Begins to get what the files need. */
+export function begin(files: readonly string[], session: Session): RunFiles {
   const fetch = fetchComponents(neededBy(files, readTimings()), session);
-  const projects = [...(withUnit ? ['unit' as const] : []), 'integration' as const, 'e2e' as const];
-  const all = withUnit ? [...unitTestFiles(), ...files] : files;
   return async (env = {}) => {
-    const outcome = await vitest(session, { projects, files: all, env });
+    const outcome = await vitest(session, { projects: ['integration', 'e2e'], files, env });
     const fetchCpuS = await fetch.done;
     const measures = outcome.measures.filter(({ path }) => files.includes(path));
     tellUnknownNeeds(measures);

@@ -52,13 +52,13 @@ export function testFiles(root = '.'): TestFile[] {
 
 /** All files of unit tests; they are all of the ordinary tier. */
 export function unitTestFiles(root = '.'): string[] {
-  const all = globSync('{libs,apps,tools,bench}/**/*.spec.ts', { cwd: root, exclude: IGNORED });
+  const all = globSync('{libs,apps,tools,bench,e2e}/**/*.spec.ts', { cwd: root, exclude: IGNORED });
   return all.filter((path) => !path.endsWith('.int.spec.ts')).sort();
 }
 
 /** One sentence for each file whose directive is wrong. */
 export function tierProblems(root = '.'): string[] {
-  const files = ['{libs,apps,tools,bench}/**/*.spec.ts', 'e2e/**/*.e2e.ts'].flatMap((pattern) =>
+  const files = ['{libs,apps,tools,bench,e2e}/**/*.spec.ts', 'e2e/**/*.e2e.ts'].flatMap((pattern) =>
     globSync(pattern, { cwd: root, exclude: IGNORED }),
   );
   return files.flatMap((path) => {

@@ -1,25 +1,31 @@
 import { oneLine } from '@fairlead/errors';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { Io } from '../io.js';
 import { printHint, printJson, printLines, type Format } from '../output/print.js';
 import { shellWord } from '../output/shell-word.js';
-import { ImportLink } from '../session/answers.js';
+import { Cluster, ImportLink } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import type { Login } from '../session/login-store.js';
 import { usage } from '../failure.js';
-import { outputOption } from './option-values.js';
+import { clusterPath } from '../session/paths.js';
+import { VALUES_HELP, valuesOf, valuesOption } from './manifest-values.js';
+import { outputOption, pairs } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const IMPORT_HELP = `
 The manifest holds a token for one enrolment: do not keep it.
+${VALUES_HELP}
 
 Examples:
   fairlead cluster import demo | kubectl apply -f -
+  fairlead cluster import demo --values demo.yaml | kubectl apply -f -
   fairlead cluster import demo --link            # for somebody else to apply
   fairlead cluster import demo --link -o json`;
 
 interface ImportOptions {
   readonly link?: true;
+  readonly values?: string;
+  readonly label?: Readonly<Record<string, string>>;
   readonly output: Format;
 }
 
@@ -32,6 +38,8 @@ export function addImportCommand(cluster: Command, io: Io): void {
     .summary('print the manifest that brings a cluster in')
     .description('Print the manifest that brings a cluster in, or a short-lived link to it.')
     .option('--link', 'print only a link that works once, for a few minutes')
+    .addOption(new Option('--label <key=value>', 'a label to add; may be repeated').argParser(pairs))
+    .addOption(valuesOption())
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', IMPORT_HELP)
     .action((name: string, options: ImportOptions) => importCluster(io, name, options));
@@ -39,8 +47,11 @@ export function addImportCommand(cluster: Command, io: Io): void {
 
 async function importCluster(io: Io, name: string, options: ImportOptions): Promise<void> {
   if (options.output === 'json' && !options.link) throw usage('the manifest is YAML', 'use -o json with --link');
+  const { label: labels } = options;
+  const change = { ...(await valuesOf(options.values)), ...(labels === undefined ? {} : { labels }) };
   await withApi(io, async (api, login) => {
-    const path = `/v1/clusters/${encodeURIComponent(name)}/import-links`;
+    if (Object.keys(change).length > 0) await api.ask(Cluster, clusterPath(name), { method: 'PATCH', body: change });
+    const path = `${clusterPath(name)}/import-links`;
     const link = await api.ask(ImportLink, path, { method: 'POST' });
     if (!options.link) return printManifest(io, api, link.url);
     if (options.output === 'json') printJson(io, link);

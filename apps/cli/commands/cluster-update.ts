@@ -5,27 +5,31 @@ import { changeAssignment, findAssignment } from '../gitops/assignments.js';
 import type { Io } from '../io.js';
 import { printJson, printLines, type Format } from '../output/print.js';
 import { shellWord } from '../output/shell-word.js';
-import { Cluster } from '../session/answers.js';
+import { Cluster, namespaceOf } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import { ClusterGitOps } from '../session/gitops-answers.js';
 import { clusterPath } from '../session/paths.js';
 import { addFollowOptions, plannedAssignment, type GitOpsOptions } from './cluster-gitops.js';
+import { VALUES_HELP, valuesOf, valuesOption } from './manifest-values.js';
 import { collected, outputOption, wholeNumber } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const UPDATE_HELP = `
 It changes what the import manifest says; nothing happens in the cluster until that is applied there once more. The agent starts anew with it,
 keeps its identity, and needs no token. What is not said stays as it is; of what may be repeated, those that are named are all from then on.
+${VALUES_HELP}
 
 Examples:
   fairlead cluster update shop --gitops flux --repo catalog     # imported without it before
   fairlead cluster update edge --egress 2222=git.example.com:22
+  fairlead cluster update edge --values edge.yaml
   fairlead cluster import shop | kubectl apply -f -`;
 
 interface UpdateOptions extends GitOpsOptions {
   readonly links?: number;
   readonly allowTarget?: readonly string[] | false;
   readonly egress?: readonly string[] | false;
+  readonly values?: string;
   readonly output: Format;
 }
 
@@ -44,6 +48,7 @@ export function addUpdateCommand(cluster: Command, io: Io): void {
       new Option('--egress <port=host:port>', 'a port that leads out of it; may be repeated').argParser(listed),
     )
     .option('--no-egress', 'none')
+    .addOption(valuesOption())
     .addOption(new Option('--gitops <tool>', 'with an installer, or without').choices(['flux', 'argocd', 'off']));
   addFollowOptions(update)
     .addOption(outputOption('table', 'json'))
@@ -62,8 +67,10 @@ async function updateCluster(io: Io, name: string, options: UpdateOptions): Prom
     ...(targets === undefined ? {} : { targets: targets || [] }),
     ...(egress === undefined ? {} : { egress: egress || [] }),
     ...(gitops === undefined ? {} : { gitops: gitops !== 'off' }),
+    ...(await valuesOf(options.values)),
   };
-  if (Object.keys(body).length === 0) throw usage('it is not said what to change', 'add --gitops flux, or --egress');
+  if (Object.keys(body).length === 0)
+    throw usage('it is not said what to change', 'add --gitops flux, --egress or --values');
   const { before, cluster, said } = await withApi(io, async (api) => {
     const known = await api.ask(Cluster, clusterPath(name));
     const follows = await assignmentFor(api, name, options);
@@ -103,8 +110,15 @@ async function assignmentFor(api: ApiClient, name: string, options: UpdateOption
 
 /** What applying a manifest does not take away. */
 function leftOver(before: Cluster, after: Cluster): string[] {
-  const remove = 'kubectl --namespace fairlead-system delete';
+  const namespace = namespaceOf(before);
+  const remove = `kubectl --namespace ${namespace} delete`;
   return [
+    ...(namespace === namespaceOf(after)
+      ? []
+      : [
+          'it enrols anew in its new namespace; once it is online, remove the old one:',
+          `  kubectl delete namespace ${namespace}`,
+        ]),
     ...(before.gitops && !after.gitops
       ? [
           'what its tool is to become, say first: fairlead gitops unassign --help; then remove the installer:',

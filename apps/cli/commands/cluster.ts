@@ -2,10 +2,10 @@ import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import type { Io } from '../io.js';
 import {
-  TWO_AGENTS,
   ageText,
   agentText,
   distributionText,
+  duplicateText,
   labelsText,
   lastErrorText,
   nodesText,
@@ -13,12 +13,14 @@ import {
 } from '../output/cluster-view.js';
 import { printHint, printJson, printLines, printList, printResult, printTable } from '../output/print.js';
 import { allClusters } from '../session/all-pages.js';
-import { Cluster } from '../session/answers.js';
+import { Cluster, namespaceOf } from '../session/answers.js';
 import { confirmed } from '../session/prompt.js';
 import { clusterPath } from '../session/paths.js';
 import { addGitOpsOptions, assignCreated, plannedAssignment, type GitOpsOptions } from './cluster-gitops.js';
 import { addImportCommand } from './cluster-import.js';
+import { addLabelCommand } from './cluster-label.js';
 import { addUpdateCommand } from './cluster-update.js';
+import { VALUES_HELP, valuesOf, valuesOption } from './manifest-values.js';
 import { collected, outputOption, pairs, wholeNumber, type Confirmed, type Printed } from './option-values.js';
 import { addClusterRevocation } from './revocation.js';
 import { withApi } from './with-api.js';
@@ -29,6 +31,7 @@ Examples:
   fairlead cluster create shop-eu --label zone=eu --label stage=prod
   fairlead cluster create edge-7 --links 1     # a small site: one link instead of two
   fairlead cluster create shop --gitops flux --repo catalog --path 'shops/{cluster}'
+  fairlead cluster create edge-8 --values edge.yaml
   fairlead cluster create shop --allow-target 10.0.0.0/8:10250 --allow-target '*.shop.svc:443'
   fairlead cluster create edge --egress 2222=git.example.com:22 --gitops flux --repo catalog \\
     --git-through fairlead-egress.fairlead-system.svc:2222
@@ -37,9 +40,15 @@ A target is what clients of the CONNECT door may reach there, as an address bloc
 with a port, a range of ports or *. Without any, the agent opens nothing but the Kubernetes API.
 
 A way out is for a cluster that cannot reach its Git host: what connects to the Service fairlead-egress in fairlead-system goes there
-through a gateway, whose own rules have to allow it (FAIRLEAD_EGRESS_ALLOW).`;
+through a gateway, whose own rules have to allow it (FAIRLEAD_EGRESS_ALLOW).
+${VALUES_HELP}`;
 
-/** cluster create, list, show, delete, update, import, revoke. */
+const LIST_HELP = `
+Examples:
+  fairlead cluster list --selector 'zone=eu,stage!=test,tier in (a,b),!old'
+  fairlead cluster list --status offline --name 'shop-*' -o name`;
+
+/** cluster create, list, show, delete, update, label, import, revoke. */
 export function addClusterCommands(program: Command, io: Io): void {
   const cluster = program
     .command('cluster')
@@ -62,6 +71,7 @@ export function addClusterCommands(program: Command, io: Io): void {
         .default([], 'none'),
     );
   addGitOpsOptions(creation)
+    .addOption(valuesOption())
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', CREATE_HELP)
     .action((name: string, options: CreateOptions) => create(io, name, options));
@@ -69,9 +79,13 @@ export function addClusterCommands(program: Command, io: Io): void {
     .command('list')
     .alias('ls')
     .summary('list the clusters')
-    .description('List the clusters.')
+    .description('List the clusters, or those that are meant.')
+    .option('-l, --selector <selector>', 'by labels, as kubectl takes it')
+    .addOption(new Option('--status <status>', 'by status').choices(['online', 'draining', 'offline', 'never']))
+    .option('--name <pattern>', 'by name, with * for any part of it')
     .addOption(outputOption('table', 'json', 'name'))
-    .action((options: Printed) => list(io, options));
+    .addHelpText('after', LIST_HELP)
+    .action((options: ListOptions) => list(io, options));
   cluster
     .command('show <name>')
     .summary('show a cluster')
@@ -84,9 +98,13 @@ export function addClusterCommands(program: Command, io: Io): void {
     .description('Delete a cluster: its agent loses access at once. Nothing in the cluster itself is removed.')
     .option('--yes', 'do not ask; needed where there is no terminal')
     .addOption(outputOption('table', 'json'))
-    .addHelpText('after', '\nTo clean up in the cluster:\n  kubectl delete namespace fairlead-system')
+    .addHelpText(
+      'after',
+      '\nTo clean up in the cluster, unless its values name another namespace:\n  kubectl delete namespace fairlead-system',
+    )
     .action((name: string, options: Confirmed) => remove(io, name, options));
   addUpdateCommand(cluster, io);
+  addLabelCommand(cluster, io);
   addImportCommand(cluster, io);
   addClusterRevocation(cluster, io);
 }
@@ -96,6 +114,7 @@ interface CreateOptions extends Printed, GitOpsOptions {
   readonly links?: number;
   readonly allowTarget: readonly string[];
   readonly egress: readonly string[];
+  readonly values?: string;
 }
 
 async function create(io: Io, name: string, options: CreateOptions): Promise<void> {
@@ -108,6 +127,7 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
     ...(targets.length === 0 ? {} : { targets }),
     ...(egress.length === 0 ? {} : { egress }),
     ...(options.gitops === undefined ? {} : { gitops: true }),
+    ...(await valuesOf(options.values)),
   };
   const { cluster, advice } = await withApi(io, async (api) => {
     const assignment = await plannedAssignment(api, name, options);
@@ -119,12 +139,19 @@ async function create(io: Io, name: string, options: CreateOptions): Promise<voi
   printHint(io, `next: fairlead cluster import ${cluster.name} | kubectl apply -f -`);
 }
 
-async function list(io: Io, { output }: Printed): Promise<void> {
-  const clusters = await withApi(io, allClusters);
+interface ListOptions extends Printed {
+  readonly selector?: string;
+  readonly status?: string;
+  readonly name?: string;
+}
+
+async function list(io: Io, { output, ...filter }: ListOptions): Promise<void> {
+  const clusters = await withApi(io, (api) => allClusters(api, filter));
+  const filtered = Object.keys(filter).length > 0;
   printList(io, output, {
     list: { clusters },
     name: (cluster) => cluster.name,
-    none: ['no clusters yet', 'next: fairlead cluster create demo'],
+    none: filtered ? ['no cluster is like that'] : ['no clusters yet', 'next: fairlead cluster create demo'],
     heading: ['NAME', 'STATUS', 'KUBERNETES', 'NODES', 'REPLICAS', 'LABELS', 'AGE'],
     row: (cluster) => [
       cluster.name,
@@ -161,11 +188,13 @@ async function show(io: Io, name: string, { output }: Printed): Promise<void> {
       ['targets', cluster.targets.join(', ')],
       ['egress', cluster.egress.join(', ')],
       ['installer', cluster.gitops ? 'yes' : 'no'],
+      ['namespace', namespaceOf(cluster)],
+      ['values', Object.keys(cluster.manifestValues).join(', ')],
       ['created', cluster.createdAt],
       ['enrolled', cluster.enrolledAt ?? ''],
     ],
   );
-  if (presence.agents.length > 1) printLines(io, '', ...TWO_AGENTS(cluster.name));
+  if (presence.duplicate) printLines(io, '', ...duplicateText(cluster));
 }
 
 async function remove(io: Io, name: string, { yes, output }: Confirmed): Promise<void> {

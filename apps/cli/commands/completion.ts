@@ -38,6 +38,8 @@ const LISTERS: Readonly<Record<string, string>> = {
   'cluster show': CLUSTERS,
   'cluster delete': CLUSTERS,
   'cluster import': CLUSTERS,
+  'cluster update': CLUSTERS,
+  'cluster label': CLUSTERS,
   'cluster revoke': CLUSTERS,
   'certificate list': CLUSTERS,
   'token list': CLUSTERS,

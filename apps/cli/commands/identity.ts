@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { failure } from '../failure.js';
 import type { Io } from '../io.js';
 import { printHint, printJson, printLines, type Format } from '../output/print.js';
-import { Cluster, IssuedIdentity } from '../session/answers.js';
+import { Cluster, IssuedIdentity, namespaceOf } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import { writePrivateFile } from '../session/login-store.js';
 import { clusterPath } from '../session/paths.js';
@@ -55,14 +55,14 @@ async function issue(io: Io, name: string, options: IssueOptions): Promise<void>
   const path = resolve(out);
   if (!force) await refuseExisting(path);
   const made = await withApi(io, async (api) => {
-    const { enrolledAt } = await api.ask(Cluster, clusterPath(name));
+    const cluster = await api.ask(Cluster, clusterPath(name));
     const question = `The cluster ${name} has an agent. Replace it? It is refused from then on.`;
-    if (enrolledAt !== null && !(await confirmed(io, question, yes))) return null;
-    return certify(api, name);
+    if (cluster.enrolledAt !== null && !(await confirmed(io, question, yes))) return null;
+    return { ...(await certify(api, name)), namespace: namespaceOf(cluster) };
   });
   if (made === null) return printLines(io, 'nothing issued');
-  const { issued, bundle } = made;
-  await writePrivateFile(path, manifest ? await manifestWith(issued, bundle) : bundle);
+  const { issued, bundle, namespace } = made;
+  await writePrivateFile(path, manifest ? await manifestWith(issued, bundle, namespace) : bundle);
   const { cluster, generation, notAfter, endpoints } = issued;
   if (output === 'json') return printJson(io, { cluster, generation, notAfter, endpoints, file: path });
   printLines(io, `identity of ${cluster} (enrolment ${generation}) written to ${path}; valid until ${notAfter}`);
@@ -84,12 +84,12 @@ async function certify(api: ApiClient, name: string): Promise<{ issued: IssuedId
 }
 
 /** The manifest mounts this Secret where its agent looks for a bundle. */
-async function manifestWith({ manifest }: IssuedIdentity, bundle: string): Promise<string> {
+async function manifestWith({ manifest }: IssuedIdentity, bundle: string, namespace: string): Promise<string> {
   const { stringify } = await import('yaml');
   const secret = {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name: 'fairlead-agent-bootstrap', namespace: 'fairlead-system' },
+    metadata: { name: 'fairlead-agent-bootstrap', namespace },
     type: 'Opaque',
     data: { 'identity-bundle.json': Buffer.from(bundle).toString('base64') },
   };

@@ -64,8 +64,8 @@ function judgeReplicas({ cluster, access }: KnownFacts): Finding {
 }
 
 function judgeAgents({ cluster: { name, presence }, nowMs }: KnownFacts): Finding[] {
-  const { agents } = presence;
-  if (agents.length < 2) return [];
+  const { agents, duplicate } = presence;
+  if (duplicate === null) return [];
   const detail = `${agents.length} processes have its identity: ${agents.map(agentText).join(', ')}`;
   const newestMs = Math.max(...agents.map(({ since }) => Date.parse(since)));
   if (nowMs - newestMs < ROLLOUT_MS) {

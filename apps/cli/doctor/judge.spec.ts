@@ -7,12 +7,13 @@ import { judgeLinks } from './judge-links.js';
 
 const nowMs = Date.parse('2026-11-10T12:00:00.000Z');
 const at = (hours: number): string => new Date(nowMs + hours * 3_600_000).toISOString();
-const agent = { instance: 'aaaaaaaa-1', addresses: ['192.0.2.1'], since: at(-5), version: '0.1.0' };
+const agent = { instance: 'aaaaaaaa-1', addresses: ['192.0.2.1'], since: at(-5), version: '0.1.0', pod: null };
 const online: Cluster['presence'] = {
   state: 'online',
   replicas: ['gateway-a', 'gateway-b'],
   since: at(-5),
   agents: [agent],
+  duplicate: null,
   lastError: null,
 };
 const away: Cluster['presence'] = { ...online, state: 'offline', replicas: [], since: at(-1), agents: [] };
@@ -33,6 +34,7 @@ const cluster: Cluster = {
   targets: [],
   egress: [],
   gitops: false,
+  manifestValues: {},
   createdAt: at(-100),
   enrolledAt: at(-90),
   generation: 2,
@@ -173,8 +175,16 @@ describe('links', () => {
     ['draining', { state: 'draining' }, 'warn presence: .*gateways'],
     ['lost a moment ago', { lastError: { ...lastError, at: at(-0.1) } }, 'warn presence: .*cluster-offline'],
     ['one replica of two', { replicas: ['gateway-a'] }, 'warn links: .*FAIRLEAD_ENDPOINTS'],
-    ['two agents in a rollout', { agents: [agent, { ...agent, since: at(-0.01) }] }, 'warn agents: .*three minutes'],
-    ['two agents for long', { agents: [agent, { ...agent, instance: 'b' }] }, 'FAIL agents: .*cluster revoke demo'],
+    [
+      'two agents in a rollout',
+      { agents: [agent, { ...agent, since: at(-0.01) }], duplicate: 'elsewhere' },
+      'warn agents: .*three minutes',
+    ],
+    [
+      'two agents for long',
+      { agents: [agent, { ...agent, instance: 'b' }], duplicate: 'elsewhere' },
+      'FAIL agents: .*cluster revoke demo',
+    ],
     ['an old agent', { agents: [{ ...agent, version: '1.0.0' }] }, 'warn version: update'],
   ])('%s', (_, change, expected) => {
     expect(notWell(withPresence(change))).toEqual([expect.stringMatching(expected) as string]);
@@ -182,6 +192,7 @@ describe('links', () => {
 
   it('are well one minor version apart, and with an agent that does not say', () => {
     expect(notWell(withPresence({ agents: [{ ...agent, version: '0.2.9' }] }))).toEqual([]);
+    expect(notWell(withPresence({ agents: [agent, { ...agent, instance: 'b' }] }))).toEqual([]);
     expect(notWell(withPresence({ agents: [{ ...agent, version: '' }] }))).toEqual([]);
     expect(notWell(withPresence({ agents: [{ ...agent, version: 'test' }] }))).toHaveLength(1);
   });

@@ -13,8 +13,8 @@ export function statusCell(cluster: Cluster): Cell {
 type LinkedAgent = Cluster['presence']['agents'][number];
 
 /** A process that is linked as the cluster's agent. */
-export function agentText({ instance, addresses, since }: LinkedAgent): string {
-  return `${instance.slice(0, 8)} from ${addresses.join(' and ')} since ${since}`;
+export function agentText({ instance, addresses, since, pod }: LinkedAgent): string {
+  return `${pod?.name ?? instance.slice(0, 8)} from ${addresses.join(' and ')} since ${since}`;
 }
 
 /** Why its agent was turned away or lost last, and where; empty if it never was. */
@@ -35,11 +35,21 @@ export function distributionText(facts: ClusterFacts | null): string {
   return [distribution, provider === '' ? '' : `on ${provider}`].filter(Boolean).join(' ');
 }
 
-/** What to make of it when there is more than one. */
-export const TWO_AGENTS = (name: string): string[] => [
-  'Several processes are linked with the identity of this cluster. While its agent is being updated that is so for a moment; otherwise',
-  `somebody has a copy of its key. To end both: fairlead cluster revoke ${name} --reason TEXT`,
-];
+const DUPLICATES: Readonly<Record<string, string>> = {
+  elsewhere: 'and are not all pods of one cluster',
+  'same-pod': 'and several of them say that they are the same pod',
+  surplus: 'more than its Deployment has',
+};
+
+/** What to make of processes that are not the pods of its agent. */
+export const duplicateText = ({ name, presence: { duplicate } }: Cluster): string[] =>
+  duplicate === null
+    ? []
+    : [
+        `Several processes are linked with the identity of this cluster, ${DUPLICATES[duplicate] ?? duplicate}.`,
+        'While its agent is being updated that is so for a moment; otherwise',
+        `somebody has a copy of its key. To end all: fairlead cluster revoke ${name} --reason TEXT`,
+      ];
 
 export function labelsText(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)

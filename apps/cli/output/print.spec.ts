@@ -58,11 +58,12 @@ describe('what people see', () => {
       targets: [],
       egress: [],
       gitops: false,
+      manifestValues: {},
       createdAt: '',
       enrolledAt,
       generation: 1,
       facts: null,
-      presence: { state, replicas: [], since: null, agents: [], lastError: null },
+      presence: { state, replicas: [], since: null, agents: [], duplicate: null, lastError: null },
     });
     expect(statusCell(cluster('never', null))).toMatchObject({ text: 'not imported' });
     expect(statusCell(cluster('online', 'x'))).toMatchObject({ text: 'online', colour: 'green' });

@@ -15,11 +15,14 @@ export async function allPages<Page extends { readonly next?: string | undefined
     asked.add(path);
     const page = await api.ask(schema, path);
     items.push(...itemsOf(page));
-    if (page.next !== undefined) path = `${list}?after=${encodeURIComponent(page.next)}`;
+    if (page.next !== undefined)
+      path = `${list}${list.includes('?') ? '&' : '?'}after=${encodeURIComponent(page.next)}`;
   }
   return items;
 }
 
-export function allClusters(api: ApiClient): Promise<Cluster[]> {
-  return allPages(api, ClusterList, '/v1/clusters', ({ clusters }) => clusters);
+/** Of those that are meant, by the API's own filters. */
+export function allClusters(api: ApiClient, filter: Readonly<Record<string, string>> = {}): Promise<Cluster[]> {
+  const query = new URLSearchParams(filter).toString();
+  return allPages(api, ClusterList, `/v1/clusters${query === '' ? '' : `?${query}`}`, ({ clusters }) => clusters);
 }

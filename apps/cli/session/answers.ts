@@ -25,6 +25,7 @@ export const Cluster = z.looseObject({
   targets: z.array(z.string()).default([]),
   egress: z.array(z.string()).default([]),
   gitops: z.boolean().default(false),
+  manifestValues: z.looseObject({ namespace: z.string().optional() }).default({}),
   createdAt: z.string(),
   enrolledAt: z.string().nullable(),
   generation: z.number().default(0),
@@ -40,9 +41,11 @@ export const Cluster = z.looseObject({
           addresses: z.array(z.string()),
           since: z.string(),
           version: z.string().default(''),
+          pod: z.looseObject({ name: z.string() }).nullable().default(null),
         }),
       )
       .default([]),
+    duplicate: z.string().nullable().default(null),
     lastError: z
       .looseObject({
         at: z.string(),
@@ -71,6 +74,11 @@ export const EndpointSet = z.looseObject({
   clustersTold: z.number(),
 });
 export type EndpointSet = z.infer<typeof EndpointSet>;
+
+/** Where its agent is. */
+export function namespaceOf({ manifestValues }: Pick<Cluster, 'manifestValues'>): string {
+  return manifestValues.namespace ?? 'fairlead-system';
+}
 
 export const ClusterList = z.looseObject({ clusters: z.array(Cluster), next: z.string().optional() });
 

@@ -18,7 +18,8 @@ export const FULL: Sizes = {
   writesPerSecond: 20,
   electionRolls: 20,
   kills: 10,
-  pauseMs: 5_000,
+  // A replica takes a certificate at each start, and is kept out when 120 of its certificates are live (libs/keys).
+  pauseMs: 30_000,
   judgesTimes: true,
 };
 

@@ -29,6 +29,6 @@ export async function greets(world: Pick<World, 'kubectl'>, name: string, text: 
       const { phase, problem, source, sync } = await installerReport(world);
       throw new Error(`${name} says ${found}, not ${text}: ${JSON.stringify({ phase, problem, source, sync })}`);
     },
-    { timeoutMs: 60_000, intervalMs: 500 },
+    { timeoutMs: 60_000, intervalMs: 1_000 },
   );
 }

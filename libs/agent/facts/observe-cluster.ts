@@ -1,10 +1,11 @@
 import { messageOf } from '@fairlead/errors';
 import { askKube } from '@fairlead/kube/ask-kube';
-import type { AgentFacts } from '@fairlead/tunnel/agent';
+import type { AgentFacts, AgentPod } from '@fairlead/tunnel/agent';
 import { z } from 'zod';
 import type { KubeApiTarget } from '../kube-api-proxy.js';
 import { distributionOf, providerOf } from './distribution.js';
 import { listNodes, type Nodes } from './list-nodes.js';
+import { readOwnPod, type Workload } from './own-pod.js';
 import { reviewRight } from './review-right.js';
 
 /** What one look at the cluster brought. */
@@ -19,6 +20,8 @@ export interface ObserveOptions {
   readonly agentVersion: string;
   /** What this agent can do on the link. */
   readonly linkCapabilities: readonly string[];
+  /** What it is a pod of; absent: of nothing. */
+  readonly workload?: Workload | undefined;
 }
 
 const Version = z.object({ gitVersion: z.string().max(64) });
@@ -33,13 +36,14 @@ export async function observeCluster(
   before: AgentFacts | null,
   signal: AbortSignal,
 ): Promise<Observation> {
-  const { api, agentVersion, linkCapabilities } = options;
+  const { api, agentVersion, linkCapabilities, workload } = options;
   const failures: string[] = [];
   const attempt = <T>(work: Promise<T>): Promise<T | undefined> =>
     work.catch((error: unknown) => void failures.push(messageOf(error)));
-  const [version, nodes, ...rights] = await Promise.all([
+  const [version, nodes, pod, ...rights] = await Promise.all([
     attempt(versionOf(api, signal)),
     attempt(listNodes(api, signal)),
+    attempt(workload ? readOwnPod(api, workload, signal) : Promise.resolve(null)),
     ...RIGHTS.map(([, right]) => attempt(reviewRight(api, right, signal))),
   ]);
   const kubernetesVersion = version ?? before?.kubernetesVersion ?? 'unknown';
@@ -51,9 +55,15 @@ export async function observeCluster(
     kubernetesVersion,
     platform: `${process.platform}/${process.arch}`,
     ...aboutNodes(kubernetesVersion, nodes, before),
+    ...aboutPod(pod, before),
     capabilities: [...linkCapabilities, ...allowed, ...(lists ? ['rbac:list-nodes'] : [])].sort(),
   };
   return { facts, failure: failures[0] ?? null };
+}
+
+function aboutPod(pod: AgentPod | null | undefined, before: AgentFacts | null): Pick<AgentFacts, 'pod'> {
+  const known = pod === undefined ? before?.pod : pod;
+  return known ? { pod: known } : {};
 }
 
 /** https://kubernetes.io/docs/reference/labels-annotations-taints/#topologykubernetesioregion */

@@ -79,7 +79,7 @@ async function checkRoute(
     return found('route', where, through ? 'reached through the proxy' : 'reached directly');
   } catch (error) {
     const remedy = through
-      ? 'check HTTPS_PROXY, and that the proxy allows CONNECT to this port; or list the endpoint in NO_PROXY'
+      ? 'check HTTPS_PROXY and the proxy’s credentials, and that the proxy allows CONNECT to this port; or list the endpoint in NO_PROXY'
       : 'allow TCP from the agent’s pod to it: network policies, firewalls, routes; or set HTTPS_PROXY';
     return missed('route', where, error, remedy);
   }

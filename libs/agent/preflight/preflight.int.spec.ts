@@ -114,7 +114,7 @@ describe('an endpoint', () => {
 
 describe('credentials', () => {
   const nowMs = Date.now();
-  const empty: TextStore = { read: () => Promise.resolve({}), write: () => Promise.resolve() };
+  const empty: TextStore = { read: () => Promise.resolve({ values: {} }), write: () => Promise.resolve() };
   const look = (
     change: Partial<Parameters<typeof checkCredentials>[0]>,
     store: TextStore = empty,
@@ -132,7 +132,7 @@ describe('credentials', () => {
       chainPem: certificate.chain,
       rootsPem: ours.roots,
     };
-    return { ...empty, read: () => Promise.resolve({ identity: JSON.stringify(identity) }) };
+    return { ...empty, read: () => Promise.resolve({ values: { identity: JSON.stringify(identity) } }) };
   }
 
   it('of every kind, good and bad', async () => {
@@ -143,7 +143,7 @@ describe('credentials', () => {
     expect(await look({ token: 'fl1.not-one' })).toMatchObject([{ ok: false }]);
     expect(await look({ adoption: true })).toMatchObject([{ ok: false }]);
     expect(await look({ adoption: true, pins: ours.pins })).toMatchObject([{ ok: true }]);
-    const broken: TextStore = { ...empty, read: () => Promise.resolve({ identity: '{' }) };
+    const broken: TextStore = { ...empty, read: () => Promise.resolve({ values: { identity: '{' } }) };
     expect(await look({}, broken)).toMatchObject([{ check: 'identity', ok: false }]);
   });
 

@@ -58,7 +58,8 @@ export const operations = {
     listClusters: {
       route: 'GET /v1/clusters',
       summary: 'List the clusters',
-      description: 'As many as fit in one answer; `next` is there if there are more.',
+      description:
+        'As many as fit in one answer, or fewer; `next` is there if there may be more. `selector` is a label selector of Kubernetes.',
       query: ClusterPage,
       answers: [json(200, 'Clusters by name.', ClusterList)],
     },
@@ -71,9 +72,9 @@ export const operations = {
     },
     updateCluster: {
       route: 'PATCH /v1/clusters/{name}',
-      summary: 'Change what the import manifest of a cluster says',
+      summary: 'Change the labels of a cluster, and what its import manifest says',
       description:
-        'Nothing changes in the cluster until a new import manifest is applied there. Its agent keeps its identity, and needs no token.',
+        'Of labels, null takes one away; they count at once. Otherwise nothing changes in the cluster until a new import manifest is applied there. Its agent keeps its identity, and needs no token.',
       params: ClusterByName,
       body: ClusterChange,
       answers: [json(200, 'The cluster after it.', Cluster)],

@@ -6,6 +6,7 @@ import {
   ClientName,
   Cluster,
   ClusterChange as ClusterChangeFields,
+  ClusterFilter,
   ClusterName,
   CreateCluster,
   CredentialName,
@@ -27,13 +28,13 @@ export { BootstrapToken, CertificateRecord, Client, Cluster, EnrolmentRequest, I
 /** An unknown field is a mistake that should not pass in silence. */
 export const NewCluster = CreateCluster.strict().describe('A cluster to register.');
 export const ClusterChange = ClusterChangeFields.strict().describe(
-  'What its import manifest says, from the next time it is applied; what is left out stays.',
+  'Labels count at once, all else is what its import manifest says from the next time it is applied; what is left out stays.',
 );
 export const ClusterByName = z.strictObject({ name: ClusterName });
-export const ClusterPage = z.strictObject({ after: ClusterName.optional() });
+export const ClusterPage = ClusterFilter.extend({ after: ClusterName.optional() }).strict();
 export const ClusterList = z.object({
   clusters: z.array(Cluster).describe('By name.'),
-  next: ClusterName.optional().describe('There are more: ask again with it as `after`.'),
+  next: ClusterName.optional().describe('There may be more: ask again with it as `after`, and the same filters.'),
 });
 export type ClusterList = z.infer<typeof ClusterList>;
 /** Why: it is shown with what was revoked, and kept in the event. */

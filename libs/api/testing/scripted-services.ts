@@ -1,6 +1,13 @@
 import 'reflect-metadata';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { registrationRpc, type Client, type Cluster, type CreateCluster } from '@fairlead/contracts';
+import {
+  parseLabelSelector,
+  registrationRpc,
+  selectsLabels,
+  type Client,
+  type Cluster,
+  type CreateCluster,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, RpcServer, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { silentLogger } from '@fairlead/observability';
@@ -75,9 +82,11 @@ class RegistrationScript {
   }
 
   @RpcHandler(registrationRpc.listClusters)
-  async listClusters({ input: { after = '' } }: RpcRequest<R['listClusters']>): RpcResult<R['listClusters']> {
+  async listClusters({ input: { after = '', selector } }: RpcRequest<R['listClusters']>): RpcResult<R['listClusters']> {
     this.#fail();
-    const left = [...this.script.clusters.values()].filter(({ name }) => name > after);
+    const left = [...this.script.clusters.values()].filter(
+      ({ name, labels }) => name > after && selectsLabels(selector ? parseLabelSelector(selector) : [], labels),
+    );
     const clusters = left.sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, this.script.pageSize);
     const next = clusters.at(-1)?.name;
     return clusters.length < left.length && next !== undefined ? { clusters, next } : { clusters };
@@ -93,7 +102,17 @@ class RegistrationScript {
   async updateCluster({ input }: RpcRequest<R['updateCluster']>): RpcResult<R['updateCluster']> {
     const known = this.#known(input.name);
     const { links = known.links, targets = known.targets, egress = known.egress, gitops = known.gitops } = input;
-    const changed = { ...known, links, targets, egress, gitops };
+    const { manifestValues = known.manifestValues } = input;
+    const labels = Object.entries({ ...known.labels, ...input.labels }).filter((each) => each[1] !== null);
+    const changed = {
+      ...known,
+      labels: Object.fromEntries(labels) as Cluster['labels'],
+      links,
+      targets,
+      egress,
+      gitops,
+      manifestValues,
+    };
     this.script.clusters.set(known.name, changed);
     return changed;
   }
@@ -205,7 +224,7 @@ async function serve(
 
 function newCluster(
   tenantId: string,
-  { name, labels, links, targets, egress, gitops }: Required<CreateCluster>,
+  { name, labels, links, targets, egress, gitops, manifestValues }: Required<CreateCluster>,
 ): Cluster {
   return {
     id: randomUUID(),
@@ -216,10 +235,11 @@ function newCluster(
     targets,
     egress,
     gitops,
+    manifestValues,
     generation: 0,
     createdAt: new Date().toISOString(),
     enrolledAt: null,
     facts: null,
-    presence: { state: 'never', replicas: [], since: null, agents: [], lastError: null },
+    presence: { state: 'never', replicas: [], since: null, agents: [], duplicate: null, lastError: null },
   };
 }

@@ -11,6 +11,7 @@ it('counts every session that Node ended for abuse, and has few lines of those o
   const registry = new Registry();
   const options = {
     door: 'kube-api',
+    end: () => undefined,
     metrics: createGatewayMetrics(registry),
     logger: { ...silentLogger, warn },
     abuseLines: new RateLimitedLog({ monotonicMs: () => 0 }),

@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Session, type ServerSessionOptions } from 'node:http2';
+import type { ServerHttp2Session, ServerSessionOptions } from 'node:http2';
 import { TokenBucket, type Rate, type RateLimitedLog, clientAddressOf } from '@fairlead/limits';
 import type { Logger } from '@fairlead/observability';
 import type { GatewayMetrics } from '../status/gateway-metrics.js';
@@ -48,6 +48,8 @@ export interface SessionGuardOptions {
   readonly door: 'kube-api';
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
+  /** Called once. */
+  readonly end: (session: ServerHttp2Session) => void;
   /** Of all sessions of the server: who comes anew at once must not fill the log. */
   readonly abuseLines: RateLimitedLog;
 }
@@ -60,10 +62,12 @@ export interface SessionGuardOptions {
 export function guardSession(session: ServerHttp2Session, options: SessionGuardOptions): void {
   const address = clientAddressOf(session.socket);
   const abused = (reason: string): void => reportDoorAbuse(options, reason, address);
+  let isEnded = false;
   const end = (reason: string): void => {
-    if (session.destroyed) return;
+    if (isEnded || session.destroyed) return;
+    isEnded = true;
     abused(reason);
-    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    options.end(session);
   };
   session.on('error', (error: NodeJS.ErrnoException) => {
     const reason = NODE_REASONS[error.code ?? ''];
@@ -74,7 +78,7 @@ export function guardSession(session: ServerHttp2Session, options: SessionGuardO
 }
 
 /** Counts and tells that a connection was ended for what its peer did. */
-export function reportDoorAbuse(options: SessionGuardOptions, reason: string, address: string): void {
+export function reportDoorAbuse(options: Omit<SessionGuardOptions, 'end'>, reason: string, address: string): void {
   const { door, metrics, logger, abuseLines } = options;
   metrics.http2Abuse.inc({ door, reason });
   const line = abuseLines.next({ address });

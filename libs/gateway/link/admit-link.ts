@@ -14,6 +14,7 @@ import {
 import type { Directory } from '../directory.js';
 import type { Egress } from '../doors/egress/serve-egress.js';
 import { peerOf, requireAgent, type LinkPeer } from './link-peer.js';
+import { readPod } from './read-facts.js';
 
 export interface AdmitOptions {
   readonly gatewayId: string;
@@ -63,6 +64,7 @@ export function admitLink(
     hello.trustVersion,
   );
   session.desiredRevision = Number(hello.desiredRevision);
+  session.pod = readPod(hello.facts);
   http2.once('close', () => registry.remove(session));
   registry.add(session);
   // Not before: what a stranger may make us hold is one default window.

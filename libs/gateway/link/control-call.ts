@@ -12,7 +12,7 @@ import { admitLink, welcome, type AdmitOptions } from './admit-link.js';
 import type { GatewayEvents } from '../reporting/gateway-events.js';
 import type { OnReport } from '../gitops/report-forwarder.js';
 import type { OnTrustHeld } from '../trust/trust-report.js';
-import { readFacts } from './read-facts.js';
+import { readFacts, readPod } from './read-facts.js';
 import { peerOf } from './link-peer.js';
 
 export interface ControlOptions extends AdmitOptions {
@@ -150,10 +150,13 @@ class ControlCall implements ControlOutbox {
     if (this.#over) return;
     if (this.#session) {
       if (message.case === 'hello') this.#end();
-      if (message.case === 'leave') this.#session.leave();
       if (message.case === 'report') this.#options.onReport(this.#session, message.value.json);
       if (message.case === 'trustHeld') this.#options.onTrustHeld(this.#session, message.value.version);
-      if (message.case === 'facts') this.#options.onFacts(this.#session, readFacts(message.value));
+      if (message.case === 'facts') {
+        this.#options.registry.setPod(this.#session, readPod(message.value));
+        this.#options.onFacts(this.#session, readFacts(message.value));
+      }
+      if (message.case === 'leave') this.#options.registry.leave(this.#session);
     } else if (message.case === 'hello') {
       this.#admit(message.value);
     } else {

@@ -1,4 +1,4 @@
-import { Facts } from '@fairlead/contracts';
+import { AgentPod, Facts } from '@fairlead/contracts';
 import type { Facts as SaidFacts } from '@fairlead/proto';
 
 /**
@@ -17,6 +17,11 @@ export function readFacts(said: SaidFacts | undefined): Facts {
     nodes: nodes.safeParse(said?.nodes && { total: said.nodes.total, ready: said.nodes.ready }).data ?? null,
     capabilities: capabilities.safeParse(said?.capabilities.slice(0, MOST)).data ?? [],
   };
+}
+
+/** Where an agent says that it runs; null: it does not, or not as a pod would. */
+export function readPod(said: SaidFacts | undefined): AgentPod | null {
+  return AgentPod.safeParse(said?.pod).data ?? null;
 }
 
 /** Nobody reads more than this of a list without end. */

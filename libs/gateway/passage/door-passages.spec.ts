@@ -189,6 +189,43 @@ it('an allowed passage is told with who asked, how that was proved, which replic
   expect(await counted('fairlead_gateway_kube_requests_total')).toEqual([{ outcome: '4xx', value: 1 }]);
 });
 
+it('counts a wish when it is granted, not when its connection is over, and how long that took here', async () => {
+  const { passages, counted } = door('kube-api');
+  const results = async () =>
+    Object.fromEntries(
+      (await counted('fairlead_gateway_connects_total'))
+        .filter((each) => each['door'] === 'kube-api')
+        .map((each) => [each['result'], each['value']]),
+    );
+  const none = { ok: 0, failed: 0, offline: 0, refused: 0, target: 0, left: 0 };
+  expect(await results()).toEqual(none);
+  const carry = async (passage: Passage): Promise<Ending> => {
+    for (const stage of ORDERS[0] ?? []) STAGES[stage]?.(passage);
+    passage.connected(0);
+    expect(await results()).toEqual({ ...none, ok: 1 });
+    // Longer than it took at all: no clock tells that.
+    passage.connected(3_600_000);
+    throw new FairleadError('TUNNEL_RESET', 'the answer broke off');
+  };
+  await passages.pass(arrival, carry, () => undefined);
+  const leave = (passage: Passage): Promise<Ending> => {
+    passage.peerLeft();
+    return Promise.reject(new FairleadError('TUNNEL_RESET', 'the client went away'));
+  };
+  await passages.pass(arrival, leave, () => undefined);
+  await passages.pass(
+    arrival,
+    () => Promise.reject(new FairleadError('INTERNAL', 'ours')),
+    () => undefined,
+  );
+  expect(await results()).toEqual({ ...none, ok: 1, left: 1, failed: 1 });
+  const added = (await counted('fairlead_gateway_added_seconds')).filter((each) => each['le'] === '+Inf');
+  expect(added).toEqual([
+    { le: '+Inf', via: 'own', value: 0 },
+    { le: '+Inf', via: 'relay', value: 1 },
+  ]);
+});
+
 it.each([
   ['before anybody let it in', 1, 'FORBIDDEN', 'gateway'],
   ['before its cluster has room for it', 2, 'RATE_LIMITED', 'gateway'],

@@ -5,7 +5,7 @@ import type { DoorName } from './door-table.js';
 import type { LiveConnections } from './live-connections.js';
 import type { Ending, Failed, Outcome } from './outcome.js';
 import { OutcomeRecorder, type RecorderOptions } from './outcome-recorder.js';
-import { Passage, type Arrival } from './passage.js';
+import { Passage, type Arrival, type PassageSources } from './passage.js';
 
 /** What all doors of a replica share. */
 export interface PassageOptions extends RecorderOptions {
@@ -74,7 +74,8 @@ export class DoorPassages {
     const { name, attributes } = arrival.span;
     const span = tracer.begin(name, 'server', arrival.caller, attributes);
     const [door, limiter, statusOf] = [this.#door, this.#limiter, this.#statusOf];
+    const onConnected: PassageSources['onConnected'] = (via, addedMs) => this.#recorder.connected(door, via, addedMs);
     const onEstablished = (outcome: Outcome): void => this.#recorder.established(outcome);
-    return new Passage(arrival, { door, ingress, limiter, live, span, onEstablished, statusOf });
+    return new Passage(arrival, { door, ingress, limiter, live, span, onConnected, onEstablished, statusOf });
   }
 }

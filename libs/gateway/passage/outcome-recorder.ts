@@ -3,7 +3,9 @@ import { RateLimitedLog } from '@fairlead/limits';
 import type { LogFields, Logger, Span } from '@fairlead/observability';
 import type { GatewayEvents, StreamEvent } from '../reporting/gateway-events.js';
 import type { GatewayMetrics } from '../status/gateway-metrics.js';
-import { DOORS } from './door-table.js';
+import type { TunnelWay } from '@fairlead/tunnel/gateway';
+import { notConnected } from './connect-result.js';
+import { DOORS, type DoorName } from './door-table.js';
 import { causeOf, clusterIdOf, isRefusal, type Identity, type Outcome } from './outcome.js';
 
 export interface RecorderOptions {
@@ -29,13 +31,23 @@ export class OutcomeRecorder {
     this.#tell(outcome);
   }
 
+  /** Who came to this door has got what it asked for; of the time that this took, so much was ours. */
+  connected(door: DoorName, via: TunnelWay['via'], addedMs: number | undefined): void {
+    const { connects, addedSeconds } = this.#options.metrics;
+    connects.inc({ door, result: 'ok' });
+    if (addedMs !== undefined) addedSeconds.observe({ via }, addedMs / 1_000);
+  }
+
   /** What goes on as a connection, when it begins to. */
   established(outcome: Outcome): void {
     this.#tellStream(outcome, 'opened');
   }
 
-  #count({ door, ending }: Outcome): void {
-    const { passages, refusals } = this.#options.metrics;
+  #count(outcome: Outcome): void {
+    const { door, ending } = outcome;
+    const { passages, refusals, connects } = this.#options.metrics;
+    const result = notConnected(outcome);
+    if (result) connects.inc({ door, result });
     passages[door].inc({ outcome: labelOf(ending) });
     if (ending.kind === 'failed') refusals.inc({ door, code: ending.failure.code });
   }

@@ -85,6 +85,10 @@ export interface Outcome {
   readonly startedAtMs: number;
   /** Both ends switched to another protocol. */
   readonly established: boolean;
+  /** Who asked has had what it asked for: its target, or the beginning of an answer. */
+  readonly connected: boolean;
+  /** Who asked went away before that. */
+  readonly peerLeft: boolean;
   /** From the beginning until the target was there. */
   readonly openMs?: number | undefined;
   readonly durationMs: number;

@@ -30,6 +30,8 @@ export interface PassageSources {
   readonly limiter: DoorLimiter;
   readonly live: LiveConnections;
   readonly span: Span;
+  /** Told once of a passage that has got what was asked for. `addedMs`: what it took here and as far as the agent, where that is known. */
+  readonly onConnected: (via: TunnelWay['via'], addedMs: number | undefined) => void;
   /** Told at once of a passage that goes on as a connection, and not only when it is over. */
   readonly onEstablished: (outcome: Outcome) => void;
   /** What the peer is told of a failure. */
@@ -65,6 +67,8 @@ export class Passage {
   #hasRoom = false;
   #endedBy: FairleadError | undefined;
   #established = false;
+  #connected = false;
+  #peerLeft = false;
 
   constructor(arrival: Arrival, sources: PassageSources) {
     this.#from = sources;
@@ -126,6 +130,20 @@ export class Passage {
     this.#openMs = performance.now() - this.#startedMs;
     this.#way = way ?? this.#way;
     this.#dialled = dialled;
+  }
+
+  /** Who asked has what it asked for. `beyondMs`: what of the time until now nobody of ours has spent, if that is known. */
+  connected(beyondMs?: number): void {
+    if (this.#connected) return;
+    this.#connected = true;
+    const addedMs = beyondMs === undefined ? undefined : performance.now() - this.#startedMs - beyondMs;
+    // A clock that is wrong, or a lie: of no use to anybody.
+    this.#from.onConnected(this.#way?.via ?? 'own', addedMs !== undefined && addedMs >= 0 ? addedMs : undefined);
+  }
+
+  /** Who asked has gone. */
+  peerLeft(): void {
+    this.#peerLeft = true;
   }
 
   /** Both ends have switched to another protocol: an auditor is told now, as it may go on for days. */
@@ -197,6 +215,8 @@ export class Passage {
       startedAtMs: this.#startedAtMs,
       openMs: this.#openMs,
       established: this.#established,
+      connected: this.#connected,
+      peerLeft: this.#peerLeft,
       durationMs: performance.now() - this.#startedMs,
     };
   }

@@ -12,6 +12,9 @@ export interface ReportSessionsOptions {
   readonly logger: Logger;
 }
 
+/** An agent whose links live no longer than this is not well. */
+const BRIEF_MS = 60_000;
+
 /**
  * Tells of links that come and go, in the log (of each cluster as often as `RateLimitedLog` has it), in metrics and as events; how long they stood
  * by a clock that never steps back.
@@ -33,9 +36,9 @@ export function reportSessions(
       if (line) logger.info('agent.connected', fields);
       events.agentConnected({ tenantId, clusterId, sessionId, generation });
     } else {
-      metrics.sessionsEnded.inc();
-      if (line) logger.info('agent.disconnected', fields);
       const durationMs = Math.round(nowMs - (openedMs.get(session) ?? nowMs));
+      metrics.sessionsEnded.inc({ lived: durationMs < BRIEF_MS ? 'brief' : 'long' });
+      if (line) logger.info('agent.disconnected', fields);
       events.agentDisconnected({ tenantId, clusterId, sessionId, generation, durationMs });
     }
   });

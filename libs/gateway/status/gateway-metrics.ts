@@ -1,7 +1,10 @@
 import { Counter, Gauge, Histogram, LiveCounter, Registry } from '@fairlead/observability';
+import { CONNECT_RESULTS } from '../passage/connect-result.js';
 import { DOORS, DOOR_NAMES, type DoorName } from '../passage/door-table.js';
 
 const OPEN_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+
+const ADDED_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 /** What a replica counts. Labels are bounded: never a cluster name or a user. */
 export function createGatewayMetrics(registry: Registry) {
@@ -28,8 +31,10 @@ export function createGatewayMetrics(registry: Registry) {
     }),
     relayedOpen: gauge('fairlead_gateway_relayed_open_tunnels', 'Tunnels that are spliced for other replicas now.'),
     sessions: gauge('fairlead_gateway_agent_sessions', 'Agent links held by this replica.'),
-    sessionsEnded: counter('fairlead_gateway_agent_sessions_ended_total', 'Agent links that ended.'),
+    sessionsEnded: sessionsEnded(registers),
     passages: passageCounters(registers),
+    connects: connectCounter(registers),
+    addedSeconds: addedSeconds(registers),
     refusals: counter(
       'fairlead_gateway_refusals_total',
       'What a door refused, or could not get an answer for, by code.',
@@ -79,6 +84,41 @@ export function createGatewayMetrics(registry: Registry) {
 }
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
+
+/** All series from the beginning: what appears at 1 has not increased, for Prometheus. */
+function connectCounter(registers: Registry[]): Counter<'door' | 'result'> {
+  const counter = new Counter({
+    name: 'fairlead_gateway_connects_total',
+    help: 'What became of each wish to get through a door: ok once it has its target or the beginning of an answer; failed by us; offline, refused, target, left.',
+    labelNames: ['door', 'result'],
+    registers,
+  });
+  for (const door of DOOR_NAMES) for (const result of CONNECT_RESULTS) counter.inc({ door, result }, 0);
+  return counter;
+}
+
+function addedSeconds(registers: Registry[]): Histogram<'via'> {
+  const seconds = new Histogram({
+    name: 'fairlead_gateway_added_seconds',
+    help: 'From the arrival of a request at the Kubernetes API door to the beginning of its answer, less what the agent waited for its kube-apiserver.',
+    labelNames: ['via'],
+    buckets: ADDED_SECONDS,
+    registers,
+  });
+  for (const via of ['own', 'relay'] as const) seconds.zero({ via });
+  return seconds;
+}
+
+function sessionsEnded(registers: Registry[]): Counter<'lived'> {
+  const counter = new Counter({
+    name: 'fairlead_gateway_agent_sessions_ended_total',
+    help: 'Agent links that ended, by how long they lived: brief is less than a minute.',
+    labelNames: ['lived'],
+    registers,
+  });
+  for (const lived of ['brief', 'long'] as const) counter.inc({ lived }, 0);
+  return counter;
+}
 
 /** What became of each passage, by door. */
 function passageCounters(registers: Registry[]): Readonly<Record<DoorName, Counter<'outcome'>>> {

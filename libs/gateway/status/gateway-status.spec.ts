@@ -5,26 +5,53 @@ import { debugView, readiness } from './gateway-status.js';
 
 const connected = {
   isClosed: () => false,
-  status: () => (async function* () {})(),
+  // Nothing ever changes.
+  status: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }) }),
   closed: () => new Promise(() => undefined),
 } as unknown as NatsConnection;
 
-function failing(identity: object | null, trustVersion = 1, draining = false): string[] {
+const NOW_MS = 1_000_000;
+const until = (ms: number): object => ({ notAfter: new Date(ms) });
+
+const away: NatsConnection = { ...connected, isClosed: () => true };
+
+interface Given {
+  readonly identity?: object | null;
+  readonly serving?: object;
+  readonly trustVersion?: number;
+  readonly draining?: boolean;
+  readonly fresh?: boolean;
+  readonly nc?: NatsConnection;
+}
+
+function failing(given: Given = {}): string[] {
+  const { identity = until(NOW_MS + 1), serving = until(NOW_MS + 1), trustVersion = 1, nc = connected } = given;
+  const { draining = false, fresh = true } = given;
   const state = {
-    certificates: { identity: { current: identity }, serving: { current: {} } },
-    directory: { loaded: true, fresh: true, trust: { loaded: trustVersion > 0, version: trustVersion } },
+    certificates: { identity: { current: identity }, serving: { current: serving } },
+    directory: { loaded: true, fresh, trust: { loaded: trustVersion > 0, version: trustVersion } },
     routes: { snapshot: { isLoaded: true } },
   } as unknown as GatewayState;
-  return readiness(connected, state, draining)
+  return readiness(nc, state, draining, NOW_MS)
     .filter(({ ok }) => !ok)
     .map(({ name }) => name);
 }
 
 it('a replica is unready without its certificates, without a trust bundle, and while it drains', () => {
-  expect(failing({})).toEqual([]);
-  expect(failing({}, 0)).toEqual(['trust-bundle']);
-  expect(failing(null)).toEqual(['certificates']);
-  expect(failing({}, 1, true)).toEqual(['draining']);
+  expect(failing()).toEqual([]);
+  expect(failing({ trustVersion: 0 })).toEqual(['trust-bundle']);
+  expect(failing({ identity: null })).toEqual(['certificates']);
+  expect(failing({ draining: true })).toEqual(['draining']);
+});
+
+it('a replica whose certificates have ended is unready', () => {
+  expect(failing({ serving: until(NOW_MS) })).toEqual(['certificate-serving']);
+  expect(failing({ identity: until(NOW_MS) })).toEqual(['certificate-identity']);
+});
+
+it('what NATS being away does to all replicas at once makes none of them unready', () => {
+  expect(failing({ nc: away, fresh: false, identity: until(NOW_MS) })).toEqual([]);
+  expect(failing({ nc: away, serving: until(NOW_MS) })).toEqual(['certificate-serving']);
 });
 
 it('shows which clusters a replica knows, not all of very many, and how many they are', () => {

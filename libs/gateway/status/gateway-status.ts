@@ -1,22 +1,42 @@
+import { systemClock } from '@fairlead/clock';
 import { connectionState } from '@fairlead/messaging';
 import type { Check } from '@fairlead/observability';
-import type { AgentSession } from '@fairlead/tunnel/gateway';
+import type { AgentSession, CertificateSource } from '@fairlead/tunnel/gateway';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { GatewayOptions, GatewayState } from '../gateway-state.js';
 import type { LiveConnection } from '../passage/live-connections.js';
 
-/** Why a replica is, or is not, ready. */
-export function readiness(nc: NatsConnection, state: GatewayState, draining: boolean): readonly Check[] {
-  const { directory, routes, certificates } = state;
-  const { identity, serving } = certificates;
+/**
+ * Why a replica is, or is not, ready: whether a balancer should send it anything. What fails at all replicas at once must not take them all out of
+ * service, as what they know and hold keeps working: so NATS, and all that comes of its being away, is told and counts only until it was there once.
+ */
+export function readiness(
+  nc: NatsConnection,
+  state: GatewayState,
+  draining: boolean,
+  nowMs: number = systemClock.nowMs(),
+): readonly Check[] {
+  const { directory, routes } = state;
+  const isAway = !connectionState(nc).connected;
   return [
-    { name: 'certificates', ok: identity.current !== null && serving.current !== null },
+    ...certificateChecks(state, isAway, nowMs),
     { name: 'trust-bundle', ok: directory.trust.loaded, detail: `version ${directory.trust.version} of the roots` },
     { name: 'snapshot', ok: directory.loaded && routes.snapshot.isLoaded },
-    { name: 'snapshot-age', ok: directory.fresh, detail: 'beyond an hour no new links are taken' },
-    // Being away from NATS is no reason to be taken out of service: what is known keeps working.
+    { name: 'snapshot-age', ok: true, detail: directory.fresh ? 'fresh' : 'above an hour: no new links are taken' },
     { name: 'nats', ok: true, detail: natsState(nc) },
     { name: 'draining', ok: !draining },
+  ];
+}
+
+/** Nobody takes a door's certificate that has ended. An identity that could not be renewed as NATS is away still carries the links that stand. */
+function certificateChecks({ certificates }: GatewayState, isAway: boolean, nowMs: number): Check[] {
+  const { identity, serving } = certificates;
+  const hasEnded = ({ current }: CertificateSource): boolean => current !== null && current.notAfter.getTime() <= nowMs;
+  const ended = { identity: hasEnded(identity), serving: hasEnded(serving) };
+  return [
+    { name: 'certificates', ok: identity.current !== null && serving.current !== null },
+    { name: 'certificate-identity', ok: !ended.identity || isAway, detail: ended.identity ? 'it has ended' : 'valid' },
+    { name: 'certificate-serving', ok: !ended.serving, detail: ended.serving ? 'it has ended' : 'valid' },
   ];
 }
 

@@ -17,7 +17,7 @@ export class ClusterReports {
     if (report.clusterId !== clusterId) {
       throw new FairleadError('INVALID_ARGUMENT', 'the report is of another cluster than the one it came from');
     }
-    await commit(this.runtime, async (manager) => {
+    const tookMs = await commit(this.runtime, async (manager) => {
       const cluster = await lockCluster(manager, clusterId);
       if (cluster?.tenantId !== tenantId) throw new FairleadError('NOT_FOUND', `there is no cluster ${clusterId}`);
       const { events, ...rest } = report;
@@ -33,13 +33,26 @@ export class ClusterReports {
         ...(concernsDesiredState(cluster, report) ? { dueAt: now, touched: cluster.touched + 1 } : {}),
       });
       await appendClusterEvents(manager, clusterId, report.installerInstance, events);
-      if (!this.#news.isToBeTold(clusterId, cluster.phase, report.phase, now.getTime())) return;
+      const converged = convergedIn(cluster, report, now);
+      if (!this.#news.isToBeTold(clusterId, cluster.phase, report.phase, now.getTime())) return converged;
       const actor = { kind: 'agent', id: clusterId } as const;
       const about = { tenantId, subject: `cluster/${clusterId}`, actor, reason: 'OK' };
       const data = { ...about, clusterId, name: cluster.name, phase: report.phase, problem: problemCode };
       await tell(this.runtime, manager, 'dev.fairlead.gitops.phase-changed.v1', data);
+      return converged;
     });
+    if (tookMs !== null) this.runtime.onConverged?.(tookMs);
   }
+}
+
+/** How long ago the newest revision was signed, if this is the first report that says that it was applied; null otherwise. */
+export function convergedIn(
+  { revision, revisedAt, report: before }: Pick<StoredCluster, 'revision' | 'revisedAt' | 'report'>,
+  { appliedRevision }: Pick<InstallerReport, 'appliedRevision'>,
+  now: Date,
+): number | null {
+  const isFirst = appliedRevision === revision && (before?.appliedRevision ?? 0) < revision;
+  return isFirst && revisedAt ? now.getTime() - revisedAt.getTime() : null;
 }
 
 /** Keys that were made or tried, a revision that was applied while keys wait for it, or one that nobody here remembers. */

@@ -11,4 +11,6 @@ export interface Runtime extends ServiceRuntime {
   readonly onDesired: () => void;
   /** Work on one of many failed, and is tried again. */
   readonly onFailed?: (part: DrivenPart) => void;
+  /** A cluster was brought to its newest desired state, so long after that was signed. */
+  readonly onConverged?: (tookMs: number) => void;
 }

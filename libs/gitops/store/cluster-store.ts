@@ -1,5 +1,6 @@
 import type { ClusterEntry } from '@fairlead/contracts';
 import { IsNull, LessThanOrEqual, MoreThan, type EntityManager } from 'typeorm';
+import type { HealthInput } from '../domain/cluster-health.js';
 import { newDeployKeys } from '../domain/key-state.js';
 import { ClusterRow } from './entities.js';
 import { lockFleet } from './locks.js';
@@ -147,6 +148,22 @@ export async function signedStates(manager: EntityManager, absentAfter: Date): P
 
 export interface SignedState extends Pick<StoredCluster, 'tenantId' | 'id' | 'revision'> {
   readonly signed: NonNullable<StoredCluster['signed']>;
+}
+
+/** What the health of each cluster is told from. Little of each, as they are many. */
+export async function healthInputs(manager: EntityManager): Promise<HealthInput[]> {
+  return manager.query(
+    `select revision::float8 as revision,
+            case when jsonb_typeof(wish) = 'object'
+                 then jsonb_build_object('source', wish -> 'source', 'suspend', wish -> 'suspend') end as spec,
+            coalesce(extract(epoch from revised_at) * 1000, 0)::float8 as "revisedAtMs",
+            case when jsonb_typeof(report) = 'object'
+                 then jsonb_build_object('phase', report -> 'phase', 'observedRevision', report -> 'observedRevision',
+                                         'appliedRevision', report -> 'appliedRevision',
+                                         'sourceReady', report -> 'source' -> 'ready') end as report,
+            coalesce(extract(epoch from reported_at) * 1000, 0)::float8 as "reportedAtMs"
+       from clusters where absent_since is null`,
+  );
 }
 
 /** What is to happen in the clusters that follow this assignment, if no other one selects them. */

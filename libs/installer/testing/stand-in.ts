@@ -8,6 +8,9 @@ const FLUX = [
   { apiVersion: 'kustomize.toolkit.fluxcd.io/v1', kind: 'Kustomization', by: 'kustomize-controller' },
 ] as const;
 
+/** Rounds ask for all there is: oftener, they would be most of what a test computes. */
+const ROUND_MS = 250;
+
 /** Plays the controller manager, Flux and Argo CD where none runs: what makes pods becomes available, and requests are answered. */
 export interface StandIn extends AsyncDisposable {
   /** Their requests are answered no more. */
@@ -39,7 +42,7 @@ export function startStandIn(objects: Objects): StandIn {
       await round().catch((error: unknown) => {
         if (!(error instanceof FairleadError)) throw error;
       });
-      await systemClock.sleep(100, stop.signal).catch(() => undefined);
+      await systemClock.sleep(ROUND_MS, stop.signal).catch(() => undefined);
     }
   })();
   return {

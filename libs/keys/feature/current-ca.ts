@@ -161,6 +161,17 @@ export class CurrentCa {
     this.#options.onCommitted();
   }
 
+  /** When what signs now ends: the active root of each tree, and the issuing CA below it. From memory. */
+  lives(): { readonly tree: (typeof TREES)[number]; readonly role: 'root' | 'issuing'; readonly notAfter: Date }[] {
+    return TREES.flatMap((tree) => {
+      const { root, issuing } = this.#known.ca.authority.pair(tree);
+      return [
+        { tree, role: 'root', notAfter: root.notAfter },
+        { tree, role: 'issuing', notAfter: issuing.notAfter },
+      ] as const;
+    });
+  }
+
   /** Tells the log of what only a person can do. */
   warn(): void {
     for (const tree of TREES) {

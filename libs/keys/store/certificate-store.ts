@@ -139,6 +139,21 @@ export async function livesOfGateway(
   return row ?? { live: 0, lastRevoked: null };
 }
 
+/** How many clusters have a newest certificate that was not revoked and has less than a fifth of its life left. */
+export async function lapsingClusters(manager: EntityManager, now: Date): Promise<number> {
+  const [row] = (await manager.query(
+    `select count(*)::int as count from (
+       select distinct on (cluster_id) not_before, not_after from certificates one
+        where purpose = 'agent' and not_after > $1
+          and not exists (select from revocations where revocations.serial = one.serial
+                or (revocations.cluster_id = one.cluster_id and revocations.through_generation >= one.generation))
+        order by cluster_id, generation desc, not_before desc, created_at desc) as newest
+      where not_after - $1 < (not_after - not_before) / 5`,
+    [now],
+  )) as { count: number }[];
+  return row?.count ?? 0;
+}
+
 /**
  * At most `limit` of those that ended before, and how many they were. What was revoked by its serial number stays, and so does the
  * newest of each cluster's newest generation.

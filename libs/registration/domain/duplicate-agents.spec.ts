@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DuplicateAgents } from './duplicate-agents.js';
+import { DuplicateAgents, ROLLOUT_MS } from './duplicate-agents.js';
 
 const two = new Map([['shop', 2]]);
 const one = new Map<string, number>();
@@ -36,4 +36,11 @@ it('tells again when there are more at once than ever, or when it could not be t
   expect(told(agents, two, 121, 180)).toEqual([]);
   agents.forget('shop');
   expect(told(agents, two, 181, 240)).toEqual([201]);
+});
+
+it('waits as long as it is told to, where several may be for a while', () => {
+  const agents = new DuplicateAgents(ROLLOUT_MS);
+  expect(told(agents, two, 0, 1_100)).toEqual([]);
+  expect(told(agents, one, 1_101, 1_800)).toEqual([]);
+  expect(told(agents, two, 2_000, 3_300)).toEqual([3_200]);
 });

@@ -1,5 +1,10 @@
 /** An agent that died without a word is linked for up to 13 s beside the one that took its place; this is longer. */
-const TOGETHER_MS = 20_000;
+export const TAKES_PLACE_MS = 20_000;
+/**
+ * Kubernetes takes a rollout for stuck after ten minutes (`progressDeadlineSeconds`), and agents say within fifteen that their Deployment was
+ * scaled; this is longer.
+ */
+export const ROLLOUT_MS = 20 * 60_000;
 /** A cluster that had one agent for this long has a new appearance the next time. */
 const APART_MS = 10 * 60_000;
 /** Longer ago is another visit, and not the time between two looks. */
@@ -20,8 +25,14 @@ interface Seen {
  */
 export class DuplicateAgents {
   readonly #seen = new Map<string, Seen>();
+  readonly #togetherMs: number;
 
-  /** What is to be told now. `several` is how many processes at once, for each cluster with more than one; look every second or so. */
+  /** `togetherMs`: how long there may be several. */
+  constructor(togetherMs = TAKES_PLACE_MS) {
+    this.#togetherMs = togetherMs;
+  }
+
+  /** What is to be told now. `several` is how many processes at once, for each cluster with too many; look every second or so. */
   look(several: ReadonlyMap<string, number>, nowMs: number): string[] {
     const news: string[] = [];
     for (const [clusterId, count] of several) {
@@ -30,7 +41,7 @@ export class DuplicateAgents {
       const stepMs = nowMs - seen.lastMs;
       if (stepMs <= MAX_STEP_MS) seen.togetherMs += stepMs;
       seen.lastMs = nowMs;
-      if (seen.togetherMs < TOGETHER_MS || count <= seen.reported) continue;
+      if (seen.togetherMs < this.#togetherMs || count <= seen.reported) continue;
       seen.reported = count;
       news.push(clusterId);
     }

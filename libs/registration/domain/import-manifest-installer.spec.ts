@@ -16,9 +16,17 @@ const input: ImportManifestInput = {
   image: 'registry.example.test/fairlead/agent:0.1.0',
   bootstrapToken: 'fl1.aa.id.secret-part',
   installer: { image },
+  values: {},
 };
 
-const own = renderInstallerManifest({ name: 'demo', clusterId: id, pins, trustDomain: 'fairlead.local', image });
+const own = renderInstallerManifest({
+  name: 'demo',
+  clusterId: id,
+  pins,
+  trustDomain: 'fairlead.local',
+  image,
+  values: {},
+});
 const deployment = objectIn(own, 'Deployment', 'fairlead-installer');
 
 const namesIn = (manifest: string): string[] =>
@@ -30,8 +38,10 @@ describe('an import manifest with GitOps', () => {
     const parts = [...objectsOf(renderImportManifest({ ...input, installer: null })), ...objectsOf(own)];
     expect(objectsOf(withIt)).toEqual(expect.arrayContaining(parts));
     expect(objectsOf(withIt)).toHaveLength(parts.length);
-    expect(namesIn(withIt).slice(-3)).toEqual([
+    expect(namesIn(withIt).slice(-5)).toEqual([
       'Deployment/fairlead-installer',
+      'Lease/fairlead-agent',
+      'PodDisruptionBudget/fairlead-agent',
       'NetworkPolicy/fairlead-agent',
       'Deployment/fairlead-agent',
     ]);

@@ -1,6 +1,5 @@
 import { HANDOVER } from '@fairlead/desired-state/carried';
 import {
-  AGENT,
   INSTALLER,
   INSTALLER_LABELS,
   metadata,
@@ -9,6 +8,7 @@ import {
 } from './import-manifest-names.js';
 import { CONTAINER, POD } from './import-manifest-pods.js';
 import { RBAC, binding, serviceAccount } from './import-manifest-rights.js';
+import { namespaceOf, placement, podMetadata } from './import-manifest-values.js';
 
 const HANDOVER_ROLE = 'fairlead-agent-handover';
 /** Where API servers listen: most, kubeadm and k3s, minikube, MicroK8s. */
@@ -18,13 +18,18 @@ const HEALTH_LISTEN = '127.0.0.1:8080';
 
 /** The ConfigMaps between agent and installer, the agent's rights to them, and the installer with its own. */
 export function installerDocuments(input: InstallerManifestInput): KubernetesDocument[] {
-  const { namespace } = AGENT;
+  const namespace = namespaceOf(input.values);
   const { name } = INSTALLER;
   return [
-    handoverMap(HANDOVER.desiredState),
-    handoverMap(HANDOVER.bundle),
-    handoverRole(),
-    binding('RoleBinding', metadata(HANDOVER_ROLE, namespace), { kind: 'Role', name: HANDOVER_ROLE }, serviceAccount()),
+    handoverMap(namespace, HANDOVER.desiredState),
+    handoverMap(namespace, HANDOVER.bundle),
+    handoverRole(namespace),
+    binding(
+      'RoleBinding',
+      metadata(HANDOVER_ROLE, namespace),
+      { kind: 'Role', name: HANDOVER_ROLE },
+      serviceAccount(namespace),
+    ),
     {
       apiVersion: 'v1',
       kind: 'ServiceAccount',
@@ -36,25 +41,25 @@ export function installerDocuments(input: InstallerManifestInput): KubernetesDoc
       'ClusterRoleBinding',
       metadata(name, undefined, INSTALLER_LABELS),
       { kind: 'ClusterRole', name: 'cluster-admin' },
-      serviceAccount(name),
+      serviceAccount(namespace, name),
     ),
-    networkPolicy(),
-    deployment(input),
+    networkPolicy(namespace),
+    deployment(input, namespace),
   ];
 }
 
 /** Without `data`: the agent writes it, and applying the manifest again leaves it alone. */
-function handoverMap(name: string): KubernetesDocument {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata(name, AGENT.namespace) };
+function handoverMap(namespace: string, name: string): KubernetesDocument {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata(name, namespace) };
 }
 
 /** No `create` here either: RBAC cannot limit it to a name. `list` and `watch` of the one name are for an agent that watches. */
-function handoverRole(): KubernetesDocument {
+function handoverRole(namespace: string): KubernetesDocument {
   const maps = { apiGroups: [''], resources: ['configmaps'] };
   return {
     apiVersion: RBAC,
     kind: 'Role',
-    metadata: metadata(HANDOVER_ROLE, AGENT.namespace),
+    metadata: metadata(HANDOVER_ROLE, namespace),
     rules: [
       { ...maps, resourceNames: [HANDOVER.desiredState, HANDOVER.bundle], verbs: ['get', 'update', 'patch'] },
       { ...maps, resourceNames: [HANDOVER.report], verbs: ['get', 'list', 'watch'] },
@@ -63,12 +68,12 @@ function handoverRole(): KubernetesDocument {
 }
 
 /** In: nothing. Out: names, and the API server. */
-function networkPolicy(): KubernetesDocument {
+function networkPolicy(namespace: string): KubernetesDocument {
   const dns = ['UDP', 'TCP'].map((protocol) => ({ protocol, port: 53 }));
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
-    metadata: metadata(INSTALLER.name, AGENT.namespace, INSTALLER_LABELS),
+    metadata: metadata(INSTALLER.name, namespace, INSTALLER_LABELS),
     spec: {
       podSelector: { matchLabels: INSTALLER.selector },
       policyTypes: ['Ingress', 'Egress'],
@@ -78,17 +83,17 @@ function networkPolicy(): KubernetesDocument {
   };
 }
 
-function deployment(input: InstallerManifestInput): KubernetesDocument {
+function deployment(input: InstallerManifestInput, namespace: string): KubernetesDocument {
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: metadata(INSTALLER.name, AGENT.namespace, INSTALLER_LABELS),
+    metadata: metadata(INSTALLER.name, namespace, INSTALLER_LABELS),
     spec: {
       replicas: 1,
       // Of two only one acts, by a Lease: the old one goes first, and gives it back.
       strategy: { type: 'Recreate' },
       selector: { matchLabels: INSTALLER.selector },
-      template: { metadata: { labels: INSTALLER_LABELS }, spec: podSpec(input) },
+      template: { metadata: podMetadata(input.values, { labels: INSTALLER_LABELS }), spec: podSpec(input) },
     },
   };
 }
@@ -97,6 +102,7 @@ function podSpec(input: InstallerManifestInput): Record<string, unknown> {
   return {
     serviceAccountName: INSTALLER.name,
     ...POD,
+    ...placement(input.values),
     containers: [
       {
         name: 'installer',
@@ -108,13 +114,15 @@ function podSpec(input: InstallerManifestInput): Record<string, unknown> {
   };
 }
 
-function environment({ clusterId, pins, trustDomain }: InstallerManifestInput): Record<string, string> {
+function environment({ clusterId, pins, trustDomain, values }: InstallerManifestInput): Record<string, string> {
   return {
     FAIRLEAD_CLUSTER_ID: clusterId,
     FAIRLEAD_TRUST_DOMAIN: trustDomain,
     FAIRLEAD_ROOT_PINS: pins.join(','),
-    FAIRLEAD_NAMESPACE: AGENT.namespace,
+    FAIRLEAD_NAMESPACE: namespaceOf(values),
     FAIRLEAD_PREFLIGHT_PORTS: API_SERVER_PORTS.join(','),
+    // Only that there is one: it dials nothing but the API server by itself.
+    ...(values.proxy === undefined ? {} : { HTTPS_PROXY: values.proxy.httpsProxy }),
     FAIRLEAD_HEALTH_LISTEN: HEALTH_LISTEN,
   };
 }

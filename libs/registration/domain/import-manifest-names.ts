@@ -1,3 +1,5 @@
+import type { ManifestValues } from '@fairlead/contracts';
+
 /** What a cluster needs to know to join. */
 export interface ImportManifestInput {
   /** Null: whoever applies it asks to be adopted, as whatever cluster an administrator says. */
@@ -26,6 +28,8 @@ export interface ImportManifestInput {
   readonly bootstrapToken: string | null;
   /** Null: without an installer. It needs to know its cluster. */
   readonly installer: { readonly image: string } | null;
+  /** How its pods are to run; `{}`: as they do anywhere. */
+  readonly values: ManifestValues;
 }
 
 /** What an installer needs to know: no secret. */
@@ -34,6 +38,7 @@ export interface InstallerManifestInput {
   readonly pins: readonly string[];
   readonly trustDomain: string;
   readonly image: string;
+  readonly values: ManifestValues;
 }
 
 /** One document of the manifest, as plain data. */
@@ -43,7 +48,7 @@ export type KubernetesDocument = Readonly<Record<string, unknown>> & {
 };
 
 export const AGENT = {
-  namespace: 'fairlead-system',
+  defaultNamespace: 'fairlead-system',
   name: 'fairlead-agent',
   /** The distroless images' `nonroot`. */
   userId: 65_532,

@@ -1,3 +1,4 @@
+import { AGENT_RESOURCES } from '@fairlead/contracts';
 import { AGENT } from './import-manifest-names.js';
 
 const user = AGENT.userId;
@@ -13,7 +14,7 @@ export const POD = {
 
 /** Of each container of ours; what it writes, it keeps in the cluster's API. */
 export const CONTAINER = {
-  resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+  resources: AGENT_RESOURCES,
   securityContext: {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,

@@ -1,14 +1,18 @@
+import type { ManifestValues } from '@fairlead/contracts';
 import { ADMIN_GROUP, AGENT, LABELS, SECRETS, metadata, type KubernetesDocument } from './import-manifest-names.js';
+import { namespaceOf, podSecurityLevel } from './import-manifest-values.js';
 
 export const RBAC = 'rbac.authorization.k8s.io/v1';
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const ADMINS = 'fairlead-admins';
 
-/** The namespace, the agent's service account and all that it may do: impersonate, count nodes, and keep its one Secret. */
-export function rightsDocuments(): KubernetesDocument[] {
-  const { namespace, name } = AGENT;
+/** The namespace, the agent's service account and all that it may do: impersonate, count nodes, tell which cluster it is, and keep its one Secret. */
+export function rightsDocuments(values: ManifestValues): KubernetesDocument[] {
+  const { name } = AGENT;
+  const namespace = namespaceOf(values);
+  const security = podSecurity(podSecurityLevel(values));
   return [
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels: { ...LABELS, ...podSecurity() } } },
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels: { ...LABELS, ...security } } },
     {
       apiVersion: 'v1',
       kind: 'ServiceAccount',
@@ -16,9 +20,9 @@ export function rightsDocuments(): KubernetesDocument[] {
       automountServiceAccountToken: false,
     },
     clusterRole(),
-    binding('ClusterRoleBinding', metadata(name), { kind: 'ClusterRole', name }, serviceAccount()),
-    ownSecret(),
-    binding('RoleBinding', metadata(name, namespace), { kind: 'Role', name }, serviceAccount()),
+    binding('ClusterRoleBinding', metadata(name), { kind: 'ClusterRole', name }, serviceAccount(namespace)),
+    ownObjects(namespace),
+    binding('RoleBinding', metadata(name, namespace), { kind: 'Role', name }, serviceAccount(namespace)),
     binding(
       'ClusterRoleBinding',
       metadata(ADMINS),
@@ -32,9 +36,9 @@ export function rightsDocuments(): KubernetesDocument[] {
   ];
 }
 
-function podSecurity(): Record<string, string> {
+function podSecurity(level: string): Record<string, string> {
   const modes = ['enforce', 'audit', 'warn'];
-  return Object.fromEntries(modes.map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']));
+  return Object.fromEntries(modes.map((mode) => [`pod-security.kubernetes.io/${mode}`, level]));
 }
 
 /**
@@ -43,7 +47,7 @@ function podSecurity(): Record<string, string> {
  * even of a stolen service account token. No uids, no extras, no service accounts (a resource of their own).
  *
  * Nodes may be listed, to say how many there are and whose, and nothing else: no `get` or `watch`, which the agent has no use for.
- * Whoever takes that rule out loses only those facts.
+ * Whoever takes that rule out loses only those facts. The namespace `kube-system` is read for its UID, by which clusters are told apart.
  */
 function clusterRole(): KubernetesDocument {
   return {
@@ -59,25 +63,36 @@ function clusterRole(): KubernetesDocument {
         verbs: ['impersonate'],
       },
       { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+      { apiGroups: [''], resources: ['namespaces'], resourceNames: ['kube-system'], verbs: ['get'] },
     ],
   };
 }
 
-/** No `create`: RBAC cannot limit it to a name, which is why the manifest brings the Secret. No `list` or `watch`. */
-function ownSecret(): KubernetesDocument {
+/**
+ * The Secret of its identity, its own Deployment to read, and the Lease of its pods. No `create`: RBAC cannot limit it to a name, which is why the
+ * manifest brings them. No `list` or `watch`.
+ */
+function ownObjects(namespace: string): KubernetesDocument {
   return {
     apiVersion: RBAC,
     kind: 'Role',
-    metadata: metadata(AGENT.name, AGENT.namespace),
+    metadata: metadata(AGENT.name, namespace),
     rules: [
       { apiGroups: [''], resources: ['secrets'], resourceNames: [SECRETS.identity], verbs: ['get', 'update', 'patch'] },
+      { apiGroups: ['apps'], resources: ['deployments'], resourceNames: [AGENT.name], verbs: ['get'] },
+      {
+        apiGroups: ['coordination.k8s.io'],
+        resources: ['leases'],
+        resourceNames: [AGENT.name],
+        verbs: ['get', 'patch'],
+      },
     ],
   };
 }
 
 /** As the subject of a binding. */
-export function serviceAccount(name: string = AGENT.name): Record<string, string> {
-  return { kind: 'ServiceAccount', name, namespace: AGENT.namespace };
+export function serviceAccount(namespace: string, name: string = AGENT.name): Record<string, string> {
+  return { kind: 'ServiceAccount', name, namespace };
 }
 
 export function binding(

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { ManifestValues } from '@fairlead/contracts';
 import {
   AGENT,
   EGRESS_SERVICE,
@@ -10,13 +11,62 @@ import {
   type KubernetesDocument,
 } from './import-manifest-names.js';
 import { CONTAINER, POD } from './import-manifest-pods.js';
+import {
+  agentAnnotations,
+  agentEnvironment,
+  agentMounts,
+  agentNetwork,
+  agentResources,
+  agentVolumes,
+  healthOf,
+  namespaceOf,
+  placement,
+  podMetadata,
+} from './import-manifest-values.js';
 
 const TOKEN_DIR = '/var/run/secrets/fairlead';
 const TOKEN_VOLUME = 'bootstrap-token';
+/** One is lost, and the other one serves. */
+const PODS = 2;
 
-/** The agent's Deployment, the policy for its network, and the Service that leads to its way out. */
+/** The agent's Deployment and what its pods go by, the policy for its network, and the Service that leads to its way out. */
 export function workloadDocuments(input: ImportManifestInput): KubernetesDocument[] {
-  return [networkPolicy(input), ...egressService(input), deployment(input)];
+  const namespace = namespaceOf(input.values);
+  return [
+    leaderLease(namespace),
+    disruptionBudget(namespace),
+    networkPolicy(input),
+    ...egressService(input),
+    deployment(input),
+  ];
+}
+
+/** By it the pods agree who of them carries desired state. The agent may not create one. */
+function leaderLease(namespace: string): KubernetesDocument {
+  return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: metadata(AGENT.name, namespace) };
+}
+
+/** A drain takes one pod after the other. */
+function disruptionBudget(namespace: string): KubernetesDocument {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: metadata(AGENT.name, namespace),
+    spec: { minAvailable: 1, selector: { matchLabels: SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+  };
+}
+
+/** Preferred: a cluster of one node has both there. */
+function apart(): Record<string, unknown> {
+  const labelSelector = { matchLabels: SELECTOR };
+  const podAffinityTerm = { labelSelector, topologyKey: 'kubernetes.io/hostname' };
+  const zones = { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' };
+  return {
+    affinity: {
+      podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm }] },
+    },
+    topologySpreadConstraints: [{ ...zones, labelSelector }],
+  };
 }
 
 function deployment(input: ImportManifestInput): KubernetesDocument {
@@ -24,24 +74,36 @@ function deployment(input: ImportManifestInput): KubernetesDocument {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: {
-      ...metadata(AGENT.name, AGENT.namespace),
+      ...metadata(AGENT.name, namespaceOf(input.values)),
       ...clusterAnnotations(input),
     },
     spec: {
-      replicas: 1,
-      // Two agents with one identity would fence each other: the old one goes first.
-      strategy: { type: 'Recreate' },
+      replicas: PODS,
+      strategy: rollout(input.values),
       selector: { matchLabels: SELECTOR },
-      template: { metadata: { labels: LABELS, ...restartOnNewToken(input) }, spec: podSpec(input) },
+      template: { metadata: podMetadata(input.values, templateOf(input)), spec: podSpec(input) },
     },
   };
 }
 
+/**
+ * The new one is linked before an old one goes. In the network of a node both would want the same port of it: on the only
+ * node, a new one could never start beside an old one.
+ */
+function rollout({ hostNetwork }: ManifestValues): Record<string, unknown> {
+  if (hostNetwork === true) return { type: 'Recreate' };
+  return { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } };
+}
+
+function templateOf(input: ImportManifestInput) {
+  return { labels: LABELS, annotations: { ...restartOnNewToken(input), ...agentAnnotations(input.values) } };
+}
+
 /** A new token makes new pods: the mounted file alone would change up to two minutes later. The hash tells nothing. */
-function restartOnNewToken({ bootstrapToken }: ImportManifestInput): Record<string, unknown> {
+function restartOnNewToken({ bootstrapToken }: ImportManifestInput): Record<string, string> {
   if (bootstrapToken === null) return {};
   const digest = createHash('sha256').update(bootstrapToken).digest('hex');
-  return { annotations: { 'fairlead.dev/bootstrap-token-sha256': digest.slice(0, 16) } };
+  return { 'fairlead.dev/bootstrap-token-sha256': digest.slice(0, 16) };
 }
 
 function clusterAnnotations({ cluster }: ImportManifestInput): Record<string, unknown> {
@@ -53,25 +115,34 @@ function podSpec(input: ImportManifestInput): Record<string, unknown> {
   return {
     serviceAccountName: AGENT.name,
     ...POD,
+    ...placement(input.values),
+    ...agentNetwork(input.values),
+    ...apart(),
     containers: [container(input)],
     // Optional: once enrolled the agent needs no token, and an administrator may delete it.
-    volumes: [{ name: TOKEN_VOLUME, secret: { secretName: SECRETS.bootstrap, optional: true, defaultMode: 0o440 } }],
+    volumes: [
+      { name: TOKEN_VOLUME, secret: { secretName: SECRETS.bootstrap, optional: true, defaultMode: 0o440 } },
+      ...agentVolumes(input.values),
+    ],
   };
 }
 
 function container(input: ImportManifestInput): Record<string, unknown> {
+  const health = healthOf(input.values);
+  const probe = (path: string) => ({ httpGet: { ...health.probe, path, port: 'health' }, timeoutSeconds: 3 });
   return {
     name: 'agent',
     image: input.image,
     env: Object.entries(environment(input)).map(([name, value]) => ({ name, value })),
     ports: [
-      { name: 'health', containerPort: AGENT.healthPort, protocol: 'TCP' },
+      { name: 'health', containerPort: health.port, protocol: 'TCP' },
       ...egressPorts(input).map((port) => ({ name: `egress-${port}`, containerPort: port, protocol: 'TCP' })),
     ],
     livenessProbe: { ...probe('/healthz'), periodSeconds: 20, failureThreshold: 3 },
     readinessProbe: { ...probe('/readyz'), periodSeconds: 5, failureThreshold: 2 },
     ...CONTAINER,
-    volumeMounts: [{ name: TOKEN_VOLUME, mountPath: TOKEN_DIR, readOnly: true }],
+    resources: agentResources(input.values),
+    volumeMounts: [{ name: TOKEN_VOLUME, mountPath: TOKEN_DIR, readOnly: true }, ...agentMounts(input.values)],
   };
 }
 
@@ -89,13 +160,10 @@ function environment(input: ImportManifestInput): Record<string, string> {
     FAIRLEAD_BOOTSTRAP_TOKEN_FILE: `${TOKEN_DIR}/token`,
     FAIRLEAD_IDENTITY_BUNDLE_FILE: `${TOKEN_DIR}/identity-bundle.json`,
     ...(input.cluster === null ? { FAIRLEAD_ADOPTION: 'true' } : {}),
-    FAIRLEAD_IDENTITY: `secret:${AGENT.namespace}/${SECRETS.identity}`,
-    FAIRLEAD_HEALTH_LISTEN: `0.0.0.0:${AGENT.healthPort}`,
+    FAIRLEAD_IDENTITY: `secret:${namespaceOf(input.values)}/${SECRETS.identity}`,
+    FAIRLEAD_HEALTH_LISTEN: healthOf(input.values).listen,
+    ...agentEnvironment(input.values),
   };
-}
-
-function probe(path: string): Record<string, unknown> {
-  return { httpGet: { path, port: 'health' }, timeoutSeconds: 3 };
 }
 
 const egressPorts = ({ egress }: ImportManifestInput): number[] => egress.map((text) => Number(text.split('=')[0]));
@@ -112,7 +180,7 @@ function egressService(input: ImportManifestInput): KubernetesDocument[] {
     {
       apiVersion: 'v1',
       kind: 'Service',
-      metadata: metadata(EGRESS_SERVICE, AGENT.namespace),
+      metadata: metadata(EGRESS_SERVICE, namespaceOf(input.values)),
       spec: { type: 'ClusterIP', selector: SELECTOR, ports },
     },
   ];
@@ -135,7 +203,7 @@ function networkPolicy(input: ImportManifestInput): KubernetesDocument {
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
-    metadata: metadata(AGENT.name, AGENT.namespace),
+    metadata: metadata(AGENT.name, namespaceOf(input.values)),
     spec: {
       podSelector: { matchLabels: SELECTOR },
       policyTypes: ['Ingress', 'Egress'],

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import type { ManifestValues } from '@fairlead/contracts';
 import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { objectIn } from '../testing/manifest-objects.js';
-import { renderImportManifest, renderInstallerManifest } from './import-manifest.js';
+import { objectIn, objectsOf } from '../testing/manifest-objects.js';
+import { renderImportManifest, renderInstallerManifest, type ImportManifestInput } from './import-manifest.js';
 
-const manifest = renderImportManifest({
+const INPUT: ImportManifestInput = {
   cluster: { name: 'demo', id: '0d0d7f0e-6d0e-4b5c-9a0c-3d9f6d1f0001' },
   endpoints: ['127.0.0.1:7444'],
   pins: ['ab'.repeat(32)],
@@ -18,13 +19,16 @@ const manifest = renderImportManifest({
   installer: null,
   image: 'registry.example.test/fairlead/agent:0.1.0',
   bootstrapToken: 'fl1.aa.id.secret-part',
-});
+  values: {},
+};
+const manifest = renderImportManifest(INPUT);
 const installerManifest = renderInstallerManifest({
   name: 'demo',
   clusterId: '0d0d7f0e-6d0e-4b5c-9a0c-3d9f6d1f0001',
   pins: ['ab'.repeat(32)],
   trustDomain: 'fairlead.local',
   image: 'registry.example.test/fairlead/installer:0.1.0',
+  values: {},
 });
 const NAMESPACE = 'fairlead-system';
 const OWN_SECRET = 'secrets/fairlead-agent-identity';
@@ -115,6 +119,51 @@ describe('a real API server', () => {
   });
 });
 
+/** Everything that can be set at once. */
+const VALUES: ManifestValues = {
+  namespace: 'edge-agent',
+  imagePullSecrets: [{ name: 'registry' }],
+  nodeSelector: { 'kubernetes.io/os': 'linux' },
+  tolerations: [
+    { key: 'dedicated', operator: 'Equal', value: 'infra', effect: 'NoSchedule' },
+    { operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 },
+  ],
+  resources: { requests: { cpu: '0.1', memory: '256Mi' }, limits: { cpu: '2', memory: '1Gi' } },
+  priorityClassName: 'system-cluster-critical',
+  podLabels: { 'sidecar.istio.io/inject': 'false' },
+  podAnnotations: { 'example.com/note': 'any text: {"a": 1}' },
+  proxy: { httpsProxy: 'http://[fd00::1]:3128', noProxy: ['10.0.0.0/8'], credentialsSecret: 'proxy' },
+  caBundle: '-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n',
+};
+
+describe('with every value that there is', () => {
+  const all = { ...INPUT, installer: { image: 'registry.example.test/fairlead/installer:0.1.0' } };
+  const dryRun = ['--dry-run=server', '--validate=strict', '-f', '-'];
+
+  it.each([
+    ['its own network', VALUES],
+    ['the network of its node', { ...VALUES, hostNetwork: true, healthPort: 18_080 }],
+  ])('the API server accepts the manifest and its pods, in %s', async (_where, values) => {
+    const text = renderImportManifest({ ...all, egress: [], values });
+    // A namespace first: in a dry run nothing is there for what is in it.
+    const [namespace] = objectsOf(text);
+    expect(await asAdmin(['apply', '-f', '-'], JSON.stringify(namespace))).toMatchObject({ code: 0 });
+    expect(await asAdmin(['apply', ...dryRun], text)).toMatchObject({ code: 0, stderr: '' });
+    for (const name of ['fairlead-agent', 'fairlead-installer']) {
+      const { metadata, spec } = objectIn(text, 'Deployment', name).spec.template;
+      const { serviceAccountName: _unknownYet, ...pod } = spec as typeof spec & { serviceAccountName: string };
+      const whole = {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { ...metadata, name, namespace: 'edge-agent' },
+        spec: pod,
+      };
+      const created = await asAdmin(['create', ...dryRun], JSON.stringify(whole));
+      expect(created).toMatchObject({ code: 0, stderr: '' });
+    }
+  });
+});
+
 describe("the agent's service account", () => {
   it.each([
     ['impersonate users', true],
@@ -143,6 +192,16 @@ describe("the agent's service account", () => {
     ['get nodes --subresource=proxy', false],
     ['list pods', false],
     ['list namespaces', false],
+    ['get namespaces/kube-system', true],
+    ['get namespaces/default', false],
+    ['patch namespaces/kube-system', false],
+    [`get deployments.apps/fairlead-agent -n ${NAMESPACE}`, true],
+    [`patch deployments.apps/fairlead-agent -n ${NAMESPACE}`, false],
+    [`get deployments.apps/fairlead-installer -n ${NAMESPACE}`, false],
+    [`list deployments.apps -n ${NAMESPACE}`, false],
+    [`patch leases.coordination.k8s.io/fairlead-agent -n ${NAMESPACE}`, true],
+    [`patch leases.coordination.k8s.io/another -n ${NAMESPACE}`, false],
+    [`create leases.coordination.k8s.io -n ${NAMESPACE}`, false],
     ['bind clusterroles.rbac.authorization.k8s.io', false],
   ])('%s: %s', async (question, allowed) => {
     const { stdout } = await asAgent(['auth', 'can-i', '--quiet=false', ...question.split(' ')]);
@@ -169,10 +228,12 @@ describe("the agent's service account", () => {
           resourceNames: ['fairlead:admins', 'system:authenticated'],
         },
         { verbs: ['list'], resources: ['nodes'], resourceNames: undefined },
+        { verbs: ['get'], resources: ['namespaces'], resourceNames: ['kube-system'] },
+        { verbs: ['get'], resources: ['deployments'], resourceNames: ['fairlead-agent'] },
         { verbs: ['get', 'update', 'patch'], resources: ['secrets'], resourceNames: ['fairlead-agent-identity'] },
       ]),
     );
-    expect(own).toHaveLength(4);
+    expect(own).toHaveLength(6);
   });
 
   it('acts for an administrator, and cannot make itself a cluster admin by another name', async () => {

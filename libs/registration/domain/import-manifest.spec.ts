@@ -14,6 +14,7 @@ const input: ImportManifestInput = {
   installer: null,
   image: 'registry.example.test/fairlead/agent:0.1.0',
   bootstrapToken,
+  values: {},
 };
 
 const manifest = renderImportManifest(input);
@@ -31,6 +32,8 @@ describe('renderImportManifest', () => {
       'ClusterRoleBinding',
       'Secret',
       'Secret',
+      'Lease',
+      'PodDisruptionBudget',
       'NetworkPolicy',
       'Deployment',
     ]);
@@ -42,7 +45,7 @@ describe('renderImportManifest', () => {
     }
   });
 
-  it('grants impersonation of any user and of two groups, a list of nodes, and nothing else cluster-wide', () => {
+  it('grants impersonation of any user and of two groups, a list of nodes, the UID of its cluster, and nothing else cluster-wide', () => {
     expect(objectIn(manifest, 'ClusterRole', 'fairlead-agent').rules).toEqual([
       { apiGroups: [''], resources: ['users'], verbs: ['impersonate'] },
       {
@@ -52,7 +55,21 @@ describe('renderImportManifest', () => {
         verbs: ['impersonate'],
       },
       { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+      { apiGroups: [''], resources: ['namespaces'], resourceNames: ['kube-system'], verbs: ['get'] },
     ]);
+  });
+
+  it('runs two pods, on two nodes where there are two, of which a drain or a rollout leaves one', () => {
+    const { spec } = objectIn(manifest, 'Deployment');
+    expect(spec).toMatchObject({
+      replicas: 2,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    });
+    const { affinity, topologySpreadConstraints } = spec.template.spec as unknown as Record<string, unknown>;
+    expect(JSON.stringify(affinity)).toContain('"topologyKey":"kubernetes.io/hostname"');
+    expect(topologySpreadConstraints).toMatchObject([{ whenUnsatisfiable: 'ScheduleAnyway' }]);
+    const budget = objectsOf(manifest).find(({ kind }) => kind === 'PodDisruptionBudget');
+    expect(budget).toMatchObject({ spec: { minAvailable: 1 } });
   });
 
   it('brings the identity Secret without data, so that applying again erases nothing', () => {

@@ -2,13 +2,13 @@ import { stringify } from 'yaml';
 import { installerDocuments } from './import-manifest-installer.js';
 import { rightsDocuments } from './import-manifest-rights.js';
 import {
-  AGENT,
   SECRETS,
   metadata,
   type ImportManifestInput,
   type InstallerManifestInput,
   type KubernetesDocument,
 } from './import-manifest-names.js';
+import { caDocuments, namespaceOf } from './import-manifest-values.js';
 import { workloadDocuments } from './import-manifest-workload.js';
 
 export type { ImportManifestInput, InstallerManifestInput } from './import-manifest-names.js';
@@ -20,8 +20,9 @@ export type { ImportManifestInput, InstallerManifestInput } from './import-manif
  */
 export function renderImportManifest(input: ImportManifestInput): string {
   return render(headerLines(input), [
-    ...rightsDocuments(),
+    ...rightsDocuments(input.values),
     ...secretDocuments(input),
+    ...caDocuments(input.values),
     // Before the agent: what it is to find should be there when it looks first.
     ...installerOf(input),
     ...workloadDocuments(input),
@@ -43,9 +44,9 @@ function render(header: readonly string[], documents: readonly KubernetesDocumen
 }
 
 /** Without a cluster of its own nobody could sign anything for it. */
-function installerOf({ cluster, installer, pins, trustDomain }: ImportManifestInput): KubernetesDocument[] {
+function installerOf({ cluster, installer, pins, trustDomain, values }: ImportManifestInput): KubernetesDocument[] {
   if (cluster === null || installer === null) return [];
-  return installerDocuments({ clusterId: cluster.id, pins, trustDomain, image: installer.image });
+  return installerDocuments({ clusterId: cluster.id, pins, trustDomain, image: installer.image, values });
 }
 
 function headerLines({ cluster, bootstrapToken }: ImportManifestInput): string[] {
@@ -61,18 +62,19 @@ function headerLines({ cluster, bootstrapToken }: ImportManifestInput): string[]
 }
 
 function secretDocuments(input: ImportManifestInput): KubernetesDocument[] {
+  const namespace = namespaceOf(input.values);
   return [
-    ...(input.bootstrapToken === null ? [] : [bootstrapSecret(input.bootstrapToken)]),
+    ...(input.bootstrapToken === null ? [] : [bootstrapSecret(input.bootstrapToken, namespace)]),
     // Without `data`: the agent writes it, and neither kind of apply touches a field that it does not list.
-    { apiVersion: 'v1', kind: 'Secret', metadata: metadata(SECRETS.identity, AGENT.namespace), type: 'Opaque' },
+    { apiVersion: 'v1', kind: 'Secret', metadata: metadata(SECRETS.identity, namespace), type: 'Opaque' },
   ];
 }
 
-function bootstrapSecret(token: string): KubernetesDocument {
+function bootstrapSecret(token: string, namespace: string): KubernetesDocument {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: metadata(SECRETS.bootstrap, AGENT.namespace),
+    metadata: metadata(SECRETS.bootstrap, namespace),
     type: 'Opaque',
     // `data`, not `stringData`: the latter is write-only, so a later server-side apply could not see that it changed.
     data: { token: Buffer.from(token).toString('base64') },

@@ -14,6 +14,7 @@ const lease: SessionLease = {
   address: '192.0.2.1',
   connectedAt: '2026-01-01T00:00:00.000Z',
   agentVersion: '0.1.0',
+  pod: null,
 };
 const beat = { credential: 'gateway-a', instance, beat: 1 } as GatewayHeartbeat;
 const sessionKey = routeKeys.session('gateway-a', lease);
@@ -33,11 +34,18 @@ it('is online while a session and its gateway are there', () => {
     state: 'online',
     replicas: ['gateway-a'],
     since: lease.connectedAt,
-    agents: [{ instance: 'a', addresses: ['192.0.2.1'], since: lease.connectedAt, version: '0.1.0' }],
+    agents: [{ instance: 'a', addresses: ['192.0.2.1'], since: lease.connectedAt, version: '0.1.0', pod: null }],
+    duplicate: null,
   });
   index.change(sessionKey, undefined);
   const since = new Date(clock.nowMs()).toISOString();
-  expect(index.presence(clusterId, enrolledAt)).toEqual({ state: 'offline', replicas: [], since, agents: [] });
+  expect(index.presence(clusterId, enrolledAt)).toEqual({
+    state: 'offline',
+    replicas: [],
+    since,
+    agents: [],
+    duplicate: null,
+  });
 });
 
 it('takes the sessions of a silent gateway for gone, but not for an outage of NATS', () => {
@@ -81,7 +89,12 @@ it('tells a second process with the same identity, and where it is', () => {
   index.change(routeKeys.session('gateway-a', second), second);
   expect(index.crowded()).toEqual([]);
   index.change(sessionKey, lease);
-  const crowd = { tenantId: 'default', clusterId, agents: [{ instance: 'a' }, { instance: 'b' }] };
+  const crowd = {
+    tenantId: 'default',
+    clusterId,
+    duplicate: 'elsewhere',
+    agents: [{ instance: 'a' }, { instance: 'b' }],
+  };
   expect(index.crowded()).toMatchObject([crowd]);
   expect(index.presence(clusterId, enrolledAt)).toMatchObject({
     state: 'online',

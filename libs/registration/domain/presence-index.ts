@@ -1,5 +1,6 @@
 import type { Clock } from '@fairlead/clock';
-import type { GatewayHeartbeat, LinkedAgent, Presence, SessionLease } from '@fairlead/contracts';
+import type { AgentPod, Duplicate, GatewayHeartbeat, LinkedAgent, Presence, SessionLease } from '@fairlead/contracts';
+import { duplicateAmong } from './agent-pods.js';
 
 /** A gateway that was silent this long is taken for dead; three of its default leases. */
 const SILENCE_MS = 45_000;
@@ -12,12 +13,14 @@ interface Session {
   readonly address: string;
   readonly connectedAt: string;
   readonly agentVersion: string;
+  readonly pod: AgentPod | null;
 }
 
-/** Several processes with the identity of one cluster. */
+/** Several processes with the identity of one cluster that are not the pods of its agent. */
 export interface Crowd {
   readonly tenantId: string;
   readonly clusterId: string;
+  readonly duplicate: Duplicate;
   /** At least two, oldest first. */
   readonly agents: readonly LinkedAgent[];
 }
@@ -63,6 +66,7 @@ export class PresenceIndex {
         address: lease.address,
         connectedAt: lease.connectedAt,
         agentVersion: lease.agentVersion,
+        pod: lease.pod,
       };
       this.#changeSession(clusterId, key, session);
     }
@@ -74,19 +78,22 @@ export class PresenceIndex {
       const agents = agentsOf(sessions);
       const replicas = [...new Set(sessions.map((one) => one.replica))].sort();
       const leaving = sessions.every((one) => this.#draining.has(`${one.replica}.${one.instance}`));
-      return { state: leaving ? 'draining' : 'online', replicas, since: agents[0]?.since ?? null, agents };
+      const duplicate = duplicateAmong(agents);
+      return { state: leaving ? 'draining' : 'online', replicas, since: agents[0]?.since ?? null, agents, duplicate };
     }
-    if (enrolledAt === null) return { state: 'never', replicas: [], since: null, agents: [] };
-    return { state: 'offline', replicas: [], since: this.#offlineSince.get(clusterId) ?? null, agents: [] };
+    if (enrolledAt === null) return { state: 'never', replicas: [], since: null, agents: [], duplicate: null };
+    const since = this.#offlineSince.get(clusterId) ?? null;
+    return { state: 'offline', replicas: [], since, agents: [], duplicate: null };
   }
 
-  /** Clusters that several processes are linked to, with the same identity. */
+  /** Clusters that several processes are linked to with the same identity, and not as the pods of one agent. */
   crowded(): Crowd[] {
     return [...this.#crowded].flatMap((clusterId) => {
       const sessions = this.#liveSessions(clusterId);
       const agents = agentsOf(sessions);
       const tenantId = sessions[0]?.tenantId;
-      return tenantId !== undefined && agents.length > 1 ? [{ tenantId, clusterId, agents }] : [];
+      const duplicate = duplicateAmong(agents);
+      return tenantId !== undefined && duplicate ? [{ tenantId, clusterId, duplicate, agents }] : [];
     });
   }
 
@@ -130,6 +137,7 @@ function agentsOf(sessions: readonly Session[]): LinkedAgent[] {
     addresses: [...new Set(links.map(({ address }) => address))].sort().slice(0, MAX_AGENTS),
     since: links.map(({ connectedAt }) => connectedAt).sort()[0] as string,
     version: links[0]?.agentVersion ?? '',
+    pod: links.find(({ pod }) => pod)?.pod ?? null,
   }));
   return agents.sort((a, b) => (a.since < b.since ? -1 : 1)).slice(0, MAX_AGENTS);
 }

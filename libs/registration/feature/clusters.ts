@@ -4,10 +4,12 @@ import {
   type Caller,
   type Cluster,
   type ClusterChange,
+  type ClusterFilter,
   type CreateCluster,
   type Presence,
 } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
+import { changedLabels, clusterFilter } from '../domain/cluster-labels.js';
 import { knownFacts } from '../domain/known-facts.js';
 import { forgetCluster } from '../store/client-store.js';
 import {
@@ -45,39 +47,46 @@ export class Clusters {
     private readonly revokeGenerations: RevokeGenerations,
   ) {}
 
-  /** ALREADY_EXISTS if the name is taken in the installation. */
+  /** ALREADY_EXISTS if the name is taken in the installation; INVALID_ARGUMENT. */
   async create(caller: Caller, tenantId: string, input: CreateCluster): Promise<Cluster> {
+    refuseTogether(input);
     const row = await commit(this.runtime, async (manager) => {
       const cluster = await insertCluster(manager, { tenantId, ...input });
-      const event = { ...about(caller, cluster), name: cluster.name, ...settingsOf(cluster) };
+      const event = { ...about(caller, cluster), name: cluster.name, ...toldOf(settingsOf(cluster)) };
       await tell(this.runtime, manager, 'dev.fairlead.cluster.created.v1', event);
       return cluster;
     });
     return this.#show(row);
   }
 
-  /** Changes what its import manifest says; nothing is told if that is what it says already. NOT_FOUND. */
+  /** Changes its labels and what its import manifest says; nothing is told if that is what it says already. NOT_FOUND, INVALID_ARGUMENT. */
   async update(caller: Caller, tenantId: string, name: string, change: ClusterChange): Promise<Cluster> {
     const row = await commit(this.runtime, async (manager) => {
       const before = await lockClusterByName(manager, tenantId, name);
       const asked = Object.entries(change).filter(([, value]) => value !== undefined);
-      const settings = { ...settingsOf(before), ...(Object.fromEntries(asked) as Partial<Settings>) };
+      const labels = changedLabels(before.labels, change.labels);
+      const settings = { ...settingsOf(before), ...(Object.fromEntries(asked) as Partial<Settings>), labels };
       if (isDeepStrictEqual(settings, settingsOf(before))) return before;
+      refuseTogether(settings);
       await changeSettings(manager, before.id, settings);
-      const event = { ...about(caller, before), name, ...settings };
+      const event = { ...about(caller, before), name, ...toldOf(settings) };
       await tell(this.runtime, manager, 'dev.fairlead.cluster.changed.v1', event);
       return { ...before, ...settings };
     });
     return this.#show(row);
   }
 
-  /** As many as fit in an answer; `next` is the name to go on after. */
-  async list(tenantId: string, after = ''): Promise<{ clusters: Cluster[]; next?: string }> {
+  /** As many as fit in an answer, of the next thousand; `next` is the name to go on after. */
+  async list(
+    tenantId: string,
+    { after = '', ...filter }: ClusterFilter & { readonly after?: string | undefined } = {},
+  ): Promise<{ clusters: Cluster[]; next?: string }> {
     const rows = await read(this.runtime, (manager) => listClusters(manager, tenantId, after, PAGE_ROWS));
-    const clusters = fitPage(rows.map((row) => this.#show(row)));
-    const last = clusters.at(-1);
-    const more = clusters.length < rows.length || rows.length === PAGE_ROWS;
-    return last && more ? { clusters, next: last.name } : { clusters };
+    const meant = rows.map((row) => this.#show(row)).filter(clusterFilter(filter));
+    const clusters = fitPage(meant);
+    if (clusters.length < meant.length) return { clusters, next: clusters.at(-1)?.name ?? after };
+    const last = rows.at(-1);
+    return last && rows.length === PAGE_ROWS ? { clusters, next: last.name } : { clusters };
   }
 
   async get(tenantId: string, name: string): Promise<Cluster> {
@@ -144,21 +153,35 @@ export class Clusters {
   }
 
   #show(row: StoredCluster): Cluster {
-    const { id, tenantId, name, labels, links, targets, egress, gitops, generation } = row;
+    const { id, tenantId, name, labels, links, targets, egress, gitops, manifestValues, generation } = row;
     const enrolledAt = row.enrolledAt?.toISOString() ?? null;
     const createdAt = row.createdAt.toISOString();
     const presence = { ...this.presenceOf(id, enrolledAt), lastError: row.lastError };
     const facts = row.facts && knownFacts(row.facts);
-    const asked = { id, tenantId, name, labels, links, targets, egress, gitops };
+    const asked = { id, tenantId, name, labels, links, targets, egress, gitops, manifestValues };
     return { ...asked, generation, createdAt, enrolledAt, facts, presence };
   }
 }
 
-type Settings = Pick<StoredCluster, 'links' | 'targets' | 'egress' | 'gitops'>;
+type Settings = Pick<StoredCluster, 'labels' | 'links' | 'targets' | 'egress' | 'gitops' | 'manifestValues'>;
 
-/** What its import manifest says of it. */
-function settingsOf({ links, targets, egress, gitops }: StoredCluster): Settings {
-  return { links, targets, egress, gitops };
+/** What people say of it. */
+function settingsOf({ labels, links, targets, egress, gitops, manifestValues }: Settings): Settings {
+  return { labels, links, targets, egress, gitops, manifestValues };
+}
+
+/** As an event tells them: of the values, which ones there are. */
+function toldOf({ manifestValues, ...settings }: Settings) {
+  return { ...settings, manifestValues: Object.keys(manifestValues).sort() };
+}
+
+/** In the network of a node no policy says who may come to a port: what leads out of the cluster would be open to all who reach the node. */
+function refuseTogether({ egress, manifestValues }: Pick<Settings, 'egress' | 'manifestValues'>): void {
+  if (egress.length === 0 || manifestValues.hostNetwork !== true) return;
+  throw new FairleadError(
+    'INVALID_ARGUMENT',
+    'manifestValues.hostNetwork: not together with egress, whose ports would be open to whoever reaches the node',
+  );
 }
 
 function about(caller: Caller, { tenantId, id: clusterId }: StoredCluster) {

@@ -28,6 +28,7 @@ import {
   type EnrolInput,
 } from './enrolment-refusals.js';
 import { commit, read, refuse, tell, type Runtime } from './runtime.js';
+import type { LetInBy, OnEnrolled } from './meter-enrolments.js';
 import { requireToken, showsToken } from './shown-token.js';
 
 export interface Enrolled {
@@ -56,6 +57,8 @@ export interface Approval {
 interface Decided {
   readonly cluster: StoredCluster;
   readonly generation: number;
+  /** Of one that was decided before this question: when, and by what. */
+  readonly before?: { readonly by: LetInBy; readonly at: Date | null };
 }
 
 type WithToken = EnrolInput & { readonly token: StoredBootstrapToken };
@@ -69,6 +72,7 @@ export class Enrolments {
     private readonly runtime: Runtime,
     private readonly approval: Approval,
     private readonly signAgent: SignAgent,
+    private readonly onEnrolled: OnEnrolled = () => undefined,
   ) {}
 
   /**
@@ -91,18 +95,23 @@ export class Enrolments {
   }
 
   async #enrol(caller: Caller, input: EnrolInput, key: Promise<CheckedCsr>): Promise<Enrolled> {
+    const askedMs = this.runtime.now().getTime();
     const token = await this.#tokenOf(input);
-    const { cluster, generation } = await this.#decide(caller, input, token, key).catch(async (error: unknown) => {
-      const known = toFairleadError(error);
-      // A full queue must not fill the event log instead.
-      if (known.code === 'RATE_LIMITED') throw known;
-      await rememberRefused(this.approval.linkProblems, input, token, known);
-      const limit = { rate: this.#refusals, who: provenCluster(token, known) };
-      const event = refusal(caller, input, token, known);
-      return refuse(this.runtime, limit, known, 'dev.fairlead.enrolment.refused.v1', event);
-    });
+    const { cluster, generation, before } = await this.#decide(caller, input, token, key).catch(
+      async (error: unknown) => {
+        const known = toFairleadError(error);
+        // A full queue must not fill the event log instead.
+        if (known.code === 'RATE_LIMITED') throw known;
+        await rememberRefused(this.approval.linkProblems, input, token, known);
+        const limit = { rate: this.#refusals, who: provenCluster(token, known) };
+        const event = refusal(caller, input, token, known);
+        return refuse(this.runtime, limit, known, 'dev.fairlead.enrolment.refused.v1', event);
+      },
+    );
     const { id: clusterId, tenantId } = cluster;
     const { chain, roots } = await this.signAgent(tenantId, { clusterId, generation, csr: input.csr });
+    const sinceMs = Math.min(askedMs, before?.at?.getTime() ?? askedMs);
+    this.onEnrolled(before?.by ?? 'token', this.runtime.now().getTime() - sinceMs);
     return { tenantId, clusterId, generation, chain, roots };
   }
 
@@ -125,7 +134,8 @@ export class Enrolments {
       input.tokenId === null ? this.#adopt(caller, input, spkiSha256) : this.#byToken(input, found, spkiSha256);
     const outcome = stands ? known : await first();
     if (!('state' in outcome)) return outcome;
-    return this.approval.requests.enrolmentOf(await this.approval.webhook.consult(outcome));
+    const approved = await this.approval.requests.enrolmentOf(await this.approval.webhook.consult(outcome));
+    return { ...approved, before: { by: 'approval', at: approved.cluster.enrolledAt } };
   }
 
   /** Without a token: it belongs to no cluster yet. An enrolment where everybody gets one, or a request that somebody has to decide about. */
@@ -189,7 +199,7 @@ export class Enrolments {
       case 'bind':
         return this.#approve(manager, { ...input, token }, spkiSha256, cluster, decision.generation);
       case 'repeat':
-        return { cluster, generation: decision.generation };
+        return { cluster, generation: decision.generation, before: { by: 'token', at: cluster.enrolledAt } };
       default:
         return assertNever(decision);
     }

@@ -116,6 +116,7 @@ export class ImportLinks {
       egress: cluster.egress,
       bootstrapToken: token.text,
       installer: this.#installerOf(cluster),
+      values: cluster.manifestValues,
     });
   }
 
@@ -131,12 +132,13 @@ export class ImportLinks {
       bootstrapToken: null,
       // Whoever is adopted learns only then which cluster it is: `installerManifest` is for afterwards.
       installer: null,
+      values: {},
     });
   }
 
   /** The manifest that goes with an identity which was handed out: without a token, and no secret. */
   manifestWithoutToken(of: StoredCluster, bundle: TrustBundle): string {
-    const { id, name, links, targets, egress } = of;
+    const { id, name, links, targets, egress, manifestValues: values } = of;
     return renderImportManifest({
       ...this.#installation(bundle),
       cluster: { name, id },
@@ -145,15 +147,18 @@ export class ImportLinks {
       egress,
       bootstrapToken: null,
       installer: this.#installerOf(of),
+      values,
     });
   }
 
   /** What adds an installer to a cluster that has an agent already. NOT_FOUND; no secret, and nothing is stored. */
   async installerManifest(tenantId: string, name: string): Promise<string> {
     const bundle = await this.options.trustBundle();
-    const { id } = await read(this.runtime, (manager) => findClusterByName(manager, tenantId, name));
+    const cluster = await read(this.runtime, (manager) => findClusterByName(manager, tenantId, name));
+    const { id: clusterId, manifestValues: values } = cluster;
     const { pins, trustDomain } = bundle;
-    return renderInstallerManifest({ name, clusterId: id, pins, trustDomain, image: this.options.installerImage });
+    const image = this.options.installerImage;
+    return renderInstallerManifest({ name, clusterId, pins, trustDomain, image, values });
   }
 
   #installerOf({ gitops }: StoredCluster): { image: string } | null {

@@ -44,7 +44,7 @@ export class RegistrationController {
 
   @RpcHandler(registrationRpc.listClusters)
   async listClusters({ tenantId, input }: Asked<'listClusters'>) {
-    return this.clusters.list(tenantId, input.after);
+    return this.clusters.list(tenantId, input);
   }
 
   @RpcHandler(registrationRpc.getCluster)

@@ -5,10 +5,13 @@ import { findCluster } from '../store/cluster-store.js';
 import { commit, type Runtime } from './runtime.js';
 
 /**
- * Says that several processes have the identity of one cluster, in the log and as an event. Of the instances of this service,
+ * Says that several processes have the identity of one cluster, and are not the pods of its agent, in the log and as an event. Of the instances of this service,
  * which all see it, the first one tells it. UNAVAILABLE if the database is away.
  */
-export async function reportDuplicate(runtime: Runtime, { tenantId, clusterId, agents }: Crowd): Promise<void> {
+export async function reportDuplicate(
+  runtime: Runtime,
+  { tenantId, clusterId, duplicate, agents }: Crowd,
+): Promise<void> {
   const recorded = await commit(runtime, async (manager) => {
     const cluster = await findCluster(manager, clusterId);
     if (!cluster) return false;
@@ -16,6 +19,7 @@ export async function reportDuplicate(runtime: Runtime, { tenantId, clusterId, a
       tenantId,
       clusterId,
       name: cluster.name,
+      duplicate,
       agents: [...agents],
       subject: `cluster/${clusterId}`,
       actor: { kind: 'agent', id: clusterId, address: agents.at(-1)?.addresses[0] },
@@ -26,7 +30,7 @@ export async function reportDuplicate(runtime: Runtime, { tenantId, clusterId, a
     return appendEventOnce(manager, event);
   });
   const addresses = agents.flatMap((agent) => agent.addresses);
-  if (recorded) runtime.logger.warn('agent.duplicated', { clusterId, agents: agents.length, addresses });
+  if (recorded) runtime.logger.warn('agent.duplicated', { clusterId, duplicate, agents: agents.length, addresses });
 }
 
 /** One UUID (version 8) for these processes of this cluster. */

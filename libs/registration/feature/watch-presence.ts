@@ -4,7 +4,7 @@ import { connectionState, watchBucket } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
-import { DuplicateAgents } from '../domain/duplicate-agents.js';
+import { DuplicateAgents, ROLLOUT_MS } from '../domain/duplicate-agents.js';
 import { PresenceIndex, type Crowd } from '../domain/presence-index.js';
 import type { PresenceOf } from './clusters.js';
 
@@ -41,15 +41,26 @@ export function watchPresence(
 }
 
 function lookOut(index: PresenceIndex, onCrowd: (crowd: Crowd) => Promise<void>, logger: Logger): () => void {
-  const duplicates = new DuplicateAgents();
+  const copies = new DuplicateAgents();
+  // More than the Deployment has are nothing new while it is rolled out.
+  const surplus = new DuplicateAgents(ROLLOUT_MS);
   return () => {
     const crowds = new Map(index.crowded().map((crowd) => [crowd.clusterId, crowd]));
-    const counts = new Map([...crowds].map(([clusterId, { agents }]) => [clusterId, agents.length]));
-    for (const clusterId of duplicates.look(counts, systemClock.monotonicMs())) {
-      onCrowd(crowds.get(clusterId) as Crowd).catch((error: unknown) => {
-        logger.error('event.not_recorded', { subject: `cluster/${clusterId}`, err: error });
-        duplicates.forget(clusterId);
-      });
+    const countsOf = (isSurplus: boolean): Map<string, number> => {
+      const chosen = [...crowds.values()].filter(({ duplicate }) => (duplicate === 'surplus') === isSurplus);
+      return new Map(chosen.map(({ clusterId, agents }) => [clusterId, agents.length]));
+    };
+    const nowMs = systemClock.monotonicMs();
+    for (const [duplicates, counts] of [
+      [copies, countsOf(false)],
+      [surplus, countsOf(true)],
+    ] as const) {
+      for (const clusterId of duplicates.look(counts, nowMs)) {
+        onCrowd(crowds.get(clusterId) as Crowd).catch((error: unknown) => {
+          logger.error('event.not_recorded', { subject: `cluster/${clusterId}`, err: error });
+          duplicates.forget(clusterId);
+        });
+      }
     }
   };
 }

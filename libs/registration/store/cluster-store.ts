@@ -8,18 +8,19 @@ import { ClusterRow, TenantRow } from './entities.js';
 export type StoredCluster = Readonly<ClusterRow>;
 
 /** Of a cluster that nobody described before its agent asked. */
-export const ADOPTED: Pick<StoredCluster, 'labels' | 'links' | 'targets' | 'egress' | 'gitops'> = {
+export const ADOPTED: Pick<StoredCluster, 'labels' | 'links' | 'targets' | 'egress' | 'gitops' | 'manifestValues'> = {
   labels: {},
   links: 2,
   targets: [],
   egress: [],
   gitops: false,
+  manifestValues: {},
 };
 
 /** ALREADY_EXISTS if the installation has a cluster of that name; NOT_FOUND if there is no such tenant. */
 export async function insertCluster(
   manager: EntityManager,
-  cluster: Pick<StoredCluster, 'tenantId' | 'name' | 'labels' | 'links' | 'targets' | 'egress' | 'gitops'>,
+  cluster: Pick<StoredCluster, 'tenantId' | 'name' | keyof typeof ADOPTED>,
 ): Promise<StoredCluster> {
   const row = manager.create(ClusterRow, {
     ...cluster,
@@ -144,7 +145,7 @@ export function factsOfClusters(
 export async function changeSettings(
   manager: EntityManager,
   id: string,
-  settings: Partial<Pick<StoredCluster, 'links' | 'targets' | 'egress' | 'gitops'>>,
+  settings: Partial<Pick<StoredCluster, keyof typeof ADOPTED>>,
 ): Promise<void> {
   await manager.update(ClusterRow, { id }, settings);
 }

@@ -1,4 +1,4 @@
-import type { ApprovalPolicy, LastError } from '@fairlead/contracts';
+import type { ApprovalPolicy, LastError, ManifestValues } from '@fairlead/contracts';
 import type { StoredFacts } from '../domain/known-facts.js';
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
@@ -15,6 +15,8 @@ export class ClusterRow {
   @Column('text', { array: true }) egress!: string[];
   /** Does its import manifest bring an installer? */
   @Column('boolean') gitops!: boolean;
+  /** How its pods are to run. */
+  @Column('jsonb') manifestValues!: ManifestValues;
   /** The current enrolment; 0 before the first. */
   @Column('int') generation!: number;
   /** The highest number that `keys` may have seen: the current enrolment's, or of one that nobody knows the end of. */

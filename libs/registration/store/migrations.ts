@@ -222,6 +222,16 @@ class ProofKeysOfTokens1795359600000 implements MigrationInterface {
   }
 }
 
+class ValuesOfManifests1795363200000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`alter table clusters add column manifest_values jsonb not null default '{}'`);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const REGISTRATION_MIGRATIONS = [
   ClustersAndTokens1795200000000,
   TargetsAndClients1795294800000,
@@ -233,4 +243,5 @@ export const REGISTRATION_MIGRATIONS = [
   InstallersOfClusters1795352400000,
   EgressOfClusters1795356000000,
   ProofKeysOfTokens1795359600000,
+  ValuesOfManifests1795363200000,
 ];

@@ -14,7 +14,11 @@ export interface ManifestObject {
 }
 
 export interface DeploymentObject extends ManifestObject {
-  readonly spec: { readonly selector: { readonly matchLabels: Names }; readonly template: PodTemplate };
+  readonly spec: {
+    readonly selector: { readonly matchLabels: Names };
+    readonly strategy: object;
+    readonly template: PodTemplate;
+  };
 }
 
 interface PodTemplate {

@@ -19,7 +19,13 @@ export const source = { role: 'registration', credential: 'registration' } as co
 export const api = { role: 'api', credential: 'api' } as const;
 export const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
 export const facts = Facts.parse({ agentVersion: '0.1.0', kubernetesVersion: 'v1.34.4', platform: 'linux/amd64' });
-export const neverSeen: PresenceOf = () => ({ state: 'never', replicas: [], since: null, agents: [] });
+export const neverSeen: PresenceOf = () => ({
+  state: 'never',
+  replicas: [],
+  since: null,
+  agents: [],
+  duplicate: null,
+});
 
 /** A Postgres for one file of tests, and a folder. */
 export interface RegistrationFixture extends AsyncDisposable {

@@ -1,7 +1,7 @@
 import type { ControlRequest, Facts, Hello, SignedTrust } from '@fairlead/proto';
 import type { TrustEnd } from './ports.js';
 
-/** Our side of a link's Control call: Hello, then which trust bundle we hold whenever we were told one, facts that change, and reports. */
+/** Our side of a link's Control call: Hello, then which trust bundle we hold whenever we were told one, facts that change, reports, and that we leave. */
 export class ControlSender {
   readonly #hello: Hello;
   readonly #trust: TrustEnd;
@@ -41,7 +41,7 @@ export class ControlSender {
     this.#woken.resolve();
   }
 
-  /** Said once: this link is to be left. */
+  /** The process ends soon, or has another link. */
   leave(): void {
     this.#leaving = true;
     this.#woken.resolve();

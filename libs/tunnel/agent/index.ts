@@ -2,6 +2,7 @@ export { Link } from './link.js';
 export {
   wireFacts,
   type AgentFacts,
+  type AgentPod,
   type DesiredStateEnd,
   type GatewayConnection,
   type KubeApiEnd,

@@ -43,6 +43,7 @@ export class Link {
   #draining = false;
   #facts: AgentFacts;
   readonly #onDrain: (deadlineMs: number) => void;
+  #leaving = false;
 
   private constructor(
     options: LinkOptions,
@@ -114,6 +115,13 @@ export class Link {
     this.#refill(SPARE_TUNNELS);
   }
 
+  /** Tells the gateway that this process ends, or has another link in the place of this one: from now on no tunnel begins here, and those that run may end. */
+  leave(): void {
+    if (this.#leaving) return;
+    this.#leaving = true;
+    this.#sender.leave();
+  }
+
   /** Says what is known of the cluster now, unless that was said on this link already. */
   tellFacts(facts: AgentFacts): void {
     if (facts === this.#facts) return;
@@ -152,13 +160,6 @@ export class Link {
     }
   }
 
-  /** Another link takes the place of this one: nothing new is parked or carried here, and what is on its way goes on. */
-  leave(): void {
-    if (this.#draining) return;
-    this.#draining = true;
-    this.#sender.leave();
-  }
-
   close(): void {
     this.#options.connection.http2.destroy();
   }
@@ -194,12 +195,12 @@ export class Link {
 
   get #usable(): boolean {
     const { http2 } = this.#options.connection;
-    return !this.#draining && !http2.destroyed && !http2.closed;
+    return !this.#draining && !this.#leaving && !http2.destroyed && !http2.closed;
   }
 
   #park(): void {
     this.#parked += 1;
-    const options = { ...this.#options, leaving: () => this.#draining };
+    const options = { ...this.#options, leaving: () => this.#leaving };
     const tunnel = acceptTunnel(this.#options.connection.tunnel(), options, (opened) => {
       this.#parked -= 1;
       // A tunnel that ended while parked is replaced when the gateway asks, not at once: a gateway that refuses tunnels

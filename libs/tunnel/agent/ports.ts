@@ -30,6 +30,17 @@ export interface AgentFacts {
   readonly nodes?: { readonly total: number; readonly ready: number };
   /** What the agent may do there, and what it can do on the link. */
   readonly capabilities?: readonly string[];
+  /** Where this process runs; absent: not in a pod, or it may not look. */
+  readonly pod?: AgentPod;
+}
+
+/** As `AgentPod` of the link. */
+export interface AgentPod {
+  readonly clusterUid: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly node: string;
+  readonly replicas: number;
 }
 
 /** Which roots the agent trusts. What a gateway says of them is judged behind it. */
@@ -50,8 +61,10 @@ export interface DesiredStateEnd {
 
 /** Where tunnels to the cluster's kube-apiserver end. */
 export interface KubeApiEnd {
-  /** Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: the answer that begins now is to be the last one. */
+  /** Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: whether each answer that begins is to be the last one. */
   serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean): void;
+  /** Ends the tunnels that carry no request now, and from now on each one that does after its answer. */
+  endIdle(): void;
 }
 
 /** Opens raw TCP targets, or does not: the policy is behind it. */
@@ -71,15 +84,8 @@ export interface TcpMetrics {
 
 /** As a message of the link. */
 export function wireFacts(facts: AgentFacts): Facts {
-  const {
-    agentVersion,
-    kubernetesVersion,
-    platform,
-    distribution = '',
-    provider = '',
-    nodes,
-    capabilities = [],
-  } = facts;
+  const { agentVersion, kubernetesVersion, platform, distribution = '', provider = '' } = facts;
+  const { nodes, pod, capabilities = [] } = facts;
   return {
     $typeName: 'fairlead.link.v1.Facts',
     agentVersion,
@@ -89,5 +95,6 @@ export function wireFacts(facts: AgentFacts): Facts {
     provider,
     capabilities: [...capabilities],
     ...(nodes && { nodes: { $typeName: 'fairlead.link.v1.NodeCount', ...nodes } }),
+    ...(pod && { pod: { $typeName: 'fairlead.link.v1.AgentPod', ...pod } }),
   };
 }

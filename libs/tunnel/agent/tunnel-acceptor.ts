@@ -13,7 +13,7 @@ export interface AcceptorOptions {
   readonly kubeApi: KubeApiEnd;
   readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
-  /** Is the link to be left? Then no tunnel is to outlive what it carries now. */
+  /** True once this process ends, or another link takes the place of this one: what is asked for from then on, others have to do. */
   readonly leaving?: () => boolean;
 }
 
@@ -41,6 +41,8 @@ export function acceptTunnel(
 function answer(connection: TunnelConnection, open: Open, options: AcceptorOptions): void {
   const { clusterId, tunnelId } = open;
   try {
+    if (options.leaving?.())
+      throw new FairleadError('DRAINING', 'the agent leaves this link, and takes nothing new here');
     assertOurs(open, options);
     serve(connection, open, options);
     options.logger.debug('tunnel.accepted', { tunnelId, kind: open.target.case });

@@ -1,3 +1,4 @@
+import type { AgentPod } from '@fairlead/contracts';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import type { ControlResponse } from '@fairlead/proto';
 import { ParkedTunnels } from './parked-tunnels.js';
@@ -40,6 +41,8 @@ export class AgentSession {
   trustVersion: number;
   /** Of the desired state that the agent said it has, or was told last on this link; 0: none. */
   desiredRevision = 0;
+  /** Where the agent says that it runs; null: it does not say. */
+  pod: AgentPod | null = null;
   readonly #control: ControlOutbox;
   readonly #parked: ParkedTunnels;
   #egress = 0;
@@ -67,6 +70,17 @@ export class AgentSession {
     return this.#closed;
   }
 
+  /** The agent said that it ends soon. */
+  get leaving(): boolean {
+    return this.#leaving;
+  }
+
+  /** Nobody waits for a tunnel of this link from now on; those in use go on. */
+  leave(): void {
+    this.#leaving = true;
+    this.#parked.drain();
+  }
+
   /** A Tunnel call of this agent arrived: it is kept for an Open, or refused. */
   park(stream: Http2Stream): void {
     this.#parked.park(stream);
@@ -81,16 +95,6 @@ export class AgentSession {
   /** A tunnel for one Open; rejects as `ParkedTunnels.take` does. */
   take(signal: AbortSignal): Promise<Http2Stream> {
     return this.#parked.take(signal);
-  }
-
-  /** The agent parks nothing here any more, and ends the link when its tunnels are done. */
-  leave(): void {
-    this.#leaving = true;
-    this.#parked.drain();
-  }
-
-  get leaving(): boolean {
-    return this.#leaving;
   }
 
   /** Tells the agent to link elsewhere, within this time. */

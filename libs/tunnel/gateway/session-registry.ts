@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AgentPod } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { Http2Session } from '@fairlead/http2';
 import type { AgentSession } from './agent-session.js';
@@ -12,7 +14,13 @@ export class SessionRegistry {
   readonly #byCluster = new Map<string, Set<AgentSession>>();
   readonly #listeners = new Set<SessionListener>();
   readonly #byHttp2 = new WeakMap<Http2Session, AgentSession>();
+  readonly #routeListeners = new Set<() => void>();
   #draining = false;
+
+  /** Calls back when what is told of a session's route has changed, though it neither came nor went. */
+  onRoute(listener: () => void): void {
+    this.#routeListeners.add(listener);
+  }
 
   onChange(listener: SessionListener): void {
     this.#listeners.add(listener);
@@ -63,18 +71,29 @@ export class SessionRegistry {
     this.#tell('closed', session);
   }
 
-  /** Live sessions of a cluster: highest generation only, those that are being left last, least in flight first, the newest of equals. */
+  /** Its agent ends soon: no tunnel is opened there any more, here or by another replica. */
+  leave(session: AgentSession): void {
+    if (session.leaving) return;
+    session.leave();
+    for (const listener of this.#routeListeners) listener();
+  }
+
+  /** Where its agent runs. */
+  setPod(session: AgentSession, pod: AgentPod | null): void {
+    if (isDeepStrictEqual(session.pod, pod)) return;
+    session.pod = pod;
+    for (const listener of this.#routeListeners) listener();
+  }
+
+  /** Live sessions of a cluster whose agents stay: highest generation only, least in flight first, the newest of equals. */
   of(clusterId: string): AgentSession[] {
-    const sessions = [...(this.#byCluster.get(clusterId) ?? [])].filter((session) => !session.closed);
+    const sessions = [...(this.#byCluster.get(clusterId) ?? [])].filter(
+      (session) => !session.closed && !session.leaving,
+    );
     const newest = Math.max(...sessions.map((session) => session.facts.generation));
     return sessions
       .filter((session) => session.facts.generation === newest)
-      .sort(
-        (a, b) =>
-          Number(a.leaving) - Number(b.leaving) ||
-          a.inFlight - b.inFlight ||
-          b.facts.connectedAtMs - a.facts.connectedAtMs,
-      );
+      .sort((a, b) => a.inFlight - b.inFlight || b.facts.connectedAtMs - a.facts.connectedAtMs);
   }
 
   all(): AgentSession[] {

@@ -28,6 +28,8 @@ export async function startRecordingApiServer(authority: TestAuthority): Promise
   const server = createServer({ key: privateKeyPem, cert: chainPem, requestTimeout: 0 });
   // As Go's server, which limits their size only.
   server.maxHeadersCount = 0;
+  // As a kube-apiserver, which keeps connections for minutes: one that it ends while a request comes costs that one.
+  server.keepAliveTimeout = 120_000;
   const recording: RecordingApiServer = {
     port: 0,
     requests,

@@ -1,4 +1,5 @@
 import { SERVICES, type Role, type Singleton } from '@fairlead/contracts';
+import { allocatorEnvironment } from '../process/allocator.js';
 import { baseEnvironment } from '../process/base-environment.js';
 import type { PortPlan } from '../state/port-plan.js';
 import type { StateDir } from '../state/state-dir.js';
@@ -89,6 +90,7 @@ export function gatewayEnvironment(plane: ControlPlane, index: number): Environm
   const { door, link, relay, health, connect } = gatewayPorts(plane, index);
   return {
     ...processEnvironment(plane, plane.gateways[index] ?? '', health),
+    ...allocatorEnvironment(),
     FAIRLEAD_LINK_LISTEN: listen(plane, link),
     FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane).join(','),
     FAIRLEAD_RELAY_LISTEN: at(relay),

@@ -1,3 +1,5 @@
+import { PROMTOOL } from './promtool.js';
+
 /** The programs the testbed runs, at the versions it pins. */
 export type BinaryName =
   | 'nats-server'
@@ -21,6 +23,7 @@ export type BinaryName =
   | 'h2spec'
   | 'vault'
   | 'helm'
+  | 'promtool'
   | 'client-go-trial';
 
 export interface Component {
@@ -366,6 +369,7 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       about: 'about 2 min',
     },
   },
+  promtool: PROMTOOL,
   'client-go-trial': {
     name: 'client-go-trial',
     version: KUBERNETES,

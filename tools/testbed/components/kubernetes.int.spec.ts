@@ -1,3 +1,4 @@
+// @tier full: each file of e2e starts one and asks it as its administrator; e2e/main-job/npm-start starts one again with its data
 import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -74,7 +74,7 @@ async function unprivilegedUser(): Promise<{ uid: number; gid: number }> {
  * Lets other users pass through (not list) the data directory, its parent, and any directory above it that lies in the temporary
  * directory; throws for one further up.
  */
-async function openTheWay(dataDir: string): Promise<void> {
+export async function openTheWay(dataDir: string): Promise<void> {
   for (const dir of ancestors(dataDir)) {
     const { mode } = await stat(dir);
     if ((mode & 0o001) !== 0) continue;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { temporaryDirectory } from '../fixtures/temporary.js';
 import type { PostgresInfo, Running } from './contract.js';
 import { startPostgres } from './postgres.js';
+import { usablePrograms } from './postgres-programs.js';
+import { templateFor } from './postgres-template.js';
 
 async function query(url: string, text: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
@@ -78,6 +80,19 @@ describe('postgres', () => {
     expect(postgres.info.adminUrl).toBe(adminUrl);
     expect(await query(adminUrl, 'select n from kept')).toEqual([{ n: 7 }]);
   });
+});
+
+it('copies what initdb made once, where a folder for that is named, whoever asks first', async () => {
+  await using folder = await temporaryDirectory();
+  vi.stubEnv('FAIRLEAD_TESTBED_TEMPLATES', join(folder.path, 'templates'));
+  const programs = await usablePrograms(join(folder.path, 'postgres'));
+  const [first, second] = await Promise.all([1, 2].map(() => templateFor(programs, undefined)));
+  expect(first).toEqual(second);
+  expect(await readdir(join(folder.path, 'templates'))).toHaveLength(1);
+  await using postgres = await startPostgres({ dataDir: join(folder.path, 'postgres'), log: () => {} });
+  expect(new URL(postgres.info.adminUrl).password).toBe(first?.password);
+  expect(await query(postgres.info.adminUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+  vi.unstubAllEnvs();
 });
 
 it('points to the Postgres of DATABASE_URL, which is not ours to stop', async () => {

@@ -7,6 +7,7 @@ import { chooseServer } from './choose-server.js';
 import type { PostgresInfo, PostgresOptions, Running, ServerTls } from './contract.js';
 import { initialise, readPassword } from './postgres-cluster.js';
 import { usablePrograms, type PostgresPrograms } from './postgres-programs.js';
+import { templateFor } from './postgres-template.js';
 import { placeTlsFiles, tlsSettings } from './postgres-tls.js';
 import { pointTo, runServer, untilReady, type Launch } from './running.js';
 
@@ -38,14 +39,15 @@ async function startProcess(
   port: number,
 ): Promise<Running<PostgresInfo>> {
   const { dataDir } = options;
-  const password = await readPassword(dataDir);
+  const template = await templateFor(programs, options.signal);
+  const password = await readPassword(dataDir, template?.password);
   const adminUrl = `postgres://postgres:${password}@127.0.0.1:${port}/postgres${options.tls ? '?sslmode=verify-full' : ''}`;
   return runServer<PostgresInfo>({
     dataDir,
     dataDirMode: programs.user ? 0o711 : 0o700,
     info: { adminUrl, port },
     async start(launch) {
-      await initialise(programs, dataDir, password, options.signal);
+      await initialise(dataDir, { programs, password, template, signal: options.signal });
       await placeTlsFiles(join(dataDir, 'tls'), options, programs.user);
       await startServer(options, programs, port, adminUrl, launch);
     },

@@ -38,7 +38,10 @@ export async function serveConnect(
   await whileOpen(socket, 'the client went away', (signal) =>
     context.passages.pass(
       arrivalAt(socket, 'CONNECT', readTraceparent(headerValues(request.rawHeaders, 'traceparent'))),
-      (passage) => serve(context, passage, { request, socket, early, signal }),
+      (passage) => {
+        signal.addEventListener('abort', () => passage.peerLeft(), { once: true });
+        return serve(context, passage, { request, socket, early, signal });
+      },
       (_passage, { failure, status }) => answerAndClose(socket, refusal(failure, status).text),
     ),
   );
@@ -79,6 +82,7 @@ async function serve(context: ConnectContext, passage: Passage, requested: Reque
   const asked = { case: 'tcp', value: create(TcpSchema, target) } as const;
   const tunnel = await context.opener.open(cluster, asked, signal, passage.span.context);
   passage.opened({ way: tunnel });
+  passage.connected();
   return carry(context, passage, requested, tunnel, () => whyShutOut(context.directory, who, cluster.clusterId));
 }
 

@@ -96,6 +96,7 @@ export class Egress {
       await this.#passages.pass(
         arrivalOf(requested),
         async (passage) => {
+          connection.once('close', () => passage.peerLeft());
           passage.identify(identityOf(session));
           // First: a refusal is work, too, and whose it is the certificate of the link has told.
           passage.limit();
@@ -137,6 +138,7 @@ export class Egress {
   ): Promise<Ending> {
     const dialled = socket.remoteAddress ?? '';
     passage.opened({ dialled });
+    passage.connected();
     connection.accept();
     const bytes: BridgedBytes = { toTunnel: 0, fromTunnel: 0 };
     passage.register({

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { createSecureServer, type Http2SecureServer } from 'node:http2';
+import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '@fairlead/errors';
@@ -16,6 +16,7 @@ import type { DoorRequest } from './door-request.js';
 import { breakOff } from './forward.js';
 import { serveRequest, type KubeApiContext } from './serve-request.js';
 import { serveUpgrade } from './serve-upgrade.js';
+import { destroySession, holdSession } from './session-sockets.js';
 import type { TunnelPool } from './tunnel-pool.js';
 import { endUnauthenticatedFloods } from './unauthenticated-connections.js';
 
@@ -77,7 +78,10 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   } as Parameters<typeof createSecureServer>[0]);
   // In this order: each of them is between Node and whoever comes after it.
   admitInTurn(server);
-  const firstHeads = new FirstHeads(server, { headersTimeoutMs, maxHeaderBytes: MAX_HEADER_BYTES });
+  const [brokenLines, abuseLines] = [new RateLimitedLog(), new RateLimitedLog()];
+  const abuse = { ...options, abuseLines, door: 'kube-api' } as const;
+  const onFlood = (address: string): void => reportDoorAbuse(abuse, 'unauthenticated-flood', address);
+  const firstHeads = new FirstHeads(server, { headersTimeoutMs, maxHeaderBytes: MAX_HEADER_BYTES }, onFlood);
   const connections = new DoorConnections(server, kubeApiShares(limits.connectionsPerUser), TOO_MANY);
   // Their size is limited, not their number: Node drops those beyond a thousand in silence, framing included.
   Object.assign(server, { maxHeadersCount: 0 });
@@ -88,7 +92,6 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
     passages: new DoorPassages('kube-api', limits, options),
     connections,
   };
-  const [brokenLines, abuseLines] = [new RateLimitedLog(), new RateLimitedLog()];
   // A fault of ours: it costs this request, never the process with everybody else's.
   const tellBroken = (error: unknown, incoming: DoorRequest): void => {
     const line = brokenLines.next({ address: clientAddressOf(diallerOf(incoming)) });
@@ -112,9 +115,12 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   // Headers and body are separate writes; with Nagle's algorithm the second waits 40 ms for the client's delayed ACK.
   server.on('connection', (socket: Socket) => void socket.setNoDelay(true));
   tendConnections(server);
-  const abuse = { ...options, abuseLines, door: 'kube-api' } as const;
-  server.on('session', (session) => guardSession(session, abuse));
-  endUnauthenticatedFloods(server, connections, (address) => reportDoorAbuse(abuse, 'unauthenticated-flood', address));
+  const end = (session: ServerHttp2Session): void => {
+    if (connections.isKnown(session)) destroySession(session, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    else holdSession(session);
+  };
+  server.on('session', (session) => guardSession(session, { ...abuse, end }));
+  endUnauthenticatedFloods(server, connections, onFlood);
   reportTlsErrors(server, options.logger);
   return server;
 }

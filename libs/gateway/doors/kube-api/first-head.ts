@@ -1,13 +1,13 @@
-import type { Http2SecureServer } from 'node:http2';
+import type { Http2SecureServer, Http2ServerRequest } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { DoorConnections } from '../../limits/connection-shares.js';
 import { endLater, noteImpatience } from './refuse.js';
 import type { DoorRequest } from './door-request.js';
+import { FirstHttp2Heads } from './first-http2-head.js';
+import { readHead, type FirstHeadLimits } from './read-head.js';
 
 const END = Buffer.from('\r\n\r\n');
 const [CR, LF] = [13, 10];
-/** Pieces that a head may come in: each costs a look. */
-const MOST_PIECES = 1_000;
 /** Of a body without a length, as much as is given to the parser at once: it may hold requests, and each of them costs 2 KB. */
 const CHUNKED_SLICE_BYTES = 4 * 1024;
 
@@ -15,13 +15,8 @@ const answer = (status: string): string => `HTTP/1.1 ${status}\r\nConnection: cl
 const TIMED_OUT = answer('408 Request Timeout');
 const TOO_LARGE = answer('431 Request Header Fields Too Large');
 
-export interface FirstHeadLimits {
-  readonly maxHeaderBytes: number;
-  readonly headersTimeoutMs: number;
-}
-
 /**
- * Gives Node's HTTP/1.1 parser the first head of a connection, and nothing behind it until somebody was let in by that. Node parses all that it has
+ * Gives Node's HTTP/1.1 parser the first head of a connection (of HTTP/2: see FirstHttp2Heads), and nothing behind it until somebody was let in by that. Node parses all that it has
  * read in one go, thousands of requests, whatever becomes of the first one. To be made before the server listens and before
  * anybody else hears of its connections.
  */
@@ -31,16 +26,19 @@ export class FirstHeads {
   /** What stops that more is parsed of those whom the first head did not let in. */
   readonly #refused = new WeakMap<object, () => void>();
   readonly #limits: FirstHeadLimits;
+  readonly #http2: FirstHttp2Heads;
 
-  constructor(server: Http2SecureServer, limits: FirstHeadLimits) {
+  /** `onAbuse` is told of each connection of HTTP/2 that sent what no peer sends before its first request. */
+  constructor(server: Http2SecureServer, limits: FirstHeadLimits, onAbuse: (address: string) => void) {
     this.#limits = limits;
+    this.#http2 = new FirstHttp2Heads(server, limits, onAbuse);
     const serving = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[];
     const serve = (socket: TLSSocket): void => {
       for (const listener of serving) listener.call(server, socket);
     };
     server.removeAllListeners('secureConnection');
     server.on('secureConnection', (socket: TLSSocket) => {
-      if (socket.alpnProtocol === 'h2') serve(socket);
+      if (socket.alpnProtocol === 'h2') this.#http2.read(socket, () => serve(socket));
       else this.#read(socket, () => serve(socket));
     });
   }
@@ -58,7 +56,10 @@ export class FirstHeads {
 
   /** To be called in the turn of each request's event, once it is known whether it was let in. */
   decided(incoming: DoorRequest, connections: DoorConnections): void {
-    if (incoming.httpVersionMajor >= 2) return;
+    if (incoming.httpVersionMajor >= 2) {
+      this.#http2.decided((incoming as Http2ServerRequest).stream.session, connections);
+      return;
+    }
     const socket = incoming.socket as TLSSocket;
     const behind = this.#behind.get(socket);
     if (!behind) return;
@@ -71,38 +72,20 @@ export class FirstHeads {
   #read(socket: TLSSocket, serve: () => void): void {
     const { maxHeaderBytes, headersTimeoutMs } = this.#limits;
     let read: Buffer = Buffer.alloc(0);
-    let pieces = 0;
-    const stop = (): void => {
-      clearTimeout(timer);
-      socket.off('readable', onReadable).off('end', onEnd).off('close', stop).off('error', ignore);
+    const onLate = (): void => void socket.on('error', ignore).end(TIMED_OUT, () => socket.destroy());
+    const onTooMany = (): void => {
+      socket.on('error', ignore).write(TOO_LARGE);
+      endLater(socket);
     };
-    const endLate = (): void => {
-      stop();
-      socket.on('error', ignore).end(TIMED_OUT, () => socket.destroy());
+    const onPiece = (piece: Buffer): (() => void) | undefined => {
+      const from = Math.max(0, read.length - END.length + 1);
+      read = withoutBlankLines(Buffer.concat([read, piece]));
+      const at = read.indexOf(END, from > read.length ? 0 : from);
+      if (at < 0) return read.length > maxHeaderBytes ? onTooMany : undefined;
+      const [head, behind] = [read.subarray(0, at + END.length), read.subarray(at + END.length)];
+      return () => this.#handOver(socket, [head, behind, socket.read() as Buffer | null], serve);
     };
-    const onEnd = (): void => void socket.destroy();
-    const onReadable = (): void => {
-      for (let piece = socket.read() as Buffer | null; piece; piece = socket.read() as Buffer | null) {
-        pieces += 1;
-        const from = Math.max(0, read.length - END.length + 1);
-        read = withoutBlankLines(Buffer.concat([read, piece]));
-        const at = read.indexOf(END, from > read.length ? 0 : from);
-        if (at >= 0) {
-          const rest = socket.read() as Buffer | null;
-          stop();
-          this.#handOver(socket, [read.subarray(0, at + END.length), read.subarray(at + END.length), rest], serve);
-          return;
-        }
-        if (read.length > maxHeaderBytes || pieces > MOST_PIECES) {
-          stop();
-          socket.on('error', ignore).write(TOO_LARGE);
-          endLater(socket);
-          return;
-        }
-      }
-    };
-    const timer = setTimeout(endLate, headersTimeoutMs).unref();
-    socket.on('readable', onReadable).once('end', onEnd).once('close', stop).on('error', ignore);
+    readHead(socket, { timeoutMs: headersTimeoutMs, onPiece, onTooMany, onLate });
   }
 
   #handOver(socket: TLSSocket, [head, ...behind]: readonly [Buffer, Buffer, Buffer | null], serve: () => void): void {

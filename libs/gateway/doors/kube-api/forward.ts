@@ -12,6 +12,7 @@ import {
   locatedWithin,
   relayAnswer,
   requestHop,
+  upstreamMs,
   type BodyFraming,
   type HopAnswer,
   type UpstreamAnswer,
@@ -48,6 +49,7 @@ export async function forward(exchange: Exchange): Promise<number> {
   const { incoming, outgoing, admission, bytes, passage } = exchange;
   const { answer, upstream } = await ask(exchange);
   passage.span.event('answered');
+  passage.connected(upstreamMs(answer.rawHeaders));
   answer.on('data', (chunk: Buffer) => void (bytes.down += chunk.length));
   try {
     const { below, target } = admission.address;
@@ -62,15 +64,18 @@ export async function forward(exchange: Exchange): Promise<number> {
   }
 }
 
-/** A tunnel of the pool may have died while idle: the request may be sent twice, the second time on one of its own. */
+/** A tunnel of the pool may have died while idle, and any may lose its agent: the request may be sent twice, the second time on one of its own. */
 async function ask(exchange: Exchange): Promise<HopAnswer<ClientRequest>> {
-  const { incoming, outgoing, admission, bytes } = exchange;
+  const { incoming, outgoing, admission, bytes, passage } = exchange;
   const framing = framingOf(incoming);
   let upstream: ClientRequest | undefined;
   const limit = isLongRunning(admission.address.target)
     ? undefined
     : setTimeout(() => upstream?.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
-  const onClientGone = (): void => void upstream?.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
+  const onClientGone = (): void => {
+    passage.peerLeft();
+    upstream?.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
+  };
   outgoing.once('close', onClientGone);
   try {
     const answered = requestHop({
@@ -79,6 +84,8 @@ async function ask(exchange: Exchange): Promise<HopAnswer<ClientRequest>> {
       server: 'the far end',
       begin: (fresh) => (upstream = begin(exchange, framing, fresh)),
       awaited: () => !outgoing.headersSent && !outgoing.destroyed,
+      // One may be gone before the request has it.
+      lost: ({ socket }, error) => (socket === null ? isReset(error) : lostItsWay(socket)),
       failureOf: (error, { socket }) => asFailure(error, socket !== null),
     });
     if (framing !== 'none') incoming.on('data', (chunk: Buffer) => void (bytes.up += chunk.length));
@@ -87,6 +94,10 @@ async function ask(exchange: Exchange): Promise<HopAnswer<ClientRequest>> {
     clearTimeout(limit);
     outgoing.off('close', onClientGone);
   }
+}
+
+function isReset(error: Error): boolean {
+  return error instanceof FairleadError && error.code === 'TUNNEL_RESET';
 }
 
 function begin(exchange: Exchange, framing: BodyFraming, fresh: boolean): ClientRequest {

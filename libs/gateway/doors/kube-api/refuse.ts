@@ -7,6 +7,7 @@ import type { Passage } from '../../passage/passage.js';
 import { breakOff } from './forward.js';
 import type { DoorRequest, DoorResponse } from './door-request.js';
 import { LINGER_MS, connectionOf, dropRest } from './request-rest.js';
+import { HOLD_MS, destroySession, holdSession } from './session-sockets.js';
 
 /** Tells a client, in words that it understands, who refused or broke its request; an answer that has begun is broken off. */
 export function answerFailure(
@@ -35,20 +36,18 @@ export function answerFailure(
 /** Connections of HTTP/1.1 that end with a refusal. */
 const refused = new WeakSet<object>();
 
-/** Of these, whose peers sent on before they were answered. */
+/** Of these, and of sessions, whose peers sent on before they were answered. */
 const impatient = new WeakSet<object>();
-/** How long such a one keeps its connection, which nobody reads: it would dial anew at once, and each handshake costs more than its answer. */
-const IMPATIENT_MS = 3_000;
 
 /** To be called before its request is answered. */
-export function noteImpatience(socket: Socket): void {
-  impatient.add(socket);
+export function noteImpatience(connection: Socket | Http2Session): void {
+  impatient.add(connection);
 }
 
 /** Ends a connection without an answer that is still to come, in a while. */
 export function endLater(socket: Socket): void {
   socket.pause();
-  const timer = setTimeout(() => socket.destroy(), IMPATIENT_MS).unref();
+  const timer = setTimeout(() => socket.destroy(), HOLD_MS).unref();
   socket.once('close', () => clearTimeout(timer));
 }
 
@@ -62,9 +61,13 @@ function endRefused(connections: DoorConnections, incoming: DoorRequest, outgoin
   const isKnown = connection !== undefined && connections.isKnown(connection);
   if ('stream' in outgoing) {
     outgoing.end(body);
+    if (!isKnown && outgoing.stream.session && impatient.has(outgoing.stream.session)) {
+      holdSession(outgoing.stream.session);
+      return;
+    }
     dropRest(incoming, (how) => {
       // What came on that stream would be read and dropped by Node until its session ends.
-      if (how === 'cut off' && !isKnown) outgoing.stream.session?.destroy();
+      if (how === 'cut off' && !isKnown && outgoing.stream.session) holdSession(outgoing.stream.session);
     });
     endUntaken(outgoing.stream);
     if (!isKnown && outgoing.stream.session) endSession(outgoing.stream.session, connections);
@@ -107,7 +110,7 @@ function endSession(session: Http2Session, connections: DoorConnections): void {
   if (session.closed) return;
   session.close();
   const timer = setTimeout(() => {
-    if (!connections.isKnown(session)) session.destroy();
+    if (!connections.isKnown(session)) destroySession(session);
   }, LINGER_MS).unref();
   session.once('close', () => clearTimeout(timer));
 }

@@ -87,6 +87,7 @@ async function serve(context: KubeApiContext, passage: Passage, requested: Reque
     },
   });
   const answered = await ask(context, passage, admission, upgrade, { ...requested, signal: ending.signal });
+  passage.connected();
   if (answered.kind === 'answered') {
     return { kind: 'answered', status: await passAnswer(answered.answer, outgoing, admission.address.below) };
   }
@@ -109,7 +110,10 @@ async function ask(
   const headers = [...headersBeyond(incoming, admission, passage), ...upgradeHeaders(upgrade)];
   const upstream = requestThrough(agent, { incoming, admission, passage, signal }, headers);
   const limit = setTimeout(() => upstream.destroy(tooSlow()), ANSWER_TIMEOUT_MS);
-  const onClientGone = (): void => void upstream.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
+  const onClientGone = (): void => {
+    passage.peerLeft();
+    upstream.destroy(new FairleadError('TUNNEL_RESET', 'the client went away'));
+  };
   socket.once('close', onClientGone);
   try {
     return await requestUpgrade(upstream, upgrade, 'the far end');

@@ -1,8 +1,9 @@
-import { constants, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
+import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { clientAddressOf } from '@fairlead/limits';
 import type { DoorConnections } from '../../limits/connection-shares.js';
 import { droppedBytes } from './request-rest.js';
+import { holdSession } from './session-sockets.js';
 
 /** Beside the body of a request that was refused: a head has up to 64 KiB, and what HTTP/2 and TLS add is little. */
 const MOST_BYTES = 256 * 1024;
@@ -41,7 +42,7 @@ export function endUnauthenticatedFloods(
       bytesRead: () => (session.destroyed ? undefined : socket.bytesRead),
       end: () => {
         onEnd(address);
-        session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        holdSession(session);
       },
     });
   });

@@ -1,5 +1,5 @@
 import type { Clock } from '@fairlead/clock';
-import { BUCKETS, routeKeys, type GatewayHeartbeat, type SessionLease } from '@fairlead/contracts';
+import { BUCKETS, routeKeys, type AgentPod, type GatewayHeartbeat, type SessionLease } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
 import { connectionState, deleteKv, putKv } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
@@ -28,8 +28,8 @@ export interface RoutePublisherOptions {
  */
 export class RoutePublisher {
   readonly #options: RoutePublisherOptions;
-  /** Session keys that NATS has acknowledged since the last reconnect. */
-  readonly #published = new Set<string>();
+  /** Session keys that NATS has acknowledged since the last reconnect, and with which pod. */
+  readonly #published = new Map<string, AgentPod | null>();
   #beat = 0;
   #draining = false;
   #passing = false;
@@ -38,6 +38,7 @@ export class RoutePublisher {
   constructor(options: RoutePublisherOptions) {
     this.#options = options;
     options.registry.onChange(() => void this.pass());
+    options.registry.onRoute(() => void this.pass());
     connectionState(options.nc).onChange((connected) => {
       this.#published.clear();
       if (connected) void this.#beatAndPass();
@@ -61,7 +62,7 @@ export class RoutePublisher {
   async withdraw(): Promise<void> {
     const { nc, heartbeat } = this.#options;
     await this.#attempt('withdraw', async () => {
-      for (const key of this.#published) await deleteKv(nc, BUCKETS.routes, key);
+      for (const key of this.#published.keys()) await deleteKv(nc, BUCKETS.routes, key);
       await deleteKv(nc, BUCKETS.routes, routeKeys.gateway(heartbeat.credential, heartbeat.instance));
     });
   }
@@ -100,17 +101,20 @@ export class RoutePublisher {
   async #writeDifference(): Promise<void> {
     const { nc, registry, heartbeat } = this.#options;
     const wanted = new Map(
-      registry.all().map((session) => {
-        const lease = leaseOf(session, heartbeat.instance);
-        return [routeKeys.session(heartbeat.credential, lease), lease];
-      }),
+      registry
+        .all()
+        .filter(({ leaving }) => !leaving)
+        .map((session) => {
+          const lease = leaseOf(session, heartbeat.instance);
+          return [routeKeys.session(heartbeat.credential, lease), lease];
+        }),
     );
     for (const [key, lease] of wanted) {
-      if (this.#published.has(key)) continue;
+      if (this.#published.get(key) === lease.pod) continue;
       await putKv(nc, BUCKETS.routes, key, lease);
-      this.#published.add(key);
+      this.#published.set(key, lease.pod);
     }
-    for (const key of this.#published) {
+    for (const key of this.#published.keys()) {
       if (wanted.has(key)) continue;
       await deleteKv(nc, BUCKETS.routes, key);
       this.#published.delete(key);
@@ -149,5 +153,5 @@ function leaseOf(session: AgentSession, gatewayInstance: string): SessionLease {
   const connectedAt = new Date(connectedAtMs).toISOString();
   const address = remoteAddress.slice(0, 64);
   const who = { agentInstance, agentVersion, address };
-  return { tenantId, clusterId, generation, sessionId, ...who, gatewayInstance, connectedAt };
+  return { tenantId, clusterId, generation, sessionId, ...who, gatewayInstance, connectedAt, pod: session.pod };
 }

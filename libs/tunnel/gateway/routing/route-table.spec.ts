@@ -31,11 +31,24 @@ function announce(gatewayInstance: string, generation = 1, clusterId = CLUSTER):
     agentInstance: 'agent',
     connectedAt: new Date(0).toISOString(),
     agentVersion: '0.1.0',
+    pod: null,
   };
   const key = `session.gateway.${gatewayInstance}.default.${clusterId}.${lease.sessionId}`;
   table.setSession(key, lease);
   return key;
 }
+
+it('a cluster is held as long as a replica beats that announced a link of it, this one too', () => {
+  table.setGateway(beat(ids.own, 1), 0);
+  expect(table.isHeld(CLUSTER, 0)).toBe(false);
+  const key = announce(ids.own);
+  expect(table.isHeld(CLUSTER, LEASE_MS)).toBe(true);
+  expect(table.isHeld(CLUSTER, LEASE_MS + 1)).toBe(false);
+  table.setGateway(beat(ids.own, 2), LEASE_MS + 1);
+  expect(table.isHeld(CLUSTER, LEASE_MS + 1)).toBe(true);
+  table.removeSession(key, LEASE_MS + 1);
+  expect(table.isHeld(CLUSTER, LEASE_MS + 1)).toBe(false);
+});
 
 const owners = (nowMs: number): string[] => table.owners(CLUSTER, nowMs).map(({ instance }) => instance);
 

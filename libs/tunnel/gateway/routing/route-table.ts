@@ -97,6 +97,15 @@ export class RouteTable {
       .map(({ heartbeat: { credential, instance, relayAddress } }) => ({ credential, instance, relayAddress }));
   }
 
+  /** Does a replica that beats hold a link of this cluster? */
+  isHeld(clusterId: string, nowMs: number): boolean {
+    for (const { gatewayInstance } of this.#sessions.get(clusterId)?.values() ?? []) {
+      const record = this.#gateways.get(gatewayInstance);
+      if (record && !this.#silent(record, nowMs)) return true;
+    }
+    return false;
+  }
+
   /** Instances of one credential that stopped beating for `periods` leases: leftovers that their successor may remove. */
   deadInstances(credential: string, nowMs: number, periods = 3): string[] {
     return [...this.#gateways.values()]

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file fairlead/link/v1/link.proto.
  */
 export const file_fairlead_link_v1_link: GenFile = /*@__PURE__*/
-  fileDesc("ChtmYWlybGVhZC9saW5rL3YxL2xpbmsucHJvdG8SEGZhaXJsZWFkLmxpbmsudjEi8QEKBUZyYW1lEg4KBGRhdGEYASABKAxIABImCgRvcGVuGAIgASgLMhYuZmFpcmxlYWQubGluay52MS5PcGVuSAASKgoGb3BlbmVkGAMgASgLMhguZmFpcmxlYWQubGluay52MS5PcGVuZWRIABIsCgdyZWZ1c2VkGAQgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASJAoDZW9mGAUgASgLMhUuZmFpcmxlYWQubGluay52MS5Fb2ZIABIoCgVyZXNldBgGIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuUmVzZXRIAEIGCgRraW5kIsgBCgRPcGVuEhEKCXR1bm5lbF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKY2x1c3Rlcl9pZBgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgNEi0KCGt1YmVfYXBpGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5LdWJlQXBpSAASJAoDdGNwGAYgASgLMhUuZmFpcmxlYWQubGluay52MS5UY3BIABITCgt0cmFjZXBhcmVudBgHIAEoCUIICgZ0YXJnZXQiTwoHS3ViZUFwaRIMCgR1c2VyGAEgASgJEg4KBmdyb3VwcxgCIAMoCRImCgVleHRyYRgDIAMoCzIXLmZhaXJsZWFkLmxpbmsudjEuRXh0cmEiJAoFRXh0cmESCwoDa2V5GAEgASgJEg4KBnZhbHVlcxgCIAMoCSIhCgNUY3ASDAoEaG9zdBgBIAEoCRIMCgRwb3J0GAIgASgNIggKBk9wZW5lZCIoCgdSZWZ1c2VkEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSIFCgNFb2YiJgoFUmVzZXQSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIhEKD0Rpc2NvdmVyUmVxdWVzdCJOChBEaXNjb3ZlclJlc3BvbnNlEhEKCWVuZHBvaW50cxgBIAMoCRIRCglyb290c19wZW0YAiADKAkSFAoMdHJ1c3RfZG9tYWluGAMgASgJIngKDEVucm9sUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCRIOCgZzZWNyZXQYAiABKAwSDwoHY3NyX2RlchgDIAEoDBImCgVmYWN0cxgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRmFjdHMSDQoFcHJvb2YYBSABKAwikQEKDUVucm9sUmVzcG9uc2USEgoKY2x1c3Rlcl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKZ2VuZXJhdGlvbhgDIAEoDRIRCgljaGFpbl9wZW0YBCADKAkSLAoFdHJ1c3QYBiABKAsyHS5mYWlybGVhZC5saW5rLnYxLlNpZ25lZFRydXN0SgQIBRAGIkkKDFJlbmV3UmVxdWVzdBIPCgdjc3JfZGVyGAEgASgMEhkKEWN1cnJlbnRfY2hhaW5fcGVtGAIgAygJEg0KBXByb29mGAMgASgMIlYKDVJlbmV3UmVzcG9uc2USEQoJY2hhaW5fcGVtGAEgAygJEiwKBXRydXN0GAMgASgLMh0uZmFpcmxlYWQubGluay52MS5TaWduZWRUcnVzdEoECAIQAyJKCgtTaWduZWRUcnVzdBIOCgZidW5kbGUYASABKAwSGAoQc2lnbmVyX2NoYWluX3BlbRgCIAMoCRIRCglzaWduYXR1cmUYAyABKAwiHAoJVHJ1c3RIZWxkEg8KB3ZlcnNpb24YASABKA0iZQoSU2lnbmVkRGVzaXJlZFN0YXRlEhAKCHJldmlzaW9uGAEgASgEEhAKCGRvY3VtZW50GAIgASgMEhgKEHNpZ25lcl9jaGFpbl9wZW0YAyADKAkSEQoJc2lnbmF0dXJlGAQgASgMIh8KD0luc3RhbGxlclJlcG9ydBIMCgRqc29uGAEgASgMIjQKEkZldGNoQnVuZGxlUmVxdWVzdBIOCgZkaWdlc3QYASABKAkSDgoGb2Zmc2V0GAIgASgNIj4KE0ZldGNoQnVuZGxlUmVzcG9uc2USDQoFcGllY2UYASABKAwSGAoQY29tcHJlc3NlZF9ieXRlcxgCIAEoDSK2AQoFRmFjdHMSFQoNYWdlbnRfdmVyc2lvbhgBIAEoCRIaChJrdWJlcm5ldGVzX3ZlcnNpb24YAiABKAkSEAoIcGxhdGZvcm0YAyABKAkSFAoMZGlzdHJpYnV0aW9uGAQgASgJEhAKCHByb3ZpZGVyGAUgASgJEioKBW5vZGVzGAYgASgLMhsuZmFpcmxlYWQubGluay52MS5Ob2RlQ291bnQSFAoMY2FwYWJpbGl0aWVzGAcgAygJIikKCU5vZGVDb3VudBINCgV0b3RhbBgBIAEoDRINCgVyZWFkeRgCIAEoDSKBAgoOQ29udHJvbFJlcXVlc3QSKAoFaGVsbG8YASABKAsyFy5mYWlybGVhZC5saW5rLnYxLkhlbGxvSAASKAoFZmFjdHMYAiABKAsyFy5mYWlybGVhZC5saW5rLnYxLkZhY3RzSAASMQoKdHJ1c3RfaGVsZBgDIAEoCzIbLmZhaXJsZWFkLmxpbmsudjEuVHJ1c3RIZWxkSAASMwoGcmVwb3J0GAQgASgLMiEuZmFpcmxlYWQubGluay52MS5JbnN0YWxsZXJSZXBvcnRIABIoCgVsZWF2ZRgFIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuTGVhdmVIAEIJCgdtZXNzYWdlIuoBCgVIZWxsbxIWCg5hZ2VudF9pbnN0YW5jZRgBIAEoCRIYChBwcm90b2NvbF92ZXJzaW9uGAIgASgNEiYKBWZhY3RzGAMgASgLMhcuZmFpcmxlYWQubGluay52MS5GYWN0cxITCgttYXhfdHVubmVscxgEIAEoDRISCgpjbHVzdGVyX2lkGAUgASgJEgwKBGxpbmsYBiABKA0SHwoXb2xkZXN0X3Byb3RvY29sX3ZlcnNpb24YByABKA0SFQoNdHJ1c3RfdmVyc2lvbhgIIAEoDRIYChBkZXNpcmVkX3JldmlzaW9uGAkgASgEIsQCCg9Db250cm9sUmVzcG9uc2USLAoHd2VsY29tZRgBIAEoCzIZLmZhaXJsZWFkLmxpbmsudjEuV2VsY29tZUgAEjUKDG9wZW5fdHVubmVscxgCIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuT3BlblR1bm5lbHNIABIoCgVkcmFpbhgDIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRHJhaW5IABIoCgVjcm93ZBgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuQ3Jvd2RIABIuCgV0cnVzdBgFIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuU2lnbmVkVHJ1c3RIABI9Cg1kZXNpcmVkX3N0YXRlGAYgASgLMiQuZmFpcmxlYWQubGluay52MS5TaWduZWREZXNpcmVkU3RhdGVIAEIJCgdtZXNzYWdlIgcKBUxlYXZlIoQBCgdXZWxjb21lEhgKEGdhdGV3YXlfaW5zdGFuY2UYASABKAkSEgoKZ2F0ZXdheV9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhgKEHByb3RvY29sX3ZlcnNpb24YBCABKA0SDQoFbGlua3MYBSABKA0SDgoGZWdyZXNzGAYgASgIIhYKBUNyb3dkEg0KBWxpbmtzGAEgASgNIhwKC09wZW5UdW5uZWxzEg0KBWNvdW50GAEgASgNIhwKBURyYWluEhMKC2RlYWRsaW5lX21zGAEgASgNMqkEChBBZ2VudExpbmtTZXJ2aWNlElEKCERpc2NvdmVyEiEuZmFpcmxlYWQubGluay52MS5EaXNjb3ZlclJlcXVlc3QaIi5mYWlybGVhZC5saW5rLnYxLkRpc2NvdmVyUmVzcG9uc2USSAoFRW5yb2wSHi5mYWlybGVhZC5saW5rLnYxLkVucm9sUmVxdWVzdBofLmZhaXJsZWFkLmxpbmsudjEuRW5yb2xSZXNwb25zZRJICgVSZW5ldxIeLmZhaXJsZWFkLmxpbmsudjEuUmVuZXdSZXF1ZXN0Gh8uZmFpcmxlYWQubGluay52MS5SZW5ld1Jlc3BvbnNlEloKC0ZldGNoQnVuZGxlEiQuZmFpcmxlYWQubGluay52MS5GZXRjaEJ1bmRsZVJlcXVlc3QaJS5mYWlybGVhZC5saW5rLnYxLkZldGNoQnVuZGxlUmVzcG9uc2USUgoHQ29udHJvbBIgLmZhaXJsZWFkLmxpbmsudjEuQ29udHJvbFJlcXVlc3QaIS5mYWlybGVhZC5saW5rLnYxLkNvbnRyb2xSZXNwb25zZSgBMAESPgoGVHVubmVsEhcuZmFpcmxlYWQubGluay52MS5GcmFtZRoXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUoATABEj4KBkVncmVzcxIXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUaFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lKAEwATJOCgxSZWxheVNlcnZpY2USPgoGVHVubmVsEhcuZmFpcmxlYWQubGluay52MS5GcmFtZRoXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUoATABYgZwcm90bzM");
+  fileDesc("ChtmYWlybGVhZC9saW5rL3YxL2xpbmsucHJvdG8SEGZhaXJsZWFkLmxpbmsudjEi8QEKBUZyYW1lEg4KBGRhdGEYASABKAxIABImCgRvcGVuGAIgASgLMhYuZmFpcmxlYWQubGluay52MS5PcGVuSAASKgoGb3BlbmVkGAMgASgLMhguZmFpcmxlYWQubGluay52MS5PcGVuZWRIABIsCgdyZWZ1c2VkGAQgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASJAoDZW9mGAUgASgLMhUuZmFpcmxlYWQubGluay52MS5Fb2ZIABIoCgVyZXNldBgGIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuUmVzZXRIAEIGCgRraW5kIsgBCgRPcGVuEhEKCXR1bm5lbF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKY2x1c3Rlcl9pZBgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgNEi0KCGt1YmVfYXBpGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5LdWJlQXBpSAASJAoDdGNwGAYgASgLMhUuZmFpcmxlYWQubGluay52MS5UY3BIABITCgt0cmFjZXBhcmVudBgHIAEoCUIICgZ0YXJnZXQiTwoHS3ViZUFwaRIMCgR1c2VyGAEgASgJEg4KBmdyb3VwcxgCIAMoCRImCgVleHRyYRgDIAMoCzIXLmZhaXJsZWFkLmxpbmsudjEuRXh0cmEiJAoFRXh0cmESCwoDa2V5GAEgASgJEg4KBnZhbHVlcxgCIAMoCSIhCgNUY3ASDAoEaG9zdBgBIAEoCRIMCgRwb3J0GAIgASgNIggKBk9wZW5lZCIoCgdSZWZ1c2VkEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSIFCgNFb2YiJgoFUmVzZXQSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIhEKD0Rpc2NvdmVyUmVxdWVzdCJOChBEaXNjb3ZlclJlc3BvbnNlEhEKCWVuZHBvaW50cxgBIAMoCRIRCglyb290c19wZW0YAiADKAkSFAoMdHJ1c3RfZG9tYWluGAMgASgJIngKDEVucm9sUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCRIOCgZzZWNyZXQYAiABKAwSDwoHY3NyX2RlchgDIAEoDBImCgVmYWN0cxgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRmFjdHMSDQoFcHJvb2YYBSABKAwikQEKDUVucm9sUmVzcG9uc2USEgoKY2x1c3Rlcl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKZ2VuZXJhdGlvbhgDIAEoDRIRCgljaGFpbl9wZW0YBCADKAkSLAoFdHJ1c3QYBiABKAsyHS5mYWlybGVhZC5saW5rLnYxLlNpZ25lZFRydXN0SgQIBRAGIkkKDFJlbmV3UmVxdWVzdBIPCgdjc3JfZGVyGAEgASgMEhkKEWN1cnJlbnRfY2hhaW5fcGVtGAIgAygJEg0KBXByb29mGAMgASgMIlYKDVJlbmV3UmVzcG9uc2USEQoJY2hhaW5fcGVtGAEgAygJEiwKBXRydXN0GAMgASgLMh0uZmFpcmxlYWQubGluay52MS5TaWduZWRUcnVzdEoECAIQAyJKCgtTaWduZWRUcnVzdBIOCgZidW5kbGUYASABKAwSGAoQc2lnbmVyX2NoYWluX3BlbRgCIAMoCRIRCglzaWduYXR1cmUYAyABKAwiHAoJVHJ1c3RIZWxkEg8KB3ZlcnNpb24YASABKA0iZQoSU2lnbmVkRGVzaXJlZFN0YXRlEhAKCHJldmlzaW9uGAEgASgEEhAKCGRvY3VtZW50GAIgASgMEhgKEHNpZ25lcl9jaGFpbl9wZW0YAyADKAkSEQoJc2lnbmF0dXJlGAQgASgMIh8KD0luc3RhbGxlclJlcG9ydBIMCgRqc29uGAEgASgMIjQKEkZldGNoQnVuZGxlUmVxdWVzdBIOCgZkaWdlc3QYASABKAkSDgoGb2Zmc2V0GAIgASgNIj4KE0ZldGNoQnVuZGxlUmVzcG9uc2USDQoFcGllY2UYASABKAwSGAoQY29tcHJlc3NlZF9ieXRlcxgCIAEoDSLfAQoFRmFjdHMSFQoNYWdlbnRfdmVyc2lvbhgBIAEoCRIaChJrdWJlcm5ldGVzX3ZlcnNpb24YAiABKAkSEAoIcGxhdGZvcm0YAyABKAkSFAoMZGlzdHJpYnV0aW9uGAQgASgJEhAKCHByb3ZpZGVyGAUgASgJEioKBW5vZGVzGAYgASgLMhsuZmFpcmxlYWQubGluay52MS5Ob2RlQ291bnQSFAoMY2FwYWJpbGl0aWVzGAcgAygJEicKA3BvZBgIIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuQWdlbnRQb2QiWgoIQWdlbnRQb2QSEwoLY2x1c3Rlcl91aWQYASABKAkSDAoEbmFtZRgCIAEoCRILCgN1aWQYAyABKAkSDAoEbm9kZRgEIAEoCRIQCghyZXBsaWNhcxgFIAEoDSIHCgVMZWF2ZSIpCglOb2RlQ291bnQSDQoFdG90YWwYASABKA0SDQoFcmVhZHkYAiABKA0igQIKDkNvbnRyb2xSZXF1ZXN0EigKBWhlbGxvGAEgASgLMhcuZmFpcmxlYWQubGluay52MS5IZWxsb0gAEigKBWZhY3RzGAIgASgLMhcuZmFpcmxlYWQubGluay52MS5GYWN0c0gAEjEKCnRydXN0X2hlbGQYAyABKAsyGy5mYWlybGVhZC5saW5rLnYxLlRydXN0SGVsZEgAEjMKBnJlcG9ydBgEIAEoCzIhLmZhaXJsZWFkLmxpbmsudjEuSW5zdGFsbGVyUmVwb3J0SAASKAoFbGVhdmUYBSABKAsyFy5mYWlybGVhZC5saW5rLnYxLkxlYXZlSABCCQoHbWVzc2FnZSLqAQoFSGVsbG8SFgoOYWdlbnRfaW5zdGFuY2UYASABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgCIAEoDRImCgVmYWN0cxgDIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRmFjdHMSEwoLbWF4X3R1bm5lbHMYBCABKA0SEgoKY2x1c3Rlcl9pZBgFIAEoCRIMCgRsaW5rGAYgASgNEh8KF29sZGVzdF9wcm90b2NvbF92ZXJzaW9uGAcgASgNEhUKDXRydXN0X3ZlcnNpb24YCCABKA0SGAoQZGVzaXJlZF9yZXZpc2lvbhgJIAEoBCLEAgoPQ29udHJvbFJlc3BvbnNlEiwKB3dlbGNvbWUYASABKAsyGS5mYWlybGVhZC5saW5rLnYxLldlbGNvbWVIABI1CgxvcGVuX3R1bm5lbHMYAiABKAsyHS5mYWlybGVhZC5saW5rLnYxLk9wZW5UdW5uZWxzSAASKAoFZHJhaW4YAyABKAsyFy5mYWlybGVhZC5saW5rLnYxLkRyYWluSAASKAoFY3Jvd2QYBCABKAsyFy5mYWlybGVhZC5saW5rLnYxLkNyb3dkSAASLgoFdHJ1c3QYBSABKAsyHS5mYWlybGVhZC5saW5rLnYxLlNpZ25lZFRydXN0SAASPQoNZGVzaXJlZF9zdGF0ZRgGIAEoCzIkLmZhaXJsZWFkLmxpbmsudjEuU2lnbmVkRGVzaXJlZFN0YXRlSABCCQoHbWVzc2FnZSKEAQoHV2VsY29tZRIYChBnYXRld2F5X2luc3RhbmNlGAEgASgJEhIKCmdhdGV3YXlfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIYChBwcm90b2NvbF92ZXJzaW9uGAQgASgNEg0KBWxpbmtzGAUgASgNEg4KBmVncmVzcxgGIAEoCCIWCgVDcm93ZBINCgVsaW5rcxgBIAEoDSIcCgtPcGVuVHVubmVscxINCgVjb3VudBgBIAEoDSIcCgVEcmFpbhITCgtkZWFkbGluZV9tcxgBIAEoDTKpBAoQQWdlbnRMaW5rU2VydmljZRJRCghEaXNjb3ZlchIhLmZhaXJsZWFkLmxpbmsudjEuRGlzY292ZXJSZXF1ZXN0GiIuZmFpcmxlYWQubGluay52MS5EaXNjb3ZlclJlc3BvbnNlEkgKBUVucm9sEh4uZmFpcmxlYWQubGluay52MS5FbnJvbFJlcXVlc3QaHy5mYWlybGVhZC5saW5rLnYxLkVucm9sUmVzcG9uc2USSAoFUmVuZXcSHi5mYWlybGVhZC5saW5rLnYxLlJlbmV3UmVxdWVzdBofLmZhaXJsZWFkLmxpbmsudjEuUmVuZXdSZXNwb25zZRJaCgtGZXRjaEJ1bmRsZRIkLmZhaXJsZWFkLmxpbmsudjEuRmV0Y2hCdW5kbGVSZXF1ZXN0GiUuZmFpcmxlYWQubGluay52MS5GZXRjaEJ1bmRsZVJlc3BvbnNlElIKB0NvbnRyb2wSIC5mYWlybGVhZC5saW5rLnYxLkNvbnRyb2xSZXF1ZXN0GiEuZmFpcmxlYWQubGluay52MS5Db250cm9sUmVzcG9uc2UoATABEj4KBlR1bm5lbBIXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUaFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lKAEwARI+CgZFZ3Jlc3MSFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lGhcuZmFpcmxlYWQubGluay52MS5GcmFtZSgBMAEyTgoMUmVsYXlTZXJ2aWNlEj4KBlR1bm5lbBIXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUaFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lKAEwAWIGcHJvdG8z");
 
 /**
  * Every message of a tunnel, in both directions and on both hops, so that a relay can copy bytes unread.
@@ -665,6 +665,13 @@ export type Facts = Message<"fairlead.link.v1.Facts"> & {
    * @generated from field: repeated string capabilities = 7;
    */
   capabilities: string[];
+
+  /**
+   * Where this process runs; absent: not in a pod, or it may not look.
+   *
+   * @generated from field: fairlead.link.v1.AgentPod pod = 8;
+   */
+  pod?: AgentPod | undefined;
 };
 
 /**
@@ -673,6 +680,64 @@ export type Facts = Message<"fairlead.link.v1.Facts"> & {
  */
 export const FactsSchema: GenMessage<Facts> = /*@__PURE__*/
   messageDesc(file_fairlead_link_v1_link, 21);
+
+/**
+ * One of the pods of a cluster's agent. The agent says it, and nobody can check it.
+ *
+ * @generated from message fairlead.link.v1.AgentPod
+ */
+export type AgentPod = Message<"fairlead.link.v1.AgentPod"> & {
+  /**
+   * UID of the namespace kube-system: it is another one in every cluster.
+   *
+   * @generated from field: string cluster_uid = 1;
+   */
+  clusterUid: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string uid = 3;
+   */
+  uid: string;
+
+  /**
+   * @generated from field: string node = 4;
+   */
+  node: string;
+
+  /**
+   * How many pods the agent's Deployment is to have.
+   *
+   * @generated from field: uint32 replicas = 5;
+   */
+  replicas: number;
+};
+
+/**
+ * Describes the message fairlead.link.v1.AgentPod.
+ * Use `create(AgentPodSchema)` to create a new message.
+ */
+export const AgentPodSchema: GenMessage<AgentPod> = /*@__PURE__*/
+  messageDesc(file_fairlead_link_v1_link, 22);
+
+/**
+ * The agent ends soon, or has another link in the place of this one: nothing new is to be sent to it on this link. What runs may end there.
+ *
+ * @generated from message fairlead.link.v1.Leave
+ */
+export type Leave = Message<"fairlead.link.v1.Leave"> & {
+};
+
+/**
+ * Describes the message fairlead.link.v1.Leave.
+ * Use `create(LeaveSchema)` to create a new message.
+ */
+export const LeaveSchema: GenMessage<Leave> = /*@__PURE__*/
+  messageDesc(file_fairlead_link_v1_link, 23);
 
 /**
  * @generated from message fairlead.link.v1.NodeCount
@@ -696,7 +761,7 @@ export type NodeCount = Message<"fairlead.link.v1.NodeCount"> & {
  * Use `create(NodeCountSchema)` to create a new message.
  */
 export const NodeCountSchema: GenMessage<NodeCount> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 22);
+  messageDesc(file_fairlead_link_v1_link, 24);
 
 /**
  * @generated from message fairlead.link.v1.ControlRequest
@@ -733,6 +798,8 @@ export type ControlRequest = Message<"fairlead.link.v1.ControlRequest"> & {
     case: "report";
   } | {
     /**
+     * At most once.
+     *
      * @generated from field: fairlead.link.v1.Leave leave = 5;
      */
     value: Leave;
@@ -745,7 +812,7 @@ export type ControlRequest = Message<"fairlead.link.v1.ControlRequest"> & {
  * Use `create(ControlRequestSchema)` to create a new message.
  */
 export const ControlRequestSchema: GenMessage<ControlRequest> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 23);
+  messageDesc(file_fairlead_link_v1_link, 25);
 
 /**
  * @generated from message fairlead.link.v1.Hello
@@ -816,7 +883,7 @@ export type Hello = Message<"fairlead.link.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 24);
+  messageDesc(file_fairlead_link_v1_link, 26);
 
 /**
  * @generated from message fairlead.link.v1.ControlResponse
@@ -873,22 +940,7 @@ export type ControlResponse = Message<"fairlead.link.v1.ControlResponse"> & {
  * Use `create(ControlResponseSchema)` to create a new message.
  */
 export const ControlResponseSchema: GenMessage<ControlResponse> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 25);
-
-/**
- * The agent has a link that takes the place of this one: it parks no more here, and ends this link when its tunnels are done.
- *
- * @generated from message fairlead.link.v1.Leave
- */
-export type Leave = Message<"fairlead.link.v1.Leave"> & {
-};
-
-/**
- * Describes the message fairlead.link.v1.Leave.
- * Use `create(LeaveSchema)` to create a new message.
- */
-export const LeaveSchema: GenMessage<Leave> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 26);
+  messageDesc(file_fairlead_link_v1_link, 27);
 
 /**
  * @generated from message fairlead.link.v1.Welcome
@@ -938,7 +990,7 @@ export type Welcome = Message<"fairlead.link.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 27);
+  messageDesc(file_fairlead_link_v1_link, 28);
 
 /**
  * How many links this replica holds now, when that is another order than it said last. Those that hold them lose them in
@@ -958,7 +1010,7 @@ export type Crowd = Message<"fairlead.link.v1.Crowd"> & {
  * Use `create(CrowdSchema)` to create a new message.
  */
 export const CrowdSchema: GenMessage<Crowd> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 28);
+  messageDesc(file_fairlead_link_v1_link, 29);
 
 /**
  * The gateway has no parked tunnel left and wants this many more.
@@ -977,7 +1029,7 @@ export type OpenTunnels = Message<"fairlead.link.v1.OpenTunnels"> & {
  * Use `create(OpenTunnelsSchema)` to create a new message.
  */
 export const OpenTunnelsSchema: GenMessage<OpenTunnels> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 29);
+  messageDesc(file_fairlead_link_v1_link, 30);
 
 /**
  * Open a link elsewhere, then close this one.
@@ -996,7 +1048,7 @@ export type Drain = Message<"fairlead.link.v1.Drain"> & {
  * Use `create(DrainSchema)` to create a new message.
  */
 export const DrainSchema: GenMessage<Drain> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 30);
+  messageDesc(file_fairlead_link_v1_link, 31);
 
 /**
  * @generated from service fairlead.link.v1.AgentLinkService

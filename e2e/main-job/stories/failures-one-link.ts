@@ -1,15 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '@fairlead/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  kubectl,
-  sessionsOf,
-  showCluster,
-  startTestStack,
-  whoHoldsTheLink,
-  type TestStack,
-} from '../support/test-stack.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedStack } from '../../support/shared-stack.js';
+import { kubectl, sessionsOf, showCluster, whoHoldsTheLink, type TestStack } from '../../support/test-stack.js';
 
+/** That of a stack for tests. */
 const LEASE_MS = 3_000;
 /** Several times what any way back takes, and less than a test may: how fast it is, the bench measures (`recover_*`). */
 const BACK_MS = 90_000;
@@ -18,10 +13,9 @@ let running: TestStack;
 let generation: number;
 
 beforeAll(async () => {
-  running = await startTestStack({ leaseSeconds: LEASE_MS / 1_000 });
+  running = sharedStack();
   ({ generation } = await showCluster(running.stack, 'demo'));
 });
-afterAll(() => running?.[Symbol.asyncDispose]());
 
 const gateways = (): string[] => running.stack.gateways.map(({ name }) => name);
 
@@ -67,7 +61,7 @@ describe('SIGKILL', () => {
     const until = Date.now() + 3 * LEASE_MS;
     while (Date.now() < until) {
       await worksThroughBoth();
-      await sleep(300);
+      await sleep(1_000);
     }
     const { code, stderr } = await stack.cli(['cluster', 'list']);
     expect(code).toBe(1);
@@ -76,7 +70,7 @@ describe('SIGKILL', () => {
     const after = Date.now() + 30_000;
     while (Date.now() < after) {
       await worksThroughBoth();
-      await sleep(1_000);
+      await sleep(4_000);
     }
     await eventually(enrolledOnce, { timeoutMs: BACK_MS });
   });

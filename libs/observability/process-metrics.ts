@@ -1,0 +1,40 @@
+import { performance } from 'node:perf_hooks';
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** What a process takes of its machine, read at each scrape. prom-client's own set watches the event loop and the collector all the time. */
+export function meterProcess(registry: Registry): void {
+  counterOf(registry, 'process_cpu_seconds_total', 'CPU time of this process, user and system.', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000_000;
+  });
+  counterOf(
+    registry,
+    'fairlead_eventloop_active_seconds_total',
+    'Time in which the event loop was not idle; a rate near 1: this process can do no more.',
+    () => performance.eventLoopUtilization().active / 1_000,
+  );
+  registry.registerMetric(
+    new Gauge({
+      name: 'process_resident_memory_bytes',
+      help: 'Memory of this process that is in use.',
+      registers: [],
+      collect() {
+        this.set(process.memoryUsage.rss());
+      },
+    }),
+  );
+}
+
+function counterOf(registry: Registry, name: string, help: string, read: () => number): void {
+  registry.registerMetric(
+    new Counter({
+      name,
+      help,
+      registers: [],
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    }),
+  );
+}
