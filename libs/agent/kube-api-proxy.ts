@@ -61,7 +61,6 @@ export class KubeApiProxy {
   readonly #http1 = new WeakMap<Duplex, Agent>();
   readonly #identities = new WeakMap<object, TunnelIdentity>();
   readonly #leaving = new WeakMap<object, () => boolean>();
-  #ending = false;
 
   /** `onFailed` hears the code of each request that we answer ourselves. */
   constructor(
@@ -101,9 +100,8 @@ export class KubeApiProxy {
     this.#server.emit('connection', tunnel);
   }
 
-  /** Ends the tunnels that carry no request now, and from now on each one that does after its answer. */
+  /** Ends the tunnels that carry no request now. */
   endIdle(): void {
-    this.#ending = true;
     this.#server.closeIdleConnections();
   }
 
@@ -130,8 +128,6 @@ export class KubeApiProxy {
     outgoing: ServerResponse,
     carry: (headers: readonly string[]) => Promise<Carried>,
   ): Promise<void> {
-    // Whoever opened the tunnel is told so, and asks for nothing more on it.
-    if (this.#ending || this.#leaving.get(incoming.socket)?.()) outgoing.shouldKeepAlive = false;
     const requestId = incoming.headers['audit-id']?.toString() ?? randomUUID();
     const caller = callerOf(incoming);
     const span = this.#begin(incoming, caller);
@@ -141,6 +137,8 @@ export class KubeApiProxy {
     try {
       const identity = this.#identities.get(incoming.socket);
       if (!identity) throw new FairleadError('IDENTITY_REFUSED', 'this tunnel has no identity');
+      // The gateway keeps no tunnel whose link is to end.
+      if (this.#leaving.get(incoming.socket)?.()) outgoing.shouldKeepAlive = false;
       const headers = this.#headers(incoming, identity, await this.#target.token());
       const traced = caller || span.recording ? withTraceparent(headers, span.context) : headers;
       end(span, await carry(traced));

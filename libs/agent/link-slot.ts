@@ -46,6 +46,8 @@ export interface LeftLink {
   readonly link: Link;
   /** How long the replica waits for that. */
   readonly deadlineMs: number;
+  /** Another one takes its place: the replica does not know yet that it is left. */
+  readonly isMoved: boolean;
 }
 
 /** A signal for the end of something. */

@@ -257,12 +257,11 @@ export class LinkSupervisor {
     if (isMade(cause)) {
       logger.info('link.moving', { gateway, endpoint, to: nameOf(cause.endpoint) });
       context.next = cause;
-      link.leave();
-      return { kind: 'drained', left: { link, deadlineMs: MAX_DRAIN_MS } };
+      return { kind: 'drained', left: { link, deadlineMs: MAX_DRAIN_MS, isMoved: true } };
     }
     if (typeof cause === 'number') {
       logger.info('link.draining', { gateway, endpoint, deadlineMs: cause });
-      return { kind: 'drained', left: { link, deadlineMs: cause } };
+      return { kind: 'drained', left: { link, deadlineMs: cause, isMoved: false } };
     }
     logger.warn('link.lost', { gateway, endpoint, code: cause.code, reason: cause.message });
     return { kind: this.#clock.monotonicMs() - beganMs < BRIEF_MS ? 'brief' : 'lived' };
@@ -288,7 +287,11 @@ export class LinkSupervisor {
   }
 
   /** Keeps a draining link until the next one stands, or the replica waits no longer, and until its tunnels are done. */
-  async #finish({ link, deadlineMs }: LeftLink, context: SlotContext, resources: DisposableStack): Promise<void> {
+  async #finish(
+    { link, deadlineMs, isMoved }: LeftLink,
+    context: SlotContext,
+    resources: DisposableStack,
+  ): Promise<void> {
     const over = AbortSignal.any([context.signal, abortedBy(link.ended)]);
     this.#finishing.add(link);
     const next = Promise.withResolvers<void>();
@@ -297,6 +300,10 @@ export class LinkSupervisor {
       next.promise,
       this.#clock.sleep(Math.min(deadlineMs, MAX_DRAIN_MS), over).catch(() => undefined),
     ]);
+    if (isMoved) {
+      await this.#clock.sleep(LEAST_LEAVE_MS, over).catch(() => undefined);
+      link.leave();
+    }
     while (link.inUse > 0 && !over.aborted) await this.#clock.sleep(100, over).catch(() => undefined);
     this.#finishing.delete(link);
     resources.dispose();

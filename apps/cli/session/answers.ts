@@ -59,6 +59,11 @@ export const Cluster = z.looseObject({
   }),
 });
 export type Cluster = z.infer<typeof Cluster>;
+
+/** Where its agent is. */
+export function namespaceOf({ manifestValues }: Pick<Cluster, 'manifestValues'>): string {
+  return manifestValues.namespace ?? 'fairlead-system';
+}
 export const EndpointSet = z.looseObject({
   trustVersion: z.number(),
   endpoints: z.array(
@@ -74,11 +79,6 @@ export const EndpointSet = z.looseObject({
   clustersTold: z.number(),
 });
 export type EndpointSet = z.infer<typeof EndpointSet>;
-
-/** Where its agent is. */
-export function namespaceOf({ manifestValues }: Pick<Cluster, 'manifestValues'>): string {
-  return manifestValues.namespace ?? 'fairlead-system';
-}
 
 export const ClusterList = z.looseObject({ clusters: z.array(Cluster), next: z.string().optional() });
 

@@ -41,7 +41,7 @@ export class ControlSender {
     this.#woken.resolve();
   }
 
-  /** The process ends soon, or has another link. */
+  /** Said once: the gateway is to send nothing new here. */
   leave(): void {
     this.#leaving = true;
     this.#woken.resolve();

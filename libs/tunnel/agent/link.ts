@@ -115,7 +115,7 @@ export class Link {
     this.#refill(SPARE_TUNNELS);
   }
 
-  /** Tells the gateway that this process ends, or has another link in the place of this one: from now on no tunnel begins here, and those that run may end. */
+  /** Tells the gateway that this process ends, or that another link takes the place of this one: from now on no tunnel begins here, and those that run may end. */
   leave(): void {
     if (this.#leaving) return;
     this.#leaving = true;

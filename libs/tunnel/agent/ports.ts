@@ -61,9 +61,9 @@ export interface DesiredStateEnd {
 
 /** Where tunnels to the cluster's kube-apiserver end. */
 export interface KubeApiEnd {
-  /** Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: whether each answer that begins is to be the last one. */
+  /** Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: the answer that begins now is to be the last one. */
   serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean): void;
-  /** Ends the tunnels that carry no request now, and from now on each one that does after its answer. */
+  /** Ends the tunnels that carry no request now. */
   endIdle(): void;
 }
 
@@ -84,8 +84,16 @@ export interface TcpMetrics {
 
 /** As a message of the link. */
 export function wireFacts(facts: AgentFacts): Facts {
-  const { agentVersion, kubernetesVersion, platform, distribution = '', provider = '' } = facts;
-  const { nodes, pod, capabilities = [] } = facts;
+  const {
+    agentVersion,
+    kubernetesVersion,
+    platform,
+    distribution = '',
+    provider = '',
+    nodes,
+    pod,
+    capabilities = [],
+  } = facts;
   return {
     $typeName: 'fairlead.link.v1.Facts',
     agentVersion,

@@ -13,7 +13,7 @@ export interface AcceptorOptions {
   readonly kubeApi: KubeApiEnd;
   readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
-  /** True once this process ends, or another link takes the place of this one: what is asked for from then on, others have to do. */
+  /** Is the link to be left? Then it takes nothing new, and no tunnel is to outlive what it carries now. */
   readonly leaving?: () => boolean;
 }
 
@@ -41,8 +41,7 @@ export function acceptTunnel(
 function answer(connection: TunnelConnection, open: Open, options: AcceptorOptions): void {
   const { clusterId, tunnelId } = open;
   try {
-    if (options.leaving?.())
-      throw new FairleadError('DRAINING', 'the agent leaves this link, and takes nothing new here');
+    if (options.leaving?.()) throw new FairleadError('DRAINING', 'this link is being left, and takes nothing new');
     assertOurs(open, options);
     serve(connection, open, options);
     options.logger.debug('tunnel.accepted', { tunnelId, kind: open.target.case });

@@ -70,7 +70,7 @@ export class AgentSession {
     return this.#closed;
   }
 
-  /** The agent said that it ends soon. */
+  /** The agent said that it ends soon, or that it has a better link. */
   get leaving(): boolean {
     return this.#leaving;
   }

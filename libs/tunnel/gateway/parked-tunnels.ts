@@ -171,5 +171,8 @@ function ended(): FairleadError {
 }
 
 function leaving(): FairleadError {
-  return new FairleadError('DRAINING', 'this replica is shutting down, and its agents park nothing here any more');
+  return new FairleadError(
+    'DRAINING',
+    'this link is being left, or its replica shuts down: its agent parks nothing here any more',
+  );
 }

@@ -71,7 +71,7 @@ export class SessionRegistry {
     this.#tell('closed', session);
   }
 
-  /** Its agent ends soon: no tunnel is opened there any more, here or by another replica. */
+  /** Its agent ends soon, or has a better link: no tunnel is opened there any more, here or by another replica. */
   leave(session: AgentSession): void {
     if (session.leaving) return;
     session.leave();
@@ -85,7 +85,7 @@ export class SessionRegistry {
     for (const listener of this.#routeListeners) listener();
   }
 
-  /** Live sessions of a cluster whose agents stay: highest generation only, least in flight first, the newest of equals. */
+  /** Live sessions of a cluster that are not being left: highest generation only, least in flight first, the newest of equals. */
   of(clusterId: string): AgentSession[] {
     const sessions = [...(this.#byCluster.get(clusterId) ?? [])].filter(
       (session) => !session.closed && !session.leaving,

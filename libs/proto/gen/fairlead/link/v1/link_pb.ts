@@ -725,7 +725,7 @@ export const AgentPodSchema: GenMessage<AgentPod> = /*@__PURE__*/
   messageDesc(file_fairlead_link_v1_link, 22);
 
 /**
- * The agent ends soon, or has another link in the place of this one: nothing new is to be sent to it on this link. What runs may end there.
+ * The agent ends soon, or has a link that takes the place of this one: nothing new is to be sent to it on this link. What runs may end there.
  *
  * @generated from message fairlead.link.v1.Leave
  */
