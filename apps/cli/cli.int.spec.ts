@@ -746,6 +746,7 @@ describe('endpoints', () => {
 
   it('says what is wrong, and what to do', async () => {
     await logIn();
+    const { endpoints } = scene.api.script.endpoints;
     expect(await fairlead(['endpoints', 'drain', at('nowhere')])).toMatchObject({
       status: 1,
       err: `error: there is no endpoint ${at('nowhere')}\nnext: fairlead endpoints list\n`,
@@ -753,7 +754,7 @@ describe('endpoints', () => {
     const wrong = await fairlead(['endpoints', 'add', 'https://a']);
     expect(wrong).toMatchObject({ status: 1, err: expect.stringContaining('HOST:PORT') as string });
     expect((await fairlead(['endpoints', 'add', 'a:443', '--weight', '0'])).status).toBe(1);
-    expect(scene.api.script.endpoints.endpoints).toEqual([]);
+    expect(scene.api.script.endpoints.endpoints).toBe(endpoints);
   });
 });
 

@@ -63,6 +63,8 @@ const start = (own: readonly Forwarder[], options: Options = {}): Promise<Runnin
     endpoints: own.map(addressOf),
     apiPort: pair.api.port,
     logger,
+    // What earlier tests named is not told to it.
+    trustVersion: version,
     ...options,
   });
 

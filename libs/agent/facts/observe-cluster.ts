@@ -65,6 +65,7 @@ function aboutPod(pod: AgentPod | null | undefined, before: AgentFacts | null): 
   const known = pod === undefined ? before?.pod : pod;
   return known ? { pod: known } : {};
 }
+
 /** https://kubernetes.io/docs/reference/labels-annotations-taints/#topologykubernetesioregion */
 const REGION = 'topology.kubernetes.io/region';
 
