@@ -155,7 +155,7 @@ describe('what an agent says of its cluster', () => {
     });
     const namespaces = await running.stack.kubectl(['get', 'namespaces'], { context: 'demo@gateway-a' });
     expect(namespaces).toMatchObject({ code: 0 });
-    const rule = [{ op: 'add', path: '/rules/-', value: { apiGroups: [''], resources: ['nodes'], verbs: ['list'] } }];
+    const rule = [{ op: 'add', path: '/rules/2', value: { apiGroups: [''], resources: ['nodes'], verbs: ['list'] } }];
     await asAdmin('patch', 'clusterrole', 'fairlead-agent', '--type=json', '-p', JSON.stringify(rule));
     await until('told', { nodes: { total: 3, ready: 2 }, provider: 'aws' });
   });
