@@ -25,6 +25,13 @@ it('keeps what it is given, for its owner only', async () => {
   expect(await modeOf(path)).toBe(0o600);
 });
 
+it('keeps all that is written at once', async () => {
+  const store = fileStore(path);
+  const values = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`key-${index}`, String(index)]));
+  await Promise.all(Object.entries(values).map(([key, value]) => store.write({ [key]: value })));
+  expect(await store.read()).toEqual({ values });
+});
+
 it('writes through no link that lies where its new file will be', async () => {
   const elsewhere = join(scratch.path, 'elsewhere');
   await writeFile(elsewhere, 'untouched', { mode: 0o644 });

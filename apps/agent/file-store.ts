@@ -28,18 +28,25 @@ export function fileStore(path: string): TextStore {
       throw new FairleadError('INTERNAL', `${path} cannot be read as an identity`, { cause: error });
     }
   };
+  const write = async (values: Readonly<Record<string, string>>): Promise<void> => {
+    const next = `${path}.new`;
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const text = JSON.stringify({ ...(await read()), ...values });
+    // What a crash left there goes; what somebody else puts there in between, a link perhaps, is not written to.
+    await rm(next, { force: true });
+    await using file = await open(next, 'wx', 0o600);
+    await file.writeFile(text);
+    await file.sync();
+    await rename(next, path);
+  };
+  let writing: Promise<unknown> = Promise.resolve();
   return {
     read: async () => ({ values: await read() }),
-    write: async (values) => {
-      const next = `${path}.new`;
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      const text = JSON.stringify({ ...(await read()), ...values });
-      // What a crash left there goes; what somebody else puts there in between, a link perhaps, is not written to.
-      await rm(next, { force: true });
-      await using file = await open(next, 'wx', 0o600);
-      await file.writeFile(text);
-      await file.sync();
-      await rename(next, path);
+    // One after the other: two at once would take each other's file.
+    write: (values) => {
+      const written = writing.then(() => write(values));
+      writing = written.catch(() => undefined);
+      return written;
     },
   };
 }
