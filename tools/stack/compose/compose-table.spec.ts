@@ -127,8 +127,16 @@ it('lets each Secret to whom it is for, read-only, and to who makes it', () => {
 });
 
 it.each([
-  ...['.env', 'admin.token', 'root.pem', 'release.pem', 'admin.url', 'my-cluster.kubeconfig', 'client.key'],
-  ...['fairlead-credentials/secrets/nats-operator.seed', '.fairlead/secrets/admin-token', '.fairlead-mine/ca.pem'],
+  '.env',
+  'admin.token',
+  'root.pem',
+  'release.pem',
+  'admin.url',
+  'my-cluster.kubeconfig',
+  'client.key',
+  'fairlead-credentials/secrets/nats-operator.seed',
+  '.fairlead/secrets/admin-token',
+  '.fairlead-mine/ca.pem',
 ])('gives %s, which documents have people write here, to no builder of images', (path) => {
   const patterns = readText('.dockerignore').split('\n');
   const isLeftOut = patterns.some((each) => each !== '' && (matchesGlob(path, each) || path.startsWith(`${each}/`)));
