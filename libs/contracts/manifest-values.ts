@@ -25,8 +25,8 @@ const Namespace = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'a namespace is 1 to 63 lower-case letters, digits and dashes')
   .refine(
-    (name) => !/^(kube-.*|default|flux-system|argocd)$/.test(name),
-    'it needs a namespace of its own: not default, kube-*, flux-system or argocd',
+    (name) => !/^(kube-.*|openshift(-.*)?|default|flux-system|argocd)$/.test(name),
+    'it needs a namespace of its own: not default, kube-*, openshift-*, flux-system or argocd',
   );
 
 const atMost = <Key extends z.ZodType<string, string>, Value extends z.ZodType>(key: Key, value: Value, most: number) =>
@@ -46,20 +46,20 @@ const PodAnnotationKey = QualifiedName.refine(
   'fairlead.dev/, and AppArmor and seccomp profiles, are set by the manifest itself',
 );
 
-/** Postgres stores no NUL, and no half of a character. */
+/** Postgres stores no NUL, and no half of a character; and some readers of YAML take U+2028 and U+2029 for ends of lines. */
 const AnnotationValue = z
   .string()
   .max(4_096)
-  .regex(/^([^\p{Cc}\p{Cs}]|[\n\t])*$/u, 'a value is text, without control characters');
+  .regex(/^([^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|[\n\t])*$/u, 'a value is text, without control characters');
 
 const PROXY =
   'write http://HOST:PORT or https://HOST:PORT; user and password go into a Secret: proxy.credentialsSecret';
-/** Without user and password: they would be stored, shown, and in the manifest. */
+/** Without user and password: they would be stored, shown, and in the manifest. Without `$(…)`, which Kubernetes replaces in a variable. */
 const ProxyUrl = z
   .string()
   .max(300)
   .refine((text) => {
-    const url = /^https?:\/\/[^\s/?#@\\]+\/?$/.test(text) ? URL.parse(text) : null;
+    const url = /^https?:\/\/[^\s/?#@\\$]+\/?$/.test(text) ? URL.parse(text) : null;
     return url !== null && url.hostname !== '';
   }, PROXY);
 
@@ -68,13 +68,19 @@ const NoProxy = z
   .max(253)
   .regex(/^[A-Za-z0-9.*:/[\]_-]+$/, 'write a host, a domain, an address or a block of them, without commas or blanks');
 
+/** The manifest's own: the agent would send a proxy what it reads there. */
+const SecretOfProxy = ObjectName.refine(
+  (name) => !name.startsWith('fairlead-agent-'),
+  'what begins with fairlead-agent- is of the agent itself',
+);
+
 const Proxy = fields({
   /** The agent reaches gateways through it, by CONNECT. */
   httpsProxy: ProxyUrl,
   /** What it dials directly nevertheless. */
   noProxy: z.array(NoProxy).max(64).optional(),
   /** A Secret of the type kubernetes.io/basic-auth in the agent's namespace, with `username` and `password`. */
-  credentialsSecret: ObjectName.optional(),
+  credentialsSecret: SecretOfProxy.optional(),
 });
 
 const CaBundle = z

@@ -93,7 +93,11 @@ function one(out, { each, reference, version, saved, node, key }) {
 }
 
 function build(image, tag, version, node) {
-  const revision = execFileSync('git', ['-C', ROOT, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
+  const git = (...args) => execFileSync('git', ['-C', ROOT, ...args], { encoding: 'utf8' }).trim();
+  // The label says of which commit it is.
+  const changed = git('status', '--porcelain').split('\n')[0];
+  if (changed) throw new Error(`what would be built is no commit (${changed}): commit it, or build from a clean clone`);
+  const revision = git('rev-parse', 'HEAD');
   const settings = [`VERSION=${version}`, `REVISION=${revision}`, ...(node ? [`NODE_IMAGE=${node}`] : [])];
   const args = settings.flatMap((setting) => ['--build-arg', setting]);
   docker('build', '--target', image, ...args, '--tag', tag, ROOT);

@@ -131,3 +131,18 @@ it('never writes over a release', async () => {
     stderr: expect.stringContaining('is there already') as string,
   });
 });
+
+it('builds nothing of files that are in no commit', async () => {
+  const copy = scratch.file('copy');
+  await cp(join(REPOSITORY, 'tools/image'), join(copy, 'tools/image'), { recursive: true });
+  await run('git', 'init', '--quiet', copy);
+  const what = ['--name', NAME, '--version', '1.2.3', '--image', 'agent', '--out', scratch.file('unclean')];
+  const { code, stderr } = await run(
+    process.execPath,
+    join(copy, 'tools/image/release.mjs'),
+    ...what,
+    '--sign-with',
+    key,
+  );
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/what would be built is no commit \(\?\? tools\/\)/)]);
+});

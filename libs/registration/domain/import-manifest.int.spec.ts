@@ -130,8 +130,9 @@ const VALUES: ManifestValues = {
   ],
   resources: { requests: { cpu: '0.1', memory: '256Mi' }, limits: { cpu: '2', memory: '1Gi' } },
   priorityClassName: 'system-cluster-critical',
-  podLabels: { 'sidecar.istio.io/inject': 'false' },
-  podAnnotations: { 'example.com/note': 'any text: {"a": 1}' },
+  // What is no text in YAML 1.1, which kubectl reads.
+  podLabels: { 'sidecar.istio.io/inject': 'false', 'example.com/edge': 'on' },
+  podAnnotations: { 'example.com/note': 'any text: {"a": 1}', 'example.com/number': '1e3_0' },
   proxy: { httpsProxy: 'http://[fd00::1]:3128', noProxy: ['10.0.0.0/8'], credentialsSecret: 'proxy' },
   caBundle: '-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n',
 };

@@ -1,4 +1,3 @@
-import { stringify } from 'yaml';
 import { installerDocuments } from './import-manifest-installer.js';
 import { rightsDocuments } from './import-manifest-rights.js';
 import {
@@ -10,6 +9,7 @@ import {
 } from './import-manifest-names.js';
 import { caDocuments, namespaceOf } from './import-manifest-values.js';
 import { workloadDocuments } from './import-manifest-workload.js';
+import { manifestYaml } from './manifest-yaml.js';
 
 export type { ImportManifestInput, InstallerManifestInput } from './import-manifest-names.js';
 
@@ -39,8 +39,7 @@ export function renderInstallerManifest(input: InstallerManifestInput & { readon
 }
 
 function render(header: readonly string[], documents: readonly KubernetesDocument[]): string {
-  const body = documents.map((document) => stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }));
-  return `${header.join('\n')}\n---\n${body.join('---\n')}`;
+  return `${header.join('\n')}\n---\n${documents.map(manifestYaml).join('---\n')}`;
 }
 
 /** Without a cluster of its own nobody could sign anything for it. */

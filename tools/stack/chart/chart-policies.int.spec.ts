@@ -1,7 +1,7 @@
 // Who may reach whom: each pair of the tables, by what the chart renders. What enforces policies in a cluster is not ours.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mayReach, type Place } from './reach.js';
-import { NAMESPACE, resourcesOf, type Resource } from './render-chart.js';
+import { NAMESPACE, PROFILES, resourcesOf, type Resource } from './render-chart.js';
 
 const pod = (name: string, namespace = NAMESPACE, labels: Place['labels'] = {}): Place => ({
   namespace,
@@ -115,6 +115,19 @@ describe('the policies of single', () => {
     expect(mayReach(resources, ours('setup-servers'), postgres, 5432)).toBe(true);
   });
 });
+
+it.each(PROFILES)(
+  'leads nobody to a pod of the namespace that is not ours but has the name of one, in %s',
+  async (profile) => {
+    const services = (await resourcesOf(profile)).filter(({ kind }) => kind === 'Service');
+    expect(services.length).toBeGreaterThan(2);
+    for (const { metadata, spec } of services)
+      expect([metadata.name, spec?.['selector']]).toEqual([
+        metadata.name,
+        expect.objectContaining({ 'app.kubernetes.io/part-of': 'fairlead' }),
+      ]);
+  },
+);
 
 it('leaves pods that are not ours alone', async () => {
   const resources = await resourcesOf('production');

@@ -186,12 +186,22 @@ it.each([
   ['policies without anybody named', { postgres: { peers: null } }, 'postgres: peers is required'],
   ['plain text to NATS', { nats: { url: 'nats://nats:4222' } }, 'nats.url'],
   ['a setting that switches a protection off', { settings: { FAIRLEAD_INSECURE_PLAINTEXT: 'true' } }, 'settings'],
+  [
+    'the same for one process',
+    { keys: { extraEnv: [{ name: 'FAIRLEAD_INSECURE_PLAINTEXT', value: 'true' }] } },
+    'keys.extraEnv.0.name',
+  ],
   ['the master key as a setting', { settings: { FAIRLEAD_MASTER_KEY: 'x' } }, 'settings'],
   ['no gateway', { gateways: [] }, 'gateways'],
   ['two gateways of one name', { gateways: [{ name: 'a' }, { name: 'a' }] }, 'one NATS identity'],
   ['labels that selectors are made of', { labels: { 'app.kubernetes.io/name': 'api' } }, 'labels'],
   ['a port beyond all ports', { publicPorts: { door: 70_000 } }, 'publicPorts.door'],
   ['egress to everybody', { keys: { extraEgress: [{ ports: [{ port: 8200 }] }] } }, 'to is required'],
+  [
+    'the same by a list of nobody',
+    { keys: { extraEgress: [{ to: [], ports: [{ port: 8200 }] }] } },
+    'extraEgress.0.to',
+  ],
 ])('refuses %s', async (_what, values, said) => {
   const { code, stderr } = await renderChart('production', values);
   expect([code, stderr]).toEqual([1, expect.stringContaining(said)]);

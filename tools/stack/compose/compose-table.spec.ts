@@ -3,8 +3,9 @@ import { COMMON_SETTINGS, ROLES, SERVICE_NAMES, rowOf, type Role } from '@fairle
 import { createFolderStore, makeSecrets } from '@fairlead/setup';
 import { scratchDir } from '@fairlead/testing';
 import { mkdir, readdir } from 'node:fs/promises';
+import { matchesGlob } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { entryIn, imageName, settingsReadBy } from '../control-plane/image-entries.js';
+import { entryIn, imageName, readText, settingsReadBy } from '../control-plane/image-entries.js';
 import { networksOf, readCompose, volumesOf, type ComposeService } from './read-compose.js';
 
 const { services, networks, volumes } = readCompose();
@@ -94,6 +95,53 @@ it('has a volume for each Secret and ConfigMap that setup makes', async () => {
   expect([...made, ...copies].toSorted()).toEqual((await readdir(scratch.file('volumes/secrets'))).toSorted());
   const all = [...mounts, ...volumesOf(service('demo-keys'))].map(({ volume }) => volume);
   expect(all.toSorted()).toEqual(Object.keys(volumes).toSorted());
+});
+
+it('lets each Secret to whom it is for, read-only, and to who makes it', () => {
+  const whoHas = (volume: string, isReadOnly: boolean): string[] =>
+    Object.keys(services)
+      .filter((name) => volumesOf(service(name)).some((each) => each.volume === volume && each.readOnly === isReadOnly))
+      .toSorted();
+  const migrating = SERVICE_NAMES.map((name) => [name, [name, `${name}-migrate`]] as const);
+  const readers: Readonly<Record<string, readonly string[]>> = {
+    ...Object.fromEntries([...GATEWAYS, 'tour'].map((name) => [name, [name]])),
+    ...Object.fromEntries(migrating),
+    // It asks for the root of the API's certificate, and leaves that alone behind.
+    api: ['api', 'serving-root'],
+    'infrastructure-ca-key': [],
+    'nats-operator': [],
+    'nats-server': ['nats'],
+    'postgres-admin': ['postgres'],
+    'postgres-server': ['postgres'],
+    'setup-servers': ['setup'],
+  };
+  const madeBy = (name: string): string[] =>
+    volumesOf(service(name)).flatMap(({ volume, target }) => (target.startsWith('/volumes/secrets/') ? volume : []));
+  expect(Object.keys(readers).toSorted()).toEqual(madeBy('secrets').toSorted());
+  for (const volume of madeBy('secrets'))
+    expect([volume, whoHas(volume, true), whoHas(volume, false)]).toEqual([volume, readers[volume], ['secrets']]);
+  for (const volume of madeBy('demo-keys')) {
+    const reader = volume === 'demo-admin' ? 'tour' : volume;
+    expect([volume, whoHas(volume, true), whoHas(volume, false)]).toEqual([volume, [reader], ['demo-keys']]);
+  }
+});
+
+it.each([
+  '.env',
+  'admin.token',
+  'root.pem',
+  'release.pem',
+  'admin.url',
+  'my-cluster.kubeconfig',
+  'client.key',
+  'fairlead-credentials/secrets/nats-operator.seed',
+  '.fairlead/secrets/admin-token',
+  '.fairlead-mine/ca.pem',
+])('gives %s, which documents have people write here, to no builder of images', (path) => {
+  const patterns = readText('.dockerignore').split('\n');
+  const isLeftOut = patterns.some((each) => each !== '' && (matchesGlob(path, each) || path.startsWith(`${each}/`)));
+  const ofFolder = patterns.some((each) => each !== '' && matchesGlob(path.split('/')[0]!, each));
+  expect(isLeftOut || ofFolder).toBe(true);
 });
 
 describe.each(Object.keys(services))('the container of %s', (name) => {
