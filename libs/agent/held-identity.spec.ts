@@ -105,11 +105,24 @@ it('an older identity that was put back is not taken up, and gives way to the ne
   expect(saved.at(-1)).toMatchObject({ keyPem: 'key 2', trustVersion: 2 });
 });
 
-it('a later enrolment is not overwritten', async () => {
+it.each([
+  ['a later enrolment', { generation: 2 }],
+  // Its pod has come with another manifest, while one of the old manifest has not ended.
+  ['an enrolment as another cluster', { clusterId: '0d6c3e9a-6d0f-4c63-8f37-1a0e8f0b7a55' }],
+])('%s is not overwritten', async (_, of) => {
   const held = new HeldIdentity(identity, store);
-  const enrolledAnew = { ...identity, generation: 2, keyPem: 'key 9' };
+  const enrolledAnew = { ...identity, ...of, keyPem: 'key 9' };
   saved.push(enrolledAnew);
   await expect(held.change(renewed)).rejects.toMatchObject({ code: 'CONFLICT' });
   await expect(held.takeUp()).rejects.toMatchObject({ code: 'CONFLICT' });
   expect([held.current, saved.at(-1)]).toEqual([identity, enrolledAnew]);
+});
+
+it('what was taken away is put back by the next change', async () => {
+  const held = new HeldIdentity(identity, store);
+  await held.change(renewed);
+  saved = [];
+  expect(await held.takeUp()).toMatchObject({ keyPem: 'key 2' });
+  await held.change(told(2));
+  expect(saved).toMatchObject([{ keyPem: 'key 2', trustVersion: 2 }]);
 });
