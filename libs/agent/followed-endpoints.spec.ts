@@ -1,10 +1,11 @@
 import { systemClock } from '@fairlead/clock';
 import type { LinkEndpoint } from '@fairlead/pki';
 import { beforeEach, expect, it } from 'vitest';
-import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import type { AgentIdentity } from './agent-identity.js';
 import { FollowedEndpoints } from './followed-endpoints.js';
 import { HeldIdentity } from './held-identity.js';
 import { afterBundle } from './known-endpoints.js';
+import { IDENTITY, SharedStore } from './testing/held.js';
 
 const own = { host: 'own', port: 443 };
 const first = { host: 'first', port: 443 };
@@ -13,39 +14,26 @@ const second = { host: 'second', port: 443 };
 const clock = { ...systemClock, sleep: () => Promise.resolve() };
 const signal = new AbortController().signal;
 
-let stored: AgentIdentity;
-let store: IdentityStore;
-
-beforeEach(() => {
-  stored = {
-    clusterId: '5bd1f0f0-35c6-4a6c-9f58-6d7f6f1c2a11',
-    generation: 1,
-    trustDomain: 'fairlead.local',
-    keyPem: 'key',
-    chainPem: ['chain'],
-    rootsPem: ['root'],
-    trustVersion: 1,
-    ...naming('first'),
-  };
-  store = {
-    load: () => Promise.resolve({ identity: stored, pending: null }),
-    saveIdentity: (next) => Promise.resolve(void (stored = next)),
-    savePending: () => Promise.reject(new Error('nobody enrols here')),
-  };
-});
+let store: SharedStore;
 
 function naming(host: string, before: Parameters<typeof afterBundle>[0] = {}): ReturnType<typeof afterBundle> {
   const endpoint: LinkEndpoint = { address: `${host}:443`, weight: 1, state: 'active' };
   return afterBundle(before, { endpoints: [endpoint] });
 }
 
+beforeEach(() => {
+  store = new SharedStore({ ...IDENTITY, ...naming('first') });
+});
+
+const stored = (): AgentIdentity => store.saved.at(-1)!;
+
 function pod(): { held: HeldIdentity; followed: FollowedEndpoints } {
-  const held = new HeldIdentity(stored, store);
+  const held = new HeldIdentity(stored(), store);
   return { held, followed: new FollowedEndpoints(held, [own], undefined, clock) };
 }
 
 const toldOfSecond = (identity: AgentIdentity): AgentIdentity => ({ ...identity, ...naming('second', identity) });
-const formerOnes = (): unknown => stored.formerEndpoints?.map(({ address }) => address);
+const formerOnes = (): unknown => stored().formerEndpoints?.map(({ address }) => address);
 
 it('forgets former endpoints once a link has stood at one that is named', async () => {
   const { held, followed } = pod();
@@ -59,7 +47,7 @@ it('forgets former endpoints once a link has stood at one that is named', async 
 
 it('forgets none for a link that stands where another pod was told not to dial any more', async () => {
   // A former one that this pod would forget, by what it holds itself.
-  stored = { ...stored, formerEndpoints: [{ address: 'zeroth:443' }] };
+  store = new SharedStore({ ...stored(), formerEndpoints: [{ address: 'zeroth:443' }] });
   const [one, other] = [pod(), pod()];
   await other.held.change(toldOfSecond);
   await one.followed.worked(first, signal);

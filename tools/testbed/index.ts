@@ -26,7 +26,13 @@ export { argocdInstallManifest } from './argocd/install-manifest.js';
 export { fluxImages } from './flux/images.js';
 export { fluxInstallManifest } from './flux/install-manifest.js';
 export { FLUX_VERSION, fluxImage } from './flux/pins.js';
-export { kubectlOf, type Kubectl, type KubectlOptions, type KubectlOutput } from './components/kubectl.js';
+export {
+  kubectlOf,
+  type Kubectl,
+  type KubectlOptions,
+  type KubectlOutput,
+  type KubectlText,
+} from './components/kubectl.js';
 export { podManifest, type PodWish } from './components/pod-manifest.js';
 export type {
   ControllerManagerInfo,
@@ -53,5 +59,6 @@ export { startRealCluster, type RealCluster, type RealClusterOptions } from './n
 export type { ImageSpec } from './node/image-archive.js';
 export { programImage, upstreamImages } from './node/images.js';
 export { NATS_IMAGE, POSTGRES_IMAGE, POSTGRES_USER, filesBelow, serverImages } from './node/server-images.js';
+export { isAlive } from './process/is-alive.js';
 export { freePort } from './process/ports.js';
 export { startNetworkNamespace, type NetworkNamespace } from './network/network-namespace.js';
