@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { createLogger, type Logger } from '@fairlead/observability';
 import type { LinkEndpoint } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
@@ -102,16 +102,16 @@ function load(): AsyncDisposable & { readonly statuses: number[] } {
 async function slowForwarder(target: number) {
   const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const going = Promise.withResolvers<void>();
-  const server = createServer((client) => {
+  const carry = async (client: Socket): Promise<void> => {
     asked.resolve();
     client.once('close', () => left.resolve()).on('error', () => undefined);
-    void going.promise.then(() => {
-      const onward = connect({ port: target, host: '127.0.0.1' });
-      onward.on('error', () => client.destroy()).once('close', () => client.destroy());
-      client.once('close', () => onward.destroy());
-      client.pipe(onward).pipe(client);
-    });
-  });
+    await going.promise;
+    const onward = connect({ port: target, host: '127.0.0.1' });
+    onward.on('error', () => client.destroy()).once('close', () => client.destroy());
+    client.once('close', () => onward.destroy());
+    client.pipe(onward).pipe(client);
+  };
+  const server = createServer((client) => void carry(client));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
