@@ -123,7 +123,10 @@ export const AREAS: readonly Area[] = [
       beginning: 'starting two replicas, a balancer before them and a demo cluster',
     },
     {
-      start: async () => ({ world: await startRollsWorld(), log: [] }),
+      start: async () => {
+        const world = await startRollsWorld();
+        return { world, log: world.journal.lines };
+      },
       sizes: scaledRolls,
       scenarios: ROLL_SCENARIOS,
     },

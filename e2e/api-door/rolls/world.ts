@@ -6,6 +6,7 @@ import { findBinary } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { parse, stringify } from 'yaml';
 import type { AnyWorld } from '../../chaos/any-world.js';
+import { Journal } from '../../chaos/journal.js';
 import { startDoorBalancer, type DoorBalancer } from '../../support/door-balancer.js';
 import { isReady } from '../../support/replicas.js';
 import { scratchStateDir, startTestStack, whoHoldsTheLink } from '../../support/test-stack.js';
@@ -21,6 +22,8 @@ export interface RollsWorld extends AnyWorld {
   readonly direct: string;
   /** `client-go-trial`, and the client-go that it is built on. */
   readonly program: { readonly path: string; readonly version: string };
+  /** What the processes log. */
+  readonly journal: Journal;
 }
 
 const BALANCED = 'balanced';
@@ -31,7 +34,8 @@ export async function startRollsWorld(): Promise<RollsWorld> {
   const dir = await scratchStateDir();
   parts.defer(() => rm(dir, { recursive: true, force: true }));
   const program = await findBinary('client-go-trial');
-  const { stack } = parts.use(await startTestStack());
+  const journal = new Journal();
+  const { stack } = parts.use(await startTestStack({ log: journal.hear }));
   if ('unavailable' in stack.demo) throw new Error(stack.demo.unavailable);
   const balancer = parts.use(await startDoorBalancer(stack.gateways));
   const kubeconfig = join(dir, 'kubeconfig');
@@ -46,6 +50,7 @@ export async function startRollsWorld(): Promise<RollsWorld> {
     contexts,
     direct,
     program,
+    journal,
     whole: () => everybodyIsThere(stack),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

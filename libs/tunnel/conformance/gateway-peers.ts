@@ -52,11 +52,15 @@ export interface DoorOutcome {
   readonly body: string;
 }
 
-/** One GET at the Kubernetes API door: makes the gateway open a tunnel on a session of its own. */
-export function callSubject({ door, rootsPem, token, clusterName }: GatewaySubject): Promise<DoorOutcome> {
+/** One request at the Kubernetes API door: makes the gateway open a tunnel on a session of its own. A GET may be repeated where its way is lost. */
+export function callSubject(
+  { door, rootsPem, token, clusterName }: GatewaySubject,
+  method: 'GET' | 'POST' = 'GET',
+): Promise<DoorOutcome> {
   return new Promise((resolve, reject) => {
     const outgoing = request({
       ...hostAndPort(door),
+      method,
       ca: [...rootsPem],
       path: `/clusters/${clusterName}/api`,
       headers: { authorization: `Bearer ${token}` },

@@ -23,16 +23,18 @@ afterAll(async () => {
 });
 
 /** A tunnel the gateway has sent Open on, and the request that waits for it. */
-async function opening(): Promise<{ tunnel: TunnelScript; answer: Promise<DoorOutcome> }> {
+async function opening(
+  method: 'GET' | 'POST' = 'GET',
+): Promise<{ tunnel: TunnelScript; answer: Promise<DoorOutcome> }> {
   const tunnel = link.agent.park();
-  const answer = callSubject(subject);
+  const answer = callSubject(subject, method);
   await tunnel.heard('open');
   return { tunnel, answer };
 }
 
 /** The same, after Opened, when the request's bytes are here. */
-async function flowing(): ReturnType<typeof opening> {
-  const begun = await opening();
+async function flowing(method?: 'GET' | 'POST'): ReturnType<typeof opening> {
+  const begun = await opening(method);
   begun.tunnel.send(opened);
   await begun.tunnel.heard('data');
   return begun;
@@ -100,7 +102,7 @@ describe('the gateway, opener of a tunnel of its own', () => {
     ['open', 'END_STREAM in the middle of a message', (tunnel: TunnelScript) => tunnel.end(CUT), 502],
     ['open', 'END_STREAM in the middle of a prefix', (tunnel: TunnelScript) => tunnel.end(Buffer.from([0, 0])), 502],
   ] as const)('%s × %s: lost, never a clean end', async (state, _, act, status) => {
-    const { tunnel, answer } = await states[state]();
+    const { tunnel, answer } = await states[state]('POST');
     act(tunnel);
     expect((await answer).status).toBe(status);
     await tunnel.gone();

@@ -33,6 +33,7 @@ it('status says for each component what would be used and why', async () => {
     'vault',
     'helm',
     'docker-compose',
+    'promtool',
     'client-go-trial',
     'nats',
     'kubernetes',
