@@ -1,11 +1,11 @@
 import { systemClock } from '@fairlead/clock';
-import type { LinkEndpoint } from '@fairlead/pki';
 import { beforeEach, expect, it } from 'vitest';
 import type { AgentIdentity } from './agent-identity.js';
 import { FollowedEndpoints } from './followed-endpoints.js';
 import { HeldIdentity } from './held-identity.js';
 import { afterBundle } from './known-endpoints.js';
 import { IDENTITY, SharedStore } from './testing/held.js';
+import { named } from './testing/named.js';
 
 const own = { host: 'own', port: 443 };
 const first = { host: 'first', port: 443 };
@@ -17,8 +17,7 @@ const signal = new AbortController().signal;
 let store: SharedStore;
 
 function naming(host: string, before: Parameters<typeof afterBundle>[0] = {}): ReturnType<typeof afterBundle> {
-  const endpoint: LinkEndpoint = { address: `${host}:443`, weight: 1, state: 'active' };
-  return afterBundle(before, { endpoints: [endpoint] });
+  return afterBundle(before, { endpoints: [named(host)] });
 }
 
 beforeEach(() => {
