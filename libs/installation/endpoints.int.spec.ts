@@ -98,13 +98,13 @@ function load(): AsyncDisposable & { readonly statuses: number[] } {
   };
 }
 
-/** An address of a gateway at which nothing passes before `goOn`. `asked`, `left`: its first connection came; has ended again. */
+/** An address of a gateway at which nothing passes before `goOn`. `asked`: its first connection came; `left`: has it ended? */
 async function slowForwarder(target: number) {
-  const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const going = Promise.withResolvers<void>();
+  const [asked, going] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let left = false;
   const carry = async (client: Socket): Promise<void> => {
     asked.resolve();
-    client.once('close', () => left.resolve()).on('error', () => undefined);
+    client.once('close', () => (left = true)).on('error', () => undefined);
     await going.promise;
     const onward = connect({ port: target, host: '127.0.0.1' });
     onward.on('error', () => client.destroy()).once('close', () => client.destroy());
@@ -116,7 +116,7 @@ async function slowForwarder(target: number) {
   await once(server, 'listening');
   const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
   const { port } = server.address() as AddressInfo;
-  return { port, asked: asked.promise, left: left.promise, goOn: going.resolve, [Symbol.asyncDispose]: close };
+  return { port, asked: asked.promise, left: () => left, goOn: going.resolve, [Symbol.asyncDispose]: close };
 }
 
 /** A request whose answer has begun, and does not end before it is told to. */
@@ -171,7 +171,7 @@ it('an agent that ends takes no link any more that it was making: what runs ends
   await eventually(() => expect(agent?.agent.readiness()[0]?.detail).toBe('ending'));
   slow.goOn();
   // The gateway has said Welcome on it, and hears at once that it is not wanted.
-  await slow.left;
+  await eventually(() => expect(slow.left()).toBe(true));
   expect([sessionsOf(pair.a).length, said.map(({ event }) => event)]).toEqual([
     1,
     expect.not.arrayContaining(['link.moving']),

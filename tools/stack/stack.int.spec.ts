@@ -2,7 +2,7 @@
 import { chmodSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICE_NAMES, SINGLETONS } from '@fairlead/contracts';
-import { isAlive } from '@fairlead/testbed';
+import { isAlive } from '@fairlead/testbed/is-alive';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -59,6 +59,5 @@ export { startRealCluster, type RealCluster, type RealClusterOptions } from './n
 export type { ImageSpec } from './node/image-archive.js';
 export { programImage, upstreamImages } from './node/images.js';
 export { NATS_IMAGE, POSTGRES_IMAGE, POSTGRES_USER, filesBelow, serverImages } from './node/server-images.js';
-export { isAlive } from './process/is-alive.js';
 export { freePort } from './process/ports.js';
 export { startNetworkNamespace, type NetworkNamespace } from './network/network-namespace.js';

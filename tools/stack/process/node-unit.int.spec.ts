@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { freePort, isAlive } from '@fairlead/testbed';
+import { freePort } from '@fairlead/testbed';
+import { isAlive } from '@fairlead/testbed/is-alive';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { expect, it } from 'vitest';
 import { nodeUnit, runToEnd } from './node-unit.js';

@@ -1,5 +1,5 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { isAlive } from '@fairlead/testbed';
+import { isAlive } from '@fairlead/testbed/is-alive';
 import { StackError } from '../errors.js';
 
 interface Lock extends Disposable {
