@@ -159,7 +159,7 @@ it('a gateway moves to another address under load: its agents go there before th
 
 it('an agent that ends takes no link any more that it was making: what runs ends on the old one, and nothing begins', async () => {
   const [old] = addresses;
-  agent = await start([old], { drainMs: 20_000 });
+  agent = await start([old], { drainMs: 3_000 });
   await untilAnswered(pair.installation, pair.a);
   await name(active(old));
   await takenUp();
@@ -171,7 +171,7 @@ it('an agent that ends takes no link any more that it was making: what runs ends
   await eventually(() => expect(agent?.agent.readiness()[0]?.detail).toBe('ending'));
   slow.goOn();
   // The gateway has said Welcome on it, and hears at once that it is not wanted.
-  await eventually(() => expect(slow.left()).toBe(true));
+  await eventually(() => expect(slow.left()).toBe(true), { timeoutMs: 2_000, intervalMs: 20 });
   expect([sessionsOf(pair.a).length, said.map(({ event }) => event)]).toEqual([
     1,
     expect.not.arrayContaining(['link.moving']),
