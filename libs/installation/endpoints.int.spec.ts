@@ -102,7 +102,9 @@ function load(): AsyncDisposable & { readonly statuses: number[] } {
 async function slowForwarder(target: number) {
   const [asked, going] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let left = false;
+  const clients: Socket[] = [];
   const carry = async (client: Socket): Promise<void> => {
+    clients.push(client);
     asked.resolve();
     client.once('close', () => (left = true)).on('error', () => undefined);
     await going.promise;
@@ -114,7 +116,10 @@ async function slowForwarder(target: number) {
   const server = createServer((client) => void carry(client));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+  const close = (): Promise<void> => {
+    clients.forEach((client) => client.destroy());
+    return new Promise((resolve) => server.close(() => resolve()));
+  };
   const { port } = server.address() as AddressInfo;
   return { port, asked: asked.promise, left: () => left, goOn: going.resolve, [Symbol.asyncDispose]: close };
 }
