@@ -43,6 +43,7 @@ export async function streamingKubectls(
     const kubectl = await kubectlOf(kubeconfigPath, { timeoutMs: LATEST_MS, log: () => undefined, env, within });
     const own = (args: readonly string[]): string[] => [...contextArgs, ...args];
     return Object.assign((...[args, stdin]: Parameters<Kubectl>) => kubectl(own(args), stdin), {
+      text: (...[args, stdin]: Parameters<Kubectl['text']>) => kubectl.text(own(args), stdin),
       insist: (...[args, stdin]: Parameters<Kubectl['insist']>) => kubectl.insist(own(args), stdin),
       start: (args: readonly string[]) => kubectl.start(own(args)),
     });

@@ -1,16 +1,10 @@
-import type { LinkEndpoint } from '@fairlead/pki';
 import { beforeEach, expect, it } from 'vitest';
 import { EndpointChoice, nameOf } from './endpoint-choice.js';
+import { named } from './testing/named.js';
 
 const own = ['a', 'b', 'c'].map((host) => ({ host, port: 7443 }));
 const [a, b] = [own[0]!, own[1]!];
 const clock = { monotonicMs: (): number => nowMs };
-const named = (host: string, more: Partial<LinkEndpoint> = {}): LinkEndpoint => ({
-  address: `${host}:443`,
-  weight: 1,
-  state: 'active',
-  ...more,
-});
 const at = (host: string): { host: string; port: number } => ({ host, port: 443 });
 let nowMs: number;
 let choice: EndpointChoice;

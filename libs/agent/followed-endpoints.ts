@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@fairlead/clock';
 import { isRegion } from '@fairlead/pki';
+import type { AgentIdentity } from './agent-identity.js';
 import { BRIEF_MS } from './retry-pace.js';
 import { EndpointChoice, type KnownEndpoints } from './endpoint-choice.js';
 import type { Endpoint } from './forward-proxy.js';
@@ -41,8 +42,11 @@ export class FollowedEndpoints {
     this.choice.worked(endpoint);
     await this.#clock.sleep(BRIEF_MS, over).catch(() => undefined);
     if (over.aborted || !this.choice.isActive(endpoint)) return;
+    // Asked again once what another pod has stored is held: if this endpoint is a former one by then, nobody knows yet of one that works.
+    const forget = (identity: AgentIdentity): AgentIdentity =>
+      this.choice.isActive(endpoint) ? withoutFormer(identity) : identity;
     // What cannot be stored now is forgotten another time.
-    await this.#identity.change(withoutFormer).catch(() => undefined);
+    await this.#identity.change(forget).catch(() => undefined);
   }
 
   #follow(): void {

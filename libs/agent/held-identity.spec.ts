@@ -1,41 +1,20 @@
-import { FairleadError } from '@fairlead/errors';
 import { beforeEach, expect, it } from 'vitest';
-import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import type { AgentIdentity } from './agent-identity.js';
 import { withRoots } from './agent-trust.js';
 import { HeldIdentity } from './held-identity.js';
+import { IDENTITY, SharedStore } from './testing/held.js';
 
-const identity: AgentIdentity = {
-  clusterId: '5bd1f0f0-35c6-4a6c-9f58-6d7f6f1c2a11',
-  generation: 1,
-  trustDomain: 'fairlead.local',
-  keyPem: 'key 1',
-  chainPem: ['chain 1'],
-  rootsPem: ['root 1'],
-  trustVersion: 1,
-};
+const identity = IDENTITY;
 const renewed = (now: AgentIdentity): AgentIdentity => ({ ...now, keyPem: 'key 2', chainPem: ['chain 2'] });
 const told = (version: number) => (now: AgentIdentity) => {
   const signed = { bundle: new Uint8Array([version]), signerChainPem: [], signature: new Uint8Array() };
   return withRoots(now, { version, trustDomain: 'fairlead.local', rootsPem: [`root ${version}`] }, signed);
 };
 
-let saved: AgentIdentity[];
-let store: IdentityStore;
-let failing: boolean;
+let store: SharedStore;
 
 beforeEach(() => {
-  saved = [];
-  failing = false;
-  store = {
-    load: () => Promise.resolve({ identity: saved.at(-1) ?? null, pending: null, version: String(saved.length) }),
-    saveIdentity: async (next, version) => {
-      await Promise.resolve();
-      if (failing) throw new FairleadError('UNAVAILABLE', 'the store is away');
-      if (version !== String(saved.length)) throw new FairleadError('CONFLICT', 'somebody was earlier');
-      saved.push(next);
-    },
-    savePending: () => Promise.resolve(),
-  };
+  store = new SharedStore();
 });
 
 it('a renewal and a trust bundle at once lose nothing of each other, in either order', async () => {
@@ -44,11 +23,11 @@ it('a renewal and a trust bundle at once lose nothing of each other, in either o
     [renewed, told(2)],
     [told(2), renewed],
   ]) {
-    saved = [];
+    store.saved = [];
     const held = new HeldIdentity(identity, store);
     await Promise.all(changes.map((change) => held.change(change)));
     expect(held.current).toMatchObject(both);
-    expect(saved.at(-1)).toEqual(held.current);
+    expect(store.saved.at(-1)).toEqual(held.current);
   }
 });
 
@@ -58,15 +37,15 @@ it('an older bundle, and the same one again, are not stored', async () => {
   held.onChange(() => (told_ += 1));
   await held.change(told(3));
   for (const version of [3, 2, 0]) await held.change(told(version));
-  expect([held.current.rootsPem, saved.length, told_]).toEqual([['root 3'], 1, 1]);
+  expect([held.current.rootsPem, store.saved.length, told_]).toEqual([['root 3'], 1, 1]);
 });
 
 it('what cannot be stored does not count, and the next change can', async () => {
   const held = new HeldIdentity(identity, store);
-  failing = true;
+  store.failing = true;
   await expect(held.change(told(2))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   expect(held.current).toEqual(identity);
-  failing = false;
+  store.failing = false;
   await held.change(told(2));
   expect(held.current.trustVersion).toBe(2);
 });
@@ -75,15 +54,15 @@ it('once released stores nothing more', async () => {
   const held = new HeldIdentity(identity, store);
   held.release();
   expect(await held.change(renewed)).toEqual(identity);
-  expect([saved, held.over.aborted]).toEqual([[], true]);
+  expect([store.saved, held.over.aborted]).toEqual([[], true]);
 });
 
 it('two pods at once lose nothing of each other’s, and come to hold the same', async () => {
   const [one, other] = [new HeldIdentity(identity, store), new HeldIdentity(identity, store)];
   await Promise.all([one.change(renewed), other.change(told(2)), other.change(told(3))]);
   const all = { keyPem: 'key 2', chainPem: ['chain 2'], rootsPem: ['root 3'], trustVersion: 3 };
-  expect(saved.at(-1)).toMatchObject(all);
-  for (const pod of [one, other]) expect(await pod.takeUp()).toEqual(saved.at(-1));
+  expect(store.saved.at(-1)).toMatchObject(all);
+  for (const pod of [one, other]) expect(await pod.takeUp()).toEqual(store.saved.at(-1));
 });
 
 it('what another pod has stored is taken up, and told', async () => {
@@ -99,17 +78,30 @@ it('what another pod has stored is taken up, and told', async () => {
 it('an older identity that was put back is not taken up, and gives way to the next change', async () => {
   const held = new HeldIdentity(identity, store);
   await held.change(renewed);
-  saved.push(identity);
+  store.saved.push(identity);
   expect(await held.takeUp()).toMatchObject({ keyPem: 'key 2' });
   await held.change(told(2));
-  expect(saved.at(-1)).toMatchObject({ keyPem: 'key 2', trustVersion: 2 });
+  expect(store.saved.at(-1)).toMatchObject({ keyPem: 'key 2', trustVersion: 2 });
 });
 
-it('a later enrolment is not overwritten', async () => {
+it.each([
+  ['a later enrolment', { generation: 2 }],
+  // Its pod has come with another manifest, while one of the old manifest has not ended.
+  ['an enrolment as another cluster', { clusterId: '0d6c3e9a-6d0f-4c63-8f37-1a0e8f0b7a55' }],
+])('%s is not overwritten', async (_, of) => {
   const held = new HeldIdentity(identity, store);
-  const enrolledAnew = { ...identity, generation: 2, keyPem: 'key 9' };
-  saved.push(enrolledAnew);
+  const enrolledAnew = { ...identity, ...of, keyPem: 'key 9' };
+  store.saved.push(enrolledAnew);
   await expect(held.change(renewed)).rejects.toMatchObject({ code: 'CONFLICT' });
   await expect(held.takeUp()).rejects.toMatchObject({ code: 'CONFLICT' });
-  expect([held.current, saved.at(-1)]).toEqual([identity, enrolledAnew]);
+  expect([held.current, store.saved.at(-1)]).toEqual([identity, enrolledAnew]);
+});
+
+it('what was taken away is put back by the next change', async () => {
+  const held = new HeldIdentity(identity, store);
+  await held.change(renewed);
+  store.saved = [];
+  expect(await held.takeUp()).toMatchObject({ keyPem: 'key 2' });
+  await held.change(told(2));
+  expect(store.saved).toMatchObject([{ keyPem: 'key 2', trustVersion: 2 }]);
 });

@@ -28,7 +28,8 @@ export class HeldIdentity {
   }
 
   /**
-   * Resolves with what is held then. Rejects, and nothing has changed, if it cannot be stored; CONFLICT if a later enrolment is stored.
+   * Resolves with what is held then. Rejects, and nothing has changed, if it cannot be stored; CONFLICT if a later enrolment is stored, or
+   * another cluster's.
    * `to` is asked again where another pod has stored a change in between.
    */
   change(to: (identity: AgentIdentity) => AgentIdentity): Promise<AgentIdentity> {
@@ -70,7 +71,12 @@ export class HeldIdentity {
   }
 
   #take(stored: AgentIdentity | null): void {
-    if (stored?.clusterId !== this.#current.clusterId) return;
+    // Nothing there: it was taken away, and the next change puts it back.
+    if (!stored) return;
+    if (stored.clusterId !== this.#current.clusterId) {
+      const which = `the cluster ${stored.clusterId}, and this pod is of ${this.#current.clusterId}`;
+      throw new FairleadError('CONFLICT', `the stored identity is of ${which}`);
+    }
     if (stored.generation > this.#current.generation) {
       const which = `enrolment ${stored.generation}, and this pod has ${this.#current.generation}`;
       throw new FairleadError('CONFLICT', `the stored identity is of ${which}`);

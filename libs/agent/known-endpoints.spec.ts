@@ -1,14 +1,8 @@
-import type { LinkEndpoint } from '@fairlead/pki';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { afterBundle, storedEndpoints, withoutFormer, type StoredEndpoints } from './known-endpoints.js';
+import { named } from './testing/named.js';
 
-const named = (host: string, more: Partial<LinkEndpoint> = {}): LinkEndpoint => ({
-  address: `${host}:443`,
-  weight: 1,
-  state: 'active',
-  ...more,
-});
 const former = (...hosts: string[]): { address: string }[] => hosts.map((host) => ({ address: `${host}:443` }));
 
 it('keeps what a bundle names, and remembers what it no longer names', () => {

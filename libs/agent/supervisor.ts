@@ -203,7 +203,7 @@ export class LinkSupervisor {
     }
   }
 
-  /** From the dial to Welcome. Null: it reaches a replica that is linked already, by another link than this one. */
+  /** From the dial to Welcome. Null: it reaches a replica that is linked already, by another link than this one, or nobody wants it any more. */
   async #make(endpoint: Endpoint, context: SlotContext, instead?: Link): Promise<MadeLink | null> {
     using resources = new DisposableStack();
     resources.defer(this.#endpoints.choice.occupy(endpoint));
@@ -212,7 +212,9 @@ export class LinkSupervisor {
     const drain = Promise.withResolvers<number>();
     const link = await this.#establish(connection, context, drain.resolve);
     const other = this.#links.get(link.welcome.gatewayInstance);
-    return other && other !== instead ? null : { endpoint, link, drained: drain.promise, resources: resources.move() };
+    // One that was on its way when the others were told that we leave would be a way in which nobody waits for.
+    if (this.#leaving || (other && other !== instead)) return null;
+    return { endpoint, link, drained: drain.promise, resources: resources.move() };
   }
 
   /** From Welcome until the link ends, its replica drains, a better one takes its place, or we stop. */

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { createLogger, type Logger } from '@fairlead/observability';
 import type { LinkEndpoint } from '@fairlead/pki';
 import { eventually } from '@fairlead/testing';
@@ -39,8 +41,8 @@ afterEach(async () => {
 
 afterAll(() => pair?.[Symbol.asyncDispose]());
 
-const addressOf = ({ port }: Forwarder): string => `127.0.0.1:${port}`;
-const active = (forwarder: Forwarder, more: Partial<LinkEndpoint> = {}): LinkEndpoint => ({
+const addressOf = ({ port }: { readonly port: number }): string => `127.0.0.1:${port}`;
+const active = (forwarder: { readonly port: number }, more: Partial<LinkEndpoint> = {}): LinkEndpoint => ({
   address: addressOf(forwarder),
   weight: 1,
   state: 'active',
@@ -96,6 +98,32 @@ function load(): AsyncDisposable & { readonly statuses: number[] } {
   };
 }
 
+/** An address of a gateway at which nothing passes before `goOn`. `asked`: its first connection came; `left`: has it ended? */
+async function slowForwarder(target: number) {
+  const [asked, going] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let left = false;
+  const clients: Socket[] = [];
+  const carry = async (client: Socket): Promise<void> => {
+    clients.push(client);
+    asked.resolve();
+    client.once('close', () => (left = true)).on('error', () => undefined);
+    await going.promise;
+    const onward = connect({ port: target, host: '127.0.0.1' });
+    onward.on('error', () => client.destroy()).once('close', () => client.destroy());
+    client.once('close', () => onward.destroy());
+    client.pipe(onward).pipe(client);
+  };
+  const server = createServer((client) => void carry(client));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = (): Promise<void> => {
+    clients.forEach((client) => client.destroy());
+    return new Promise((resolve) => server.close(() => resolve()));
+  };
+  const { port } = server.address() as AddressInfo;
+  return { port, asked: asked.promise, left: () => left, goOn: going.resolve, [Symbol.asyncDispose]: close };
+}
+
 /** A request whose answer has begun, and does not end before it is told to. */
 async function longRequest(): Promise<{ readonly end: () => void; readonly answer: Promise<string> }> {
   const begun = Promise.withResolvers<ServerResponse>();
@@ -132,6 +160,30 @@ it('a gateway moves to another address under load: its agents go there before th
   const before = asked.statuses.length;
   await eventually(() => expect(asked.statuses.length).toBeGreaterThan(before + 20));
   expect(new Set(asked.statuses)).toEqual(new Set([200]));
+});
+
+it('an agent that ends takes no link any more that it was making: what runs ends on the old one, and nothing begins', async () => {
+  const [old] = addresses;
+  agent = await start([old], { drainMs: 3_000 });
+  await untilAnswered(pair.installation, pair.a);
+  await name(active(old));
+  await takenUp();
+  const long = await longRequest();
+  await using slow = await slowForwarder(pair.a.gateway.link.port);
+  await name(draining(old), active(slow));
+  await slow.asked;
+  const stopped = agent.stop();
+  await eventually(() => expect(agent?.agent.readiness()[0]?.detail).toBe('ending'));
+  slow.goOn();
+  // The gateway has said Welcome on it, and hears at once that it is not wanted.
+  await eventually(() => expect(slow.left()).toBe(true), { timeoutMs: 2_000, intervalMs: 20 });
+  expect([sessionsOf(pair.a).length, said.map(({ event }) => event)]).toEqual([
+    1,
+    expect.not.arrayContaining(['link.moving']),
+  ]);
+  long.end();
+  expect(await long.answer).toBe('begun, ended');
+  await stopped;
 });
 
 it('a restarted agent knows where the gateways have gone, though its manifest names only where they were', async () => {

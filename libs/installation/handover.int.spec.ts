@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { promisify } from 'node:util';
 import { HANDOVER, Handover } from '@fairlead/desired-state/carried';
 import { createConfigMaps, type ConfigMaps } from '@fairlead/kube/in-cluster';
 import { renderImportManifest, renderInstallerManifest } from '@fairlead/registration';
-import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
+import { kubectlOf, startKubernetes, type KubeInfo, type Kubectl, type Running } from '@fairlead/testbed';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
@@ -17,32 +15,17 @@ const LOOK_MS = 200;
 
 let scratch: ScratchDir;
 let kubernetes: Running<KubeInfo>;
-let kubectlPath: string;
+let asAdmin: Kubectl['text'];
+let asAgent: Kubectl['text'];
 let installation: TestInstallation;
 let replicas: Replica[];
 let agent: RunningAgent;
 let maps: ConfigMaps;
 
-interface Output {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
+async function inNamespace(kubeconfig: string): Promise<Kubectl['text']> {
+  const kubectl = await kubectlOf(kubeconfig, { timeoutMs: 90_000 });
+  return (args, stdin) => kubectl.text(['--namespace', NAMESPACE, ...args], stdin);
 }
-
-async function run(kubeconfig: string, args: readonly string[], stdin = ''): Promise<Output> {
-  const all = ['--kubeconfig', kubeconfig, '--request-timeout=60s', '--namespace', NAMESPACE, ...args];
-  const running = promisify(execFile)(kubectlPath, all, { timeout: 90_000, maxBuffer: 2 ** 22 });
-  running.child.stdin?.end(stdin);
-  return running.then(
-    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-    ({ code, stdout, stderr }: Output) => ({ code, stdout, stderr }),
-  );
-}
-
-const asAdmin = (args: readonly string[], stdin?: string): Promise<Output> =>
-  run(kubernetes.info.adminKubeconfigPath, args, stdin);
-const asAgent = (args: readonly string[], stdin?: string): Promise<Output> =>
-  run(scratch.file('agent.kubeconfig'), args, stdin);
 
 const start = (): Promise<RunningAgent> =>
   installation.startAgent({ replicas, links: 2, apiPort: 1, handover: { maps, lookMs: LOOK_MS } });
@@ -80,6 +63,7 @@ async function asServiceAccount(): Promise<ConfigMaps> {
   };
   admin.users = [{ name: 'testbed-admin', user: { token: token.trim() } }];
   writeFileSync(scratch.file('agent.kubeconfig'), JSON.stringify(admin), { mode: 0o600 });
+  asAgent = await inNamespace(scratch.file('agent.kubeconfig'));
   const { cluster = {} } = admin.clusters[0] ?? {};
   const authority = cluster['certificate-authority'];
   const ca = authority
@@ -102,7 +86,7 @@ beforeAll(async () => {
     startKubernetes({ dataDir: scratch.file('kubernetes') }),
     startInstallation(),
   ]);
-  kubectlPath = (await findBinary('kubectl')).path;
+  asAdmin = await inNamespace(kubernetes.info.adminKubeconfigPath);
   replicas = [await installation.startReplica('gateway-a'), await installation.startReplica('gateway-b')];
   const applied = [];
   for (const manifest of [importManifest(), installerManifest()])

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import type { ApprovalPolicy } from '@fairlead/contracts';
 import type { FairleadError } from '@fairlead/errors';
 import { silentLogger, type Logger } from '@fairlead/observability';
-import { checkCsr, parseToken } from '@fairlead/pki';
+import { checkCsr } from '@fairlead/pki';
 import { eventually, testAuthority, testTrustBundle, type TestAuthority } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -31,6 +31,7 @@ import {
   gateway,
   lastEvents as eventsOf,
   linkOptions,
+  mint as mintBy,
   neverSeen,
   newCsr,
   registrationFixture,
@@ -102,12 +103,7 @@ const newCluster = (): ReturnType<Clusters['create']> =>
 
 const fingerprintOf = async (csr: string): Promise<string> => (await checkCsr(Buffer.from(csr, 'base64'))).spkiSha256;
 
-async function mint(name: string): Promise<{ tokenId: string; secret: string }> {
-  const { code } = await links.create(api, 'default', name);
-  const encoded = /token: (\S+)/.exec(await links.redeem(api, code))?.[1] ?? '';
-  const { id, secret } = parseToken(Buffer.from(encoded, 'base64').toString());
-  return { tokenId: id, secret: Buffer.from(secret).toString('base64') };
-}
+const mint = (name: string): ReturnType<typeof mintBy> => mintBy(links, name);
 
 const ask = (
   csr: string,

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Envelope } from '@fairlead/events';
 import { FairleadError } from '@fairlead/errors';
 import { silentLogger } from '@fairlead/observability';
-import { checkCsr, createCsr, generatePrivateKey, parseToken } from '@fairlead/pki';
+import { checkCsr, createCsr, generatePrivateKey } from '@fairlead/pki';
 import { testAuthority, testTrustBundle, type TestAuthority } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -26,6 +26,7 @@ import {
   gateway,
   lastEvents as eventsOf,
   linkOptions,
+  mint as mintBy,
   neverSeen,
   registrationFixture,
   signerOf,
@@ -117,13 +118,7 @@ async function newCsr(): Promise<{ csr: string; fingerprint: string }> {
   return { csr: Buffer.from(der).toString('base64'), fingerprint: (await checkCsr(der)).spkiSha256 };
 }
 
-async function mint(name: string): Promise<{ tokenId: string; secret: string }> {
-  const { code } = await links.create(api, 'default', name);
-  const manifest = await links.redeem(api, code);
-  const encoded = /^ +token: "?([A-Za-z0-9+/=]+)"?$/m.exec(manifest)?.[1] ?? '';
-  const { id, secret } = parseToken(Buffer.from(encoded, 'base64').toString());
-  return { tokenId: id, secret: Buffer.from(secret).toString('base64') };
-}
+const mint = (name: string): ReturnType<typeof mintBy> => mintBy(links, name);
 
 const enrol = (token: { tokenId: string; secret: string }, csr: string): ReturnType<Enrolments['enrol']> =>
   enrolments.enrol(gateway, { ...token, csr, facts, remoteAddress: '127.0.0.1' });

@@ -14,12 +14,11 @@ import { Envelope, Projection } from '@fairlead/events';
 import { putKv, watchBucket } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
-import { parseToken, proveEnrolment, spkiPin } from '@fairlead/pki';
+import { proveEnrolment, spkiPin } from '@fairlead/pki';
 import { eventually, testAuthority, testTrustBundle, type TestAuthority } from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import {
   ApiTokens,
   ApprovalPolicies,
@@ -41,10 +40,12 @@ import {
   facts,
   gateway,
   linkOptions,
+  mint as mintBy,
   newCsr,
   registrationFixture,
   signerOf,
   source,
+  tokenIn,
   type RegistrationFixture,
 } from './testing/registration-fixture.js';
 
@@ -149,18 +150,7 @@ async function newCluster(): Promise<{ id: string; name: string }> {
 }
 
 /** The bootstrap token out of a manifest. */
-function tokenIn(manifest: string): ReturnType<typeof parseToken> {
-  const documents = parseAllDocuments(manifest).map((document) => document.toJS() as { data?: { token?: string } });
-  const encoded = documents.map(({ data }) => data?.token).find((token) => token !== undefined);
-  const text = Buffer.from(encoded ?? '', 'base64').toString();
-  return parseToken(text);
-}
-
-async function mint(name: string): Promise<{ tokenId: string; secret: string }> {
-  const { code } = await links.create(api, 'default', name);
-  const { id, secret } = tokenIn(await links.redeem(api, code));
-  return { tokenId: id, secret: Buffer.from(secret).toString('base64') };
-}
+const mint = (name: string): ReturnType<typeof mintBy> => mintBy(links, name);
 
 type Shown = { tokenId: string } & ({ secret: string } | { proof: string });
 

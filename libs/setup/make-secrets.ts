@@ -117,6 +117,6 @@ function checked(secret: string, present: Files, wanted: readonly string[]): Fil
 }
 
 /** 256 random bits that a URL takes unescaped. */
-function randomSecret(): string {
+export function randomSecret(): string {
   return randomBytes(32).toString('base64url');
 }

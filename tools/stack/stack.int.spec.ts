@@ -2,6 +2,7 @@
 import { chmodSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICE_NAMES, SINGLETONS } from '@fairlead/contracts';
+import { isAlive } from '@fairlead/testbed/is-alive';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -41,15 +42,6 @@ async function demoCluster(): Promise<z.infer<typeof Shown>> {
 
 const getNamespaces = (context: string): Promise<unknown> =>
   stack.kubectl(['get', 'namespaces', '-o', 'name'], { context, timeoutMs: 60_000 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 beforeAll(async () => {
   scratch = await scratchDir();

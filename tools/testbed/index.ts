@@ -26,7 +26,13 @@ export { argocdInstallManifest } from './argocd/install-manifest.js';
 export { fluxImages } from './flux/images.js';
 export { fluxInstallManifest } from './flux/install-manifest.js';
 export { FLUX_VERSION, fluxImage } from './flux/pins.js';
-export { kubectlOf, type Kubectl, type KubectlOptions, type KubectlOutput } from './components/kubectl.js';
+export {
+  kubectlOf,
+  type Kubectl,
+  type KubectlOptions,
+  type KubectlOutput,
+  type KubectlText,
+} from './components/kubectl.js';
 export { podManifest, type PodWish } from './components/pod-manifest.js';
 export type {
   ControllerManagerInfo,

@@ -2,6 +2,7 @@ import { request } from 'undici';
 import { z } from 'zod';
 import { dispatcherFor, type Target } from '../session/api-client.js';
 import { explainConnection } from '../session/explain-connection.js';
+import { parseJson } from '../session/parse-json.js';
 import { REMEDIES, failed, found, type Finding } from './finding.js';
 
 const DEADLINE_MS = 15_000;
@@ -80,14 +81,5 @@ function remedyFor(cluster: string, status: number, code: string | undefined, ho
       return hop === 'agent'
         ? REMEDIES.askAgent
         : `look at the log of this replica, for cluster ${cluster} and the code ${code}`;
-  }
-}
-
-/** Undefined for a text that is none. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
   }
 }

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { ProxyConfig } from '../config.js';
 import { failure, isPassing, passing } from '../failure.js';
 import { explainConnection } from './explain-connection.js';
+import { parseJson } from './parse-json.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 20_000;
@@ -67,7 +68,7 @@ export function apiClient(target: Target): ApiClient {
   return {
     text,
     ask: async (schema, path, options) => {
-      const parsed = schema.safeParse(parseJson(await text(path, options)));
+      const parsed = schema.safeParse(bodyOf(await text(path, options)));
       if (parsed.success) return parsed.data;
       throw notFairlead(target.server);
     },
@@ -132,7 +133,7 @@ async function send(target: Target, dispatcher: Dispatcher, path: string, option
 }
 
 function fromProblem(server: string, status: number, text: string): FairleadError {
-  const problem = Problem.safeParse(parseJson(text));
+  const problem = Problem.safeParse(bodyOf(text));
   if (!problem.success) return notFairlead(server, status);
   const { detail, code, next, requestId, problems = [] } = problem.data;
   const fields = problems.map(({ path, message }) => `${path.replace(/^(body|path)\./, '')}: ${message}`);
@@ -155,10 +156,5 @@ function notFairlead(server: string, status?: number): FairleadError {
   return failure('PROTOCOL_ERROR', `${server} answered ${what}`, next);
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return text === '' ? null : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+/** Null for an answer without a body. */
+const bodyOf = (text: string): unknown => (text === '' ? null : parseJson(text));

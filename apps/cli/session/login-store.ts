@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { messageOf } from '@fairlead/errors';
 import { z } from 'zod';
 import { failure } from '../failure.js';
+import { parseJson } from './parse-json.js';
 
 const Login = z.object({
   version: z.literal(1),
@@ -84,13 +85,5 @@ export async function writeAtOnce(path: string, text: string, mode: number): Pro
       'check the folder and its permissions',
       error,
     );
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClusterGitOps, GitHost } from '@fairlead/contracts';
+import { messageOf } from '@fairlead/errors';
 import { argocdInstallManifest, fluxInstallManifest } from '@fairlead/testbed';
 import { eventually } from '@fairlead/testing';
 import { fairlead } from '../../support/fairlead.js';
@@ -114,5 +115,4 @@ export async function becomesHealthy(world: World): Promise<void> {
   });
 }
 
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 const withoutWish = ({ wish: _wish, ...rest }: ClusterGitOps): object => rest;

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { promisify } from 'node:util';
 import { silentLogger } from '@fairlead/observability';
-import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
+import { kubectlOf, startKubernetes, type KubeInfo, type Kubectl, type Running } from '@fairlead/testbed';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { KubeApiTarget } from '../kube-api-proxy.js';
@@ -13,7 +11,7 @@ import { readOwnPod } from './own-pod.js';
 
 let scratch: ScratchDir;
 let kubernetes: Running<KubeInfo>;
-let kubectlPath: string;
+let kubectl: Kubectl['insist'];
 /** One may list nodes, one may impersonate besides, and one may do nothing. */
 let tokens: { readonly lists: string; readonly agent: string; readonly nobody: string };
 
@@ -56,13 +54,8 @@ const node = (name: string, ready: string | null, change: object = {}): object =
   },
 });
 
-async function kubectl(args: readonly string[], objects: readonly object[] = []): Promise<string> {
-  const all = ['--kubeconfig', kubernetes.info.adminKubeconfigPath, '--request-timeout=20s', ...args];
-  const running = promisify(execFile)(kubectlPath, all, { timeout: 60_000 });
-  running.child.stdin?.end(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
-  return (await running).stdout;
-}
-const create = (...objects: object[]): Promise<string> => kubectl(['create', '-f', '-'], objects);
+const create = (...items: object[]): Promise<string> =>
+  kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 
 function as(token: string): KubeApiTarget {
   const { hostname: host, port } = new URL(kubernetes.info.url);
@@ -73,7 +66,7 @@ const soon = (): AbortSignal => AbortSignal.timeout(20_000);
 beforeAll(async () => {
   scratch = await scratchDir();
   kubernetes = await startKubernetes({ dataDir: scratch.file('kubernetes') });
-  kubectlPath = (await findBinary('kubectl')).path;
+  kubectl = (await kubectlOf(kubernetes.info.adminKubeconfigPath)).insist;
   const impersonate = [
     { apiGroups: [''], resources: ['users'], verbs: ['impersonate'] },
     { apiGroups: [''], resources: ['groups'], resourceNames: ['fairlead:admins'], verbs: ['impersonate'] },

@@ -1,8 +1,13 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { promisify } from 'node:util';
 import type { ManifestValues } from '@fairlead/contracts';
-import { findBinary, startKubernetes, type KubeInfo, type Running } from '@fairlead/testbed';
+import {
+  kubectlOf,
+  startKubernetes,
+  type KubeInfo,
+  type Kubectl,
+  type KubectlText,
+  type Running,
+} from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { objectIn, objectsOf } from '../testing/manifest-objects.js';
@@ -33,41 +38,22 @@ const installerManifest = renderInstallerManifest({
 const NAMESPACE = 'fairlead-system';
 const OWN_SECRET = 'secrets/fairlead-agent-identity';
 
-interface Output {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 let scratch: ScratchDir;
 let kubernetes: Running<KubeInfo>;
-let kubectlPath: string;
-let applied: Output;
-
-async function run(kubeconfig: string, args: readonly string[], stdin = ''): Promise<Output> {
-  const all = ['--kubeconfig', kubeconfig, '--request-timeout=20s', ...args];
-  const running = promisify(execFile)(kubectlPath, all, { timeout: 30_000 });
-  running.child.stdin?.end(stdin);
-  return running.then(
-    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-    ({ code, stdout, stderr }: Output) => ({ code, stdout, stderr }),
-  );
-}
-
-const asAdmin = (args: readonly string[], stdin?: string): Promise<Output> =>
-  run(kubernetes.info.adminKubeconfigPath, args, stdin);
-const asAgent = (args: readonly string[], stdin?: string): Promise<Output> =>
-  run(scratch.file('agent.kubeconfig'), args, stdin);
+let asAdmin: Kubectl['text'];
+let asAgent: Kubectl['text'];
+let applied: KubectlText;
 
 beforeAll(async () => {
   scratch = await scratchDir();
   kubernetes = await startKubernetes({ dataDir: scratch.file('kubernetes') });
-  kubectlPath = (await findBinary('kubectl')).path;
+  asAdmin = (await kubectlOf(kubernetes.info.adminKubeconfigPath)).text;
   applied = await asAdmin(['apply', '--validate=strict', '-f', '-'], manifest);
   const { stdout: token } = await asAdmin(['create', 'token', 'fairlead-agent', '--namespace', NAMESPACE]);
   const kubeconfig = JSON.parse(readFileSync(kubernetes.info.adminKubeconfigPath, 'utf8')) as { users: unknown[] };
   kubeconfig.users = [{ name: 'testbed-admin', user: { token: token.trim() } }];
   writeFileSync(scratch.file('agent.kubeconfig'), JSON.stringify(kubeconfig), { mode: 0o600 });
+  asAgent = (await kubectlOf(scratch.file('agent.kubeconfig'))).text;
 });
 afterAll(async () => {
   await kubernetes.stop();

@@ -3,13 +3,15 @@ import { Facts } from '@fairlead/contracts';
 import { Envelope } from '@fairlead/events';
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
-import { createCsr, generatePrivateKey } from '@fairlead/pki';
+import { createCsr, generatePrivateKey, parseToken } from '@fairlead/pki';
 import { startPostgres, type PostgresInfo, type Running } from '@fairlead/testbed';
 import { scratchDir, testTrustBundle, type ScratchDir, type TestAuthority } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
+import { parseAllDocuments } from 'yaml';
 import {
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
+  type ImportLinks,
   type ImportLinksOptions,
   type PresenceOf,
   type SignAgent,
@@ -86,6 +88,21 @@ export function signerOf(authority: TestAuthority): SignAgent {
 
 export async function newCsr(): Promise<string> {
   return Buffer.from(await createCsr(await generatePrivateKey())).toString('base64');
+}
+
+/** A new bootstrap token of the cluster, as an agent shows it. */
+export async function mint(links: ImportLinks, name: string): Promise<{ tokenId: string; secret: string }> {
+  const { code } = await links.create(api, 'default', name);
+  const { id, secret } = tokenIn(await links.redeem(api, code));
+  return { tokenId: id, secret: Buffer.from(secret).toString('base64') };
+}
+
+/** The bootstrap token of an import manifest. */
+export function tokenIn(manifest: string): ReturnType<typeof parseToken> {
+  const documents = parseAllDocuments(manifest).map((document) => document.toJS() as { data?: { token?: string } });
+  const encoded = documents.map(({ data }) => data?.token).find((token) => token !== undefined);
+  const text = Buffer.from(encoded ?? '', 'base64').toString();
+  return parseToken(text);
 }
 
 /** Newest first. */

@@ -6,7 +6,7 @@ import { RELAY_PATH, TUNNEL_PATH, type TunnelConnection } from '@fairlead/tunnel
 import { startTcpTarget, type TcpTarget } from '@fairlead/tunnel/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dialRelay, stillWorks } from './gateway-peers.js';
-import type { GatewaySubject, KeyAndChain } from './gateway-subject.js';
+import { subjectOf, type GatewaySubject, type KeyAndChain } from './gateway-subject.js';
 import { FLAG, FRAME, NEWEST_ENTRY, RawHttp2, callHeaders, http2Frame, literal, rstStream } from './raw-http2.js';
 import { ScriptedAgent, type LinkedAgent } from './scripted-agent.js';
 import { openOf } from './wire.js';
@@ -25,23 +25,10 @@ let neighbour: LinkedAgent;
 
 beforeAll(async () => {
   installation = await startInstallation();
-  const { authority, cluster, token } = installation;
   // Known to the replica from its beginning, and without an agent that the floods would reach.
   await installation.addCluster('nobody');
   replica = await installation.startReplica('gateway-a');
-  const [agent, other] = await Promise.all([authority.agent(cluster.clusterId), authority.gateway('gateway-b')]);
-  subject = {
-    link: replica.gateway.link.address,
-    relay: replica.gateway.relay.address,
-    door: replica.gateway.door.address,
-    rootsPem: authority.roots,
-    clusterId: cluster.clusterId,
-    clusterName: cluster.name,
-    token,
-    agent: { keyPem: agent.privateKeyPem, chainPem: agent.chainPem },
-    gateway: { keyPem: other.privateKeyPem, chainPem: other.chainPem },
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  };
+  subject = await subjectOf(installation, replica);
   neighbour = await ScriptedAgent.linked(subject);
 });
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseEndpoint } from '@fairlead/agent';
 import type { DoorLimits } from '@fairlead/gateway';
-import { startInstallation, type TestInstallation } from '@fairlead/installation';
+import { startInstallation, type Replica, type TestInstallation } from '@fairlead/installation';
 
 export interface KeyAndChain {
   readonly keyPem: string;
@@ -45,8 +45,16 @@ export async function ownSubject(
   egressLimits: Partial<DoorLimits> = MANY_OPENS,
 ): Promise<GatewaySubject> {
   const installation = await startInstallation();
-  const { authority, cluster, token } = installation;
-  const { gateway } = await installation.startReplica('gateway-a', { allowEgress, egressLimits });
+  const replica = await installation.startReplica('gateway-a', { allowEgress, egressLimits });
+  const subject = await subjectOf(installation, replica);
+  return { ...subject, installation, [Symbol.asyncDispose]: () => installation[Symbol.asyncDispose]() };
+}
+
+/** A replica of somebody's installation, which outlives it. */
+export async function subjectOf(
+  { authority, cluster, token }: TestInstallation,
+  { gateway }: Replica,
+): Promise<GatewaySubject> {
   const [agent, other] = await Promise.all([authority.agent(cluster.clusterId), authority.gateway('gateway-b')]);
   return {
     link: gateway.link.address,
@@ -58,8 +66,7 @@ export async function ownSubject(
     token,
     agent: { keyPem: agent.privateKeyPem, chainPem: agent.chainPem },
     gateway: { keyPem: other.privateKeyPem, chainPem: other.chainPem },
-    installation,
-    [Symbol.asyncDispose]: () => installation[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 

@@ -1,18 +1,14 @@
 // What the chart makes of each of its options; the profiles are in chart.int.spec.ts.
 import { describe, expect, it } from 'vitest';
-import { renderChart, resourcesOf, type PodSpec, type Resource } from './render-chart.js';
-
-const named = (resources: readonly Resource[], kind: string, name: string): Resource | undefined =>
-  resources.find((each) => each.kind === kind && each.metadata.name === name);
+import { environmentOf, renderChart, resourceOf, resourcesOf, type PodSpec, type Resource } from './render-chart.js';
 
 const podOf = (resources: readonly Resource[], name: string): PodSpec & Record<string, unknown> =>
   resources.find(({ spec, metadata }) => spec?.template && metadata.name === name)!.spec!.template!.spec as never;
 
 const settingsOf = (resources: readonly Resource[]): Readonly<Record<string, string>> =>
-  named(resources, 'ConfigMap', 'fairlead-settings')!.data!;
+  resourceOf(resources, 'ConfigMap', 'fairlead-settings')!.data!;
 
-const valuesOf = (pod: PodSpec): Record<string, string | undefined> =>
-  Object.fromEntries((pod.containers[0].env ?? []).map(({ name, value }) => [name, value]));
+const valuesOf = ({ containers }: PodSpec): Record<string, string | undefined> => environmentOf(containers[0]);
 
 describe('where pods go', () => {
   it('pins a gateway to its zone, and tells agents of it', async () => {
@@ -50,7 +46,7 @@ describe('where pods go', () => {
         { imagePullSecrets: [{ name: 'pull' }] },
       ]);
     }
-    const api = named(resources, 'Deployment', 'fairlead-api')!.spec!.template!.metadata;
+    const api = resourceOf(resources, 'Deployment', 'fairlead-api')!.spec!.template!.metadata;
     expect(api).toMatchObject({ labels: { team: 'platform' }, annotations: { note: 'all' } });
   });
 
@@ -65,9 +61,9 @@ describe('where pods go', () => {
     expect(podOf(resources, 'fairlead-api')['topologySpreadConstraints']).toMatchObject([
       { topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' },
     ]);
-    expect(named(resources, 'PodDisruptionBudget', 'fairlead-api')?.spec).toMatchObject({ minAvailable: 1 });
-    expect(named(resources, 'PodDisruptionBudget', 'fairlead-api')?.spec).not.toHaveProperty('maxUnavailable');
-    expect(named(resources, 'PodDisruptionBudget', 'fairlead-gitops')).toBeUndefined();
+    expect(resourceOf(resources, 'PodDisruptionBudget', 'fairlead-api')?.spec).toMatchObject({ minAvailable: 1 });
+    expect(resourceOf(resources, 'PodDisruptionBudget', 'fairlead-api')?.spec).not.toHaveProperty('maxUnavailable');
+    expect(resourceOf(resources, 'PodDisruptionBudget', 'fairlead-gitops')).toBeUndefined();
   });
 });
 
@@ -88,7 +84,7 @@ describe('how it is reached', () => {
       [['gateway.example.test', '*.clusters.example.test'], 'fairlead-gateway', 7443],
       [['link.fairlead.invalid'], 'fairlead-gateway', 7444],
     ]);
-    expect(named(resources, 'Service', 'fairlead-gateway')?.spec).toMatchObject({ type: 'ClusterIP' });
+    expect(resourceOf(resources, 'Service', 'fairlead-gateway')?.spec).toMatchObject({ type: 'ClusterIP' });
     expect(settingsOf(resources)).toMatchObject({
       FAIRLEAD_PUBLIC_URL: 'https://fairlead.example.test',
       FAIRLEAD_DOORS: 'gateway=https://gateway.example.test',
@@ -113,8 +109,8 @@ describe('how it is reached', () => {
     const certManager = { enabled: true, issuerRef: { name: 'ca', kind: 'ClusterIssuer' } };
     const resources = await resourcesOf('production', { ...one, certManager });
     const names = ['gateway.example.test', 'connect.example.test', '*.clusters.example.test'];
-    expect(named(resources, 'Certificate', 'fairlead-doors')?.spec).toMatchObject({ dnsNames: names });
-    expect(named(resources, 'Certificate', 'fairlead-api')?.spec).toMatchObject({
+    expect(resourceOf(resources, 'Certificate', 'fairlead-doors')?.spec).toMatchObject({ dnsNames: names });
+    expect(resourceOf(resources, 'Certificate', 'fairlead-api')?.spec).toMatchObject({
       dnsNames: ['fairlead.example.test'],
     });
     const [gateway, api] = [podOf(resources, 'fairlead-gateway-a'), podOf(resources, 'fairlead-api')];
@@ -139,14 +135,18 @@ it('starts gateways beyond the first by the live connections of all', async () =
     ['fairlead-gateway-c', '200'],
   ]);
   const replicas = ['a', 'b', 'c'].map(
-    (name) => named(resources, 'StatefulSet', `fairlead-gateway-${name}`)?.spec?.replicas,
+    (name) => resourceOf(resources, 'StatefulSet', `fairlead-gateway-${name}`)?.spec?.replicas,
   );
   // An upgrade must not set what the scaler set.
   expect(replicas).toEqual([1, undefined, undefined]);
 });
 
 it('is asked for metrics by a PodMonitor, if that is wanted', async () => {
-  const monitor = named(await resourcesOf('production', { podMonitor: { enabled: true } }), 'PodMonitor', 'fairlead');
+  const monitor = resourceOf(
+    await resourcesOf('production', { podMonitor: { enabled: true } }),
+    'PodMonitor',
+    'fairlead',
+  );
   expect(monitor?.spec?.['podMetricsEndpoints']).toMatchObject([{ port: 'health', path: '/metrics' }]);
 });
 
@@ -165,7 +165,7 @@ it('gives one process more settings, files and ways out', async () => {
     expect(container?.env).toContainEqual({ name: 'FAIRLEAD_X', value: 'y' });
     expect(container?.volumeMounts).toContainEqual({ name: 'token', mountPath: '/run/vault' });
   }
-  expect(named(resources, 'NetworkPolicy', 'keys-extra')?.spec?.['egress']).toMatchObject([
+  expect(resourceOf(resources, 'NetworkPolicy', 'keys-extra')?.spec?.['egress']).toMatchObject([
     { ports: [{ port: 8200 }] },
   ]);
 });

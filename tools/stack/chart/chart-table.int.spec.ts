@@ -4,18 +4,14 @@ import { join } from 'node:path';
 import { COMMON_SETTINGS, POD_HEALTH_PORT, ROLES, SERVICE_NAMES, rowOf, type Role } from '@fairlead/contracts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { entryIn, imageName, settingsReadBy } from '../control-plane/image-entries.js';
-import { CHART, resourcesOf, type Container, type Resource } from './render-chart.js';
+import { CHART, environmentOf, resourceOf, resourcesOf, type Container, type Resource } from './render-chart.js';
 
 let all: readonly Resource[];
 beforeAll(async () => {
   all = await resourcesOf('production');
 });
 
-const named = (kind: string, name: string): Resource | undefined =>
-  all.find((each) => each.kind === kind && each.metadata.name === name);
-
-const valuesOf = ({ env = [] }: Container): Record<string, string | undefined> =>
-  Object.fromEntries(env.map(({ name, value }) => [name, value]));
+const named = (kind: string, name: string): Resource | undefined => resourceOf(all, kind, name);
 
 const settingsOf = (role: Role): readonly string[] => [...COMMON_SETTINGS[rowOf(role).tier], ...rowOf(role).settings];
 
@@ -48,11 +44,12 @@ describe.each(ROLES)('%s', (role) => {
     const ports = Object.fromEntries((main.ports ?? []).map(({ name, containerPort }) => [name, containerPort]));
     const wanted = Object.entries(listens).map(([name, { port }]) => [name, port] as const);
     expect(ports).toEqual({ health: POD_HEALTH_PORT, ...Object.fromEntries(wanted) });
-    for (const { port, setting } of Object.values(listens)) expect(valuesOf(main)[setting]).toBe(`0.0.0.0:${port}`);
+    for (const { port, setting } of Object.values(listens))
+      expect(environmentOf(main)[setting]).toBe(`0.0.0.0:${port}`);
   });
 
   it('has its credential and its secrets as files', () => {
-    const values = valuesOf(containersOf(role).main);
+    const values = environmentOf(containersOf(role).main);
     // A gateway's credential is named like its replica.
     expect(values['FAIRLEAD_CREDENTIAL']).toBe(role === 'gateway' ? 'fairlead-gateway-a' : role);
     expect(values['FAIRLEAD_NATS_SEED_FILE']).toBe('/run/fairlead/nats.seed');
@@ -72,7 +69,7 @@ describe.each(ROLES)('%s', (role) => {
 
   it('reads each setting that its row and its pod name', () => {
     const text = settingsReadBy(role);
-    const given = Object.keys(valuesOf(containersOf(role).main)).filter((name) => name.startsWith('FAIRLEAD_'));
+    const given = Object.keys(environmentOf(containersOf(role).main)).filter((name) => name.startsWith('FAIRLEAD_'));
     const unread = [...settingsOf(role), ...given].filter((name) => !new RegExp(`\\b${name}\\b`).test(text));
     expect(unread).toEqual([]);
   });

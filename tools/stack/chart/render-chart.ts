@@ -92,6 +92,15 @@ export function resourcesIn(manifests: string): Resource[] {
   return parseAllDocuments(manifests).flatMap((document) => (document.toJS() as Resource | null) ?? []);
 }
 
+export function resourceOf(resources: readonly Resource[], kind: string, name: string): Resource | undefined {
+  return resources.find((each) => each.kind === kind && each.metadata.name === name);
+}
+
+/** A container's environment; undefined for a value that is taken from elsewhere. */
+export function environmentOf({ env = [] }: Container): Record<string, string | undefined> {
+  return Object.fromEntries(env.map(({ name, value }) => [name, value]));
+}
+
 export async function lintChart(profile: Profile): Promise<CommandOutput> {
   return withValues([GIVEN], ([given = '']) => {
     const files = [`--values=${join(CHART, 'profiles', `${profile}.yaml`)}`, `--values=${given}`];

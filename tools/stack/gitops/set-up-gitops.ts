@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { parseSshPublicKey } from '@fairlead/git-hosts';
 import { FLUX_VERSION, fluxInstallManifest } from '@fairlead/testbed';
 import { z } from 'zod';
 import { succeed } from '../access/administrator.js';
@@ -47,7 +47,7 @@ async function approveHostKey(options: SetUpOptions): Promise<void> {
   const shown = await run(options, 'show the Git host', ['git-host', 'show', GIT_HOST, '-o', 'json']);
   if (HostKeys.parse(JSON.parse(shown)).hostKeys.some(({ state }) => state === 'approved')) return;
   const scanned = await run(options, 'scan the Git host', ['git-host', 'scan', GIT_HOST, '-o', 'json']);
-  const expected = fingerprintOf(options.gitHost.info.sshHostKey);
+  const expected = parseSshPublicKey(options.gitHost.info.sshHostKey)?.fingerprint ?? '';
   const found = HostKeys.parse(JSON.parse(scanned)).hostKeys.map(({ fingerprint }) => fingerprint);
   if (!found.includes(expected)) throw new StackError(`the Git host shows ${found.join(', ')} instead of ${expected}`);
   await run(options, 'approve the host key', ['git-host', 'approve', GIT_HOST, expected]);
@@ -69,9 +69,4 @@ async function names(options: SetUpOptions, kind: 'git-host' | 'catalog' | 'bund
 async function run({ cli, signal }: SetUpOptions, what: string, args: readonly string[]): Promise<string> {
   const patience: CliOptions = { timeoutMs: PATIENCE_MS, signal };
   return succeed(what, await cli(args, patience)).stdout;
-}
-
-function fingerprintOf(publicKey: string): string {
-  const hash = createHash('sha256').update(Buffer.from(publicKey.split(' ')[1] ?? '', 'base64'));
-  return `SHA256:${hash.digest('base64').replaceAll('=', '')}`;
 }

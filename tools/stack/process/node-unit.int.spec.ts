@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { freePort } from '@fairlead/testbed';
+import { isAlive } from '@fairlead/testbed/is-alive';
 import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { expect, it } from 'vitest';
 import { nodeUnit, runToEnd } from './node-unit.js';
@@ -26,15 +27,6 @@ async function unitOf(scratch: ScratchDir, code: string, port: number): Promise<
     healthUrl: `http://127.0.0.1:${port}`,
     env: () => Promise.resolve({ PORT: String(port) }),
   });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 it('waits until it is ready, and ends it', async () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { randomSecret } from '@fairlead/setup';
 
 /** The secret in a 0600 file; made once, by `make`, if there is none. A crash never leaves half of one. */
 export function secretOnce(path: string, make: () => string = randomSecret): string {
@@ -19,11 +20,6 @@ export function putSecret(path: string, value: string): void {
   const temporary = temporaryName(path);
   writeFileSync(temporary, `${value}\n`, { mode: 0o600 });
   renameSync(temporary, path);
-}
-
-/** 256 random bits that a URL takes unescaped. */
-function randomSecret(): string {
-  return randomBytes(32).toString('base64url');
 }
 
 function temporaryName(path: string): string {

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { temporaryDirectory } from '../fixtures/temporary.js';
 import { startNetworkNamespace } from '../network/network-namespace.js';
+import { isAlive } from '../process/is-alive.js';
 import { freePort } from '../process/ports.js';
 import type { KubeInfo, KubeletInfo, Running } from './contract.js';
 import { kubectlOf, type Kubectl } from './kubectl.js';
@@ -78,14 +79,6 @@ async function line(stream: Readable, pattern: RegExp): Promise<string> {
   }
   throw new Error(`no line like ${String(pattern)}; there were:\n${seen.join('\n')}`);
 }
-
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 
 async function untilGone(pid: number): Promise<void> {
   for (const deadline = Date.now() + 60_000; isAlive(pid); await sleep(20)) {

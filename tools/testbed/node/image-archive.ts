@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { chmod, copyFile, mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { create } from 'tar';
+import { sha256Of } from '../binaries/cache.js';
 import { platform } from '../binaries/platform.js';
 
 export interface ImageLayer {
@@ -127,10 +128,4 @@ function configOf({ entrypoint, command, user, workingDir, env = {} }: ImageSpec
     rootfs: { type: 'layers', diff_ids: layers.map((sum) => `sha256:${sum}`) },
     history: layers.map(() => ({ created: new Date(0).toISOString(), created_by: 'fairlead testbed' })),
   };
-}
-
-async function sha256Of(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
-  return hash.digest('hex');
 }

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TestbedError } from '../errors.js';
+import { isAlive } from './is-alive.js';
 
 // Below the usual ephemeral ranges (Linux 32768+, macOS 49152+): a port that is free now is then not taken by somebody's
 // outgoing connection while a killed server is away, so `restart()` finds it free again.
@@ -51,12 +52,7 @@ async function isHeld(path: string): Promise<boolean> {
   const pid = Number(await readFile(path, 'utf8').catch(() => '0'));
   // It is being written at this moment.
   if (!Number.isInteger(pid) || pid <= 0) return true;
-  try {
-    process.kill(pid, 0);
-    return pid !== process.pid;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+  return pid !== process.pid && isAlive(pid);
 }
 
 /** Whether a server could listen on the port of 127.0.0.1 now. */
