@@ -100,11 +100,6 @@ export class KubeApiProxy {
     this.#server.emit('connection', tunnel);
   }
 
-  /** Ends the tunnels that carry no request now. */
-  endIdle(): void {
-    this.#server.closeIdleConnections();
-  }
-
   close(): void {
     this.#http2.close();
   }

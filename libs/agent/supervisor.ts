@@ -123,10 +123,8 @@ export class LinkSupervisor {
     for (const link of links) link.leave();
     const passedMs = (): number => this.#clock.monotonicMs() - beganMs;
     const isBusy = (): boolean => links.some(({ inUse }) => inUse > 0) || passedMs() < LEAST_LEAVE_MS;
-    while (isBusy() && passedMs() < withinMs) {
-      this.#options.kubeApi.endIdle();
-      await this.#clock.sleep(50);
-    }
+    // Idle ones count: an agent that ended them would cut off what is on its way to them. Doors end theirs, or ask once more.
+    while (isBusy() && passedMs() < withinMs) await this.#clock.sleep(50);
     const cut = links.reduce((sum, { inUse }) => sum + inUse, 0);
     this.#options.logger.info('agent.left', { tunnelsCut: cut, afterMs: Math.round(passedMs()) });
   }

@@ -63,8 +63,6 @@ export interface DesiredStateEnd {
 export interface KubeApiEnd {
   /** Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: the answer that begins now is to be the last one. */
   serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean): void;
-  /** Ends the tunnels that carry no request now. */
-  endIdle(): void;
 }
 
 /** Opens raw TCP targets, or does not: the policy is behind it. */
