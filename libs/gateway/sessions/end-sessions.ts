@@ -17,12 +17,12 @@ export function endOrphanedSessions(nc: NatsConnection, directory: Directory, se
   const end = (clusterId: string): void => {
     if (!state.connected) return;
     const cluster = directory.clusterById(clusterId);
-    for (const session of sessions.of(clusterId)) {
+    for (const session of sessions.everyOf(clusterId)) {
       if (!cluster || session.facts.generation < cluster.generation) sessions.remove(session);
     }
   };
   directory.onClusterChange((clusterId) => {
-    if (sessions.of(clusterId).length > 0) setTimeout(end, CERTAIN_AFTER_MS, clusterId).unref();
+    if (sessions.everyOf(clusterId).length > 0) setTimeout(end, CERTAIN_AFTER_MS, clusterId).unref();
   });
 }
 

@@ -47,6 +47,7 @@ export class AgentSession {
   readonly #parked: ParkedTunnels;
   #egress = 0;
   #leaving = false;
+  #begun = false;
   #closed = false;
 
   constructor(facts: SessionFacts, http2: Http2Session, control: ControlOutbox, trustVersion = 0) {
@@ -81,8 +82,14 @@ export class AgentSession {
     this.#parked.drain();
   }
 
+  /** The agent has parked tunnels here. Until then it may still leave the link for one that it has to this replica already. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
   /** A Tunnel call of this agent arrived: it is kept for an Open, or refused. */
   park(stream: Http2Stream): void {
+    this.#begun = true;
     this.#parked.park(stream);
   }
 

@@ -61,6 +61,13 @@ beforeEach(() => {
   registry.onChange((change, { facts }) => changes.push(`${change} ${facts.sessionId}`));
 });
 
+it('a link whose agent has not begun comes last: it may end as the second one to this replica', () => {
+  const [begun, fresh] = [add(link()), add(link())];
+  expect(registry.of('cluster')).toEqual([fresh, begun]);
+  vi.spyOn(begun, 'begun', 'get').mockReturnValue(true);
+  expect(registry.of('cluster')).toEqual([begun, fresh]);
+});
+
 describe('a registry', () => {
   it('ends every link of a lower enrolment when a higher one comes', () => {
     const [one, two] = [add(link()), add(link())];

@@ -83,7 +83,7 @@ export class SessionRegistry {
     for (const listener of this.#routeListeners) listener();
   }
 
-  /** Live sessions of a cluster that are not being left: highest generation only, least in flight first, the newest of equals. */
+  /** Live sessions of a cluster that are not being left: highest generation only, those that have begun first, then by what is in flight, the newest of equals. */
   of(clusterId: string): AgentSession[] {
     const sessions = [...(this.#byCluster.get(clusterId) ?? [])].filter(
       (session) => !session.closed && !session.leaving,
@@ -91,7 +91,15 @@ export class SessionRegistry {
     const newest = Math.max(...sessions.map((session) => session.facts.generation));
     return sessions
       .filter((session) => session.facts.generation === newest)
-      .sort((a, b) => a.inFlight - b.inFlight || b.facts.connectedAtMs - a.facts.connectedAtMs);
+      .sort(
+        (a, b) =>
+          Number(b.begun) - Number(a.begun) || a.inFlight - b.inFlight || b.facts.connectedAtMs - a.facts.connectedAtMs,
+      );
+  }
+
+  /** Every session of a cluster that has not ended, whatever its generation, being left or not. */
+  everyOf(clusterId: string): AgentSession[] {
+    return [...(this.#byCluster.get(clusterId) ?? [])];
   }
 
   all(): AgentSession[] {
