@@ -26,9 +26,13 @@ export async function runMigrations(database: DataSource, logger: Logger, signal
   }
 }
 
-/** Are there migrations that the schema does not have yet? */
-export function migrationsPending(database: DataSource): Promise<boolean> {
-  return database.showMigrations();
+/**
+ * Are there migrations that the schema does not have yet? TypeORM would make its table to answer that, and whoever migrates at that
+ * moment would find it half made: while there is none, all are.
+ */
+export async function migrationsPending(database: DataSource): Promise<boolean> {
+  const [row] = (await database.query(`select to_regclass('migrations') is not null as made`)) as { made: boolean }[];
+  return row?.made !== true || database.showMigrations();
 }
 
 async function tryLock(holder: ReturnType<DataSource['createQueryRunner']>): Promise<boolean> {
