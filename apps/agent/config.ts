@@ -1,6 +1,7 @@
 import { Secret, commaList, dnsDomain, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
 import { LINK_SERVER_NAME, parseEgressPort, parseEndpoint, type Endpoint, type ProxySettings } from '@fairlead/agent';
 import { messageOf } from '@fairlead/errors';
+import { isRegion } from '@fairlead/pki';
 import { parseTargetRule } from '@fairlead/targets';
 import { z } from 'zod';
 import { readProxyCredentials } from './proxy-credentials.js';
@@ -24,10 +25,7 @@ const Environment = z.object({
   /** What it calls gateways in TLS (SNI), for a load balancer that tells by it where to: the same for all agents, so that it tells nothing. Who a gateway is, its certificate says, whatever this is. */
   FAIRLEAD_SERVER_NAME: dnsDomain.default(LINK_SERVER_NAME),
   /** Where it is: endpoints of this region are dialled first. Absent: what its nodes' label `topology.kubernetes.io/region` says. */
-  FAIRLEAD_REGION: z
-    .string()
-    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'expected lower-case letters, digits and dashes')
-    .optional(),
+  FAIRLEAD_REGION: z.string().refine(isRegion, 'expected lower-case letters, digits and dashes').optional(),
   FAIRLEAD_ROOT_PINS: commaList
     .pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/, 'expected SHA-256 in hexadecimal')))
     .default([]),

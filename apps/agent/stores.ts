@@ -16,11 +16,10 @@ export function storeFor(config: AgentConfig, server: { host: string; port: numb
 
 /** Where it hands over what is wanted of the cluster; undefined: nowhere, outside a cluster. */
 export function handoverFor(config: AgentConfig, server: { host: string; port: number }): AgentOptions['handover'] {
-  const [kind, place = ''] = splitOnce(config.FAIRLEAD_IDENTITY, ':');
-  const namespace = config.FAIRLEAD_HANDOVER_NAMESPACE ?? (kind === 'secret' ? splitOnce(place, '/')[0] : undefined);
+  const workload = workloadOf(config);
+  const namespace = config.FAIRLEAD_HANDOVER_NAMESPACE ?? workload?.namespace;
   if (namespace === undefined) return undefined;
   const serviceAccountDir = config.FAIRLEAD_SERVICE_ACCOUNT_DIR;
-  const workload = workloadOf(config);
   return {
     maps: createConfigMaps({ ...server, serviceAccountDir, namespace }),
     ...(workload && { lease: createLease({ ...server, serviceAccountDir, ...workload }) }),

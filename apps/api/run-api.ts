@@ -2,7 +2,7 @@ import { systemClock } from '@fairlead/clock';
 import { untilAborted } from '@fairlead/config';
 import { ApiSettings, certificateFiles, issuedCertificate, startApi, type TlsSource } from '@fairlead/api';
 import { createRpcClient, type RpcClient } from '@fairlead/messaging';
-import { Gauge, type Logger, type Registry } from '@fairlead/observability';
+import { gaugeAtScrape, type Logger, type Registry } from '@fairlead/observability';
 import { ProcessHost } from '@fairlead/service/process';
 import { certificateOrigin, type ApiConfig } from './config.js';
 
@@ -30,15 +30,12 @@ export async function runApi(config: ApiConfig, logger: Logger, signal: AbortSig
 }
 
 function meterCertificate(registry: Registry, tls: TlsSource): void {
-  registry.registerMetric(
-    new Gauge({
-      name: 'fairlead_api_certificate_expiry_timestamp_seconds',
-      help: 'When the certificate of the admin API ends.',
-      registers: [],
-      collect() {
-        this.set(tls.notAfter.getTime() / 1_000);
-      },
-    }),
+  gaugeAtScrape(
+    registry,
+    { name: 'fairlead_api_certificate_expiry_timestamp_seconds', help: 'When the certificate of the admin API ends.' },
+    (gauge) => {
+      gauge.set(tls.notAfter.getTime() / 1_000);
+    },
   );
 }
 

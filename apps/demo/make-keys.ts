@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from '@fairlead/observability';
 import { createFolderStore } from '@fairlead/setup';
-import { ensurePki, kubeconfigFor } from '@fairlead/testbed/kubernetes-pki';
+import { ensurePki, kubeconfigFor } from '@fairlead/testbed/kubernetes-keys';
 import type { KeysConfig } from './config.js';
 
 /** The demo's kube-apiserver, by a name that is in its certificate. */

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LONGEST_NODE_MS } from '@fairlead/testbed';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openOf, tcpProbe } from '../support/tcp-probe.js';
 import { ELSEWHERE, NAMESPACE, startChartWorld, type ChartWorld } from './world.js';
 
 const START_MS = 300_000;
@@ -14,7 +15,6 @@ beforeAll(async () => {
 }, START_MS + LONGEST_NODE_MS);
 afterAll(() => world?.[Symbol.asyncDispose](), START_MS);
 
-const DROPPED_MS = 3_000;
 const PODS = ['api', 'gateway', 'gitops', 'keys', 'nats', 'postgres', 'registration'];
 
 async function readyPods(): Promise<string[]> {
@@ -30,12 +30,8 @@ const uidOf = (secret: string): Promise<string> =>
 
 /** Whether a TCP connection comes about, tried in a pod. A policy drops what it does not let through. */
 async function reaches(from: readonly string[], host: string, port: number): Promise<boolean> {
-  const script = `const socket = require('node:net').connect({ host: '${host}', port: ${port} });
-    const say = (what) => { console.log(what); process.exit(); };
-    socket.on('connect', () => say('open')).on('error', (error) => say(error.code)); setTimeout(say, ${DROPPED_MS}, 'dropped');`;
-  const said = (await world.kubectl('exec', ...from, '-c', 'main', '--', 'node', '-e', script)).trim();
-  if (said !== 'open' && said !== 'dropped') throw new Error(`${from.join(' ')} to ${host}:${port}: ${said}`);
-  return said === 'open';
+  const printed = await world.kubectl('exec', ...from, '-c', 'main', '--', 'node', '-e', tcpProbe([host], port));
+  return openOf([host], printed, ['dropped']).length > 0;
 }
 
 const [api, keys, registration] = [['deploy/fairlead-api'], ['deploy/fairlead-keys'], ['deploy/fairlead-registration']];

@@ -1,10 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { REPOSITORY, type PortPlan } from '@fairlead/stack';
-import { eventually } from '@fairlead/testing';
-import { watchProcess } from './watching.js';
+import { startListening } from './listening.js';
 
 /** A load balancer with the configuration that the documentation gives, before a stack of two gateways. */
 export interface OnePort extends AsyncDisposable {
@@ -25,21 +21,13 @@ const CONFIGURATION = join(REPOSITORY, 'docs', 'one-port', 'haproxy.cfg');
 /** Debian's `haproxy`. Resolves when it listens; the servers behind it may come later. */
 export async function startOnePort(options: OnePortOptions): Promise<OnePort> {
   const { port } = options;
-  const child = spawn('haproxy', ['-db', '-f', CONFIGURATION], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const watch = await startListening({
+    program: 'haproxy',
+    args: ['-db', '-f', CONFIGURATION],
+    port,
+    debianPackage: 'haproxy',
     env: { PATH: `${process.env['PATH']}:/usr/sbin:/usr/local/sbin`, ...environmentOf(options) },
   });
-  const failed = once(child, 'error').then(([error]) => {
-    throw new Error('there is no haproxy: apt-get install haproxy', { cause: error });
-  });
-  const watch = watchProcess(child);
-  const listens = eventually(async () => {
-    if (watch.endedYet()) throw new Error(`haproxy ended:\n${watch.lines.join('\n')}`);
-    const socket = connect(port, '127.0.0.1');
-    await once(socket, 'connect');
-    socket.destroy();
-  });
-  await Promise.race([listens, failed]);
   return { port, [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose]() };
 }
 

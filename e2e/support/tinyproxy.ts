@@ -1,10 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { freePort } from '@fairlead/testbed';
-import { eventually } from '@fairlead/testing';
-import { watchProcess } from './watching.js';
+import { startListening } from './listening.js';
 
 /** Debian's `tinyproxy`: a forward proxy as companies have one. */
 export interface Tinyproxy extends AsyncDisposable {
@@ -35,17 +31,7 @@ export async function startTinyproxy(options: TinyproxyOptions): Promise<Tinypro
     ...options.connectPorts.map((each) => `ConnectPort ${each}`),
   ];
   await writeFile(options.file, `${lines.join('\n')}\n`, { mode: 0o600 });
-  const child = spawn('tinyproxy', ['-d', '-c', options.file], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const failed = once(child, 'error').then(([error]) => {
-    throw new Error('there is no tinyproxy: apt-get install tinyproxy-bin', { cause: error });
-  });
-  const watch = watchProcess(child);
-  const listens = eventually(async () => {
-    if (watch.endedYet()) throw new Error(`tinyproxy ended:\n${watch.lines.join('\n')}`);
-    const socket = connect(port, '127.0.0.1');
-    await once(socket, 'connect');
-    socket.destroy();
-  });
-  await Promise.race([listens, failed]);
+  const args = ['-d', '-c', options.file];
+  const watch = await startListening({ program: 'tinyproxy', args, port, debianPackage: 'tinyproxy-bin' });
   return { port, lines: watch.lines, [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose]() };
 }

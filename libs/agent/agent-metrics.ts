@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, LiveCounter, Registry } from '@fairlead/observability';
+import { Counter, Gauge, Histogram, LiveCounter, Registry, gaugeAtScrape } from '@fairlead/observability';
 
 const DIAL_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -60,15 +60,8 @@ export interface LinkFigures {
 
 /** Reads the figures at each scrape. */
 export function meterLinks(registry: Registry, figures: () => LinkFigures): void {
-  const gauge = (name: string, help: string, figure: keyof LinkFigures): Gauge =>
-    new Gauge({
-      name: `fairlead_agent_${name}`,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(figures()[figure]);
-      },
-    });
+  const gauge = (name: string, help: string, figure: keyof LinkFigures): void =>
+    gaugeAtScrape(registry, { name: `fairlead_agent_${name}`, help }, (read) => read.set(figures()[figure]));
   gauge('links', 'Links to gateways that stand.', 'links');
   gauge('tunnels_parked', 'Tunnels that wait to be used, on all links.', 'parked');
   gauge('tunnels_in_use', 'Tunnels that carry a connection, on all links.', 'inUse');
@@ -76,16 +69,16 @@ export function meterLinks(registry: Registry, figures: () => LinkFigures): void
 
 /** When the identity of the agent ends, milliseconds since the epoch; undefined as long as it has none. */
 export function meterIdentity(registry: Registry, endMs: () => number | undefined): void {
-  registry.registerMetric(
-    new Gauge({
+  gaugeAtScrape(
+    registry,
+    {
       name: 'fairlead_agent_certificate_expiry_timestamp_seconds',
       help: 'When the certificate of this agent ends; it is renewed at two thirds of its life.',
-      registers: [],
-      collect() {
-        const ms = endMs();
-        if (ms !== undefined) this.set(ms / 1_000);
-      },
-    }),
+    },
+    (gauge) => {
+      const ms = endMs();
+      if (ms !== undefined) gauge.set(ms / 1_000);
+    },
   );
 }
 

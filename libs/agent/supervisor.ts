@@ -210,7 +210,7 @@ export class LinkSupervisor {
     const drain = Promise.withResolvers<number>();
     const link = await this.#establish(connection, context, drain.resolve);
     const other = this.#links.get(link.welcome.gatewayInstance);
-    // One that was on its way when the others were told that we leave would be a way in which nobody waits for.
+    // The others have been told by then that we end: nobody would tell this one, or wait for what comes by it.
     if (this.#leaving || (other && other !== instead)) return null;
     return { endpoint, link, drained: drain.promise, resources: resources.move() };
   }

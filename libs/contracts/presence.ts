@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ObjectName } from './kubernetes-names.js';
 import { ClusterId, IsoTime } from './primitives.js';
 
 /** Why a cluster's agent was turned away, or lost its link, the last time that happened. */
@@ -20,14 +21,9 @@ export type LinkProblem = z.infer<typeof LinkProblem>;
 /** In one report, at most one of each cluster. */
 export const MAX_TROUBLES = 200;
 
-/** Agents say it and people are shown it: only what Kubernetes gives an object. */
-const ObjectName = z
-  .string()
-  .max(253)
-  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
 const Uid = z.string().regex(/^[A-Za-z0-9-]{1,64}$/);
 
-/** The pod that an agent says it is in. It has the identity of its cluster, and nobody can check what it says. */
+/** The pod that an agent says it is in, in words that Kubernetes gives an object, as people are shown it. It has the identity of its cluster, and nobody can check what it says. */
 export const AgentPod = z.object({
   /** UID of the namespace `kube-system`, which is another one in each cluster. */
   clusterUid: Uid,

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { gaugeAtScrape } from './gauge-at-scrape.js';
 import { meterProcess } from './process-metrics.js';
 
 /** One reason to be, or not to be, ready. */
@@ -49,17 +50,17 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
 }
 
 function meterChecks({ registry, readiness }: HealthServerOptions): void {
-  registry.registerMetric(
-    new Gauge({
+  gaugeAtScrape(
+    registry,
+    {
       name: 'fairlead_ready_check',
       help: 'What /readyz looks at, by check: 1 is well, 0 is not.',
       labelNames: ['check'],
-      registers: [],
-      collect() {
-        this.reset();
-        for (const { name, ok } of readiness()) this.set({ check: name }, ok ? 1 : 0);
-      },
-    }),
+    },
+    (gauge) => {
+      gauge.reset();
+      for (const { name, ok } of readiness()) gauge.set({ check: name }, ok ? 1 : 0);
+    },
   );
 }
 

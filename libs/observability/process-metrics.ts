@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
+import { gaugeAtScrape } from './gauge-at-scrape.js';
 
 /** What a process takes of its machine, read at each scrape. prom-client's own set watches the event loop and the collector all the time. */
 export function meterProcess(registry: Registry): void {
@@ -13,28 +14,18 @@ export function meterProcess(registry: Registry): void {
     'Time in which the event loop was not idle; a rate near 1: this process can do no more.',
     () => performance.eventLoopUtilization().active / 1_000,
   );
-  registry.registerMetric(
-    new Gauge({
-      name: 'process_resident_memory_bytes',
-      help: 'Memory of this process that is in use.',
-      registers: [],
-      collect() {
-        this.set(process.memoryUsage.rss());
-      },
-    }),
-  );
+  const about = { name: 'process_resident_memory_bytes', help: 'Memory of this process that is in use.' };
+  gaugeAtScrape(registry, about, (gauge) => gauge.set(process.memoryUsage.rss()));
 }
 
 function counterOf(registry: Registry, name: string, help: string, read: () => number): void {
-  registry.registerMetric(
-    new Counter({
-      name,
-      help,
-      registers: [],
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    }),
-  );
+  const counter = new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      counter.reset();
+      counter.inc(read());
+    },
+  });
 }

@@ -2,7 +2,7 @@ import { splitHostPort } from '@fairlead/config';
 import type { Caller, Role } from '@fairlead/contracts';
 import { connectNats, connectionState, type ConnectNatsOptions } from '@fairlead/messaging';
 import {
-  Gauge,
+  gaugeAtScrape,
   Registry,
   startHealthServer,
   type Check,
@@ -87,15 +87,12 @@ export class ProcessHost implements AsyncDisposable {
 }
 
 function meterNats(registry: Registry, isConnected: () => boolean): void {
-  registry.registerMetric(
-    new Gauge({
-      name: 'fairlead_nats_connected',
-      help: 'Is this process connected to NATS? 1 or 0.',
-      registers: [],
-      collect() {
-        this.set(isConnected() ? 1 : 0);
-      },
-    }),
+  gaugeAtScrape(
+    registry,
+    { name: 'fairlead_nats_connected', help: 'Is this process connected to NATS? 1 or 0.' },
+    (gauge) => {
+      gauge.set(isConnected() ? 1 : 0);
+    },
   );
 }
 

@@ -4,7 +4,7 @@ import { BUCKETS, bucketOf, rowOf, type Caller, type Role } from '@fairlead/cont
 import { FairleadError } from '@fairlead/errors';
 import { OutboxRelay, Projection, recordForgedRequest, type ProjectedBucket } from '@fairlead/events';
 import { serveRpc } from '@fairlead/messaging';
-import { Gauge, type Check, type Logger, type Registry } from '@fairlead/observability';
+import { gaugeAtScrape, type Check, type Logger, type Registry } from '@fairlead/observability';
 import { DatabaseMonitor, connectDatabase, retryWhileAway } from '@fairlead/persistence';
 import { ProcessHost, type NatsConnection } from './process-host.js';
 import { migrate, openDatabase, type Database, type ServiceSchema } from './service-schema.js';
@@ -125,16 +125,16 @@ function serviceHost(processHost: ProcessHost, database: Database, nats: NatsCon
 }
 
 function meterOutbox(registry: Registry, relay: OutboxRelay): void {
-  registry.registerMetric(
-    new Gauge({
+  gaugeAtScrape(
+    registry,
+    {
       name: 'fairlead_outbox_oldest_seconds',
       help: 'Age of the oldest event that this process has not got into JetStream yet; 0: none waits.',
-      registers: [],
-      collect() {
-        const { oldest } = relay;
-        this.set(oldest === null ? 0 : Math.max(0, systemClock.nowMs() - oldest.getTime()) / 1_000);
-      },
-    }),
+    },
+    (gauge) => {
+      const { oldest } = relay;
+      gauge.set(oldest === null ? 0 : Math.max(0, systemClock.nowMs() - oldest.getTime()) / 1_000);
+    },
   );
 }
 

@@ -64,6 +64,7 @@ export type Cluster = z.infer<typeof Cluster>;
 export function namespaceOf({ manifestValues }: Pick<Cluster, 'manifestValues'>): string {
   return manifestValues.namespace ?? 'fairlead-system';
 }
+
 export const EndpointSet = z.looseObject({
   trustVersion: z.number(),
   endpoints: z.array(

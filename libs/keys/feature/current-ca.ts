@@ -240,7 +240,7 @@ function toTrustBundle({ authority, bundle }: Ca): TrustBundle {
     roots,
     pins: roots.map(spkiPin),
     servingRoot: authority.roots('serving').join('\n'),
-    endpoints: [...(readTrust(Buffer.from(bundle.bundle, 'base64')).endpoints ?? [])].map((each) =>
+    endpoints: (readTrust(Buffer.from(bundle.bundle, 'base64')).endpoints ?? []).map((each) =>
       LinkEndpoint.parse(each),
     ),
     signed,

@@ -1,6 +1,6 @@
 import { messageOf } from '@fairlead/errors';
 import { RunLoop } from '@fairlead/loop';
-import { Gauge, type Logger, type Registry } from '@fairlead/observability';
+import { Gauge, gaugeAtScrape, type Logger, type Registry } from '@fairlead/observability';
 import { readFrom } from '@fairlead/persistence';
 import type { DataSource } from 'typeorm';
 import { lapsingClusters } from '../store/certificate-store.js';
@@ -18,16 +18,16 @@ export interface MeterCertificatesOptions {
 
 /** When the CA's own certificates end, and how many clusters' are about to without having been renewed. */
 export function meterCertificates({ ca, database, registry, logger }: MeterCertificatesOptions): AsyncDisposable {
-  registry.registerMetric(
-    new Gauge({
+  gaugeAtScrape(
+    registry,
+    {
       name: 'fairlead_keys_ca_expiry_timestamp_seconds',
       help: 'When the certificates of the CA that sign now end.',
       labelNames: ['tree', 'role'],
-      registers: [],
-      collect() {
-        for (const { tree, role, notAfter } of ca.lives()) this.set({ tree, role }, notAfter.getTime() / 1_000);
-      },
-    }),
+    },
+    (gauge) => {
+      for (const { tree, role, notAfter } of ca.lives()) gauge.set({ tree, role }, notAfter.getTime() / 1_000);
+    },
   );
   const lapsing = new Gauge({
     name: 'fairlead_keys_lapsing_clusters',

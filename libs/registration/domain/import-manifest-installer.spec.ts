@@ -1,23 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { MANIFEST_INPUT } from '../testing/manifest-input.js';
 import { objectIn, objectsOf } from '../testing/manifest-objects.js';
-import { renderImportManifest, renderInstallerManifest, type ImportManifestInput } from './import-manifest.js';
+import { renderImportManifest, renderInstallerManifest } from './import-manifest.js';
 
-const image = 'registry.example.test/fairlead/installer:0.1.0';
-const id = '0d0d7f0e-6d0e-4b5c-9a0c-3d9f6d1f0001';
-const pins = ['ab'.repeat(32), 'cd'.repeat(32)];
-const input: ImportManifestInput = {
-  cluster: { name: 'demo', id },
-  endpoints: ['gw-a.example.test:7444'],
-  pins,
-  trustDomain: 'fairlead.local',
-  links: 1,
-  targets: [],
-  egress: [],
-  image: 'registry.example.test/fairlead/agent:0.1.0',
-  bootstrapToken: 'fl1.aa.id.secret-part',
-  installer: { image },
-  values: {},
-};
+const input = MANIFEST_INPUT;
+const { image } = input.installer;
+const { id } = input.cluster;
+const { pins } = input;
 
 const own = renderInstallerManifest({
   name: 'demo',

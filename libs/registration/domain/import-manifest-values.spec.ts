@@ -1,27 +1,11 @@
 import { Manifest, ManifestValues, TargetRules } from '@fairlead/contracts';
 import { describe, expect, it } from 'vitest';
+import { MANIFEST_INPUT } from '../testing/manifest-input.js';
 import { objectIn, objectsOf } from '../testing/manifest-objects.js';
 import { renderImportManifest, renderInstallerManifest, type ImportManifestInput } from './import-manifest.js';
 
-const pins = ['ab'.repeat(32)];
-const id = '0d0d7f0e-6d0e-4b5c-9a0c-3d9f6d1f0001';
-const image = 'registry.example.test/fairlead/installer:0.1.0';
-
 function rendered(values: ManifestValues, more: Partial<ImportManifestInput> = {}): string {
-  return renderImportManifest({
-    cluster: { name: 'demo', id },
-    endpoints: ['gw-a.example.test:7444'],
-    pins,
-    trustDomain: 'fairlead.local',
-    links: 1,
-    targets: [],
-    egress: [],
-    installer: { image },
-    image: 'registry.example.test/fairlead/agent:0.1.0',
-    bootstrapToken: 'fl1.aa.id.secret-part',
-    values,
-    ...more,
-  });
+  return renderImportManifest({ ...MANIFEST_INPUT, values, ...more });
 }
 
 const podOf = (manifest: string, name = 'fairlead-agent') => objectIn(manifest, 'Deployment', name).spec.template;
@@ -140,7 +124,8 @@ it('fits into an answer with the most that a cluster may have', () => {
 });
 
 it('an installer that comes later is where the values say', () => {
-  const given = { name: 'demo', clusterId: id, pins, trustDomain: 'fairlead.local', image };
+  const { cluster, installer, pins, trustDomain } = MANIFEST_INPUT;
+  const given = { name: cluster.name, clusterId: cluster.id, pins, trustDomain, image: installer.image };
   const values: ManifestValues = {
     namespace: 'edge',
     nodeSelector: { pool: 'infra' },

@@ -64,7 +64,7 @@ export async function forward(exchange: Exchange): Promise<number> {
   }
 }
 
-/** A tunnel of the pool may have died while idle, and any may lose its agent: the request may be sent twice, the second time on one of its own. */
+/** A tunnel of the pool may have died while idle, and any may lose its agent: the request may be sent again, each time on one of its own (`requestHop`). */
 async function ask(exchange: Exchange): Promise<HopAnswer<ClientRequest>> {
   const { incoming, outgoing, admission, bytes, passage } = exchange;
   const framing = framingOf(incoming);

@@ -40,8 +40,8 @@ const refused = new WeakSet<object>();
 const impatient = new WeakSet<object>();
 
 /** To be called before its request is answered. */
-export function noteImpatience(connection: Socket): void {
-  impatient.add(connection);
+export function noteImpatience(socket: Socket): void {
+  impatient.add(socket);
 }
 
 /** Ends a connection without an answer that is still to come, in a while. */
