@@ -4,8 +4,10 @@ export const BUCKETS = {
   routes: 'fairlead-routes',
   /** Name to id and generation. Written by registration. */
   clusters: 'fairlead-clusters',
-  /** Who may do what: hashed API tokens for now. Written by registration. */
+  /** Whose token is it: hashes of API tokens and logins. Written by access. */
   access: 'fairlead-access',
+  /** What is granted to whom, and what is locked down. Written by access. */
+  grants: 'fairlead-grants',
   /** Clients of the CONNECT door and the clusters they may reach. Written by registration. */
   clients: 'fairlead-clients',
   /** Which certificates are worth nothing any more. Written by keys. */

@@ -12,6 +12,7 @@ export * from './cluster.js';
 export * from './enrol.js';
 export * from './registration.js';
 export * from './endpoints.js';
+export * from './access.js';
 export * from './ca.js';
 export * from './keys.js';
 export * from './kv.js';

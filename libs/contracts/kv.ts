@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TokenKind } from './access.js';
 import { SignedTrust } from './ca.js';
 import { AgentPod } from './presence.js';
 import { GitHostName } from './git-keys.js';
@@ -60,12 +61,18 @@ export const ClusterEntry = z.object({
 });
 export type ClusterEntry = z.infer<typeof ClusterEntry>;
 
-/** `<tenant>.token.<token id>`. The hash is SHA-256 of at least 192 random bits, base64: nothing to guess. */
+/**
+ * `<tenant>.token.<token id>`. The hash is SHA-256 of at least 192 random bits, base64: nothing to guess. Its groups are those that it has in every
+ * cluster without a grant: only the administrator's has any.
+ */
 export const AccessEntry = KubeIdentity.extend({
   tenantId: TenantId,
   tokenId: z.uuid(),
   tokenHash: z.string().max(64),
   expiresAt: IsoTime.nullable(),
+  kind: TokenKind.default('administrator'),
+  /** Groups of the issuer, by which grants are found. */
+  subjectGroups: z.array(z.string().min(1).max(256)).max(256).default([]),
 });
 export type AccessEntry = z.infer<typeof AccessEntry>;
 

@@ -6,7 +6,6 @@ import {
   ClusterName,
   Generation,
   IsoTime,
-  KubeIdentity,
   Manifest,
   PemChain,
   RevocationReason,
@@ -27,9 +26,6 @@ import { ClusterFacts, MAX_CLUSTER_FACTS } from './facts.js';
 import { LinkProblem, MAX_TROUBLES } from './presence.js';
 import { rpcOf } from './rpc.js';
 
-export const Principal = KubeIdentity.extend({ tenantId: TenantId, tokenId: z.uuid() });
-export type Principal = z.infer<typeof Principal>;
-
 const ByName = z.object({ name: ClusterName });
 
 const rpc = rpcOf('registration');
@@ -49,8 +45,6 @@ export type Client = z.infer<typeof Client>;
 
 /** What the registration service answers. */
 export const registrationRpc = {
-  /** Whose API token hashes (SHA-256, base64) to this? UNAUTHENTICATED if nobody's. Subject tenant: NO_TENANT. */
-  authenticate: rpc('authenticate', ['api'], z.object({ tokenHash: Base64 }), Principal),
   /** ALREADY_EXISTS if the name is taken in the installation. */
   createCluster: rpc('create-cluster', ['api'], CreateCluster, Cluster),
   /** By name, as many as fit in one answer, or fewer; `next` is there if there may be more: pass it as `after`. */

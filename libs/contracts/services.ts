@@ -55,6 +55,15 @@ export const COMMON_SETTINGS: Readonly<Record<ServiceRow['tier'], readonly strin
  * this; the rest of the chart and the Dockerfile are checked against it. A new one: docs/recipes/add-a-service.md.
  */
 export const SERVICES = {
+  access: {
+    title: 'the access service',
+    tier: 'service',
+    healthPort: 7_076,
+    listens: {},
+    nats: { events: true, writes: ['access', 'grants'], reads: ['access', 'grants', 'clusters'] },
+    secrets: { 'admin-token': 'FAIRLEAD_ADMIN_TOKEN_FILE' },
+    settings: [],
+  },
   api: {
     title: 'the admin API',
     tier: 'edge',
@@ -88,7 +97,7 @@ export const SERVICES = {
         ['routes', 'gateway.{credential}.>'],
         ['routes', 'session.{credential}.>'],
       ],
-      reads: ['routes', 'clusters', 'access', 'clients', 'revocations', 'trust', 'desired'],
+      reads: ['routes', 'clusters', 'access', 'grants', 'clients', 'revocations', 'trust', 'desired'],
     },
     secrets: {},
     settings: [
@@ -129,10 +138,10 @@ export const SERVICES = {
     listens: {},
     nats: {
       events: true,
-      writes: ['clusters', 'access', 'clients'],
-      reads: ['routes', 'clusters', 'access', 'clients'],
+      writes: ['clusters', 'clients'],
+      reads: ['routes', 'clusters', 'clients'],
     },
-    secrets: { 'admin-token': 'FAIRLEAD_ADMIN_TOKEN_FILE' },
+    secrets: {},
     settings: [
       'FAIRLEAD_LINK_ENDPOINTS',
       'FAIRLEAD_AGENT_IMAGE',

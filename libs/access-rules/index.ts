@@ -1,0 +1,2 @@
+export * from './request-attributes.js';
+export * from './rule.js';

@@ -1,0 +1,285 @@
+import { AccessRule, ClusterRoleName, MayImpersonate, Narrowing } from '@fairlead/access-rules';
+import { z } from 'zod';
+import { LabelSelector } from './label-selector.js';
+import { Base64, ClusterId, ClusterName, IsoTime, KubeIdentity, TenantId, UserName } from './primitives.js';
+import { rpcOf } from './rpc.js';
+
+/** How somebody proved who they are. `administrator`: the token that the installation is set up with, the way in when all else is away. */
+export const TokenKind = z.enum(['administrator', 'token', 'login', 'workload']);
+export type TokenKind = z.infer<typeof TokenKind>;
+
+/** Whom a grant is for. A group is one of an issuer; a token is an API token, by its name. */
+export const Subject = z.strictObject({
+  kind: z.enum(['user', 'group', 'workload', 'token']),
+  name: UserName.refine((name) => !name.startsWith('system:'), 'names that begin with system: are Kubernetes’ own'),
+});
+export type Subject = z.infer<typeof Subject>;
+
+/** Who asks, as the access service knows it. */
+export const Principal = KubeIdentity.extend({
+  tenantId: TenantId,
+  tokenId: z.uuid(),
+  kind: TokenKind.default('administrator'),
+  /** Groups of the issuer; only grants look at them, and no cluster is told. */
+  subjectGroups: z.array(z.string().min(1).max(256)).max(256).default([]),
+  /** Whether the whole admin API of the tenant is theirs. */
+  administrator: z.boolean().default(true),
+  expiresAt: IsoTime.nullable().default(null),
+});
+export type Principal = z.infer<typeof Principal>;
+
+/** Which clusters: those of these names, those whose labels meet the selector, or all of the tenant. */
+export const ClusterScope = z.union([
+  z.strictObject({ names: z.array(ClusterName).min(1).max(64) }),
+  z.strictObject({ selector: LabelSelector }),
+  z.strictObject({ all: z.literal(true) }),
+]);
+export type ClusterScope = z.infer<typeof ClusterScope>;
+
+/** `administrator`: the admin API of the tenant, and nothing in a cluster; it takes all clusters and no narrowing. */
+export const GrantRole = z.enum([...ClusterRoleName.options, 'administrator']);
+export type GrantRole = z.infer<typeof GrantRole>;
+
+/** Groups that clusters bind themselves, beside or instead of a role. */
+const KubernetesGroup = z
+  .string()
+  .min(1)
+  .max(253)
+  .refine((group) => !/^(system|fairlead):/.test(group), 'groups that begin with system: or fairlead: are taken');
+
+/** What an administrator says of a grant. */
+export const NewGrant = z.strictObject({
+  subject: Subject,
+  effect: z.enum(['allow', 'deny']).default('allow'),
+  clusters: ClusterScope,
+  role: GrantRole.nullable(),
+  groups: z.array(KubernetesGroup).max(8).default([]),
+  narrowing: Narrowing.default({}),
+  impersonate: MayImpersonate.optional(),
+  notBefore: IsoTime.nullable().default(null),
+  /** Null: until it is deleted. */
+  expiresAt: IsoTime.nullable(),
+  reason: z.string().min(1).max(512),
+});
+export type NewGrant = z.infer<typeof NewGrant>;
+
+export const Grant = NewGrant.extend({
+  id: z.uuid(),
+  tenantId: TenantId,
+  createdBy: UserName,
+  createdAt: IsoTime,
+  /** Of the request that it was approved for; null: an administrator made it. */
+  requestId: z.uuid().nullable(),
+});
+export type Grant = z.infer<typeof Grant>;
+
+export const TokenName = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'a token name is 1 to 63 lower-case letters, digits and dashes');
+
+/** An API token, without its secret. In clusters it is the user `token:<name>`. */
+export const ApiToken = z.object({
+  id: z.uuid(),
+  tenantId: TenantId,
+  name: TokenName,
+  createdBy: UserName,
+  createdAt: IsoTime,
+  expiresAt: IsoTime.nullable(),
+  /** To the minute; null: never. */
+  lastUsedAt: IsoTime.nullable(),
+  revokedAt: IsoTime.nullable(),
+});
+export type ApiToken = z.infer<typeof ApiToken>;
+
+/** Somebody asks for a grant of limited time; somebody else decides. */
+export const AccessRequest = z.object({
+  id: z.uuid(),
+  tenantId: TenantId,
+  user: UserName,
+  clusters: ClusterScope,
+  role: ClusterRoleName,
+  narrowing: Narrowing,
+  /** From its approval on. */
+  seconds: z.int().min(60).max(604_800),
+  reason: z.string().min(1).max(512),
+  state: z.enum(['pending', 'approved', 'rejected', 'lapsed']),
+  createdAt: IsoTime,
+  decidedBy: UserName.nullable(),
+  decidedAt: IsoTime.nullable(),
+  grantId: z.uuid().nullable(),
+});
+export type AccessRequest = z.infer<typeof AccessRequest>;
+
+/** All access of people and programs through doors, off: to one cluster, or to the tenant. Tokens of kind `administrator` go on. */
+export const Lockdown = z.object({
+  /** Null: every cluster of the tenant. */
+  cluster: ClusterName.nullable(),
+  by: UserName,
+  at: IsoTime,
+  reason: z.string().min(1).max(512),
+});
+export type Lockdown = z.infer<typeof Lockdown>;
+
+/** Where people log in, or whose tokens of programs are taken. */
+export const Issuer = z.strictObject({
+  name: TokenName,
+  kind: z.enum(['oidc', 'workload']),
+  /** `iss` of its tokens; discovery is below it. https, or http on loopback. */
+  url: z.url({ protocol: /^https?$/ }).max(512),
+  /** The client of ours that people log in with; of a workload issuer, the audience that its tokens must have. */
+  audience: z.string().min(1).max(256),
+  scopes: z.array(z.string().min(1).max(64)).max(16).default(['openid', 'profile', 'email', 'offline_access']),
+  userClaim: z.string().min(1).max(64).default('sub'),
+  groupsClaim: z.string().min(1).max(64).default('groups'),
+  /** Before every user and group name of this issuer, so that no issuer can name another's. */
+  prefix: z.string().max(64),
+  /** PEM roots for it; null: the system's. */
+  certificateAuthority: z.string().max(65_536).nullable().default(null),
+  /** For a workload issuer: claims that have to have these values, `*` at the end for whatever follows. */
+  requiredClaims: z.record(z.string().min(1).max(64), z.string().min(1).max(256)).default({}),
+});
+export type Issuer = z.infer<typeof Issuer>;
+
+/** A short secret for the API and the doors, and another one that a new one is had for. */
+export const LoginSecrets = z.object({
+  token: z.string().min(1).max(512),
+  expiresAt: IsoTime,
+  user: UserName,
+});
+export type LoginSecrets = z.infer<typeof LoginSecrets>;
+
+/** Which rule decides, for people. */
+export const AccessExplanation = z.object({
+  allowed: z.boolean(),
+  /** Of the grant that decides; null: there is none. */
+  grantId: z.uuid().nullable(),
+  /** Groups that the request would be sent with: RBAC of the cluster decides then. */
+  groups: z.array(z.string()).max(64),
+  because: z.string().max(1_024),
+});
+export type AccessExplanation = z.infer<typeof AccessExplanation>;
+
+const By = z.object({ by: UserName });
+const ById = z.object({ id: z.uuid() });
+const page = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item).max(500), next: z.uuid().optional() });
+
+const rpc = rpcOf('access');
+
+/** What the access service answers. */
+export const accessRpc = {
+  /** Whose token hashes (SHA-256, base64) to this? UNAUTHENTICATED if nobody's. Subject tenant: NO_TENANT. */
+  authenticate: rpc('authenticate', ['api'], z.object({ tokenHash: Base64 }), Principal),
+  /** INVALID_ARGUMENT for an end that has passed, or an administrator's grant that is narrowed. */
+  createGrant: rpc('create-grant', ['api'], NewGrant.extend(By.shape), Grant),
+  /** By id; of one subject, or that mean this cluster, if given. `next` is there if there may be more: pass it as `after`. */
+  listGrants: rpc(
+    'list-grants',
+    ['api'],
+    z.object({ after: z.uuid().optional(), subject: Subject.optional(), cluster: ClusterName.optional() }),
+    page(Grant),
+  ),
+  /** What runs because of it ends within 2 s. NOT_FOUND. */
+  deleteGrant: rpc('delete-grant', ['api'], ById.extend(By.shape), z.object({})),
+  /** The secret is told this once. ALREADY_EXISTS if one of this name is not revoked. */
+  createToken: rpc(
+    'create-token',
+    ['api'],
+    z.object({ name: TokenName, expiresAt: IsoTime.nullable(), by: UserName }),
+    z.object({ token: ApiToken, secret: z.string().min(32).max(256) }),
+  ),
+  listTokens: rpc('list-tokens', ['api'], z.object({ after: z.uuid().optional() }), page(ApiToken)),
+  /** Again: no change. NOT_FOUND. */
+  revokeToken: rpc('revoke-token', ['api'], ById.extend(By.shape), ApiToken),
+  /** Anybody who is logged in. */
+  requestAccess: rpc(
+    'request-access',
+    ['api'],
+    AccessRequest.pick({ user: true, clusters: true, role: true, narrowing: true, seconds: true, reason: true }),
+    AccessRequest,
+  ),
+  listAccessRequests: rpc(
+    'list-access-requests',
+    ['api'],
+    z.object({ after: z.uuid().optional(), state: AccessRequest.shape.state.optional(), user: UserName.optional() }),
+    page(AccessRequest),
+  ),
+  /** FORBIDDEN for who asked; CONFLICT if it was decided before; NOT_FOUND. */
+  decideAccessRequest: rpc(
+    'decide-access-request',
+    ['api'],
+    ById.extend({ by: UserName, approve: z.boolean() }),
+    AccessRequest,
+  ),
+  listLockdowns: rpc('list-lockdowns', ['api'], z.object({}), z.object({ lockdowns: z.array(Lockdown).max(1_000) })),
+  /** Again: no change. */
+  lockDown: rpc('lock-down', ['api'], Lockdown.omit({ at: true }), Lockdown),
+  /** NOT_FOUND if there is none. */
+  liftLockdown: rpc(
+    'lift-lockdown',
+    ['api'],
+    z.object({ cluster: ClusterName.nullable(), by: UserName }),
+    z.object({}),
+  ),
+  listIssuers: rpc('list-issuers', ['api'], z.object({}), z.object({ issuers: z.array(Issuer).max(32) })),
+  /** Adds it, or replaces the one of this name. ALREADY_EXISTS: another one has its prefix, or its URL and audience. */
+  putIssuer: rpc('put-issuer', ['api'], Issuer.extend(By.shape), Issuer),
+  /** Logins by it end. NOT_FOUND. */
+  removeIssuer: rpc('remove-issuer', ['api'], z.object({ name: TokenName, by: UserName }), z.object({})),
+  /**
+   * A short token of ours for one that an issuer signed: an ID token of a person (with the nonce that the login was begun with), or the token of a
+   * program. UNAUTHENTICATED, with a reason that tells nothing of its contents; UNAVAILABLE if the issuer's keys cannot be had. Subject tenant: NO_TENANT.
+   */
+  exchangeToken: rpc(
+    'exchange-token',
+    ['api'],
+    z.object({ issuer: TokenName, token: z.string().min(1).max(16_384), nonce: z.string().max(256).optional() }),
+    LoginSecrets,
+    10_000,
+  ),
+  /** Ends the login whose token this is. Again: no change. */
+  endLogin: rpc('end-login', ['api'], z.object({ tokenId: z.uuid() }), z.object({})),
+  /** How a request of this user would be decided; groups are those of their last login unless given. NOT_FOUND for an unknown cluster. */
+  explain: rpc(
+    'explain',
+    ['api'],
+    z.object({
+      subject: Subject,
+      subjectGroups: z.array(z.string().min(1).max(256)).max(256).optional(),
+      cluster: ClusterName,
+      verb: z.string().min(1).max(64),
+      /** `pods`, `pods/log`, `deployments.apps`, or a path that begins with a slash. */
+      resource: z.string().min(1).max(512),
+      namespace: z.string().max(253).default(''),
+      name: z.string().max(253).default(''),
+    }),
+    AccessExplanation,
+  ),
+} as const;
+
+/** One grant, as far as doors decide by it. */
+export const GrantEntry = z.object({
+  rule: AccessRule,
+  clusters: ClusterScope,
+  notBefore: IsoTime.nullable(),
+  expiresAt: IsoTime.nullable(),
+});
+export type GrantEntry = z.infer<typeof GrantEntry>;
+
+/** `<tenant>.subject.<hash of the subject>`: all that is granted to one subject. */
+const SubjectGrants = z.object({
+  kind: z.literal('subject'),
+  tenantId: TenantId,
+  subject: Subject,
+  grants: z.array(GrantEntry).max(256),
+});
+/** `<tenant>.lockdown.<cluster id, or all>`. */
+const LockdownEntry = z.object({
+  kind: z.literal('lockdown'),
+  tenantId: TenantId,
+  /** Null: every cluster of the tenant. */
+  clusterId: ClusterId.nullable(),
+  reason: z.string().max(512),
+});
+/** What is in the bucket `grants`. */
+export const GrantsEntry = z.discriminatedUnion('kind', [SubjectGrants, LockdownEntry]);
+export type GrantsEntry = z.infer<typeof GrantsEntry>;
