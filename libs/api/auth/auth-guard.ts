@@ -24,11 +24,11 @@ export class AuthGuard implements CanActivate {
   }
 }
 
-function requireAdministrator(principal: Principal, { method, path }: Operation): void {
+function requireAdministrator(principal: Principal, { method, path, next: steps }: Operation): void {
   if (principal.administrator) return;
   const [own] = subjectsOf(principal);
   const grant = `fairlead grant create --${own?.kind ?? 'user'} ${own?.name ?? principal.user} --role administrator`;
   const next = `ask an administrator to do it, or for the role: ${grant} --for 8h --reason TEXT`;
   const message = `${method} ${path} is for administrators, and ${principal.user} is none`;
-  throw new FairleadError('FORBIDDEN', message, { details: { next } });
+  throw new FairleadError('FORBIDDEN', message, { details: { next: steps?.FORBIDDEN ?? next } });
 }

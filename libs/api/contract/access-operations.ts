@@ -73,7 +73,7 @@ export const IssuerList = z.object({ issuers: z.array(Issuer).max(32) });
 const NO_GRANT = 'see which grants there are: fairlead grant list';
 const NO_REQUEST = 'see who asks: fairlead access requests';
 const NO_CLUSTER = 'check the name with: fairlead cluster list';
-const NOT_LOCKED = 'see what is locked down: fairlead access lockdown --list';
+const NOT_LOCKED = 'see what is locked down: fairlead access lockdowns';
 
 const grantOperations = operationsOf('grants', {
   createGrant: {
@@ -92,7 +92,7 @@ const grantOperations = operationsOf('grants', {
     query: GrantPage,
     answers: [json(200, 'Grants.', GrantList)],
     errors: ['NOT_FOUND'],
-    next: { NOT_FOUND: NO_CLUSTER },
+    next: { NOT_FOUND: NO_CLUSTER, FORBIDDEN: 'see what is granted to you: fairlead grant list --mine' },
   },
   getGrant: {
     route: 'GET /v1/grants/{id}',
@@ -136,6 +136,7 @@ const requestOperations = operationsOf('access-requests', {
     summary: 'List who asks for access',
     query: AccessRequestPage,
     answers: [json(200, 'Access requests.', AccessRequestList)],
+    next: { FORBIDDEN: 'see what you asked for: fairlead access requests --mine' },
   },
   listMyAccessRequests: {
     route: 'GET /v1/users/me/access-requests',
