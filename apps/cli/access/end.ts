@@ -5,11 +5,9 @@ import { usage } from '../failure.js';
 export interface EndOptions {
   /** Seconds. */
   readonly for?: number;
-  readonly until?: End;
+  /** ISO 8601; or `never`. */
+  readonly until?: string;
 }
-
-/** When something ends, ISO 8601; or never. */
-type End = string | 'never';
 
 /** `--for` and `--until`, of which one is given. */
 export function addEndOptions(command: Command): Command {
@@ -30,7 +28,7 @@ export function endOf({ for: seconds, until }: EndOptions, now: Date): string | 
 }
 
 /** `2026-12-01` ends with that day in UTC; a time carries its zone, so that nobody has to guess. */
-export function endTime(text: string): End {
+export function endTime(text: string): string {
   if (text === 'never') return text;
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/.test(text);

@@ -2,7 +2,8 @@ import { accessRpc, registrationRpc, type Cluster, type ClusterFilter, type Prin
 import { FairleadError } from '@fairlead/errors';
 import type { Backend } from './backend.js';
 
-interface Page {
+/** One page of a list of clusters. */
+export interface VisiblePage {
   readonly clusters: Cluster[];
   readonly next?: string | undefined;
 }
@@ -12,7 +13,10 @@ export class VisibleClusters {
   constructor(private readonly backend: Backend) {}
 
   /** A page of them; `next` is the name of one of them, too. */
-  async list(principal: Principal, query: ClusterFilter & { readonly after?: string | undefined }): Promise<Page> {
+  async list(
+    principal: Principal,
+    query: ClusterFilter & { readonly after?: string | undefined },
+  ): Promise<VisiblePage> {
     const { tenantId } = principal;
     if (principal.administrator) return this.backend.read(registrationRpc.listClusters, tenantId, query);
     const granted = await this.#granted(principal, { after: query.after });
