@@ -59,7 +59,8 @@ export class Authenticator {
   }
 
   #remember(tokenHash: string, principal: Principal): void {
-    this.#cache.set(tokenHash, { principal, untilMs: this.nowMs() + CACHE_MS });
+    const endsMs = principal.expiresAt === null ? Infinity : Date.parse(principal.expiresAt);
+    this.#cache.set(tokenHash, { principal, untilMs: Math.min(this.nowMs() + CACHE_MS, endsMs) });
   }
 }
 
