@@ -6,6 +6,7 @@ import { failure } from '../failure.js';
 import type { Io } from '../io.js';
 import { printHint, printJson, printLines, printList, printResult } from '../output/print.js';
 import { Issuer, IssuerList } from '../session/access-answers.js';
+import { parseJson } from '../session/parse-json.js';
 import { itemPath } from '../session/paths.js';
 import { confirmed } from '../session/prompt.js';
 import { collected, outputOption, pairs, type Confirmed, type Printed } from './option-values.js';
@@ -32,6 +33,8 @@ interface AddOptions extends Printed {
   readonly userClaim?: string;
   readonly groupsClaim?: string;
   readonly require?: Readonly<Record<string, string>>;
+  readonly deviceCode?: true;
+  readonly keysFile?: string;
   readonly caFile?: string;
 }
 
@@ -81,6 +84,8 @@ function addAdd(issuer: Command, io: Io): void {
         'believe only tokens with this claim, * for whatever follows; may be repeated',
       ).argParser(pairs),
     )
+    .option('--device-code', 'let people log in there by a code, where they have no browser')
+    .option('--keys-file <file>', 'its keys (JWKS), instead of what its discovery document names')
     .option('--ca-file <file>', "its certificate's authority, PEM; without it the system's roots are trusted")
     .addOption(outputOption('table', 'json'))
     .addHelpText('after', ADD_HELP)
@@ -89,9 +94,11 @@ function addAdd(issuer: Command, io: Io): void {
 
 async function add(io: Io, name: string, options: AddOptions): Promise<void> {
   const { kind, url, clientId: audience, prefix = `${name}:`, scope: scopes, userClaim, groupsClaim } = options;
-  const { require: requiredClaims, caFile, output } = options;
+  const { require: requiredClaims, deviceCode, keysFile, caFile, output } = options;
   const certificateAuthority = caFile === undefined ? undefined : await readPem(caFile);
-  const body = { kind, url, audience, prefix, scopes, userClaim, groupsClaim, requiredClaims, certificateAuthority };
+  const jwks = keysFile === undefined ? undefined : await readKeys(keysFile);
+  const claims = { userClaim, groupsClaim, requiredClaims };
+  const body = { kind, url, audience, prefix, scopes, ...claims, deviceCode, jwks, certificateAuthority };
   const issuer = await withApi(io, (api) => api.ask(Issuer, itemPath(ISSUERS, name), { method: 'PUT', body }));
   if (output === 'json') return printJson(io, issuer);
   printLines(io, `issuer ${issuer.name} put: its users are called ${issuer.prefix}NAME`);
@@ -117,11 +124,22 @@ async function remove(io: Io, name: string, { yes, output }: Confirmed): Promise
   printResult(io, output, { name, deleted: true }, `issuer ${name} forgotten`);
 }
 
+async function readKeys(file: string): Promise<unknown> {
+  const next = 'pass a file with its JSON Web Key Set to --keys-file, such as: kubectl get --raw /openid/v1/jwks';
+  const keys = parseJson(await readText(file, next));
+  if (typeof keys === 'object' && keys !== null && 'keys' in keys) return keys;
+  throw failure('INVALID_ARGUMENT', `${file} holds no JSON Web Key Set`, next);
+}
+
 async function readPem(file: string): Promise<string> {
   const next = 'pass a PEM file with the certificate of the authority to --ca-file';
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw failure('NOT_FOUND', `cannot read ${file}: ${messageOf(error)}`, next, error);
-  });
+  const text = await readText(file, next);
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
   throw failure('INVALID_ARGUMENT', `${file} holds no PEM certificate`, next);
+}
+
+function readText(file: string, next: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: unknown) => {
+    throw failure('NOT_FOUND', `cannot read ${file}: ${messageOf(error)}`, next, error);
+  });
 }
