@@ -57,7 +57,7 @@ it('lets a token that was good pass an address that keeps failing', async () => 
   expect(asked).toHaveLength(2);
 });
 
-it('takes silence of registration for unavailable, not for a failed attempt', async () => {
+it('takes silence of the access service for unavailable, not for a failed attempt', async () => {
   answer = () => {
     throw new FairleadError('DEADLINE_EXCEEDED', 'registration did not answer');
   };
