@@ -1,10 +1,31 @@
-import { BUCKETS, fitPage, grantsKeys, type Caller, type Grant, type NewGrant, type Subject } from '@fairlead/contracts';
-import { FairleadError } from '@fairlead/errors';
+import {
+  BUCKETS,
+  MAX_CLUSTER_NAMES,
+  fitPage,
+  grantsKeys,
+  parseLabelSelector,
+  selectsLabels,
+  subjectsOf,
+  type Caller,
+  type Grant,
+  type NewGrant,
+  type Principal,
+  type Subject,
+} from '@fairlead/contracts';
 import { commit, markChanged, operatorOf, read, tell, type ServiceRuntime } from '@fairlead/events';
-import { parseLabelSelector, selectsLabels } from '@fairlead/contracts';
+import type { EntityManager } from 'typeorm';
+import { clustersMeant } from '../domain/clusters-meant.js';
 import { checkNewGrant, keyOf } from '../domain/grant.js';
 import { lapseRequestsOf } from '../store/access-request-store.js';
-import { clusterSelectors, endGrants, listGrants, lockGrant, type GrantFilter } from '../store/grant-store.js';
+import {
+  clusterSelectors,
+  endGrants,
+  findGrant,
+  grantsOfKeys,
+  listGrants,
+  lockGrant,
+  type GrantFilter,
+} from '../store/grant-store.js';
 import { aboutGrant, addGrant } from './add-grant.js';
 import type { KnownClusters } from './known-clusters.js';
 
@@ -15,6 +36,10 @@ export interface Page<T> {
   /** To go on after; absent: that was all. */
   readonly next?: string;
 }
+
+/** Somebody who asks about themselves. */
+type Self = Pick<Principal, 'user' | 'kind' | 'subjectGroups'>;
+type After = { readonly after?: string | undefined };
 
 /** Who may do what where. */
 export class Grants {
@@ -44,13 +69,39 @@ export class Grants {
   /** Those that have not ended, by id. NOT_FOUND for a cluster that is not known. */
   async list(
     tenantId: string,
-    { after, subject, cluster }: { readonly after?: string | undefined; readonly subject?: Subject | undefined; readonly cluster?: string | undefined },
+    { after, subject, cluster }: After & { readonly subject?: Subject | undefined; readonly cluster?: string | undefined },
   ): Promise<Page<Grant>> {
     return read(this.runtime, async (manager) => {
-      const bucketKey = subject && grantsKeys.subject(tenantId, subject);
+      const bucketKeys = subject && [grantsKeys.subject(tenantId, subject)];
       const meant = cluster === undefined ? undefined : await this.#meaning(manager, tenantId, cluster);
-      return pageOf(await listGrants(manager, tenantId, { after, bucketKey, cluster: meant }, PAGE_ROWS), PAGE_ROWS);
+      return pageOf(await listGrants(manager, tenantId, { after, bucketKeys, cluster: meant }, PAGE_ROWS), PAGE_ROWS);
     });
+  }
+
+  /** NOT_FOUND, also for one that has ended. */
+  async get(tenantId: string, id: string): Promise<Grant> {
+    return read(this.runtime, (manager) => findGrant(manager, tenantId, id));
+  }
+
+  /** Those that count for somebody, by id. */
+  async of(tenantId: string, { after, ...self }: Self & After): Promise<Page<Grant>> {
+    const bucketKeys = keysOf(tenantId, self);
+    const rows = await read(this.runtime, (manager) => listGrants(manager, tenantId, { after, bucketKeys }, PAGE_ROWS));
+    return pageOf(rows, PAGE_ROWS);
+  }
+
+  /** The clusters that somebody has anything in now, by name. UNAVAILABLE while it is not known which there are. */
+  async clustersOf(
+    tenantId: string,
+    { after = '', name, ...self }: Self & After & { readonly name?: string | undefined },
+  ): Promise<{ names: string[]; next?: string }> {
+    const known = this.clusters.all(tenantId);
+    const grants = await read(this.runtime, (manager) => grantsOfKeys(manager, keysOf(tenantId, self)));
+    const candidates = name === undefined ? known : known.filter((cluster) => cluster.name === name);
+    const meant = clustersMeant(grants, candidates, this.runtime.now()).filter((each) => each > after);
+    const names = meant.slice(0, MAX_CLUSTER_NAMES);
+    const last = names.at(-1);
+    return last !== undefined && names.length < meant.length ? { names, next: last } : { names };
   }
 
   /** What stands because of it ends. NOT_FOUND, also for one that has ended. */
@@ -65,7 +116,7 @@ export class Grants {
   }
 
   async #meaning(
-    manager: Parameters<typeof clusterSelectors>[0],
+    manager: EntityManager,
     tenantId: string,
     name: string,
   ): Promise<GrantFilter['cluster']> {
@@ -73,6 +124,10 @@ export class Grants {
     const all = await clusterSelectors(manager, tenantId);
     return { name, selectors: all.filter((selector) => selectsLabels(parseLabelSelector(selector), labels)) };
   }
+}
+
+function keysOf(tenantId: string, self: Self): string[] {
+  return subjectsOf(self).map((subject) => grantsKeys.subject(tenantId, subject));
 }
 
 /** As many as fit in an answer. */

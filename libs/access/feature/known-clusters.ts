@@ -26,10 +26,20 @@ export class KnownClusters implements AsyncDisposable {
 
   /** NOT_FOUND; UNAVAILABLE while NATS has not been heard yet. */
   get(tenantId: string, name: string): ClusterEntry {
-    if (!this.#snapshot.isLoaded) throw new FairleadError('UNAVAILABLE', 'which clusters there are is not known yet');
+    this.#assertLoaded();
     const entry = this.find(tenantId, name);
     if (!entry) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
     return entry;
+  }
+
+  /** Of one tenant. UNAVAILABLE while NATS has not been heard yet. */
+  all(tenantId: string): ClusterEntry[] {
+    this.#assertLoaded();
+    return [...this.#byName.values()].filter((entry) => entry.tenantId === tenantId);
+  }
+
+  #assertLoaded(): void {
+    if (!this.#snapshot.isLoaded) throw new FairleadError('UNAVAILABLE', 'which clusters there are is not known yet');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -39,7 +39,14 @@ export async function subjectKeysAfter(manager: EntityManager, after: string, li
 export async function lockGrant(manager: EntityManager, tenantId: string, id: string): Promise<Grant> {
   const where = { id, tenantId, endedAt: IsNull() };
   const row = await manager.findOne(GrantRow, { where, lock: { mode: 'pessimistic_write' } });
-  if (!row) throw new FairleadError('NOT_FOUND', `there is no grant ${id}`);
+  if (!row) throw noGrant(id);
+  return shown(row);
+}
+
+/** NOT_FOUND, also if it has ended. */
+export async function findGrant(manager: EntityManager, tenantId: string, id: string): Promise<Grant> {
+  const row = await manager.findOneBy(GrantRow, { id, tenantId, endedAt: IsNull() });
+  if (!row) throw noGrant(id);
   return shown(row);
 }
 
@@ -74,8 +81,8 @@ export async function clusterSelectors(manager: EntityManager, tenantId: string)
 }
 
 export interface GrantFilter {
-  /** Of the subject in the bucket. */
-  readonly bucketKey?: string | undefined;
+  /** Of their subjects in the bucket. */
+  readonly bucketKeys?: readonly string[] | undefined;
   /** Whose name or whose labels these grants mean. */
   readonly cluster?: { readonly name: string; readonly selectors: readonly string[] } | undefined;
 }
@@ -84,12 +91,12 @@ export interface GrantFilter {
 export async function listGrants(
   manager: EntityManager,
   tenantId: string,
-  { after, bucketKey, cluster }: GrantFilter & { readonly after?: string | undefined },
+  { after, bucketKeys, cluster }: GrantFilter & { readonly after?: string | undefined },
   limit: number,
 ): Promise<Grant[]> {
   const query = manager.createQueryBuilder(GrantRow, 'g').where('g.tenant_id = :tenantId and g.ended_at is null', { tenantId });
   if (after !== undefined) query.andWhere('g.id > :after', { after });
-  if (bucketKey !== undefined) query.andWhere('g.bucket_key = :bucketKey', { bucketKey });
+  if (bucketKeys !== undefined) query.andWhere('g.bucket_key = any(:bucketKeys)', { bucketKeys: [...bucketKeys] });
   if (cluster) query.andWhere(meaning(cluster));
   return (await query.orderBy('g.id').take(limit).getMany()).map(shown);
 }
@@ -101,6 +108,10 @@ function meaning({ name, selectors }: NonNullable<GrantFilter['cluster']>): Brac
       .orWhere('g.cluster_selector = any(:selectors)', { selectors: [...selectors] })
       .orWhere('(g.cluster_names is null and g.cluster_selector is null)');
   });
+}
+
+function noGrant(id: string): FairleadError {
+  return new FairleadError('NOT_FOUND', `there is no grant ${id}`);
 }
 
 function shown(row: GrantRow): Grant {
