@@ -2,7 +2,7 @@ import type { MayImpersonate, Narrowing } from '@fairlead/access-rules';
 import type { AccessRequest, Grant, Subject } from '@fairlead/contracts';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Which clusters something is for: both null: all of the tenant. */
+/** Which clusters something is for; both null: all of the tenant. */
 export abstract class ScopedRow {
   @Column('text', { array: true, nullable: true }) clusterNames!: string[] | null;
   @Column('text', { nullable: true }) clusterSelector!: string | null;
