@@ -168,7 +168,7 @@ describe('grants', () => {
 
   it('are shown to who they are for, with the clusters that they mean', async () => {
     await register('seen', { team: 'blue' });
-    const self = { user: 'corp:mia', kind: 'login', subjectGroups: ['corp:blue'] } as const;
+    const self = { user: 'corp:mia', kind: 'login' as const, subjectGroups: ['corp:blue'] };
     const own = await grant(user('corp:mia'), { clusters: { names: ['seen', 'gone'] }, notBefore: later(60_000) });
     const ofGroup = await grant({ kind: 'group', name: 'corp:blue' }, { clusters: { selector: 'team=blue' } });
     expect((await grants.of(T, self)).items.map(({ id }) => id)).toEqual(sorted([own.id, ofGroup.id]));

@@ -14,8 +14,10 @@ const POLL_MS = 1_000;
 const RETRY = { baseMs: 100, capMs: 5_000 };
 /** Looks at everything, in case something was missed. */
 const SWEEP_EVERY_MS = 600_000;
-/** Keys of one turn: few, so that a change never waits long behind a sweep. */
+/** Changed keys of one turn. */
 const BATCH = 250;
+/** Keys of one piece of a sweep: few, so that a change never waits long behind it. */
+const PIECE = 50;
 /** Puts on their way at once. */
 const PARALLEL = 64;
 
@@ -58,7 +60,6 @@ export class KeyedProjection implements AsyncDisposable {
   readonly #snapshot: KvSnapshot<string>;
   readonly #loop: RunLoop;
   readonly #unwatch: () => void;
-  readonly #stop = new AbortController();
   /** Digests of what the tables said last: a key that becomes anything else was changed by somebody else. */
   readonly #wanted = new Map<string, string>();
   /** To be looked at, though nobody marked them. */
@@ -89,7 +90,6 @@ export class KeyedProjection implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#unwatch();
-    this.#stop.abort();
     await this.#loop[Symbol.asyncDispose]();
     await this.#snapshot.close();
   }
@@ -102,28 +102,22 @@ export class KeyedProjection implements AsyncDisposable {
 
   #start(): RunLoop {
     const { logger } = this.#options;
-    const stopped = new Promise<void>((resolve) => {
-      this.#stop.signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-    const ready = Promise.race([this.#snapshot.loaded, stopped]);
+    void this.#snapshot.loaded.then(() => this.poke());
     return new RunLoop({
       intervalMs: POLL_MS,
       retry: RETRY,
       onFailed: (error, { before }) =>
         logger.log(before === 0 ? 'warn' : 'debug', 'projection.delayed', { reason: messageOf(error) }),
-      turn: async () => {
-        await ready;
-        if (this.#stop.signal.aborted) return undefined;
-        return (await this.#turn()) ? 0 : undefined;
-      },
+      turn: async () => ((await this.#turn()) ? 0 : undefined),
     });
   }
 
-  /** True if there is more to do at once. Changes go before the next piece of a sweep. */
+  /** True if there is more to do at once. Changes go before the next piece of a sweep, and need not wait until the bucket was read. */
   async #turn(): Promise<boolean> {
     // A transaction that waits for NATS would keep the other instances waiting.
     if (!connectionState(this.#options.nats).connected) throw new FairleadError('UNAVAILABLE', 'NATS is away');
     if (await this.#takeChanges()) return true;
+    if (!this.#snapshot.isLoaded) return false;
     if (this.#sweep === null && performance.now() >= this.#sweepAtMs) this.#sweep = { after: '', seen: new Set() };
     if (this.#sweep !== null) return this.#sweepOn(this.#sweep);
     if (!this.synced) this.#options.logger.info('projection.synced', { bucket: this.#options.bucket.bucket });
@@ -153,13 +147,13 @@ export class KeyedProjection implements AsyncDisposable {
   /** The next piece; at its end, what the bucket has and no table knows is to be looked at. True: there is more to do. */
   async #sweepOn(sweep: Sweep): Promise<boolean> {
     const keys = await this.#inTurn(async (manager) => {
-      const next = await this.#options.bucket.keysAfter(manager, sweep.after, BATCH);
+      const next = await this.#options.bucket.keysAfter(manager, sweep.after, PIECE);
       await this.#bring(manager, next);
       return next;
     });
     for (const key of keys) sweep.seen.add(key);
     sweep.after = keys.at(-1) ?? sweep.after;
-    if (keys.length === BATCH) return true;
+    if (keys.length === PIECE) return true;
     for (const [key] of this.#snapshot.entries()) if (!sweep.seen.has(key)) this.#suspect.add(key);
     this.#sweep = null;
     this.#sweepAtMs = performance.now() + SWEEP_EVERY_MS;
@@ -184,7 +178,7 @@ export class KeyedProjection implements AsyncDisposable {
       const digest = value === undefined ? undefined : digestOf(value);
       if (digest === undefined) this.#wanted.delete(key);
       else this.#wanted.set(key, digest);
-      if (this.#snapshot.get(key) === digest) continue;
+      if (this.#snapshot.isLoaded && this.#snapshot.get(key) === digest) continue;
       work.push(() => (digest === undefined ? deleteKv(nats, bucket.bucket, key) : putKv(nats, bucket.bucket, key, value)));
     }
     for (let at = 0; at < work.length; at += PARALLEL) {

@@ -22,7 +22,14 @@ export const GRANTS_BUCKET: KeyedBucket = {
 };
 
 function bySubject(grants: readonly Grant[]): Map<string, Grant[]> {
-  return Map.groupBy(grants, keyOf);
+  const subjects = new Map<string, Grant[]>();
+  for (const grant of grants) {
+    const key = keyOf(grant);
+    const known = subjects.get(key);
+    if (known) known.push(grant);
+    else subjects.set(key, [grant]);
+  }
+  return subjects;
 }
 
 function lockdownEntry({ tenantId, clusterId, reason }: StoredLockdown): GrantsEntry {
