@@ -29,7 +29,7 @@ import { KnownClusters } from './feature/known-clusters.js';
 import { Lockdowns } from './feature/lockdowns.js';
 import { tendGrants } from './feature/tend-grants.js';
 import { insertGrant } from './store/grant-store.js';
-import { accessDatabase, lastEvents, type AccessDatabase } from './testing/grants-fixture.js';
+import { accessDatabase, lastEvents, type AccessDatabase } from './testing/access-fixture.js';
 
 const source: Caller = { role: 'access', credential: 'access' };
 const api: Caller = { role: 'api', credential: 'api' };
@@ -209,7 +209,13 @@ describe('grants', () => {
 });
 
 describe('access requests', () => {
-  const asked = { clusters: { names: ['shop'] }, role: 'admin', narrowing: {}, seconds: 3_600, reason: 'down' } as const;
+  const asked = {
+    clusters: { names: ['shop'] },
+    role: 'admin',
+    narrowing: {},
+    seconds: 3_600,
+    reason: 'down',
+  } as const;
   const ask = (who: string): ReturnType<AccessRequests['create']> =>
     requests.create(api, T, { ...asked, clusters: { names: ['shop'] }, user: who });
 
@@ -224,7 +230,9 @@ describe('access requests', () => {
     await eventually(() => expect(idsAtDoors(user('corp:joe'))).toEqual([decided.grantId]));
     expect(await grants.get(T, decided.grantId!)).toMatchObject({ createdBy: 'corp:sue', requestId: id });
     await expect(decide('corp:eve', false)).rejects.toMatchObject({ code: 'CONFLICT' });
-    await expect(requests.decide(api, 'other', { id, by: 'x', approve: true })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(requests.decide(api, 'other', { id, by: 'x', approve: true })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
     expect(await requests.list(T, { user: 'corp:joe', state: 'approved' })).toEqual({ items: [decided] });
     await grants.delete(api, T, { id: decided.grantId!, by: 'admin' });
     await eventually(() => expect(idsAtDoors(user('corp:joe'))).toEqual([]));
@@ -276,9 +284,9 @@ describe('time', () => {
     expect(await rows(short.id)).toEqual([{ ended_by: null }]);
     await eventually(async () => {
       const told = await lastEvents(database, 1_000);
-      expect(told.filter(({ type }) => type === 'dev.fairlead.grant.lapsed.v1').map(({ subject }) => subject)).toContain(
-        `grant/${short.id}`,
-      );
+      expect(
+        told.filter(({ type }) => type === 'dev.fairlead.grant.lapsed.v1').map(({ subject }) => subject),
+      ).toContain(`grant/${short.id}`);
       expect(told.some(({ type }) => type === 'dev.fairlead.access-request.lapsed.v1')).toBe(true);
     });
     aheadMs += 89 * DAY_MS;
@@ -319,7 +327,9 @@ describe('lockdowns', () => {
     await lockdowns.followNames();
     await eventually(() => expect(bucket.get(grantsKeys.lockdown(T, clusterId))).toMatchObject({ clusterId }));
     await eventually(() => expect(bucket.get(grantsKeys.lockdown(T, before))).toBeUndefined());
-    expect((await lockdowns.list(T)).map(({ cluster, reason }) => [cluster, reason])).toEqual([['vault', 'broken into']]);
+    expect((await lockdowns.list(T)).map(({ cluster, reason }) => [cluster, reason])).toEqual([
+      ['vault', 'broken into'],
+    ]);
   });
 });
 
@@ -343,7 +353,10 @@ describe('explaining', () => {
     expect(await ask({ cluster: 'seen' })).toMatchObject({ allowed: false });
     const denial = await grant(user('corp:zoe'), { effect: 'deny', role: null, narrowing: { resources: ['secrets'] } });
     expect(await ask({ resource: 'secrets' })).toMatchObject({ allowed: false, grantId: denial.id });
-    expect(await ask({ cluster: 'vault' })).toMatchObject({ allowed: false, because: expect.stringContaining('locked') });
+    expect(await ask({ cluster: 'vault' })).toMatchObject({
+      allowed: false,
+      because: expect.stringContaining('locked'),
+    });
     await expect(ask({ cluster: 'nowhere' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 });

@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 import { GRANTS_BUCKET } from './feature/grants-bucket.js';
 import { Grants } from './feature/grants.js';
 import { KnownClusters } from './feature/known-clusters.js';
-import { accessDatabase } from './testing/grants-fixture.js';
+import { accessDatabase } from './testing/access-fixture.js';
 
 const source: Caller = { role: 'access', credential: 'access' };
 const USERS = 10_000;

@@ -129,7 +129,8 @@ export class KeyedProjection implements AsyncDisposable {
   async #takeChanges(): Promise<boolean> {
     const { database, bucket } = this.#options;
     const suspects = [...this.#suspect].slice(0, BATCH);
-    if (suspects.length === 0 && !(await readFrom(database, (manager) => anyChanged(manager, bucket.bucket)))) return false;
+    if (suspects.length === 0 && !(await readFrom(database, (manager) => anyChanged(manager, bucket.bucket))))
+      return false;
     // One that is changed again from now on has to be looked at again.
     for (const key of suspects) this.#suspect.delete(key);
     try {
@@ -179,7 +180,9 @@ export class KeyedProjection implements AsyncDisposable {
       if (digest === undefined) this.#wanted.delete(key);
       else this.#wanted.set(key, digest);
       if (this.#snapshot.isLoaded && this.#snapshot.get(key) === digest) continue;
-      work.push(() => (digest === undefined ? deleteKv(nats, bucket.bucket, key) : putKv(nats, bucket.bucket, key, value)));
+      work.push(() =>
+        digest === undefined ? deleteKv(nats, bucket.bucket, key) : putKv(nats, bucket.bucket, key, value),
+      );
     }
     for (let at = 0; at < work.length; at += PARALLEL) {
       await Promise.all(work.slice(at, at + PARALLEL).map((change) => change()));

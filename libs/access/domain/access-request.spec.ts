@@ -57,7 +57,8 @@ describe('a request', () => {
   it('is never decided by who asked, whatever its state', () => {
     for (const state of ['pending', 'approved', 'rejected', 'lapsed'] as const) {
       for (const yes of [true, false]) {
-        const decide = (): unknown => decideRequest(request({ state }), { ...approve('corp:ada'), approve: yes }, after(1));
+        const decide = (): unknown =>
+          decideRequest(request({ state }), { ...approve('corp:ada'), approve: yes }, after(1));
         expect(decide).toThrow(expect.objectContaining({ code: 'FORBIDDEN' }));
       }
     }

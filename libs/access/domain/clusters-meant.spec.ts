@@ -28,7 +28,11 @@ function grant(change: Partial<Grant>): Grant {
 it.each<[string, Partial<Grant>[], string[]]>([
   ['nothing', [], []],
   ['all', [{}], ['a', 'b', 'c']],
-  ['a selector and a name', [{ clusters: { selector: 'stage=test' } }, { clusters: { names: ['c'] } }], ['a', 'b', 'c']],
+  [
+    'a selector and a name',
+    [{ clusters: { selector: 'stage=test' } }, { clusters: { names: ['c'] } }],
+    ['a', 'b', 'c'],
+  ],
   ['a name that is none', [{ clusters: { names: ['d'] } }], []],
   ['a denial beside it', [{ clusters: { names: ['a'] } }, { effect: 'deny', role: null }], ['a']],
   ['a denial alone', [{ effect: 'deny', role: null }], []],

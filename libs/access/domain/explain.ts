@@ -15,7 +15,10 @@ export function attributesOf({ verb, resource: text, namespace, name }: Question
   if (text.startsWith('/')) return { kind: 'url', verb, path: text };
   const [, resource, apiGroup = '', subresource = ''] = /^([^./]+)(?:\.([^/]+))?(?:\/([^/]+))?$/.exec(text) ?? [];
   if (resource === undefined) {
-    throw new FairleadError('INVALID_ARGUMENT', 'name a resource as pods, pods/log or deployments.apps, or a path that begins with /');
+    throw new FairleadError(
+      'INVALID_ARGUMENT',
+      'name a resource as pods, pods/log or deployments.apps, or a path that begins with /',
+    );
   }
   return { kind: 'resource', verb, apiGroup, resource, subresource, namespace, name };
 }

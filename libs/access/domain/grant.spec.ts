@@ -1,7 +1,15 @@
 import { Grant, GrantsEntry, NewGrant, type Subject } from '@fairlead/contracts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_GRANTS, checkNewGrant, checkSubjectFits, givesAdministration, keyOf, ruleOf, subjectEntry } from './grant.js';
+import {
+  MAX_GRANTS,
+  checkNewGrant,
+  checkSubjectFits,
+  givesAdministration,
+  keyOf,
+  ruleOf,
+  subjectEntry,
+} from './grant.js';
 
 const now = new Date('2026-05-01T12:00:00.000Z');
 const later = '2026-05-02T12:00:00.000Z';

@@ -19,7 +19,8 @@ const MAX_ENTRY_BYTES = 60_000;
 
 /** INVALID_ARGUMENT for a grant that could mean nothing, or something else than it says; TOO_LARGE above 16 KiB. */
 export function checkNewGrant(grant: NewGrant, now: Date): void {
-  const wrong = wrongTimes(grant, now) ?? (grant.role === 'administrator' ? wrongAdministrator(grant) : null) ?? wrongEffect(grant);
+  const wrong =
+    wrongTimes(grant, now) ?? (grant.role === 'administrator' ? wrongAdministrator(grant) : null) ?? wrongEffect(grant);
   if (wrong !== null) throw new FairleadError('INVALID_ARGUMENT', wrong);
   if (bytesOf(grant) > MAX_GRANT_BYTES) {
     throw new FairleadError('TOO_LARGE', `a grant is at most ${MAX_GRANT_BYTES} bytes: make several of it`);
@@ -71,7 +72,10 @@ export function checkSubjectFits(tenantId: string, subject: Subject, grants: rea
   const tooMany = grants.length > MAX_GRANTS;
   if (!tooMany && bytesOf(subjectEntry(tenantId, subject, grants)) <= MAX_ENTRY_BYTES) return;
   const most = tooMany ? `${MAX_GRANTS} grants` : `${MAX_ENTRY_BYTES} bytes of grants`;
-  throw new FairleadError('TOO_LARGE', `${subject.kind} ${subject.name} has ${most} already: delete some, or grant to a group`);
+  throw new FairleadError(
+    'TOO_LARGE',
+    `${subject.kind} ${subject.name} has ${most} already: delete some, or grant to a group`,
+  );
 }
 
 /** Is the admin API of the tenant theirs, by all grants of all that they are? As everywhere, a denial wins. */

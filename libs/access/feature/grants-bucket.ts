@@ -15,7 +15,8 @@ export const GRANTS_BUCKET: KeyedBucket = {
       const entry = first && subjectEntry(first.tenantId, first.subject, grants);
       if (entry) values.set(key, entry);
     }
-    for (const lockdown of await lockdownsOfKeys(manager, keys)) values.set(lockdown.bucketKey, lockdownEntry(lockdown));
+    for (const lockdown of await lockdownsOfKeys(manager, keys))
+      values.set(lockdown.bucketKey, lockdownEntry(lockdown));
     return values;
   },
   keysAfter,

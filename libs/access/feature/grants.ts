@@ -69,7 +69,11 @@ export class Grants {
   /** Those that have not ended, by id. NOT_FOUND for a cluster that is not known. */
   async list(
     tenantId: string,
-    { after, subject, cluster }: After & { readonly subject?: Subject | undefined; readonly cluster?: string | undefined },
+    {
+      after,
+      subject,
+      cluster,
+    }: After & { readonly subject?: Subject | undefined; readonly cluster?: string | undefined },
   ): Promise<Page<Grant>> {
     return read(this.runtime, async (manager) => {
       const bucketKeys = subject && [grantsKeys.subject(tenantId, subject)];
@@ -105,7 +109,11 @@ export class Grants {
   }
 
   /** What stands because of it ends. NOT_FOUND, also for one that has ended. */
-  async delete(caller: Caller, tenantId: string, { id, by }: { readonly id: string; readonly by: string }): Promise<void> {
+  async delete(
+    caller: Caller,
+    tenantId: string,
+    { id, by }: { readonly id: string; readonly by: string },
+  ): Promise<void> {
     await commit(this.runtime, async (manager) => {
       const grant = await lockGrant(manager, tenantId, id);
       await endGrants(manager, [id], this.runtime.now(), by);
@@ -115,11 +123,7 @@ export class Grants {
     });
   }
 
-  async #meaning(
-    manager: EntityManager,
-    tenantId: string,
-    name: string,
-  ): Promise<GrantFilter['cluster']> {
+  async #meaning(manager: EntityManager, tenantId: string, name: string): Promise<GrantFilter['cluster']> {
     const { labels } = this.clusters.get(tenantId, name);
     const all = await clusterSelectors(manager, tenantId);
     return { name, selectors: all.filter((selector) => selectsLabels(parseLabelSelector(selector), labels)) };

@@ -51,7 +51,12 @@ export async function findGrant(manager: EntityManager, tenantId: string, id: st
 }
 
 /** Null for who: its time was over. */
-export async function endGrants(manager: EntityManager, ids: readonly string[], at: Date, by: string | null): Promise<void> {
+export async function endGrants(
+  manager: EntityManager,
+  ids: readonly string[],
+  at: Date,
+  by: string | null,
+): Promise<void> {
   await manager.update(GrantRow, { id: Any([...ids]) }, { endedAt: at, endedBy: by });
 }
 
@@ -69,7 +74,11 @@ export async function takeLapsedGrants(manager: EntityManager, now: Date, limit:
 /** Deletes at most so many that ended before this time, and tells how many. */
 export async function dropEndedGrants(manager: EntityManager, before: Date, limit: number): Promise<number> {
   const old = manager.createQueryBuilder().subQuery().select('g.id').from(GrantRow, 'g').where('g.ended_at < :before');
-  const query = manager.createQueryBuilder().delete().from(GrantRow).where(`id in ${old.limit(limit).getQuery()}`, { before });
+  const query = manager
+    .createQueryBuilder()
+    .delete()
+    .from(GrantRow)
+    .where(`id in ${old.limit(limit).getQuery()}`, { before });
   return (await query.execute()).affected ?? 0;
 }
 
@@ -94,7 +103,9 @@ export async function listGrants(
   { after, bucketKeys, cluster }: GrantFilter & { readonly after?: string | undefined },
   limit: number,
 ): Promise<Grant[]> {
-  const query = manager.createQueryBuilder(GrantRow, 'g').where('g.tenant_id = :tenantId and g.ended_at is null', { tenantId });
+  const query = manager
+    .createQueryBuilder(GrantRow, 'g')
+    .where('g.tenant_id = :tenantId and g.ended_at is null', { tenantId });
   if (after !== undefined) query.andWhere('g.id > :after', { after });
   if (bucketKeys !== undefined) query.andWhere('g.bucket_key = any(:bucketKeys)', { bucketKeys: [...bucketKeys] });
   if (cluster) query.andWhere(meaning(cluster));

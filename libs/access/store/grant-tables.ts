@@ -1,8 +1,8 @@
 import { CHANGED_KEYS_TABLE_V1 } from '@fairlead/events';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Who may do what; forward only, and never changed once it is released. */
-export class GrantsAndLockdowns1796100000000 implements MigrationInterface {
+/** Forward only, in order. A released one is never changed. */
+class GrantsAndLockdowns1795651300000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of [...GRANT_TABLES_V1, ...CHANGED_KEYS_TABLE_V1]) await runner.query(statement);
   }
@@ -74,3 +74,5 @@ const GRANT_TABLES_V1 = [
   )`,
   `create unique index lockdowns_of_name on lockdowns (tenant_id, coalesce(cluster_name, ''))`,
 ];
+
+export const GRANT_MIGRATIONS = [GrantsAndLockdowns1795651300000];

@@ -39,7 +39,11 @@ export async function deleteLockdown(manager: EntityManager, bucketKey: string):
 /** Of one tenant, or of all. */
 export function listLockdowns(manager: EntityManager, tenantId?: string, limit?: number): Promise<StoredLockdown[]> {
   const where = tenantId === undefined ? {} : { tenantId };
-  return manager.find(LockdownRow, { where, order: { bucketKey: 'ASC' }, ...(limit === undefined ? {} : { take: limit }) });
+  return manager.find(LockdownRow, {
+    where,
+    order: { bucketKey: 'ASC' },
+    ...(limit === undefined ? {} : { take: limit }),
+  });
 }
 
 export function countLockdowns(manager: EntityManager, tenantId: string): Promise<number> {
