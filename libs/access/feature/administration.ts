@@ -3,7 +3,9 @@ import type { EntityManager } from 'typeorm';
 import { givesAdministration } from '../domain/grant.js';
 import { grantsOfKeys } from '../store/grant-store.js';
 
-type Proven = Pick<Principal, 'tenantId' | 'kind' | 'user' | 'subjectGroups'>;
+interface Proven extends Pick<Principal, 'tenantId' | 'kind' | 'user'> {
+  readonly subjectGroups: readonly string[];
+}
 
 /** Is the whole admin API of the tenant theirs, by their token or by a grant? */
 export async function isAdministrator(manager: EntityManager, principal: Proven, now: Date): Promise<boolean> {

@@ -9,7 +9,6 @@ import {
   type Caller,
   type Grant,
   type NewGrant,
-  type Principal,
   type Subject,
 } from '@fairlead/contracts';
 import { commit, markChanged, operatorOf, read, tell, type ServiceRuntime } from '@fairlead/events';
@@ -38,7 +37,7 @@ export interface Page<T> {
 }
 
 /** Somebody who asks about themselves. */
-type Self = Pick<Principal, 'user' | 'kind' | 'subjectGroups'>;
+type Self = Parameters<typeof subjectsOf>[0];
 type After = { readonly after?: string | undefined };
 
 /** Who may do what where. */

@@ -1,3 +1,5 @@
+import type { ServiceRuntime } from '@fairlead/events';
+
 export { actorOf, commit, operatorOf, read, tell } from '@fairlead/events';
 
 /** What every use case of the service works with. */
