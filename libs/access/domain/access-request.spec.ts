@@ -84,7 +84,8 @@ describe('a request', () => {
       fc.property(times, fc.constantFrom('pending', 'rejected', 'lapsed'), (offsets, state) => {
         const states = offsets.toSorted((a, b) => a - b).map((ms) => stateOf(request({ state }), after(ms)));
         const ended = states.findIndex((each) => each !== 'pending');
-        if (ended !== -1) expect(new Set(states.slice(ended)).size).toBe(1);
+        const afterwards = ended === -1 ? [] : states.slice(ended);
+        expect(new Set(afterwards).size).toBeLessThanOrEqual(1);
       }),
     );
   });

@@ -46,7 +46,7 @@ export async function takeUndecided(manager: EntityManager, since: Date, limit: 
   });
   const ids = rows.map(({ id }) => id);
   if (ids.length > 0) await manager.update(AccessRequestRow, { id: Any(ids) }, { state: 'lapsed' });
-  return rows.map((row) => shown({ ...row, state: 'lapsed' }));
+  return rows.map((row) => ({ ...shown(row), state: 'lapsed' as const }));
 }
 
 /** Deletes those that ended, were made before this time, and have no grant any more. */

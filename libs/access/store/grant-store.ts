@@ -32,7 +32,8 @@ export async function grantsOfKeys(manager: EntityManager, keys: readonly string
 export async function subjectKeysAfter(manager: EntityManager, after: string, limit: number): Promise<string[]> {
   const sql =
     'select distinct bucket_key as key from grants where ended_at is null and bucket_key > $1 order by bucket_key limit $2';
-  return ((await manager.query(sql, [after, limit])) as { key: string }[]).map(({ key }) => key);
+  const rows: readonly { key: string }[] = await manager.query(sql, [after, limit]);
+  return rows.map(({ key }) => key);
 }
 
 /** Reads a grant and keeps it from changing until the transaction ends. NOT_FOUND, also if it has ended. */
@@ -86,7 +87,8 @@ export async function dropEndedGrants(manager: EntityManager, before: Date, limi
 export async function clusterSelectors(manager: EntityManager, tenantId: string): Promise<string[]> {
   const sql =
     'select distinct cluster_selector as selector from grants where tenant_id = $1 and ended_at is null and cluster_selector is not null';
-  return ((await manager.query(sql, [tenantId])) as { selector: string }[]).map(({ selector }) => selector);
+  const rows: readonly { selector: string }[] = await manager.query(sql, [tenantId]);
+  return rows.map(({ selector }) => selector);
 }
 
 export interface GrantFilter {

@@ -57,5 +57,6 @@ export function lockdownsOfKeys(manager: EntityManager, keys: readonly string[])
 /** The next keys of lockdowns, in the order of their bytes. */
 export async function lockdownKeysAfter(manager: EntityManager, after: string, limit: number): Promise<string[]> {
   const sql = 'select bucket_key as key from lockdowns where bucket_key > $1 order by bucket_key limit $2';
-  return ((await manager.query(sql, [after, limit])) as { key: string }[]).map(({ key }) => key);
+  const rows: readonly { key: string }[] = await manager.query(sql, [after, limit]);
+  return rows.map(({ key }) => key);
 }

@@ -2,7 +2,7 @@ import type { ClusterScope } from '@fairlead/contracts';
 import type { ScopedRow } from './grant-entities.js';
 
 /** How a scope stands in a table, where it is searched by cluster. */
-export function scopeColumns(scope: ClusterScope): ScopedRow {
+export function scopeColumns(scope: ClusterScope): Pick<ScopedRow, 'clusterNames' | 'clusterSelector'> {
   return {
     clusterNames: 'names' in scope ? scope.names : null,
     clusterSelector: 'selector' in scope ? scope.selector : null,
