@@ -1,9 +1,12 @@
 import type { ProjectedBucket } from '@fairlead/events';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { apiTokenCredentials } from './api-token-credentials.js';
+import { ApiTokensController } from './api-tokens.controller.js';
+import { ApiTokens } from './api-tokens.js';
 import { Authentication } from './authentication.js';
 import { AuthenticationController } from './authentication.controller.js';
 import type { CredentialSource } from './credentials.js';
+import { LastUse } from './last-use.js';
 import { accessBucket } from './projected-buckets.js';
 import type { Runtime } from './runtime.js';
 
@@ -26,8 +29,10 @@ class AccessModule {}
 /** The parts of the service, and the loops that run beside them. */
 export function startAccess(runtime: Runtime): StartedAccess {
   const owned = new AsyncDisposableStack();
-  const sources: readonly CredentialSource[] = [apiTokenCredentials()];
-  const areas: readonly Area[] = [authenticationArea(runtime, sources)];
+  const lastUse = owned.use(new LastUse(runtime));
+  const apiTokens = apiTokenCredentials(({ tokenId }, now) => lastUse.note(tokenId, now));
+  const sources: readonly CredentialSource[] = [apiTokens];
+  const areas: readonly Area[] = [authenticationArea(runtime, sources), tokensArea(runtime)];
   return {
     module: {
       module: AccessModule,
@@ -37,6 +42,10 @@ export function startAccess(runtime: Runtime): StartedAccess {
     buckets: [accessBucket(sources, runtime.now)],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+function tokensArea(runtime: Runtime): Area {
+  return { controllers: [ApiTokensController], parts: [new ApiTokens(runtime)] };
 }
 
 function authenticationArea(runtime: Runtime, sources: readonly CredentialSource[]): Area {
