@@ -376,7 +376,7 @@ describe('explaining', () => {
 
 describe('the service', () => {
   it('answers the api, for the tenant in the subject', async () => {
-    await using started = startAccess(runtime, connection);
+    await using started = startAccess(runtime, { nats: connection });
     const serving = { connection, queue: 'access', logger: silentLogger, registry: new Registry(), onForged: () => {} };
     await using _server = await serveRpc(started.module, serving);
     const client = createRpcClient(await nats.connect(api), api);

@@ -1,15 +1,23 @@
 import type { KeyedBucket, ProjectedBucket } from '@fairlead/events';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
-import { apiTokenCredentials } from './api-token-credentials.js';
 import { isAdministrator } from './administration.js';
+import { apiTokenCredentials } from './api-token-credentials.js';
+import { ApiTokensController } from './api-tokens.controller.js';
+import { ApiTokens } from './api-tokens.js';
 import { Authentication } from './authentication.js';
 import { AuthenticationController } from './authentication.controller.js';
 import type { CredentialSource } from './credentials.js';
-import { GRANTS_BUCKET } from './grants-bucket.js';
 import { grantsArea } from './grants-area.js';
+import { GRANTS_BUCKET } from './grants-bucket.js';
+import { LastUse } from './last-use.js';
 import { accessBucket } from './projected-buckets.js';
 import type { Runtime } from './runtime.js';
+
+export interface AccessOptions {
+  /** Tells which clusters there are. */
+  readonly nats: NatsConnection;
+}
 
 export interface StartedAccess extends AsyncDisposable {
   /** What answers its contract. */
@@ -21,7 +29,7 @@ export interface StartedAccess extends AsyncDisposable {
 }
 
 /** Controllers that answer a part of the contract, and what they need. */
-export interface Area {
+interface Area {
   readonly controllers: NonNullable<DynamicModule['controllers']>;
   readonly parts: readonly object[];
 }
@@ -30,12 +38,14 @@ export interface Area {
 class AccessModule {}
 
 /** The parts of the service, and the loops that run beside them. */
-export function startAccess(runtime: Runtime, nats: NatsConnection): StartedAccess {
+export function startAccess(runtime: Runtime, { nats }: AccessOptions): StartedAccess {
   const owned = new AsyncDisposableStack();
-  const sources: readonly CredentialSource[] = [apiTokenCredentials()];
+  const lastUse = owned.use(new LastUse(runtime));
+  const apiTokens = apiTokenCredentials(({ tokenId }, now) => lastUse.note(tokenId, now));
+  const sources: readonly CredentialSource[] = [apiTokens];
   // Nobody logs in yet whose groups would be known.
   const grants = owned.use(grantsArea(runtime, nats, async () => []));
-  const areas: readonly Area[] = [authenticationArea(runtime, sources), grants];
+  const areas: readonly Area[] = [authenticationArea(runtime, sources), tokensArea(runtime), grants];
   return {
     module: {
       module: AccessModule,
@@ -46,6 +56,10 @@ export function startAccess(runtime: Runtime, nats: NatsConnection): StartedAcce
     keyedBucket: GRANTS_BUCKET,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+function tokensArea(runtime: Runtime): Area {
+  return { controllers: [ApiTokensController], parts: [new ApiTokens(runtime)] };
 }
 
 function authenticationArea(runtime: Runtime, sources: readonly CredentialSource[]): Area {
