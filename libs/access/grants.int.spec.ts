@@ -11,7 +11,7 @@ import {
   type Principal,
   type Subject,
 } from '@fairlead/contracts';
-import { KeyedProjection, type ServiceRuntime } from '@fairlead/events';
+import { KeyedProjection, markChanged, type ServiceRuntime } from '@fairlead/events';
 import {
   createRpcClient,
   deleteKv,
@@ -436,6 +436,27 @@ describe('the bucket', () => {
     await putKv(connection, BUCKETS.grants, stray, other);
     await deleteKv(connection, BUCKETS.grants, key);
     await eventually(() => expect([bucket.get(stray), bucket.get(key)]).toEqual([undefined, entry]));
+  });
+
+  it('keeps no key from its value because of one that is too large', async () => {
+    const one = await grant(user('large'));
+    const namespaces = Array.from({ length: 60 }, (_, i) => `namespace-${i}`.padEnd(63, 'x'));
+    await inTransaction(database, async (manager) => {
+      for (let i = 0; i < 20; i += 1) {
+        await insertGrant(manager, { ...one, id: crypto.randomUUID(), narrowing: { namespaces } });
+      }
+      await markChanged(manager, BUCKETS.grants, [grantsKeys.subject(T, user('large'))]);
+    });
+    const { id } = await grant(user('small'));
+    await eventually(() => expect(idsAtDoors(user('small'))).toEqual([id]));
+    await eventually(async () => expect(await database.query('select * from changed_keys')).toEqual([]));
+    expect(idsAtDoors(user('large'))).toEqual([one.id]);
+    await database.query('update grants set ended_at = now() where subject_name = $1', ['large']);
+    await inTransaction(database, (manager) =>
+      markChanged(manager, BUCKETS.grants, [grantsKeys.subject(T, user('large'))]),
+    );
+    projection.poke();
+    await eventually(() => expect(idsAtDoors(user('large'))).toEqual([]));
   });
 
   it('has what another instance committed before it ended', async () => {
