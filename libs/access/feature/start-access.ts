@@ -1,17 +1,31 @@
-import type { ProjectedBucket } from '@fairlead/events';
+import type { KeyedBucket, ProjectedBucket } from '@fairlead/events';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
+import { isAdministrator } from './administration.js';
 import { apiTokenCredentials } from './api-token-credentials.js';
+import { ApiTokensController } from './api-tokens.controller.js';
+import { ApiTokens } from './api-tokens.js';
 import { Authentication } from './authentication.js';
 import { AuthenticationController } from './authentication.controller.js';
 import type { CredentialSource } from './credentials.js';
+import { grantsArea } from './grants-area.js';
+import { GRANTS_BUCKET } from './grants-bucket.js';
+import { LastUse } from './last-use.js';
 import { accessBucket } from './projected-buckets.js';
 import type { Runtime } from './runtime.js';
+
+export interface AccessOptions {
+  /** Tells which clusters there are. */
+  readonly nats: NatsConnection;
+}
 
 export interface StartedAccess extends AsyncDisposable {
   /** What answers its contract. */
   readonly module: DynamicModule;
   /** What it is the only writer of. */
   readonly buckets: readonly ProjectedBucket[];
+  /** The same of one that is too large to be made anew at each change. */
+  readonly keyedBucket: KeyedBucket;
 }
 
 /** Controllers that answer a part of the contract, and what they need. */
@@ -24,10 +38,14 @@ interface Area {
 class AccessModule {}
 
 /** The parts of the service, and the loops that run beside them. */
-export function startAccess(runtime: Runtime): StartedAccess {
+export function startAccess(runtime: Runtime, { nats }: AccessOptions): StartedAccess {
   const owned = new AsyncDisposableStack();
-  const sources: readonly CredentialSource[] = [apiTokenCredentials()];
-  const areas: readonly Area[] = [authenticationArea(runtime, sources)];
+  const lastUse = owned.use(new LastUse(runtime));
+  const apiTokens = apiTokenCredentials(({ tokenId }, now) => lastUse.note(tokenId, now));
+  const sources: readonly CredentialSource[] = [apiTokens];
+  // Nobody logs in yet whose groups would be known.
+  const grants = owned.use(grantsArea(runtime, nats, async () => []));
+  const areas: readonly Area[] = [authenticationArea(runtime, sources), tokensArea(runtime), grants];
   return {
     module: {
       module: AccessModule,
@@ -35,13 +53,16 @@ export function startAccess(runtime: Runtime): StartedAccess {
       providers: areas.flatMap(({ parts }) => parts.map((part) => ({ provide: part.constructor, useValue: part }))),
     },
     buckets: [accessBucket(sources, runtime.now)],
+    keyedBucket: GRANTS_BUCKET,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
+function tokensArea(runtime: Runtime): Area {
+  return { controllers: [ApiTokensController], parts: [new ApiTokens(runtime)] };
+}
+
 function authenticationArea(runtime: Runtime, sources: readonly CredentialSource[]): Area {
-  // Nobody else has anything without a grant.
-  const isAdministrator = async (): Promise<boolean> => false;
   return {
     controllers: [AuthenticationController],
     parts: [new Authentication(runtime, { sources, isAdministrator })],
