@@ -55,7 +55,10 @@ export const registrationRpc = {
   listClusters: rpc(
     'list-clusters',
     ['api'],
-    ClusterFilter.extend({ after: ClusterName.optional(), names: z.array(ClusterName).max(MAX_CLUSTER_NAMES).optional() }),
+    ClusterFilter.extend({
+      after: ClusterName.optional(),
+      names: z.array(ClusterName).max(MAX_CLUSTER_NAMES).optional(),
+    }),
     z.object({ clusters: z.array(Cluster).max(10_000), next: ClusterName.optional() }),
   ),
   getCluster: rpc('get-cluster', ['api'], ByName, Cluster),
