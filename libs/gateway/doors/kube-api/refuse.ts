@@ -7,7 +7,7 @@ import type { Passage } from '../../passage/passage.js';
 import { breakOff } from './forward.js';
 import type { DoorRequest, DoorResponse } from './door-request.js';
 import { LINGER_MS, connectionOf, dropRest } from './request-rest.js';
-import { HOLD_MS, holdSession } from './session-sockets.js';
+import { holdMs, holdSession } from './session-sockets.js';
 
 /** Tells a client, in words that it understands, who refused or broke its request; an answer that has begun is broken off. */
 export function answerFailure(
@@ -47,7 +47,7 @@ export function noteImpatience(socket: Socket): void {
 /** Ends a connection without an answer that is still to come, in a while. */
 export function endLater(socket: Socket): void {
   socket.pause();
-  const timer = setTimeout(() => socket.destroy(), HOLD_MS).unref();
+  const timer = setTimeout(() => socket.destroy(), holdMs()).unref();
   socket.once('close', () => clearTimeout(timer));
 }
 
