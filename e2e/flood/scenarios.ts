@@ -20,13 +20,11 @@ const PORTS: readonly Port[] = ['link', 'relay', 'kube-api', 'connect'];
 export const FLOOD_SCENARIOS: readonly FloodScenario[] = [
   ...BARE_SCENARIOS,
   ...PORTS.flatMap((port) =>
-    kindsOf(port).map(
-      (kind): FloodScenario => ({
-        letter: `${port}/${kind.name}`,
-        title: `${kind.name} at the ${port} port`,
-        run: (world, sizes, findings) => floodOnce(world, port, kind, { sizes, findings }),
-      }),
-    ),
+    kindsOf(port).map((kind): FloodScenario => ({
+      letter: `${port}/${kind.name}`,
+      title: `${kind.name} at the ${port} port`,
+      run: (world, sizes, findings) => floodOnce(world, port, kind, { sizes, findings }),
+    })),
   ),
 ];
 
