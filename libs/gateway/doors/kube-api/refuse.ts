@@ -54,7 +54,7 @@ export function endLater(socket: Socket): void {
 /**
  * Sends the body of a refusal, and ends what must not stay because of it: the rest of the request, which is dropped for
  * five seconds, and the connection if nobody was ever let in on it. An unauthenticated peer could hold it for ever otherwise,
- * and there is room for a limited number. Of HTTP/2 such a connection is not read any more: what came at once is answered, and it ends three seconds later.
+ * and there is room for a limited number. Of HTTP/2 such a connection is not read any more: what came at once is answered, and it ends some seconds later.
  * Who does not take the answer within five seconds loses it, and the unauthenticated the connection.
  */
 function endRefused(connections: DoorConnections, incoming: DoorRequest, outgoing: DoorResponse, body: string): void {
