@@ -143,7 +143,7 @@ export const Issuer = z.strictObject({
   jwks: z
     .strictObject({
       keys: z
-        .array(z.record(z.string().max(64), z.json()))
+        .array(z.record(z.string().max(64), z.unknown()))
         .min(1)
         .max(64),
     })
