@@ -1,14 +1,14 @@
 import type { Caller, Issuer, LoginOption } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { commit, operatorOf, read, tell, type ServiceRuntime } from '@fairlead/events';
 import { checkIssuer } from '@fairlead/oidc';
 import { withAdvisoryLock } from '@fairlead/persistence';
 import { checkNewIssuer, endsLogins } from '../domain/issuer-rules.js';
 import { deleteIssuer, endLoginsOf, issuersOf, lockIssuer, saveIssuer } from '../store/issuer-store.js';
+import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 
 /** Where people log in, and whose programs' tokens are taken. */
 export class Issuers {
-  constructor(private readonly runtime: ServiceRuntime) {}
+  constructor(private readonly runtime: Runtime) {}
 
   /** By name. */
   async list(tenantId: string): Promise<Issuer[]> {

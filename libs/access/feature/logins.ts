@@ -1,13 +1,12 @@
 import { NO_TENANT, type Caller, type Issuer, type LoginSecrets } from '@fairlead/contracts';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
-import { actorOf, commit, read, tell, type ServiceRuntime } from '@fairlead/events';
 import { KeyedRateLimit, RateLimitedEvents } from '@fairlead/limits';
 import { signedPart, TOKEN_LEEWAY_SECONDS, type VerifiedToken } from '@fairlead/oidc';
 import type { EntityManager } from 'typeorm';
 import { endsLogins } from '../domain/issuer-rules.js';
 import { identityOf, subjectOf, type LoginIdentity } from '../domain/login-identity.js';
 import { checkFirstLogin, checkRenewal } from '../domain/login-proof.js';
-import { hashSecret, newSecret } from '../domain/secret-hash.js';
+import { hashOfSecret, newTokenSecret } from '../domain/token-secret.js';
 import { findIssuer, holdIssuer, type StoredIssuer } from '../store/issuer-store.js';
 import {
   endOldSessions,
@@ -20,6 +19,7 @@ import {
 } from '../store/login-store.js';
 import { rememberUser } from '../store/user-store.js';
 import { ID_TOKEN_AGE_SECONDS, IssuerTokens } from './issuer-tokens.js';
+import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
 /** Of one user: a machine with many terminals, or a pipeline with many jobs, has that many; a loop has not. */
 const LOGINS = { burst: 100, perSecond: 0.5 };
@@ -56,7 +56,7 @@ export class Logins {
   readonly #tokens: IssuerTokens;
 
   constructor(
-    private readonly runtime: ServiceRuntime,
+    private readonly runtime: Runtime,
     private readonly options: LoginsOptions,
   ) {
     this.#tokens = new IssuerTokens(runtime.logger);
@@ -91,7 +91,13 @@ export class Logins {
       if (input.sessionHash === undefined) return this.#begin(manager, exchange, held.definition);
       const session = await holdSession(manager, input.sessionHash);
       if (!session) throw refused('the session has ended; log in again');
-      checkRenewal({ ...session, user: session.userName }, held.definition, exchange.identity, verified.claims['nonce'], this.runtime.now());
+      checkRenewal(
+        { ...session, user: session.userName },
+        held.definition,
+        exchange.identity,
+        verified.claims['nonce'],
+        this.runtime.now(),
+      );
       return this.#grant(manager, exchange, session, null);
     });
   }
@@ -99,14 +105,14 @@ export class Logins {
   /** An ID token is exchanged once: whoever comes with it again has got hold of it. */
   async #spend(manager: EntityManager, token: string, { issuedAtMs }: VerifiedToken): Promise<void> {
     const keepUntil = new Date(issuedAtMs + (ID_TOKEN_AGE_SECONDS + 2 * TOKEN_LEEWAY_SECONDS) * 1_000);
-    if (!(await spendToken(manager, hashSecret(signedPart(token)), keepUntil)))
+    if (!(await spendToken(manager, hashOfSecret(signedPart(token)), keepUntil)))
       throw refused('it was used for a login before');
   }
 
   async #begin(manager: EntityManager, exchange: Exchange, definition: Issuer): Promise<LoginSecrets> {
     const { issuer, input, verified, identity } = exchange;
     const nonce = checkFirstLogin(definition, verified.claims['nonce'], input.nonceVerifier);
-    const secret = newSecret().toString('base64url');
+    const secret = newTokenSecret();
     const begunAt = this.runtime.now();
     const session = {
       id: crypto.randomUUID(),
@@ -114,7 +120,7 @@ export class Logins {
       issuer: issuer.name,
       subject: identity.subject,
       userName: identity.user,
-      secretHash: hashSecret(secret),
+      secretHash: hashOfSecret(secret),
       nonce,
       begunAt,
       endsAt: new Date(begunAt.getTime() + this.options.sessionSeconds * 1_000),
@@ -133,7 +139,7 @@ export class Logins {
   ): Promise<LoginSecrets> {
     const { issuer, identity } = exchange;
     const subjectGroups = await this.#remember(manager, exchange);
-    const token = newSecret().toString('base64url');
+    const token = newTokenSecret();
     const createdAt = this.runtime.now();
     const lastsUntilMs = createdAt.getTime() + this.options.loginSeconds * 1_000;
     const login = {
@@ -144,7 +150,7 @@ export class Logins {
       sessionId: session?.id ?? null,
       userName: identity.user,
       subjectGroups,
-      tokenHash: hashSecret(token),
+      tokenHash: hashOfSecret(token),
       createdAt,
       // The last renewal of a session is good no longer than the session.
       expiresAt: new Date(Math.min(lastsUntilMs, session?.endsAt.getTime() ?? Infinity)),

@@ -1,31 +1,24 @@
-import { AccessEntry, fitPage, type Caller, type KnownUser, type Principal } from '@fairlead/contracts';
-import { actorOf, commit, read, tell, type ServiceRuntime } from '@fairlead/events';
+import { fitPage, type Caller, type KnownUser } from '@fairlead/contracts';
 import type { EntityManager } from 'typeorm';
 import {
   deleteLogin,
   deleteSession,
   findLogin,
-  findLoginByHash,
   findSessionByHash,
-  standingLogins,
   sweepLapsed,
   type StoredLogin,
 } from '../store/login-store.js';
 import { listUsers, type StoredUser } from '../store/user-store.js';
+import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
 const PAGE_ROWS = 200;
 
-type Ended = { readonly tokenId: string } | { readonly sessionHash: string };
+/** What is to be ended: one login by its id, or a session by the hash of its secret. */
+export type Ended = { readonly tokenId: string } | { readonly sessionHash: string };
 
 /** Who is logged in now, and who was. */
 export class StandingLogins {
-  constructor(private readonly runtime: ServiceRuntime) {}
-
-  /** Whose login's token hashes to this? Null: nobody's, or it has lapsed. Whether they are an administrator, grants say. */
-  async principalOf(tokenHash: string): Promise<Omit<Principal, 'administrator'> | null> {
-    const login = await read(this.runtime, (manager) => findLoginByHash(manager, tokenHash));
-    return login && login.expiresAt > this.runtime.now() ? toAccessEntry(login) : null;
-  }
+  constructor(private readonly runtime: Runtime) {}
 
   /** Ends a login with its session and all tokens of that. Again: no change. */
   async end(caller: Caller, ended: Ended): Promise<void> {
@@ -36,9 +29,8 @@ export class StandingLogins {
       const gone = sessionId === null ? await deleteLogin(manager, login.id) : await deleteSession(manager, sessionId);
       if (!gone) return;
       const { tenantId, issuer, userName: user } = login;
-      const subject = `issuer/${issuer}`;
       const actor = { ...actorOf(caller), kind: 'user' as const, id: user };
-      const event = { tenantId, issuer, user, subject, actor, reason: 'OK' };
+      const event = { tenantId, issuer, user, subject: `issuer/${issuer}`, actor, reason: 'OK' };
       await tell(this.runtime, manager, 'dev.fairlead.login.ended.v1', event);
     });
   }
@@ -52,19 +44,10 @@ export class StandingLogins {
     return last && more ? { items, next: last.id } : { items };
   }
 
-  /** Deletes what has lapsed. Gateways tell by the clock when a login ends: this keeps tables and the bucket small. */
+  /** Deletes what has lapsed. Doors tell by the clock when a login ends: this keeps tables and the bucket small. */
   async sweep(): Promise<void> {
     await commit(this.runtime, (manager) => sweepLapsed(manager, this.runtime.now()));
   }
-}
-
-/** What doors know of logins, by key of the bucket `access`. */
-export async function loginEntries(manager: EntityManager, now: Date): Promise<[string, AccessEntry][]> {
-  const logins = await standingLogins(manager, now);
-  return logins.map((login) => {
-    const entry = { ...toAccessEntry(login), tokenHash: login.tokenHash };
-    return [`${login.tenantId}.token.${login.id}`, AccessEntry.parse(entry)];
-  });
 }
 
 async function find(
@@ -77,11 +60,6 @@ async function find(
   }
   const session = await findSessionByHash(manager, ended.sessionHash);
   return session && { sessionId: session.id, login: session };
-}
-
-function toAccessEntry(login: StoredLogin) {
-  const { id: tokenId, tenantId, userName: user, kind, subjectGroups, expiresAt } = login;
-  return { tenantId, tokenId, user, groups: [], kind, subjectGroups, expiresAt: expiresAt.toISOString() };
 }
 
 function toKnownUser(row: StoredUser): KnownUser {

@@ -24,7 +24,8 @@ export function issuersOf(manager: EntityManager, tenantId: string): Promise<Sto
 }
 
 export async function saveIssuer(manager: EntityManager, tenantId: string, definition: Issuer): Promise<void> {
-  await manager.upsert(IssuerRow, { name: definition.name, tenantId, definition }, ['name']);
+  const row = Object.assign(new IssuerRow(), { name: definition.name, tenantId, definition });
+  await manager.save(IssuerRow, row);
 }
 
 /** With its sessions and logins. False: there was none. */

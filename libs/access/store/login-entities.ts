@@ -60,5 +60,3 @@ export class KnownUserRow {
   @Column('timestamptz') firstLoginAt!: Date;
   @Column('timestamptz') lastLoginAt!: Date;
 }
-
-export const LOGIN_ENTITIES = [IssuerRow, SessionRow, LoginRow, SpentTokenRow, KnownUserRow];

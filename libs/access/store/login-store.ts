@@ -51,8 +51,9 @@ export function findLogin(manager: EntityManager, id: string): Promise<StoredLog
   return manager.findOneBy(LoginRow, { id });
 }
 
-export function findLoginByHash(manager: EntityManager, tokenHash: string): Promise<StoredLogin | null> {
-  return manager.findOneBy(LoginRow, { tokenHash });
+/** One that is good at `now`. */
+export function findLoginByHash(manager: EntityManager, tokenHash: string, now: Date): Promise<StoredLogin | null> {
+  return manager.findOneBy(LoginRow, { tokenHash, expiresAt: MoreThan(now) });
 }
 
 export function findSessionByHash(manager: EntityManager, secretHash: string): Promise<StoredSession | null> {
@@ -71,7 +72,7 @@ export async function deleteLogin(manager: EntityManager, id: string): Promise<b
   return (affected ?? 0) > 0;
 }
 
-/** All that are good now. */
+/** All that are good at `now`. */
 export function standingLogins(manager: EntityManager, now: Date): Promise<StoredLogin[]> {
   return manager.findBy(LoginRow, { expiresAt: MoreThan(now) });
 }

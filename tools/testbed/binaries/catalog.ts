@@ -26,7 +26,8 @@ export type BinaryName =
   | 'helm'
   | 'docker-compose'
   | 'promtool'
-  | 'client-go-trial';
+  | 'client-go-trial'
+  | 'zitadel-oidc';
 
 export interface Component {
   readonly name: BinaryName;
@@ -369,6 +370,22 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       set: { 'helm.sh/helm/v3/internal/version.version': `v${HELM}` },
       oldestGo: '1.24',
       about: 'about 2 min',
+    },
+  },
+  // An OpenID Connect provider of another author than oidc-provider: upstream's example, in a program of ours that listens on loopback alone.
+  'zitadel-oidc': {
+    name: 'zitadel-oidc',
+    version: '3.52.0',
+    oldest: '3.52.0',
+    versionArgs: ['-version'],
+    env: 'FAIRLEAD_TESTBED_ZITADEL_OIDC',
+    go: {
+      dir: 'zitadel-oidc',
+      package: 'fairlead.dev/testbed/zitadel-oidc',
+      ownSource: true,
+      set: { 'main.version': '3.52.0' },
+      oldestGo: '1.26',
+      about: 'some seconds',
     },
   },
   'docker-compose': DOCKER_COMPOSE,

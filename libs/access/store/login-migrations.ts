@@ -1,5 +1,17 @@
-/** Issuers, and who has logged in by them. */
-export const LOGIN_TABLES_V1 = [
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Issuers, and who has logged in by them. Forward only, in order. A released one is never changed. */
+class Logins1795651300000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of TABLES_V1) await runner.query(statement);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+const TABLES_V1 = [
   `create table issuers (
     name text primary key,
     tenant_id text not null,
@@ -53,3 +65,5 @@ export const LOGIN_TABLES_V1 = [
     unique (tenant_id, name)
   )`,
 ];
+
+export const LOGIN_MIGRATIONS = [Logins1795651300000];
