@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Issuers, and who has logged in by them. Forward only, in order. A released one is never changed. */
-class Logins1795651300000 implements MigrationInterface {
+class Logins1795651400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of TABLES_V1) await runner.query(statement);
   }
@@ -66,4 +66,4 @@ const TABLES_V1 = [
   )`,
 ];
 
-export const LOGIN_MIGRATIONS = [Logins1795651300000];
+export const LOGIN_MIGRATIONS = [Logins1795651400000];
