@@ -1,19 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { Envelope, OUTBOX_TABLE_V1, OutboxRow } from '@fairlead/events';
+import { Envelope } from '@fairlead/events';
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { startPostgres } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
-import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
-import * as loginEntities from '../store/login-entities.js';
-import { LOGIN_MIGRATIONS } from '../store/login-migrations.js';
-
-class Outbox1796000000000 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    for (const statement of OUTBOX_TABLE_V1) await runner.query(statement);
-  }
-  async down(): Promise<void> {}
-}
+import type { DataSource } from 'typeorm';
+import { ACCESS_ENTITIES, ACCESS_MIGRATIONS } from '../index.js';
 
 export interface AccessDatabase extends AsyncDisposable {
   readonly scratch: ScratchDir;
@@ -27,9 +19,8 @@ export async function accessDatabase(): Promise<AccessDatabase> {
   const account = { service: 'access', password: randomBytes(16).toString('hex') };
   await provisionDatabase(postgres.info.adminUrl, { services: [account] });
   const url = databaseUrl(postgres.info.adminUrl, account);
-  const entities = [...Object.values(loginEntities), OutboxRow];
-  const migrations = [...LOGIN_MIGRATIONS, Outbox1796000000000];
-  const database = createDatabase({ service: account.service, entities, migrations, url, logger: silentLogger });
+  const schema = { service: account.service, entities: ACCESS_ENTITIES, migrations: ACCESS_MIGRATIONS };
+  const database = createDatabase({ ...schema, url, logger: silentLogger });
   await connectDatabase(database, silentLogger);
   await runMigrations(database, silentLogger);
   return {
