@@ -1,5 +1,6 @@
 import { DOCKER_COMPOSE } from './docker-compose.js';
 import { PROMTOOL } from './promtool.js';
+import { ZITADEL_OIDC } from './zitadel-oidc.js';
 
 /** The programs the testbed runs, at the versions it pins. */
 export type BinaryName =
@@ -372,22 +373,7 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       about: 'about 2 min',
     },
   },
-  // An OpenID Connect provider of another author than oidc-provider: upstream's example, in a program of ours that listens on loopback alone.
-  'zitadel-oidc': {
-    name: 'zitadel-oidc',
-    version: '3.52.0',
-    oldest: '3.52.0',
-    versionArgs: ['-version'],
-    env: 'FAIRLEAD_TESTBED_ZITADEL_OIDC',
-    go: {
-      dir: 'zitadel-oidc',
-      package: 'fairlead.dev/testbed/zitadel-oidc',
-      ownSource: true,
-      set: { 'main.version': '3.52.0' },
-      oldestGo: '1.26',
-      about: 'some seconds',
-    },
-  },
+  'zitadel-oidc': ZITADEL_OIDC,
   'docker-compose': DOCKER_COMPOSE,
   promtool: PROMTOOL,
   'client-go-trial': {
