@@ -1,7 +1,5 @@
-import type { Component } from './catalog.js';
-
 /** An OpenID Connect provider of another author than oidc-provider: upstream's example, in a program of ours that listens on loopback alone. */
-export const ZITADEL_OIDC: Component = {
+export const ZITADEL_OIDC = {
   name: 'zitadel-oidc',
   version: '3.52.0',
   oldest: '3.52.0',
@@ -15,4 +13,4 @@ export const ZITADEL_OIDC: Component = {
     oldestGo: '1.26',
     about: 'some seconds',
   },
-};
+} as const;
