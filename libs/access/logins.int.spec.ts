@@ -12,7 +12,7 @@ import { Logins, type ExchangeInput } from './feature/logins.js';
 import type { Runtime } from './feature/runtime.js';
 import { StandingLogins } from './feature/standing-logins.js';
 import { follow, logInAt, logInByDevice, type AtIssuer, type Browse } from './testing/log-in-at.js';
-import { accessDatabase, lastEvents, type AccessDatabase } from './testing/access-database.js';
+import { accessDatabase, lastEvents, type AccessDatabase } from './testing/access-fixture.js';
 import { startRealProvider, type RealProvider } from './testing/real-provider.js';
 
 const api = { role: 'api', credential: 'api' } as const;

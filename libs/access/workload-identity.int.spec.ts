@@ -5,7 +5,7 @@ import { kubectlOf, startKubernetes, type Kubectl, type KubeInfo, type Running }
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Issuers } from './feature/issuers.js';
 import { Logins } from './feature/logins.js';
-import { accessDatabase, type AccessDatabase } from './testing/access-database.js';
+import { accessDatabase, type AccessDatabase } from './testing/access-fixture.js';
 
 const api = { role: 'api', credential: 'api' } as const;
 let db: AccessDatabase;
