@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '@fairlead/clock';
+import { testAuthority } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IssuerKeys, checkIssuer } from './index.js';
 import { answerJson, newSigningKey, startTestIssuer, type TestIssuer } from './testing/index.js';
@@ -179,6 +180,19 @@ describe('an issuer that is not what it says', () => {
     expect(await find()).toBe('UNAVAILABLE');
     expect(failures.pop()).toContain('did not answer in time');
   });
+});
+
+it('with roots of its own is believed by these alone', async () => {
+  const [authority, another] = await Promise.all([testAuthority(), testAuthority()]);
+  const { privateKeyPem: key, chainPem: cert } = await authority.serving(['127.0.0.1']);
+  await using secure = await startTestIssuer({ key, cert });
+  const { kid } = secure.keys[0]!;
+  const by = (certificateAuthority: string | null) =>
+    new IssuerKeys({ url: secure.url, certificateAuthority, jwks: null }).find(kid, 'ES256');
+  expect(await by(authority.roots.join(''))).toHaveLength(1);
+  await expect(by(another.roots.join(''))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await expect(by(null)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(secure.asked).toBe(1);
 });
 
 describe('an issuer', () => {

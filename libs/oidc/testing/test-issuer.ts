@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { SignJWT, exportJWK, generateKeyPair, type CryptoKey, type JWK } from 'jose';
 
@@ -35,10 +36,11 @@ export async function newSigningKey(algorithm = 'ES256', kid: string = crypto.ra
   return { kid, algorithm, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid } };
 }
 
-export async function startTestIssuer(): Promise<TestIssuer> {
+/** `tls`: it speaks https, with this certificate for 127.0.0.1. */
+export async function startTestIssuer(tls?: { readonly key: string; readonly cert: string }): Promise<TestIssuer> {
   const keys = [await newSigningKey()];
   let asked = 0;
-  const server = createServer((request, response) => {
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const isKeys = request.url === '/keys';
     if (isKeys) asked += 1;
     const chosen = isKeys ? issuer.answers.keys : issuer.answers.discovery;
@@ -47,9 +49,10 @@ export async function startTestIssuer(): Promise<TestIssuer> {
       ? { keys: issuer.keys.map(({ publicJwk }) => publicJwk) }
       : { issuer: url, jwks_uri: `${url}/keys`, response_types_supported: ['id_token'] };
     answerJson(response, body);
-  });
+  };
+  const server = tls ? createTlsServer(tls, serve) : createServer(serve);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const issuer = {
     url,
     answers: {},
