@@ -64,6 +64,13 @@ module.exports = {
       to: { path: '^libs/', pathNot: '^libs/(git-hosts|errors|clock|limits)/' },
     },
     {
+      name: 'oidc-knows-only-tokens',
+      comment: 'What an issuer signed: no service, no database, no events.',
+      severity: 'error',
+      from: { path: libs('oidc'), pathNot: '(\\.spec\\.ts$|/testing/)' },
+      to: { path: '^libs/', pathNot: '^libs/(oidc|errors|clock)/' },
+    },
+    {
       name: 'tunnel-core-is-pure',
       comment: 'No socket, timer or framework: framing and states only.',
       severity: 'error',

@@ -18,6 +18,7 @@ export const access: ServiceDefinition<Config> = {
   prepare(config) {
     const administratorToken = config.FAIRLEAD_ADMIN_TOKEN_FILE;
     checkAdministratorToken(administratorToken.reveal());
+    const logins = { loginSeconds: config.FAIRLEAD_LOGIN_SECONDS, sessionSeconds: config.FAIRLEAD_SESSION_SECONDS };
     let projections: readonly (Projection | KeyedProjection)[] = [];
     const synced = (): boolean => projections.length > 0 && projections.every((each) => each.synced);
     return {
@@ -25,7 +26,7 @@ export const access: ServiceDefinition<Config> = {
       async start(host) {
         const { database, source, logger, onCommitted, nats } = host;
         const runtime: Runtime = { database, source, logger, onCommitted, now: () => new Date() };
-        const started = host.use(startAccess(runtime, { nats }));
+        const started = host.use(startAccess(runtime, { nats, logins }));
         projections = [host.project(started.buckets), host.projectKeys(started.keyedBucket)];
         await host.retryWhileAway(() => setAdministratorToken(runtime, administratorToken.reveal()));
         return started.module;

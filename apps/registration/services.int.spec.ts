@@ -2,8 +2,17 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { DEFAULT_TENANT, NO_TENANT, accessRpc, keysRpc, registrationRpc, rpcSubject } from '@fairlead/contracts';
+import {
+  DEFAULT_TENANT,
+  Issuer,
+  NO_TENANT,
+  accessRpc,
+  keysRpc,
+  registrationRpc,
+  rpcSubject,
+} from '@fairlead/contracts';
 import { EVENT_STREAM, createRpcClient, type RpcClient } from '@fairlead/messaging';
+import { startTestIssuer } from '@fairlead/oidc/testing';
 import { createCsr, generatePrivateKey, parseToken, verifyChain } from '@fairlead/pki';
 import { ADMIN_TOKEN, serviceProcesses, type ServiceProcesses } from '@fairlead/service/testing';
 import { eventually as poll } from '@fairlead/testing';
@@ -77,6 +86,34 @@ it('waits visibly for NATS, Postgres and the migrations, then serves', async () 
   for (const service of SERVICES) expect(await services.migrate(service)).toEqual([0, 0]);
   await services.untilAllReady();
   expect((await stat(services.scratch.file('master.key'))).mode & 0o777).toBe(0o600);
+});
+
+it('logs somebody in by an issuer, and out', async () => {
+  await using issuer = await startTestIssuer();
+  const audience = 'fairlead';
+  const definition = Issuer.parse({ name: 'corp', kind: 'oidc', url: issuer.url, audience, prefix: 'corp:' });
+  await asApi.call(accessRpc.putIssuer, DEFAULT_TENANT, { ...definition, by: 'admin' });
+  const options = await asApi.call(accessRpc.listLoginOptions, DEFAULT_TENANT, {});
+  expect(options.issuers).toMatchObject([{ name: 'corp', clientId: audience, deviceCode: false }]);
+  const nonceVerifier = 'v'.repeat(43);
+  const nonce = createHash('sha256').update(nonceVerifier).digest('base64url');
+  const token = await issuer.sign({ aud: audience, nonce, groups: ['ops'] });
+  const login = await asApi.call(accessRpc.exchangeToken, NO_TENANT, { issuer: 'corp', token, nonceVerifier });
+  const tokenHash = createHash('sha256').update(login.token).digest('base64');
+  const principal = await asApi.call(accessRpc.authenticate, NO_TENANT, { tokenHash });
+  expect(principal).toMatchObject({ kind: 'login', user: 'corp:alice', groups: [], administrator: false });
+  expect(principal.subjectGroups).toEqual(['corp:ops']);
+  const again = asApi.call(accessRpc.exchangeToken, NO_TENANT, { issuer: 'corp', token, nonceVerifier });
+  await expect(again).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  await asApi.call(accessRpc.endLogin, NO_TENANT, { tokenId: principal.tokenId });
+  await expect(asApi.call(accessRpc.authenticate, NO_TENANT, { tokenHash })).rejects.toMatchObject({
+    code: 'UNAUTHENTICATED',
+  });
+  const { items } = await asApi.call(accessRpc.listUsers, DEFAULT_TENANT, {});
+  expect(items).toMatchObject([{ name: 'corp:alice', issuer: 'corp', groups: ['corp:ops'] }]);
+  await asApi.call(accessRpc.removeIssuer, DEFAULT_TENANT, { name: 'corp', by: 'admin' });
+  expect(await asApi.call(accessRpc.listIssuers, DEFAULT_TENANT, {})).toEqual({ issuers: [] });
+  for (const service of SERVICES) expect(services.started.get(service)?.output()).not.toMatch(/eyJ|fairlead_/);
 });
 
 /** A new cluster, and how its agent asks for an identity. */

@@ -143,19 +143,59 @@ export const Issuer = z.strictObject({
   /** Before every user and group name of this issuer, so that no issuer can name another's. */
   prefix: z.string().max(64),
   /** PEM roots for it; null: the system's. */
-  certificateAuthority: z.string().max(65_536).nullable().default(null),
-  /** For a workload issuer: claims that have to have these values, `*` at the end for whatever follows. */
+  certificateAuthority: z.string().max(16_384).nullable().default(null),
+  /** Claims that have to have these values, `*` at the end for whatever follows. A workload issuer has at least one. */
   requiredClaims: z.record(z.string().min(1).max(64), z.string().min(1).max(256)).default({}),
+  /** May people log in by device code? Their ID tokens have no nonce, so nothing ties one to who began the login. */
+  deviceCode: z.boolean().default(false),
+  /** Its keys, for an issuer that has no discovery we can reach, such as a cluster's service accounts. Null: by discovery. */
+  jwks: z
+    .strictObject({
+      keys: z
+        .array(z.record(z.string().max(64), z.unknown()))
+        .min(1)
+        .max(64),
+    })
+    .refine((jwks) => JSON.stringify(jwks).length <= 8_192, 'the keys are longer than 8192 characters')
+    .nullable()
+    .default(null),
 });
 export type Issuer = z.infer<typeof Issuer>;
 
-/** A short secret for the API and the doors, and another one that a new one is had for. */
+/** What a command has to know to begin a login. */
+export const LoginOption = Issuer.pick({
+  name: true,
+  url: true,
+  scopes: true,
+  deviceCode: true,
+  certificateAuthority: true,
+}).extend({ clientId: Issuer.shape.audience });
+export type LoginOption = z.infer<typeof LoginOption>;
+
+/** What an exchange gives: a short secret for the API and the doors, and the one that a person's next one is had with. */
 export const LoginSecrets = z.object({
   token: z.string().min(1).max(512),
   expiresAt: IsoTime,
   user: UserName,
+  /** Told at a person's first login; it stays the same until the session ends. Null: a renewal, or a program. */
+  session: z.string().min(1).max(512).nullable(),
+  /** No login is renewed after this. Null: a program. */
+  sessionEndsAt: IsoTime.nullable(),
 });
 export type LoginSecrets = z.infer<typeof LoginSecrets>;
+
+/** Somebody who has logged in at least once, as they were then. */
+export const KnownUser = z.object({
+  id: z.uuid(),
+  tenantId: TenantId,
+  name: UserName,
+  kind: z.enum(['user', 'workload']),
+  issuer: TokenName,
+  groups: z.array(z.string().min(1).max(256)).max(256),
+  firstLoginAt: IsoTime,
+  lastLoginAt: IsoTime,
+});
+export type KnownUser = z.infer<typeof KnownUser>;
 
 /** Which rule decides, for people. */
 export const AccessExplanation = z.object({
@@ -246,23 +286,48 @@ export const accessRpc = {
     z.object({}),
   ),
   listIssuers: rpc('list-issuers', ['api'], z.object({}), z.object({ issuers: z.array(Issuer).max(32) })),
-  /** Adds it, or replaces the one of this name. ALREADY_EXISTS: another one has its prefix, or its URL and audience. */
+  /**
+   * Adds it, or replaces the one of this name; logins by it end if it is changed in more than scopes and `deviceCode`. ALREADY_EXISTS: another tenant's
+   * has its name; another one's prefix begins with its own, or the other way round; or its URL and audience. INVALID_ARGUMENT: http to elsewhere than
+   * loopback, keys that are none, a workload issuer without required claims.
+   */
   putIssuer: rpc('put-issuer', ['api'], Issuer.extend(By.shape), Issuer),
   /** Logins by it end. NOT_FOUND. */
   removeIssuer: rpc('remove-issuer', ['api'], z.object({ name: TokenName, by: UserName }), z.object({})),
+  /** Where people can log in. */
+  listLoginOptions: rpc(
+    'list-login-options',
+    ['api'],
+    z.object({}),
+    z.object({ issuers: z.array(LoginOption).max(32) }),
+  ),
   /**
-   * A short token of ours for one that an issuer signed: an ID token of a person (with the nonce that the login was begun with), or the token of a
-   * program. UNAUTHENTICATED, with a reason that tells nothing of its contents; UNAVAILABLE if the issuer's keys cannot be had. Subject tenant: NO_TENANT.
+   * A short token of ours for one that an issuer signed. A person's ID token is taken once, within 10 minutes of its issue: for a first login with
+   * `nonceVerifier`, whose SHA-256 (base64url) is its nonce; without, if it has no nonce and the issuer takes device codes; for a renewal with the hash
+   * of the session's secret, of the same issuer and subject. A program's token is taken until it expires. UNAUTHENTICATED, with a reason that tells
+   * nothing of its contents; UNAVAILABLE if the issuer's keys cannot be had; RATE_LIMITED. Subject tenant: NO_TENANT.
    */
   exchangeToken: rpc(
     'exchange-token',
     ['api'],
-    z.object({ issuer: TokenName, token: z.string().min(1).max(16_384), nonce: z.string().max(256).optional() }),
+    z.object({
+      issuer: TokenName,
+      token: z.string().min(1).max(16_384),
+      nonceVerifier: z.string().min(32).max(256).optional(),
+      sessionHash: Base64.optional(),
+    }),
     LoginSecrets,
     10_000,
   ),
-  /** Ends the login whose token this is. Again: no change. */
-  endLogin: rpc('end-login', ['api'], z.object({ tokenId: z.uuid() }), z.object({})),
+  /** Ends the login whose token this is, or the session whose secret hashes to this, with all its tokens. Again: no change. Subject tenant: NO_TENANT. */
+  endLogin: rpc(
+    'end-login',
+    ['api'],
+    z.union([z.strictObject({ tokenId: z.uuid() }), z.strictObject({ sessionHash: Base64 })]),
+    z.object({}),
+  ),
+  /** Who has logged in, by id. `next` is there if there may be more: pass it as `after`. */
+  listUsers: rpc('list-users', ['api'], z.object({ after: z.uuid().optional() }), page(KnownUser)),
   /** How a request of this user would be decided; groups are those of their last login unless given. NOT_FOUND for an unknown cluster. */
   explain: rpc(
     'explain',

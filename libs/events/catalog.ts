@@ -16,6 +16,7 @@ import { event } from './event-shape.js';
 import { GIT_EVENTS } from './git-events.js';
 import { GITOPS_EVENTS } from './gitops-events.js';
 import { GRANT_EVENTS } from './grant-events.js';
+import { LOGIN_EVENTS } from './login-events.js';
 
 export { Actor } from './event-shape.js';
 
@@ -87,6 +88,7 @@ const clusterSettings = {
  */
 export const EVENTS = {
   ...GITOPS_EVENTS,
+  ...LOGIN_EVENTS,
   'dev.fairlead.cluster.created.v1': event({ ...cluster, ...clusterSettings }),
   /** Its labels and what its import manifest says from then on, all of it. */
   'dev.fairlead.cluster.changed.v1': event({ ...cluster, ...clusterSettings }),

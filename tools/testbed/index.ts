@@ -10,6 +10,7 @@ export { startNats } from './components/nats.js';
 export { startPostgres } from './components/postgres.js';
 export { startKubernetes } from './components/kubernetes.js';
 export { startGitea } from './components/gitea.js';
+export { startZitadelOidc } from './components/zitadel-oidc.js';
 export { startKubelet } from './components/kubelet.js';
 export { startControllerManager } from './components/controller-manager.js';
 export { podProcesses, type PodProcess } from './components/processes.js';
@@ -47,10 +48,13 @@ export type {
   KubeOptions,
   NatsInfo,
   NatsOptions,
+  OidcUser,
   PostgresInfo,
   PostgresOptions,
   Running,
   ServerTls,
+  ZitadelOidcInfo,
+  ZitadelOidcOptions,
 } from './components/contract.js';
 export { LONGEST_NODE_MS } from './node/one-node.js';
 export { startDockerEngine, type DockerEngine, type DockerEngineOptions } from './engine/docker-engine.js';

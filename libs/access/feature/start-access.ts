@@ -1,3 +1,4 @@
+import { userOfSubject } from '@fairlead/contracts';
 import type { KeyedBucket, ProjectedBucket } from '@fairlead/events';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
@@ -8,13 +9,22 @@ import { ApiTokens } from './api-tokens.js';
 import { Authentication } from './authentication.js';
 import { AuthenticationController } from './authentication.controller.js';
 import type { CredentialSource } from './credentials.js';
+import type { GroupsOf } from './explain-access.js';
 import { grantsArea } from './grants-area.js';
 import { GRANTS_BUCKET } from './grants-bucket.js';
+import { Issuers } from './issuers.js';
 import { LastUse } from './last-use.js';
+import { loginCredentials } from './login-credentials.js';
+import { LoginsController } from './logins.controller.js';
+import { Logins, type LoginsOptions } from './logins.js';
+import { findUser } from '../store/user-store.js';
 import { accessBucket } from './projected-buckets.js';
 import type { Runtime } from './runtime.js';
+import { StandingLogins } from './standing-logins.js';
+import { tendLogins } from './tend-logins.js';
 
 export interface AccessOptions {
+  readonly logins: LoginsOptions;
   /** Tells which clusters there are. */
   readonly nats: NatsConnection;
 }
@@ -38,14 +48,20 @@ interface Area {
 class AccessModule {}
 
 /** The parts of the service, and the loops that run beside them. */
-export function startAccess(runtime: Runtime, { nats }: AccessOptions): StartedAccess {
+export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): StartedAccess {
   const owned = new AsyncDisposableStack();
   const lastUse = owned.use(new LastUse(runtime));
   const apiTokens = apiTokenCredentials(({ tokenId }, now) => lastUse.note(tokenId, now));
-  const sources: readonly CredentialSource[] = [apiTokens];
-  // Nobody logs in yet whose groups would be known.
-  const grants = owned.use(grantsArea(runtime, nats, async () => []));
-  const areas: readonly Area[] = [authenticationArea(runtime, sources), tokensArea(runtime), grants];
+  const sources: readonly CredentialSource[] = [apiTokens, loginCredentials];
+  const standing = new StandingLogins(runtime);
+  owned.use(tendLogins(runtime, standing));
+  const grants = owned.use(grantsArea(runtime, nats, groupsAtLastLogin));
+  const areas: readonly Area[] = [
+    authenticationArea(runtime, sources),
+    tokensArea(runtime),
+    grants,
+    { controllers: [LoginsController], parts: [new Issuers(runtime), new Logins(runtime, logins), standing] },
+  ];
   return {
     module: {
       module: AccessModule,
@@ -68,3 +84,8 @@ function authenticationArea(runtime: Runtime, sources: readonly CredentialSource
     parts: [new Authentication(runtime, { sources, isAdministrator })],
   };
 }
+
+const groupsAtLastLogin: GroupsOf = async (manager, tenantId, subject) => {
+  if (subject.kind !== 'user' && subject.kind !== 'workload') return [];
+  return (await findUser(manager, tenantId, userOfSubject(subject)))?.groups ?? [];
+};

@@ -1,5 +1,6 @@
 import { DOCKER_COMPOSE } from './docker-compose.js';
 import { PROMTOOL } from './promtool.js';
+import { ZITADEL_OIDC } from './zitadel-oidc.js';
 
 /** The programs the testbed runs, at the versions it pins. */
 export type BinaryName =
@@ -26,7 +27,8 @@ export type BinaryName =
   | 'helm'
   | 'docker-compose'
   | 'promtool'
-  | 'client-go-trial';
+  | 'client-go-trial'
+  | 'zitadel-oidc';
 
 export interface Component {
   readonly name: BinaryName;
@@ -371,6 +373,7 @@ export const COMPONENTS: Readonly<Record<BinaryName, Component>> = {
       about: 'about 2 min',
     },
   },
+  'zitadel-oidc': ZITADEL_OIDC,
   'docker-compose': DOCKER_COMPOSE,
   promtool: PROMTOOL,
   'client-go-trial': {

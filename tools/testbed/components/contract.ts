@@ -196,3 +196,31 @@ export interface GiteaOptions {
   readonly log?: Log | undefined;
   readonly signal?: AbortSignal | undefined;
 }
+
+/** Somebody who can log in at a ZitadelOidc. */
+export interface OidcUser {
+  /** `sub` of their tokens. */
+  readonly id: string;
+  readonly name: string;
+  readonly password: string;
+}
+
+export interface ZitadelOidcInfo {
+  /** `iss` of its tokens, with the slash at its end. */
+  readonly url: string;
+  readonly port: number;
+  /** A native client without a secret. */
+  readonly clientId: string;
+  readonly users: readonly OidcUser[];
+}
+
+export interface ZitadelOidcOptions {
+  /** Holds the users' file and the log; made when absent. What it knows of logins, and its keys, are in memory: a restart forgets both. */
+  readonly dataDir: string;
+  /** 0 or absent: any free port. */
+  readonly port?: number | undefined;
+  /** Where it may send browsers back to; on loopback whatever the port. Default http://127.0.0.1/callback. */
+  readonly redirectUris?: readonly string[] | undefined;
+  readonly log?: Log | undefined;
+  readonly signal?: AbortSignal | undefined;
+}

@@ -1,0 +1,69 @@
+import type { Caller, Issuer, LoginOption } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import { checkIssuer } from '@fairlead/oidc';
+import { withAdvisoryLock } from '@fairlead/persistence';
+import { checkNewIssuer, endsLogins } from '../domain/issuer-rules.js';
+import { deleteIssuer, endLoginsOf, issuersOf, lockIssuer, saveIssuer } from '../store/issuer-store.js';
+import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
+
+/** Where people log in, and whose programs' tokens are taken. */
+export class Issuers {
+  constructor(private readonly runtime: Runtime) {}
+
+  /** By name. */
+  async list(tenantId: string): Promise<Issuer[]> {
+    const rows = await read(this.runtime, (manager) => issuersOf(manager, tenantId));
+    return rows.map(({ definition }) => definition);
+  }
+
+  /** What somebody who is not logged in may know. */
+  async loginOptions(tenantId: string): Promise<LoginOption[]> {
+    const issuers = await this.list(tenantId);
+    return issuers.filter(({ kind }) => kind === 'oidc').map(toLoginOption);
+  }
+
+  /** Adds it, or replaces the one of this name. ALREADY_EXISTS, INVALID_ARGUMENT: see the contract. */
+  async put(caller: Caller, tenantId: string, by: string, issuer: Issuer): Promise<Issuer> {
+    checkIssuer(issuer);
+    const { name } = issuer;
+    await commit(this.runtime, async (manager) => {
+      await withAdvisoryLock(manager, 'issuers');
+      const before = await lockIssuer(manager, name);
+      if (before && before.tenantId !== tenantId)
+        throw new FairleadError('ALREADY_EXISTS', `the name ${name} is taken; choose another`);
+      const others = await issuersOf(manager, tenantId);
+      checkNewIssuer(
+        issuer,
+        others.flatMap(({ definition }) => (definition.name === name ? [] : definition)),
+      );
+      const ends = before !== null && endsLogins(before.definition, issuer);
+      const ended = ends ? await endLoginsOf(manager, name) : 0;
+      await saveIssuer(manager, tenantId, issuer);
+      const { kind, url } = issuer;
+      const event = { ...about(caller, tenantId, by, name), kind, url, ended };
+      await tell(this.runtime, manager, 'dev.fairlead.issuer.changed.v1', event);
+    });
+    return issuer;
+  }
+
+  /** Logins by it end at once. NOT_FOUND. */
+  async remove(caller: Caller, tenantId: string, by: string, name: string): Promise<void> {
+    await commit(this.runtime, async (manager) => {
+      await withAdvisoryLock(manager, 'issuers');
+      const issuer = await lockIssuer(manager, name);
+      if (issuer?.tenantId !== tenantId) throw new FairleadError('NOT_FOUND', `there is no issuer named ${name}`);
+      const ended = await endLoginsOf(manager, name);
+      await deleteIssuer(manager, tenantId, name);
+      const event = { ...about(caller, tenantId, by, name), ended };
+      await tell(this.runtime, manager, 'dev.fairlead.issuer.removed.v1', event);
+    });
+  }
+}
+
+function toLoginOption({ name, url, scopes, deviceCode, certificateAuthority, audience }: Issuer): LoginOption {
+  return { name, url, clientId: audience, scopes, deviceCode, certificateAuthority };
+}
+
+function about(caller: Caller, tenantId: string, by: string, name: string) {
+  return { tenantId, issuer: name, subject: `issuer/${name}`, actor: operatorOf(caller, by), reason: 'OK' };
+}

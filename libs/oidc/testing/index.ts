@@ -1,0 +1,1 @@
+export { answerJson, newSigningKey, startTestIssuer, type SigningKey, type TestIssuer } from './test-issuer.js';
