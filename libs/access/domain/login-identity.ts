@@ -38,7 +38,11 @@ export function identityOf(issuer: Issuer, claims: Claims): LoginIdentity {
   if (issuer.userClaim === 'email' && (claims['email_verified'] ?? true) !== true)
     throw refused('its email address is not verified');
   const kind = issuer.kind === 'workload' ? 'workload' : 'login';
-  const user = prefixed(kind === 'workload' ? `${WORKLOAD_USER_PREFIX}${issuer.prefix}` : issuer.prefix, own, issuer.userClaim);
+  const user = prefixed(
+    kind === 'workload' ? `${WORKLOAD_USER_PREFIX}${issuer.prefix}` : issuer.prefix,
+    own,
+    issuer.userClaim,
+  );
   if (kind === 'login' && isTakenName(user)) throw refused('its user name is a reserved one');
   return { kind, subject, user, groups: groupsOf(issuer, claims[issuer.groupsClaim]) };
 }

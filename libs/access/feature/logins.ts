@@ -173,7 +173,7 @@ export class Logins {
     const seen = {
       tenantId: issuer.tenantId,
       name,
-      kind: identity.kind === 'workload' ? 'workload' : 'user',
+      kind: identity.kind === 'workload' ? ('workload' as const) : ('user' as const),
       issuer: issuer.name,
       groups,
       groupsAsOf: new Date(verified.issuedAtMs),
