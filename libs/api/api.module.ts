@@ -60,7 +60,7 @@ export class ApiModule {
         { provide: Backend, useValue: backend },
         { provide: VisibleClusters, useValue: new VisibleClusters(backend) },
         { provide: ServingRoot, useValue: new ServingRoot(backend, nowMs) },
-        { provide: Authenticator, useValue: new Authenticator(backend, failures, nowMs) },
+        { provide: Authenticator, useValue: new Authenticator(backend, failures, clock) },
         { provide: AddressLimiter, useValue: new AddressLimiter(IMPORTS, nowMs) },
       ],
     };

@@ -1,16 +1,18 @@
-import { Principal } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
 import { beforeEach, expect, it } from 'vitest';
+import { userOf } from '../testing/somebody.js';
 import { Backend } from '../feature/backend.js';
 import { AddressLimiter } from './address-limiter.js';
 import { Authenticator } from './authenticator.js';
 
-const principal = Principal.parse({ user: 'admin', groups: [], tenantId: 'default', tokenId: crypto.randomUUID() });
+const principal = userOf('corp:alice');
 const header = 'Bearer a-token-of-some-length';
+/** The clock on the wall is far from the other one. */
+const STARTED_MS = Date.parse('2026-12-01T00:00:00Z');
 let now = 0;
 let asked: unknown[] = [];
-let answer: () => unknown;
+let answer: () => unknown = () => principal;
 let authenticator: Authenticator;
 
 beforeEach(() => {
@@ -20,7 +22,10 @@ beforeEach(() => {
     return answer();
   };
   const limiter = new AddressLimiter({ burst: 3, perSecond: 1 }, () => now);
-  authenticator = new Authenticator(new Backend({ call } as RpcClient), limiter, () => now);
+  authenticator = new Authenticator(new Backend({ call } as RpcClient), limiter, {
+    monotonicMs: () => now,
+    nowMs: () => STARTED_MS + now,
+  });
 });
 
 it('remembers a yes for ten seconds and sends only the hash', async () => {
@@ -34,8 +39,18 @@ it('remembers a yes for ten seconds and sends only the hash', async () => {
   expect(asked).toHaveLength(2);
 });
 
-it('remembers nobody beyond the end of the token', async () => {
-  answer = () => ({ ...principal, expiresAt: new Date(3_000).toISOString() });
+it('asks anew about a token that was forgotten, and about no other', async () => {
+  await authenticator.authenticate(header, '192.0.2.1');
+  authenticator.forget(crypto.randomUUID());
+  await authenticator.authenticate(header, '192.0.2.1');
+  expect(asked).toHaveLength(1);
+  authenticator.forget(principal.tokenId);
+  await authenticator.authenticate(header, '192.0.2.1');
+  expect(asked).toHaveLength(2);
+});
+
+it('remembers no longer than the token lasts', async () => {
+  answer = () => ({ ...principal, expiresAt: new Date(STARTED_MS + 3_000).toISOString() });
   await authenticator.authenticate(header, '192.0.2.1');
   now = 2_999;
   await authenticator.authenticate(header, '192.0.2.1');

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Clock } from '@fairlead/clock';
 import { NO_TENANT, accessRpc, type Principal } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { BoundedMap } from '@fairlead/limits';
@@ -24,7 +25,7 @@ export class Authenticator {
   constructor(
     private readonly backend: Backend,
     private readonly failures: AddressLimiter,
-    private readonly nowMs: () => number,
+    private readonly clock: Pick<Clock, 'monotonicMs' | 'nowMs'>,
   ) {}
 
   /** UNAUTHENTICATED, RATE_LIMITED, UNAVAILABLE. */
@@ -39,9 +40,14 @@ export class Authenticator {
     }
   }
 
+  /** Asks anew whose this token is, for one that was revoked or logged out here. Other replicas remember it for up to ten seconds. */
+  forget(tokenId: string): void {
+    for (const [hash, { principal }] of this.#cache) if (principal.tokenId === tokenId) this.#cache.delete(hash);
+  }
+
   #remembered(tokenHash: string): Principal | undefined {
     const cached = this.#cache.get(tokenHash);
-    return cached && cached.untilMs > this.nowMs() ? cached.principal : undefined;
+    return cached && cached.untilMs > this.clock.monotonicMs() ? cached.principal : undefined;
   }
 
   async #ask(tokenHash: string, address: string): Promise<Principal> {
@@ -59,8 +65,9 @@ export class Authenticator {
   }
 
   #remember(tokenHash: string, principal: Principal): void {
-    const endsMs = principal.expiresAt === null ? Infinity : Date.parse(principal.expiresAt);
-    this.#cache.set(tokenHash, { principal, untilMs: Math.min(this.nowMs() + CACHE_MS, endsMs) });
+    const { expiresAt } = principal;
+    const leftMs = expiresAt === null ? Infinity : Date.parse(expiresAt) - this.clock.nowMs();
+    this.#cache.set(tokenHash, { principal, untilMs: this.clock.monotonicMs() + Math.min(CACHE_MS, leftMs) });
   }
 }
 

@@ -1,6 +1,7 @@
 import { accessRpc, subjectsOf, type Principal, type Subject } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Controller } from '@nestjs/common';
+import { Authenticator } from '../auth/authenticator.js';
 import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
 import { VisibleClusters } from './visible-clusters.js';
@@ -13,6 +14,7 @@ export class AccessController {
   constructor(
     private readonly backend: Backend,
     private readonly visible: VisibleClusters,
+    private readonly authenticator: Authenticator,
   ) {}
 
   @Serve('explainAccess')
@@ -60,8 +62,10 @@ export class AccessController {
   }
 
   @Serve('revokeApiToken')
-  revokeToken(@Asked() { tenantId, actor: by, params }: Call<'revokeApiToken'>) {
-    return this.backend.write(accessRpc.revokeToken, tenantId, { ...params, by });
+  async revokeToken(@Asked() { tenantId, actor: by, params }: Call<'revokeApiToken'>) {
+    const revoked = await this.backend.write(accessRpc.revokeToken, tenantId, { ...params, by });
+    this.authenticator.forget(revoked.id);
+    return revoked;
   }
 
   @Serve('listIssuers')

@@ -43,7 +43,14 @@ export function writeCliScript(state: Pick<StateDir, 'file'>): string {
   const word = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
   const command = [process.execPath, entryOf('cli')].map(word).join(' ');
   const path = state.file('bin', 'fairlead');
-  const script = `#!/bin/sh\n# The fairlead command. When the stack starts, it is logged in as the administrator.\nFAIRLEAD_HOME=${word(cliHome(state, 'home'))} exec ${command} "$@"\n`;
+  const lines = [
+    '#!/bin/sh',
+    '# The fairlead command. When the stack starts, it is logged in as the administrator; with another FAIRLEAD_HOME, as whoever logged in there.',
+    `[ -n "$FAIRLEAD_HOME" ] || FAIRLEAD_HOME=${word(cliHome(state, 'home'))}`,
+    'export FAIRLEAD_HOME',
+    `exec ${command} "$@"`,
+  ];
+  const script = `${lines.join('\n')}\n`;
   writeFileSync(path, script, { mode: 0o700 });
   return path;
 }

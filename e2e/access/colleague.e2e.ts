@@ -1,0 +1,153 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CommandOutput, Stack } from '@fairlead/stack';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fairlead } from '../support/fairlead.js';
+import { secretScan } from '../support/secret-scan/index.js';
+import { kubectl, startTestStack, type TestStack } from '../support/test-stack.js';
+import { logIn, succeeds, type Person } from './person.js';
+
+/** kubectl and the command begin and end processes, on a machine that does other things besides. */
+const SEEN_WITHIN_MS = 20_000;
+const GATEWAYS = ['gateway-a', 'gateway-b'];
+
+let running: TestStack;
+let stack: Stack;
+let colleague: Person;
+
+beforeAll(async () => {
+  running = await startTestStack();
+  ({ stack } = running);
+  await fairlead(stack, 'cluster', 'label', 'demo', 'env=staging');
+  await fairlead(stack, 'cluster', 'create', 'prod', '--label', 'env=prod');
+  await kubectl(stack, 'gateway-a', ['create', 'configmap', 'shown', '--from-literal=a=b']);
+  await kubectl(stack, 'gateway-a', ['create', 'namespace', 'other']);
+  const tokenFile = join(stack.stateDir, 'colleague.token');
+  await fairlead(stack, 'api-token', 'create', 'colleague', '--for', '1h', '--out', tokenFile);
+  secretScan.issued.add('the API token of the colleague', (await readFile(tokenFile, 'utf8')).trim());
+  await grant('--role', 'view', '--namespace', 'default', '--clusters', 'env=staging', '--for', '1h');
+  colleague = await eventually(() => logIn(stack, 'colleague', tokenFile), { timeoutMs: SEEN_WITHIN_MS });
+});
+afterAll(async () => {
+  await running?.[Symbol.asyncDispose]();
+});
+
+/** Its id. */
+async function grant(...what: string[]): Promise<string> {
+  const told = ['--token', 'colleague', '--reason', 'looks around', '-o', 'json'];
+  return (JSON.parse(await fairlead(stack, 'grant', 'create', ...told, ...what)) as { id: string }).id;
+}
+
+const refused = (pattern: RegExp): CommandOutput =>
+  expect.objectContaining({ code: 1, stderr: expect.stringMatching(pattern) as string }) as CommandOutput;
+
+/** Doors and the API are told of a change a moment after the command has ended. */
+function soon(look: () => Promise<void>): Promise<void> {
+  return eventually(look, { timeoutMs: SEEN_WITHIN_MS });
+}
+
+describe('a colleague with view in one namespace of clusters with a label', () => {
+  it('sees these clusters and no others, and of the admin API their own', async () => {
+    expect(await succeeds(colleague.fairlead('cluster', 'list', '-o', 'name'))).toBe('demo\n');
+    expect(await colleague.fairlead('cluster', 'show', 'prod')).toEqual(refused(/there is no cluster named prod/));
+    expect(await colleague.fairlead('cluster', 'delete', 'demo', '--yes')).toEqual(refused(/token:colleague is none/));
+    expect(await colleague.fairlead('grant', 'list')).toEqual(refused(/grant list --mine/));
+    expect(await succeeds(colleague.fairlead('grant', 'list', '--mine'))).toContain('view, in default');
+  });
+
+  it('reads there what the grant says, and nothing beside it, through both gateways', async () => {
+    for (const gateway of GATEWAYS) {
+      const shown = await succeeds(colleague.kubectl(gateway, 'get', 'configmaps', '-o', 'name'));
+      expect(shown).toContain('configmap/shown');
+      expect(await colleague.kubectl(gateway, 'get', 'configmaps', '-A')).toEqual(refused(/forbidden/i));
+    }
+    const beyond = [
+      ['get', 'configmaps', '-n', 'other'],
+      ['get', 'nodes'],
+      ['get', 'configmaps', '--as', 'corp:bob'],
+    ];
+    // RBAC of the cluster: view neither writes nor reads secrets.
+    const more = [
+      ['delete', 'configmap', 'shown'],
+      ['get', 'secrets'],
+    ];
+    for (const args of [...beyond, ...more]) {
+      expect(await colleague.kubectl('gateway-a', ...args)).toEqual(refused(/forbidden/i));
+    }
+  });
+
+  it('is told why, and by which grant', async () => {
+    const why = async (...request: string[]): Promise<string> =>
+      fairlead(stack, 'access', 'explain', 'token:colleague', 'demo', ...request);
+    expect(await why('list', 'configmaps', '-n', 'default')).toMatch(
+      /^allowed: .*\ngrant [0-9a-f-]{36}.*\n.*fairlead:view\n$/,
+    );
+    expect(await why('list', 'configmaps', '-n', 'other')).toMatch(/^refused: /);
+    const own = await succeeds(colleague.fairlead('access', 'explain', 'me', 'demo', 'get', 'pods', '-n', 'default'));
+    expect(own).toMatch(/^allowed: /);
+    expect(await colleague.fairlead('access', 'explain', 'corp:alice', 'demo', 'get', 'pods')).toEqual(
+      refused(/about others/),
+    );
+  });
+});
+
+describe('more, for a time', () => {
+  const write = (name: string): Promise<CommandOutput> =>
+    colleague.kubectl('gateway-b', 'create', 'configmap', name, '--from-literal=a=b');
+
+  it('is asked for, approved by somebody else, and taken back', async () => {
+    expect(await write('early')).toEqual(refused(/forbidden/i));
+    const request = ['access', 'request', '--cluster', 'demo', '--role', 'edit', '-n', 'default', '--for', '10m'];
+    await succeeds(colleague.fairlead(...request, '--reason', 'a note'));
+    const id = (await fairlead(stack, 'access', 'requests', '-o', 'name')).trim();
+    expect(await colleague.fairlead('access', 'approve', id)).toEqual(refused(/is none/));
+    const approved = JSON.parse(await fairlead(stack, 'access', 'approve', id, '-o', 'json')) as { grantId: string };
+    await soon(async () => expect(await write('note')).toMatchObject({ code: 0 }));
+    expect(await succeeds(colleague.fairlead('access', 'requests', '--state', 'all'))).toMatch(
+      /approved +token:colleague/,
+    );
+    await fairlead(stack, 'grant', 'delete', approved.grantId, '--yes');
+    await soon(async () => expect(await write(`late-${crypto.randomUUID()}`)).toEqual(refused(/forbidden/i)));
+  });
+
+  it('is cut off in the middle when it lapses, by the clock', async () => {
+    const SECONDS = 15;
+    const endsMs = Date.now() + SECONDS * 1_000;
+    await grant('--role', 'view', '--namespace', 'other', '--cluster', 'demo', '--for', `${SECONDS}s`);
+    const get = ['get', 'configmaps', '-n', 'other'];
+    await soon(async () => expect(await colleague.kubectl('gateway-a', ...get)).toMatchObject({ code: 0 }));
+    await using watch = colleague.watch('gateway-a', ...get, '--watch', '-o', 'name');
+    await kubectl(stack, 'gateway-b', ['create', 'configmap', 'seen', '-n', 'other', '--from-literal=a=b']);
+    await watch.line(/configmap\/seen/, SEEN_WITHIN_MS);
+    await watch.ended(endsMs - Date.now() + SEEN_WITHIN_MS);
+    expect(Date.now()).toBeGreaterThanOrEqual(endsMs - 1_000);
+    expect(await colleague.kubectl('gateway-a', ...get)).toEqual(refused(/forbidden/i));
+  });
+});
+
+describe('a lockdown', () => {
+  it('shuts people out, cuts off what stands, says why, leaves the administrator in, and is lifted', async () => {
+    await using watch = colleague.watch('gateway-a', 'get', 'configmaps', '--watch', '-o', 'name');
+    await watch.line(/configmap\/shown/, SEEN_WITHIN_MS);
+    await fairlead(stack, 'access', 'lockdown', 'demo', '--reason', 'a laptop was stolen', '--yes');
+    await watch.ended(SEEN_WITHIN_MS);
+    const read = (gateway: string): Promise<CommandOutput> => colleague.kubectl(gateway, 'get', 'configmap', 'shown');
+    for (const gateway of GATEWAYS) {
+      await soon(async () => expect(await read(gateway)).toEqual(refused(/a laptop was stolen/)));
+      expect(await kubectl(stack, gateway, ['get', 'configmap', 'shown', '-o', 'name'])).toBe('configmap/shown\n');
+    }
+    expect(
+      await fairlead(stack, 'access', 'explain', 'token:colleague', 'demo', 'get', 'configmaps', '-n', 'default'),
+    ).toMatch(/^refused: .*(lock|stolen)/);
+    await fairlead(stack, 'access', 'unlock', 'demo', '--yes');
+    await soon(async () => expect(await read('gateway-b')).toMatchObject({ code: 0 }));
+  });
+});
+
+// The last one.
+it('a token that is revoked is nobody’s, at the doors and at the API', async () => {
+  await fairlead(stack, 'api-token', 'revoke', 'colleague', '--yes');
+  await soon(async () => expect(await colleague.kubectl('gateway-b', 'get', 'configmaps')).toMatchObject({ code: 1 }));
+  await soon(async () => expect(await colleague.fairlead('whoami')).toEqual(refused(/refuses the token/)));
+});

@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CommandOutput, Stack } from '@fairlead/stack';
+import { secretScan } from '../support/secret-scan/index.js';
+import { watchProcess, type Watch } from '../support/watching.js';
+import { spawn } from 'node:child_process';
+
+const TIMEOUT_MS = 60_000;
+
+/** Somebody with a home of their own on this machine: the command, and a kubectl with their kubeconfig. */
+export interface Person {
+  fairlead(...args: string[]): Promise<CommandOutput>;
+  /** Through one gateway. */
+  kubectl(gateway: string, ...args: string[]): Promise<CommandOutput>;
+  /** One that goes on, such as `get -w`. */
+  watch(gateway: string, ...args: string[]): Watch;
+}
+
+/** Logs in by the token in a file, and takes nothing of what the stack's administrator has. */
+export async function logIn(stack: Stack, name: string, tokenFile: string): Promise<Person> {
+  const home = join(stack.stateDir, `home-of-${name}`);
+  await mkdir(home, { recursive: true });
+  await chmod(home, 0o700);
+  const env = { PATH: process.env.PATH, HOME: home, FAIRLEAD_HOME: join(home, 'fairlead'), NO_COLOR: '1' };
+  const kubeconfig = join(home, 'kubeconfig');
+  const fairlead: Person['fairlead'] = async (...args) => {
+    const output = await run(join(stack.stateDir, 'bin', 'fairlead'), args, env);
+    secretScan.hear(`the output of fairlead ${args.join(' ')}`, `${output.stdout}\n${output.stderr}`);
+    return output;
+  };
+  if ('unavailable' in stack.kubectlBinary) throw new Error(stack.kubectlBinary.unavailable);
+  const kubectlPath = stack.kubectlBinary.path;
+  const through = (gateway: string, args: string[]): string[] => ['--context', `demo@${gateway}`, ...args];
+  const server = ['--server', stack.api.url, '--ca-file', stack.api.caFile];
+  await succeeds(fairlead('login', ...server, '--token-file', tokenFile));
+  await succeeds(fairlead('kubeconfig', 'demo', '--output', kubeconfig));
+  const kubeEnv = { ...env, KUBECONFIG: kubeconfig };
+  return {
+    fairlead,
+    kubectl: (gateway, ...args) => run(kubectlPath, through(gateway, args), kubeEnv),
+    watch: (gateway, ...args) =>
+      watchProcess(spawn(kubectlPath, through(gateway, args), { stdio: ['ignore', 'pipe', 'pipe'], env: kubeEnv })),
+  };
+}
+
+/** Standard output; rejects with what was said otherwise. */
+export async function succeeds(running: Promise<CommandOutput>): Promise<string> {
+  const { code, stdout, stderr } = await running;
+  if (code !== 0) throw new Error(`it failed with ${code}: ${stderr}`);
+  return stdout;
+}
+
+function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<CommandOutput> {
+  return new Promise((resolve) => {
+    execFile(program, args, { env, timeout: TIMEOUT_MS }, (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr });
+    });
+  });
+}
