@@ -203,6 +203,20 @@ describe('which cluster', () => {
     expect(reasonOf(await through(nowhere))).toBe('403 FORBIDDEN');
   });
 
+  it('is not reached while it is locked down', async () => {
+    const [, certificate] = await newClient([installation.cluster]);
+    const standing = await through(certificate);
+    await installation.lockDown(installation.cluster, 'an incident');
+    await once(standing.socket.resume(), 'close');
+    const answer = await through(certificate);
+    expect([reasonOf(answer), await text(answer.socket)]).toEqual([
+      '403 FORBIDDEN',
+      expect.stringContaining('is locked down: an incident'),
+    ]);
+    await installation.liftLockdown(installation.cluster);
+    await eventually(async () => expect(reasonOf(await through(certificate))).toBe('200 OK'));
+  });
+
   it.each(['Bearer abc', 'Basic', 'Basic !!!', 'Basic OnBhc3M=', `Basic ${'QUFB'.repeat(200)}`])(
     'cannot be read from %s',
     async (value) => {
