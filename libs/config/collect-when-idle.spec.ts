@@ -5,6 +5,8 @@ const MIB = 1024 * 1024;
 let stop: AbortController;
 let heapMib: number[];
 let residentMib: number[];
+/** What the heap holds on to outside of it. */
+let externalMib: number[];
 let cpuMs: number;
 
 beforeEach(() => {
@@ -12,8 +14,10 @@ beforeEach(() => {
   stop = new AbortController();
   cpuMs = 0;
   residentMib = [];
+  externalMib = [];
   const memoryUsage = (): object => ({
     heapUsed: (heapMib.shift() ?? 0) * MIB,
+    external: (externalMib.shift() ?? 0) * MIB,
     rss: (residentMib.shift() ?? 0) * MIB,
   });
   vi.spyOn(process, 'memoryUsage').mockImplementation(memoryUsage as never);
@@ -78,6 +82,17 @@ it('collects in a server until that frees little, whatever a flood still used th
   heapMib = [30, 0];
   vi.advanceTimersByTime(10_000);
   expect(heapMib).toEqual([0]);
+});
+
+it('collects in a server until that frees little of what its heap holds on to, too', () => {
+  // The second collection frees 5 MiB of the heap, and 20 that hung on it.
+  heapMib = [90, 50, 55, 50, 56, 44, 44, 44];
+  externalMib = [30, 10, 30, 10, 49, 4, 4, 4];
+  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
+  vi.advanceTimersByTime(30_000);
+  expect(heapMib).toEqual([44, 44]);
+  vi.advanceTimersByTime(10_000);
+  expect(heapMib).toEqual([]);
 });
 
 it('collects the more seldom the longer it takes', () => {

@@ -16,7 +16,10 @@ export interface Collecting {
    * As well as `worthBytes`. Absent: that is no reason.
    */
   readonly worthResidentShare?: number;
-  /** Collects again after a collection that freed half of `worthBytes`: in the middle of a flood it cannot free what the flood still uses. */
+  /**
+   * Collects again after a collection that freed half of `worthBytes`, of the heap or of what that holds on to: in the middle of a flood it cannot free what
+   * the flood still uses.
+   */
   readonly repeats?: true;
   /** Of one CPU, at most: a large heap is collected the more seldom. */
   readonly pauseShare: number;
@@ -53,7 +56,7 @@ export function collectWhenIdle(signal: AbortSignal, collecting: Collecting = GU
   const { lookMs, idleShare, pauseShare, worthBytes, repeats = false } = collecting;
   const collect = collector();
   let cpu = process.cpuUsage();
-  let kept: Held = { heapUsed: 0, rss: 0 };
+  let kept: Held = { heapUsed: 0, external: 0, rss: 0 };
   let notBeforeMs = 0;
   let isAgain = false;
   const timer = setInterval(() => {
@@ -71,13 +74,13 @@ export function collectWhenIdle(signal: AbortSignal, collecting: Collecting = GU
     const took = process.threadCpuUsage(before);
     notBeforeMs = performance.now() + (took.user + took.system) / 1_000 / pauseShare;
     kept = process.memoryUsage();
-    isAgain = repeats && now.heapUsed - kept.heapUsed >= worthBytes / 2;
+    isAgain = repeats && now.heapUsed + now.external - kept.heapUsed - kept.external >= worthBytes / 2;
   }, lookMs);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
 
-type Held = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'rss'>;
+type Held = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'external' | 'rss'>;
 
 function isWorth({ worthBytes, worthShare, worthResidentShare }: Collecting, now: Held, kept: Held): boolean {
   if (now.heapUsed - kept.heapUsed >= Math.max(worthBytes, worthShare * kept.heapUsed)) return true;
