@@ -15,6 +15,7 @@ import { z } from 'zod';
 import { event } from './event-shape.js';
 import { GIT_EVENTS } from './git-events.js';
 import { GITOPS_EVENTS } from './gitops-events.js';
+import { GRANT_EVENTS } from './grant-events.js';
 import { LOGIN_EVENTS } from './login-events.js';
 
 export { Actor } from './event-shape.js';
@@ -49,6 +50,8 @@ const stream = {
   stdin: z.boolean(),
   tty: z.boolean(),
 };
+/** `user`: who its holder is in clusters and in events. */
+const apiToken = { tokenId: z.uuid(), user: z.string().max(256), name: z.string().max(63).optional() };
 const enrolmentRequest = { requestId: z.uuid(), fingerprint: z.string().length(64) };
 /** Roots after the step, as in the trust bundle of this version. */
 const roots = { pins: z.array(z.string().length(64)).max(4), trustVersion: z.int() };
@@ -97,8 +100,8 @@ export const EVENTS = {
   'dev.fairlead.import-link.refused.v1': event({ ...maybeCluster, ...rateLimited }),
   'dev.fairlead.token.minted.v1': event({ ...cluster, tokenId: z.string().max(64), expiresAt: IsoTime }),
   'dev.fairlead.token.revoked.v1': event({ ...cluster, tokenId: z.string().max(64) }),
-  'dev.fairlead.api-token.created.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
-  'dev.fairlead.api-token.revoked.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
+  'dev.fairlead.api-token.created.v1': event({ ...apiToken, expiresAt: IsoTime.nullable().optional() }),
+  'dev.fairlead.api-token.revoked.v1': event(apiToken),
   'dev.fairlead.enrolment.succeeded.v1': event({
     ...cluster,
     /** Of the bootstrap token; `adoption` for an agent that had none, `static` for an identity that was handed out. */
@@ -194,6 +197,7 @@ export const EVENTS = {
   }),
   'dev.fairlead.rpc.refused.v1': event({ service: z.string().max(32), method: z.string().max(64) }),
   ...GIT_EVENTS,
+  ...GRANT_EVENTS,
 } as const;
 
 export type EventType = keyof typeof EVENTS;

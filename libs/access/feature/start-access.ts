@@ -1,19 +1,28 @@
-import type { ProjectedBucket } from '@fairlead/events';
+import type { KeyedBucket, ProjectedBucket } from '@fairlead/events';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
+import { isAdministrator } from './administration.js';
 import { apiTokenCredentials } from './api-token-credentials.js';
+import { ApiTokensController } from './api-tokens.controller.js';
+import { ApiTokens } from './api-tokens.js';
 import { Authentication } from './authentication.js';
 import { AuthenticationController } from './authentication.controller.js';
 import type { CredentialSource } from './credentials.js';
+import { grantsArea } from './grants-area.js';
+import { GRANTS_BUCKET } from './grants-bucket.js';
 import { Issuers } from './issuers.js';
+import { LastUse } from './last-use.js';
 import { loginCredentials } from './login-credentials.js';
 import { LoginsController } from './logins.controller.js';
 import { Logins, type LoginsOptions } from './logins.js';
 import { accessBucket } from './projected-buckets.js';
 import type { Runtime } from './runtime.js';
-import { StandingLogins } from './standing-logins.js';
+import { groupsOfLastLogin, StandingLogins } from './standing-logins.js';
 import { tendLogins } from './tend-logins.js';
 
 export interface AccessOptions {
+  /** Tells which clusters there are. */
+  readonly nats: NatsConnection;
   readonly logins: LoginsOptions;
 }
 
@@ -22,6 +31,8 @@ export interface StartedAccess extends AsyncDisposable {
   readonly module: DynamicModule;
   /** What it is the only writer of. */
   readonly buckets: readonly ProjectedBucket[];
+  /** The same of one that is too large to be made anew at each change. */
+  readonly keyedBucket: KeyedBucket;
 }
 
 /** Controllers that answer a part of the contract, and what they need. */
@@ -34,17 +45,19 @@ interface Area {
 class AccessModule {}
 
 /** The parts of the service, and the loops that run beside them. */
-export function startAccess(runtime: Runtime, options: AccessOptions): StartedAccess {
+export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): StartedAccess {
   const owned = new AsyncDisposableStack();
-  const sources: readonly CredentialSource[] = [apiTokenCredentials(), loginCredentials];
+  const lastUse = owned.use(new LastUse(runtime));
+  const apiTokens = apiTokenCredentials(({ tokenId }, now) => lastUse.note(tokenId, now));
+  const sources: readonly CredentialSource[] = [apiTokens, loginCredentials];
   const standing = new StandingLogins(runtime);
   owned.use(tendLogins(runtime, standing));
+  const grants = owned.use(grantsArea(runtime, nats, groupsOfLastLogin));
   const areas: readonly Area[] = [
     authenticationArea(runtime, sources),
-    {
-      controllers: [LoginsController],
-      parts: [new Issuers(runtime), new Logins(runtime, options.logins), standing],
-    },
+    tokensArea(runtime),
+    loginsArea(runtime, logins, standing),
+    grants,
   ];
   return {
     module: {
@@ -53,13 +66,20 @@ export function startAccess(runtime: Runtime, options: AccessOptions): StartedAc
       providers: areas.flatMap(({ parts }) => parts.map((part) => ({ provide: part.constructor, useValue: part }))),
     },
     buckets: [accessBucket(sources, runtime.now)],
+    keyedBucket: GRANTS_BUCKET,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
+function tokensArea(runtime: Runtime): Area {
+  return { controllers: [ApiTokensController], parts: [new ApiTokens(runtime)] };
+}
+
+function loginsArea(runtime: Runtime, options: LoginsOptions, standing: StandingLogins): Area {
+  return { controllers: [LoginsController], parts: [new Issuers(runtime), new Logins(runtime, options), standing] };
+}
+
 function authenticationArea(runtime: Runtime, sources: readonly CredentialSource[]): Area {
-  // Nobody else has anything without a grant.
-  const isAdministrator = async (): Promise<boolean> => false;
   return {
     controllers: [AuthenticationController],
     parts: [new Authentication(runtime, { sources, isAdministrator })],
