@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { ClusterRoleName, groupOfRole } from '@fairlead/access-rules';
 import { identityStore, withBundle } from '@fairlead/agent';
 import {
   checkCredentials,
@@ -107,11 +108,17 @@ function rightsOf({ FAIRLEAD_IDENTITY: identity }: AgentConfig): Right[] {
     { verb: 'impersonate', resource: 'users' },
     { verb: 'impersonate', resource: 'groups', name: 'fairlead:admins' },
     { verb: 'impersonate', resource: 'groups', name: 'system:authenticated' },
+    ...ClusterRoleName.options.map(rightToRole),
     { verb: 'list', resource: 'nodes', without: 'how many nodes there are, and whose, is not known' },
   ];
   const [, namespace, name] = /^secret:([^/]+)\/(.+)$/.exec(identity) ?? [];
   if (namespace === undefined || name === undefined) return rights;
   return [...rights, ...['get', 'patch'].map((verb) => ({ verb, resource: 'secrets', name, namespace }))];
+}
+
+function rightToRole(role: ClusterRoleName): Right {
+  const without = `people with a grant of the role ${role} are refused`;
+  return { verb: 'impersonate', resource: 'groups', name: groupOfRole(role), without };
 }
 
 function pinOf(token: string | null): string[] {

@@ -146,7 +146,7 @@ describe('cluster', () => {
     expect(await fairlead(['cluster', 'show', 'demo'])).toEqual({
       status: 1,
       out: '',
-      err: 'error: there is no cluster demo\nnext: check the name with: fairlead cluster list, or fairlead client list\n',
+      err: 'error: there is no cluster named demo\nnext: check the name with: fairlead cluster list, or fairlead client list\n',
     });
   });
 

@@ -1,4 +1,6 @@
 import { Command, CommanderError } from 'commander';
+import { addAccessCommands } from './commands/access.js';
+import { addApiTokenCommands } from './commands/api-token.js';
 import { addBundleCommands } from './commands/bundle.js';
 import { addCaCommands } from './commands/ca.js';
 import { addCatalogCommands } from './commands/catalog.js';
@@ -9,7 +11,9 @@ import { addDoctorCommand } from './commands/doctor.js';
 import { addEndpointCommands } from './commands/endpoints.js';
 import { addGitHostCommands } from './commands/git-host.js';
 import { addGitOpsCommands } from './commands/gitops.js';
+import { addGrantCommands } from './commands/grant.js';
 import { addIdentityCommands } from './commands/identity.js';
+import { addIssuerCommands } from './commands/issuer.js';
 import { addKubeCommands } from './commands/kubeconfig.js';
 import { addPolicyCommands } from './commands/policy.js';
 import { addRequestCommands } from './commands/request.js';
@@ -59,6 +63,10 @@ function buildProgram(io: Io): Command {
     .showSuggestionAfterError();
   addSessionCommands(program, io);
   addClusterCommands(program, io);
+  addGrantCommands(program, io);
+  addAccessCommands(program, io);
+  addApiTokenCommands(program, io);
+  addIssuerCommands(program, io);
   addClientCommands(program, io);
   addRequestCommands(program, io);
   addPolicyCommands(program, io);

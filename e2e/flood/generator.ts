@@ -37,7 +37,8 @@ export interface FloodReport {
 
 /** Run compiled, in a process of its own: what it takes of the machine is not the time of whoever measures. */
 const MAIN = join(REPOSITORY, 'e2e', 'dist', 'flood', 'generator-main.js');
-const PRELOAD = fileURLToPath(new URL(`../support/end-with-parent${extname(import.meta.url)}`, import.meta.url));
+/** What each process of a flood is given, to end with whoever started it. */
+export const PRELOAD = fileURLToPath(new URL(`../support/end-with-parent${extname(import.meta.url)}`, import.meta.url));
 
 /** Floods until its time is over. Rejects if its process fails. */
 export async function flood(order: FloodOrder): Promise<FloodReport> {

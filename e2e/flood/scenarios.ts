@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Findings } from '../chaos/findings.js';
-import type { Scenario } from '../chaos/scenario.js';
 import { quantile } from '../support/pool.js';
+import { BARE_SCENARIOS } from './bare-scenarios.js';
 import { flood, type FloodReport } from './generator.js';
 import { kindsOf, type FloodKind, type Port } from './kinds.js';
+import type { FloodScenario } from './scenario.js';
 import type { FloodSizes } from './sizes.js';
 import { askUntil, type Served } from './user.js';
+import { watched } from './watched.js';
 import type { FloodWorld, FloodedReplica } from './world.js';
 
 const MOST_GROWTH_MB = 100;
@@ -14,16 +16,17 @@ const MOST_SLOWER = 3;
 const SAMPLE_MS = 100;
 const PORTS: readonly Port[] = ['link', 'relay', 'kube-api', 'connect'];
 
-export type FloodScenario = Scenario<FloodWorld, FloodSizes>;
-
-/** Every kind of flood at every port. The letter of one is its port and its kind: `link/headers`. */
-export const FLOOD_SCENARIOS: readonly FloodScenario[] = PORTS.flatMap((port) =>
-  kindsOf(port).map((kind) => ({
-    letter: `${port}/${kind.name}`,
-    title: `${kind.name} at the ${port} port`,
-    run: (world, sizes, findings) => floodOnce(world, port, kind, { sizes, findings }),
-  })),
-);
+/** Every kind of flood at every port, and what the machine alone makes of two of them. The letter of one is its port and its kind: `link/headers`. */
+export const FLOOD_SCENARIOS: readonly FloodScenario[] = [
+  ...BARE_SCENARIOS,
+  ...PORTS.flatMap((port) =>
+    kindsOf(port).map((kind): FloodScenario => ({
+      letter: `${port}/${kind.name}`,
+      title: `${kind.name} at the ${port} port`,
+      run: (world, sizes, findings) => floodOnce(world, port, kind, { sizes, findings }),
+    })),
+  ),
+];
 
 interface Judged {
   readonly sizes: FloodSizes;
@@ -54,7 +57,7 @@ async function floodReplica(
   const { connections, share, seconds, mostSeconds, idlePings } = sizes;
   findings.doing = 'a user alone';
   const idleMs = await replica.idle.p99Ms(of, idlePings);
-  const [beforeMb, endedBefore] = [replica.residentMb(), await replica.ended()];
+  const [beforeMb, endedBefore, cpuBefore] = [replica.residentMb(), await replica.ended(), replica.cpuSeconds()];
   findings.doing = 'flooding';
   const order = { of, kind: kind.name, ...replica.addressOf(of), connections, share, seconds, mostSeconds };
   const flooding = watched(flood({ ...order, untilClosed: connections }));
@@ -63,12 +66,14 @@ async function floodReplica(
     askUntil(replica.way, flooding.isOver),
   ]);
   const report = await flooding.done;
+  const cpuSeconds = replica.cpuSeconds() - cpuBefore;
   const ended = (await replica.ended()) - endedBefore;
   findings.figure('resident before', beforeMb, 'MB');
   findings.figure('resident at most', peakMb, 'MB');
   findings.must(peakMb - beforeMb <= MOST_GROWTH_MB, `the gateway grew by ${(peakMb - beforeMb).toFixed()} MB`);
   judgeUser(findings, idleMs, during);
   judgeConnections(findings, report, { connections, ended });
+  findings.figure('CPU of the gateway', `${cpuSeconds.toFixed(1)} s, what its user asks for included`);
   return beforeMb;
 }
 
@@ -97,14 +102,8 @@ function judgeUser(findings: Findings, idle: number, during: Served): void {
     during.failed.length === 0,
     `of the user's requests ${during.failed.length} failed: ${during.failed[0]}`,
   );
+  findings.figure('times idle', flooded / idle);
   findings.mustInTime(flooded < MOST_SLOWER * idle, `a user waited ${(flooded / idle).toFixed(1)} times as long`);
-}
-
-function watched<T>(done: Promise<T>): { readonly done: Promise<T>; readonly isOver: () => boolean } {
-  let isOver = false;
-  const end = (): void => void (isOver = true);
-  done.then(end, end);
-  return { done, isOver: () => isOver };
 }
 
 async function peakOf(replica: FloodedReplica, isOver: () => boolean): Promise<number> {

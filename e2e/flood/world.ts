@@ -2,7 +2,7 @@ import type { GatewayAddresses, Stack } from '@fairlead/stack';
 import { eventually } from '@fairlead/testing';
 import type { AnyWorld } from '../chaos/any-world.js';
 import { createDoorClient } from '../support/connect-door.js';
-import { usageOf } from '../support/proc.js';
+import { usageOf, type ProcessUsage } from '../support/proc.js';
 import { isReady, metricOf, pidOf, sessionsAt } from '../support/replicas.js';
 import { startTcpAgent } from '../support/tcp-agent.js';
 import { startTcpTarget } from '../support/tcp-target.js';
@@ -21,6 +21,8 @@ export interface FloodedReplica {
   addressOf(port: Port): { readonly host: string; readonly port: number };
   /** Of the replica's process, MB. Throws where there is no /proc. */
   residentMb(): number;
+  /** What the replica's process has used of the CPU, all told. Throws where there is no /proc. */
+  cpuSeconds(): number;
   /** Connections that the replica ended for what they did, all told. */
   ended(): Promise<number>;
   /** What its user waits while nobody floods. */
@@ -72,7 +74,8 @@ function floodedReplica(stack: Stack, gateway: GatewayAddresses, way: Way): Floo
     name: gateway.name,
     way,
     addressOf: (port) => addressOf(gateway, port),
-    residentMb: () => residentMb(stack, gateway),
+    residentMb: () => usage(stack, gateway).residentMb,
+    cpuSeconds: () => usage(stack, gateway).cpuSeconds,
     ended: () => metricOf(gateway.healthUrl, 'fairlead_gateway_http2_abuse_total'),
     idle: new IdleFigures(way),
   };
@@ -100,10 +103,10 @@ function addressOf(gateway: GatewayAddresses, port: Port): { readonly host: stri
   return { host: url.hostname, port: Number(url.port) };
 }
 
-function residentMb(stack: Stack, gateway: GatewayAddresses): number {
-  const usage = usageOf(pidOf(stack, gateway));
-  if (!usage) throw new Error('what a process holds is measured on Linux alone');
-  return usage.residentMb;
+function usage(stack: Stack, gateway: GatewayAddresses): ProcessUsage {
+  const found = usageOf(pidOf(stack, gateway));
+  if (!found) throw new Error('what a process holds is measured on Linux alone');
+  return found;
 }
 
 async function requireWhole(gateways: readonly GatewayAddresses[], ways: readonly Way[]): Promise<void> {

@@ -39,7 +39,7 @@ import { Lockdowns } from './feature/lockdowns.js';
 import { startAccess } from './feature/start-access.js';
 import { tendGrants } from './feature/tend-grants.js';
 import { insertGrant } from './store/grant-store.js';
-import { accessDatabase, lastEvents, type AccessDatabase } from './testing/access-fixture.js';
+import { LOGIN_LIVES, accessDatabase, lastEvents, type AccessDatabase } from './testing/access-fixture.js';
 
 const source: Caller = { role: 'access', credential: 'access' };
 const api: Caller = { role: 'api', credential: 'api' };
@@ -376,10 +376,7 @@ describe('explaining', () => {
 
 describe('the service', () => {
   it('answers the api, for the tenant in the subject', async () => {
-    await using started = startAccess(runtime, {
-      nats: connection,
-      logins: { loginSeconds: 1_800, sessionSeconds: 604_800 },
-    });
+    await using started = startAccess(runtime, { nats: connection, logins: LOGIN_LIVES });
     const serving = { connection, queue: 'access', logger: silentLogger, registry: new Registry(), onForged: () => {} };
     await using _server = await serveRpc(started.module, serving);
     const client = createRpcClient(await nats.connect(api), api);

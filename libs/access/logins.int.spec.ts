@@ -291,6 +291,7 @@ describe('a program', () => {
       audience: 'fairlead-ci',
       prefix: 'gh:',
       requiredClaims: { repository_owner: 'octo' },
+      groupsClaim: 'repository_owner',
     });
     const token = await corp.sign(claims);
     const [first, second] = [await exchange({ token }), await exchange({ token })];
@@ -299,7 +300,9 @@ describe('a program', () => {
       session: null,
       sessionEndsAt: null,
     });
-    expect(await whose(second)).toBe('workload workload:gh:repo:octo/shop:ref:refs/heads/main ');
+    expect(await whose(second)).toBe('workload workload:gh:repo:octo/shop:ref:refs/heads/main gh:octo');
+    const subject = { kind: 'workload' as const, name: 'gh:repo:octo/shop:ref:refs/heads/main' };
+    expect(await groupsOfLastLogin(db.database.manager, 'default', subject)).toEqual(['gh:octo']);
     expect(await refusal({ token: await corp.sign({ ...claims, repository_owner: 'mallory' }) })).toContain(
       'required claim',
     );

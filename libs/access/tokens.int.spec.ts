@@ -9,7 +9,7 @@ import { eventually } from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { setAdministratorToken, startAccess, type Runtime } from './index.js';
-import { accessDatabase, lastEvents, type AccessDatabase } from './testing/access-fixture.js';
+import { LOGIN_LIVES, accessDatabase, lastEvents, type AccessDatabase } from './testing/access-fixture.js';
 
 const ADMINISTRATOR_TOKEN = 'x'.repeat(32);
 const by = 'jane@example.com';
@@ -42,9 +42,7 @@ beforeAll(async () => {
     },
     now: () => new Date(Date.now() + aheadMs),
   };
-  const started = owned.use(
-    startAccess(runtime, { nats: connection, logins: { loginSeconds: 1_800, sessionSeconds: 604_800 } }),
-  );
+  const started = owned.use(startAccess(runtime, { nats: connection, logins: LOGIN_LIVES }));
   const projection = owned.use(
     new Projection({ database, nats: connection, logger: silentLogger, buckets: started.buckets }),
   );

@@ -29,8 +29,12 @@ afterAll(async () => {
 
 /** What comes back on one tunnel whose opener says this and then ends its direction. */
 async function answerTo(...requests: readonly string[]): Promise<string> {
+  return answerAs([], ...requests);
+}
+
+async function answerAs(groups: readonly string[], ...requests: readonly string[]): Promise<string> {
   const { opener, acceptor } = await pair.opened();
-  proxy.serve(acceptor, { user: 'alice', groups: [], extra: [] });
+  proxy.serve(acceptor, { user: 'alice', groups, extra: [] });
   const answer = collect(opener);
   opener.end(requests.map((line) => `${line} HTTP/1.1\r\nHost: cluster\r\n\r\n`).join(''));
   return (await answer).toString();
@@ -52,5 +56,36 @@ describe('an opener that half-closes right after its requests', () => {
 
   it('without a request gets the end, and the tunnel is over', async () => {
     expect(await answerTo()).toBe('');
+  });
+});
+
+describe('a request that the kube-apiserver refuses', () => {
+  const refuseAll =
+    (allowed: boolean): RecordingApiServer['handle'] =>
+    (request, response) => {
+      const isReview = request.url === '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+      response.statusCode = isReview ? 201 : 403;
+      response.end(isReview ? JSON.stringify({ status: { allowed } }) : 'its own words');
+    };
+
+  it('because the agent may not impersonate the group tells what to do', async () => {
+    api.handle = refuseAll(false);
+    const answer = await answerAs(['fairlead:view'], 'GET /api/v1/pods');
+    expect(answer).toMatch(/^HTTP\/1.1 403 /);
+    expect(answer).toContain('IDENTITY_REFUSED');
+    expect(answer).toContain('the group fairlead:view in this cluster: apply its import manifest again');
+    expect(answer).not.toContain('its own words');
+  });
+
+  it('because the user may not do it is answered as it was', async () => {
+    api.handle = refuseAll(true);
+    const answer = await answerAs(['fairlead:edit'], 'GET /api/v1/pods');
+    expect(answer).toMatch(/^HTTP\/1.1 403 /);
+    expect(answer).toContain('its own words');
+  });
+
+  it('is answered as it was where the agent cannot learn why', async () => {
+    api.handle = (_request, response) => void response.writeHead(403).end('its own words');
+    expect(await answerAs(['fairlead:admin'], 'GET /api/v1/pods')).toContain('its own words');
   });
 });

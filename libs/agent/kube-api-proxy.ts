@@ -29,15 +29,10 @@ import { noTracer, type Logger, type Span, type Tracer } from '@fairlead/observa
 import { formatTraceparent, readTraceparent, type TraceContext } from '@fairlead/tunnel/core';
 import { bridge } from '@fairlead/tunnel/link';
 import { Http2Connections } from './kube-api/http2-connections.js';
+import { ImpersonationRights } from './kube-api/impersonation-rights.js';
+import type { KubeApiTarget } from './kube-api/kube-api-target.js';
 
-/** Where the kube-apiserver is and how the agent shows itself to it. */
-export interface KubeApiTarget {
-  readonly host: string;
-  readonly port: number;
-  readonly caPem: string;
-  /** The service account's token as it is about now: the kubelet replaces it from time to time. */
-  token(): Promise<string>;
-}
+export type { KubeApiTarget } from './kube-api/kube-api-target.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 /** Above the door's limit, so that what the gateway adds to a head it let in fits too. */
@@ -57,6 +52,7 @@ export class KubeApiProxy {
   /** Made once: the memory of one that is made for each connection is not seen by the collector, and stays for long. */
   readonly #tls: { readonly secureContext: SecureContext };
   readonly #http2: Http2Connections;
+  readonly #rights: ImpersonationRights;
   /** Where the kube-apiserver does not speak HTTP/2: the connections of each tunnel, as of HTTP/1.1 each belongs to one identity. */
   readonly #http1 = new WeakMap<Duplex, Agent>();
   readonly #identities = new WeakMap<object, TunnelIdentity>();
@@ -76,6 +72,7 @@ export class KubeApiProxy {
     const secureContext = createSecureContext({ ca: target.caPem, minVersion: 'TLSv1.2' });
     this.#tls = { secureContext };
     this.#http2 = new Http2Connections({ ...target, secureContext }, () => performance.now());
+    this.#rights = new ImpersonationRights(target, () => performance.now());
     this.#server = createServer({
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -190,8 +187,10 @@ export class KubeApiProxy {
       awaited: () => !outgoing.headersSent && !outgoing.destroyed,
       failureOf: (error) => this.#unreachable(error),
     });
+    const tookMs = performance.now() - beganMs;
     try {
-      return await passAnswer(answer, outgoing, tellUpstreamMs(performance.now() - beganMs));
+      await this.#explainRefusal(incoming, answer);
+      return await passAnswer(answer, outgoing, tellUpstreamMs(tookMs));
     } catch (error) {
       upstream.destroy();
       throw error;
@@ -234,7 +233,10 @@ export class KubeApiProxy {
     const answered = await requestUpgrade(upstream, upgrade, 'the kube-apiserver').catch((error: unknown) => {
       throw error instanceof FairleadError ? error : this.#unreachable(error as Error);
     });
-    if (answered.kind === 'answered') return passAnswer(answered.answer, outgoing);
+    if (answered.kind === 'answered') {
+      await this.#explainRefusal(incoming, answered.answer);
+      return passAnswer(answered.answer, outgoing);
+    }
     tunnel.off('close', onOpenerGone);
     const { connection } = answered;
     switchProtocols(outgoing, tunnel, upgrade, answered.headers);
@@ -242,6 +244,20 @@ export class KubeApiProxy {
     connection.allowHalfOpen = true;
     const { cause } = await bridge(connection, tunnel, () => void connection.destroy());
     return { status: 101, whole: cause === 'COMPLETE' };
+  }
+
+  /** Throws in place of a 403 that was meant for the agent and not for the user. The answer waits meanwhile, unread. */
+  async #explainRefusal(incoming: IncomingMessage, answer: UpstreamAnswer): Promise<void> {
+    const identity = this.#identities.get(incoming.socket);
+    if (answer.statusCode !== 403 || !identity) return;
+    answer.on('error', () => undefined);
+    try {
+      await this.#rights.assertHeld(identity);
+    } catch (error) {
+      answer.destroy();
+      throw error;
+    }
+    if (answer.destroyed) throw new FairleadError('TUNNEL_RESET', 'the kube-apiserver broke off its answer');
   }
 
   #headers(incoming: IncomingMessage, identity: TunnelIdentity, token: string): string[] {

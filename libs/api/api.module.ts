@@ -6,6 +6,7 @@ import { AddressLimiter } from './auth/address-limiter.js';
 import { AuthGuard } from './auth/auth-guard.js';
 import { Authenticator } from './auth/authenticator.js';
 import { Backend } from './feature/backend.js';
+import { AccessController } from './feature/access.controller.js';
 import { ApprovalController } from './feature/approval.controller.js';
 import { CaController } from './feature/ca.controller.js';
 import { CatalogController } from './feature/catalog.controller.js';
@@ -14,10 +15,12 @@ import { ClustersController } from './feature/clusters.controller.js';
 import { EndpointsController } from './feature/endpoints.controller.js';
 import { GitHostsController } from './feature/git-hosts.controller.js';
 import { GitOpsController } from './feature/gitops.controller.js';
+import { GrantsController } from './feature/grants.controller.js';
 import { ImportController } from './feature/import.controller.js';
 import { MetaController } from './feature/meta.controller.js';
 import { ServingRoot } from './feature/serving-root.js';
 import { ApiSettings } from './feature/settings.js';
+import { VisibleClusters } from './feature/visible-clusters.js';
 
 /** Ten wrong tokens at once, then one every five seconds. */
 const FAILURES = { burst: 10, perSecond: 0.2 };
@@ -42,6 +45,8 @@ export class ApiModule {
         CaController,
         EndpointsController,
         ApprovalController,
+        GrantsController,
+        AccessController,
         ClientsController,
         GitHostsController,
         CatalogController,
@@ -53,6 +58,7 @@ export class ApiModule {
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: ApiSettings, useValue: settings },
         { provide: Backend, useValue: backend },
+        { provide: VisibleClusters, useValue: new VisibleClusters(backend) },
         { provide: ServingRoot, useValue: new ServingRoot(backend, nowMs) },
         { provide: Authenticator, useValue: new Authenticator(backend, failures, nowMs) },
         { provide: AddressLimiter, useValue: new AddressLimiter(IMPORTS, nowMs) },

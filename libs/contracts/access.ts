@@ -72,7 +72,7 @@ export const NewGrant = z.strictObject({
 });
 export type NewGrant = z.infer<typeof NewGrant>;
 
-export const Grant = NewGrant.extend({
+export const Grant = z.object(NewGrant.shape).extend({
   id: z.uuid(),
   tenantId: TenantId,
   createdBy: UserName,

@@ -27,6 +27,12 @@ function ownSubject(kind: Exclude<AccessEntry['kind'], 'administrator'>, user: s
   return { kind: 'user', name: user };
 }
 
+/** The user name that a subject has in clusters and in events; of a group, its own name. */
+export function userOfSubject({ kind, name }: Subject): string {
+  if (kind === 'token') return `${TOKEN_USER_PREFIX}${name}`;
+  return kind === 'workload' ? `${WORKLOAD_USER_PREFIX}${name}` : name;
+}
+
 function without(prefix: string, user: string): string {
   return user.startsWith(prefix) ? user.slice(prefix.length) : user;
 }

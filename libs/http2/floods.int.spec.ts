@@ -106,7 +106,7 @@ describe('until a peer has shown who it is', () => {
     const { bytesRead } = ours.session;
     ours.peer.send(Buffer.alloc(8 * 1024 * 1024));
     await eventually(() => expect(ours.peer.gone).toBe(true), { timeoutMs: 30_000 });
-    expect(performance.now() - toldAtMs).toBeGreaterThan(2_500);
+    expect(performance.now() - toldAtMs).toBeGreaterThan(4_500);
     expect(ours.session.bytesRead - bytesRead).toBeLessThan(1024 * 1024);
   });
 

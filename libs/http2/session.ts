@@ -21,7 +21,9 @@ const GOAWAY_MS = 500;
  * How long a peer that has not shown who it is keeps a connection that it was told to leave for a flood. It would come back at once, and each
  * handshake costs more than all that its connection may send.
  */
-const OFFENDER_MS = 3_000;
+const OFFENDER_MS = 5_000;
+/** And so much longer at random: those that were ended together must not come back together. */
+const OFFENDER_JITTER_MS = 2_000;
 /** What a peer may still send meanwhile: one that sends more is not read any more. */
 const AFTER_GOAWAY_BYTES = 64 * 1024;
 /** Control frames that may wait for a peer that does not read: for itself, and for the streams it may have. */
@@ -170,7 +172,8 @@ export class Http2Session extends EventEmitter<SessionEvents> implements StreamH
       // Neither read nor ended: whoever waits for its end does not dial meanwhile.
       if (isOffender) this.socket.pause();
       else this.socket.end();
-      const timer = setTimeout(() => this.socket.destroy(), isOffender ? OFFENDER_MS : GOAWAY_MS);
+      const holdMs = isOffender ? OFFENDER_MS + Math.random() * OFFENDER_JITTER_MS : GOAWAY_MS;
+      const timer = setTimeout(() => this.socket.destroy(), holdMs);
       this.socket.once('close', () => clearTimeout(timer));
     }
     this.#closeStreams();

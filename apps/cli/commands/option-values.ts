@@ -16,11 +16,11 @@ export function outputOption(...formats: Format[]): Option {
   return new Option('-o, --output <format>', 'how to print').choices(formats).default(formats[0]);
 }
 
-/** `90s`, `10m`, `2h`, in seconds. */
+/** `90s`, `10m`, `2h`, `4d`, in seconds. */
 export function durationSeconds(text: string): number {
-  const [, amount, unit = 's'] = /^(\d{1,6})([smh])?$/.exec(text) ?? [];
-  if (amount === undefined) throw new InvalidArgumentError('Write it like 90s, 10m or 2h.');
-  return Number(amount) * { s: 1, m: 60, h: 3_600 }[unit as 's' | 'm' | 'h'];
+  const [, amount, unit = 's'] = /^(\d{1,6})([smhd])?$/.exec(text) ?? [];
+  if (amount === undefined) throw new InvalidArgumentError('Write it like 90s, 10m, 2h or 4d.');
+  return Number(amount) * { s: 1, m: 60, h: 3_600, d: 86_400 }[unit as 's' | 'm' | 'h' | 'd'];
 }
 
 /** `90d`, in seconds; 0 for `never`, since an option that is null counts as one without a value. */

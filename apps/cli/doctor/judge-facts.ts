@@ -19,6 +19,11 @@ export function judgeFacts({ cluster: { name, enrolledAt, facts, presence } }: K
       again,
     ),
   );
+  if (!capabilities.includes('rbac:impersonate-roles')) {
+    const detail =
+      'the agent may not impersonate the groups of grants (fairlead:view and so on): people with a grant are refused';
+    findings.push(warned('facts', name, detail, `apply the import manifest again: ${REMEDIES.newManifest(name)}`));
+  }
   const what = `Kubernetes ${kubernetesVersion} ${distributionText(facts)}`.trim();
   if (!capabilities.includes('rbac:list-nodes')) {
     const detail = `${what}; its nodes are not known, because the agent may not list them`;

@@ -24,7 +24,13 @@ const said = {
   distribution: 'k3s',
   provider: 'aws',
   nodes: { total: 3, ready: 3 },
-  capabilities: ['link:facts', 'rbac:impersonate-admins', 'rbac:impersonate-users', 'rbac:list-nodes'],
+  capabilities: [
+    'link:facts',
+    'rbac:impersonate-admins',
+    'rbac:impersonate-roles',
+    'rbac:impersonate-users',
+    'rbac:list-nodes',
+  ],
 };
 const cluster: Cluster = {
   id: 'x',
@@ -213,6 +219,11 @@ describe('what the agent says of its cluster', () => {
     ['too old to say it', { nodes: null, capabilities: [] }, 'warn facts: update the agent.*import demo'],
     ['may not list nodes', { nodes: null, capabilities: without('rbac:list-nodes') }, 'warn facts: .*import demo'],
     ['may not be people', { capabilities: without('rbac:impersonate-users') }, 'warn facts: .*import demo'],
+    [
+      'has a manifest from before grants',
+      { capabilities: without('rbac:impersonate-roles') },
+      'warn facts: apply the import manifest again: .*import demo',
+    ],
     ['has a node that is not ready', { nodes: { total: 3, ready: 2 } }, 'warn facts: .*get nodes'],
   ])('%s', (_, change, expected) => {
     expect(notWell(saying(change))).toEqual([expect.stringMatching(expected) as string]);

@@ -24,7 +24,7 @@ let running: TestStack;
 /** Of the agent's service account in the demo cluster, with the rights of the import manifest. */
 let serviceAccountToken: string;
 const QUICK = { FAIRLEAD_FACTS_REFRESH_SECONDS: '1' };
-const RIGHTS = ['rbac:impersonate-admins', 'rbac:impersonate-users', 'rbac:list-nodes'];
+const RIGHTS = ['rbac:impersonate-admins', 'rbac:impersonate-roles', 'rbac:impersonate-users', 'rbac:list-nodes'];
 
 beforeAll(async () => {
   running = sharedStack();
@@ -144,7 +144,7 @@ describe('what an agent says of its cluster', () => {
       { op: 'remove', path: '/rules/2' },
     ];
     await asAdmin('patch', 'clusterrole', 'fairlead-agent', '--type=json', '-p', JSON.stringify(rules));
-    const capabilities = RIGHTS.slice(0, 2);
+    const capabilities = RIGHTS.slice(0, 3);
     await until('told', { nodes: null, distribution: '', provider: '' });
     expect((await factsOf('told'))?.capabilities.filter((each) => each.startsWith('rbac:'))).toEqual(capabilities);
     expect(await doctorOn('told')).toMatchObject({

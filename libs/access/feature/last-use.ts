@@ -23,7 +23,7 @@ export class LastUse implements AsyncDisposable {
   readonly #written = new BoundedMap<string, number>({ max: MAX_WRITTEN, overflow: 'forget-oldest' });
   readonly #loop: RunLoop;
 
-  constructor(runtime: Runtime, { intervalMs = 5_000 }: { readonly intervalMs?: number } = {}) {
+  constructor(runtime: Runtime, { intervalMs = 1_000 }: { readonly intervalMs?: number } = {}) {
     this.#runtime = runtime;
     this.#loop = new RunLoop({
       intervalMs,

@@ -4,7 +4,7 @@ import { KeyedRateLimit, RateLimitedEvents } from '@fairlead/limits';
 import { signedPart, TOKEN_LEEWAY_SECONDS, type VerifiedToken } from '@fairlead/oidc';
 import type { EntityManager } from 'typeorm';
 import { endsLogins } from '../domain/issuer-rules.js';
-import { identityOf, subjectOf, type LoginIdentity } from '../domain/login-identity.js';
+import { identityOf, type LoginIdentity } from '../domain/login-identity.js';
 import { checkFirstLogin, checkRenewal } from '../domain/login-proof.js';
 import { hashOfSecret, newTokenSecret } from '../domain/token-secret.js';
 import { findIssuer, holdIssuer, type StoredIssuer } from '../store/issuer-store.js';
@@ -173,7 +173,7 @@ export class Logins {
     const seen = {
       tenantId: issuer.tenantId,
       name,
-      kind: subjectOf(identity).kind as 'user' | 'workload',
+      kind: identity.kind === 'workload' ? ('workload' as const) : ('user' as const),
       issuer: issuer.name,
       groups,
       groupsAsOf: new Date(verified.issuedAtMs),

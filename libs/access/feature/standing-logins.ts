@@ -1,4 +1,4 @@
-import { fitPage, type Caller, type KnownUser, type Subject } from '@fairlead/contracts';
+import { fitPage, userOfSubject, type Caller, type KnownUser, type Subject } from '@fairlead/contracts';
 import type { EntityManager } from 'typeorm';
 import {
   deleteLogin,
@@ -54,10 +54,10 @@ export class StandingLogins {
 export async function groupsOfLastLogin(
   manager: EntityManager,
   tenantId: string,
-  { kind, name }: Subject,
+  subject: Subject,
 ): Promise<readonly string[]> {
-  const user = await findUser(manager, tenantId, name);
-  return user?.kind === kind ? user.groups : [];
+  const user = await findUser(manager, tenantId, userOfSubject(subject));
+  return user?.kind === subject.kind ? user.groups : [];
 }
 
 async function find(

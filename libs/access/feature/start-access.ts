@@ -21,9 +21,9 @@ import { groupsOfLastLogin, StandingLogins } from './standing-logins.js';
 import { tendLogins } from './tend-logins.js';
 
 export interface AccessOptions {
+  readonly logins: LoginsOptions;
   /** Tells which clusters there are. */
   readonly nats: NatsConnection;
-  readonly logins: LoginsOptions;
 }
 
 export interface StartedAccess extends AsyncDisposable {
@@ -56,8 +56,8 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
   const areas: readonly Area[] = [
     authenticationArea(runtime, sources),
     tokensArea(runtime),
-    loginsArea(runtime, logins, standing),
     grants,
+    { controllers: [LoginsController], parts: [new Issuers(runtime), new Logins(runtime, logins), standing] },
   ];
   return {
     module: {
@@ -73,10 +73,6 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
 
 function tokensArea(runtime: Runtime): Area {
   return { controllers: [ApiTokensController], parts: [new ApiTokens(runtime)] };
-}
-
-function loginsArea(runtime: Runtime, options: LoginsOptions, standing: StandingLogins): Area {
-  return { controllers: [LoginsController], parts: [new Issuers(runtime), new Logins(runtime, options), standing] };
 }
 
 function authenticationArea(runtime: Runtime, sources: readonly CredentialSource[]): Area {

@@ -7,6 +7,9 @@ import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
 import { ACCESS_ENTITIES, ACCESS_MIGRATIONS } from '../index.js';
 
+/** How long logins last where nothing is shown of that. */
+export const LOGIN_LIVES = { loginSeconds: 1_800, sessionSeconds: 604_800 };
+
 /** A Postgres with the schema of the access service, for one file of tests, and a folder. */
 export interface AccessDatabase extends AsyncDisposable {
   readonly scratch: ScratchDir;

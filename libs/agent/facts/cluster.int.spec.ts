@@ -16,6 +16,7 @@ let kubectl: Kubectl['insist'];
 let tokens: { readonly lists: string; readonly agent: string; readonly nobody: string };
 
 const NAMESPACE = 'facts';
+const ROLES = ['view', 'edit', 'admin', 'cluster-admin'].map((role) => `fairlead:${role}`);
 const account = (name: string): object => ({
   apiVersion: 'v1',
   kind: 'ServiceAccount',
@@ -69,7 +70,7 @@ beforeAll(async () => {
   kubectl = (await kubectlOf(kubernetes.info.adminKubeconfigPath)).insist;
   const impersonate = [
     { apiGroups: [''], resources: ['users'], verbs: ['impersonate'] },
-    { apiGroups: [''], resources: ['groups'], resourceNames: ['fairlead:admins'], verbs: ['impersonate'] },
+    { apiGroups: [''], resources: ['groups'], resourceNames: ['fairlead:admins', ...ROLES], verbs: ['impersonate'] },
   ];
   await create(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
@@ -127,7 +128,13 @@ it('a look tells what the agent may do there, and a right that is missing hides 
     distribution: 'talos',
     provider: 'aws',
     nodes: { total: 25, ready: 22 },
-    capabilities: ['link:facts', 'rbac:impersonate-admins', 'rbac:impersonate-users', 'rbac:list-nodes'],
+    capabilities: [
+      'link:facts',
+      'rbac:impersonate-admins',
+      'rbac:impersonate-roles',
+      'rbac:impersonate-users',
+      'rbac:list-nodes',
+    ],
   });
   const { kubernetesVersion } = facts;
   const { facts: less, failure: none } = await look(tokens.nobody);

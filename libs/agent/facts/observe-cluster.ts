@@ -1,3 +1,4 @@
+import { ClusterRoleName, groupOfRole } from '@fairlead/access-rules';
 import { messageOf } from '@fairlead/errors';
 import { askKube } from '@fairlead/kube/ask-kube';
 import type { AgentFacts, AgentPod } from '@fairlead/tunnel/agent';
@@ -6,7 +7,7 @@ import type { KubeApiTarget } from '../kube-api-proxy.js';
 import { distributionOf, providerOf } from './distribution.js';
 import { listNodes, type Nodes } from './list-nodes.js';
 import { readOwnPod, type Workload } from './own-pod.js';
-import { reviewRight } from './review-right.js';
+import { reviewRight, type ReviewedRight } from './review-right.js';
 
 /** What one look at the cluster brought. */
 export interface Observation {
@@ -25,10 +26,13 @@ export interface ObserveOptions {
 }
 
 const Version = z.object({ gitVersion: z.string().max(64) });
-const RIGHTS = [
-  ['rbac:impersonate-users', { verb: 'impersonate', resource: 'users' }],
-  ['rbac:impersonate-admins', { verb: 'impersonate', resource: 'groups', name: 'fairlead:admins' }],
-] as const;
+const mayBeIn = (group: string): ReviewedRight => ({ verb: 'impersonate', resource: 'groups', name: group });
+/** Each is there if all of its rights are. */
+const RIGHTS: readonly (readonly [capability: string, rights: readonly ReviewedRight[]])[] = [
+  ['rbac:impersonate-users', [{ verb: 'impersonate', resource: 'users' }]],
+  ['rbac:impersonate-admins', [mayBeIn('fairlead:admins')]],
+  ['rbac:impersonate-roles', ClusterRoleName.options.map((role) => mayBeIn(groupOfRole(role)))],
+];
 
 /** Looks at the cluster as its agent. What cannot be learned now stays as it was before. Never rejects. */
 export async function observeCluster(
@@ -44,7 +48,7 @@ export async function observeCluster(
     attempt(versionOf(api, signal)),
     attempt(listNodes(api, signal)),
     attempt(workload ? readOwnPod(api, workload, signal) : Promise.resolve(null)),
-    ...RIGHTS.map(([, right]) => attempt(reviewRight(api, right, signal))),
+    ...RIGHTS.map(([, wanted]) => attempt(hasAll(api, wanted, signal))),
   ]);
   const kubernetesVersion = version ?? before?.kubernetesVersion ?? 'unknown';
   const had = (capability: string): boolean => before?.capabilities?.includes(capability) ?? false;
@@ -59,6 +63,11 @@ export async function observeCluster(
     capabilities: [...linkCapabilities, ...allowed, ...(lists ? ['rbac:list-nodes'] : [])].sort(),
   };
   return { facts, failure: failures[0] ?? null };
+}
+
+async function hasAll(api: KubeApiTarget, wanted: readonly ReviewedRight[], signal: AbortSignal): Promise<boolean> {
+  const allowed = await Promise.all(wanted.map((right) => reviewRight(api, right, signal)));
+  return allowed.every(Boolean);
 }
 
 function aboutPod(pod: AgentPod | null | undefined, before: AgentFacts | null): Pick<AgentFacts, 'pod'> {

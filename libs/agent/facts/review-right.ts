@@ -1,6 +1,6 @@
 import { askKube } from '@fairlead/kube/ask-kube';
 import { z } from 'zod';
-import type { KubeApiTarget } from '../kube-api-proxy.js';
+import type { KubeApiTarget } from '../kube-api/kube-api-target.js';
 
 /** Something that an agent may or may not do, as SelfSubjectAccessReview names it. */
 export interface ReviewedRight {

@@ -1,3 +1,4 @@
+import { Principal } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { RpcClient } from '@fairlead/messaging';
 import { beforeEach, expect, it } from 'vitest';
@@ -5,11 +6,11 @@ import { Backend } from '../feature/backend.js';
 import { AddressLimiter } from './address-limiter.js';
 import { Authenticator } from './authenticator.js';
 
-const principal = { user: 'admin', groups: [], tenantId: 'default', tokenId: crypto.randomUUID() };
+const principal = Principal.parse({ user: 'admin', groups: [], tenantId: 'default', tokenId: crypto.randomUUID() });
 const header = 'Bearer a-token-of-some-length';
 let now = 0;
 let asked: unknown[] = [];
-let answer: () => unknown = () => principal;
+let answer: () => unknown;
 let authenticator: Authenticator;
 
 beforeEach(() => {
@@ -29,6 +30,17 @@ it('remembers a yes for ten seconds and sends only the hash', async () => {
   expect(asked).toHaveLength(1);
   expect(JSON.stringify(asked)).not.toContain('a-token');
   now = 10_001;
+  await authenticator.authenticate(header, '192.0.2.1');
+  expect(asked).toHaveLength(2);
+});
+
+it('remembers nobody beyond the end of the token', async () => {
+  answer = () => ({ ...principal, expiresAt: new Date(3_000).toISOString() });
+  await authenticator.authenticate(header, '192.0.2.1');
+  now = 2_999;
+  await authenticator.authenticate(header, '192.0.2.1');
+  expect(asked).toHaveLength(1);
+  now = 3_000;
   await authenticator.authenticate(header, '192.0.2.1');
   expect(asked).toHaveLength(2);
 });
@@ -57,7 +69,7 @@ it('lets a token that was good pass an address that keeps failing', async () => 
   expect(asked).toHaveLength(2);
 });
 
-it('takes silence of registration for unavailable, not for a failed attempt', async () => {
+it('takes silence of the access service for unavailable, not for a failed attempt', async () => {
   answer = () => {
     throw new FairleadError('DEADLINE_EXCEEDED', 'registration did not answer');
   };

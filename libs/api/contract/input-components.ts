@@ -1,4 +1,5 @@
 /** The requests that have a name in the OpenAPI document, which is the one they have here. */
+export { AccessQuestion, IssuerToPut, Lock, NewAccessRequest, NewApiToken, NewGrant } from './access-operations.js';
 export { CaStep } from './ca-operations.js';
 export { BundleImport, NewCatalogRepository } from './catalog-operations.js';
 export { GitHostToPut, HostKeyApproval } from './git-host-operations.js';

@@ -19,16 +19,18 @@ export function openapiDocument(options: { readonly serverUrl: string }): Json &
     info: {
       title: 'Fairlead admin API',
       version: '1.0.0',
-      description: 'Registers clusters and tells how to reach them. Errors are RFC 9457 problem details.',
+      description:
+        'Registers clusters, tells how to reach them, and who may. Errors are RFC 9457 problem details. `security` says who may ask: an administrator, or a user, who is anybody logged in.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: options.serverUrl }],
-    security: [{ bearer: [] }],
+    // As the specification has it for a scheme that is no OAuth2: roles that are needed.
+    security: [{ bearer: ['administrator'] }],
     tags: [...new Set(ALL_OPERATIONS.map((operation) => operation.tag))].map((name) => ({ name })),
     paths: paths(),
     components: {
       schemas: { ...componentSchemas(OUTPUTS, 'output'), ...componentSchemas(INPUTS, 'input') },
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An admin API token.' } },
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API token, or that of a login.' } },
     },
   };
 }
@@ -47,7 +49,7 @@ function describeOperation(operation: Operation): Json {
     tags: [operation.tag],
     summary: operation.summary,
     ...(operation.description ? { description: operation.description } : {}),
-    ...(operation.auth === 'public' ? { security: [] } : {}),
+    ...securityOf(operation),
     ...(operation.params || operation.query || operation.conditional ? { parameters: parameters(operation) } : {}),
     ...describeBody(operation),
     responses: {
@@ -55,6 +57,12 @@ function describeOperation(operation: Operation): Json {
       ...problemResponses(operation),
     },
   };
+}
+
+/** Nothing for administrators, which is what counts for the whole document. */
+function securityOf({ auth }: Operation): Json {
+  if (auth === 'administrator') return {};
+  return { security: auth === 'public' ? [] : [{ bearer: [auth] }] };
 }
 
 function describeBody({ body, upload }: Operation): Json {
@@ -77,7 +85,7 @@ function describeAnswer(answer: OperationAnswer, { etag }: Operation): Json {
 }
 
 function problemResponses(operation: Operation): Json {
-  const codes = [...EVERYWHERE, ...(operation.auth === 'bearer' ? WITH_TOKEN : []), ...operation.errors];
+  const codes = [...EVERYWHERE, ...(operation.auth === 'public' ? [] : WITH_TOKEN), ...operation.errors];
   const responses: Json = {};
   for (const status of new Set(codes.map((code) => ERROR_KINDS[code].http))) {
     if (operation.answers.some((answer) => answer.status === status)) continue;

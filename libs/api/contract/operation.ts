@@ -11,8 +11,7 @@ export interface Operation {
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** Only `public` is served without a token; it has to be said. */
-  readonly auth: 'bearer' | 'public';
+  readonly auth: MayAsk;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
@@ -31,6 +30,9 @@ export interface Operation {
   readonly answersWithinMs?: number;
 }
 
+/** Who may ask for an operation. `user`: anybody who is logged in; `public`: anybody, without a token too. */
+export type MayAsk = 'administrator' | 'user' | 'public';
+
 export type OperationAnswer =
   | { readonly kind: 'json'; readonly status: number; readonly description: string; readonly schema: z.ZodType }
   | { readonly kind: 'text'; readonly status: number; readonly description: string; readonly mediaType: string }
@@ -41,8 +43,8 @@ interface Declared extends Omit<Operation, 'id' | 'method' | 'path' | 'tag' | 'a
   readonly route: `${Operation['method']} /${string}`;
   /** Default: as the others. */
   readonly tag?: string;
-  /** Default: a token is needed. */
-  readonly auth?: 'public';
+  /** Default: administrators only. */
+  readonly auth?: Exclude<MayAsk, 'administrator'>;
   /** Default: none. */
   readonly errors?: readonly ErrorCode[];
 }
@@ -51,7 +53,7 @@ interface Declared extends Omit<Operation, 'id' | 'method' | 'path' | 'tag' | 'a
 export function operationsOf<const Ops extends Readonly<Record<string, Declared>>>(tag: string, declared: Ops) {
   const made = Object.entries(declared).map(([id, { route, ...said }]) => {
     const [method, path] = route.split(' ');
-    return [id, { tag, auth: 'bearer', errors: [], ...said, id, method, path }];
+    return [id, { tag, auth: 'administrator', errors: [], ...said, id, method, path }];
   });
   type Made = Pick<Operation, 'id' | 'method' | 'path' | 'tag' | 'auth' | 'errors'>;
   return Object.fromEntries(made) as { readonly [Id in keyof Ops]: Ops[Id] & Made };

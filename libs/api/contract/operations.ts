@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accessOperations } from './access-operations.js';
 import { approvalOperations } from './approval-operations.js';
 import { caOperations } from './ca-operations.js';
 import { catalogOperations } from './catalog-operations.js';
@@ -43,6 +44,7 @@ export const operations = {
     whoami: {
       route: 'GET /v1/whoami',
       summary: 'Tell who the token belongs to',
+      auth: 'user',
       answers: [json(200, 'The owner of the token.', Whoami)],
     },
   }),
@@ -58,14 +60,17 @@ export const operations = {
     listClusters: {
       route: 'GET /v1/clusters',
       summary: 'List the clusters',
+      auth: 'user',
       description:
-        'As many as fit in one answer, or fewer; `next` is there if there may be more. `selector` is a label selector of Kubernetes.',
+        'Of a user, those that a grant means. As many as fit in one answer, or fewer; `next` is there if there may be more. `selector` is a label selector of Kubernetes.',
       query: ClusterPage,
       answers: [json(200, 'Clusters by name.', ClusterList)],
     },
     getCluster: {
       route: 'GET /v1/clusters/{name}',
       summary: 'Show a cluster',
+      auth: 'user',
+      description: 'To a user, one that no grant of theirs means is not there.',
       params: ClusterByName,
       answers: [json(200, 'The cluster.', Cluster)],
       errors: ['NOT_FOUND'],
@@ -140,6 +145,8 @@ export const operations = {
     clusterAccess: {
       route: 'GET /v1/clusters/{name}/access',
       summary: 'Tell what a kubeconfig needs',
+      auth: 'user',
+      description: 'To a user, a cluster that no grant of theirs means is not there.',
       params: ClusterByName,
       answers: [json(200, 'Doors and their root.', ClusterAccess)],
       errors: ['NOT_FOUND'],
@@ -171,6 +178,7 @@ export const operations = {
       errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
     },
   }),
+  ...accessOperations,
   ...approvalOperations,
   ...caOperations,
   ...endpointOperations,

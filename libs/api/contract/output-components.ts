@@ -1,4 +1,18 @@
 /** The answers that have a name in the OpenAPI document, which is the one they have here. */
+export {
+  AccessExplanation,
+  AccessRequest,
+  AccessRequestList,
+  ApiToken,
+  ApiTokenList,
+  CreatedApiToken,
+  Grant,
+  GrantList,
+  Issuer,
+  IssuerList,
+  Lockdown,
+  LockdownList,
+} from './access-operations.js';
 export { CertificateAuthority } from './ca-operations.js';
 export { Bundle, BundleList, CatalogList, CatalogRepository } from './catalog-operations.js';
 export { DeployKey, DeployKeyList, GitHost, GitHostList } from './git-host-operations.js';

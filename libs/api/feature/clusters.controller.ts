@@ -4,6 +4,7 @@ import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
 import { ServingRoot } from './serving-root.js';
 import { ApiSettings } from './settings.js';
+import { VisibleClusters } from './visible-clusters.js';
 
 @Controller()
 export class ClustersController {
@@ -11,6 +12,7 @@ export class ClustersController {
     private readonly backend: Backend,
     private readonly servingRoot: ServingRoot,
     private readonly settings: ApiSettings,
+    private readonly visible: VisibleClusters,
   ) {}
 
   @Serve('createCluster')
@@ -19,13 +21,13 @@ export class ClustersController {
   }
 
   @Serve('listClusters')
-  list(@Asked() { tenantId, query }: Call<'listClusters'>) {
-    return this.backend.read(registrationRpc.listClusters, tenantId, query);
+  list(@Asked() { principal, query }: Call<'listClusters'>) {
+    return this.visible.list(principal, query);
   }
 
   @Serve('getCluster')
-  get(@Asked() { tenantId, params }: Call<'getCluster'>) {
-    return this.backend.read(registrationRpc.getCluster, tenantId, params);
+  get(@Asked() { principal, params }: Call<'getCluster'>) {
+    return this.visible.get(principal, params.name);
   }
 
   @Serve('updateCluster')
@@ -50,9 +52,9 @@ export class ClustersController {
   }
 
   @Serve('clusterAccess')
-  async access(@Asked() { tenantId, params }: Call<'clusterAccess'>) {
+  async access(@Asked() { principal, tenantId, params }: Call<'clusterAccess'>) {
     const [cluster, certificateAuthority] = await Promise.all([
-      this.backend.read(registrationRpc.getCluster, tenantId, params),
+      this.visible.get(principal, params.name),
       this.servingRoot.pem(tenantId),
     ]);
     return { cluster, doors: this.settings.doorsOf(params.name), certificateAuthority };

@@ -2,6 +2,7 @@ import { RateLimitedLog, clientAddressOf } from '@fairlead/limits';
 import type { Logger, Registry } from '@fairlead/observability';
 import { Histogram } from '@fairlead/observability';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { AdministratorUse } from '../auth/administrator-use.js';
 import type { ApiRequest } from './api-request.js';
 
 /**
@@ -17,6 +18,7 @@ export function installAccessLog(server: FastifyInstance, logger: Logger, regist
     registers: [registry],
   });
   const lines = new RateLimitedLog();
+  const administratorUse = new AdministratorUse(() => performance.now());
   server.addHook('onResponse', (request: ApiRequest, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
     const method = KNOWN_METHODS.has(request.method) ? request.method : 'other';
@@ -24,6 +26,10 @@ export function installAccessLog(server: FastifyInstance, logger: Logger, regist
     // Whoever was let in has a line for each.
     const line = request.principal ? {} : lines.next({ address: clientAddressOf(request.socket) });
     if (line) logger.info('api.request', { ...describe(request, reply), method, route, ...line });
+    const suppressed = request.principal ? administratorUse.next(request.principal) : null;
+    if (suppressed !== null) {
+      logger.warn('api.administrator_token_used', { ...describe(request, reply), method, route, suppressed });
+    }
     done();
   });
 }

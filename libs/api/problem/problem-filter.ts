@@ -46,7 +46,11 @@ export class ProblemFilter implements ExceptionFilter {
 }
 
 function translate(thrown: unknown, request: ApiRequest): Translated {
-  if (thrown instanceof FairleadError) return { error: thrown };
+  if (thrown instanceof FairleadError) {
+    // Who threw it may know better than the table does.
+    const next = thrown.details?.next;
+    return { error: thrown, ...(typeof next === 'string' ? { next } : {}) };
+  }
   const status = thrown instanceof HttpException ? thrown.getStatus() : statusOf(thrown);
   if (status === 404) return unknownRoute(request);
   if (status === 413) return { error: new FairleadError('TOO_LARGE', 'the body is larger than 64 KiB') };

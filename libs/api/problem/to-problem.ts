@@ -6,7 +6,7 @@ import { InvalidInput } from './invalid-input.js';
 const NEXT_STEPS: Partial<Record<ErrorCode, string>> = {
   INVALID_ARGUMENT: 'correct the request; /openapi.json describes every field',
   UNAUTHENTICATED: 'send an admin API token as "Authorization: Bearer <token>", or run: fairlead login',
-  FORBIDDEN: 'ask an administrator of this installation for the right to do it',
+  FORBIDDEN: 'see what you may do: fairlead grant list --mine; an administrator can give more',
   NOT_FOUND: 'check the name with: fairlead cluster list, or fairlead client list',
   ALREADY_EXISTS: 'choose another name, or look at what is there with: fairlead cluster list, or fairlead client list',
   CONFLICT: 'look at the state as it is now, then try again',

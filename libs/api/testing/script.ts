@@ -1,5 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type {
+  AccessRequest,
+  ApiToken,
   ApprovalPolicy,
   Assignment,
   Breaker,
@@ -15,6 +17,9 @@ import type {
   EndpointSet,
   EnrolmentRequest,
   GitHost,
+  Grant,
+  Issuer,
+  Lockdown,
   Principal,
   Rollout,
 } from '@fairlead/contracts';
@@ -37,6 +42,16 @@ export class Script {
     administrator: true,
     expiresAt: null,
   };
+  /** Others who are logged in, by their tokens. */
+  readonly users = new Map<string, Principal>();
+  readonly grants = new Map<string, Grant>();
+  readonly accessRequests = new Map<string, AccessRequest>();
+  readonly apiTokens = new Map<string, ApiToken>();
+  /** By cluster; of the tenant, by the empty name. */
+  readonly lockdowns = new Map<string, Lockdown>();
+  readonly issuers = new Map<string, Issuer>();
+  /** What the API asked the access service to explain. */
+  readonly explained: object[] = [];
   readonly clusters = new Map<string, Cluster>();
   readonly clients = new Map<string, Client>();
   readonly certificates = new Map<string, CertificateRecord>();
@@ -87,12 +102,12 @@ export class Script {
   readonly rotationsRefused = new Set<string>();
   /** Who the API said asks for changes about GitOps. */
   readonly actors: string[] = [];
-  /** How often registration was asked whose a token is. */
+  /** How often the access service was asked whose a token is. */
   authentications = 0;
   revoked = false;
-  /** Thrown by the next request to registration, once; not by the question whose a token is, which is asked now and then. */
+  /** Thrown by the next request to registration, once. */
   nextFailure: Error | undefined;
-  /** Clusters in one answer. */
+  /** Clusters in one answer, and whatever else the access service lists. */
   pageSize = 100;
   /** How long serving certificates last. */
   certificateMs = 3_600_000;

@@ -7,6 +7,7 @@ import { ApiSettings, issuedCertificate, startApi, type ApiOptions, type Door } 
 import { Script, serveScript, type ScriptedServices } from './scripted-services.js';
 
 export { bootstrapToken, gatewayCertificates, waitingAgent } from './enrolment-request.js';
+export { grantTo, userOf } from './somebody.js';
 export { deployKey, hostKey } from './scripted-git-keys.js';
 export { clusterGitOps, installerReport, rollout } from './scripted-gitops.js';
 

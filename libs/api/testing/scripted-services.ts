@@ -15,7 +15,7 @@ import { checkCsr, issueIdentity } from '@fairlead/pki';
 import { Controller, Module, type DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { SecuredNats } from '@fairlead/messaging/testing';
-import { AccessScript } from './scripted-access.js';
+import { AccessControlsScript, AccessScript } from './scripted-access.js';
 import { ApprovalScript } from './scripted-approval.js';
 import { CaScript } from './scripted-ca.js';
 import { CatalogScript } from './scripted-catalog.js';
@@ -35,10 +35,10 @@ export interface ScriptedServices extends AsyncDisposable {
   startGitops(): Promise<void>;
 }
 
-/** Answers as access, as registration, as keys and as gitops. */
+/** Answers as registration, as keys, as gitops and as the access service. */
 export async function serveScript(nats: SecuredNats, script: Script): Promise<ScriptedServices> {
-  const access = await serve(nats, 'access', script);
   const keys = await serve(nats, 'keys', script);
+  const access = await serve(nats, 'access', script);
   let gitops = await serve(nats, 'gitops', script);
   let registration = await serve(nats, 'registration', script);
   return {
@@ -51,7 +51,7 @@ export async function serveScript(nats: SecuredNats, script: Script): Promise<Sc
       gitops = await serve(nats, 'gitops', script);
     },
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([access.close(), keys.close(), gitops.close(), registration.close()]);
+      await Promise.all([keys.close(), access.close(), gitops.close(), registration.close()]);
     },
   };
 }
@@ -74,10 +74,14 @@ class RegistrationScript {
   }
 
   @RpcHandler(registrationRpc.listClusters)
-  async listClusters({ input: { after = '', selector } }: RpcRequest<R['listClusters']>): RpcResult<R['listClusters']> {
+  async listClusters({ input }: RpcRequest<R['listClusters']>): RpcResult<R['listClusters']> {
+    const { after = '', selector, names } = input;
     this.#fail();
     const left = [...this.script.clusters.values()].filter(
-      ({ name, labels }) => name > after && selectsLabels(selector ? parseLabelSelector(selector) : [], labels),
+      ({ name, labels }) =>
+        name > after &&
+        (names?.includes(name) ?? true) &&
+        selectsLabels(selector ? parseLabelSelector(selector) : [], labels),
     );
     const clusters = left.sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, this.script.pageSize);
     const next = clusters.at(-1)?.name;
@@ -176,7 +180,7 @@ class RegistrationScript {
 
   #known(name: string): Cluster {
     const cluster = this.script.clusters.get(name);
-    if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster ${name}`);
+    if (!cluster) throw new FairleadError('NOT_FOUND', `there is no cluster named ${name}`);
     return cluster;
   }
 
@@ -188,7 +192,7 @@ class RegistrationScript {
 }
 
 const SCRIPTS = {
-  access: [AccessScript],
+  access: [AccessScript, AccessControlsScript],
   keys: [KeysScript, CaScript, EndpointsScript, GitKeysScript],
   gitops: [CatalogScript, GitOpsScript],
   registration: [RegistrationScript, ApprovalScript, CredentialsScript],

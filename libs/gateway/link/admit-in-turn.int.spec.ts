@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Server as NetServer, Socket, connect as netConnect, type AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
-import { admitInTurn } from '@fairlead/limits';
+import { ReturningOffenders, admitInTurn, type AdmitOptions } from '@fairlead/limits';
 import { eventually, testAuthority, type TestAuthority } from '@fairlead/testing';
-import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 let authority: TestAuthority;
 let server: Server;
@@ -23,8 +23,8 @@ afterEach(() => {
   server.close();
 });
 
-async function listen(maxWaitMs?: number): Promise<number> {
-  admitInTurn(server, maxWaitMs);
+async function listen(options?: AdmitOptions): Promise<number> {
+  admitInTurn(server, options);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
@@ -36,9 +36,19 @@ function dial(port: number): TLSSocket {
   return socket;
 }
 
+/** A connection that is not there; it only has an address. */
+function from(remoteAddress: string): Socket {
+  return Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress });
+}
+
+interface Begun {
+  readonly socket: Socket;
+  readonly atMs: number;
+}
+
 it('a crowd at once all gets through, behind peers that never begin their handshake', async () => {
   // This is about the turns: on a busy machine somebody may well wait for longer than anybody does.
-  const port = await listen(60_000);
+  const port = await listen({ maxWaitMs: 60_000 });
   for (let i = 0; i < 200; i += 1) ends.push(netConnect(port, '127.0.0.1').on('error', () => undefined));
   const crowd = Array.from({ length: 200 }, () => dial(port));
   await Promise.all(crowd.map((socket) => once(socket, 'secureConnect')));
@@ -50,8 +60,6 @@ it('who comes from another network has not to wait for a crowd, and one that res
   const waiting = new NetServer();
   waiting.on('connection', ({ remoteAddress = '' }: Socket) => void begun.push(remoteAddress));
   admitInTurn(waiting);
-  const from = (remoteAddress: string): Socket =>
-    Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress });
   const crowd = Array.from({ length: 40 }, () => from('192.0.2.1'));
   for (const socket of crowd) waiting.emit('connection', socket);
   waiting.emit('connection', from('192.0.2.2'));
@@ -63,8 +71,50 @@ it('who comes from another network has not to wait for a crowd, and one that res
 it('who waited longer than anybody does is dropped before any work is done for it', async () => {
   let handshakes = 0;
   server.on('secureConnection', () => (handshakes += 1));
-  const port = await listen(-1);
+  const port = await listen({ maxWaitMs: -1 });
   const late = dial(port);
   await new Promise((resolve) => late.once('close', resolve));
   expect(handshakes).toBe(0);
+});
+
+describe('after connections were ended for what they did', () => {
+  /** Begins no handshake: it only tells whose turn it was, and when. */
+  function listening(options: AdmitOptions): { readonly server: NetServer; readonly begun: Begun[] } {
+    const begun: Begun[] = [];
+    const waiting = new NetServer();
+    waiting.on('connection', (socket: Socket) => void begun.push({ socket, atMs: performance.now() }));
+    admitInTurn(waiting, options);
+    return { server: waiting, begun };
+  }
+
+  const OFFENCES = 20;
+  const crowdFrom = (address: string, count: number): Socket[] => Array.from({ length: count }, () => from(address));
+
+  it('as many of their network begin one after the other with a pause, and the rest of it and other networks do not wait', async () => {
+    const offenders = new ReturningOffenders();
+    for (let n = 0; n < OFFENCES; n += 1) offenders.note('192.0.2.1');
+    const { server: flooded, begun } = listening({ offenders });
+    const back = crowdFrom('192.0.2.1', OFFENCES);
+    const others = [...crowdFrom('192.0.2.1', 50), ...crowdFrom('192.0.2.2', 50)];
+    for (const socket of [...back, ...others]) flooded.emit('connection', socket);
+    await eventually(() => expect(begun).toHaveLength(back.length + others.length), { timeoutMs: 20_000 });
+    const slow = begun.filter(({ socket }) => back.includes(socket));
+    expect((slow.at(-1)?.atMs ?? 0) - (slow[0]?.atMs ?? 0)).toBeGreaterThanOrEqual(19 * (OFFENCES - 1));
+    // All but a few of those that come back are behind all others.
+    expect(begun.slice(-OFFENCES / 2).every(({ socket }) => back.includes(socket))).toBe(true);
+    // What was expected has come: the next ones are like any.
+    const next = crowdFrom('192.0.2.1', 1);
+    flooded.emit('connection', next[0]);
+    await eventually(() => expect(begun.at(-1)?.socket).toBe(next[0]), { timeoutMs: 1_000, intervalMs: 1 });
+  });
+
+  it('nobody waits for that longer than two seconds, however many they are', async () => {
+    const offenders = new ReturningOffenders();
+    const many = 1_000;
+    for (let n = 0; n < many; n += 1) offenders.note('192.0.2.1');
+    // With a pause after each the last one's turn were after twenty.
+    const { server: flooded, begun } = listening({ offenders, maxWaitMs: 15_000 });
+    for (const socket of crowdFrom('192.0.2.1', many)) flooded.emit('connection', socket);
+    await eventually(() => expect(begun).toHaveLength(many), { timeoutMs: 20_000 });
+  });
 });

@@ -1,6 +1,6 @@
 import { createContextValues } from '@connectrpc/connect';
 import { Http2Server, type Http2Session, type Http2Stream, type RequestHead } from '@fairlead/http2';
-import { RateLimitedLog, admitInTurn } from '@fairlead/limits';
+import { RateLimitedLog, ReturningOffenders, admitInTurn } from '@fairlead/limits';
 import { AgentLinkService } from '@fairlead/proto';
 import { SessionCalls, createRpcServer, type CallLimits } from '@fairlead/rpc';
 import { reportAbuse, reportTlsErrors, useCertificate, type AgentSession } from '@fairlead/tunnel/gateway';
@@ -73,9 +73,11 @@ export function createLinkServer(options: LinkServiceOptions, keepalive?: Keepal
     },
   );
   server.tls.maxConnections = MAX_CONNECTIONS;
-  admitInTurn(server.tls);
+  const offenders = new ReturningOffenders();
+  admitInTurn(server.tls, { offenders });
   const mayStay = boundUnlinked(server.tls, {
     counts: (peer) => countsHere(options.directory, peer),
+    offenders,
     onLinked: (listener) =>
       registry.onChange((change, { http2 }) => {
         if (change === 'opened') listener(http2);

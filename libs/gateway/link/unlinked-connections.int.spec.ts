@@ -2,16 +2,22 @@ import { once } from 'node:events';
 import { connect as netConnect, type AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
 import { silentLogger } from '@fairlead/observability';
-import { eventually, testAuthority } from '@fairlead/testing';
-import { reportTlsErrors } from '@fairlead/tunnel/gateway';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Http2Server } from '@fairlead/http2';
+import { FRAME, PREFACE, frame, settingsFrame } from '@fairlead/http2/testing';
+import { ReturningOffenders } from '@fairlead/limits';
+import { eventually, testAuthority, type TestAuthority } from '@fairlead/testing';
+import { noteFailedHandshakes, reportTlsErrors } from '@fairlead/tunnel/gateway';
+import { TUNNEL_SESSION_OPTIONS } from '@fairlead/tunnel/link';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { boundUnlinked } from './unlinked-connections.js';
 
+let authority: TestAuthority;
 let server: Server;
 let port: number;
 
 beforeAll(async () => {
-  const { privateKeyPem, chainPem } = await (await testAuthority()).serving(['127.0.0.1']);
+  authority = await testAuthority();
+  const { privateKeyPem, chainPem } = await authority.serving(['127.0.0.1']);
   server = createServer({ key: privateKeyPem, cert: chainPem, minVersion: 'TLSv1.3', handshakeTimeout: 300 });
   server.on('secureConnection', (socket: TLSSocket) => socket.on('error', () => undefined).end());
   reportTlsErrors(server, silentLogger);
@@ -62,4 +68,62 @@ it('who has not shaken hands takes no more places than there are', async () => {
   expect(await isServed()).toBe(false);
   for (const socket of silent) socket.destroy();
   await eventually(async () => expect(await isServed()).toBe(true));
+});
+
+describe('of whoever comes back, it is remembered', () => {
+  const LOOPBACK = '127.0.0.1';
+
+  async function listen(tls: Server): Promise<number> {
+    tls.listen(0, LOOPBACK);
+    await once(tls, 'listening');
+    return (tls.address() as AddressInfo).port;
+  }
+
+  it('that a peer without a certificate was ended for what it sent, and not that one went or broke off', async () => {
+    const offenders = new ReturningOffenders();
+    const { privateKeyPem: key, chainPem: cert } = await authority.serving([LOOPBACK]);
+    const link = new Http2Server({ session: TUNNEL_SESSION_OPTIONS, key, cert }, (session) => {
+      mayStay(session, { kind: 'anonymous', address: LOOPBACK });
+    });
+    const mayStay = boundUnlinked(link.tls, { counts: () => true, onLinked: () => undefined, offenders });
+    const at = await listen(link.tls);
+    const dialled = async (...more: Buffer[]): Promise<TLSSocket> => {
+      const client = connect({ port: at, host: LOOPBACK, rejectUnauthorized: false, ALPNProtocols: ['h2'] });
+      client.on('error', () => undefined).resume();
+      await once(client, 'secureConnect');
+      client.write(Buffer.concat([PREFACE, settingsFrame([]), ...more]));
+      return client;
+    };
+    const honest = await dialled();
+    await eventually(() => expect(link.sessions).toHaveLength(1));
+    honest.destroy();
+    await eventually(() => expect(link.sessions).toEqual([]));
+    expect(offenders.take(LOOPBACK)).toBe(false);
+    // No client may push.
+    const broken = await dialled(frame(FRAME.pushPromise, 0, 1, Buffer.alloc(4)));
+    await eventually(() => expect(offenders.take(LOOPBACK)).toBe(true));
+    expect(offenders.take(LOOPBACK)).toBe(false);
+    broken.destroy();
+    await link.close();
+  });
+
+  it('that one showed no certificate where one is needed, and not that its handshake broke off', async () => {
+    const offenders = new ReturningOffenders();
+    const { privateKeyPem: key, chainPem: cert } = await authority.serving([LOOPBACK]);
+    const strict = createServer({ key, cert, ca: [...authority.roots], requestCert: true, minVersion: 'TLSv1.3' });
+    noteFailedHandshakes(strict, offenders);
+    const failed = (dial: () => void): Promise<unknown> => {
+      const failing = once(strict, 'tlsClientError');
+      dial();
+      return failing;
+    };
+    const at = await listen(strict);
+    await failed(() => {
+      const reset = netConnect(at, LOOPBACK, () => reset.end()).on('error', () => undefined);
+    });
+    expect(offenders.take(LOOPBACK)).toBe(false);
+    await failed(() => connect({ port: at, host: LOOPBACK, rejectUnauthorized: false }).on('error', () => undefined));
+    expect(offenders.take(LOOPBACK)).toBe(true);
+    strict.close();
+  });
 });

@@ -6,6 +6,7 @@ import {
   NetworkConcurrencyLimit,
   type ConcurrencyLimits,
   type NetworkConcurrencyLimits,
+  type ReturningOffenders,
 } from '@fairlead/limits';
 import type { LinkPeer } from './link-peer.js';
 import { UnauthenticatedBudgets, type UnauthenticatedBudget } from './unauthenticated-budget.js';
@@ -25,6 +26,8 @@ export interface Bounds {
   /** Calls back for each session that has become a link. */
   readonly onLinked: (listener: (session: Http2Session) => void) => void;
   readonly handshaking?: NetworkConcurrencyLimits;
+  /** Told of the unauthenticated who were ended for what they sent. */
+  readonly offenders?: ReturningOffenders;
 }
 
 /**
@@ -33,7 +36,7 @@ export interface Bounds {
  */
 export function boundUnlinked(
   server: Server,
-  { counts, onLinked, handshaking = HANDSHAKING }: Bounds,
+  { counts, onLinked, handshaking = HANDSHAKING, offenders }: Bounds,
 ): (session: Http2Session, peer: LinkPeer) => boolean {
   const [handshakes, unauthenticated] = [
     new HandshakingConnections(server, handshaking),
@@ -54,7 +57,12 @@ export function boundUnlinked(
       session.destroy();
       return false;
     }
-    if (!isAgent) boundRequests(session, budgets.of(peer.address));
+    if (!isAgent) {
+      boundRequests(session, budgets.of(peer.address));
+      session.once('ending', (cause) => {
+        if (cause instanceof SessionError) offenders?.note(peer.address);
+      });
+    }
     held.set(session, giveBack);
     session.once('close', giveBack);
     return true;

@@ -1,3 +1,4 @@
+import { ClusterRoleName, groupOfRole } from '@fairlead/access-rules';
 import type { ManifestValues } from '@fairlead/contracts';
 
 /** What a cluster needs to know to join. */
@@ -64,6 +65,9 @@ export const SECRETS = {
 
 /** The group that Fairlead's administrators arrive as. */
 export const ADMIN_GROUP = 'fairlead:admins';
+
+/** Each group that somebody with a grant arrives as, and Kubernetes' own ClusterRole that it is bound to. */
+export const ROLE_GROUPS = ClusterRoleName.options.map((role) => ({ role, group: groupOfRole(role) }));
 
 /** The pods of the Deployment, and nothing else. */
 export const SELECTOR = { 'app.kubernetes.io/name': AGENT.name, 'app.kubernetes.io/component': 'agent' } as const;

@@ -1,5 +1,13 @@
 import type { ManifestValues } from '@fairlead/contracts';
-import { ADMIN_GROUP, AGENT, LABELS, SECRETS, metadata, type KubernetesDocument } from './import-manifest-names.js';
+import {
+  ADMIN_GROUP,
+  AGENT,
+  LABELS,
+  ROLE_GROUPS,
+  SECRETS,
+  metadata,
+  type KubernetesDocument,
+} from './import-manifest-names.js';
 import { namespaceOf, podSecurityLevel } from './import-manifest-values.js';
 
 export const RBAC = 'rbac.authorization.k8s.io/v1';
@@ -23,17 +31,15 @@ export function rightsDocuments(values: ManifestValues): KubernetesDocument[] {
     binding('ClusterRoleBinding', metadata(name), { kind: 'ClusterRole', name }, serviceAccount(namespace)),
     ownObjects(namespace),
     binding('RoleBinding', metadata(name, namespace), { kind: 'Role', name }, serviceAccount(namespace)),
-    binding(
-      'ClusterRoleBinding',
-      metadata(ADMINS),
-      { kind: 'ClusterRole', name: 'cluster-admin' },
-      {
-        apiGroup: RBAC_GROUP,
-        kind: 'Group',
-        name: ADMIN_GROUP,
-      },
-    ),
+    groupBinding(ADMINS, 'cluster-admin', ADMIN_GROUP),
+    ...ROLE_GROUPS.map(({ role, group }) => groupBinding(`fairlead-${role}`, role, group)),
   ];
+}
+
+/** What a group may do in the whole cluster. */
+function groupBinding(name: string, role: string, group: string): KubernetesDocument {
+  const subject = { apiGroup: RBAC_GROUP, kind: 'Group', name: group };
+  return binding('ClusterRoleBinding', metadata(name), { kind: 'ClusterRole', name: role }, subject);
 }
 
 function podSecurity(level: string): Record<string, string> {
@@ -59,7 +65,7 @@ function clusterRole(): KubernetesDocument {
       {
         apiGroups: [''],
         resources: ['groups'],
-        resourceNames: [ADMIN_GROUP, 'system:authenticated'],
+        resourceNames: [ADMIN_GROUP, ...ROLE_GROUPS.map(({ group }) => group), 'system:authenticated'],
         verbs: ['impersonate'],
       },
       { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },

@@ -21,6 +21,10 @@ describe('a manifest with values', () => {
       'ClusterRole/fairlead-agent',
       'ClusterRoleBinding/fairlead-agent',
       'ClusterRoleBinding/fairlead-admins',
+      'ClusterRoleBinding/fairlead-view',
+      'ClusterRoleBinding/fairlead-edit',
+      'ClusterRoleBinding/fairlead-admin',
+      'ClusterRoleBinding/fairlead-cluster-admin',
       'ClusterRoleBinding/fairlead-installer',
     ]);
     expect(agentOf(manifest).env).toContainEqual({

@@ -155,6 +155,11 @@ describe("the agent's service account", () => {
   it.each([
     ['impersonate users', true],
     ['impersonate groups/fairlead:admins', true],
+    ['impersonate groups/fairlead:view', true],
+    ['impersonate groups/fairlead:edit', true],
+    ['impersonate groups/fairlead:admin', true],
+    ['impersonate groups/fairlead:cluster-admin', true],
+    ['impersonate groups/fairlead:another', false],
     ['impersonate groups/system:authenticated', true],
     ['impersonate groups/system:masters', false],
     ['impersonate groups', false],
@@ -212,7 +217,11 @@ describe("the agent's service account", () => {
         {
           verbs: ['impersonate'],
           resources: ['groups'],
-          resourceNames: ['fairlead:admins', 'system:authenticated'],
+          resourceNames: [
+            'fairlead:admins',
+            ...['view', 'edit', 'admin', 'cluster-admin'].map((role) => `fairlead:${role}`),
+            'system:authenticated',
+          ],
         },
         { verbs: ['list'], resources: ['nodes'], resourceNames: undefined },
         { verbs: ['get'], resources: ['namespaces'], resourceNames: ['kube-system'] },

@@ -30,6 +30,10 @@ describe('renderImportManifest', () => {
       'Role',
       'RoleBinding',
       'ClusterRoleBinding',
+      'ClusterRoleBinding',
+      'ClusterRoleBinding',
+      'ClusterRoleBinding',
+      'ClusterRoleBinding',
       'Secret',
       'Secret',
       'Lease',
@@ -45,17 +49,41 @@ describe('renderImportManifest', () => {
     }
   });
 
-  it('grants impersonation of any user and of two groups, a list of nodes, the UID of its cluster, and nothing else cluster-wide', () => {
+  it('grants impersonation of any user and of six groups, a list of nodes, the UID of its cluster, and nothing else cluster-wide', () => {
     expect(objectIn(manifest, 'ClusterRole', 'fairlead-agent').rules).toEqual([
       { apiGroups: [''], resources: ['users'], verbs: ['impersonate'] },
       {
         apiGroups: [''],
         resources: ['groups'],
-        resourceNames: ['fairlead:admins', 'system:authenticated'],
+        resourceNames: [
+          'fairlead:admins',
+          'fairlead:view',
+          'fairlead:edit',
+          'fairlead:admin',
+          'fairlead:cluster-admin',
+          'system:authenticated',
+        ],
         verbs: ['impersonate'],
       },
       { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
       { apiGroups: [''], resources: ['namespaces'], resourceNames: ['kube-system'], verbs: ['get'] },
+    ]);
+  });
+
+  it('binds each group of a role to the ClusterRole of the same name, and that of the administrators to cluster-admin', () => {
+    const bindings = objectsOf(manifest).filter(({ kind }) => kind === 'ClusterRoleBinding') as unknown as {
+      roleRef: { name: string };
+      subjects: { kind: string; name: string }[];
+    }[];
+    const groups = bindings.flatMap(({ roleRef, subjects: [subject] }) =>
+      subject?.kind === 'Group' ? [[subject.name, roleRef.name]] : [],
+    );
+    expect(groups).toEqual([
+      ['fairlead:admins', 'cluster-admin'],
+      ['fairlead:view', 'view'],
+      ['fairlead:edit', 'edit'],
+      ['fairlead:admin', 'admin'],
+      ['fairlead:cluster-admin', 'cluster-admin'],
     ]);
   });
 

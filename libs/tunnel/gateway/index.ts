@@ -7,5 +7,5 @@ export { watchRoutes, type RouteWatcher } from './routing/route-watcher.js';
 export { RelayClient } from './relay/relay-client.js';
 export { createRelayServer } from './relay/relay-server.js';
 export { reportAbuse } from './report-abuse.js';
-export { reportTlsErrors, useCertificate } from './tls-server.js';
+export { noteFailedHandshakes, reportTlsErrors, useCertificate } from './tls-server.js';
 export type { CertificateSource, RevokedCertificates, TlsIdentity } from './ports.js';

@@ -32,8 +32,10 @@ export function reportAbuse(session: Http2Session, options: AbuseReportOptions):
     if (line) logger.warn('http2.session.abused', { door, reason, address, ...line });
   });
   if (!isStranger) return;
-  session.on('stream', () => {
+  session.on('stream', (stream) => {
     if (session.streams.openByPeer <= STRANGER_STREAMS || !isStranger()) return;
+    // RFC 9113, section 5.1.2: the answer to one too many, whatever becomes of the connection, which stays for a while.
+    stream.cancel(HTTP2_CODE.refusedStream);
     const cause = new SessionError(
       HTTP2_CODE.enhanceYourCalm,
       'a stranger holds more calls open than it can need',

@@ -1,5 +1,5 @@
 import type { Server } from 'node:tls';
-import { RateLimitedLog, clientAddressOf } from '@fairlead/limits';
+import { RateLimitedLog, clientAddressOf, type ReturningOffenders } from '@fairlead/limits';
 import type { Logger } from '@fairlead/observability';
 import type { CertificateSource } from './ports.js';
 
@@ -17,5 +17,16 @@ export function reportTlsErrors(server: Server, logger: Logger): void {
     const address = clientAddressOf(socket);
     const line = lines.next({ address });
     if (line) logger.info('tls.handshake.failed', { reason: error.message, address, ...line });
+  });
+}
+
+/**
+ * Of a server that insists on a certificate: who shows none has cost as much as any, and Node ends the connection at once, so that it may come
+ * back at once. A handshake that only broke off is no offence: it is what a crowd does that has to wait. Node tells nobody a foreign certificate from one
+ * of these.
+ */
+export function noteFailedHandshakes(server: Server, offenders: ReturningOffenders): void {
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code?.startsWith('ERR_SSL_')) offenders.note(clientAddressOf(socket));
   });
 }

@@ -1,5 +1,6 @@
 import type { Administrator } from '../access/administrator.js';
 import { adminKubectl, type AdminKubectl } from './admin-kubectl.js';
+import { aggregateRoles } from './aggregate-roles.js';
 import { IDENTITY_SECRET, NAMESPACE, readAgentPod, readAgentSecret } from './pod-spec.js';
 
 interface JoinOptions extends AdminKubectl {
@@ -26,6 +27,7 @@ export async function joinCluster(options: JoinOptions): Promise<void> {
   if (enrolled && !created && (await knowsTheWay(options))) return;
   // The identity is of a cluster that is no longer registered: nobody will accept it.
   if (enrolled && created) await forgetIdentity(options);
+  await aggregateRoles(options);
   await adminKubectl(options, ['apply', '-f', '-'], await admin.importManifest(clusterName));
 }
 

@@ -7,7 +7,7 @@ import type { Passage } from '../../passage/passage.js';
 import { breakOff } from './forward.js';
 import type { DoorRequest, DoorResponse } from './door-request.js';
 import { LINGER_MS, connectionOf, dropRest } from './request-rest.js';
-import { HOLD_MS, holdSession } from './session-sockets.js';
+import { holdMs, holdSession } from './session-sockets.js';
 
 /** Tells a client, in words that it understands, who refused or broke its request; an answer that has begun is broken off. */
 export function answerFailure(
@@ -47,14 +47,14 @@ export function noteImpatience(socket: Socket): void {
 /** Ends a connection without an answer that is still to come, in a while. */
 export function endLater(socket: Socket): void {
   socket.pause();
-  const timer = setTimeout(() => socket.destroy(), HOLD_MS).unref();
+  const timer = setTimeout(() => socket.destroy(), holdMs()).unref();
   socket.once('close', () => clearTimeout(timer));
 }
 
 /**
  * Sends the body of a refusal, and ends what must not stay because of it: the rest of the request, which is dropped for
  * five seconds, and the connection if nobody was ever let in on it. An unauthenticated peer could hold it for ever otherwise,
- * and there is room for a limited number. Of HTTP/2 such a connection is not read any more: what came at once is answered, and it ends three seconds later.
+ * and there is room for a limited number. Of HTTP/2 such a connection is not read any more: what came at once is answered, and it ends some seconds later.
  * Who does not take the answer within five seconds loses it, and the unauthenticated the connection.
  */
 function endRefused(connections: DoorConnections, incoming: DoorRequest, outgoing: DoorResponse, body: string): void {

@@ -2,10 +2,17 @@ import { constants, type Http2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 
 /** How long who was refused keeps its connection, which nobody reads: it would dial anew at once, and each handshake costs more than its answer. */
-export const HOLD_MS = 3_000;
+const HOLD_MS = 3_000;
+/** And so much longer at random: those that were refused together must not come back together. */
+const HOLD_JITTER_MS = 2_000;
 /** What is written at its end is written within so many turns of the event loop, unless its peer takes nothing. */
 const STOP_TURNS = 4;
 const STOP_AGAIN_MS = 25;
+
+/** How long to hold one of them. */
+export function holdMs(): number {
+  return HOLD_MS + Math.random() * HOLD_JITTER_MS;
+}
 
 /** Node's own: it has no other way to let a connection wait that a session has taken over. */
 interface Pausable {
@@ -50,7 +57,7 @@ export function receiveAndRead(session: Http2Session, bytes: Buffer): void {
 export function holdSession(session: Http2Session, code: number = constants.NGHTTP2_ENHANCE_YOUR_CALM): void {
   if (held.has(session) || session.destroyed) return;
   session.goaway(code);
-  const end = setTimeout(() => destroySession(session, code), HOLD_MS).unref();
+  const end = setTimeout(() => destroySession(session, code), holdMs()).unref();
   const again = setInterval(() => stopReading(session), STOP_AGAIN_MS).unref();
   const free = (): void => {
     clearTimeout(end);

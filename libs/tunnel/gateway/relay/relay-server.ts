@@ -5,6 +5,7 @@ import {
   HandshakingConnections,
   admitInTurn,
   RateLimitedLog,
+  ReturningOffenders,
   type NetworkConcurrencyLimits,
   clientAddressOf,
 } from '@fairlead/limits';
@@ -34,7 +35,7 @@ import {
 import type { AbuseMetrics, CertificateSource, RelayEvents, RelayMetrics, RevokedCertificates } from '../ports.js';
 import type { SessionRegistry } from '../session-registry.js';
 import { reportAbuse } from '../report-abuse.js';
-import { reportTlsErrors, useCertificate } from '../tls-server.js';
+import { noteFailedHandshakes, reportTlsErrors, useCertificate } from '../tls-server.js';
 
 export interface RelayServerOptions {
   readonly identity: CertificateSource;
@@ -65,6 +66,7 @@ const NEWCOMERS: NetworkConcurrencyLimits = { total: 1_024, perNetwork: 256 };
  */
 export function createRelayServer(given: RelayServerOptions): Http2Server {
   const options: ServeOptions = { ...given, abuseLines: new RateLimitedLog(), refusedLines: new RateLimitedLog() };
+  const offenders = new ReturningOffenders();
   const server = new Http2Server(
     {
       session: RELAY_SESSION_OPTIONS,
@@ -79,7 +81,10 @@ export function createRelayServer(given: RelayServerOptions): Http2Server {
       });
       const why = refusalOf(session.socket, options);
       if (why === null) serveReplica(session, options);
-      else turnReplicaAway(session, why, options);
+      else {
+        offenders.note(clientAddressOf(session.socket));
+        turnReplicaAway(session, why, options);
+      }
     },
   );
   options.revoked.onChange(() => {
@@ -88,9 +93,10 @@ export function createRelayServer(given: RelayServerOptions): Http2Server {
       if (why === REVOKED) turnReplicaAway(session, why, options);
     }
   });
-  admitInTurn(server.tls);
+  admitInTurn(server.tls, { offenders });
   const newcomers = new HandshakingConnections(server.tls, NEWCOMERS);
   useCertificate(server.tls, options.identity);
+  noteFailedHandshakes(server.tls, offenders);
   reportTlsErrors(server.tls, options.logger);
   return server;
 }

@@ -1,0 +1,8 @@
+/** Where the kube-apiserver is and how the agent shows itself to it. */
+export interface KubeApiTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly caPem: string;
+  /** The service account's token as it is about now: the kubelet replaces it from time to time. */
+  token(): Promise<string>;
+}
