@@ -16,6 +16,8 @@ export * from './access.js';
 export * from './ca.js';
 export * from './keys.js';
 export * from './kv.js';
+export * from './grant-scope.js';
+export * from './grant-subjects.js';
 export * from './git-primitives.js';
 export * from './git-keys.js';
 export * from './gitops.js';

@@ -1,0 +1,91 @@
+import { isForEverybody } from './for-everybody.js';
+import { compileNarrowing, isWithin, reaches, type CompiledNarrowing } from './narrowing.js';
+import type { RequestAttributes } from './request-attributes.js';
+import type { AccessRule, MayImpersonate } from './rule.js';
+
+/** Rules of one person in one cluster, to be decided by as often as there are requests. */
+export interface CompiledRules {
+  readonly allow: readonly CompiledRule[];
+  readonly deny: readonly CompiledRule[];
+}
+
+export interface CompiledRule {
+  readonly grantId: string;
+  readonly groups: readonly string[];
+  readonly narrowing: CompiledNarrowing;
+  readonly impersonate: MayImpersonate | undefined;
+}
+
+/**
+ * `granted`: RBAC of the cluster decides next, by these groups. `everybody`: it is one of those that anybody may who has any rule there (see
+ * `isForEverybody`). `denied`: a deny rule means it. `not-granted`: no allow rule holds it.
+ */
+export interface Decision {
+  readonly allowed: boolean;
+  readonly cause: 'granted' | 'everybody' | 'denied' | 'not-granted';
+  /** Kubernetes groups that the request is to be sent with, and no others: sorted, none twice. */
+  readonly groups: readonly string[];
+  /** Of the grant that denies it, or of all that allow it: sorted, none twice. */
+  readonly grantIds: readonly string[];
+  /** For people. */
+  readonly because: string;
+}
+
+export function compileRules(rules: readonly AccessRule[]): CompiledRules {
+  const compiled = (effect: AccessRule['effect']): CompiledRule[] =>
+    rules.filter((rule) => rule.effect === effect).map(compileRule);
+  return { allow: compiled('allow'), deny: compiled('deny') };
+}
+
+function compileRule({ grantId, groups, narrowing, impersonate }: AccessRule): CompiledRule {
+  return { grantId, groups, narrowing: compileNarrowing(narrowing), impersonate };
+}
+
+/**
+ * Decides one request. A deny rule that could be got round by it wins over all; of the allow rules that hold it the groups are joined. Their order does
+ * not matter.
+ */
+export function decide(rules: CompiledRules, attributes: RequestAttributes): Decision {
+  const isPublic = isForEverybody(attributes);
+  const denying = rules.deny.filter(({ narrowing }) =>
+    isPublic ? narrowing.isEverything : reaches(narrowing, attributes),
+  );
+  if (denying.length > 0) return refusal('denied', denying, 'a grant that denies it means this request');
+  const holding = allowing(rules, attributes);
+  if (holding.length > 0) {
+    const groups = sorted(holding.flatMap((rule) => rule.groups));
+    return { allowed: true, cause: 'granted', groups, grantIds: idsOf(holding), because: becauseOf(holding, groups) };
+  }
+  if (isPublic && rules.allow.length > 0) {
+    const because = 'anybody may who has been granted anything in this cluster';
+    return { allowed: true, cause: 'everybody', groups: [], grantIds: [], because };
+  }
+  return refusal('not-granted', [], rules.allow.length > 0 ? 'no grant holds this request' : 'there is no grant');
+}
+
+/** The rules whose words on impersonation count for a request: those that hold it, or all where anybody may. */
+export function rulesBehind(rules: CompiledRules, attributes: RequestAttributes): readonly CompiledRule[] {
+  return isForEverybody(attributes) ? rules.allow : allowing(rules, attributes);
+}
+
+function allowing({ allow }: CompiledRules, attributes: RequestAttributes): readonly CompiledRule[] {
+  return allow.filter(({ narrowing }) => isWithin(narrowing, attributes));
+}
+
+function refusal(cause: 'denied' | 'not-granted', by: readonly CompiledRule[], because: string): Decision {
+  return { allowed: false, cause, groups: [], grantIds: idsOf(by), because };
+}
+
+function becauseOf(allowing: readonly CompiledRule[], groups: readonly string[]): string {
+  const grants = allowing.length === 1 ? 'one grant holds' : `${allowing.length} grants hold`;
+  const as = groups.length === 0 ? 'without groups' : `with the groups ${groups.join(', ')}`;
+  return `${grants} this request; the cluster decides by its own roles, for the user ${as}`;
+}
+
+function idsOf(rules: readonly CompiledRule[]): readonly string[] {
+  return sorted(rules.map(({ grantId }) => grantId));
+}
+
+function sorted(words: readonly string[]): readonly string[] {
+  return words.length < 2 ? words : [...new Set(words)].toSorted();
+}

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import type { AccessEntry } from './kv.js';
+import type { Subject } from './access.js';
+
+/** Before the user name of an API token, in clusters and in events. */
+export const TOKEN_USER_PREFIX = 'token:';
+/** Before the user name of a program that an issuer vouches for. */
+export const WORKLOAD_USER_PREFIX = 'workload:';
+
+type Proven = Pick<AccessEntry, 'kind' | 'user' | 'subjectGroups'>;
+
+/**
+ * Whose grants count for somebody: their own, and those of their issuer's groups. Nobody's for the administrator, who needs none. An API token is no
+ * `user`, nor is a program: a grant to the user `token:x` means nobody.
+ */
+export function subjectsOf({ kind, user, subjectGroups }: Proven): Subject[] {
+  if (kind === 'administrator') return [];
+  const groups = subjectGroups.map((name): Subject => ({ kind: 'group', name }));
+  return [ownSubject(kind, user), ...groups];
+}
+
+function ownSubject(kind: Exclude<AccessEntry['kind'], 'administrator'>, user: string): Subject {
+  if (kind === 'token') return { kind: 'token', name: without(TOKEN_USER_PREFIX, user) };
+  if (kind === 'workload') return { kind: 'workload', name: without(WORKLOAD_USER_PREFIX, user) };
+  return { kind: 'user', name: user };
+}
+
+function without(prefix: string, user: string): string {
+  return user.startsWith(prefix) ? user.slice(prefix.length) : user;
+}
+
+/** SHA-256 of kind and name, base64url: names of people are no keys of a bucket. The same in every version. */
+export function subjectHash({ kind, name }: Subject): string {
+  return createHash('sha256').update(`${kind}:${name}`).digest('base64url');
+}
+
+/** Keys of the bucket `grants`. */
+export const grantsKeys = {
+  subject: (tenantId: string, subject: Subject): string => `${tenantId}.subject.${subjectHash(subject)}`,
+  /** Null: every cluster of the tenant. */
+  lockdown: (tenantId: string, clusterId: string | null): string => `${tenantId}.lockdown.${clusterId ?? 'all'}`,
+} as const;
