@@ -129,7 +129,12 @@ describe('requests that tools begin with', () => {
     ['POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews'],
   ])('%s %s is for everybody with any grant, without its groups', (method, target) => {
     const narrow = rule({ namespaces: ['shop'] });
-    expect(ask([narrow], method, target)).toMatchObject({ allowed: true, cause: 'everybody', groups: [], grantIds: [] });
+    expect(ask([narrow], method, target)).toMatchObject({
+      allowed: true,
+      cause: 'everybody',
+      groups: [],
+      grantIds: [],
+    });
     expect(ask([], method, target)).toMatchObject({ allowed: false, cause: 'not-granted' });
     expect(ask([deny()], method, target)).toMatchObject({ allowed: false });
     expect(ask([rule({}, { groups: ['dev'] })], method, target)).toMatchObject({ cause: 'granted', groups: ['dev'] });
@@ -257,7 +262,10 @@ describe('whatever the rules', () => {
   it('one more grant that allows never takes anything away', () => {
     fc.assert(
       fc.property(rulesOf('allow'), rulesOf('deny'), rulesOf('allow'), requests, (allow, denied, more, request) => {
-        const [before, after] = [decided([...allow, ...denied], request), decided([...allow, ...denied, ...more], request)];
+        const [before, after] = [
+          decided([...allow, ...denied], request),
+          decided([...allow, ...denied, ...more], request),
+        ];
         if (!before.allowed) return;
         expect(after.allowed).toBe(true);
         expect(after.groups).toEqual(expect.arrayContaining([...before.groups]));

@@ -49,7 +49,11 @@ describe('what a request asks for', () => {
     ['POST', `${WEB}/eviction`, 'create -/pods/eviction shop web'],
     ['POST', '/api/v1/namespaces/shop/serviceaccounts/ci/token', 'create -/serviceaccounts/token shop ci'],
     ['PUT', `${DEPLOYMENTS}/web/scale`, 'update apps/deployments/scale shop web'],
-    ['GET', '/api/v1/namespaces/shop/services/https:web:443/proxy/a//b?x=1;y', 'get -/services/proxy shop https:web:443'],
+    [
+      'GET',
+      '/api/v1/namespaces/shop/services/https:web:443/proxy/a//b?x=1;y',
+      'get -/services/proxy shop https:web:443',
+    ],
     ['GET', '/api/v1/nodes/n1/proxy/logs/', 'get -/nodes/proxy - n1'],
     ['DELETE', '/api/v1/nodes/n1/proxy', 'delete -/nodes/proxy - n1'],
     // Namespaces are in themselves.
@@ -126,7 +130,21 @@ describe('what a request asks for', () => {
   });
 
   it('throws nothing else, whatever it is given', () => {
-    const word = fc.constantFrom('api', 'apis', 'v1', 'namespaces', 'pods', 'watch', 'proxy', '', '.', '%', '%2f', 'é', ';');
+    const word = fc.constantFrom(
+      'api',
+      'apis',
+      'v1',
+      'namespaces',
+      'pods',
+      'watch',
+      'proxy',
+      '',
+      '.',
+      '%',
+      '%2f',
+      'é',
+      ';',
+    );
     const target = fc.tuple(fc.array(word), fc.string()).map(([path, query]) => `/${path.join('/')}?${query}`);
     fc.assert(
       fc.property(fc.string(), target, (method, asked) => {

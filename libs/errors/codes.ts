@@ -63,6 +63,10 @@ export const ERROR_KINDS = {
   TARGET_REFUSED: row(403, 7, false, 'warn', "the agent's policy refuses this target"),
   TARGET_UNREACHABLE: row(502, 14, false, 'info', 'the target could not be reached from the cluster'),
   IDENTITY_REFUSED: row(403, 7, false, 'warn', 'the agent refuses this identity'),
+  STATEMENT_REFUSED: row(403, 7, false, 'warn', 'the access statement is not acceptable here'),
+  // Clients that have a credential plugin ask it anew after a 401.
+  STATEMENT_EXPIRED: row(401, 16, false, 'info', 'the access statement has ended'),
+  STATEMENT_REQUIRED: row(401, 16, false, 'info', 'this cluster takes only who shows an access statement'),
   WRONG_CLUSTER: row(403, 7, false, 'error', 'the request was meant for another cluster'),
   TUNNEL_RESET: row(502, 14, false, 'info', 'the tunnel broke off'),
   PROTOCOL_ERROR: row(502, 13, false, 'error', 'the peer broke the protocol'),
