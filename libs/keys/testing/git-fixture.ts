@@ -61,7 +61,8 @@ export async function gitFixture({
   if (deployKeysEveryMs > 0) starting.use(git.startLoop());
   if (scanMs > 0) starting.use(watchHostKeys(git.hostKeys, { intervalMs: scanMs, logger }));
   const registry = new Registry();
-  const module = KeysModule.around({ issuer, revocations, rotation, endpoints }, git);
+  const accessStatements = new AccessStatementSigner({ database, ca, belongs: () => true });
+  const module = KeysModule.around({ issuer, revocations, rotation, endpoints, accessStatements }, git);
   starting.use(await serveRpc(module, { connection, queue: 'keys', logger, registry, onForged: () => undefined }));
   const gitopsConnection = await nats.connect(gitops);
   const running = starting.move();
