@@ -16,7 +16,6 @@ beforeAll(async () => {
     FAIRLEAD_NATS_URL: 'nats://127.0.0.1:4222',
     FAIRLEAD_NATS_SEED_FILE: secret,
     FAIRLEAD_DATABASE_URL_FILE: secret,
-    FAIRLEAD_ADMIN_TOKEN_FILE: secret,
     FAIRLEAD_LINK_ENDPOINTS: '127.0.0.1:7444',
     FAIRLEAD_AGENT_IMAGE: `registry.example.test/agent@${DIGEST}`,
     FAIRLEAD_INSTALLER_IMAGE: `registry.example.test/installer@${DIGEST}`,

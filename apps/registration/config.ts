@@ -36,7 +36,6 @@ const Settings = z.object({
     .url({ protocol: /^https?$/ })
     .refine((url) => URL.parse(url)?.password === '', 'a manifest is no place for a password')
     .optional(),
-  FAIRLEAD_ADMIN_TOKEN_FILE: secretFile,
   /** Who decides about enrolments where neither the cluster nor its tenant has chosen. */
   FAIRLEAD_APPROVAL_POLICY: ApprovalPolicy.default('token'),
   /** Asked about each agent that waits, under the policy "webhook". */

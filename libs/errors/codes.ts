@@ -33,6 +33,7 @@ export const ERROR_KINDS = {
   REVISION_CONFLICT: row(412, 9, false, 'info', 'it is no longer what the request says it was'),
   GONE: row(410, 9, false, 'info', 'it is no longer available'),
   TOO_LARGE: row(413, 8, false, 'info', 'the request is larger than allowed'),
+  UNSUPPORTED_MEDIA_TYPE: row(415, 3, false, 'info', 'the request is in an encoding that is not read here'),
   MISDIRECTED: row(421, 9, false, 'info', 'the connection was opened for another host name'),
   RATE_LIMITED: row(429, 8, true, 'info', 'too many requests; wait and try again'),
   INTERNAL: row(500, 13, false, 'error', 'something went wrong inside; the log has the cause'),

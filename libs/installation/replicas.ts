@@ -51,11 +51,12 @@ export async function startInstallation(): Promise<TestInstallation> {
   const nats = await startSecuredNats(dir.path);
   const authority = await testAuthority();
   const registrationNats = await nats.connect({ role: 'registration', credential: 'registration' });
+  const accessNats = await nats.connect({ role: 'access', credential: 'access' });
   const stops: (() => Promise<void>)[] = [];
   const replicas: Replica[] = [];
 
   const keysNats = await nats.connect({ role: 'keys', credential: 'keys' });
-  const directory = await testDirectory(registrationNats, keysNats);
+  const directory = await testDirectory({ registration: registrationNats, access: accessNats, keys: keysNats });
   const ca = new TestCa(authority);
   const gitops = new TestGitops(await nats.connect({ role: 'gitops', credential: 'gitops' }));
   const publishTrust = async (entry?: TrustEntry): Promise<void> =>

@@ -12,7 +12,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { deleteKv, putKv } from '@fairlead/messaging';
 import { eventually } from '@fairlead/testing';
 
-/** What registration would put into the buckets that gateways know everybody from. */
+/** What registration and access would put into the buckets that gateways know everybody from. */
 export interface TestDirectory {
   /** In an installation, resolves once the replicas that run know it. */
   addCluster(name: string, generation?: number): Promise<ClusterEntry>;
@@ -34,8 +34,11 @@ export interface TestDirectory {
 const put: typeof putKv = (...entry) => eventually(() => putKv(...entry));
 const drop: typeof deleteKv = (...entry) => eventually(() => deleteKv(...entry));
 
-/** The connections of registration and of keys. Resolves once replicas can be ready by it. */
-export async function testDirectory(nc: NatsConnection, keys: NatsConnection): Promise<TestDirectory> {
+/** The connections of those whose buckets it fills. */
+export type DirectoryWriters = Readonly<Record<'registration' | 'access' | 'keys', NatsConnection>>;
+
+/** Resolves once replicas can be ready by it. */
+export async function testDirectory({ registration: nc, access, keys }: DirectoryWriters): Promise<TestDirectory> {
   let revocations = 0;
   const countRevocations = (): Promise<void> =>
     put(keys, BUCKETS.revocations, revocationKeys.state, { kind: 'state', count: revocations });
@@ -59,12 +62,13 @@ export async function testDirectory(nc: NatsConnection, keys: NatsConnection): P
       const tokenHash = createHash('sha256').update(token).digest('base64');
       const tokenId = randomUUID();
       const expiry = { expiresAt: expiresAt?.toISOString() ?? null };
-      const entry: AccessEntry = { ...principal, ...expiry, tenantId: 'default', tokenId, tokenHash };
+      const kind = { kind: 'administrator' as const, subjectGroups: [] };
+      const entry: AccessEntry = { ...principal, ...kind, ...expiry, tenantId: 'default', tokenId, tokenHash };
       tokenKeys.set(token, `default.token.${tokenId}`);
-      await put(nc, BUCKETS.access, `default.token.${tokenId}`, entry);
+      await put(access, BUCKETS.access, `default.token.${tokenId}`, entry);
       return token;
     },
-    removeToken: (token) => drop(nc, BUCKETS.access, tokenKeys.get(token) ?? ''),
+    removeToken: (token) => drop(access, BUCKETS.access, tokenKeys.get(token) ?? ''),
     addClient: async (clusters) => {
       const clientId = randomUUID();
       const clusterIds = clusters?.map((cluster) => cluster.clusterId) ?? null;

@@ -11,6 +11,7 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   WRONG_CLUSTER: 'Forbidden',
   NOT_FOUND: 'NotFound',
   INVALID_ARGUMENT: 'BadRequest',
+  UNSUPPORTED_MEDIA_TYPE: 'UnsupportedMediaType',
   TOO_LARGE: 'RequestEntityTooLarge',
   RATE_LIMITED: 'TooManyRequests',
   DEADLINE_EXCEEDED: 'Timeout',

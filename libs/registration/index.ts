@@ -3,7 +3,6 @@ import * as entities from './store/entities.js';
 
 export { renderImportManifest, renderInstallerManifest, type ImportManifestInput } from './domain/import-manifest.js';
 export { REGISTRATION_MIGRATIONS } from './store/migrations.js';
-export { ApiTokens, checkAdminToken } from './feature/api-tokens.js';
 export { ApprovalPolicies } from './feature/approval-policies.js';
 export { ApprovalWebhook, type WebhookOptions } from './feature/approval-webhook.js';
 export { BootstrapTokens } from './feature/bootstrap-tokens.js';

@@ -1,14 +1,6 @@
 import 'reflect-metadata';
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import {
-  AccessEntry,
-  BUCKETS,
-  ClusterEntry,
-  Facts,
-  routeKeys,
-  type ClusterFilter,
-  type TrustBundle,
-} from '@fairlead/contracts';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { BUCKETS, ClusterEntry, Facts, routeKeys, type ClusterFilter, type TrustBundle } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Envelope, Projection } from '@fairlead/events';
 import { putKv, watchBucket } from '@fairlead/messaging';
@@ -20,7 +12,6 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
-  ApiTokens,
   ApprovalPolicies,
   ApprovalWebhook,
   Clusters,
@@ -49,8 +40,6 @@ import {
   type RegistrationFixture,
 } from './testing/registration-fixture.js';
 
-const adminToken = 'x'.repeat(32);
-
 let fixture: RegistrationFixture;
 let nats: SecuredNats;
 let connection: NatsConnection;
@@ -62,7 +51,6 @@ let reportedFacts: ReportedFacts;
 let clusters: Clusters;
 let links: ImportLinks;
 let enrolments: Enrolments;
-let apiTokens: ApiTokens;
 let runtime: Runtime;
 let aheadMs = 0;
 /** Stands for the keys service being away. */
@@ -131,7 +119,6 @@ function build(): void {
       return signerOf(authority)(tenantId, request);
     },
   );
-  apiTokens = new ApiTokens(runtime);
   reportedFacts = new ReportedFacts(runtime);
 }
 
@@ -625,35 +612,14 @@ describe('a proof in the place of the secret', () => {
   });
 });
 
-describe('API tokens', () => {
-  it('the administrator has exactly one, and a short one is refused', async () => {
-    const hash = (token: string): string => createHash('sha256').update(token).digest('base64');
-    await apiTokens.setAdminToken('a'.repeat(32));
-    await Promise.all([apiTokens.setAdminToken(adminToken), apiTokens.setAdminToken(adminToken)]);
-    expect(await apiTokens.authenticate(hash(adminToken))).toMatchObject({
-      tenantId: 'default',
-      user: 'admin',
-      groups: ['fairlead:admins'],
-    });
-    const old = apiTokens.authenticate(hash('a'.repeat(32)));
-    await expect(old).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
-    await expect(apiTokens.setAdminToken('short')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-  });
-});
-
 describe('projection', () => {
-  it('shows clusters and access to gateways, repairs strays, and survives NATS being killed', async () => {
-    await apiTokens.setAdminToken(adminToken);
+  it('shows clusters to gateways, repairs strays, and survives NATS being killed', async () => {
     const reader = await nats.connect(gateway);
     const known = watchBucket(reader, BUCKETS.clusters, ClusterEntry);
-    const access = watchBucket(reader, BUCKETS.access, AccessEntry);
     const { id, name } = await newCluster();
     await eventually(() => expect(known.get(`default.${id}`)).toMatchObject({ name, generation: 0 }));
     await enrol(await mint(name), await newCsr());
     await eventually(() => expect(known.get(`default.${id}`)).toMatchObject({ generation: 1 }));
-    await eventually(() => expect([...access.entries()]).toHaveLength(1));
-    const entries = [...access.entries()];
-    expect(entries[0]![1]).toMatchObject({ user: 'admin', groups: ['fairlead:admins'] });
 
     nats.server.kill('SIGKILL');
     await clusters.delete(api, 'default', name);
@@ -663,12 +629,7 @@ describe('projection', () => {
     const stray = { tenantId: 'default', clusterId: crypto.randomUUID(), name: 'stray', generation: 1 };
     await putKv(connection, BUCKETS.clusters, `default.${stray.clusterId}`, stray);
     await eventually(() => expect(known.get(`default.${stray.clusterId}`)).toBeUndefined());
-    const [key, entry] = entries[0]!;
-    await putKv(connection, BUCKETS.access, key, { ...entry, user: 'somebody' });
-    await eventually(() => expect(access.get(key)).toEqual(entry));
-    await putKv(connection, BUCKETS.access, key, 'unreadable');
-    await eventually(() => expect(access.get(key)).toEqual(entry));
-    await Promise.all([known.close(), access.close()]);
+    await known.close();
   });
 });
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { NO_TENANT, registrationRpc, type Principal } from '@fairlead/contracts';
+import { NO_TENANT, accessRpc, type Principal } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { BoundedMap } from '@fairlead/limits';
 import type { Backend } from '../feature/backend.js';
@@ -15,7 +15,7 @@ interface Cached {
 }
 
 /**
- * Whose token is it? Asks registration, and remembers a yes for ten seconds; a no is never remembered. An address that
+ * Whose token is it? Asks the access service, and remembers a yes for ten seconds; a no is never remembered. An address that
  * keeps failing has to wait with tokens that were never good, before anything is asked.
  */
 export class Authenticator {
@@ -49,7 +49,7 @@ export class Authenticator {
     // guesses there must not lock out the others.
     if (!this.#cache.has(tokenHash)) this.failures.check(address);
     try {
-      const principal = await this.backend.read(registrationRpc.authenticate, NO_TENANT, { tokenHash });
+      const principal = await this.backend.read(accessRpc.authenticate, NO_TENANT, { tokenHash });
       this.#remember(tokenHash, principal);
       return principal;
     } catch (error) {
@@ -59,7 +59,8 @@ export class Authenticator {
   }
 
   #remember(tokenHash: string, principal: Principal): void {
-    this.#cache.set(tokenHash, { principal, untilMs: this.nowMs() + CACHE_MS });
+    const endsMs = principal.expiresAt === null ? Infinity : Date.parse(principal.expiresAt);
+    this.#cache.set(tokenHash, { principal, untilMs: Math.min(this.nowMs() + CACHE_MS, endsMs) });
   }
 }
 

@@ -32,6 +32,10 @@ export class Script {
     groups: ['fairlead:admins'],
     tenantId: 'default',
     tokenId: randomUUID(),
+    kind: 'administrator',
+    subjectGroups: [],
+    administrator: true,
+    expiresAt: null,
   };
   readonly clusters = new Map<string, Cluster>();
   readonly clients = new Map<string, Client>();

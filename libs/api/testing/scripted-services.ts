@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import {
   parseLabelSelector,
   registrationRpc,
@@ -15,6 +15,7 @@ import { checkCsr, issueIdentity } from '@fairlead/pki';
 import { Controller, Module, type DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { SecuredNats } from '@fairlead/messaging/testing';
+import { AccessScript } from './scripted-access.js';
 import { ApprovalScript } from './scripted-approval.js';
 import { CaScript } from './scripted-ca.js';
 import { CatalogScript } from './scripted-catalog.js';
@@ -34,8 +35,9 @@ export interface ScriptedServices extends AsyncDisposable {
   startGitops(): Promise<void>;
 }
 
-/** Answers as registration, as keys and as gitops. */
+/** Answers as access, as registration, as keys and as gitops. */
 export async function serveScript(nats: SecuredNats, script: Script): Promise<ScriptedServices> {
+  const access = await serve(nats, 'access', script);
   const keys = await serve(nats, 'keys', script);
   let gitops = await serve(nats, 'gitops', script);
   let registration = await serve(nats, 'registration', script);
@@ -49,7 +51,7 @@ export async function serveScript(nats: SecuredNats, script: Script): Promise<Sc
       gitops = await serve(nats, 'gitops', script);
     },
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([keys.close(), gitops.close(), registration.close()]);
+      await Promise.all([access.close(), keys.close(), gitops.close(), registration.close()]);
     },
   };
 }
@@ -59,16 +61,6 @@ type R = typeof registrationRpc;
 @Controller()
 class RegistrationScript {
   constructor(private readonly script: Script) {}
-
-  @RpcHandler(registrationRpc.authenticate)
-  async authenticate({ input }: RpcRequest<R['authenticate']>): RpcResult<R['authenticate']> {
-    this.script.authentications += 1;
-    const hash = createHash('sha256').update(this.script.token).digest('base64');
-    if (this.script.revoked || input.tokenHash !== hash) {
-      throw new FairleadError('UNAUTHENTICATED', 'the token is not known');
-    }
-    return this.script.principal;
-  }
 
   @RpcHandler(registrationRpc.createCluster)
   async createCluster({ tenantId, input }: RpcRequest<R['createCluster']>): RpcResult<R['createCluster']> {
@@ -196,6 +188,7 @@ class RegistrationScript {
 }
 
 const SCRIPTS = {
+  access: [AccessScript],
   keys: [KeysScript, CaScript, EndpointsScript, GitKeysScript],
   gitops: [CatalogScript, GitOpsScript],
   registration: [RegistrationScript, ApprovalScript, CredentialsScript],

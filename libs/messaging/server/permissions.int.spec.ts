@@ -1,6 +1,7 @@
 import {
   BUCKETS,
   TRUST_KEY,
+  accessRpc,
   gitKeysRpc,
   gitopsRpc,
   keysRpc,
@@ -25,6 +26,7 @@ import {
 import { STREAMS_API } from '../kv/bucket-feed.js';
 import { connectedNats, gatewayA, gatewayB, operator } from '../testing/secured-nats.js';
 
+const access = { role: 'access', credential: 'access' } as const;
 const api = { role: 'api', credential: 'api' } as const;
 const registration = { role: 'registration', credential: 'registration' } as const;
 const keys = { role: 'keys', credential: 'keys' } as const;
@@ -34,7 +36,7 @@ let nats: Awaited<ReturnType<typeof connectedNats>>;
 const as = (holder: Holder): NatsConnection => nats.as(holder);
 
 beforeAll(async () => {
-  nats = await connectedNats([gatewayA, gatewayB, api, registration, keys, gitops, operator]);
+  nats = await connectedNats([gatewayA, gatewayB, access, api, registration, keys, gitops, operator]);
 });
 afterAll(() => nats?.[Symbol.asyncDispose]());
 
@@ -62,13 +64,13 @@ function isPermissionViolation(error: unknown): boolean {
   return false;
 }
 
-const ALL: readonly Rpc[] = [registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) =>
+const ALL: readonly Rpc[] = [accessRpc, registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) =>
   Object.values<Rpc>(rpcs),
 );
 
 describe('calling a service', () => {
   it.each(ALL.map((rpc) => [`${rpc.service}.${rpc.method}`, rpc] as const))('%s: only its callers', async (_, rpc) => {
-    for (const caller of [gatewayA, api, registration, keys, gitops] satisfies Caller[]) {
+    for (const caller of [gatewayA, access, api, registration, keys, gitops] satisfies Caller[]) {
       const refused = await refusesPublish(caller, rpcSubject(rpc, 'default', caller));
       expect({ caller: caller.role, refused }).toEqual({
         caller: caller.role,
@@ -95,11 +97,11 @@ describe('calling a service', () => {
 });
 
 describe('listening', () => {
-  it.each([gatewayA, gatewayB, api, registration, keys, gitops, operator])(
+  it.each([gatewayA, gatewayB, access, api, registration, keys, gitops, operator])(
     '$credential hears only its own inbox',
     async (holder) => {
       expect(await refusesSubscribe(holder, `${inboxPrefix(holder)}.x`)).toBe(false);
-      const others = [gatewayA, gatewayB, api, registration, keys, gitops, operator].filter(
+      const others = [gatewayA, gatewayB, access, api, registration, keys, gitops, operator].filter(
         (other) => other !== holder,
       );
       for (const other of others) expect(await refusesSubscribe(holder, `${inboxPrefix(other)}.>`)).toBe(true);
@@ -134,7 +136,8 @@ describe('buckets', () => {
   const WRITERS = {
     [BUCKETS.routes]: [],
     [BUCKETS.clusters]: ['registration'],
-    [BUCKETS.access]: ['registration'],
+    [BUCKETS.access]: ['access'],
+    [BUCKETS.grants]: ['access'],
     [BUCKETS.clients]: ['registration'],
     [BUCKETS.revocations]: ['keys'],
     [BUCKETS.trust]: ['keys'],
@@ -143,15 +146,16 @@ describe('buckets', () => {
   };
   const READERS = {
     [BUCKETS.routes]: ['gateway-a', 'registration'],
-    [BUCKETS.clusters]: ['gateway-a', 'registration', 'gitops', 'keys'],
-    [BUCKETS.access]: ['gateway-a', 'registration'],
+    [BUCKETS.clusters]: ['gateway-a', 'registration', 'gitops', 'keys', 'access'],
+    [BUCKETS.access]: ['gateway-a', 'access'],
+    [BUCKETS.grants]: ['gateway-a', 'access'],
     [BUCKETS.clients]: ['gateway-a', 'registration'],
     [BUCKETS.revocations]: ['gateway-a', 'keys'],
     [BUCKETS.trust]: ['gateway-a', 'keys'],
     [BUCKETS.desired]: ['gateway-a', 'gitops'],
     [BUCKETS.gitHosts]: ['gitops', 'keys'],
   };
-  const EVERYBODY: Holder[] = [gatewayA, registration, keys, gitops, api, operator];
+  const EVERYBODY: Holder[] = [gatewayA, access, registration, keys, gitops, api, operator];
 
   it.each(Object.values(BUCKETS))('lets only its owner write %s', async (bucket) => {
     for (const holder of EVERYBODY) {
@@ -169,7 +173,7 @@ describe('buckets', () => {
     }
   });
 
-  it.each([gatewayA, api, registration, keys, gitops, operator])(
+  it.each([gatewayA, access, api, registration, keys, gitops, operator])(
     'lets $credential read no entry but by watching',
     async (holder) => {
       for (const bucket of Object.values(BUCKETS)) {
@@ -217,7 +221,7 @@ describe('buckets', () => {
     expect(answer.json<{ error?: unknown }>().error).toBeDefined();
   });
 
-  it.each([gatewayA, api, registration, keys, gitops])(
+  it.each([gatewayA, access, api, registration, keys, gitops])(
     'refuses $credential every other JetStream request',
     async (holder) => {
       for (const subject of [

@@ -1,8 +1,7 @@
-import { AccessEntry, BUCKETS, ClientEntry, ClusterEntry } from '@fairlead/contracts';
+import { BUCKETS, ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import type { ProjectedBucket } from '@fairlead/events';
 import { allClients } from '../store/client-store.js';
 import { allClusters } from '../store/cluster-store.js';
-import { allApiTokens } from '../store/token-store.js';
 
 /** What gateways know of this service's tables. */
 export const REGISTRATION_BUCKETS: readonly ProjectedBucket[] = [
@@ -10,11 +9,6 @@ export const REGISTRATION_BUCKETS: readonly ProjectedBucket[] = [
     bucket: BUCKETS.clusters,
     schema: ClusterEntry,
     rows: async (manager) => new Map((await allClusters(manager)).map(toClusterEntry)),
-  },
-  {
-    bucket: BUCKETS.access,
-    schema: AccessEntry,
-    rows: async (manager) => new Map((await allApiTokens(manager)).map(toAccessEntry)),
   },
   {
     bucket: BUCKETS.clients,
@@ -26,12 +20,6 @@ export const REGISTRATION_BUCKETS: readonly ProjectedBucket[] = [
 function toClusterEntry(row: Awaited<ReturnType<typeof allClusters>>[number]): [string, ClusterEntry] {
   const { id: clusterId, tenantId, name, generation, labels } = row;
   return [`${tenantId}.${clusterId}`, ClusterEntry.parse({ tenantId, clusterId, name, generation, labels })];
-}
-
-function toAccessEntry(row: Awaited<ReturnType<typeof allApiTokens>>[number]): [string, AccessEntry] {
-  const { id: tokenId, tenantId, tokenHash, user, groups } = row;
-  const expiresAt = row.expiresAt?.toISOString() ?? null;
-  return [`${tenantId}.token.${tokenId}`, AccessEntry.parse({ user, groups, tenantId, tokenId, tokenHash, expiresAt })];
 }
 
 function toClientEntry(row: Awaited<ReturnType<typeof allClients>>[number]): [string, ClientEntry] {

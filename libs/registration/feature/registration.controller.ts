@@ -1,7 +1,6 @@
 import { registrationRpc } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
-import { ApiTokens } from './api-tokens.js';
 import { ApprovalPolicies } from './approval-policies.js';
 import { BootstrapTokens } from './bootstrap-tokens.js';
 import { Clients } from './clients.js';
@@ -22,7 +21,6 @@ export class RegistrationController {
     private readonly clusters: Clusters,
     private readonly importLinks: ImportLinks,
     private readonly enrolments: Enrolments,
-    private readonly apiTokens: ApiTokens,
     private readonly clients: Clients,
     private readonly requests: EnrolmentRequests,
     private readonly policies: ApprovalPolicies,
@@ -31,11 +29,6 @@ export class RegistrationController {
     private readonly linkProblems: LinkProblems,
     private readonly facts: ReportedFacts,
   ) {}
-
-  @RpcHandler(registrationRpc.authenticate)
-  async authenticate({ input }: Asked<'authenticate'>) {
-    return this.apiTokens.authenticate(input.tokenHash);
-  }
 
   @RpcHandler(registrationRpc.createCluster)
   async createCluster({ caller, tenantId, input }: Asked<'createCluster'>) {

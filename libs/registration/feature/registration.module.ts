@@ -1,5 +1,4 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { ApiTokens } from './api-tokens.js';
 import { ApprovalPolicies } from './approval-policies.js';
 import { BootstrapTokens } from './bootstrap-tokens.js';
 import { Clients } from './clients.js';
@@ -17,7 +16,6 @@ export interface RegistrationParts {
   readonly clusters: Clusters;
   readonly importLinks: ImportLinks;
   readonly enrolments: Enrolments;
-  readonly apiTokens: ApiTokens;
   readonly requests: EnrolmentRequests;
   readonly policies: ApprovalPolicies;
   readonly bootstrapTokens: BootstrapTokens;

@@ -89,19 +89,6 @@ export class ImportLinkRow {
   @Column('timestamptz', { nullable: true }) redeemedAt!: Date | null;
 }
 
-@Entity('api_tokens')
-export class ApiTokenRow {
-  @PrimaryColumn('uuid') id!: string;
-  @Column('text') tenantId!: string;
-  /** Unique in its tenant. */
-  @Column('text') name!: string;
-  @Column('text') tokenHash!: string;
-  /** Kubernetes user and groups that it stands for. */
-  @Column('text', { name: 'user_name' }) user!: string;
-  @Column('text', { array: true, name: 'group_names' }) groups!: string[];
-  @Column('timestamptz', { nullable: true }) expiresAt!: Date | null;
-}
-
 @Entity('clients')
 export class ClientRow {
   @PrimaryColumn('uuid') id!: string;

@@ -232,6 +232,17 @@ class ValuesOfManifests1795363200000 implements MigrationInterface {
   }
 }
 
+class TokensOfAccess1795651200000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    // The access service has them now. The only one there was is the administrator's, which is in its file.
+    await runner.query('drop table api_tokens');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const REGISTRATION_MIGRATIONS = [
   ClustersAndTokens1795200000000,
   TargetsAndClients1795294800000,
@@ -244,4 +255,5 @@ export const REGISTRATION_MIGRATIONS = [
   EgressOfClusters1795356000000,
   ProofKeysOfTokens1795359600000,
   ValuesOfManifests1795363200000,
+  TokensOfAccess1795651200000,
 ];

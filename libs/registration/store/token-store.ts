@@ -1,10 +1,9 @@
 import { IsNull, LessThan, MoreThan, type EntityManager } from 'typeorm';
 import type { PresentedToken } from '../domain/decide-enrolment.js';
-import { ApiTokenRow, BootstrapTokenRow, ImportLinkRow } from './entities.js';
+import { BootstrapTokenRow, ImportLinkRow } from './entities.js';
 
 export type StoredBootstrapToken = Readonly<BootstrapTokenRow>;
 export type StoredImportLink = Readonly<ImportLinkRow>;
-export type StoredApiToken = Readonly<ApiTokenRow>;
 
 export async function insertBootstrapToken(
   manager: EntityManager,
@@ -95,28 +94,4 @@ export function lockImportLink(manager: EntityManager, id: string): Promise<Stor
 
 export async function markRedeemed(manager: EntityManager, id: string, now: Date): Promise<void> {
   await manager.update(ImportLinkRow, { id }, { redeemedAt: now });
-}
-
-export function findApiTokenByHash(manager: EntityManager, tokenHash: string): Promise<StoredApiToken | null> {
-  return manager.findOneBy(ApiTokenRow, { tokenHash });
-}
-
-export function findApiTokenByName(
-  manager: EntityManager,
-  tenantId: string,
-  name: string,
-): Promise<StoredApiToken | null> {
-  return manager.findOne(ApiTokenRow, { where: { tenantId, name }, lock: { mode: 'pessimistic_write' } });
-}
-
-export function allApiTokens(manager: EntityManager): Promise<StoredApiToken[]> {
-  return manager.find(ApiTokenRow);
-}
-
-export async function insertApiToken(manager: EntityManager, token: StoredApiToken): Promise<void> {
-  await manager.insert(ApiTokenRow, token);
-}
-
-export async function deleteApiToken(manager: EntityManager, id: string): Promise<void> {
-  await manager.delete(ApiTokenRow, { id });
 }

@@ -1,0 +1,34 @@
+import {
+  ACCESS_ENTITIES,
+  ACCESS_MIGRATIONS,
+  checkAdministratorToken,
+  setAdministratorToken,
+  startAccess,
+  type Runtime,
+} from '@fairlead/access';
+import type { Projection } from '@fairlead/events';
+import type { ServiceDefinition } from '@fairlead/service';
+import { readConfig, type Config } from './config.js';
+
+export const access: ServiceDefinition<Config> = {
+  role: 'access',
+  entities: ACCESS_ENTITIES,
+  migrations: ACCESS_MIGRATIONS,
+  readConfig,
+  prepare(config) {
+    const administratorToken = config.FAIRLEAD_ADMIN_TOKEN_FILE;
+    checkAdministratorToken(administratorToken.reveal());
+    let projection: Projection | undefined;
+    return {
+      readiness: () => [{ name: 'projection', ok: projection?.synced === true }],
+      async start(host) {
+        const { database, source, logger, onCommitted } = host;
+        const runtime: Runtime = { database, source, logger, onCommitted, now: () => new Date() };
+        const started = host.use(startAccess(runtime));
+        projection = host.project(started.buckets);
+        await host.retryWhileAway(() => setAdministratorToken(runtime, administratorToken.reveal()));
+        return started.module;
+      },
+    };
+  },
+};

@@ -1,0 +1,52 @@
+import type { Principal } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import type { EntityManager } from 'typeorm';
+import type { Credential, CredentialSource } from './credentials.js';
+import { read, type Runtime } from './runtime.js';
+
+/** Is the whole admin API of the tenant theirs? */
+export type IsAdministrator = (manager: EntityManager, credential: Credential, now: Date) => Promise<boolean>;
+
+export interface AuthenticationOptions {
+  /** Asked in this order. */
+  readonly sources: readonly CredentialSource[];
+  /** Asked about everybody but the administrator with the token of the installation. */
+  readonly isAdministrator: IsAdministrator;
+}
+
+/** Who is it that shows a secret? */
+export class Authentication {
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly options: AuthenticationOptions,
+  ) {}
+
+  /** Whose secret hashes (SHA-256, base64) to this? UNAUTHENTICATED if nobody's, or if it has expired. */
+  async authenticate(tokenHash: string): Promise<Principal> {
+    const now = this.runtime.now();
+    return read(this.runtime, async (manager) => {
+      for (const source of this.options.sources) {
+        const credential = await source.find(manager, tokenHash, now);
+        if (!credential) continue;
+        source.onUsed?.(credential, now);
+        return this.#principal(manager, credential, now);
+      }
+      throw new FairleadError('UNAUTHENTICATED', 'the API token is not known, or it has expired');
+    });
+  }
+
+  async #principal(manager: EntityManager, credential: Credential, now: Date): Promise<Principal> {
+    const { tenantId, tokenId, kind, user, groups, subjectGroups, expiresAt } = credential;
+    const administrator = kind === 'administrator' || (await this.options.isAdministrator(manager, credential, now));
+    return {
+      tenantId,
+      tokenId,
+      kind,
+      user,
+      groups: [...groups],
+      subjectGroups: [...subjectGroups],
+      administrator,
+      expiresAt: expiresAt?.toISOString() ?? null,
+    };
+  }
+}
