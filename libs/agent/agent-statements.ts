@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import type { StatementVerifier, VerifiedStatement } from '@fairlead/access-statement';
 import type { SignedTime } from '@fairlead/access-statement/signed-time';
 import { messageOf } from '@fairlead/errors';
@@ -36,12 +37,11 @@ export class AgentStatements implements StatementEnd {
   /** What reads certificates is loaded when it is needed: an agent that starts is waited for. */
   async #load(): Promise<StatementVerifier> {
     const { StatementVerifier } = await import('@fairlead/access-statement');
-    const { parseCertificate } = await import('@fairlead/pki');
     const sawBundle = (): void => {
       const [leaf] = this.#identity.current.signedTrust?.signerChain ?? [];
       if (leaf === undefined) return;
       try {
-        this.#time.saw(parseCertificate(leaf).validFromDate.getTime());
+        this.#time.saw(new X509Certificate(leaf).validFromDate.getTime());
       } catch (error) {
         this.#logger.warn('statement.time_unread', { reason: messageOf(error) });
       }

@@ -20,14 +20,24 @@ export interface Served {
 export type RequestPlan =
   | { readonly kind: 'pass'; readonly identity: TunnelIdentity }
   /** It asks what its sender may do: its body has to be read first. */
-  | { readonly kind: 'review'; readonly of: 'access' | 'rules'; readonly statement: VerifiedStatement; readonly as: AskedIdentity | null };
+  | {
+      readonly kind: 'review';
+      readonly of: 'access' | 'rules';
+      readonly statement: VerifiedStatement;
+      readonly as: AskedIdentity | null;
+    };
 
 /**
  * Decides one request of a tunnel. With a statement, the gateway's word can narrow what it gives, and nothing else: the user is the statement's, or one whom
  * its rules let them act as, and of the groups that it gives those go that the gateway names too. Throws STATEMENT_EXPIRED, IDENTITY_REFUSED, FORBIDDEN, and
  * INVALID_ARGUMENT for what cannot be read for certain.
  */
-export function planRequest({ identity, statement }: Served, method: string, target: string, nowMs: number): RequestPlan {
+export function planRequest(
+  { identity, statement }: Served,
+  method: string,
+  target: string,
+  nowMs: number,
+): RequestPlan {
   if (!statement) return { kind: 'pass', identity };
   if (nowMs >= statement.openUntilMs) {
     throw new FairleadError('STATEMENT_EXPIRED', 'the access statement of this connection has ended; fetch a new one');
@@ -36,7 +46,8 @@ export function planRequest({ identity, statement }: Served, method: string, tar
   const as = actingAs(identity, statement);
   const review = selfReviewOf(attributes);
   const decision = decide(statement.rules, attributes);
-  if (!decision.allowed) throw new FairleadError('FORBIDDEN', `the access statement does not hold this request: ${decision.because}`);
+  if (!decision.allowed)
+    throw new FairleadError('FORBIDDEN', `the access statement does not hold this request: ${decision.because}`);
   if (review) return { kind: 'review', of: review, statement, as };
   const why = as && whyNotAs(rulesBehind(statement.rules, attributes), as);
   if (why) throw new FairleadError('IDENTITY_REFUSED', `the access statement does not hold this request: ${why}`);

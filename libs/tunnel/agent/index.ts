@@ -10,3 +10,4 @@ export {
   type TrustEnd,
 } from './ports.js';
 export type { TcpTunnelOptions } from './tcp-tunnel.js';
+export { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';

@@ -118,6 +118,7 @@ export class TunnelPool {
         key: item.key,
         values: [...item.values],
       })),
+      statement: new Uint8Array(),
     };
     const target = { case: 'kubeApi' as const, value };
     const opened = await this.#opener.open(cluster, target, new AbortController().signal, trace);
