@@ -1,7 +1,7 @@
 import type { EventInput, EventPublisher, EventType } from '@fairlead/events/publisher';
 import { NO_TENANT } from '@fairlead/contracts';
 import { messageOf } from '@fairlead/errors';
-import type { GatewayEvents, Refusal, StreamEvent } from '@fairlead/gateway';
+import type { AdministratorUse, GatewayEvents, Refusal, StreamEvent } from '@fairlead/gateway';
 import type { Logger } from '@fairlead/observability';
 
 /** As long as the catalog lets them be. Strangers choose what is in them before anybody knows who they are. */
@@ -34,6 +34,7 @@ export function gatewayEvents(publisher: EventPublisher, gateway: string, logger
       });
     },
     accessRefused: (refusal) => publish('dev.fairlead.access.refused.v1', aboutRefusal(refusal, gateway)),
+    administratorUsed: (use) => publish('dev.fairlead.administrator.used.v1', aboutAdministrator(use, gateway)),
     stream: (told) => {
       const { phase, status, bytesUp, bytesDown, durationMs } = told;
       const about = aboutStream(told, gateway);
@@ -61,7 +62,7 @@ function publishing(publisher: EventPublisher, logger: Logger): Publish {
 }
 
 function aboutRefusal(
-  { code, address, door, tenantId, clusterId, cluster, user, method = '', suppressed = 0 }: Refusal,
+  { code, address, door, tenantId, clusterId, cluster, user, method = '', grantIds = [], suppressed = 0 }: Refusal,
   gateway: string,
 ): EventInput<'dev.fairlead.access.refused.v1'> {
   const id = (user ?? clusterId ?? '').slice(0, LONGEST.actor);
@@ -74,12 +75,30 @@ function aboutRefusal(
     gateway,
     door: door.slice(0, LONGEST.door),
     method: method.slice(0, LONGEST.method),
+    grantIds: [...grantIds],
+    suppressed,
+  };
+}
+
+function aboutAdministrator(
+  { tenantId, user, tokenId, address, door, cluster, method, suppressed }: AdministratorUse,
+  gateway: string,
+): EventInput<'dev.fairlead.administrator.used.v1'> {
+  return {
+    tenantId,
+    subject: (cluster ? `cluster/${cluster}` : `door/${door}`).slice(0, LONGEST.subject),
+    actor: { kind: 'user', id: user.slice(0, LONGEST.actor), address: address.slice(0, LONGEST.address) },
+    reason: 'OK',
+    at: `door/${door}`,
+    by: gateway,
+    tokenId,
+    method: method.slice(0, LONGEST.method),
     suppressed,
   };
 }
 
 function aboutStream(
-  { streamId, tenantId, clusterId, user, address, reason, stream }: StreamEvent,
+  { streamId, tenantId, clusterId, user, as, grantIds, address, reason, stream }: StreamEvent,
   gateway: string,
 ): EventInput<'dev.fairlead.stream.opened.v1'> {
   return {
@@ -92,6 +111,8 @@ function aboutStream(
     streamId,
     ...stream,
     command: [...stream.command],
+    as: as.slice(0, LONGEST.actor),
+    grantIds: [...grantIds],
   };
 }
 

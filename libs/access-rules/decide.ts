@@ -31,14 +31,23 @@ export interface Decision {
   readonly because: string;
 }
 
+/** Rules are not to be changed afterwards. */
 export function compileRules(rules: readonly AccessRule[]): CompiledRules {
   const compiled = (effect: AccessRule['effect']): CompiledRule[] =>
     rules.filter((rule) => rule.effect === effect).map(compileRule);
   return { allow: compiled('allow'), deny: compiled('deny') };
 }
 
-function compileRule({ grantId, groups, narrowing, impersonate }: AccessRule): CompiledRule {
-  return { grantId, groups, narrowing: compileNarrowing(narrowing), impersonate };
+/** Of each rule that somebody still has: one that counts in a thousand clusters is compiled once. */
+const compiledRules = new WeakMap<AccessRule, CompiledRule>();
+
+function compileRule(rule: AccessRule): CompiledRule {
+  const known = compiledRules.get(rule);
+  if (known) return known;
+  const { grantId, groups, narrowing, impersonate } = rule;
+  const compiled = { grantId, groups, narrowing: compileNarrowing(narrowing), impersonate };
+  compiledRules.set(rule, compiled);
+  return compiled;
 }
 
 /**

@@ -1,4 +1,5 @@
 export * from './decide.js';
+export * from './describe-request.js';
 export { isForEverybody } from './for-everybody.js';
 export * from './impersonation.js';
 export { holds } from './narrowing.js';

@@ -29,6 +29,8 @@ const session = {
   /** Comings and goings of this cluster there that were not told, because there were too many, since the last one that was. */
   suppressed: z.int().min(0).default(0),
 };
+/** Those that a decision stands on, some of them if they are many. */
+const grantIds = z.array(z.uuid()).max(8).default([]);
 const stream = {
   clusterId: ClusterId,
   gateway: z.string().max(63),
@@ -47,6 +49,10 @@ const stream = {
   commandCut: z.boolean(),
   stdin: z.boolean(),
   tty: z.boolean(),
+  /** The user that the cluster sees (`kubectl --as`); empty: the actor. */
+  as: z.string().max(256).default(''),
+  /** Empty: the administrator's. */
+  grantIds,
 };
 const enrolmentRequest = { requestId: z.uuid(), fingerprint: z.string().length(64) };
 /** Roots after the step, as in the trust bundle of this version. */
@@ -176,8 +182,19 @@ export const EVENTS = {
     gateway: z.string().max(63),
     door: z.string().max(32),
     method: z.string().max(16),
+    grantIds,
     /** Refusals of the same user, client or cluster, or of strangers, that were not told, because there were too many. */
     suppressed: z.int().min(0).default(0),
+  }),
+  /** The token that needs no grant, and is for when all else is away, was used: at a door or at the API. */
+  'dev.fairlead.administrator.used.v1': event({
+    tokenId: z.uuid(),
+    /** `door/kube-api`, or `api`. */
+    at: z.string().max(64),
+    /** The replica, or the service. */
+    by: z.string().max(63),
+    method: z.string().max(16),
+    ...rateLimited,
   }),
   /** Somebody was let in to a pod or a Service: exec, attach, port-forward, or an upgrade by `proxy`. */
   'dev.fairlead.stream.opened.v1': event(stream),

@@ -4,13 +4,15 @@ import type { Logger } from '@fairlead/observability';
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { NatsConnection } from '@nats-io/transport-node';
+import type { GrantsIndex } from './access/grants-index.js';
+import { GrantsDirectory } from './access/grants-directory.js';
 import { Revocations } from './trust/revocations.js';
 import type { TrustStore } from './trust/trust-store.js';
 
-/** Who a bearer token belongs to, and what they are in a cluster. */
-export type Principal = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'tokenHash' | 'user' | 'groups'>;
+/** Who a bearer token belongs to. What they may in a cluster their grants say; only the administrator's token has groups of its own. */
+export type Principal = AccessEntry;
 
-/** How old the snapshot may grow before this replica calls itself unready and takes no new links. */
+/** How old the snapshot may grow before this replica takes no new links, and lets nobody but the administrator in at the Kubernetes API door. */
 const MAX_STALENESS_MS = 3_600_000;
 
 /**
@@ -28,6 +30,7 @@ export class Directory {
   readonly #accessByHash = new Map<string, AccessEntry>();
   readonly #hashByKey = new Map<string, string>();
   readonly #clientById = new Map<string, ClientEntry>();
+  readonly #grants: GrantsDirectory;
   readonly #clusterListeners = new Set<(clusterId: string) => void>();
 
   constructor(nc: NatsConnection, trust: TrustStore, logger: Logger) {
@@ -44,7 +47,13 @@ export class Directory {
       logger,
       onChange: (key, entry) => this.#setClient(key, entry),
     });
+    this.#grants = new GrantsDirectory(nc, logger);
     this.revocations = new Revocations(nc, logger);
+  }
+
+  /** What is granted to whom, and what is locked down. */
+  get grants(): GrantsIndex {
+    return this.#grants.index;
   }
 
   /** Was everything loaded at least once? Before that, nothing can be decided. */
@@ -59,12 +68,13 @@ export class Directory {
   }
 
   get #snapshots(): readonly KvSnapshot<unknown>[] {
-    return [this.#clusters, this.#access, this.#clients, this.revocations.snapshot, this.trust.snapshot];
+    const own = [this.#clusters, this.#access, this.#clients, this.#grants.snapshot];
+    return [...own, this.revocations.snapshot, this.trust.snapshot];
   }
 
-  /** Is it young enough to admit new links on? An hour without NATS is the most. */
+  /** Is it young enough to admit new links, and people, on? An hour without NATS is the most. */
   get fresh(): boolean {
-    return this.syncedAtMs !== null && Date.now() - this.syncedAtMs < MAX_STALENESS_MS;
+    return isFresh(this.syncedAtMs, Date.now());
   }
 
   /** Calls back when a cluster was added, changed or removed. */
@@ -103,10 +113,18 @@ export class Directory {
     return this.#accessOf(createHash('sha256').update(bearerToken).digest('base64'), nowMs);
   }
 
-  /** Would the token of somebody who was let in still make them who they were then? */
-  isStill({ tokenHash, user, groups }: Principal, nowMs: number): boolean {
+  /**
+   * Who somebody who was let in is by now, by the same token: what they are granted, and by which groups of their issuer, may have changed since.
+   * Undefined: the token has gone or ended, or would make them somebody else.
+   */
+  stillOf({ tokenHash, kind, user, groups }: Principal, nowMs: number): Principal | undefined {
     const entry = this.#accessOf(tokenHash, nowMs);
-    return entry?.user === user && isDeepStrictEqual(entry.groups, groups);
+    return entry?.user === user && entry.kind === kind && isDeepStrictEqual(entry.groups, groups) ? entry : undefined;
+  }
+
+  /** Has the time of this token come, by what is known of it? Not so of one that is not known. */
+  hasEnded({ tokenHash }: Principal, nowMs: number): boolean {
+    return this.#accessByHash.has(tokenHash) && !this.#accessOf(tokenHash, nowMs);
   }
 
   #accessOf(tokenHash: string, nowMs: number): AccessEntry | undefined {
@@ -141,4 +159,9 @@ export class Directory {
     this.#accessByHash.set(entry.tokenHash, entry);
     this.#hashByKey.set(key, entry.tokenHash);
   }
+}
+
+/** Whether what equalled the buckets at that time may still be gone by. */
+export function isFresh(syncedAtMs: number | null, nowMs: number): boolean {
+  return syncedAtMs !== null && nowMs - syncedAtMs < MAX_STALENESS_MS;
 }

@@ -18,6 +18,7 @@ const broken: GatewayEvents = {
   agentConnected: () => undefined,
   agentDisconnected: () => undefined,
   stream: () => undefined,
+  administratorUsed: () => undefined,
   accessRefused: () => {
     throw new Error('a fault of ours');
   },

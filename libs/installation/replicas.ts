@@ -1,6 +1,13 @@
 import { BUCKETS, TRUST_KEY, type ClusterEntry, type TrustEntry } from '@fairlead/contracts';
 import type { ClusterFacts, LinkProblem } from '@fairlead/contracts';
-import { parseEgressRule, startGateway, type Gateway, type Refusal, type StreamEvent } from '@fairlead/gateway';
+import {
+  parseEgressRule,
+  startGateway,
+  type AdministratorUse,
+  type Gateway,
+  type Refusal,
+  type StreamEvent,
+} from '@fairlead/gateway';
 import { deleteKv, putKv } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, silentLogger } from '@fairlead/observability';
@@ -19,6 +26,8 @@ export interface Replica {
   readonly refusals: Refusal[];
   /** What was told of streams into clusters. */
   readonly streams: StreamEvent[];
+  /** What was told of the administrator's token. */
+  readonly administrators: AdministratorUse[];
   /** What it reported to registration. */
   readonly troubles: LinkProblem[];
   readonly facts: ClusterFacts[];
@@ -118,6 +127,7 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
   const events = options.events?.(nc, name);
   const refusals: Refusal[] = [];
   const streams: StreamEvent[] = [];
+  const administrators: AdministratorUse[] = [];
   const troubles: LinkProblem[] = [];
   const facts: ClusterFacts[] = [];
   const gateway = await startGateway(
@@ -135,6 +145,10 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
         stream: (event) => {
           streams.push(event);
           events?.stream(event);
+        },
+        administratorUsed: (use) => {
+          administrators.push(use);
+          events?.administratorUsed(use);
         },
       },
       logger: options.logger ?? silentLogger,
@@ -169,5 +183,5 @@ async function startReplica(nats: SecuredNats, asked: Asked, name: string, optio
     stopping.abort();
     await gateway.stop();
   };
-  return { name, gateway, registry, refusals, streams, troubles, facts, stop };
+  return { name, gateway, registry, refusals, streams, administrators, troubles, facts, stop };
 }

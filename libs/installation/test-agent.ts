@@ -4,6 +4,7 @@ import {
   runAgent,
   type Agent,
   type HandoverMaps,
+  type KubeApiTarget,
   type Resolve,
   type TextStore,
 } from '@fairlead/agent';
@@ -16,6 +17,8 @@ import { eventually, type TestAuthority } from '@fairlead/testing';
 export interface StartAgentOptions {
   readonly replicas: readonly { readonly gateway: Gateway }[];
   readonly apiPort: number;
+  /** A real kube-apiserver instead of one that has the installation's certificates, and that port. */
+  readonly kubeApi?: KubeApiTarget;
   readonly links?: number;
   readonly cluster?: ClusterEntry;
   readonly certificateOf?: ClusterEntry;
@@ -95,7 +98,7 @@ export async function startAgent(
       drainMs: options.drainMs ?? 0,
       store: identityStore(store),
       token: () => Promise.resolve(options.token ?? null),
-      kubeApi: {
+      kubeApi: options.kubeApi ?? {
         host: '127.0.0.1',
         port: options.apiPort,
         caPem: authority.roots.join('\n'),

@@ -1,16 +1,24 @@
 import { createHash, randomUUID } from 'node:crypto';
+import type { AccessRule } from '@fairlead/access-rules';
 import {
   BUCKETS,
+  grantsKeys,
   revocationKeys,
   type AccessEntry,
   type ClientEntry,
   type ClusterEntry,
+  type GrantEntry,
+  type GrantsEntry,
   type RevocationEntry,
+  type Subject,
 } from '@fairlead/contracts';
 import { sha256Hex } from '@fairlead/pki';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { deleteKv, putKv } from '@fairlead/messaging';
 import { eventually } from '@fairlead/testing';
+
+/** A grant as tests give it: to view all of every cluster, for ever, unless told otherwise. */
+export type GivenGrant = Partial<Omit<AccessRule, 'grantId'>> & Partial<Omit<GrantEntry, 'rule'>>;
 
 /** What registration and access would put into the buckets that gateways know everybody from. */
 export interface TestDirectory {
@@ -20,6 +28,15 @@ export interface TestDirectory {
   /** The token. */
   addToken(principal: { user: string; groups: string[] }, expiresAt?: Date): Promise<string>;
   removeToken(token: string): Promise<void>;
+  /** The token of a person who has logged in, and has what they are granted and no more. */
+  addLogin(user: string, login?: { readonly groups?: string[]; readonly expiresAt?: Date }): Promise<string>;
+  /** All that is granted to this subject from now on; none: nothing. The ids of the grants, in order. */
+  putGrants(subject: Subject, ...grants: readonly GivenGrant[]): Promise<string[]>;
+  /** Null: every cluster. */
+  lockDown(cluster: ClusterEntry | null, reason: string): Promise<void>;
+  liftLockdown(cluster: ClusterEntry | null): Promise<void>;
+  /** Changes one that is there. */
+  putCluster(cluster: ClusterEntry): Promise<void>;
   /** A client of the CONNECT door; null: every cluster of the tenant. */
   addClient(clusters: readonly ClusterEntry[] | null): Promise<ClientEntry>;
   /** Changes one that is there. */
@@ -50,6 +67,19 @@ export async function testDirectory({ registration: nc, access, keys }: Director
   await countRevocations();
   const tokenKeys = new Map<string, string>();
   const putClient = (entry: ClientEntry): Promise<void> => put(nc, BUCKETS.clients, `default.${entry.clientId}`, entry);
+  const putToken = async (
+    proven: Pick<AccessEntry, 'user' | 'groups' | 'kind' | 'subjectGroups'>,
+    expiresAt?: Date,
+  ): Promise<string> => {
+    const token = sha256Hex(randomUUID());
+    const tokenHash = createHash('sha256').update(token).digest('base64');
+    const tokenId = randomUUID();
+    const expiry = { expiresAt: expiresAt?.toISOString() ?? null };
+    const entry: AccessEntry = { ...proven, ...expiry, tenantId: 'default', tokenId, tokenHash };
+    tokenKeys.set(token, `default.token.${tokenId}`);
+    await put(access, BUCKETS.access, `default.token.${tokenId}`, entry);
+    return token;
+  };
   return {
     addCluster: async (name, generation = 1) => {
       const entry: ClusterEntry = { tenantId: 'default', clusterId: randomUUID(), name, generation, labels: {} };
@@ -57,17 +87,25 @@ export async function testDirectory({ registration: nc, access, keys }: Director
       return entry;
     },
     removeCluster: ({ clusterId }) => drop(nc, BUCKETS.clusters, `default.${clusterId}`),
-    addToken: async (principal, expiresAt) => {
-      const token = sha256Hex(randomUUID());
-      const tokenHash = createHash('sha256').update(token).digest('base64');
-      const tokenId = randomUUID();
-      const expiry = { expiresAt: expiresAt?.toISOString() ?? null };
-      const kind = { kind: 'administrator' as const, subjectGroups: [] };
-      const entry: AccessEntry = { ...principal, ...kind, ...expiry, tenantId: 'default', tokenId, tokenHash };
-      tokenKeys.set(token, `default.token.${tokenId}`);
-      await put(access, BUCKETS.access, `default.token.${tokenId}`, entry);
-      return token;
+    addToken: (principal, expiresAt) => putToken({ ...principal, kind: 'administrator', subjectGroups: [] }, expiresAt),
+    addLogin: async (user, { groups = [], expiresAt } = {}) => {
+      const proven = { user, groups: [], kind: 'login', subjectGroups: groups } as const;
+      return putToken(proven, expiresAt);
     },
+    putGrants: async (subject, ...given) => {
+      const grants = given.map(grantOf);
+      const key = grantsKeys.subject('default', subject);
+      const entry: GrantsEntry = { kind: 'subject', tenantId: 'default', subject, grants };
+      await (grants.length > 0 ? put(access, BUCKETS.grants, key, entry) : drop(access, BUCKETS.grants, key));
+      return grants.map(({ rule }) => rule.grantId);
+    },
+    lockDown: (cluster, reason) => {
+      const clusterId = cluster?.clusterId ?? null;
+      const entry: GrantsEntry = { kind: 'lockdown', tenantId: 'default', clusterId, reason };
+      return put(access, BUCKETS.grants, grantsKeys.lockdown('default', clusterId), entry);
+    },
+    liftLockdown: (cluster) => drop(access, BUCKETS.grants, grantsKeys.lockdown('default', cluster?.clusterId ?? null)),
+    putCluster: (entry) => put(nc, BUCKETS.clusters, `default.${entry.clusterId}`, entry),
     removeToken: (token) => drop(access, BUCKETS.access, tokenKeys.get(token) ?? ''),
     addClient: async (clusters) => {
       const clientId = randomUUID();
@@ -83,4 +121,15 @@ export async function testDirectory({ registration: nc, access, keys }: Director
     revokeCluster: ({ clusterId, generation }) =>
       revoke(revocationKeys.cluster(clusterId), { kind: 'generation', clusterId, throughGeneration: generation }),
   };
+}
+
+function grantOf({ clusters = { all: true }, notBefore = null, expiresAt = null, ...rule }: GivenGrant): GrantEntry {
+  const whole: AccessRule = {
+    grantId: randomUUID(),
+    effect: 'allow',
+    groups: rule.effect === 'deny' ? [] : ['fairlead:view'],
+    narrowing: {},
+    ...rule,
+  };
+  return { rule: whole, clusters, notBefore, expiresAt };
 }

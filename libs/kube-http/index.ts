@@ -13,6 +13,8 @@ export {
   fromTunnel,
   headerPairs,
   headerValues,
+  readImpersonation,
+  type AskedImpersonation,
   type BodyFraming,
   type RawHeaders,
 } from './request-headers.js';

@@ -55,6 +55,28 @@ export function asksToImpersonate(raw: RawHeaders): boolean {
   return false;
 }
 
+/** `unclear`: it cannot be told, or it asks for more than a user and groups. */
+export type AskedImpersonation =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'asked'; readonly user: string; readonly groups: readonly string[] }
+  | { readonly kind: 'unclear'; readonly why: string };
+
+/** As whom the caller tries to act. Neither a UID nor extras can be asked for here. */
+export function readImpersonation(raw: RawHeaders): AskedImpersonation {
+  if (!asksToImpersonate(raw)) return { kind: 'none' };
+  const [user, another] = headerValues(raw, 'impersonate-user');
+  const groups = headerValues(raw, 'impersonate-group');
+  if (user === undefined || user === '') return { kind: 'unclear', why: 'it names no user to act as' };
+  if (another !== undefined) return { kind: 'unclear', why: 'it names more than one user to act as' };
+  for (const [name] of headerPairs(raw)) {
+    const lower = name.toLowerCase();
+    if (lower.startsWith('impersonate-') && lower !== 'impersonate-user' && lower !== 'impersonate-group') {
+      return { kind: 'unclear', why: 'only a user and groups can be acted as' };
+    }
+  }
+  return { kind: 'asked', user, groups };
+}
+
 /** What of a client's request may travel on: no hop-by-hop, no identity, no claims about where it came from. */
 export function fromClient(raw: RawHeaders): string[] {
   return keep(raw, (name) => !isIdentity(name) && !PROVENANCE.has(name) && !startsWithAny(name, PROVENANCE_PREFIXES));

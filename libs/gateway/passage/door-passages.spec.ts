@@ -16,7 +16,7 @@ const identity: Identity = {
   id: 'ann',
   name: 'ann',
   tenantId: 't',
-  proof: { kind: 'token', id: 'token-1' },
+  proof: { kind: 'token', id: 'token-1', of: 'login' },
 };
 const cluster = { clusterId: 'c1', name: 'shop' };
 const arrival: Arrival = {

@@ -76,6 +76,8 @@ export class DoorPassages {
     const [door, limiter, statusOf] = [this.#door, this.#limiter, this.#statusOf];
     const onConnected: PassageSources['onConnected'] = (via, addedMs) => this.#recorder.connected(door, via, addedMs);
     const onEstablished = (outcome: Outcome): void => this.#recorder.established(outcome);
-    return new Passage(arrival, { door, ingress, limiter, live, span, onConnected, onEstablished, statusOf });
+    const onIdentified: PassageSources['onIdentified'] = (...told) => this.#recorder.identified(door, ...told);
+    const sources = { door, ingress, limiter, live, span, onIdentified, onConnected, onEstablished, statusOf };
+    return new Passage(arrival, sources);
   }
 }

@@ -22,6 +22,8 @@ export interface LiveConnection {
   heldBytes(): number;
   /** Why it would be refused if it came now; null if it would not. */
   refusedNow(): FairleadError | null;
+  /** Asked of one that would be refused: has time alone done that, so that it is certain also while nothing new is heard? Absent: it has not. */
+  lapsedNow?(): boolean;
   /** Breaks it off. */
   end(cause: FairleadError): void;
 }

@@ -6,7 +6,8 @@ import type { GatewayMetrics } from '../status/gateway-metrics.js';
 import type { TunnelWay } from '@fairlead/tunnel/gateway';
 import { notConnected } from './connect-result.js';
 import { DOORS, type DoorName } from './door-table.js';
-import { causeOf, clusterIdOf, isRefusal, type Identity, type Outcome } from './outcome.js';
+import { AdministratorWatch } from './administrator-watch.js';
+import { causeOf, clusterIdOf, isRefusal, type Asked, type Identity, type Outcome } from './outcome.js';
 
 export interface RecorderOptions {
   readonly events: GatewayEvents;
@@ -19,9 +20,11 @@ export class OutcomeRecorder {
   readonly #options: RecorderOptions;
   /** A peer can cause refusals as fast as the network carries them. */
   readonly #refusedLines = new RateLimitedLog();
+  readonly #administrators: AdministratorWatch;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
+    this.#administrators = new AdministratorWatch(options);
   }
 
   record(outcome: Outcome, span: Span): void {
@@ -29,6 +32,11 @@ export class OutcomeRecorder {
     this.#log(outcome);
     endSpan(span, outcome);
     this.#tell(outcome);
+  }
+
+  /** The way in when all else is away is not to be used unseen. */
+  identified(door: DoorName, identity: Identity, address: string, asked: Asked): void {
+    this.#administrators.used(door, identity, address, asked);
   }
 
   /** Who came to this door has got what it asked for; of the time that this took, so much was ours. */
@@ -77,7 +85,7 @@ export class OutcomeRecorder {
     this.#tellStream(outcome, outcome.established ? 'ended' : 'refused');
     const refusal = refusalIn(outcome.ending);
     if (!refusal || !isRefusal(refusal)) return;
-    const { door, address, tenantId, cluster, asked, identity } = outcome;
+    const { door, address, tenantId, cluster, asked, identity, grounds } = outcome;
     const { code, message } = refusal;
     this.#options.events.accessRefused({
       code,
@@ -89,6 +97,7 @@ export class OutcomeRecorder {
       cluster: cluster?.name ?? asked.cluster,
       user: identity && userOf(identity),
       method: asked.method,
+      grantIds: told(grounds?.grantIds) ?? [],
     });
   }
 }
@@ -104,6 +113,8 @@ function streamEventOf(outcome: Outcome, phase: StreamEvent['phase']): StreamEve
     user: identity.name,
     address: outcome.address,
     stream: asked.stream,
+    grantIds: told(outcome.grounds?.grantIds) ?? [],
+    as: outcome.grounds?.as ?? '',
     // What the cluster itself refuses has no code of ours.
     reason: phase === 'opened' ? 'OK' : ending.kind === 'answered' ? `HTTP_${ending.status}` : causeOf(ending),
     status: ending.status ?? 0,
@@ -128,7 +139,7 @@ function labelOf(ending: Outcome['ending']): string {
 
 /** The same fields for every door; what does not apply is left out. */
 function fieldsOf(outcome: Outcome): LogFields {
-  const { traceId, requestId, address, identity, tenantId, cluster, asked, way, dialled, ending } = outcome;
+  const { traceId, requestId, address, identity, tenantId, grounds, cluster, asked, way, dialled, ending } = outcome;
   const { target } = asked;
   return {
     traceId,
@@ -137,6 +148,8 @@ function fieldsOf(outcome: Outcome): LogFields {
     route: asked.route,
     address,
     ...(identity && identityFields(identity)),
+    grantIds: told(grounds?.grantIds),
+    as: grounds?.as,
     tenantId,
     clusterId: clusterIdOf(outcome),
     cluster: cluster?.name,
@@ -153,10 +166,17 @@ function fieldsOf(outcome: Outcome): LogFields {
 }
 
 function identityFields({ kind, id, name, proof }: Identity): LogFields {
-  const proved = proof.kind === 'token' ? { tokenId: proof.id } : { serial: proof.id };
+  const proved = proof.kind === 'token' ? { tokenId: proof.id, tokenKind: proof.of } : { serial: proof.id };
   if (kind === 'user') return { user: name, ...proved };
   // An agent is known by its cluster.
   return kind === 'client' ? { clientId: id, client: name, ...proved } : proved;
+}
+
+/** A line is for people: of hundreds of grants some are enough. */
+const MAX_TOLD_GRANTS = 8;
+
+function told(grantIds: readonly string[] = []): readonly string[] | undefined {
+  return grantIds.length === 0 ? undefined : grantIds.slice(0, MAX_TOLD_GRANTS);
 }
 
 function causeOfLine({ address, identity }: Outcome): Parameters<RateLimitedLog['next']>[0] {

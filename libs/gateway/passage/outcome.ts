@@ -1,3 +1,4 @@
+import type { TokenKind } from '@fairlead/contracts';
 import type { FairleadError } from '@fairlead/errors';
 import type { StreamRequest, Upgrade } from '@fairlead/kube-http';
 import type { TunnelWay } from '@fairlead/tunnel/gateway';
@@ -11,7 +12,20 @@ export interface Identity {
   /** For people. */
   readonly name: string;
   readonly tenantId: string;
-  readonly proof: { readonly kind: 'token' | 'certificate'; readonly id: string };
+  readonly proof: Proof;
+}
+
+/** `of`: what sort of a token it is. */
+export type Proof =
+  | { readonly kind: 'certificate'; readonly id: string }
+  | { readonly kind: 'token'; readonly id: string; readonly of: TokenKind };
+
+/** What a decision stands on. */
+export interface Grounds {
+  /** Of the grants that allow it, or of one that denies it; none: it is the administrator, or nothing is granted. */
+  readonly grantIds: readonly string[];
+  /** The user that the cluster sees, if it is not who asks (`kubectl --as`). */
+  readonly as?: string | undefined;
 }
 
 /** What is asked for. Never a header; a query, or the name of an object in a cluster, only in `stream`. */
@@ -70,6 +84,8 @@ export interface Outcome {
   /** Absent as long as nobody has proved who asks. */
   readonly identity?: Identity | undefined;
   readonly tenantId?: string | undefined;
+  /** Absent where no grants are looked at. */
+  readonly grounds?: Grounds | undefined;
   /** Absent as long as the door has not let it in. */
   readonly cluster?: { readonly clusterId: string; readonly name: string } | undefined;
   readonly asked: Asked;

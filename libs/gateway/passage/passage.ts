@@ -5,7 +5,7 @@ import type { TunnelWay } from '@fairlead/tunnel/gateway';
 import type { DoorLimiter, Slot } from '../limits/door-limiter.js';
 import { DOORS, type DoorName } from './door-table.js';
 import type { LiveConnection, LiveConnections } from './live-connections.js';
-import type { Asked, Ending, Failed, Identity, Outcome } from './outcome.js';
+import type { Asked, Ending, Failed, Grounds, Identity, Outcome } from './outcome.js';
 
 /** Something that came to a door. */
 export interface Arrival {
@@ -20,7 +20,7 @@ export interface Arrival {
 }
 
 /** What a passage goes by in the registry of its replica, once it is let in. */
-export interface Registered extends Pick<LiveConnection, 'heldBytes' | 'refusedNow' | 'end'> {
+export interface Registered extends Pick<LiveConnection, 'heldBytes' | 'refusedNow' | 'lapsedNow' | 'end'> {
   readonly bytes: () => { readonly up: number; readonly down: number };
 }
 
@@ -30,6 +30,8 @@ export interface PassageSources {
   readonly limiter: DoorLimiter;
   readonly live: LiveConnections;
   readonly span: Span;
+  /** Told of whoever has proved who they are, before it is known whether they may. */
+  readonly onIdentified: (identity: Identity, address: string, asked: Asked) => void;
   /** Told once of a passage that has got what was asked for. `addedMs`: what it took here and as far as the agent, where that is known. */
   readonly onConnected: (via: TunnelWay['via'], addedMs: number | undefined) => void;
   /** Told at once of a passage that goes on as a connection, and not only when it is over. */
@@ -57,6 +59,7 @@ export class Passage {
   readonly #releases: (() => void)[] = [];
   #asked: Asked;
   #identity: Identity | undefined;
+  #grounds: Grounds | undefined;
   #cluster: Outcome['cluster'];
   #slot: Slot | undefined;
   #way: TunnelWay | undefined;
@@ -90,6 +93,12 @@ export class Passage {
   /** Somebody has proved who asks. */
   identify(identity: Identity): void {
     this.#identity = identity;
+    this.#from.onIdentified(identity, this.address, this.#asked);
+  }
+
+  /** It is known by which grants this is decided, and as whom it goes on if not as who asks. */
+  decided(grounds: Grounds): void {
+    this.#grounds = grounds;
   }
 
   /** What is asked for is known, or more of it. */
@@ -154,7 +163,7 @@ export class Passage {
   }
 
   /** From now on it is among what goes through the doors: shown, metered, and broken off when its access ends. */
-  register({ bytes, heldBytes, refusedNow, end }: Registered): void {
+  register({ bytes, heldBytes, refusedNow, lapsedNow, end }: Registered): void {
     const [identity, cluster] = [this.#identity, this.#cluster];
     if (!identity || !cluster) throw new FairleadError('INTERNAL', 'a passage is registered once it was admitted');
     this.#bytes = bytes;
@@ -172,6 +181,7 @@ export class Passage {
       bytesDown: () => bytes().down,
       heldBytes,
       refusedNow,
+      ...(lapsedNow ? { lapsedNow } : {}),
       end: (cause) => {
         this.#endedBy = cause;
         end(cause);
@@ -203,6 +213,7 @@ export class Passage {
       ingress: this.#from.ingress,
       address: this.address,
       identity: this.#identity,
+      grounds: this.#grounds,
       tenantId: this.#identity?.tenantId,
       cluster: this.#cluster,
       asked: this.#asked,

@@ -23,7 +23,7 @@ export interface WatchOptions {
  * Looks at what goes through the doors every now and then: measures what it holds, and breaks off whatever would be
  * refused if it came now: its client or token was deleted, has expired, is for somebody else, or may not reach that
  * cluster any more. Only what is refused twice in a row, because a bucket that lost its data is filled again within a
- * moment; and nothing while NATS is away, because then nothing is certain.
+ * moment; and while NATS is away, when nothing else is certain, only what time has ended.
  */
 export function watchConnections(options: WatchOptions, signal: AbortSignal): void {
   const state = connectionState(options.nc);
@@ -49,7 +49,7 @@ async function observeAll(options: WatchOptions, suspects: ReadonlySet<LiveConne
     held.add(connection, connection.heldBytes());
     const cause = connection.refusedNow();
     if (cause) refused.add(connection);
-    if (cause && suspects.has(connection)) shutOut(options, connection, cause);
+    if (cause && (suspects.has(connection) || connection.lapsedNow?.())) shutOut(options, connection, cause);
     looked += 1;
     // Whatever their number, they do not keep what goes through them waiting.
     if (looked % AT_ONCE === 0) await nextTurn();

@@ -22,6 +22,8 @@ export interface Refusal {
   readonly cluster?: string | undefined;
   readonly user?: string | undefined;
   readonly method?: string | undefined;
+  /** Of the grants that it was decided by. */
+  readonly grantIds?: readonly string[] | undefined;
   /** Refusals that were not told before this one, because there were too many. */
   readonly suppressed?: number;
 }
@@ -36,6 +38,10 @@ export interface StreamEvent {
   readonly user: string;
   readonly address: string;
   readonly stream: NonNullable<Asked['stream']>;
+  /** Of the grants that it was decided by; none: the administrator's. */
+  readonly grantIds: readonly string[];
+  /** The user that the cluster sees, if it is not `user`; empty: it is. */
+  readonly as: string;
   /** OK, COMPLETE, a code, or `HTTP_403` for what the cluster answered. */
   readonly reason: string;
   /** As the user saw it. */
@@ -45,10 +51,25 @@ export interface StreamEvent {
   readonly durationMs: number;
 }
 
+/** Somebody came to a door with the administrator's token. */
+export interface AdministratorUse {
+  readonly tenantId: string;
+  readonly user: string;
+  readonly tokenId: string;
+  readonly address: string;
+  readonly door: DoorName;
+  /** The name that was asked for, whether or not there is such a cluster. */
+  readonly cluster?: string | undefined;
+  readonly method: string;
+  /** Uses of the same token that were not told before this one. */
+  readonly suppressed: number;
+}
+
 /** What a replica reports as events. It must not block and must not throw. */
 export interface GatewayEvents {
   agentConnected(session: SessionEvent): void;
   agentDisconnected(session: SessionEvent & { readonly durationMs: number }): void;
   accessRefused(refusal: Refusal): void;
   stream(event: StreamEvent): void;
+  administratorUsed(use: AdministratorUse): void;
 }

@@ -15,6 +15,7 @@ beforeEach(() => {
     agentDisconnected: nothing,
     accessRefused: (it: Refusal) => void told.push(it),
     stream: () => undefined,
+    administratorUsed: () => undefined,
   };
   events = rateLimitedRefusals(inner, { monotonicMs: () => nowMs });
 });

@@ -19,6 +19,7 @@ beforeEach(() => {
     agentDisconnected: tell('-'),
     accessRefused: ({ code }: { code: string }) => void told.push(code),
     stream: () => undefined,
+    administratorUsed: () => undefined,
   };
   events = rateLimitedSessions(inner, { monotonicMs: () => nowMs });
 });

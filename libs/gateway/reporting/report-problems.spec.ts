@@ -75,6 +75,7 @@ it('is told of refusals at the link by whoever proved a cluster, and of no other
     agentDisconnected: () => undefined,
     accessRefused: ({ code }) => void told.push(code),
     stream: () => undefined,
+    administratorUsed: () => undefined,
   };
   const both = reportRefusals(events, reporter);
   const refusal = { code: 'CERTIFICATE_REVOKED', reason: 'it was revoked', address: '192.0.2.1' };

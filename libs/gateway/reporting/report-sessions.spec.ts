@@ -24,6 +24,7 @@ it('tells how long a link stood in whole milliseconds of a clock that the machin
     agentDisconnected,
     accessRefused: () => undefined,
     stream: () => undefined,
+    administratorUsed: () => undefined,
   };
   const metrics = { sessions: { set: () => undefined }, sessionsEnded: { inc: () => undefined } };
   reportSessions(
@@ -53,6 +54,7 @@ it('has few log lines of an agent that comes and goes without end, says how many
     agentDisconnected: () => undefined,
     accessRefused: () => undefined,
     stream: () => undefined,
+    administratorUsed: () => undefined,
   };
   reportSessions(
     {

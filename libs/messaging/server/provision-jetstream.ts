@@ -1,4 +1,4 @@
-import { BUCKETS } from '@fairlead/contracts';
+import { BUCKETS, type Bucket } from '@fairlead/contracts';
 import {
   DiscardPolicy,
   JetStreamApiCodes,
@@ -18,6 +18,9 @@ export const EVENT_STREAM = 'FAIRLEAD_EVENTS';
 const API_TIMEOUT_MS = 10_000;
 const DAY_MS = 86_400_000;
 const MIB = 1024 * 1024;
+const BUCKET_BYTES = 64 * MIB;
+/** Those that hold a few entries whatever the number of clusters. With the event stream, all buckets fit in 1 GiB, which servers were told to allow. */
+const SMALL_BUCKETS: Readonly<Partial<Record<Bucket, number>>> = { trust: 16 * MIB, gitHosts: 16 * MIB };
 
 export interface ProvisionOptions {
   /** Bytes the event stream may take on disk; the oldest events go first. Default 512 MiB. */
@@ -28,7 +31,16 @@ export interface ProvisionOptions {
 export async function provisionJetStream(nc: NatsConnection, options: ProvisionOptions = {}): Promise<void> {
   const manager = await jetstreamManager(nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
   await provision(manager, eventStream(options.maxEventBytes ?? 512 * MIB));
-  for (const bucket of Object.values(BUCKETS)) await provision(manager, bucketStream(bucket, supportsMessageTtl(nc)));
+  for (const bucket of smallFirst()) {
+    const maxBytes = SMALL_BUCKETS[bucket] ?? BUCKET_BYTES;
+    await provision(manager, bucketStream(BUCKETS[bucket], { maxBytes, messageTtl: supportsMessageTtl(nc) }));
+  }
+}
+
+/** What takes less room than it did makes room for what is new. */
+function smallFirst(): Bucket[] {
+  const bucketBytes = (bucket: Bucket): number => SMALL_BUCKETS[bucket] ?? BUCKET_BYTES;
+  return (Object.keys(BUCKETS) as Bucket[]).sort((a, b) => bucketBytes(a) - bucketBytes(b));
 }
 
 type Config = Partial<StreamConfig> & { name: string };
@@ -50,7 +62,7 @@ function eventStream(maxBytes: number): Config {
 }
 
 /** As ADR-8 of NATS lays a bucket out, so that `nats kv` shows it; but for rollups. */
-function bucketStream(bucket: string, messageTtl: boolean): Config {
+function bucketStream(bucket: string, { maxBytes, messageTtl }: { maxBytes: number; messageTtl: boolean }): Config {
   return {
     name: `KV_${bucket}`,
     subjects: [`$KV.${bucket}.>`],
@@ -58,7 +70,7 @@ function bucketStream(bucket: string, messageTtl: boolean): Config {
     retention: RetentionPolicy.Limits,
     discard: DiscardPolicy.New,
     max_msgs_per_subject: 1,
-    max_bytes: 64 * MIB,
+    max_bytes: maxBytes,
     max_msg_size: 64 * 1024 + 1024,
     // A rollup may be of the whole stream, whatever subject it is published to: one gateway could wipe the others' routes.
     allow_rollup_hdrs: false,

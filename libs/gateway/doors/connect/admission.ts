@@ -2,6 +2,7 @@ import type { TLSSocket } from 'node:tls';
 import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { isOutOfDate, readPeerCertificate, type PeerCertificate } from '@fairlead/pki';
+import { lockedDown } from '../../access/decide-request.js';
 import type { Directory } from '../../directory.js';
 import { revoked } from '../../trust/revocations.js';
 
@@ -41,9 +42,21 @@ function readCertificate(socket: TLSSocket): ReturnType<typeof readPeerCertifica
 /**
  * Which cluster a client means: the first label of the SNI name if it is a cluster it may reach, else the user name of
  * Proxy-Authorization, else the only one it may reach. FORBIDDEN (the same for an unknown cluster), INVALID_ARGUMENT for
- * a header that cannot be read, UNAUTHENTICATED when it must choose.
+ * a header that cannot be read, UNAUTHENTICATED when it must choose. FORBIDDEN while the cluster is locked down.
  */
 export function chooseCluster(
+  directory: Directory,
+  client: ClientEntry,
+  serverName: string | undefined,
+  authorization: string | undefined,
+): ClusterEntry {
+  const cluster = meantCluster(directory, client, serverName, authorization);
+  const locked = lockedDown(directory.grants, cluster);
+  if (locked) throw locked;
+  return cluster;
+}
+
+function meantCluster(
   directory: Directory,
   client: ClientEntry,
   serverName: string | undefined,
@@ -70,7 +83,7 @@ export function chooseCluster(
 
 /**
  * Why a client that was let in would not be now: its certificate was revoked, it was deleted, or may not reach that cluster
- * any more; null if it would.
+ * any more, or all is locked down there; null if it would.
  */
 export function whyShutOut(
   directory: Directory,
@@ -81,7 +94,7 @@ export function whyShutOut(
   const client = directory.clientById(clientId);
   if (!client) return new FairleadError('CERTIFICATE_REFUSED', 'this client was deleted');
   const cluster = directory.clusterById(clusterId);
-  if (cluster && isReachable(client, cluster)) return null;
+  if (cluster && isReachable(client, cluster)) return lockedDown(directory.grants, cluster);
   return new FairleadError('FORBIDDEN', 'this client may not reach the cluster any more');
 }
 

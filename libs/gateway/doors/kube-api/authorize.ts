@@ -1,8 +1,29 @@
+import { readAttributes, type AskedIdentity } from '@fairlead/access-rules';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { asksToImpersonate, headerValues, type RawHeaders, type TunnelIdentity } from '@fairlead/kube-http';
+import {
+  asksToImpersonate,
+  headerValues,
+  readImpersonation,
+  type RawHeaders,
+  type TunnelIdentity,
+} from '@fairlead/kube-http';
+import {
+  decideRequest,
+  isKnownTo,
+  lockedDown,
+  type AskedOfCluster,
+  type Verdict,
+} from '../../access/decide-request.js';
 import type { Directory, Principal } from '../../directory.js';
+import type { Grounds } from '../../passage/outcome.js';
 import type { ClusterAddress } from './addressed.js';
+
+/** What of a replica's memory decides here. */
+export type Deciding = Pick<
+  Directory,
+  'loaded' | 'fresh' | 'principalOf' | 'stillOf' | 'hasEnded' | 'clusterByName' | 'clusterById' | 'grants'
+>;
 
 /** A request that may go on: where to, as whom, and what to ask there. */
 export interface Admission {
@@ -10,51 +31,120 @@ export interface Admission {
   readonly principal: Principal;
   readonly identity: TunnelIdentity;
   readonly address: ClusterAddress;
+  /** What was decided by grants, and when; undefined for the administrator, who needs none. */
+  readonly granted: { readonly asked: AskedOfCluster; readonly atMs: number } | undefined;
+}
+
+export interface AskedAtDoor {
+  readonly method: string;
+  readonly address: ClusterAddress;
+  readonly rawHeaders: RawHeaders;
 }
 
 /**
- * Decides from memory whether a request of this principal may go on. Throws NOT_FOUND (the same for an unknown cluster and for somebody
- * else's), FORBIDDEN for `kubectl --as`.
+ * Decides from memory whether a request of this principal may go on. Throws NOT_FOUND (the same for an unknown cluster, for another tenant's, and
+ * for one in which they have been granted nothing), FORBIDDEN, and INVALID_ARGUMENT for what cannot be read for certain. `onDecided` is told what the
+ * decision stands on, also of one that refuses.
  */
 export function admit(
-  directory: Directory,
+  directory: Deciding,
   principal: Principal,
-  address: ClusterAddress,
-  rawHeaders: RawHeaders,
+  asked: AskedAtDoor,
+  nowMs: number,
+  onDecided: (grounds: Grounds) => void = () => undefined,
 ): Admission {
+  const { address } = asked;
   const cluster = directory.clusterByName(address.cluster);
-  if (!cluster || cluster.tenantId !== principal.tenantId) {
-    throw new FairleadError(
-      'NOT_FOUND',
-      `there is no cluster "${address.cluster}" that you may use; list yours with: fairlead cluster list`,
-    );
-  }
-  if (asksToImpersonate(rawHeaders)) {
+  if (!cluster || cluster.tenantId !== principal.tenantId) throw notFound(address);
+  if (principal.kind === 'administrator') return admitAdministrator(cluster, principal, asked);
+  const rules = directory.grants.rulesOf(principal, cluster, nowMs);
+  if (!isKnownTo(rules)) throw notFound(address);
+  const locked = lockedDown(directory.grants, cluster);
+  if (locked) throw locked;
+  const ofCluster = { attributes: readAttributes(asked.method, address.target), as: askedIdentity(asked.rawHeaders) };
+  const verdict = decideRequest(principal, cluster, rules, ofCluster);
+  onDecided({ grantIds: verdict.grantIds, as: ofCluster.as?.user });
+  if (verdict.kind === 'refused') throw verdict.failure;
+  return { cluster, principal, identity: verdict.identity, address, granted: { asked: ofCluster, atMs: nowMs } };
+}
+
+function notFound({ cluster }: ClusterAddress): FairleadError {
+  return new FairleadError(
+    'NOT_FOUND',
+    `there is no cluster "${cluster}" that you may use; list yours with: fairlead cluster list`,
+  );
+}
+
+function admitAdministrator(cluster: ClusterEntry, principal: Principal, asked: AskedAtDoor): Admission {
+  if (asksToImpersonate(asked.rawHeaders)) {
     throw new FairleadError('FORBIDDEN', 'acting as somebody else (kubectl --as) needs a grant that allows it');
   }
-  return {
-    cluster,
-    principal,
-    identity: { user: principal.user, groups: principal.groups, extra: [] },
-    address,
-  };
+  const { user, groups } = principal;
+  return { cluster, principal, identity: { user, groups, extra: [] }, address: asked.address, granted: undefined };
 }
 
-/** Why a request that was let in would not be now: its token or its cluster has gone; null if it would. */
-export function whyShutOut(directory: Directory, { principal, cluster }: Admission): FairleadError | null {
-  if (!directory.isStill(principal, Date.now())) {
-    return new FairleadError('UNAUTHENTICATED', 'the token of this request is not valid any more');
+function askedIdentity(rawHeaders: RawHeaders): AskedIdentity | undefined {
+  const asked = readImpersonation(rawHeaders);
+  if (asked.kind === 'unclear') {
+    throw new FairleadError('FORBIDDEN', `the request may not act as somebody else (kubectl --as): ${asked.why}`);
   }
-  if (directory.clusterById(cluster.clusterId)) return null;
-  return new FairleadError('NOT_FOUND', 'the cluster was deleted');
+  return asked.kind === 'asked' ? { user: asked.user, groups: asked.groups } : undefined;
 }
 
-/** Whose request this is at the Kubernetes API door. UNAUTHENTICATED; UNAVAILABLE while this replica knows nobody. */
-export function authenticate(directory: Directory, rawHeaders: RawHeaders, nowMs: number): Principal {
+/** Why a request that was let in would not be now: its token, its grant or its cluster has gone, or all is locked down; null if it would. */
+export function whyShutOut(directory: Deciding, admission: Admission, nowMs: number): FairleadError | null {
+  const { cluster: before, granted } = admission;
+  const principal = directory.stillOf(admission.principal, nowMs);
+  if (!principal) return new FairleadError('UNAUTHENTICATED', 'the token of this request is not valid any more');
+  const cluster = directory.clusterById(before.clusterId);
+  if (!cluster) return new FairleadError('NOT_FOUND', 'the cluster was deleted');
+  if (!granted) return null;
+  const locked = lockedDown(directory.grants, cluster);
+  if (locked) return locked;
+  const rules = directory.grants.rulesOf(principal, cluster, nowMs);
+  const verdict = decideRequest(principal, cluster, rules, granted.asked);
+  return stands(verdict, admission) ? null : ended(verdict);
+}
+
+/** Has time alone shut a request out? It would still be let in at the time when it was, by what is known now. */
+export function hasLapsed(directory: Deciding, admission: Admission, nowMs: number): boolean {
+  const { principal, granted } = admission;
+  if (directory.hasEnded(principal, nowMs)) return true;
+  const cluster = directory.clusterById(admission.cluster.clusterId);
+  const now = directory.stillOf(principal, nowMs);
+  if (!granted || !cluster || !now || lockedDown(directory.grants, cluster)) return false;
+  const verdictAt = (rules: ReturnType<typeof directory.grants.rulesAt>): Verdict =>
+    decideRequest(now, cluster, rules, granted.asked);
+  if (stands(verdictAt(directory.grants.rulesOf(now, cluster, nowMs)), admission)) return false;
+  return stands(verdictAt(directory.grants.rulesAt(now, cluster, granted.atMs)), admission);
+}
+
+/** What was sent for somebody has to be theirs still: a tunnel has its groups for life. */
+function stands(verdict: Verdict, { identity }: Admission): boolean {
+  if (verdict.kind === 'refused') return false;
+  return identity.groups.every((group) => verdict.identity.groups.includes(group));
+}
+
+function ended(verdict: Verdict): FairleadError {
+  if (verdict.kind === 'refused') return verdict.failure;
+  return new FairleadError('FORBIDDEN', 'a grant that this request stands on has ended');
+}
+
+/**
+ * Whose request this is at the Kubernetes API door. UNAUTHENTICATED; UNAVAILABLE while this replica knows nobody, and, for all but the administrator,
+ * once what it knows is an hour old: it could not have heard that somebody was shut out.
+ */
+export function authenticate(directory: Deciding, rawHeaders: RawHeaders, nowMs: number): Principal {
   if (!directory.loaded) throw new FairleadError('UNAVAILABLE', 'this replica has not loaded its snapshot yet');
   const [value = '', another] = headerValues(rawHeaders, 'authorization');
   const token = another === undefined ? /^Bearer ([\x21-\x7e]{1,512})$/i.exec(value)?.[1] : undefined;
   const principal = token === undefined ? undefined : directory.principalOf(token, nowMs);
-  if (principal) return principal;
-  throw new FairleadError('UNAUTHENTICATED', 'no valid Fairlead token was sent; log in with: fairlead login');
+  if (!principal) {
+    throw new FairleadError('UNAUTHENTICATED', 'no valid Fairlead token was sent; log in with: fairlead login');
+  }
+  if (principal.kind === 'administrator' || directory.fresh) return principal;
+  throw new FairleadError(
+    'UNAVAILABLE',
+    'this replica has heard of no change for an hour, and lets in nobody but the administrator until NATS is back',
+  );
 }

@@ -13,12 +13,12 @@ import { LiveConnections } from '../../passage/live-connections.js';
 import { createKubeApiDoor } from './door.js';
 import { TunnelAgent, type TunnelPool } from './tunnel-pool.js';
 
-const principal = { tenantId: 't', user: 'admin', groups: ['g'] } as unknown as Principal;
+const principal = { tenantId: 't', user: 'admin', groups: ['g'], kind: 'administrator' } as unknown as Principal;
 const cluster: ClusterEntry = { tenantId: 't', clusterId: 'c', name: 'a', generation: 1, labels: {} };
 const directory = {
   loaded: true,
   principalOf: () => principal,
-  isStill: () => true,
+  stillOf: () => principal,
   clusterById: () => cluster,
   clusterByName: () => cluster,
 } as unknown as Directory;
@@ -57,6 +57,7 @@ beforeAll(async () => {
       agentDisconnected: () => undefined,
       accessRefused: () => undefined,
       stream: () => undefined,
+      administratorUsed: () => undefined,
     },
     metrics: createGatewayMetrics(new Registry()),
     logger: silentLogger,

@@ -5,7 +5,7 @@ import type { DoorPassages } from '../../passage/door-passages.js';
 import type { Ending } from '../../passage/outcome.js';
 import type { Passage, Registered } from '../../passage/passage.js';
 import { addressOf, askedHostOf, arrivalOf } from './addressed.js';
-import { admit, authenticate, whyShutOut, type Admission } from './authorize.js';
+import { admit, authenticate, hasLapsed, whyShutOut, type Admission } from './authorize.js';
 import { diallerOf } from './door-connections.js';
 import { breakOff, forward } from './forward.js';
 import { answerFailure } from './refuse.js';
@@ -68,21 +68,34 @@ export function admitRequest(
   host: AskedHost,
 ): Admission {
   const { directory, connections } = context;
-  const principal = authenticate(directory, incoming.rawHeaders, Date.now());
-  const { tenantId, user, tokenId } = principal;
-  passage.identify({ kind: 'user', id: user, name: user, tenantId, proof: { kind: 'token', id: tokenId } });
+  const nowMs = Date.now();
+  const { rawHeaders, method = '' } = incoming;
+  const principal = authenticate(directory, rawHeaders, nowMs);
+  const { tenantId, user, tokenId, kind } = principal;
+  passage.identify({ kind: 'user', id: user, name: user, tenantId, proof: { kind: 'token', id: tokenId, of: kind } });
   const address = addressOf(host, incoming.url ?? '/');
-  const admission = admit(directory, principal, address, incoming.rawHeaders);
+  const admission = admit(directory, principal, { method, address, rawHeaders }, nowMs, (on) => passage.decided(on));
   const connection = connectionOf(incoming);
   // One user alone could take all that the port has.
   if (connection) connections.admit(connection, diallerOf(incoming), `${tenantId} ${user}`);
   const route = `${address.below === '' ? '' : '/clusters/{cluster}'}${kubeRoute(address.target)}`;
-  passage.span.rename(`${incoming.method ?? ''} ${route}`);
+  passage.span.rename(`${method} ${route}`);
   passage.ask({ route });
   passage.admit(admission.cluster);
   // What waits for a tunnel is bounded with what runs.
   passage.limit({ waits: false });
   return admission;
+}
+
+/** How what goes on because of a decision is decided about again and again. */
+export function lookedAtAgain(
+  directory: Directory,
+  admission: Admission,
+): Required<Pick<Registered, 'refusedNow' | 'lapsedNow'>> {
+  return {
+    refusedNow: () => whyShutOut(directory, admission, Date.now()),
+    lapsedNow: () => hasLapsed(directory, admission, Date.now()),
+  };
 }
 
 function inRegistry(
@@ -94,7 +107,7 @@ function inRegistry(
 ): Omit<Registered, 'bytes'> {
   return {
     heldBytes: () => incoming.readableLength + (outgoing.writableLength ?? 0),
-    refusedNow: () => whyShutOut(directory, admission),
+    ...lookedAtAgain(directory, admission),
     end: (cause) => {
       // The client must see that an answer is not whole; one that has not begun can still say why.
       if (outgoing.headersSent) breakOff(outgoing);

@@ -15,10 +15,10 @@ import { TunnelConnection, bridge } from '@fairlead/tunnel/link';
 import type { Ending } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
 import { askedHostOf, arrivalOf } from './addressed.js';
-import { whyShutOut, type Admission } from './authorize.js';
+import type { Admission } from './authorize.js';
 import { ANSWER_TIMEOUT_MS, asFailure, headersBeyond, passAnswer, requestThrough, tooSlow } from './forward.js';
 import { answerFailure } from './refuse.js';
-import { admitRequest, type KubeApiContext } from './serve-request.js';
+import { admitRequest, lookedAtAgain, type KubeApiContext } from './serve-request.js';
 
 /**
  * One request to upgrade (exec, attach, port-forward, and what a pod behind `…/proxy` offers), from its head to the end of its connection. It has a
@@ -80,7 +80,7 @@ async function serve(context: KubeApiContext, passage: Passage, requested: Reque
   passage.register({
     bytes: () => ({ up: bytes.toTunnel, down: bytes.fromTunnel }),
     heldBytes: () => heldBytes(socket) + heldBytes(tunnel),
-    refusedNow: () => whyShutOut(context.directory, admission),
+    ...lookedAtAgain(context.directory, admission),
     end: (cause) => {
       if (tunnel) socket.destroy();
       else ending.abort(cause);

@@ -1,0 +1,107 @@
+import { compileRules, type AccessRule, type CompiledRules } from '@fairlead/access-rules';
+import {
+  grantsKeys,
+  isInForce,
+  scopeFilter,
+  subjectsOf,
+  type AccessEntry,
+  type ClusterEntry,
+  type GrantEntry,
+  type GrantsEntry,
+} from '@fairlead/contracts';
+import { BoundedMap } from '@fairlead/limits';
+
+/** Rules of one token in one cluster, as they were worked out last. Some 300 bytes each: what is in a rule is shared. */
+const MAX_REMEMBERED = 20_000;
+
+/** As much of an access entry as grants are found by. */
+export type Proven = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'kind' | 'user' | 'subjectGroups'>;
+
+type SubjectGrants = Extract<GrantsEntry, { kind: 'subject' }>;
+
+interface Remembered {
+  readonly keys: readonly string[];
+  readonly entries: readonly (SubjectGrants | undefined)[];
+  readonly cluster: ClusterEntry;
+  readonly rules: CompiledRules;
+  /** It holds from then on, until then. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** Of the index, when it was last seen to hold. */
+  changes: number;
+}
+
+/** What is granted to whom, and what is locked down: the bucket `grants`, as doors decide by it. Pure memory; times are milliseconds since the epoch. */
+export class GrantsIndex {
+  readonly #subjects = new Map<string, SubjectGrants>();
+  readonly #lockdowns = new Map<string, string>();
+  readonly #keysOf = new WeakMap<Proven, readonly string[]>();
+  readonly #remembered = new BoundedMap<string, Remembered>({ max: MAX_REMEMBERED, overflow: 'forget-oldest' });
+  #changes = 0;
+
+  /** What the bucket has below this key now; undefined: nothing any more. */
+  set(key: string, entry: GrantsEntry | undefined): void {
+    this.#changes += 1;
+    this.#subjects.delete(key);
+    this.#lockdowns.delete(key);
+    if (entry?.kind === 'subject') this.#subjects.set(key, entry);
+    else if (entry) this.#lockdowns.set(key, entry.reason);
+  }
+
+  /** Why all access to this cluster is off; undefined: it is not. */
+  lockdownOf({ tenantId, clusterId }: Pick<ClusterEntry, 'tenantId' | 'clusterId'>): string | undefined {
+    if (this.#lockdowns.size === 0) return undefined;
+    const reasonOf = (id: string | null): string | undefined => this.#lockdowns.get(grantsKeys.lockdown(tenantId, id));
+    return reasonOf(null) ?? reasonOf(clusterId);
+  }
+
+  /** The rules that mean somebody in a cluster at this time. The same object for as long as they do not change. */
+  rulesOf(who: Proven, cluster: ClusterEntry, nowMs: number): CompiledRules {
+    const keys = this.#keysFor(who);
+    const key = `${cluster.clusterId} ${who.tokenId}`;
+    const known = this.#remembered.get(key);
+    if (known?.keys === keys && known.cluster === cluster && this.#holds(known, nowMs)) return known.rules;
+    const worked = this.#workOut(keys, cluster, nowMs);
+    this.#remembered.set(key, worked);
+    return worked.rules;
+  }
+
+  /** The same for a time that is over, by what is known now. Nothing is remembered of it. */
+  rulesAt(who: Proven, cluster: ClusterEntry, thenMs: number): CompiledRules {
+    return this.#workOut(this.#keysFor(who), cluster, thenMs).rules;
+  }
+
+  #keysFor(who: Proven): readonly string[] {
+    const known = this.#keysOf.get(who);
+    if (known) return known;
+    const keys = subjectsOf(who).map((subject) => grantsKeys.subject(who.tenantId, subject));
+    this.#keysOf.set(who, keys);
+    return keys;
+  }
+
+  #holds(known: Remembered, nowMs: number): boolean {
+    if (nowMs < known.fromMs || nowMs >= known.untilMs) return false;
+    if (known.changes === this.#changes) return true;
+    if (!known.keys.every((key, i) => this.#subjects.get(key) === known.entries[i])) return false;
+    known.changes = this.#changes;
+    return true;
+  }
+
+  #workOut(keys: readonly string[], cluster: ClusterEntry, nowMs: number): Remembered {
+    const entries = keys.map((key) => this.#subjects.get(key));
+    const meaning = entries.flatMap((entry) => entry?.grants ?? []).filter((grant) => means(grant, cluster));
+    const rules: AccessRule[] = meaning.filter((grant) => isInForce(grant, nowMs)).map(({ rule }) => rule);
+    const untilMs = Math.min(...meaning.flatMap(turningPoints).filter((timeMs) => timeMs > nowMs), Infinity);
+    const changes = this.#changes;
+    return { keys, entries, cluster, rules: compileRules(rules), fromMs: nowMs, untilMs, changes };
+  }
+}
+
+function means({ clusters }: GrantEntry, cluster: ClusterEntry): boolean {
+  return scopeFilter(clusters)(cluster);
+}
+
+/** When it begins to count, and when it ceases to. */
+function turningPoints({ notBefore, expiresAt }: GrantEntry): number[] {
+  return [notBefore, expiresAt].filter((time) => time !== null).map((time) => Date.parse(time));
+}
