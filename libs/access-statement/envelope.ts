@@ -17,7 +17,7 @@ const MAX_SIGNATURE_BYTES = 256;
  */
 export function packEnvelope({ document, signerChainPem, signature }: SignedStatement): Uint8Array {
   const parts = [...signerChainPem.map(derOf), signature].flatMap((part) => [lengthOf(part), part]);
-  const packed = Buffer.concat([Uint8Array.of(VERSION, signerChainPem.length), ...parts, document]);
+  const packed = new Uint8Array(Buffer.concat([Uint8Array.of(VERSION, signerChainPem.length), ...parts, document]));
   unpackEnvelope(packed);
   return packed;
 }

@@ -4,7 +4,14 @@ import { createRpcClient, serveRpc, type RpcClient } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, createLogger } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { KEYS_BUCKETS, KeysModule, openGitKeys, watchHostKeys, type GitKeysOptions } from '../index.js';
+import {
+  AccessStatementSigner,
+  KEYS_BUCKETS,
+  KeysModule,
+  openGitKeys,
+  watchHostKeys,
+  type GitKeysOptions,
+} from '../index.js';
 import { api, keysFixture, source, type KeysFixture, type KeysProcess } from './keys-fixture.js';
 
 export const gitops = { role: 'gitops', credential: 'gitops' } as const;
