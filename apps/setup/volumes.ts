@@ -24,7 +24,7 @@ export async function makeVolumes(config: VolumesConfig, logger: Logger): Promis
     postgresNames: [first!, ...others],
   });
   await store.putSecretFiles(SERVERS, await copied(store, FOR_SERVERS));
-  await store.putSecretFiles(TOUR, await copied(store, [['fairlead-registration', 'admin-token', 'admin-token']]));
+  await store.putSecretFiles(TOUR, await copied(store, [['fairlead-access', 'admin-token', 'admin-token']]));
   for (const name of await readdir(`${dir}/data`))
     await giveFolder(`${dir}/data/${name}`, name === 'postgres' ? postgres : ours);
   logger.info('setup.volumes.made', { secrets: made });

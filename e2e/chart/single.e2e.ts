@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, START_MS + LONGEST_NODE_MS);
 afterAll(() => world?.[Symbol.asyncDispose](), START_MS);
 
-const PODS = ['api', 'gateway', 'gitops', 'keys', 'nats', 'postgres', 'registration'];
+const PODS = ['access', 'api', 'gateway', 'gitops', 'keys', 'nats', 'postgres', 'registration'];
 
 async function readyPods(): Promise<string[]> {
   const { items } = JSON.parse(await world.kubectl('get', 'pods', '-o', 'json')) as {
@@ -95,7 +95,7 @@ describe('the profile single on a real node', () => {
       'serving-root',
     );
     await writeFile(join(world.dir, 'root.pem'), /-----BEGIN[^]*END CERTIFICATE-----\n/.exec(root)?.[0] ?? '');
-    const token = await world.kubectl('get', 'secret', 'fairlead-registration', '-o', 'jsonpath={.data.admin-token}');
+    const token = await world.kubectl('get', 'secret', 'fairlead-access', '-o', 'jsonpath={.data.admin-token}');
     await writeFile(join(world.dir, 'token'), Buffer.from(token, 'base64'), { mode: 0o600 });
     const files = ['--ca-file', join(world.dir, 'root.pem'), '--token-file', join(world.dir, 'token')];
     await world.fairlead('login', '--server', world.apiUrl, ...files);

@@ -73,7 +73,7 @@ export async function startComposeWorld(): Promise<ComposeWorld> {
     async login() {
       const main = 'apps/api/dist/bundle/main.js';
       const root = await compose('exec', '-T', 'api', 'node', main, 'serving-root');
-      const token = await compose('exec', '-T', 'registration', 'cat', '/run/fairlead/current/admin-token');
+      const token = await compose('exec', '-T', 'access', 'cat', '/run/fairlead/current/admin-token');
       await writeFile(join(dir, 'root.pem'), /-----BEGIN[^]*END CERTIFICATE-----\n/.exec(root)?.[0] ?? '');
       await writeFile(join(dir, 'token'), token, { mode: 0o600 });
       const files = ['--ca-file', join(dir, 'root.pem'), '--token-file', join(dir, 'token')];

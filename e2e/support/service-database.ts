@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Service } from '@fairlead/contracts';
 import type { Stack } from '@fairlead/stack';
 import { Client, type QueryResultRow } from 'pg';
 
 /** Rows of a statement, as the service's own role may run it. For what no test can wait for, or see otherwise. */
 export async function queryDatabase<Row extends QueryResultRow>(
   { stateDir }: Stack,
-  service: 'keys' | 'registration',
+  service: Service,
   statement: string,
   values: readonly unknown[] = [],
 ): Promise<Row[]> {

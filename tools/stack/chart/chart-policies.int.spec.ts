@@ -20,14 +20,15 @@ const APISERVER: Place = { labels: {}, address: '10.96.0.1' };
 const DNS = pod('coredns', 'kube-system');
 const COLLECTOR = pod('otel-collector', 'observability');
 
-const [api, gateway, gitops, keys, registration] = ['api', 'gateway', 'gitops', 'keys', 'registration'].map(ours) as [
-  Place,
-  Place,
-  Place,
-  Place,
-  Place,
-];
-const ALL = { api, gateway, gitops, keys, registration };
+const [access, api, gateway, gitops, keys, registration] = [
+  'access',
+  'api',
+  'gateway',
+  'gitops',
+  'keys',
+  'registration',
+].map(ours) as [Place, Place, Place, Place, Place, Place];
+const ALL = { access, api, gateway, gitops, keys, registration };
 
 type Pair = readonly [from: Place, to: Place, port: number];
 
@@ -51,6 +52,7 @@ const FORBIDDEN: Readonly<Record<string, Pair>> = {
   'a gateway out': [gateway, INTERNET, 443],
   'a gateway to the kube-apiserver': [gateway, APISERVER, 443],
   'a gateway to a collector that nobody named': [gateway, COLLECTOR, 4318],
+  'access out': [access, INTERNET, 443],
   'registration out': [registration, INTERNET, 443],
   'api to the kube-apiserver': [api, APISERVER, 443],
   'gitops to a private network': [gitops, { labels: {}, address: '10.9.9.9' }, 443],
@@ -83,7 +85,9 @@ describe.each(['production', 'single'] as const)('the policies of %s', (profile)
     'let %s to NATS, and to Postgres if it has a schema, in the same namespace',
     (name, from) => {
       expect(mayReach(resources, from, nats, 4222)).toBe(true);
-      expect(mayReach(resources, from, postgres, 5432)).toBe(['gitops', 'keys', 'registration'].includes(name));
+      expect(mayReach(resources, from, postgres, 5432)).toBe(
+        ['access', 'gitops', 'keys', 'registration'].includes(name),
+      );
     },
   );
 });

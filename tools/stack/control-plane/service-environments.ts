@@ -53,6 +53,7 @@ export function environmentOf(plane: ControlPlane, role: Singleton): Environment
 
 /** What no other process is told. */
 const OWN_SETTINGS: Readonly<Partial<Record<Singleton, (plane: ControlPlane) => Environment>>> = {
+  access: (plane) => ({ FAIRLEAD_ADMIN_TOKEN_FILE: adminTokenFile(plane.state) }),
   registration: (plane) => ({
     FAIRLEAD_LINK_ENDPOINTS: linkEndpoints(plane).join(','),
     FAIRLEAD_AGENT_IMAGE: plane.agentImage,
@@ -60,7 +61,6 @@ const OWN_SETTINGS: Readonly<Partial<Record<Singleton, (plane: ControlPlane) => 
     FAIRLEAD_INSTALLER_IMAGE: INSTALLER_IMAGE,
     // What was built on this machine has no digest of a registry.
     FAIRLEAD_INSECURE_IMAGE_TAGS: 'true',
-    FAIRLEAD_ADMIN_TOKEN_FILE: adminTokenFile(plane.state),
   }),
   keys: (plane) => ({
     FAIRLEAD_MASTER_KEY_FILE: plane.state.file('secrets', 'master.key'),
