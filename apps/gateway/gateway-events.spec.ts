@@ -54,9 +54,20 @@ describe('a stream', () => {
   const sums = { status: 101, bytesUp: 1, bytesDown: 2, durationMs: 3 };
 
   it.each(['opened', 'refused', 'ended'] as const)('is told as %s, however long what was asked for is', (phase) => {
-    const who = { user: LONG, address: LONG, reason: LONG };
+    const who = { user: LONG, as: LONG, grantIds: [crypto.randomUUID()], address: LONG, reason: LONG };
     gatewayEvents(publisher, 'gateway-a', logger).stream({ phase, ...ids, ...who, stream, ...sums });
     expect(published).toMatchObject([{ type: `dev.fairlead.stream.${phase}.v1`, data: named }]);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('the use of the administrator’s token', () => {
+  it('is told, however long what was asked for is', () => {
+    const [tenantId, tokenId] = ['default', crypto.randomUUID()];
+    const use = { user: LONG, address: LONG, cluster: LONG, method: LONG, door: 'kube-api', suppressed: 3 } as const;
+    gatewayEvents(publisher, 'gateway-a', logger).administratorUsed({ ...use, tenantId, tokenId });
+    const data = { tokenId, at: 'door/kube-api', by: 'gateway-a', suppressed: 3 };
+    expect(published).toMatchObject([{ type: 'dev.fairlead.administrator.used.v1', data }]);
     expect(complaints).toEqual([]);
   });
 });

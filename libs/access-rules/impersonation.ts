@@ -12,10 +12,11 @@ export interface AskedIdentity {
  */
 export function whyNotAs(rules: readonly CompiledRule[], { user, groups }: AskedIdentity): string | null {
   const reserved = [user, ...groups].find(isReserved);
-  if (reserved !== undefined) return `nobody may act as "${reserved}"`;
-  if (!rules.some(({ impersonate }) => lists(impersonate?.users, user))) return `no grant lets you act as "${user}"`;
+  if (reserved !== undefined) return `nobody may act as "${told(reserved)}"`;
+  if (!rules.some(({ impersonate }) => lists(impersonate?.users, user)))
+    return `no grant lets you act as "${told(user)}"`;
   const group = groups.find((each) => !rules.some(({ impersonate }) => lists(impersonate?.groups, each)));
-  return group === undefined ? null : `no grant lets you act with the group "${group}"`;
+  return group === undefined ? null : `no grant lets you act with the group "${told(group)}"`;
 }
 
 function lists(words: readonly string[] | undefined, name: string): boolean {
@@ -25,4 +26,9 @@ function lists(words: readonly string[] | undefined, name: string): boolean {
 /** Case-folded and trimmed, as a component elsewhere might fold too. */
 function isReserved(name: string): boolean {
   return /^\s*(system|fairlead):/i.test(name);
+}
+
+/** A header may be longer than what people are to read. */
+function told(name: string): string {
+  return name.slice(0, 128);
 }

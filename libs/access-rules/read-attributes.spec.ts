@@ -49,13 +49,18 @@ describe('what a request asks for', () => {
       ';',
     );
     const target = fc.tuple(fc.array(word), fc.string()).map(([path, query]) => `/${path.join('/')}?${query}`);
+    const thrownBy = (method: string, asked: string): unknown => {
+      try {
+        readAttributes(method, asked);
+        return undefined;
+      } catch (error) {
+        return error;
+      }
+    };
     fc.assert(
       fc.property(fc.string(), target, (method, asked) => {
-        try {
-          readAttributes(method, asked);
-        } catch (error) {
-          expect(error).toBeInstanceOf(FairleadError);
-        }
+        const thrown = thrownBy(method, asked);
+        expect(thrown === undefined || thrown instanceof FairleadError).toBe(true);
       }),
     );
   });

@@ -1,4 +1,6 @@
 // Parts of a replica, for tests that put together only some of it.
+export { GrantsDirectory } from './access/grants-directory.js';
+export { decideRequest } from './access/decide-request.js';
 export { Directory } from './directory.js';
 export { createGatewayMetrics } from './status/gateway-metrics.js';
 export { EnrolmentLimiter } from './link/enrolment-limiter.js';

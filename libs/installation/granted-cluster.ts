@@ -9,11 +9,10 @@ import {
   type KubeObject,
   type Objects,
 } from '@fairlead/kube/rest';
-import { startKubernetes } from '@fairlead/testbed';
 import { bound, type PolicyRule } from './equal-rbac.js';
 
-/** A real kube-apiserver whose roles are filled, as a controller of Kubernetes' would fill them, and bound to the groups of grants. */
-export interface GrantedCluster extends AsyncDisposable {
+/** A kube-apiserver whose roles are filled, as a controller of Kubernetes' would fill them, and bound to the groups of grants. */
+export interface GrantedCluster extends Disposable {
   readonly access: ClusterAccess;
   readonly api: KubeApi;
   readonly objects: Objects;
@@ -32,17 +31,14 @@ const RBAC = 'rbac.authorization.k8s.io/v1';
 const AGENT = { name: 'agent', namespace: 'web' };
 const OWNER = { fieldManager: 'test' };
 
-/** Empty but for namespaces, roles and one ConfigMap in each namespace. */
-export async function startGrantedCluster(dataDir: string): Promise<GrantedCluster> {
-  await using starting = new AsyncDisposableStack();
-  const kubernetes = starting.use(await startKubernetes({ dataDir }));
-  const access = await accessFromKubeconfig(kubernetes.info.adminKubeconfigPath);
-  const api = starting.use(createKubeApi({ access, userAgent: 'test' }));
+/** Fills an empty one with namespaces, roles and one ConfigMap in each namespace. */
+export async function fillGrantedCluster(adminKubeconfigPath: string): Promise<GrantedCluster> {
+  const access = await accessFromKubeconfig(adminKubeconfigPath);
+  const api = createKubeApi({ access, userAgent: 'test' });
   const objects = createObjects(api);
   for (const object of contents()) await objects.apply(object, OWNER);
   const rulesOf = await fillRoles(api, objects);
   const target = { ...access, token: await agentToken(api) };
-  const owned = starting.move();
   return {
     access,
     api,
@@ -50,7 +46,7 @@ export async function startGrantedCluster(dataDir: string): Promise<GrantedClust
     rulesOf,
     target,
     allows: (who, asked) => review(api, who, asked),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    [Symbol.dispose]: () => api[Symbol.dispose](),
   };
 }
 

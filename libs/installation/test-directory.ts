@@ -88,10 +88,8 @@ export async function testDirectory({ registration: nc, access, keys }: Director
     },
     removeCluster: ({ clusterId }) => drop(nc, BUCKETS.clusters, `default.${clusterId}`),
     addToken: (principal, expiresAt) => putToken({ ...principal, kind: 'administrator', subjectGroups: [] }, expiresAt),
-    addLogin: async (user, { groups = [], expiresAt } = {}) => {
-      const proven = { user, groups: [], kind: 'login', subjectGroups: groups } as const;
-      return putToken(proven, expiresAt);
-    },
+    addLogin: (user, { groups = [], expiresAt } = {}) =>
+      putToken({ user, groups: [], kind: 'login', subjectGroups: groups }, expiresAt),
     putGrants: async (subject, ...given) => {
       const grants = given.map(grantOf);
       const key = grantsKeys.subject('default', subject);

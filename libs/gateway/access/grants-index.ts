@@ -12,7 +12,7 @@ import {
 import { BoundedMap } from '@fairlead/limits';
 
 /** Rules of one token in one cluster, as they were worked out last. Some 300 bytes each: what is in a rule is shared. */
-const MAX_REMEMBERED = 20_000;
+const MAX_REMEMBERED = 50_000;
 
 /** As much of an access entry as grants are found by. */
 export type Proven = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'kind' | 'user' | 'subjectGroups'>;

@@ -57,6 +57,7 @@ export async function ownSessions({ authority, nats, cluster }: TestInstallation
       agentConnected: () => undefined,
       agentDisconnected: () => undefined,
       accessRefused: () => undefined,
+      administratorUsed: () => undefined,
       stream: () => undefined,
     },
     metrics,

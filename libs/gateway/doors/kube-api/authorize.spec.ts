@@ -51,13 +51,13 @@ function token(secret: string, kind: AccessEntry['kind'], user: string, groups: 
 
 function put(...given: (Partial<GrantEntry['rule']> & Partial<GrantEntry>)[]): string[] {
   const entries = given.map(({ clusters = { all: true }, notBefore = null, expiresAt = null, ...rule }): GrantEntry => {
-    const whole = {
+    const whole: GrantEntry['rule'] = {
       grantId: randomUUID(),
       effect: 'allow',
       groups: ['fairlead:view'],
       narrowing: {},
       ...rule,
-    } as const;
+    };
     return { rule: whole, clusters, notBefore, expiresAt };
   });
   const key = grantsKeys.subject('t', ALICE);

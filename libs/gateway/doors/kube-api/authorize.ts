@@ -20,6 +20,9 @@ export type Deciding = Pick<
   'loaded' | 'fresh' | 'principalOf' | 'stillOf' | 'hasEnded' | 'clusterByName' | 'clusterById' | 'grants'
 >;
 
+/** Of a user whom somebody asks to act as, who may have made it up. */
+const MAX_TOLD_NAME = 256;
+
 /** A request that may go on: where to, as whom, and what to ask there. */
 export interface Admission {
   readonly cluster: ClusterEntry;
@@ -58,7 +61,7 @@ export function admit(
   if (locked) throw locked;
   const ofCluster = { attributes: readAttributes(asked.method, address.target), as: askedIdentity(asked.rawHeaders) };
   const verdict = decideRequest(principal, cluster, rules, ofCluster);
-  onDecided({ grantIds: verdict.grantIds, as: ofCluster.as?.user });
+  onDecided({ grantIds: verdict.grantIds, as: ofCluster.as?.user.slice(0, MAX_TOLD_NAME) });
   if (verdict.kind === 'refused') throw verdict.failure;
   return { cluster, principal, identity: verdict.identity, address, granted: { asked: ofCluster, atMs: nowMs } };
 }
