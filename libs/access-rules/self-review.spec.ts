@@ -33,26 +33,28 @@ it('knows a review from what only looks like one', () => {
   expect(of('GET', '/version')).toBeNull();
 });
 
-it.each<[string, string, string[] | null]>([
+it.each<[string, string, string[]]>([
   ['a pod there', about('get', 'pods'), ['fairlead:view']],
   ['what two rules hold', about('update', 'configmaps'), ['fairlead:edit', 'fairlead:view']],
-  ['another namespace', about('get', 'pods', 'default'), null],
-  ['all namespaces', about('list', 'pods', ''), null],
-  ['everything', about('*', '*', ''), null],
   ['a URL', review({ nonResourceAttributes: { path: '/metrics', verb: 'get' } }), ['fairlead:admin']],
-  ['another URL', review({ nonResourceAttributes: { path: '/logs', verb: 'get' } }), null],
-])('asks for %s with the groups that the request would have, or says no', (_, body, groups) => {
+])('asks for %s with the groups that the request would have', (_, body, groups) => {
   const result = outcome(body);
-  if (groups === null) {
-    expect(result.kind).toBe('answered');
-    expect(JSON.parse(result.body)).toMatchObject({
-      kind: 'SelfSubjectAccessReview',
-      status: { allowed: false, reason: expect.stringContaining('fairlead: ') as string },
-    });
-  } else {
-    expect(result).toMatchObject({ kind: 'asked', groups });
-    expect(JSON.parse(result.body)).toMatchObject(JSON.parse(body) as object);
-  }
+  expect(result).toMatchObject({ kind: 'asked', groups });
+  expect(JSON.parse(result.body)).toMatchObject(JSON.parse(body) as object);
+});
+
+it.each<[string, string]>([
+  ['another namespace', about('get', 'pods', 'default')],
+  ['all namespaces', about('list', 'pods', '')],
+  ['everything', about('*', '*', '')],
+  ['another URL', review({ nonResourceAttributes: { path: '/logs', verb: 'get' } })],
+])('says no to %s', (_, body) => {
+  const result = outcome(body);
+  expect(result.kind).toBe('answered');
+  expect(JSON.parse(result.body)).toMatchObject({
+    kind: 'SelfSubjectAccessReview',
+    status: { allowed: false, reason: expect.stringContaining('fairlead: ') as string },
+  });
 });
 
 it('says no to what is denied, and to everything where something is', () => {

@@ -12,7 +12,7 @@ import {
 import type { Directory, Principal } from '../../directory.js';
 import type { Grounds } from '../../passage/outcome.js';
 import type { ClusterAddress } from './addressed.js';
-import { bearerOf } from './carried-statement.js';
+import { bearerOf } from './bearer.js';
 
 /** What of a replica's memory decides here. */
 export type Deciding = Pick<

@@ -9,7 +9,8 @@ import {
 import { testAuthority, type TestAuthority } from '@fairlead/testing';
 import { beforeAll, expect, it } from 'vitest';
 import type { Admission } from './authorize.js';
-import { bearerOf, carriedStatement } from './carried-statement.js';
+import { bearerOf } from './bearer.js';
+import { carriedStatement } from './carried-statement.js';
 
 const cluster = { tenantId: 'default', clusterId: randomUUID() } as Admission['cluster'];
 const principal = { tokenId: randomUUID(), user: 'corp:alice' } as Admission['principal'];
@@ -41,7 +42,7 @@ beforeAll(async () => {
 
 const headers = (token: string): string[] => ['Authorization', `Bearer ${token}`];
 const carried = (admission: object = {}, token = joinBearer({ secret: 'flt_x', statement: envelope })) =>
-  carriedStatement(verifier, headers(token), { cluster, principal, ...admission } as Admission);
+  carriedStatement(verifier, headers(token), { cluster, principal, ...admission });
 
 it('passes on what was sent, with its digest, and nothing where nothing was', async () => {
   expect(await carried()).toEqual({ envelope, digest: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/) as string });
