@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ClusterEntry, GrantEntry, Subject } from '@fairlead/contracts';
-import type { Proven } from './replica.js';
+import type { GrantsDirectory } from '@fairlead/gateway/parts';
+
+/** Somebody whom grants are looked up for. */
+type Proven = Parameters<GrantsDirectory['index']['rulesOf']>[0];
 
 /** What is granted in this bench: 100,000 grants, ten to each of 10,000 users. */
 export const USERS = 10_000;

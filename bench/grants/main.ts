@@ -81,7 +81,7 @@ function report(loaded: readonly Loaded[], decided: Decided, changes: readonly n
     `${USERS * GRANTS_EACH} grants, ${USERS} users; ${availableParallelism()} cores, load average ${load}; Node ${process.version}`,
     `decision: p50 ${decided.p50.toFixed(1)} µs, p99 ${decided.p99.toFixed(1)} µs`,
     `first decision of a user in a cluster: p50 ${decided.firstP50.toFixed(1)} µs, p99 ${decided.firstP99.toFixed(1)} µs`,
-    `a replica loads all in ${most(loaded.map(({ loadMs }) => loadMs))} ms, and grows by ${most(loaded.map(({ mib }) => mib))} MiB`,
+    `a replica loads all in ${most(loaded.map(({ loadMs }) => loadMs))} ms (${most(loaded.map(({ cpuMs }) => cpuMs))} ms of CPU), and grows by ${most(loaded.map(({ mib }) => mib))} MiB`,
     `a change is at both replicas within ${most(changes)} ms, of ${CHANGES}`,
   ];
   process.stdout.write(`${lines.join('\n')}\n`);

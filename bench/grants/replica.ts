@@ -5,9 +5,6 @@ import { silentLogger } from '@fairlead/observability';
 import { residentKb } from '../process/memory.js';
 import { CLUSTERS, USERS, clusterOf, provenOf } from './grants.js';
 
-/** Somebody whom grants are looked up for. */
-export type Proven = Parameters<GrantsDirectory['index']['rulesOf']>[0];
-
 /** What the bench tells a replica to do. */
 export type Command =
   | { readonly do: 'load'; readonly url: string; readonly credential: string; readonly seedFile: string }
@@ -17,6 +14,8 @@ export type Command =
 
 export interface Loaded {
   readonly loadMs: number;
+  /** Of this process alone, whatever else runs beside it. */
+  readonly cpuMs: number;
   readonly mib: number;
 }
 
@@ -57,11 +56,12 @@ async function load({ url, credential, seedFile }: Extract<Command, { do: 'load'
   const nc = await connectNats({ role: 'gateway', credential, url, seedFile, logger: silentLogger, signal });
   globalThis.gc?.();
   const beforeKb = await residentKb([process.pid]);
-  const beganMs = performance.now();
+  const [beganMs, began] = [performance.now(), process.cpuUsage()];
   directory = new GrantsDirectory(nc, silentLogger);
   await directory.snapshot.loaded;
   const loadMs = performance.now() - beganMs;
-  return { loadMs, mib: ((await residentKb([process.pid])) - beforeKb) / 1_024 };
+  const { user, system } = process.cpuUsage(began);
+  return { loadMs, cpuMs: (user + system) / 1_000, mib: ((await residentKb([process.pid])) - beforeKb) / 1_024 };
 }
 
 function decideMany(count: number): Decided {

@@ -45,7 +45,7 @@ function compileRule(rule: AccessRule): CompiledRule {
   const known = compiledRules.get(rule);
   if (known) return known;
   const { grantId, groups, narrowing, impersonate } = rule;
-  const compiled = { grantId, groups, narrowing: compileNarrowing(narrowing), impersonate };
+  const compiled = { grantId, groups: sorted(groups), narrowing: compileNarrowing(narrowing), impersonate };
   compiledRules.set(rule, compiled);
   return compiled;
 }
@@ -61,15 +61,19 @@ export function decide(rules: CompiledRules, attributes: RequestAttributes): Dec
   );
   if (denying.length > 0) return refusal('denied', denying, 'a grant that denies it means this request');
   const holding = allowing(rules, attributes);
-  if (holding.length > 0) {
-    const groups = sorted(holding.flatMap((rule) => rule.groups));
-    return { allowed: true, cause: 'granted', groups, grantIds: idsOf(holding), because: becauseOf(holding, groups) };
-  }
+  if (holding.length > 0) return granted(holding);
   if (isPublic && rules.allow.length > 0) {
     const because = 'anybody may who has been granted anything in this cluster';
     return { allowed: true, cause: 'everybody', groups: [], grantIds: [], because };
   }
   return refusal('not-granted', [], rules.allow.length > 0 ? 'no grant holds this request' : 'there is no grant');
+}
+
+function granted(holding: readonly CompiledRule[]): Decision {
+  const [only, another] = holding;
+  const groups = only && !another ? only.groups : sorted(holding.flatMap((rule) => rule.groups));
+  const because = 'what is granted holds this request; the cluster decides by its own roles for these groups';
+  return { allowed: true, cause: 'granted', groups, grantIds: idsOf(holding), because };
 }
 
 /** The rules whose words on impersonation count for a request: those that hold it, or all where anybody may. */
@@ -83,12 +87,6 @@ function allowing({ allow }: CompiledRules, attributes: RequestAttributes): read
 
 function refusal(cause: 'denied' | 'not-granted', by: readonly CompiledRule[], because: string): Decision {
   return { allowed: false, cause, groups: [], grantIds: idsOf(by), because };
-}
-
-function becauseOf(allowing: readonly CompiledRule[], groups: readonly string[]): string {
-  const grants = allowing.length === 1 ? 'one grant holds' : `${allowing.length} grants hold`;
-  const as = groups.length === 0 ? 'without groups' : `with the groups ${groups.join(', ')}`;
-  return `${grants} this request; the cluster decides by its own roles, for the user ${as}`;
 }
 
 function idsOf(rules: readonly CompiledRule[]): readonly string[] {

@@ -7,14 +7,14 @@ import type { Narrowing } from './rule.js';
  */
 const COUNT_AS_CREATE = new Set(['exec', 'attach', 'portforward', 'proxy', 'console', 'vnc']);
 
-/** A narrowing, as it is looked at for each request. Undefined: it says nothing of that. */
+/** A narrowing, as it is looked at for each request. Undefined: it says nothing of that. Lists are short, and there are very many: no sets. */
 export interface CompiledNarrowing {
-  readonly verbs?: ReadonlySet<string> | undefined;
-  readonly apiGroups?: ReadonlySet<string> | undefined;
-  readonly resources?: ReadonlySet<string> | undefined;
-  readonly namespaces?: ReadonlySet<string> | undefined;
-  readonly names?: ReadonlySet<string> | undefined;
-  readonly urls?: { readonly exact: ReadonlySet<string>; readonly prefixes: readonly string[] } | undefined;
+  readonly verbs?: readonly string[] | undefined;
+  readonly apiGroups?: readonly string[] | undefined;
+  readonly resources?: readonly string[] | undefined;
+  readonly namespaces?: readonly string[] | undefined;
+  readonly names?: readonly string[] | undefined;
+  readonly urls?: { readonly exact: readonly string[]; readonly prefixes: readonly string[] } | undefined;
   /** It speaks of resources, or of URLs: then of nothing else, unless of both. */
   readonly ofResources: boolean;
   readonly ofUrls: boolean;
@@ -28,25 +28,25 @@ export function compileNarrowing(narrowing: Narrowing): CompiledNarrowing {
   const ofUrls = nonResourceUrls !== undefined;
   const ofResources = [apiGroups, resources, namespaces, names].some((items) => items !== undefined);
   const compiled = {
-    verbs: setOf(verbs),
-    apiGroups: setOf(apiGroups),
-    resources: setOf(resources),
-    namespaces: setOf(namespaces),
+    verbs: unlessAll(verbs),
+    apiGroups: unlessAll(apiGroups),
+    resources: unlessAll(resources),
+    namespaces: unlessAll(namespaces),
     // A star is the name of no object, and says nothing special in RBAC.
-    names: names && new Set(names),
+    names,
     urls: nonResourceUrls?.includes('*') === false ? compileUrls(nonResourceUrls) : undefined,
   };
   const isNarrow = Object.values(compiled).some((part) => part !== undefined);
   return { ...compiled, ofUrls, ofResources, isEverything: !isNarrow && ofUrls === ofResources };
 }
 
-function setOf(items: readonly string[] | undefined): ReadonlySet<string> | undefined {
-  return items === undefined || items.includes('*') ? undefined : new Set(items);
+function unlessAll(items: readonly string[] | undefined): readonly string[] | undefined {
+  return items?.includes('*') ? undefined : items;
 }
 
 function compileUrls(urls: readonly string[]): CompiledNarrowing['urls'] {
   return {
-    exact: new Set(urls),
+    exact: urls,
     prefixes: urls.filter((url) => url.endsWith('*')).map((url) => url.replace(/\*+$/, '')),
   };
 }
@@ -59,9 +59,9 @@ export function holds(narrowing: Narrowing, attributes: RequestAttributes): bool
 /** The same, of one that is used often. */
 export function isWithin(narrowing: CompiledNarrowing, attributes: RequestAttributes): boolean {
   const { verbs } = narrowing;
-  if (verbs && !verbs.has(attributes.verb)) return false;
+  if (verbs && !verbs.includes(attributes.verb)) return false;
   if (attributes.kind === 'url') return meansUrl(narrowing, attributes);
-  if (verbs && countsAsCreate(attributes) && !verbs.has('create')) return false;
+  if (verbs && countsAsCreate(attributes) && !verbs.includes('create')) return false;
   return meansKind(narrowing, attributes) && meansPlace(narrowing, attributes);
 }
 
@@ -71,8 +71,9 @@ export function isWithin(narrowing: CompiledNarrowing, attributes: RequestAttrib
  */
 export function reaches(narrowing: CompiledNarrowing, attributes: RequestAttributes): boolean {
   const { verbs } = narrowing;
-  if (attributes.kind === 'url') return (!verbs || verbs.has(attributes.verb)) && meansUrl(narrowing, attributes);
-  if (verbs && !verbs.has(attributes.verb) && !(verbs.has('create') && countsAsCreate(attributes))) return false;
+  if (attributes.kind === 'url') return (!verbs || verbs.includes(attributes.verb)) && meansUrl(narrowing, attributes);
+  if (verbs && !verbs.includes(attributes.verb) && !(verbs.includes('create') && countsAsCreate(attributes)))
+    return false;
   return meansKind(narrowing, attributes) && reachesPlace(narrowing, attributes);
 }
 
@@ -82,20 +83,20 @@ function countsAsCreate({ verb, subresource }: ResourceRequest): boolean {
 
 function meansUrl({ urls, ofUrls, ofResources }: CompiledNarrowing, { path }: UrlRequest): boolean {
   if (!ofUrls) return !ofResources;
-  return !urls || urls.exact.has(path) || urls.prefixes.some((prefix) => path.startsWith(prefix));
+  return !urls || urls.exact.includes(path) || urls.prefixes.some((prefix) => path.startsWith(prefix));
 }
 
 function meansKind(narrowing: CompiledNarrowing, { apiGroup, resource, subresource }: ResourceRequest): boolean {
   const { apiGroups, resources, ofUrls, ofResources } = narrowing;
   if (ofUrls && !ofResources) return false;
-  if (apiGroups && !apiGroups.has(apiGroup)) return false;
+  if (apiGroups && !apiGroups.includes(apiGroup)) return false;
   if (!resources) return true;
-  if (subresource === '') return resources.has(resource);
-  return resources.has(`${resource}/${subresource}`) || resources.has(`*/${subresource}`);
+  if (subresource === '') return resources.includes(resource);
+  return resources.includes(`${resource}/${subresource}`) || resources.includes(`*/${subresource}`);
 }
 
 function meansPlace({ namespaces, names }: CompiledNarrowing, { namespace, name }: ResourceRequest): boolean {
-  return (!namespaces || namespaces.has(namespace)) && (!names || names.has(name));
+  return (!namespaces || namespaces.includes(namespace)) && (!names || names.includes(name));
 }
 
 const OF_MANY = new Set(['list', 'watch', 'deletecollection']);
@@ -105,7 +106,8 @@ function reachesPlace({ namespaces, names }: CompiledNarrowing, attributes: Reso
   const isOfMany = OF_MANY.has(verb);
   const everywhere = isOfMany && namespace === '' && !isOfWholeCluster(attributes);
   return (
-    (!namespaces || namespaces.has(namespace) || everywhere) && (!names || names.has(name) || (isOfMany && name === ''))
+    (!namespaces || namespaces.includes(namespace) || everywhere) &&
+    (!names || names.includes(name) || (isOfMany && name === ''))
   );
 }
 

@@ -9,9 +9,8 @@ import {
   type GrantEntry,
   type GrantsEntry,
 } from '@fairlead/contracts';
-import { BoundedMap } from '@fairlead/limits';
 
-/** Rules of one token in one cluster, as they were worked out last. Some 300 bytes each: what is in a rule is shared. */
+/** Rules of one token in one cluster, as they were worked out last: some 300 bytes each, as what is in a rule is shared. Beyond it all are forgotten. */
 const MAX_REMEMBERED = 50_000;
 
 /** As much of an access entry as grants are found by. */
@@ -19,8 +18,14 @@ export type Proven = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'kind' | 'user' 
 
 type SubjectGrants = Extract<GrantsEntry, { kind: 'subject' }>;
 
-interface Remembered {
+/** Of one access entry, which is another object once it has changed. */
+interface Known {
+  /** Of its subjects, in the bucket. */
   readonly keys: readonly string[];
+  readonly byCluster: Map<string, Remembered>;
+}
+
+interface Remembered {
   readonly entries: readonly (SubjectGrants | undefined)[];
   readonly cluster: ClusterEntry;
   readonly rules: CompiledRules;
@@ -35,8 +40,8 @@ interface Remembered {
 export class GrantsIndex {
   readonly #subjects = new Map<string, SubjectGrants>();
   readonly #lockdowns = new Map<string, string>();
-  readonly #keysOf = new WeakMap<Proven, readonly string[]>();
-  readonly #remembered = new BoundedMap<string, Remembered>({ max: MAX_REMEMBERED, overflow: 'forget-oldest' });
+  #known = new WeakMap<Proven, Known>();
+  #remembered = 0;
   #changes = 0;
 
   /** What the bucket has below this key now; undefined: nothing any more. */
@@ -57,32 +62,41 @@ export class GrantsIndex {
 
   /** The rules that mean somebody in a cluster at this time. The same object for as long as they do not change. */
   rulesOf(who: Proven, cluster: ClusterEntry, nowMs: number): CompiledRules {
-    const keys = this.#keysFor(who);
-    const key = `${cluster.clusterId} ${who.tokenId}`;
-    const known = this.#remembered.get(key);
-    if (known?.keys === keys && known.cluster === cluster && this.#holds(known, nowMs)) return known.rules;
+    const { keys, byCluster } = this.#knownOf(who);
+    const remembered = byCluster.get(cluster.clusterId);
+    if (remembered?.cluster === cluster && this.#holds(keys, remembered, nowMs)) return remembered.rules;
     const worked = this.#workOut(keys, cluster, nowMs);
-    this.#remembered.set(key, worked);
+    this.#remember(who, worked, remembered === undefined);
     return worked.rules;
   }
 
   /** The same for a time that is over, by what is known now. Nothing is remembered of it. */
   rulesAt(who: Proven, cluster: ClusterEntry, thenMs: number): CompiledRules {
-    return this.#workOut(this.#keysFor(who), cluster, thenMs).rules;
+    return this.#workOut(this.#knownOf(who).keys, cluster, thenMs).rules;
   }
 
-  #keysFor(who: Proven): readonly string[] {
-    const known = this.#keysOf.get(who);
+  #knownOf(who: Proven): Known {
+    const known = this.#known.get(who);
     if (known) return known;
     const keys = subjectsOf(who).map((subject) => grantsKeys.subject(who.tenantId, subject));
-    this.#keysOf.set(who, keys);
-    return keys;
+    const added = { keys, byCluster: new Map<string, Remembered>() };
+    this.#known.set(who, added);
+    return added;
   }
 
-  #holds(known: Remembered, nowMs: number): boolean {
+  #remember(who: Proven, worked: Remembered, isNew: boolean): void {
+    if (isNew && this.#remembered >= MAX_REMEMBERED) {
+      this.#known = new WeakMap();
+      this.#remembered = 0;
+    }
+    if (isNew) this.#remembered += 1;
+    this.#knownOf(who).byCluster.set(worked.cluster.clusterId, worked);
+  }
+
+  #holds(keys: readonly string[], known: Remembered, nowMs: number): boolean {
     if (nowMs < known.fromMs || nowMs >= known.untilMs) return false;
     if (known.changes === this.#changes) return true;
-    if (!known.keys.every((key, i) => this.#subjects.get(key) === known.entries[i])) return false;
+    if (!keys.every((key, i) => this.#subjects.get(key) === known.entries[i])) return false;
     known.changes = this.#changes;
     return true;
   }
@@ -93,12 +107,16 @@ export class GrantsIndex {
     const rules: AccessRule[] = meaning.filter((grant) => isInForce(grant, nowMs)).map(({ rule }) => rule);
     const untilMs = Math.min(...meaning.flatMap(turningPoints).filter((timeMs) => timeMs > nowMs), Infinity);
     const changes = this.#changes;
-    return { keys, entries, cluster, rules: compileRules(rules), fromMs: nowMs, untilMs, changes };
+    return { entries, cluster, rules: compileRules(rules), fromMs: nowMs, untilMs, changes };
   }
 }
 
-function means({ clusters }: GrantEntry, cluster: ClusterEntry): boolean {
-  return scopeFilter(clusters)(cluster);
+const filters = new WeakMap<GrantEntry, ReturnType<typeof scopeFilter>>();
+
+function means(grant: GrantEntry, cluster: ClusterEntry): boolean {
+  const filter = filters.get(grant) ?? scopeFilter(grant.clusters);
+  filters.set(grant, filter);
+  return filter(cluster);
 }
 
 /** When it begins to count, and when it ceases to. */
