@@ -6,7 +6,7 @@ import {
   startAccess,
   type Runtime,
 } from '@fairlead/access';
-import type { Projection } from '@fairlead/events';
+import type { KeyedProjection, Projection } from '@fairlead/events';
 import type { ServiceDefinition } from '@fairlead/service';
 import { readConfig, type Config } from './config.js';
 
@@ -18,14 +18,15 @@ export const access: ServiceDefinition<Config> = {
   prepare(config) {
     const administratorToken = config.FAIRLEAD_ADMIN_TOKEN_FILE;
     checkAdministratorToken(administratorToken.reveal());
-    let projection: Projection | undefined;
+    let projections: readonly (Projection | KeyedProjection)[] = [];
+    const synced = (): boolean => projections.length > 0 && projections.every((each) => each.synced);
     return {
-      readiness: () => [{ name: 'projection', ok: projection?.synced === true }],
+      readiness: () => [{ name: 'projection', ok: synced() }],
       async start(host) {
-        const { database, source, logger, onCommitted } = host;
+        const { database, source, logger, onCommitted, nats } = host;
         const runtime: Runtime = { database, source, logger, onCommitted, now: () => new Date() };
-        const started = host.use(startAccess(runtime));
-        projection = host.project(started.buckets);
+        const started = host.use(startAccess(runtime, nats));
+        projections = [host.project(started.buckets), host.projectKeys(started.keyedBucket)];
         await host.retryWhileAway(() => setAdministratorToken(runtime, administratorToken.reveal()));
         return started.module;
       },

@@ -1,5 +1,7 @@
-/** Who may do what: API tokens, and who it is that shows one. */
-import { OutboxRow } from '@fairlead/events';
+/** Who may do what: API tokens, who it is that shows one, and what is granted to whom. */
+import { ChangedKeyRow, OutboxRow } from '@fairlead/events';
+import { AccessRequestRow, GrantRow, LockdownRow } from './store/grant-entities.js';
+import { GRANT_MIGRATIONS } from './store/grant-tables.js';
 import * as tokenEntities from './store/token-entities.js';
 import { TOKEN_MIGRATIONS } from './store/token-migrations.js';
 
@@ -7,6 +9,13 @@ export { checkAdministratorToken, setAdministratorToken } from './feature/admini
 export type { Runtime } from './feature/runtime.js';
 export { startAccess, type StartedAccess } from './feature/start-access.js';
 
-export const ACCESS_ENTITIES = [...Object.values(tokenEntities), OutboxRow];
+export const ACCESS_ENTITIES = [
+  ...Object.values(tokenEntities),
+  GrantRow,
+  AccessRequestRow,
+  LockdownRow,
+  ChangedKeyRow,
+  OutboxRow,
+];
 /** In order; their names end in a number that grows. */
-export const ACCESS_MIGRATIONS = [...TOKEN_MIGRATIONS];
+export const ACCESS_MIGRATIONS = [...TOKEN_MIGRATIONS, ...GRANT_MIGRATIONS];

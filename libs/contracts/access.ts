@@ -1,7 +1,16 @@
 import { AccessRule, ClusterRoleName, MayImpersonate, Narrowing } from '@fairlead/access-rules';
 import { z } from 'zod';
 import { LabelSelector } from './label-selector.js';
-import { Base64, ClusterId, ClusterName, IsoTime, KubeIdentity, TenantId, UserName } from './primitives.js';
+import {
+  Base64,
+  ClusterId,
+  ClusterName,
+  IsoTime,
+  KubeIdentity,
+  MAX_CLUSTER_NAMES,
+  TenantId,
+  UserName,
+} from './primitives.js';
 import { rpcOf } from './rpc.js';
 
 /** How somebody proved who they are. `administrator`: the token that the installation is set up with, the way in when all else is away. */
@@ -161,6 +170,8 @@ export type AccessExplanation = z.infer<typeof AccessExplanation>;
 
 const By = z.object({ by: UserName });
 const ById = z.object({ id: z.uuid() });
+/** Somebody who asks about themselves, as they were authenticated. */
+const Self = Principal.pick({ user: true, kind: true, subjectGroups: true });
 const page = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item).max(500), next: z.uuid().optional() });
 
 const rpc = rpcOf('access');
@@ -177,6 +188,20 @@ export const accessRpc = {
     ['api'],
     z.object({ after: z.uuid().optional(), subject: Subject.optional(), cluster: ClusterName.optional() }),
     page(Grant),
+  ),
+  /** NOT_FOUND. */
+  getGrant: rpc('get-grant', ['api'], ById, Grant),
+  /** Those to any subject of somebody (`subjectsOf`), by id; those that have ended are left out. */
+  grantsOf: rpc('grants-of', ['api'], Self.extend({ after: z.uuid().optional() }), page(Grant)),
+  /**
+   * Names of the clusters that a grant of theirs means now, one that allows and is within its time, in order; nobody else's name is told. With `name`,
+   * only that one, if it is among them. `next` is there if there may be more.
+   */
+  clustersOf: rpc(
+    'clusters-of',
+    ['api'],
+    Self.extend({ after: ClusterName.optional(), name: ClusterName.optional() }),
+    z.object({ names: z.array(ClusterName).max(MAX_CLUSTER_NAMES), next: ClusterName.optional() }),
   ),
   /** What runs because of it ends within 2 s. NOT_FOUND. */
   deleteGrant: rpc('delete-grant', ['api'], ById.extend(By.shape), z.object({})),

@@ -7,7 +7,9 @@ export const TOKEN_USER_PREFIX = 'token:';
 /** Before the user name of a program that an issuer vouches for. */
 export const WORKLOAD_USER_PREFIX = 'workload:';
 
-type Proven = Pick<AccessEntry, 'kind' | 'user' | 'subjectGroups'>;
+interface Proven extends Pick<AccessEntry, 'kind' | 'user'> {
+  readonly subjectGroups: readonly string[];
+}
 
 /**
  * Whose grants count for somebody: their own, and those of their issuer's groups. Nobody's for the administrator, who needs none. An API token is no

@@ -14,6 +14,8 @@ export const ClusterId = z.uuid();
 export const ClusterName = z
   .string()
   .regex(label, 'a cluster name is 1 to 63 lower-case letters, digits and dashes, with no dash at either end');
+/** In one list of names of clusters, of which another service is then asked. */
+export const MAX_CLUSTER_NAMES = 1_000;
 /** More than anything has; also those that were set when less was asked of them. */
 const MAX_LABELS = 32;
 const TOO_MANY = `at most ${MAX_LABELS} labels`;

@@ -6,6 +6,7 @@ import {
   ClusterName,
   Generation,
   IsoTime,
+  MAX_CLUSTER_NAMES,
   Manifest,
   PemChain,
   RevocationReason,
@@ -47,11 +48,17 @@ export type Client = z.infer<typeof Client>;
 export const registrationRpc = {
   /** ALREADY_EXISTS if the name is taken in the installation. */
   createCluster: rpc('create-cluster', ['api'], CreateCluster, Cluster),
-  /** By name, as many as fit in one answer, or fewer; `next` is there if there may be more: pass it as `after`. */
+  /**
+   * By name, as many as fit in one answer, or fewer; `next` is there if there may be more: pass it as `after`. With `names`, only those of these, and
+   * `next` is one of them.
+   */
   listClusters: rpc(
     'list-clusters',
     ['api'],
-    ClusterFilter.extend({ after: ClusterName.optional() }),
+    ClusterFilter.extend({
+      after: ClusterName.optional(),
+      names: z.array(ClusterName).max(MAX_CLUSTER_NAMES).optional(),
+    }),
     z.object({ clusters: z.array(Cluster).max(10_000), next: ClusterName.optional() }),
   ),
   getCluster: rpc('get-cluster', ['api'], ByName, Cluster),

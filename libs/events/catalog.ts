@@ -15,6 +15,7 @@ import { z } from 'zod';
 import { event } from './event-shape.js';
 import { GIT_EVENTS } from './git-events.js';
 import { GITOPS_EVENTS } from './gitops-events.js';
+import { GRANT_EVENTS } from './grant-events.js';
 
 export { Actor } from './event-shape.js';
 
@@ -209,6 +210,7 @@ export const EVENTS = {
   }),
   'dev.fairlead.rpc.refused.v1': event({ service: z.string().max(32), method: z.string().max(64) }),
   ...GIT_EVENTS,
+  ...GRANT_EVENTS,
 } as const;
 
 export type EventType = keyof typeof EVENTS;

@@ -13,7 +13,7 @@ export type Actor = z.infer<typeof Actor>;
 /** In every event. */
 const common = {
   tenantId: z.union([TenantId, z.literal('_')]),
-  /** What it happened to: `cluster/<id>`, `client/<id>`, `token/<id>`, `certificate/<serial>`, `git-host/<id>`. */
+  /** What it happened to: `cluster/<id>`, `client/<id>`, `token/<id>`, `certificate/<serial>`, `git-host/<id>`, `grant/<id>`. */
   subject: z.string().min(1).max(256),
   actor: Actor,
   /** An error code, or OK. */

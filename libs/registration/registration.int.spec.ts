@@ -342,11 +342,13 @@ describe('clusters', () => {
     const [projected] = REGISTRATION_BUCKETS;
     const entries = await projected?.rows(database.manager);
     expect(entries?.get(`found.${changed.id}`)).toMatchObject({ labels: { stage: 'prod' } });
-    const found = async (filter: ClusterFilter): Promise<string[]> =>
+    const found = async (filter: ClusterFilter & { names?: string[] }): Promise<string[]> =>
       (await clusters.list('found', filter)).clusters.map(({ name }) => name);
     expect(await found({ selector: 'zone=eu' })).toEqual(['edge-a']);
     expect(await found({ selector: 'zone!=eu' })).toEqual(['shop-a', 'shop-b']);
     expect(await found({ name: 'shop-*', status: 'never' })).toEqual(['shop-a', 'shop-b']);
+    expect(await found({ selector: 'zone!=eu', names: ['shop-b', 'edge-a', 'nowhere'] })).toEqual(['shop-b']);
+    expect(await found({ names: [] })).toEqual([]);
     expect(await found({ status: 'online' })).toEqual([]);
   });
 

@@ -2,7 +2,14 @@ import { systemClock } from '@fairlead/clock';
 import { runProcess, untilAborted, type ProcessDefinition } from '@fairlead/config';
 import { BUCKETS, bucketOf, rowOf, type Caller, type Role } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { OutboxRelay, Projection, recordForgedRequest, type ProjectedBucket } from '@fairlead/events';
+import {
+  KeyedProjection,
+  OutboxRelay,
+  Projection,
+  recordForgedRequest,
+  type KeyedBucket,
+  type ProjectedBucket,
+} from '@fairlead/events';
 import { serveRpc } from '@fairlead/messaging';
 import { gaugeAtScrape, type Check, type Logger, type Registry } from '@fairlead/observability';
 import { DatabaseMonitor, connectDatabase, retryWhileAway } from '@fairlead/persistence';
@@ -47,6 +54,8 @@ export interface ServiceHost {
   use<T extends AsyncDisposable | Disposable>(part: T): T;
   /** Keeps buckets equal to the service's tables, from now until it ends. */
   project(buckets: readonly ProjectedBucket[]): Projection;
+  /** The same for a bucket that is too large to be made anew at each change. */
+  projectKeys(bucket: KeyedBucket): KeyedProjection;
   /** Does something that the service cannot begin without, again with full jitter while the database is away. */
   retryWhileAway<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -101,7 +110,7 @@ function serviceHost(processHost: ProcessHost, database: Database, nats: NatsCon
   const { source, logger, registry, signal } = processHost;
   const relay = processHost.use(new OutboxRelay({ database, nats, logger }));
   meterOutbox(registry, relay);
-  const projections: Projection[] = [];
+  const projections: (Projection | KeyedProjection)[] = [];
   return {
     source,
     database,
@@ -117,6 +126,12 @@ function serviceHost(processHost: ProcessHost, database: Database, nats: NatsCon
     project: (buckets) => {
       checkMayWrite(source.role, buckets);
       const projection = processHost.use(new Projection({ database, nats, logger, buckets }));
+      projections.push(projection);
+      return projection;
+    },
+    projectKeys: (bucket) => {
+      checkMayWrite(source.role, [bucket]);
+      const projection = processHost.use(new KeyedProjection({ database, nats, logger, bucket }));
       projections.push(projection);
       return projection;
     },
@@ -139,7 +154,7 @@ function meterOutbox(registry: Registry, relay: OutboxRelay): void {
 }
 
 /** NATS would refuse each value, and the service would wait for ever to be ready. */
-function checkMayWrite(role: Role, buckets: readonly ProjectedBucket[]): void {
+function checkMayWrite(role: Role, buckets: readonly Pick<ProjectedBucket, 'bucket'>[]): void {
   const { writes } = rowOf(role).nats;
   const allowed = new Set<string>(writes.map((keys) => BUCKETS[bucketOf(keys)]));
   const refused = buckets.map(({ bucket }) => bucket).filter((bucket) => !allowed.has(bucket));

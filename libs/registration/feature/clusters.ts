@@ -33,6 +33,12 @@ const DELETE_ATTEMPTS = 3;
 /** What is known of its links at this moment. */
 export type PresenceOf = (clusterId: string, enrolledAt: string | null) => Omit<Presence, 'lastError'>;
 
+interface ClusterListing extends ClusterFilter {
+  readonly after?: string | undefined;
+  /** Only those of these names. */
+  readonly names?: readonly string[] | undefined;
+}
+
 /** Asks the keys service to make a cluster's certificates worth nothing. */
 type RevokeGenerations = (
   tenantId: string,
@@ -79,9 +85,10 @@ export class Clusters {
   /** As many as fit in an answer, of the next thousand; `next` is the name to go on after. */
   async list(
     tenantId: string,
-    { after = '', ...filter }: ClusterFilter & { readonly after?: string | undefined } = {},
+    { after = '', names, ...filter }: ClusterListing = {},
   ): Promise<{ clusters: Cluster[]; next?: string }> {
-    const rows = await read(this.runtime, (manager) => listClusters(manager, tenantId, after, PAGE_ROWS));
+    const range = { tenantId, after, names, limit: PAGE_ROWS };
+    const rows = await read(this.runtime, (manager) => listClusters(manager, range));
     const meant = rows.map((row) => this.#show(row)).filter(clusterFilter(filter));
     const clusters = fitPage(meant);
     if (clusters.length < meant.length) return { clusters, next: clusters.at(-1)?.name ?? after };

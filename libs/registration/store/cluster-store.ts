@@ -1,6 +1,6 @@
 import type { ApprovalPolicy, LastError } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { Any, MoreThan, type EntityManager } from 'typeorm';
+import { And, Any, MoreThan, type EntityManager } from 'typeorm';
 import type { StoredFacts } from '../domain/known-facts.js';
 import { violationOf } from './constraint-violation.js';
 import { ClusterRow, TenantRow } from './entities.js';
@@ -94,14 +94,20 @@ export async function lockClusterByName(
   return cluster;
 }
 
-/** By name, beginning after `after`. */
+/** By name, beginning after `after`; with `names`, only those of these. */
 export function listClusters(
   manager: EntityManager,
-  tenantId: string,
-  after: string,
-  limit: number,
+  { tenantId, after, names, limit }: ClusterRange,
 ): Promise<StoredCluster[]> {
-  return manager.find(ClusterRow, { where: { tenantId, name: MoreThan(after) }, order: { name: 'ASC' }, take: limit });
+  const name = names === undefined ? MoreThan(after) : And(MoreThan(after), Any([...names]));
+  return manager.find(ClusterRow, { where: { tenantId, name }, order: { name: 'ASC' }, take: limit });
+}
+
+interface ClusterRange {
+  readonly tenantId: string;
+  readonly after: string;
+  readonly names?: readonly string[] | undefined;
+  readonly limit: number;
 }
 
 /** Every cluster of every tenant. */

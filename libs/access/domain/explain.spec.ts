@@ -1,0 +1,70 @@
+import type { AccessRule } from '@fairlead/access-rules';
+import { describe, expect, it } from 'vitest';
+import { attributesOf, explain, type Question } from './explain.js';
+
+const question = (change: Partial<Question> = {}): Question => ({
+  verb: 'get',
+  resource: 'pods',
+  namespace: 'shop',
+  name: '',
+  ...change,
+});
+const rule = (change: Partial<AccessRule> = {}): AccessRule => ({
+  grantId: crypto.randomUUID(),
+  effect: 'allow',
+  groups: ['fairlead:view'],
+  narrowing: {},
+  ...change,
+});
+
+describe('attributesOf', () => {
+  const resource = { kind: 'resource', verb: 'get', apiGroup: '', subresource: '', namespace: 'shop', name: '' };
+  it.each([
+    ['pods', { ...resource, resource: 'pods' }],
+    ['pods/log', { ...resource, resource: 'pods', subresource: 'log' }],
+    ['deployments.apps', { ...resource, resource: 'deployments', apiGroup: 'apps' }],
+    ['deployments.apps/scale', { ...resource, resource: 'deployments', apiGroup: 'apps', subresource: 'scale' }],
+    ['pods.metrics.k8s.io', { ...resource, resource: 'pods', apiGroup: 'metrics.k8s.io' }],
+    ['/metrics', { kind: 'url', verb: 'get', path: '/metrics' }],
+  ])('%s', (text, attributes) => {
+    expect(attributesOf(question({ resource: text }))).toEqual(attributes);
+  });
+
+  it.each(['pods/', '.apps', 'pods/log/x', 'pods.'])('refuses %s', (text) => {
+    expect(() => attributesOf(question({ resource: text }))).toThrow(/name a resource/);
+  });
+});
+
+describe('explain', () => {
+  it('names the grant that allows, and the groups', () => {
+    const allowing = rule({ narrowing: { namespaces: ['shop'] } });
+    expect(explain([rule({ narrowing: { namespaces: ['other'] } }), allowing], null, question())).toMatchObject({
+      allowed: true,
+      grantId: allowing.grantId,
+      groups: ['fairlead:view'],
+    });
+  });
+
+  it('names the grant that denies', () => {
+    const denying = rule({ effect: 'deny', groups: [], narrowing: { resources: ['pods'] } });
+    expect(explain([rule(), denying], null, question())).toMatchObject({ allowed: false, grantId: denying.grantId });
+  });
+
+  it('says so where there is no grant', () => {
+    expect(explain([], null, question())).toMatchObject({ allowed: false, grantId: null, groups: [] });
+  });
+
+  it('holds what runs something to be no reading', () => {
+    const reading = rule({ narrowing: { verbs: ['get', 'list', 'watch'] } });
+    expect(explain([reading], null, question({ resource: 'pods/log' })).allowed).toBe(true);
+    expect(explain([reading], null, question({ resource: 'pods/exec' })).allowed).toBe(false);
+  });
+
+  it.each([
+    ['shop', 'the cluster shop is locked down: broken into'],
+    [null, 'all clusters are locked down: broken into'],
+  ])('of a lockdown (%s) says that', (cluster, because) => {
+    const lockdown = { cluster, reason: 'broken into' };
+    expect(explain([rule()], lockdown, question())).toEqual({ allowed: false, grantId: null, groups: [], because });
+  });
+});

@@ -1,0 +1,46 @@
+import { compileRules, decide, type AccessRule, type RequestAttributes } from '@fairlead/access-rules';
+import type { AccessExplanation } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+
+export interface Question {
+  readonly verb: string;
+  /** `pods`, `pods/log`, `deployments.apps/scale`, or a path that begins with a slash. */
+  readonly resource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The request that somebody asks about. INVALID_ARGUMENT. */
+export function attributesOf({ verb, resource: text, namespace, name }: Question): RequestAttributes {
+  if (text.startsWith('/')) return { kind: 'url', verb, path: text };
+  const [, resource, apiGroup = '', subresource = ''] = /^([^./]+)(?:\.([^/]+))?(?:\/([^/]+))?$/.exec(text) ?? [];
+  if (resource === undefined) {
+    throw new FairleadError(
+      'INVALID_ARGUMENT',
+      'name a resource as pods, pods/log or deployments.apps, or a path that begins with /',
+    );
+  }
+  return { kind: 'resource', verb, apiGroup, resource, subresource, namespace, name };
+}
+
+/** Of the lockdown that holds for the cluster. */
+export interface LockedDown {
+  /** Null: all of the tenant. */
+  readonly cluster: string | null;
+  readonly reason: string;
+}
+
+/** How a door decides: by the lockdown, if there is one, and else by all rules of the user in the cluster. */
+export function explain(
+  rules: readonly AccessRule[],
+  lockdown: LockedDown | null,
+  question: Question,
+): AccessExplanation {
+  const attributes = attributesOf(question);
+  if (lockdown) {
+    const what = lockdown.cluster === null ? 'all clusters are' : `the cluster ${lockdown.cluster} is`;
+    return { allowed: false, grantId: null, groups: [], because: `${what} locked down: ${lockdown.reason}` };
+  }
+  const { allowed, grantIds, groups, because } = decide(compileRules(rules), attributes);
+  return { allowed, grantId: grantIds[0] ?? null, groups: groups.slice(0, 64), because: because.slice(0, 1_024) };
+}

@@ -1,0 +1,94 @@
+import { groupOfRole, type AccessRule } from '@fairlead/access-rules';
+import {
+  grantsKeys,
+  isInForce,
+  type Grant,
+  type GrantEntry,
+  type GrantsEntry,
+  type NewGrant,
+  type Subject,
+} from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+
+/** Of one subject, in force or not yet. */
+export const MAX_GRANTS = 256;
+/** As JSON, so that an event of it, and a page with it, can be sent. */
+const MAX_GRANT_BYTES = 16_384;
+/** Of all that doors know of one subject: less than a bucket takes, whatever a later version adds to it. */
+const MAX_ENTRY_BYTES = 60_000;
+
+/** INVALID_ARGUMENT for a grant that could mean nothing, or something else than it says; TOO_LARGE above 16 KiB. */
+export function checkNewGrant(grant: NewGrant, now: Date): void {
+  const wrong =
+    wrongTimes(grant, now) ?? (grant.role === 'administrator' ? wrongAdministrator(grant) : null) ?? wrongEffect(grant);
+  if (wrong !== null) throw new FairleadError('INVALID_ARGUMENT', wrong);
+  if (bytesOf(grant) > MAX_GRANT_BYTES) {
+    throw new FairleadError('TOO_LARGE', `a grant is at most ${MAX_GRANT_BYTES} bytes: make several of it`);
+  }
+}
+
+function wrongTimes({ notBefore, expiresAt }: NewGrant, now: Date): string | null {
+  if (expiresAt === null) return null;
+  const endMs = Date.parse(expiresAt);
+  if (endMs <= now.getTime()) return 'a grant has to end in the future';
+  return notBefore !== null && Date.parse(notBefore) >= endMs ? 'a grant has to begin before it ends' : null;
+}
+
+function wrongAdministrator({ clusters, narrowing, groups, impersonate }: NewGrant): string | null {
+  if (!('all' in clusters)) return 'a grant of the role administrator is for all clusters';
+  if (Object.keys(narrowing).length > 0) return 'a grant of the role administrator takes no narrowing';
+  const inClusters = groups.length > 0 || impersonate !== undefined;
+  return inClusters ? 'the role administrator gives nothing in clusters: make another grant for that' : null;
+}
+
+function wrongEffect({ effect, role, groups, impersonate }: NewGrant): string | null {
+  if (effect === 'allow') return role === null && groups.length === 0 ? 'a grant needs a role or groups' : null;
+  const gives = (role !== null && role !== 'administrator') || groups.length > 0 || impersonate !== undefined;
+  return gives ? 'a grant that denies takes no role and no groups: all that its narrowing holds is refused' : null;
+}
+
+/** What a grant says in each cluster that it means; null for the role administrator, which means none. */
+export function ruleOf({ id, effect, role, groups, narrowing, impersonate }: Grant): AccessRule | null {
+  if (role === 'administrator') return null;
+  const all = effect === 'deny' ? [] : [...(role === null ? [] : [groupOfRole(role)]), ...groups];
+  return { grantId: id, effect, groups: all, narrowing, ...(impersonate ? { impersonate } : {}) };
+}
+
+function entryOf(grant: Grant): GrantEntry | null {
+  const rule = ruleOf(grant);
+  const { clusters, notBefore, expiresAt } = grant;
+  return rule && { rule, clusters, notBefore, expiresAt };
+}
+
+/** What doors know of one subject, by all of its grants: the same for the same grants in any order. Null: nothing. */
+export function subjectEntry(tenantId: string, subject: Subject, grants: readonly Grant[]): GrantsEntry | null {
+  const sorted = grants.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const entries = sorted.map(entryOf).filter((entry) => entry !== null);
+  return entries.length === 0 ? null : { kind: 'subject', tenantId, subject, grants: entries };
+}
+
+/** TOO_LARGE if a subject would have more grants than doors are told of. */
+export function checkSubjectFits(tenantId: string, subject: Subject, grants: readonly Grant[]): void {
+  const tooMany = grants.length > MAX_GRANTS;
+  if (!tooMany && bytesOf(subjectEntry(tenantId, subject, grants)) <= MAX_ENTRY_BYTES) return;
+  const most = tooMany ? `${MAX_GRANTS} grants` : `${MAX_ENTRY_BYTES} bytes of grants`;
+  throw new FairleadError(
+    'TOO_LARGE',
+    `${subject.kind} ${subject.name} has ${most} already: delete some, or grant to a group`,
+  );
+}
+
+/** Is the admin API of the tenant theirs, by all grants of all that they are? As everywhere, a denial wins. */
+export function givesAdministration(grants: readonly Grant[], now: Date): boolean {
+  const ofApi = grants.filter((grant) => grant.role === 'administrator' && isInForce(grant, now.getTime()));
+  return ofApi.length > 0 && ofApi.every(({ effect }) => effect === 'allow');
+}
+
+/** The key under which doors look for a subject's grants. */
+export function keyOf({ tenantId, subject }: Pick<Grant, 'tenantId' | 'subject'>): string {
+  return grantsKeys.subject(tenantId, subject);
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}

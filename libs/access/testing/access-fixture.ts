@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { Envelope } from '@fairlead/events';
+import { silentLogger } from '@fairlead/observability';
+import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
+import { startPostgres } from '@fairlead/testbed';
+import { scratchDir, type ScratchDir } from '@fairlead/testing';
+import type { DataSource } from 'typeorm';
+import { ACCESS_ENTITIES, ACCESS_MIGRATIONS } from '../index.js';
+
+/** A Postgres with the schema of the access service, for one file of tests, and a folder. */
+export interface AccessDatabase extends AsyncDisposable {
+  readonly scratch: ScratchDir;
+  readonly database: DataSource;
+}
+
+export async function accessDatabase(): Promise<AccessDatabase> {
+  await using stack = new AsyncDisposableStack();
+  const scratch = stack.use(await scratchDir());
+  const postgres = await startPostgres({ dataDir: scratch.file('pg'), durable: false, log: () => undefined });
+  stack.defer(() => postgres.stop());
+  const account = { service: 'access', password: randomBytes(16).toString('hex') };
+  await provisionDatabase(postgres.info.adminUrl, { services: [account] });
+  const database = createDatabase({
+    service: account.service,
+    entities: ACCESS_ENTITIES,
+    migrations: ACCESS_MIGRATIONS,
+    url: databaseUrl(postgres.info.adminUrl, account),
+    logger: silentLogger,
+  });
+  await connectDatabase(database, silentLogger);
+  stack.defer(() => database.destroy());
+  await runMigrations(database, silentLogger);
+  const owned = stack.move();
+  return { scratch, database, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Newest first. */
+export async function lastEvents(database: DataSource, limit: number): Promise<Envelope[]> {
+  const sql = 'select body from outbox order by id desc limit $1';
+  const rows = (await database.query(sql, [limit])) as { body: string }[];
+  return rows.map(({ body }) => Envelope.parse(JSON.parse(body)));
+}
