@@ -1,4 +1,5 @@
 import type { KeyedBucket, ProjectedBucket } from '@fairlead/events';
+import { createRpcClient } from '@fairlead/messaging';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { apiTokenCredentials } from './api-token-credentials.js';
@@ -8,8 +9,11 @@ import { AuthenticationController } from './authentication.controller.js';
 import type { CredentialSource } from './credentials.js';
 import { GRANTS_BUCKET } from './grants-bucket.js';
 import { grantsArea } from './grants-area.js';
+import { IssueStatement } from './issue-statement.js';
+import { keysOver } from './keys-port.js';
 import { accessBucket } from './projected-buckets.js';
 import type { Runtime } from './runtime.js';
+import { StatementsController } from './statements.controller.js';
 
 export interface StartedAccess extends AsyncDisposable {
   /** What answers its contract. */
@@ -35,7 +39,17 @@ export function startAccess(runtime: Runtime, nats: NatsConnection): StartedAcce
   const sources: readonly CredentialSource[] = [apiTokenCredentials()];
   // Nobody logs in yet whose groups would be known.
   const grants = owned.use(grantsArea(runtime, nats, async () => []));
-  const areas: readonly Area[] = [authenticationArea(runtime, sources), grants];
+  const authentication = new Authentication(runtime, { sources, isAdministrator });
+  const statements = new IssueStatement(runtime, {
+    authentication,
+    clusters: grants.clusters,
+    keys: keysOver(createRpcClient(nats, runtime.source)),
+  });
+  const areas: readonly Area[] = [
+    { controllers: [AuthenticationController], parts: [authentication] },
+    { controllers: [StatementsController], parts: [statements] },
+    grants,
+  ];
   return {
     module: {
       module: AccessModule,
@@ -45,12 +59,5 @@ export function startAccess(runtime: Runtime, nats: NatsConnection): StartedAcce
     buckets: [accessBucket(sources, runtime.now)],
     keyedBucket: GRANTS_BUCKET,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
-
-function authenticationArea(runtime: Runtime, sources: readonly CredentialSource[]): Area {
-  return {
-    controllers: [AuthenticationController],
-    parts: [new Authentication(runtime, { sources, isAdministrator })],
   };
 }
