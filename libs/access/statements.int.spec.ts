@@ -16,8 +16,13 @@ import { accessDatabase, type AccessDatabase } from './testing/access-fixture.js
 
 const api = { role: 'api', credential: 'api' } as const;
 const T = 'default';
-const entry = (name: string, labels: Record<string, string>): ClusterEntry =>
-  ({ tenantId: T, clusterId: crypto.randomUUID(), name, generation: 1, labels }) as ClusterEntry;
+const entry = (name: string, labels: Record<string, string>): ClusterEntry => ({
+  tenantId: T,
+  clusterId: crypto.randomUUID(),
+  name,
+  generation: 1,
+  labels,
+});
 const shop = entry('shop', { env: 'staging' });
 const bank = entry('bank', { env: 'production' });
 const person: Principal = {
