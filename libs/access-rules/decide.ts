@@ -55,18 +55,35 @@ function compileRule(rule: AccessRule): CompiledRule {
  * not matter.
  */
 export function decide(rules: CompiledRules, attributes: RequestAttributes): Decision {
-  const isPublic = isForEverybody(attributes);
-  const denying = rules.deny.filter(({ narrowing }) =>
-    isPublic ? narrowing.isEverything : reaches(narrowing, attributes),
-  );
-  if (denying.length > 0) return refusal('denied', denying, 'a grant that denies it means this request');
+  if (isForEverybody(attributes)) return decideForEverybody(rules);
+  const denying = rules.deny.filter(({ narrowing }) => reaches(narrowing, attributes));
+  if (denying.length > 0) return denied(denying);
   const holding = allowing(rules, attributes);
   if (holding.length > 0) return granted(holding);
-  if (isPublic && rules.allow.length > 0) {
-    const because = 'anybody may who has been granted anything in this cluster';
-    return { allowed: true, cause: 'everybody', groups: [], grantIds: [], because };
-  }
   return refusal('not-granted', [], rules.allow.length > 0 ? 'no grant holds this request' : 'there is no grant');
+}
+
+/**
+ * A review of oneself speaks of another request, which cannot be seen from here: sent with a group of a grant that is narrowed, or while something is
+ * denied, the cluster would say yes to what is refused. So it goes with the groups that hold whatever it speaks of.
+ */
+function decideForEverybody({ allow, deny }: CompiledRules): Decision {
+  const denying = deny.filter(({ narrowing }) => narrowing.isEverything);
+  if (denying.length > 0) return denied(denying);
+  if (allow.length === 0) return refusal('not-granted', [], 'there is no grant');
+  const whole = deny.length > 0 ? [] : allow.filter(({ narrowing }) => narrowing.isEverything);
+  if (whole.length > 0) return granted(whole);
+  const because = 'anybody may who has been granted anything in this cluster';
+  return { allowed: true, cause: 'everybody', groups: [], grantIds: [], because };
+}
+
+/** Of all rules that allow anything: for whoever decides again, by what a review speaks of. */
+export function everyGroup({ allow }: CompiledRules): readonly string[] {
+  return sorted(allow.flatMap(({ groups }) => groups));
+}
+
+function denied(by: readonly CompiledRule[]): Decision {
+  return refusal('denied', by, 'a grant that denies it means this request');
 }
 
 function granted(holding: readonly CompiledRule[]): Decision {

@@ -203,6 +203,19 @@ describe('which cluster', () => {
     expect(reasonOf(await through(nowhere))).toBe('403 FORBIDDEN');
   });
 
+  it('is not reached while it is locked down', async () => {
+    const [, certificate] = await newClient([installation.cluster]);
+    const { socket } = await through(certificate);
+    const broken = new Promise((resolve) => socket.on('error', resolve).once('close', resolve).resume());
+    await installation.lockDown(installation.cluster, 'an incident');
+    await broken;
+    const answer = await through(certificate);
+    const told = [reasonOf(answer), await text(answer.socket)];
+    await installation.liftLockdown(installation.cluster);
+    expect(told).toEqual(['403 FORBIDDEN', expect.stringContaining('is locked down: an incident')]);
+    await eventually(async () => expect(reasonOf(await through(certificate))).toBe('200 OK'));
+  });
+
   it.each(['Bearer abc', 'Basic', 'Basic !!!', 'Basic OnBhc3M=', `Basic ${'QUFB'.repeat(200)}`])(
     'cannot be read from %s',
     async (value) => {

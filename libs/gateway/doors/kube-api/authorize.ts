@@ -1,4 +1,4 @@
-import { readAttributes, type AskedIdentity } from '@fairlead/access-rules';
+import { everyGroup, readAttributes, type AskedIdentity } from '@fairlead/access-rules';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { asksToImpersonate, readImpersonation, type RawHeaders, type TunnelIdentity } from '@fairlead/kube-http';
@@ -30,7 +30,14 @@ export interface Admission {
   readonly identity: TunnelIdentity;
   readonly address: ClusterAddress;
   /** What was decided by grants, and when; undefined for the administrator, who needs none. */
-  readonly granted: { readonly asked: AskedOfCluster; readonly atMs: number } | undefined;
+  readonly granted: Granted | undefined;
+}
+
+export interface Granted {
+  readonly asked: AskedOfCluster;
+  readonly atMs: number;
+  /** Of all that is granted to them in the cluster: for a review of what they may, if whoever is beyond the tunnel decides what it speaks of. */
+  readonly everyGroup: readonly string[];
 }
 
 export interface AskedAtDoor {
@@ -63,7 +70,8 @@ export function admit(
   const verdict = decideRequest(principal, cluster, rules, ofCluster);
   onDecided({ grantIds: verdict.grantIds, as: ofCluster.as?.user.slice(0, MAX_TOLD_NAME) });
   if (verdict.kind === 'refused') throw verdict.failure;
-  return { cluster, principal, identity: verdict.identity, address, granted: { asked: ofCluster, atMs: nowMs } };
+  const granted = { asked: ofCluster, atMs: nowMs, everyGroup: everyGroup(rules) };
+  return { cluster, principal, identity: verdict.identity, address, granted };
 }
 
 function notFound({ cluster }: ClusterAddress): FairleadError {
