@@ -25,7 +25,7 @@ export const access: ServiceDefinition<Config> = {
       async start(host) {
         const { database, source, logger, onCommitted, nats } = host;
         const runtime: Runtime = { database, source, logger, onCommitted, now: () => new Date() };
-        const started = host.use(startAccess(runtime, nats));
+        const started = host.use(startAccess(runtime, { nats }));
         projections = [host.project(started.buckets), host.projectKeys(started.keyedBucket)];
         await host.retryWhileAway(() => setAdministratorToken(runtime, administratorToken.reveal()));
         return started.module;

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import {
   BUCKETS,
+  accessRpc,
   ClusterEntry,
   GrantsEntry,
   NewGrant,
@@ -10,10 +11,18 @@ import {
   type Principal,
   type Subject,
 } from '@fairlead/contracts';
-import { KeyedProjection, type ServiceRuntime } from '@fairlead/events';
-import { deleteKv, provisionJetStream, putKv, watchBucket, type KvSnapshot } from '@fairlead/messaging';
+import { KeyedProjection, markChanged, type ServiceRuntime } from '@fairlead/events';
+import {
+  createRpcClient,
+  deleteKv,
+  provisionJetStream,
+  putKv,
+  serveRpc,
+  watchBucket,
+  type KvSnapshot,
+} from '@fairlead/messaging';
 import { operator, startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
-import { silentLogger } from '@fairlead/observability';
+import { Registry, silentLogger } from '@fairlead/observability';
 import { inTransaction } from '@fairlead/persistence';
 import { eventually } from '@fairlead/testing';
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -27,6 +36,7 @@ import { GRANTS_BUCKET } from './feature/grants-bucket.js';
 import { Grants } from './feature/grants.js';
 import { KnownClusters } from './feature/known-clusters.js';
 import { Lockdowns } from './feature/lockdowns.js';
+import { startAccess } from './feature/start-access.js';
 import { tendGrants } from './feature/tend-grants.js';
 import { insertGrant } from './store/grant-store.js';
 import { accessDatabase, lastEvents, type AccessDatabase } from './testing/access-fixture.js';
@@ -364,6 +374,55 @@ describe('explaining', () => {
   });
 });
 
+describe('the service', () => {
+  it('answers the api, for the tenant in the subject', async () => {
+    await using started = startAccess(runtime, { nats: connection });
+    const serving = { connection, queue: 'access', logger: silentLogger, registry: new Registry(), onForged: () => {} };
+    await using _server = await serveRpc(started.module, serving);
+    const client = createRpcClient(await nats.connect(api), api);
+    const subject = user('corp:api');
+    const input = {
+      subject,
+      clusters: { all: true as const },
+      role: 'edit' as const,
+      expiresAt: later(DAY_MS),
+      reason: 'x',
+    };
+    const made = await client.call(accessRpc.createGrant, T, { ...NewGrant.parse(input), by: 'admin' });
+    expect(await client.call(accessRpc.getGrant, T, { id: made.id })).toEqual(made);
+    await expect(client.call(accessRpc.getGrant, 'other', { id: made.id })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
+    expect(await client.call(accessRpc.listGrants, T, { subject })).toEqual({ items: [made] });
+    const self = { user: 'corp:api', kind: 'login' as const, subjectGroups: [] };
+    expect(await client.call(accessRpc.grantsOf, T, self)).toEqual({ items: [made] });
+    expect((await client.call(accessRpc.clustersOf, T, self)).names).toContain('shop');
+    const question = { subject, cluster: 'shop', verb: 'get', resource: 'pods', namespace: '', name: '' };
+    expect(await client.call(accessRpc.explain, T, question)).toMatchObject({ allowed: true, grantId: made.id });
+    await client.call(accessRpc.lockDown, T, { cluster: 'shop', by: 'admin', reason: 'x' });
+    expect(await client.call(accessRpc.explain, T, question)).toMatchObject({ allowed: false });
+    expect((await client.call(accessRpc.listLockdowns, T, {})).lockdowns.map(({ cluster }) => cluster)).toContain(
+      'shop',
+    );
+    await client.call(accessRpc.liftLockdown, T, { cluster: 'shop', by: 'admin' });
+    const wish = {
+      user: 'corp:api',
+      clusters: { names: ['shop'] },
+      role: 'admin' as const,
+      narrowing: {},
+      seconds: 60,
+    };
+    const asked = await client.call(accessRpc.requestAccess, T, { ...wish, reason: 'x' });
+    expect((await client.call(accessRpc.listAccessRequests, T, { user: 'corp:api' })).items).toEqual([asked]);
+    const own = client.call(accessRpc.decideAccessRequest, T, { id: asked.id, by: 'corp:api', approve: true });
+    await expect(own).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    const decided = await client.call(accessRpc.decideAccessRequest, T, { id: asked.id, by: 'admin', approve: true });
+    expect(decided).toMatchObject({ state: 'approved' });
+    await client.call(accessRpc.deleteGrant, T, { id: made.id, by: 'admin' });
+    expect((await client.call(accessRpc.grantsOf, T, self)).items.map(({ id }) => id)).toEqual([decided.grantId]);
+  });
+});
+
 describe('the bucket', () => {
   it('is put right when somebody else wrote to it', async () => {
     const { id } = await grant(user('kept'));
@@ -377,6 +436,34 @@ describe('the bucket', () => {
     await putKv(connection, BUCKETS.grants, stray, other);
     await deleteKv(connection, BUCKETS.grants, key);
     await eventually(() => expect([bucket.get(stray), bucket.get(key)]).toEqual([undefined, entry]));
+  });
+
+  it('keeps no key from its value because of one that is too large', async () => {
+    const one = await grant(user('large'));
+    const namespaces = Array.from({ length: 60 }, (_, i) => `namespace-${i}`.padEnd(63, 'x'));
+    await inTransaction(database, async (manager) => {
+      for (let i = 0; i < 20; i += 1) {
+        await insertGrant(manager, { ...one, id: crypto.randomUUID(), narrowing: { namespaces } });
+      }
+      await markChanged(manager, BUCKETS.grants, [grantsKeys.subject(T, user('large'))]);
+    });
+    const { id } = await grant(user('small'));
+    await eventually(() => expect(idsAtDoors(user('small'))).toEqual([id]));
+    await eventually(async () => expect(await database.query('select * from changed_keys')).toEqual([]));
+    expect(idsAtDoors(user('large'))).toEqual([one.id]);
+    await database.query('update grants set ended_at = now() where subject_name = $1', ['large']);
+    await inTransaction(database, (manager) =>
+      markChanged(manager, BUCKETS.grants, [grantsKeys.subject(T, user('large'))]),
+    );
+    projection.poke();
+    await eventually(() => expect(idsAtDoors(user('large'))).toEqual([]));
+  });
+
+  it('has what another instance committed before it ended', async () => {
+    const orphan = new Grants({ ...runtime, onCommitted: () => undefined }, clusters);
+    const input = { subject: user('orphan'), clusters: { all: true }, role: 'view', expiresAt: null, reason: 'x' };
+    const { id } = await orphan.create(api, T, { ...NewGrant.parse(input), by: 'admin' });
+    await eventually(() => expect(idsAtDoors(user('orphan'))).toEqual([id]));
   });
 
   it('is written again when it was lost, and by an instance that begins', async () => {
@@ -402,13 +489,6 @@ describe('the bucket', () => {
     projection = new KeyedProjection({ database, nats: connection, logger: silentLogger, bucket: GRANTS_BUCKET });
     await eventually(async () => expect(await contents()).toEqual(before), { timeoutMs: 60_000 });
     await eventually(() => expect(projection.synced).toBe(true));
-  });
-
-  it('has what another instance committed before it ended', async () => {
-    const orphan = new Grants({ ...runtime, onCommitted: () => undefined }, clusters);
-    const input = { subject: user('orphan'), clusters: { all: true }, role: 'view', expiresAt: null, reason: 'x' };
-    const { id } = await orphan.create(api, T, { ...NewGrant.parse(input), by: 'admin' });
-    await eventually(() => expect(idsAtDoors(user('orphan'))).toEqual([id]));
   });
 
   it('hears after NATS was away what was committed meanwhile', async () => {

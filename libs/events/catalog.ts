@@ -55,6 +55,8 @@ const stream = {
   /** Empty: the administrator's. */
   grantIds,
 };
+/** `user`: who its holder is in clusters and in events. */
+const apiToken = { tokenId: z.uuid(), user: z.string().max(256), name: z.string().max(63).optional() };
 const enrolmentRequest = { requestId: z.uuid(), fingerprint: z.string().length(64) };
 /** Roots after the step, as in the trust bundle of this version. */
 const roots = { pins: z.array(z.string().length(64)).max(4), trustVersion: z.int() };
@@ -102,8 +104,8 @@ export const EVENTS = {
   'dev.fairlead.import-link.refused.v1': event({ ...maybeCluster, ...rateLimited }),
   'dev.fairlead.token.minted.v1': event({ ...cluster, tokenId: z.string().max(64), expiresAt: IsoTime }),
   'dev.fairlead.token.revoked.v1': event({ ...cluster, tokenId: z.string().max(64) }),
-  'dev.fairlead.api-token.created.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
-  'dev.fairlead.api-token.revoked.v1': event({ tokenId: z.uuid(), user: z.string().max(256) }),
+  'dev.fairlead.api-token.created.v1': event({ ...apiToken, expiresAt: IsoTime.nullable().optional() }),
+  'dev.fairlead.api-token.revoked.v1': event(apiToken),
   'dev.fairlead.enrolment.succeeded.v1': event({
     ...cluster,
     /** Of the bootstrap token; `adoption` for an agent that had none, `static` for an identity that was handed out. */

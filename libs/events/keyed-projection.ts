@@ -170,9 +170,8 @@ export class KeyedProjection implements AsyncDisposable {
 
   /** Makes the bucket hold what the tables say of these keys. */
   async #bring(manager: EntityManager, keys: readonly string[]): Promise<void> {
-    const { nats, bucket } = this.#options;
     if (keys.length === 0) return;
-    const values = await bucket.valuesOf(manager, keys);
+    const values = await this.#options.bucket.valuesOf(manager, keys);
     const work: (() => Promise<void>)[] = [];
     for (const key of keys) {
       const value = values.get(key);
@@ -180,12 +179,21 @@ export class KeyedProjection implements AsyncDisposable {
       if (digest === undefined) this.#wanted.delete(key);
       else this.#wanted.set(key, digest);
       if (this.#snapshot.isLoaded && this.#snapshot.get(key) === digest) continue;
-      work.push(() =>
-        digest === undefined ? deleteKv(nats, bucket.bucket, key) : putKv(nats, bucket.bucket, key, value),
-      );
+      work.push(() => this.#write(key, value));
     }
     for (let at = 0; at < work.length; at += PARALLEL) {
       await Promise.all(work.slice(at, at + PARALLEL).map((change) => change()));
+    }
+  }
+
+  /** What no reader would take keeps no other key from its value; whoever fills the tables has to see to it that there is none. */
+  async #write(key: string, value: unknown): Promise<void> {
+    const { nats, bucket, logger } = this.#options;
+    try {
+      await (value === undefined ? deleteKv(nats, bucket.bucket, key) : putKv(nats, bucket.bucket, key, value));
+    } catch (error) {
+      if (!(error instanceof FairleadError) || error.code !== 'TOO_LARGE') throw error;
+      logger.error('projection.value_refused', { bucket: bucket.bucket, key, reason: error.message });
     }
   }
 }

@@ -1,6 +1,15 @@
-import { BUCKETS, type Caller, type Lockdown } from '@fairlead/contracts';
+import { BUCKETS, type Caller, type ClusterEntry, type Lockdown } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import { commit, markChanged, operatorOf, read, tell, type Actor, type ServiceRuntime } from '@fairlead/events';
+import {
+  actorOf,
+  commit,
+  markChanged,
+  operatorOf,
+  read,
+  tell,
+  type Actor,
+  type ServiceRuntime,
+} from '@fairlead/events';
 import { withAdvisoryLock } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
 import {
@@ -9,6 +18,7 @@ import {
   findLockdown,
   insertLockdown,
   listLockdowns,
+  type Locked,
   type StoredLockdown,
 } from '../store/lockdown-store.js';
 import type { KnownClusters } from './known-clusters.js';
@@ -29,7 +39,7 @@ export class Lockdowns {
 
   /** Again: no change. NOT_FOUND for a cluster that is not known; TOO_LARGE above a thousand. */
   async begin(caller: Caller, tenantId: string, asked: Omit<Lockdown, 'at'>): Promise<Lockdown> {
-    const { cluster: name, by, reason } = asked;
+    const { cluster: name, by } = asked;
     const cluster = name === null ? null : this.clusters.get(tenantId, name);
     return commit(this.runtime, async (manager) => {
       await withAdvisoryLock(manager, `lockdowns:${tenantId}`);
@@ -38,11 +48,7 @@ export class Lockdowns {
       // Of a cluster that had this name before.
       if (before) await this.#remove(manager, before);
       else await this.#checkRoom(manager, tenantId);
-      const row = await insertLockdown(manager, { tenantId, cluster }, { by, reason, at: this.runtime.now() });
-      await markChanged(manager, BUCKETS.grants, [row.bucketKey]);
-      const event = { ...about(row, operatorOf(caller, by)), why: reason };
-      await tell(this.runtime, manager, 'dev.fairlead.lockdown.begun.v1', event);
-      return shown(row);
+      return this.#insert(manager, operatorOf(caller, by), { tenantId, cluster }, asked);
     });
   }
 
@@ -63,14 +69,40 @@ export class Lockdowns {
 
   /** A cluster that was registered anew under its name is locked as the one before. */
   async followNames(): Promise<void> {
-    const isStale = ({ tenantId, clusterName, clusterId }: StoredLockdown): boolean => {
-      const known = clusterName === null ? undefined : this.clusters.find(tenantId, clusterName);
-      return known !== undefined && known.clusterId !== clusterId;
-    };
-    const stale = (await read(this.runtime, (manager) => listLockdowns(manager))).filter(isStale);
-    for (const { tenantId, clusterName, by, reason } of stale) {
-      await this.begin(this.runtime.source, tenantId, { cluster: clusterName, by, reason });
+    const all = await read(this.runtime, (manager) => listLockdowns(manager));
+    for (const lockdown of all.filter((each) => this.#successorOf(each) !== null)) {
+      await this.#follow(lockdown);
     }
+  }
+
+  #follow({ tenantId, clusterName }: StoredLockdown): Promise<void> {
+    return commit(this.runtime, async (manager) => {
+      await withAdvisoryLock(manager, `lockdowns:${tenantId}`);
+      // Somebody may have lifted it meanwhile.
+      const stands = await findLockdown(manager, tenantId, clusterName);
+      const cluster = stands && this.#successorOf(stands);
+      if (!stands || !cluster) return;
+      await this.#remove(manager, stands);
+      await this.#insert(manager, actorOf(this.runtime.source), { tenantId, cluster }, stands);
+    });
+  }
+
+  /** The cluster that has the name now, if that is another one. */
+  #successorOf({ tenantId, clusterName, clusterId }: StoredLockdown): ClusterEntry | null {
+    const known = clusterName === null ? undefined : this.clusters.find(tenantId, clusterName);
+    return known === undefined || known.clusterId === clusterId ? null : known;
+  }
+
+  async #insert(
+    manager: EntityManager,
+    actor: Actor,
+    locked: Locked,
+    { by, reason }: Pick<Lockdown, 'by' | 'reason'>,
+  ): Promise<Lockdown> {
+    const row = await insertLockdown(manager, locked, { by, reason, at: this.runtime.now() });
+    await markChanged(manager, BUCKETS.grants, [row.bucketKey]);
+    await tell(this.runtime, manager, 'dev.fairlead.lockdown.begun.v1', { ...about(row, actor), why: reason });
+    return shown(row);
   }
 
   async #remove(manager: EntityManager, { bucketKey }: StoredLockdown): Promise<void> {

@@ -2,18 +2,26 @@ import type { KeyedBucket, ProjectedBucket } from '@fairlead/events';
 import { createRpcClient } from '@fairlead/messaging';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
-import { apiTokenCredentials } from './api-token-credentials.js';
 import { isAdministrator } from './administration.js';
+import { apiTokenCredentials } from './api-token-credentials.js';
+import { ApiTokensController } from './api-tokens.controller.js';
+import { ApiTokens } from './api-tokens.js';
 import { Authentication } from './authentication.js';
 import { AuthenticationController } from './authentication.controller.js';
 import type { CredentialSource } from './credentials.js';
-import { GRANTS_BUCKET } from './grants-bucket.js';
 import { grantsArea } from './grants-area.js';
+import { GRANTS_BUCKET } from './grants-bucket.js';
 import { IssueStatement } from './issue-statement.js';
 import { keysOver } from './keys-port.js';
+import { LastUse } from './last-use.js';
 import { accessBucket } from './projected-buckets.js';
 import type { Runtime } from './runtime.js';
 import { StatementsController } from './statements.controller.js';
+
+export interface AccessOptions {
+  /** Tells which clusters there are, and leads to `keys`. */
+  readonly nats: NatsConnection;
+}
 
 export interface StartedAccess extends AsyncDisposable {
   /** What answers its contract. */
@@ -25,7 +33,7 @@ export interface StartedAccess extends AsyncDisposable {
 }
 
 /** Controllers that answer a part of the contract, and what they need. */
-export interface Area {
+interface Area {
   readonly controllers: NonNullable<DynamicModule['controllers']>;
   readonly parts: readonly object[];
 }
@@ -34,20 +42,20 @@ export interface Area {
 class AccessModule {}
 
 /** The parts of the service, and the loops that run beside them. */
-export function startAccess(runtime: Runtime, nats: NatsConnection): StartedAccess {
+export function startAccess(runtime: Runtime, { nats }: AccessOptions): StartedAccess {
   const owned = new AsyncDisposableStack();
-  const sources: readonly CredentialSource[] = [apiTokenCredentials()];
+  const lastUse = owned.use(new LastUse(runtime));
+  const apiTokens = apiTokenCredentials(({ tokenId }, now) => lastUse.note(tokenId, now));
+  const sources: readonly CredentialSource[] = [apiTokens];
   // Nobody logs in yet whose groups would be known.
   const grants = owned.use(grantsArea(runtime, nats, async () => []));
   const authentication = new Authentication(runtime, { sources, isAdministrator });
-  const statements = new IssueStatement(runtime, {
-    authentication,
-    clusters: grants.clusters,
-    keys: keysOver(createRpcClient(nats, runtime.source)),
-  });
+  const keys = keysOver(createRpcClient(nats, runtime.source));
+  const statements = new IssueStatement(runtime, { authentication, clusters: grants.clusters, keys });
   const areas: readonly Area[] = [
     { controllers: [AuthenticationController], parts: [authentication] },
     { controllers: [StatementsController], parts: [statements] },
+    tokensArea(runtime),
     grants,
   ];
   return {
@@ -60,4 +68,8 @@ export function startAccess(runtime: Runtime, nats: NatsConnection): StartedAcce
     keyedBucket: GRANTS_BUCKET,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+function tokensArea(runtime: Runtime): Area {
+  return { controllers: [ApiTokensController], parts: [new ApiTokens(runtime)] };
 }
