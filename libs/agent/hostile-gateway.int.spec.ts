@@ -218,7 +218,7 @@ describe('with a statement, a hostile gateway', () => {
     const envelope = await signed();
     const { secret, statement: text } = splitBearer(joinBearer({ secret: 's', statement: envelope }));
     expect(secret).toBe('s');
-    const extended = Buffer.from(Buffer.from(text!).toString('latin1').replace(at(30), at(59)), 'latin1');
+    const extended = Buffer.from(Buffer.from(text!).toString('latin1').replace(at(30), at(44)), 'latin1');
     expect(extended.equals(Buffer.from(envelope))).toBe(false);
     await expect(open({ statement: extended })).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
     nowMs = startMs + 30 * MINUTE_MS;
