@@ -1,3 +1,4 @@
+import { readAttributes } from '@fairlead/access-rules';
 import { randomUUID } from 'node:crypto';
 import {
   SignedTime,
@@ -7,10 +8,10 @@ import {
   type AccessStatement,
 } from '@fairlead/access-statement';
 import { testAuthority, type TestAuthority } from '@fairlead/testing';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, describe } from 'vitest';
 import type { Admission } from './authorize.js';
 import { bearerOf } from './bearer.js';
-import { carriedStatement } from './carried-statement.js';
+import { carriedStatement, identityAtAgent } from './carried-statement.js';
 
 const cluster = { tenantId: 'default', clusterId: randomUUID() } as Admission['cluster'];
 const principal = { tokenId: randomUUID(), user: 'corp:alice' } as Admission['principal'];
@@ -69,4 +70,25 @@ it('reads the secret before it, and no header that could be read in two ways', (
     expect(bearerOf(headers(none))).toBeUndefined();
   expect(bearerOf(['Authorization', 'Basic abc'])).toBeUndefined();
   expect(() => bearerOf(headers('flt_x~%'))).toThrow(expect.objectContaining({ code: 'STATEMENT_REFUSED' }));
+});
+
+describe('a question about rights of one’s own', () => {
+  const identity = { user: 'corp:alice', groups: [], extra: [] };
+  const sent = { envelope: new Uint8Array(), digest: 'd' };
+  const asking = (path: string, as?: { user: string; groups: string[] }) => ({
+    identity,
+    granted: { asked: { attributes: readAttributes('POST', path), as }, atMs: 0, everyGroup: ['fairlead:view'] },
+  });
+  const review = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+
+  it('goes with every group to an agent that is to decide by a statement', () => {
+    expect(identityAtAgent(asking(review), sent).groups).toEqual(['fairlead:view']);
+  });
+
+  it('goes with its own groups where nobody decides so, or somebody acts as another', () => {
+    expect(identityAtAgent(asking(review), undefined)).toBe(identity);
+    expect(identityAtAgent(asking(review, { user: 'bob', groups: [] }), sent)).toBe(identity);
+    expect(identityAtAgent(asking('/api/v1/namespaces/shop/pods'), sent)).toBe(identity);
+    expect(identityAtAgent({ identity, granted: undefined }, sent)).toBe(identity);
+  });
 });

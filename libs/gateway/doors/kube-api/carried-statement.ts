@@ -1,6 +1,7 @@
+import { selfReviewOf } from '@fairlead/access-rules';
 import type { StatementVerifier } from '@fairlead/access-statement';
 import { FairleadError } from '@fairlead/errors';
-import type { RawHeaders } from '@fairlead/kube-http';
+import type { RawHeaders, TunnelIdentity } from '@fairlead/kube-http';
 import type { Admission } from './authorize.js';
 import { bearerOf } from './bearer.js';
 
@@ -29,4 +30,16 @@ export async function carriedStatement(
     );
   }
   return { envelope, digest };
+}
+
+/**
+ * As whom a request is sent. With a statement the agent decides what a question about one's own rights is told, by the request that is asked about, and
+ * needs every group for it; without one the groups are those of the question itself, or the cluster would say yes to what a grant leaves out.
+ */
+export function identityAtAgent(
+  { identity, granted }: Pick<Admission, 'identity' | 'granted'>,
+  statement: CarriedStatement | undefined,
+): TunnelIdentity {
+  if (!statement || !granted || granted.asked.as || !selfReviewOf(granted.asked.attributes)) return identity;
+  return { ...identity, groups: granted.everyGroup };
 }

@@ -8,7 +8,7 @@ import type { Ending } from '../../passage/outcome.js';
 import type { Passage, Registered } from '../../passage/passage.js';
 import { addressOf, askedHostOf, arrivalOf } from './addressed.js';
 import { admit, authenticate, hasLapsed, whyShutOut, type Admission } from './authorize.js';
-import { carriedStatement } from './carried-statement.js';
+import { carriedStatement, identityAtAgent } from './carried-statement.js';
 import { diallerOf } from './door-connections.js';
 import { breakOff, forward } from './forward.js';
 import { answerFailure } from './refuse.js';
@@ -57,7 +57,7 @@ async function carry(
   passage.register({ bytes: () => bytes, ...inRegistry(directory, admission, incoming, outgoing, ending) });
   const statement = await carriedStatement(statements, incoming.rawHeaders, admission);
   if (outgoing.destroyed) throw new FairleadError('TUNNEL_RESET', 'the client went away');
-  const agent = pool.agentFor(admission.cluster, admission.identity, statement);
+  const agent = pool.agentFor(admission.cluster, identityAtAgent(admission, statement), statement);
   const { signal } = ending;
   const status = await forward({ incoming, outgoing, admission, passage, agent, bytes, signal });
   return { kind: 'answered', status };
