@@ -83,8 +83,9 @@ it('the administrator has exactly one token, which gateways know, and a short on
   });
   await expect(authenticate('a'.repeat(32))).rejects.toMatchObject(nobody);
   await expect(setAdministratorToken(runtime, 'short')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  const { tokenId } = await authenticate(ADMINISTRATOR_TOKEN);
   const administrators = () => [...known.entries()].filter(([, { kind }]) => kind === 'administrator');
-  await eventually(() => expect(administrators()).toMatchObject([[expect.any(String), { user: 'admin' }]]));
+  await eventually(() => expect(administrators()).toMatchObject([[`default.token.${tokenId}`, { user: 'admin' }]]));
   const [key, entry] = administrators()[0]!;
   await putKv(connection, BUCKETS.access, key, { ...entry, user: 'somebody' });
   await eventually(() => expect(known.get(key)).toEqual(entry));
