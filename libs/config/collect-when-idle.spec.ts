@@ -2,9 +2,13 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { COLLECTING_OF_SERVER, collectWhenIdle } from './collect-when-idle.js';
 
 const MIB = 1024 * 1024;
+/** Of a server, which looks again once: each look takes some of what there is. */
+const REPEATING = { ...COLLECTING_OF_SERVER, repeats: 1 };
 let stop: AbortController;
 let heapMib: number[];
 let residentMib: number[];
+/** What the heap holds on to outside of it. */
+let externalMib: number[];
 let cpuMs: number;
 
 beforeEach(() => {
@@ -12,8 +16,10 @@ beforeEach(() => {
   stop = new AbortController();
   cpuMs = 0;
   residentMib = [];
+  externalMib = [];
   const memoryUsage = (): object => ({
     heapUsed: (heapMib.shift() ?? 0) * MIB,
+    external: (externalMib.shift() ?? 0) * MIB,
     rss: (residentMib.shift() ?? 0) * MIB,
   });
   vi.spyOn(process, 'memoryUsage').mockImplementation(memoryUsage as never);
@@ -50,7 +56,7 @@ it('collects in a server that has a little to do, once that is half of what it k
   // 0.2 of a core; the second collection frees too little for a third one. Of the looks the third one finds too little: half of 40 is 20.
   vi.spyOn(process, 'cpuUsage').mockImplementation((before) => ({ user: before ? 2_000_000 : 0, system: 0 }));
   heapMib = [90, 40, 42, 40, 59, 61, 41];
-  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
+  collectWhenIdle(stop.signal, REPEATING);
   vi.advanceTimersByTime(40_000);
   expect(heapMib).toEqual([]);
 });
@@ -59,7 +65,7 @@ it('collects in a server whose heap is small and holds on to a fifth of what the
   // It gives memory back after its first collection: 140 is much for one that had 105 meanwhile, and 120 is not.
   heapMib = [35, 30, 30, 35, 30, 35];
   residentMib = [160, 158, 105, 140, 139, 120];
-  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
+  collectWhenIdle(stop.signal, { ...COLLECTING_OF_SERVER, repeats: 0 });
   vi.advanceTimersByTime(20_000);
   expect(heapMib).toEqual([35, 30, 35]);
   vi.advanceTimersByTime(10_000);
@@ -70,7 +76,7 @@ it('collects in a server whose heap is small and holds on to a fifth of what the
 
 it('collects in a server until that frees little, whatever a flood still used the first time', () => {
   heapMib = [90, 50, 55, 27, 28, 27];
-  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
+  collectWhenIdle(stop.signal, REPEATING);
   vi.advanceTimersByTime(20_000);
   expect(heapMib).toEqual([28, 27]);
   vi.advanceTimersByTime(10_000);
@@ -80,11 +86,31 @@ it('collects in a server until that frees little, whatever a flood still used th
   expect(heapMib).toEqual([0]);
 });
 
+it('collects in a server until that frees little of what its heap holds on to, too', () => {
+  // The second collection frees 5 MiB of the heap, and 20 that hung on it.
+  heapMib = [90, 50, 55, 50, 56, 44, 44, 44];
+  externalMib = [30, 10, 30, 10, 49, 4, 4, 4];
+  collectWhenIdle(stop.signal, REPEATING);
+  vi.advanceTimersByTime(30_000);
+  expect(heapMib).toEqual([44, 44]);
+  vi.advanceTimersByTime(10_000);
+  expect(heapMib).toEqual([]);
+});
+
+it('collects in a server eight times more where the first time freed nothing: what a flood uses is garbage later', () => {
+  heapMib = [60, 60, ...Array.from({ length: 16 }, () => 60), 60, 0];
+  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
+  vi.advanceTimersByTime(90_000);
+  expect(heapMib).toEqual([60, 0]);
+  vi.advanceTimersByTime(10_000);
+  expect(heapMib).toEqual([0]);
+});
+
 it('collects the more seldom the longer it takes', () => {
   // 30 ms, as much as may be in 12 s.
   vi.spyOn(process, 'threadCpuUsage').mockImplementation((before) => ({ user: before ? 30_000 : 0, system: 0 }));
   heapMib = [90, 40, 90, 90, 40];
-  collectWhenIdle(stop.signal, COLLECTING_OF_SERVER);
+  collectWhenIdle(stop.signal, REPEATING);
   vi.advanceTimersByTime(10_000);
   expect(heapMib).toEqual([90, 90, 40]);
   vi.advanceTimersByTime(10_000);

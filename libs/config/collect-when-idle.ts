@@ -16,8 +16,11 @@ export interface Collecting {
    * As well as `worthBytes`. Absent: that is no reason.
    */
   readonly worthResidentShare?: number;
-  /** Collects again after a collection that freed half of `worthBytes`: in the middle of a flood it cannot free what the flood still uses. */
-  readonly repeats?: true;
+  /**
+   * Collects so many times more after a collection that was worth it, or that freed half of `worthBytes` of the heap and of what that holds on to: in
+   * the middle of a flood it cannot free what the flood still uses.
+   */
+  readonly repeats?: number;
   /** Of one CPU, at most: a large heap is collected the more seldom. */
   readonly pauseShare: number;
 }
@@ -41,7 +44,7 @@ export const COLLECTING_OF_SERVER: Collecting = {
   worthBytes: 16 * 1024 * 1024,
   worthShare: 0.5,
   worthResidentShare: 0.2,
-  repeats: true,
+  repeats: 8,
   pauseShare: 0.0025,
 };
 
@@ -50,12 +53,12 @@ export const COLLECTING_OF_SERVER: Collecting = {
  * a process that has become idle, or has only started, does not reach for days. Until the signal is aborted.
  */
 export function collectWhenIdle(signal: AbortSignal, collecting: Collecting = GUEST): void {
-  const { lookMs, idleShare, pauseShare, worthBytes, repeats = false } = collecting;
+  const { lookMs, idleShare, pauseShare, worthBytes, repeats = 0 } = collecting;
   const collect = collector();
   let cpu = process.cpuUsage();
-  let kept: Held = { heapUsed: 0, rss: 0 };
+  let kept: Held = { heapUsed: 0, external: 0, rss: 0 };
   let notBeforeMs = 0;
-  let isAgain = false;
+  let repeatsLeft = 0;
   const timer = setInterval(() => {
     const { user, system } = process.cpuUsage(cpu);
     cpu = process.cpuUsage();
@@ -64,20 +67,22 @@ export function collectWhenIdle(signal: AbortSignal, collecting: Collecting = GU
     const now = process.memoryUsage();
     // What a collection freed goes back to the system in the seconds after it.
     kept = { ...kept, rss: Math.min(kept.rss, now.rss) };
-    if (performance.now() < notBeforeMs || !(isAgain || isWorth(collecting, now, kept))) return;
+    const worth = isWorth(collecting, now, kept);
+    if (performance.now() < notBeforeMs || !(worth || repeatsLeft > 0)) return;
     // Not by the clock: on a busy machine others take the most of it.
     const before = process.threadCpuUsage();
     collect();
     const took = process.threadCpuUsage(before);
     notBeforeMs = performance.now() + (took.user + took.system) / 1_000 / pauseShare;
     kept = process.memoryUsage();
-    isAgain = repeats && now.heapUsed - kept.heapUsed >= worthBytes / 2;
+    const freedBytes = now.heapUsed + now.external - kept.heapUsed - kept.external;
+    repeatsLeft = worth || freedBytes >= worthBytes / 2 ? repeats : repeatsLeft - 1;
   }, lookMs);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
 
-type Held = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'rss'>;
+type Held = Pick<NodeJS.MemoryUsage, 'heapUsed' | 'external' | 'rss'>;
 
 function isWorth({ worthBytes, worthShare, worthResidentShare }: Collecting, now: Held, kept: Held): boolean {
   if (now.heapUsed - kept.heapUsed >= Math.max(worthBytes, worthShare * kept.heapUsed)) return true;

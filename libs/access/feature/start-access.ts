@@ -1,4 +1,3 @@
-import { userOfSubject } from '@fairlead/contracts';
 import type { KeyedBucket, ProjectedBucket } from '@fairlead/events';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
@@ -9,7 +8,6 @@ import { ApiTokens } from './api-tokens.js';
 import { Authentication } from './authentication.js';
 import { AuthenticationController } from './authentication.controller.js';
 import type { CredentialSource } from './credentials.js';
-import type { GroupsOf } from './explain-access.js';
 import { grantsArea } from './grants-area.js';
 import { GRANTS_BUCKET } from './grants-bucket.js';
 import { Issuers } from './issuers.js';
@@ -17,10 +15,9 @@ import { LastUse } from './last-use.js';
 import { loginCredentials } from './login-credentials.js';
 import { LoginsController } from './logins.controller.js';
 import { Logins, type LoginsOptions } from './logins.js';
-import { findUser } from '../store/user-store.js';
 import { accessBucket } from './projected-buckets.js';
 import type { Runtime } from './runtime.js';
-import { StandingLogins } from './standing-logins.js';
+import { groupsOfLastLogin, StandingLogins } from './standing-logins.js';
 import { tendLogins } from './tend-logins.js';
 
 export interface AccessOptions {
@@ -55,7 +52,7 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
   const sources: readonly CredentialSource[] = [apiTokens, loginCredentials];
   const standing = new StandingLogins(runtime);
   owned.use(tendLogins(runtime, standing));
-  const grants = owned.use(grantsArea(runtime, nats, groupsAtLastLogin));
+  const grants = owned.use(grantsArea(runtime, nats, groupsOfLastLogin));
   const areas: readonly Area[] = [
     authenticationArea(runtime, sources),
     tokensArea(runtime),
@@ -84,8 +81,3 @@ function authenticationArea(runtime: Runtime, sources: readonly CredentialSource
     parts: [new Authentication(runtime, { sources, isAdministrator })],
   };
 }
-
-const groupsAtLastLogin: GroupsOf = async (manager, tenantId, subject) => {
-  if (subject.kind !== 'user' && subject.kind !== 'workload') return [];
-  return (await findUser(manager, tenantId, userOfSubject(subject)))?.groups ?? [];
-};
