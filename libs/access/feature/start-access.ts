@@ -1,4 +1,5 @@
 import type { KeyedBucket, ProjectedBucket } from '@fairlead/events';
+import { createRpcClient } from '@fairlead/messaging';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { isAdministrator } from './administration.js';
@@ -10,7 +11,9 @@ import { AuthenticationController } from './authentication.controller.js';
 import type { CredentialSource } from './credentials.js';
 import { grantsArea } from './grants-area.js';
 import { GRANTS_BUCKET } from './grants-bucket.js';
+import { IssueStatement } from './issue-statement.js';
 import { Issuers } from './issuers.js';
+import { keysOver } from './keys-port.js';
 import { LastUse } from './last-use.js';
 import { loginCredentials } from './login-credentials.js';
 import { LoginsController } from './logins.controller.js';
@@ -18,11 +21,12 @@ import { Logins, type LoginsOptions } from './logins.js';
 import { accessBucket } from './projected-buckets.js';
 import type { Runtime } from './runtime.js';
 import { groupsOfLastLogin, StandingLogins } from './standing-logins.js';
+import { StatementsController } from './statements.controller.js';
 import { tendLogins } from './tend-logins.js';
 
 export interface AccessOptions {
   readonly logins: LoginsOptions;
-  /** Tells which clusters there are. */
+  /** Tells which clusters there are, and leads to `keys`. */
   readonly nats: NatsConnection;
 }
 
@@ -53,8 +57,12 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
   const standing = new StandingLogins(runtime);
   owned.use(tendLogins(runtime, standing));
   const grants = owned.use(grantsArea(runtime, nats, groupsOfLastLogin));
+  const authentication = new Authentication(runtime, { sources, isAdministrator });
+  const keys = keysOver(createRpcClient(nats, runtime.source));
+  const statements = new IssueStatement(runtime, { authentication, clusters: grants.clusters, keys });
   const areas: readonly Area[] = [
-    authenticationArea(runtime, sources),
+    { controllers: [AuthenticationController], parts: [authentication] },
+    { controllers: [StatementsController], parts: [statements] },
     tokensArea(runtime),
     grants,
     { controllers: [LoginsController], parts: [new Issuers(runtime), new Logins(runtime, logins), standing] },
@@ -73,11 +81,4 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
 
 function tokensArea(runtime: Runtime): Area {
   return { controllers: [ApiTokensController], parts: [new ApiTokens(runtime)] };
-}
-
-function authenticationArea(runtime: Runtime, sources: readonly CredentialSource[]): Area {
-  return {
-    controllers: [AuthenticationController],
-    parts: [new Authentication(runtime, { sources, isAdministrator })],
-  };
 }
