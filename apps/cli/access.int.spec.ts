@@ -355,6 +355,17 @@ describe('issuer', () => {
   });
 });
 
+it('user list names those to whom something can be granted', async () => {
+  const at = new Date().toISOString();
+  const known = { tenantId: 'default', issuer: 'corp', groups: ['corp:developers'], firstLoginAt: at, lastLoginAt: at };
+  script().knownUsers.push({ ...known, id: crypto.randomUUID(), name: 'corp:alice', kind: 'user' });
+  const listed = await fairlead(['user', 'list']);
+  expect(listed.out).toMatch(
+    /^NAME +KIND +ISSUER +GROUPS +LAST LOGIN\ncorp:alice +user +corp +corp:developers +\d+s ago\n$/,
+  );
+  expect((await fairlead(['user', 'list', '-o', 'name'])).out).toBe('corp:alice\n');
+});
+
 it('completes what there is', async () => {
   const { out } = await fairlead(['completion', 'bash']);
   expect(out).toContain('\'grant delete\') words=" $(fairlead grant list -o name 2>/dev/null)"');

@@ -21,6 +21,7 @@ import { addCertificateCommands } from './commands/revocation.js';
 import { addRolloutCommands } from './commands/rollout.js';
 import { addSessionCommands } from './commands/login.js';
 import { addTokenCommands } from './commands/token.js';
+import { addUserCommands } from './commands/user.js';
 import { describeFailure } from './failure.js';
 import type { Io } from './io.js';
 import { printJson, printLines, type Format } from './output/print.js';
@@ -67,6 +68,7 @@ function buildProgram(io: Io): Command {
   addAccessCommands(program, io);
   addApiTokenCommands(program, io);
   addIssuerCommands(program, io);
+  addUserCommands(program, io);
   addClientCommands(program, io);
   addRequestCommands(program, io);
   addPolicyCommands(program, io);

@@ -334,3 +334,12 @@ describe('issuers', () => {
     expect((await asAdministrator('DELETE', '/v1/issuers/corp')).status).toBe(404);
   });
 });
+
+it('users who have logged in are listed to administrators', async () => {
+  const at = '2026-11-01T00:00:00.000Z';
+  const known = { tenantId: 'default', issuer: 'corp', groups: ['corp:developers'], firstLoginAt: at, lastLoginAt: at };
+  const user = { ...known, id: crypto.randomUUID(), name: 'corp:alice', kind: 'user' } as const;
+  api.script.knownUsers.push(user);
+  expect((await asAdministrator('GET', '/v1/users')).json).toEqual({ users: [user] });
+  expect((await asAdministrator('GET', `/v1/users?after=${user.id}`)).json).toEqual({ users: [] });
+});

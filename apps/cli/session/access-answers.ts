@@ -92,5 +92,18 @@ export const Issuer = z.looseObject({
 export type Issuer = z.infer<typeof Issuer>;
 export const IssuerList = z.looseObject({ issuers: z.array(Issuer) });
 
+export const UserList = z.looseObject({
+  users: z.array(
+    z.looseObject({
+      name: z.string(),
+      kind: z.string(),
+      issuer: z.string(),
+      groups: z.array(z.string()),
+      lastLoginAt: z.string(),
+    }),
+  ),
+  next,
+});
+
 /** Whether the one who is logged in is an administrator; an older server had nobody else. */
 export const Standing = z.looseObject({ user: z.string(), administrator: z.boolean().default(true) });

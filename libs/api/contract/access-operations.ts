@@ -5,6 +5,7 @@ import {
   ClusterName,
   Grant,
   Issuer,
+  KnownUser,
   Lockdown,
   NewGrant as GrantSaid,
   Subject,
@@ -15,7 +16,7 @@ import { z } from 'zod';
 import { empty, json, operationsOf } from './operation.js';
 import { ClusterByName } from './schemas.js';
 
-export { AccessExplanation, AccessRequest, ApiToken, Grant, Issuer, Lockdown };
+export { AccessExplanation, AccessRequest, ApiToken, Grant, Issuer, KnownUser, Lockdown };
 
 const ById = z.strictObject({ id: z.uuid() });
 const Page = z.strictObject({ after: z.uuid().optional() });
@@ -68,6 +69,7 @@ export const CreatedApiToken = z.object({
 
 const IssuerByName = z.strictObject({ name: TokenName });
 export const IssuerToPut = Issuer.omit({ name: true }).describe('An issuer as it is to be.');
+export const UserList = z.object({ users: z.array(KnownUser).max(500), next });
 export const IssuerList = z.object({ issuers: z.array(Issuer).max(32) });
 
 const NO_GRANT = 'see which grants there are: fairlead grant list';
@@ -246,6 +248,15 @@ const credentialOperations = operationsOf('api-tokens', {
     answers: [json(200, 'Revoked.', ApiToken)],
     errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
     next: { NOT_FOUND: 'see which there are: fairlead api-token list' },
+  },
+  listUsers: {
+    route: 'GET /v1/users',
+    tag: 'users',
+    summary: 'List who has logged in by an issuer',
+    description:
+      'People and programs, by id, with their groups at their last login. At most 500 in one answer; `next` is there if there may be more.',
+    query: Page,
+    answers: [json(200, 'Users.', UserList)],
   },
   listIssuers: {
     route: 'GET /v1/issuers',

@@ -10,8 +10,10 @@ export {
   GrantList,
   Issuer,
   IssuerList,
+  KnownUser,
   Lockdown,
   LockdownList,
+  UserList,
 } from './access-operations.js';
 export { CertificateAuthority } from './ca-operations.js';
 export { Bundle, BundleList, CatalogList, CatalogRepository } from './catalog-operations.js';

@@ -68,6 +68,12 @@ export class AccessController {
     return revoked;
   }
 
+  @Serve('listUsers')
+  async listUsers(@Asked() { tenantId, query }: Call<'listUsers'>) {
+    const { items: users, next } = await this.backend.read(accessRpc.listUsers, tenantId, query);
+    return { users, next };
+  }
+
   @Serve('listIssuers')
   listIssuers(@Asked() { tenantId }: Call<'listIssuers'>) {
     return this.backend.read(accessRpc.listIssuers, tenantId, {});

@@ -19,6 +19,7 @@ import type {
   GitHost,
   Grant,
   Issuer,
+  KnownUser,
   Lockdown,
   Principal,
   Rollout,
@@ -50,6 +51,8 @@ export class Script {
   /** By cluster; of the tenant, by the empty name. */
   readonly lockdowns = new Map<string, Lockdown>();
   readonly issuers = new Map<string, Issuer>();
+  /** Who has logged in. */
+  readonly knownUsers: KnownUser[] = [];
   /** What the API asked the access service to explain. */
   readonly explained: object[] = [];
   readonly clusters = new Map<string, Cluster>();

@@ -189,6 +189,11 @@ export class AccessControlsScript {
     throw new FairleadError('NOT_FOUND', 'nothing is locked down there');
   }
 
+  @RpcHandler(accessRpc.listUsers)
+  async listUsers({ input }: RpcRequest<A['listUsers']>): RpcResult<A['listUsers']> {
+    return pageOf(this.script, this.script.knownUsers, input.after);
+  }
+
   @RpcHandler(accessRpc.listIssuers)
   async listIssuers(_request: RpcRequest<A['listIssuers']>): RpcResult<A['listIssuers']> {
     return { issuers: [...this.script.issuers.values()] };
