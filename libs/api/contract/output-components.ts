@@ -13,6 +13,7 @@ export {
   Lockdown,
   LockdownList,
 } from './access-operations.js';
+export { LoginOptions, LoginSecrets } from './login-operations.js';
 export { CertificateAuthority } from './ca-operations.js';
 export { Bundle, BundleList, CatalogList, CatalogRepository } from './catalog-operations.js';
 export { DeployKey, DeployKeyList, GitHost, GitHostList } from './git-host-operations.js';
