@@ -141,6 +141,13 @@ module.exports = {
       to: { path: '^libs/', pathNot: '^libs/(desired-state|pki|errors)/' },
     },
     {
+      name: 'access-rules-and-statements-are-plain',
+      comment: 'Doors and agents keep the same ones.',
+      severity: 'error',
+      from: { path: libs('access-rules|access-statement'), pathNot: '\\.spec\\.ts$' },
+      to: { path: '^libs/', pathNot: '^libs/(access-rules|access-statement|pki|errors|limits)/' },
+    },
+    {
       name: 'proto-depends-on-nothing',
       severity: 'error',
       from: { path: libs('proto') },

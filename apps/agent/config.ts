@@ -39,6 +39,8 @@ const Environment = z.object({
   FAIRLEAD_LINKS: z.coerce.number().int().min(1).max(4).default(2),
   /** Without a token, ask to be adopted and wait for an administrator; needs root pins. */
   FAIRLEAD_ADOPTION: z.stringbool().default(false),
+  /** Nobody reaches the kube-apiserver without an access statement, whatever a gateway says. */
+  FAIRLEAD_REQUIRE_STATEMENTS: z.stringbool().default(false),
   /** May name a file that does not exist: an enrolled agent needs no token. */
   FAIRLEAD_BOOTSTRAP_TOKEN_FILE: z.string().optional(),
   /** An identity that was handed out, as `fairlead identity issue` writes it. May name a file that does not exist. */

@@ -14,12 +14,13 @@ export function agentFacts(
   signal: AbortSignal,
 ): AgentOptions['facts'] {
   const tcp = config.FAIRLEAD_ALLOW_TARGETS.length > 0 ? ['link:tcp'] : [];
+  const required = config.FAIRLEAD_REQUIRE_STATEMENTS ? ['link:statements-required'] : [];
   return followCluster(
     {
       api,
       logger,
       agentVersion: AGENT_VERSION,
-      linkCapabilities: ['link:facts', 'link:kube-api', 'link:trust', ...tcp],
+      linkCapabilities: ['link:facts', 'link:kube-api', 'link:statements', 'link:trust', ...required, ...tcp],
       workload: workloadOf(config),
       refreshMs: config.FAIRLEAD_FACTS_REFRESH_SECONDS * 1_000,
     },

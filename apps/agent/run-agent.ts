@@ -39,6 +39,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       }),
       token: () => readToken(config.FAIRLEAD_BOOTSTRAP_TOKEN_FILE),
       kubeApi: { host, port, caPem, token },
+      requireStatements: config.FAIRLEAD_REQUIRE_STATEMENTS,
       tcp: { rules: config.FAIRLEAD_ALLOW_TARGETS },
       ...egressOf(config),
       handover: handoverFor(config, { host, port }),

@@ -1,4 +1,5 @@
 import {
+  AccessStatementSigner,
   CertificateIssuer,
   ClusterWatch,
   CurrentCa,
@@ -92,6 +93,7 @@ function build(config: Config, runtime: Runtime, { ca, replicas, clusters, git }
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   const servingNames = { api: config.FAIRLEAD_API_SERVING_NAMES, gateway: config.FAIRLEAD_GATEWAY_SERVING_NAMES };
   const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
+  const belongs: BelongsTo = (tenantId, clusterId) => clusters.belongs(tenantId, clusterId);
   const currentEnrolment: CurrentEnrolment = (tenantId, clusterId) => clusters.currentEnrolment(tenantId, clusterId);
   return KeysModule.around(
     {
@@ -99,6 +101,7 @@ function build(config: Config, runtime: Runtime, { ca, replicas, clusters, git }
       revocations: new Revocations({ ...runtime, ca }),
       rotation: new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
       endpoints: new LinkEndpoints({ ...runtime, ca, recoveryWindowSeconds }),
+      accessStatements: new AccessStatementSigner({ ...runtime, ca, belongs }),
     },
     git,
   );

@@ -10,7 +10,7 @@ import { Issuers } from './feature/issuers.js';
 import { loginCredentials } from './feature/login-credentials.js';
 import { Logins, type ExchangeInput } from './feature/logins.js';
 import type { Runtime } from './feature/runtime.js';
-import { StandingLogins } from './feature/standing-logins.js';
+import { StandingLogins, groupsOfLastLogin } from './feature/standing-logins.js';
 import { follow, logInAt, logInByDevice, type AtIssuer, type Browse } from './testing/log-in-at.js';
 import { accessDatabase, lastEvents, type AccessDatabase } from './testing/access-fixture.js';
 import { startRealProvider, type RealProvider } from './testing/real-provider.js';
@@ -88,6 +88,9 @@ describe('a first login', () => {
     expect(await events(1)).toEqual(['login.succeeded.v1 OK corp:alice']);
     const { items } = await standing.users('default');
     expect(items).toMatchObject([{ name: 'corp:alice', kind: 'user', issuer: 'corp', groups: ['corp:ops'] }]);
+    const groupsOf = (kind: 'user' | 'group') =>
+      groupsOfLastLogin(db.database.manager, 'default', { kind, name: 'corp:alice' });
+    expect([await groupsOf('user'), await groupsOf('group')]).toEqual([['corp:ops'], []]);
     later = 1_801_000;
     expect(await whose(login)).toBeNull();
   });
@@ -288,6 +291,7 @@ describe('a program', () => {
       audience: 'fairlead-ci',
       prefix: 'gh:',
       requiredClaims: { repository_owner: 'octo' },
+      groupsClaim: 'repository_owner',
     });
     const token = await corp.sign(claims);
     const [first, second] = [await exchange({ token }), await exchange({ token })];
@@ -296,7 +300,9 @@ describe('a program', () => {
       session: null,
       sessionEndsAt: null,
     });
-    expect(await whose(second)).toBe('workload workload:gh:repo:octo/shop:ref:refs/heads/main ');
+    expect(await whose(second)).toBe('workload workload:gh:repo:octo/shop:ref:refs/heads/main gh:octo');
+    const subject = { kind: 'workload' as const, name: 'gh:repo:octo/shop:ref:refs/heads/main' };
+    expect(await groupsOfLastLogin(db.database.manager, 'default', subject)).toEqual(['gh:octo']);
     expect(await refusal({ token: await corp.sign({ ...claims, repository_owner: 'mallory' }) })).toContain(
       'required claim',
     );

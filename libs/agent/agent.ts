@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { SignedTime } from '@fairlead/access-statement/signed-time';
 import { fullJitterMs, systemClock } from '@fairlead/clock';
 import { toFairleadError, type ErrorCode } from '@fairlead/errors';
 import { Registry, noTracer, type Check } from '@fairlead/observability';
@@ -50,7 +51,8 @@ export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const metrics = createAgentMetrics(registry);
   const { logger, tracer = noTracer } = options;
   const onFailed = (code: ErrorCode): void => metrics.kubeRequestsFailed.inc({ code });
-  const kubeApi = new KubeApiProxy(options.kubeApi, logger, onFailed, tracer);
+  const time = new SignedTime(() => systemClock.nowMs());
+  const kubeApi = new KubeApiProxy(options.kubeApi, logger, onFailed, tracer, time);
   const tcp = {
     targets: new TcpTargets({ ...(options.tcp ?? { rules: [] }), refusedBy: REFUSED_BY }),
     metrics,
@@ -75,7 +77,7 @@ export function runAgent(options: AgentOptions, signal: AbortSignal): Agent {
       const replacement = new Replacement(options, identity, signal);
       const onRefused = (): void => replacement.consider();
       const gitops = options.handover && new GitOpsCarrier({ ...options.handover, identity, logger });
-      supervisor = new LinkSupervisor({ ...options, kubeApi, tcp, gitops, identity, onRefused });
+      supervisor = new LinkSupervisor({ ...options, kubeApi, tcp, gitops, identity, time, onRefused });
       const until = AbortSignal.any([over, replacement.found]);
       // Another pod carries from now on, though something may run here for a while.
       const stayed = AbortSignal.any([until, signal]);

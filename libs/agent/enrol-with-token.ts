@@ -29,6 +29,8 @@ export interface AgentOptions {
   /** The bootstrap token, or null if none was given. Read only while there is no identity that works. */
   token(): Promise<string | null>;
   readonly kubeApi: KubeApiTarget;
+  /** Nobody is served there without an access statement; default false. */
+  readonly requireStatements?: boolean | undefined;
   /** What it opens for raw TCP; absent: nothing. */
   readonly tcp?: Omit<TcpTargetOptions, 'refusedBy'>;
   /** Where it listens for connections out of the cluster; absent: nowhere. */

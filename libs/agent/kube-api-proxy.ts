@@ -3,6 +3,8 @@ import { createServer, type ClientRequest, type IncomingMessage, type Server, ty
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext } from 'node:tls';
+import type { VerifiedStatement } from '@fairlead/access-statement';
+import { SignedTime } from '@fairlead/access-statement/signed-time';
 import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fairlead/errors';
 import {
   bodyFraming,
@@ -28,9 +30,12 @@ import {
 import { noTracer, type Logger, type Span, type Tracer } from '@fairlead/observability';
 import { formatTraceparent, readTraceparent, type TraceContext } from '@fairlead/tunnel/core';
 import { bridge } from '@fairlead/tunnel/link';
+import { endAt } from './kube-api/end-at.js';
 import { Http2Connections } from './kube-api/http2-connections.js';
 import { ImpersonationRights } from './kube-api/impersonation-rights.js';
 import type { KubeApiTarget } from './kube-api/kube-api-target.js';
+import { readAnswer, reviewRequest, withHeaders, type SentBody } from './kube-api/self-review.js';
+import { identityWith, planRequest, type Served } from './kube-api/stated-requests.js';
 
 export type { KubeApiTarget } from './kube-api/kube-api-target.js';
 
@@ -55,7 +60,8 @@ export class KubeApiProxy {
   readonly #rights: ImpersonationRights;
   /** Where the kube-apiserver does not speak HTTP/2: the connections of each tunnel, as of HTTP/1.1 each belongs to one identity. */
   readonly #http1 = new WeakMap<Duplex, Agent>();
-  readonly #identities = new WeakMap<object, TunnelIdentity>();
+  readonly #served = new WeakMap<object, Served>();
+  readonly #time: SignedTime;
   readonly #leaving = new WeakMap<object, () => boolean>();
 
   /** `onFailed` hears the code of each request that we answer ourselves. */
@@ -64,7 +70,9 @@ export class KubeApiProxy {
     logger: Logger,
     onFailed: (code: ErrorCode) => void = () => undefined,
     tracer: Tracer = noTracer,
+    time = new SignedTime(Date.now),
   ) {
+    this.#time = time;
     this.#target = target;
     this.#tracer = tracer;
     this.#onFailed = onFailed;
@@ -84,15 +92,19 @@ export class KubeApiProxy {
     // Who ended its direction still wants its answer (PROTOCOL.md, half-close). Node's types do not have it.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on('request', (incoming, outgoing) => {
-      void this.#serve(incoming, outgoing, (headers) => this.#forward(incoming, outgoing, headers));
+      void this.#serve(incoming, outgoing, (sending) => this.#forward(incoming, outgoing, sending));
     });
     this.#server.on('upgrade', (incoming, tunnel, early) => this.#serveUpgrade(incoming, tunnel, early));
     this.#server.on('clientError', (_error, socket) => void socket.destroy());
   }
 
-  /** Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: whether each answer that begins is to be the last one. */
-  serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean): void {
-    this.#identities.set(tunnel, identity);
+  /**
+   * Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: whether each answer that begins is to be the last one. With a statement, each
+   * request is decided by it, and the tunnel ends when it says.
+   */
+  serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean, statement?: VerifiedStatement): void {
+    this.#served.set(tunnel, { identity, statement });
+    if (statement) endAt(tunnel, statement.streamsUntilMs, this.#time);
     if (leaving) this.#leaving.set(tunnel, leaving);
     this.#server.emit('connection', tunnel);
   }
@@ -111,14 +123,14 @@ export class KubeApiProxy {
       tunnel.destroy(toFairleadError(error));
       return;
     }
-    void this.#serve(incoming, outgoing, (headers) => this.#upgrade(incoming, outgoing, { tunnel, early, headers }));
+    void this.#serve(incoming, outgoing, (sending) => this.#upgrade(incoming, outgoing, { tunnel, early, sending }));
   }
 
-  /** `carry` gets the headers for the kube-apiserver, without those of one hop; what it rejects with is told to the opener. */
+  /** `carry` gets what the kube-apiserver is to be sent, without headers of one hop; what it rejects with is told to the opener. */
   async #serve(
     incoming: IncomingMessage,
     outgoing: ServerResponse,
-    carry: (headers: readonly string[]) => Promise<Carried>,
+    carry: (sending: Sending) => Promise<Carried>,
   ): Promise<void> {
     const requestId = incoming.headers['audit-id']?.toString() ?? randomUUID();
     const caller = callerOf(incoming);
@@ -127,13 +139,19 @@ export class KubeApiProxy {
     incoming.on('error', () => undefined);
     outgoing.on('error', () => undefined);
     try {
-      const identity = this.#identities.get(incoming.socket);
-      if (!identity) throw new FairleadError('IDENTITY_REFUSED', 'this tunnel has no identity');
+      const served = this.#served.get(incoming.socket);
+      if (!served) throw new FairleadError('IDENTITY_REFUSED', 'this tunnel has no identity');
       // The gateway keeps no tunnel whose link is to end.
       if (this.#leaving.get(incoming.socket)?.()) outgoing.shouldKeepAlive = false;
-      const headers = this.#headers(incoming, identity, await this.#target.token());
+      const outcome = await this.#outcomeOf(incoming, served);
+      if (outcome.kind === 'answered') {
+        outgoing.writeHead(201, { 'content-type': 'application/json' }).end(outcome.body);
+        end(span, { status: 201, whole: true });
+        return;
+      }
+      const headers = this.#headers(incoming, outcome, await this.#target.token());
       const traced = caller || span.recording ? withTraceparent(headers, span.context) : headers;
-      end(span, await carry(traced));
+      end(span, await carry({ ...outcome, headers: traced }));
     } catch (error) {
       const failure = toFairleadError(error);
       this.#onFailed(failure.code);
@@ -146,6 +164,20 @@ export class KubeApiProxy {
       });
       answerFailure(outgoing, failure, { traceId, requestId });
     }
+  }
+
+  /** How the request is to be sent, or how it is answered here. */
+  async #outcomeOf(incoming: IncomingMessage, served: Served): Promise<Outcome> {
+    const plan = planRequest(served, incoming.method ?? '', incoming.url ?? '', this.#time.nowMs());
+    const body = { incoming, framing: bodyFraming(incoming.rawHeaders) };
+    if (plan.kind === 'pass') return { kind: 'sent', identity: plan.identity, body, ownHeaders: [] };
+    if (incoming.headers.upgrade !== undefined) {
+      throw new FairleadError('INVALID_ARGUMENT', 'a review of one’s own rights is no request to upgrade');
+    }
+    const reviewed = await reviewRequest(incoming, plan);
+    if (reviewed.kind === 'answered') return reviewed;
+    const { groups, headers: ownHeaders, ...sent } = reviewed;
+    return { ...sent, kind: 'sent', identity: identityWith(served, groups), ownHeaders };
   }
 
   #begin(incoming: IncomingMessage, caller: TraceContext | undefined): Span {
@@ -162,15 +194,18 @@ export class KubeApiProxy {
     return span;
   }
 
-  async #forward(incoming: IncomingMessage, outgoing: ServerResponse, headers: readonly string[]): Promise<Carried> {
-    const framing = bodyFraming(incoming.rawHeaders);
+  async #forward(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    { headers, body, identity, rewrite }: Sending,
+  ): Promise<Carried> {
+    const { framing } = body;
     const isHttp2 = await this.#http2.isSpoken().catch((error: unknown) => {
       throw this.#unreachable(error as Error);
     });
     const beganMs = performance.now();
     const { answer, upstream } = await requestHop<UpstreamRequest>({
-      incoming,
-      framing,
+      ...body,
       server: 'the kube-apiserver',
       begin: (fresh) => {
         const begun = isHttp2
@@ -179,8 +214,8 @@ export class KubeApiProxy {
         outgoing.once('close', () => void begun.destroy());
         begun.once('close', () => {
           // What the kube-apiserver did not take of the request nobody does, and the gateway must not wait for that.
-          incoming.unpipe(begun);
-          incoming.resume();
+          body.incoming.unpipe(begun);
+          body.incoming.resume();
         });
         return begun;
       },
@@ -189,7 +224,8 @@ export class KubeApiProxy {
     });
     const tookMs = performance.now() - beganMs;
     try {
-      await this.#explainRefusal(incoming, answer);
+      await this.#explainRefusal(identity, answer);
+      if (rewrite && answer.statusCode === 201) return await rewriteAnswer(answer, outgoing, rewrite);
       return await passAnswer(answer, outgoing, tellUpstreamMs(tookMs));
     } catch (error) {
       upstream.destroy();
@@ -223,7 +259,7 @@ export class KubeApiProxy {
   async #upgrade(
     incoming: IncomingMessage,
     outgoing: ServerResponse,
-    { tunnel, early, headers }: Upgrading,
+    { tunnel, early, sending: { headers, identity } }: Upgrading,
   ): Promise<Carried> {
     const upgrade = readUpgrade(incoming);
     const agent = new Agent({ ...this.#tls, keepAlive: false });
@@ -234,7 +270,7 @@ export class KubeApiProxy {
       throw error instanceof FairleadError ? error : this.#unreachable(error as Error);
     });
     if (answered.kind === 'answered') {
-      await this.#explainRefusal(incoming, answered.answer);
+      await this.#explainRefusal(identity, answered.answer);
       return passAnswer(answered.answer, outgoing);
     }
     tunnel.off('close', onOpenerGone);
@@ -247,9 +283,8 @@ export class KubeApiProxy {
   }
 
   /** Throws in place of a 403 that was meant for the agent and not for the user. The answer waits meanwhile, unread. */
-  async #explainRefusal(incoming: IncomingMessage, answer: UpstreamAnswer): Promise<void> {
-    const identity = this.#identities.get(incoming.socket);
-    if (answer.statusCode !== 403 || !identity) return;
+  async #explainRefusal(identity: TunnelIdentity, answer: UpstreamAnswer): Promise<void> {
+    if (answer.statusCode !== 403) return;
     answer.on('error', () => undefined);
     try {
       await this.#rights.assertHeld(identity);
@@ -260,9 +295,10 @@ export class KubeApiProxy {
     if (answer.destroyed) throw new FairleadError('TUNNEL_RESET', 'the kube-apiserver broke off its answer');
   }
 
-  #headers(incoming: IncomingMessage, identity: TunnelIdentity, token: string): string[] {
+  #headers(incoming: IncomingMessage, { identity, ownHeaders }: Sent, token: string): string[] {
     const { host, port } = this.#target;
-    const passed = without('host', fromTunnel(incoming.rawHeaders));
+    const unchanged = without('host', fromTunnel(incoming.rawHeaders));
+    const passed = ownHeaders.length === 0 ? unchanged : withHeaders(unchanged, ownHeaders);
     const own = ['Host', `${host.includes(':') ? `[${host}]` : host}:${port}`, 'Authorization', `Bearer ${token}`];
     return [...passed, ...own, ...impersonationHeaders(identity)];
   }
@@ -275,11 +311,29 @@ export class KubeApiProxy {
   }
 }
 
+/** What is to become of a request: sent on as this identity, or answered here. */
+type Outcome = Sent | { readonly kind: 'answered'; readonly body: string };
+
+interface Sent {
+  readonly kind: 'sent';
+  readonly identity: TunnelIdentity;
+  readonly body: SentBody;
+  /** In the place of the request's own. */
+  readonly ownHeaders: readonly string[];
+  /** What its answer is passed on as; absent: as it is. */
+  readonly rewrite?: (answer: string) => string;
+}
+
+interface Sending extends Sent {
+  /** All that the kube-apiserver is sent. */
+  readonly headers: readonly string[];
+}
+
 interface Upgrading {
   readonly tunnel: Duplex;
   /** What came behind the request's head. */
   readonly early: Buffer;
-  readonly headers: readonly string[];
+  readonly sending: Sending;
 }
 
 /** How a request went that the kube-apiserver answered. */
@@ -298,6 +352,17 @@ async function passAnswer(
   const status = answer.statusCode ?? 502;
   outgoing.writeHead(status, [...fromServer(answer.rawHeaders), ...own]);
   return { status, whole: await relayAnswer(answer, outgoing, () => void outgoing.destroy()) };
+}
+
+/** An answer that is read whole, and passed on as something else. */
+async function rewriteAnswer(
+  answer: UpstreamAnswer,
+  outgoing: ServerResponse,
+  rewrite: (answer: string) => string,
+): Promise<Carried> {
+  const body = rewrite(await readAnswer(answer));
+  outgoing.writeHead(201, { 'content-type': 'application/json' }).end(body);
+  return { status: 201, whole: true };
 }
 
 const without = (name: string, raw: readonly string[]): string[] =>

@@ -1,3 +1,4 @@
+import { SignedTime } from '@fairlead/access-statement/signed-time';
 import { systemClock, type Clock } from '@fairlead/clock';
 import { toFairleadError, type FairleadError } from '@fairlead/errors';
 import type { Check, Logger } from '@fairlead/observability';
@@ -5,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { Link, type GatewayConnection, type KubeApiEnd, type TcpTunnelOptions } from '@fairlead/tunnel/agent';
 import type { LinkFigures } from './agent-metrics.js';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import { AgentStatements } from './agent-statements.js';
 import { AgentTrust } from './agent-trust.js';
 import { ClockSkew } from './clock-skew.js';
 import { feedOf, type FactsFeed, type FactsSource } from './facts/feed.js';
@@ -35,6 +37,10 @@ export interface SupervisorOptions {
   readonly facts: FactsSource;
   readonly kubeApi: KubeApiEnd;
   readonly tcp: TcpTunnelOptions;
+  /** By which access statements end; default the clock's. */
+  readonly time?: SignedTime | undefined;
+  /** Nobody is served without an access statement; default false. */
+  readonly requireStatements?: boolean | undefined;
   /** Absent: it carries nothing. */
   readonly gitops?: GitOpsCarrier | undefined;
   readonly logger: Logger;
@@ -57,6 +63,7 @@ export class LinkSupervisor {
   readonly #endpoints: FollowedEndpoints;
   readonly #identity: HeldIdentity;
   readonly #trust: AgentTrust;
+  readonly #statements: AgentStatements;
   readonly #strangers: UntrustedEndpoints;
   readonly #clockSkew: ClockSkew;
   readonly #facts: FactsFeed;
@@ -79,6 +86,12 @@ export class LinkSupervisor {
       this.#tryAnew();
     });
     this.#trust = new AgentTrust(this.#identity, options.logger, this.#clock);
+    this.#statements = new AgentStatements({
+      identity: this.#identity,
+      time: options.time ?? new SignedTime(() => this.#clock.nowMs()),
+      required: options.requireStatements ?? false,
+      logger: options.logger,
+    });
     this.#endpoints = new FollowedEndpoints(this.#identity, options.endpoints, options.region, this.#clock);
     this.#strangers = new UntrustedEndpoints(() => this.#endpoints.choice.size, options.logger);
     this.#clockSkew = new ClockSkew(options.logger, this.#clock);
@@ -369,6 +382,7 @@ export class LinkSupervisor {
         trust: this.#trust,
         desired: gitops?.desired,
         kubeApi,
+        statements: this.#statements,
         tcp,
         logger,
         clusterId,

@@ -328,6 +328,18 @@ export const accessRpc = {
   ),
   /** Who has logged in, by id. `next` is there if there may be more: pass it as `after`. */
   listUsers: rpc('list-users', ['api'], z.object({ after: z.uuid().optional() }), page(KnownUser)),
+  /**
+   * What whoever has this token may do in a cluster now, signed, to be carried beside its secret. It ends with the first grant of theirs that ends. UNAUTHENTICATED;
+   * NOT_FOUND for a cluster that is not known, and for one in which they have been granted nothing; FORBIDDEN while it is locked down; TOO_LARGE for more than a
+   * statement can say; UNAVAILABLE while `keys` is away. Subject tenant: NO_TENANT.
+   */
+  issueStatement: rpc(
+    'issue-statement',
+    ['api'],
+    z.object({ tokenHash: Base64, cluster: ClusterName }),
+    z.object({ envelope: z.base64().max(32_768), openUntil: IsoTime, streamsUntil: IsoTime }),
+    15_000,
+  ),
   /** How a request of this user would be decided; groups are those of their last login unless given. NOT_FOUND for an unknown cluster. */
   explain: rpc(
     'explain',

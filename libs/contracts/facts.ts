@@ -30,7 +30,7 @@ export const Facts = z.object({
   nodes: NodeCount.nullable().default(null),
   /**
    * What its rights there allow (`rbac:impersonate-users`, `rbac:impersonate-admins`, `rbac:impersonate-roles`, `rbac:list-nodes`)
-   * and what it can do on the link (`link:kube-api`, `link:tcp`, `link:trust`, `link:facts`). None: it does not say. Newer agents may say more.
+   * and what it can do on the link (`link:kube-api`, `link:statements`, `link:statements-required`, `link:tcp`, `link:trust`, `link:facts`). None: it does not say. Newer agents may say more.
    */
   capabilities: z.array(word(48).min(1)).max(24).default([]),
 });

@@ -127,6 +127,16 @@ export const keysRpc = {
   putEndpoint: rpc('put-endpoint', ['api'], PutEndpoint, EndpointSet, 15_000),
   /** NOT_FOUND; CONFLICT if no active one would be left beside draining ones. */
   removeEndpoint: rpc('remove-endpoint', ['api'], RemoveEndpoint, EndpointSet, 15_000),
+  /**
+   * Signs JSON of an `AccessStatement`, for a cluster of the tenant and from now on. It ends earlier than it says where the CA does. INVALID_ARGUMENT for what is
+   * none, or has more time than its kind may; FORBIDDEN for another tenant's statement or cluster; UNAVAILABLE when the issuing CA has ended.
+   */
+  signAccessStatement: rpc(
+    'sign-access-statement',
+    ['access'],
+    z.object({ document: z.base64().max(24_576) }),
+    z.object({ envelope: z.base64().max(32_768), openUntil: IsoTime }),
+  ),
   /** Agents hold a version of the trust bundle, and will after a restart. */
   acknowledgeTrust: rpc('acknowledge-trust', ['gateway'], TrustHeldBatch, z.object({})),
 } as const;

@@ -29,6 +29,7 @@ const full = {
   podAnnotations: { 'example.com/note': 'any text, ünicode too' },
   hostNetwork: true,
   healthPort: 18_080,
+  requireStatements: true,
   proxy: {
     httpsProxy: 'http://proxy.example.com:3128',
     noProxy: ['10.0.0.0/8', '.svc', '[::1]:7000'],

@@ -122,6 +122,8 @@ export const ManifestValues = fields({
   hostNetwork: z.boolean().optional(),
   /** Where it listens on its node for probes, on loopback; 8080 unless given. */
   healthPort: z.int().min(1_024).max(65_535).optional(),
+  /** Nobody is served by its agent without an access statement; what says so is in the cluster, and no gateway takes it back. */
+  requireStatements: z.boolean().optional(),
   proxy: Proxy.optional(),
   /** Trusted besides the public ones where the agent has no pin: for an https proxy, and the collector of spans. */
   caBundle: CaBundle.optional(),

@@ -33,6 +33,7 @@ export const ERROR_KINDS = {
   REVISION_CONFLICT: row(412, 9, false, 'info', 'it is no longer what the request says it was'),
   GONE: row(410, 9, false, 'info', 'it is no longer available'),
   TOO_LARGE: row(413, 8, false, 'info', 'the request is larger than allowed'),
+  UNSUPPORTED_MEDIA_TYPE: row(415, 3, false, 'info', 'the request is in an encoding that is not read here'),
   MISDIRECTED: row(421, 9, false, 'info', 'the connection was opened for another host name'),
   RATE_LIMITED: row(429, 8, true, 'info', 'too many requests; wait and try again'),
   INTERNAL: row(500, 13, false, 'error', 'something went wrong inside; the log has the cause'),
@@ -63,6 +64,10 @@ export const ERROR_KINDS = {
   TARGET_REFUSED: row(403, 7, false, 'warn', "the agent's policy refuses this target"),
   TARGET_UNREACHABLE: row(502, 14, false, 'info', 'the target could not be reached from the cluster'),
   IDENTITY_REFUSED: row(403, 7, false, 'warn', 'the agent refuses this identity'),
+  STATEMENT_REFUSED: row(403, 7, false, 'warn', 'the access statement is not acceptable here'),
+  // Clients that have a credential plugin ask it anew after a 401.
+  STATEMENT_EXPIRED: row(401, 16, false, 'info', 'the access statement has ended'),
+  STATEMENT_REQUIRED: row(401, 16, false, 'info', 'this cluster takes only who shows an access statement'),
   WRONG_CLUSTER: row(403, 7, false, 'error', 'the request was meant for another cluster'),
   TUNNEL_RESET: row(502, 14, false, 'info', 'the tunnel broke off'),
   PROTOCOL_ERROR: row(502, 13, false, 'error', 'the peer broke the protocol'),

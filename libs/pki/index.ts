@@ -32,9 +32,12 @@ export {
 export { isOutOfDate, readPeerCertificate, type PeerCertificate } from './peer-certificate.js';
 export { verifyChain, type VerifyOptions } from './verify-chain.js';
 export {
+  isSignedBy,
+  openSigner,
   openStatement,
   signStatement,
   type SignedStatement,
+  type StatementSigner,
   type StatementTrust,
   type TrustSigner,
 } from './signed-statement.js';

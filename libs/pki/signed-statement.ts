@@ -1,5 +1,7 @@
+import { verify, type KeyObject } from 'node:crypto';
 import { FairleadError } from '@fairlead/errors';
-import { signProof, verifyProof } from './private-key.js';
+import { parseCertificate } from './pem.js';
+import { signProof } from './private-key.js';
 import { verifyChain } from './verify-chain.js';
 
 /** A key of the CA's service, with its certificate. */
@@ -11,7 +13,7 @@ export interface TrustSigner {
 /** Bytes that the keys service signed: whoever carries them can change nothing in them. */
 export interface SignedStatement {
   readonly document: Uint8Array;
-  /** Leaf first, without the root; the leaf is the identity `service/keys`. */
+  /** Leaf first, without the root; the leaf is the identity of a `StatementSigner`. */
   readonly signerChainPem: readonly string[];
   /** ECDSA-SHA256 by the leaf's key over the context, a line feed and the document. */
   readonly signature: Uint8Array;
@@ -23,9 +25,10 @@ export interface StatementTrust {
   readonly at: Date;
 }
 
-const SIGNER = 'keys';
+/** As whom the keys service signs: each a name of its own below `service/`, so that no key of the one signs what is the other's. */
+export type StatementSigner = 'keys' | 'access-statements';
 
-/** Signs with a key whose certificate says `service/keys`. The context keeps one kind of statement from being taken for another. */
+/** Signs with a key whose certificate names the signer. The context keeps one kind of statement from being taken for another. */
 export async function signStatement(
   context: string,
   document: Uint8Array,
@@ -35,16 +38,43 @@ export async function signStatement(
   return { document, signerChainPem: [...signer.chainPem], signature };
 }
 
-/** Throws CERTIFICATE_REFUSED unless the keys service signed it in this context, by a chain that ends in one of these roots. */
-export async function openStatement(context: string, signed: SignedStatement, trust: StatementTrust): Promise<void> {
-  const { rootsPem, trustDomain, at } = trust;
-  const { id } = await verifyChain(signed.signerChainPem, rootsPem, { at, usage: 'clientAuth', trustDomain });
-  if (id.kind !== 'service' || id.name !== SIGNER) throw refused(context, 'its signer is not the keys service');
-  const [leaf = ''] = signed.signerChainPem;
-  if (!(await verifyProof(leaf, signedBytes(context, signed.document), signed.signature))) {
-    throw refused(context, 'its signature does not match');
-  }
+/** Throws CERTIFICATE_REFUSED unless the signer signed it in this context, by a chain that ends in one of these roots. */
+export async function openStatement(
+  context: string,
+  signed: SignedStatement,
+  trust: StatementTrust,
+  signer: StatementSigner = 'keys',
+): Promise<void> {
+  const key = await openSigner(context, signed.signerChainPem, trust, signer);
+  if (!isSignedBy(key, context, signed)) throw refused(context, 'its signature does not match');
 }
+
+/** The key of a signer whose chain ends in one of these roots. Throws CERTIFICATE_REFUSED. */
+export async function openSigner(
+  context: string,
+  chainPem: readonly string[],
+  { rootsPem, trustDomain, at }: StatementTrust,
+  signer: StatementSigner,
+): Promise<KeyObject> {
+  const { id } = await verifyChain(chainPem, rootsPem, { at, usage: 'clientAuth', trustDomain });
+  if (id.kind !== 'service' || id.name !== signer) throw refused(context, `its signer is not ${NAMES[signer]}`);
+  const [leaf = ''] = chainPem;
+  return parseCertificate(leaf).publicKey;
+}
+
+/** Whether this key signed this document in this context. A malformed signature is just false. */
+export function isSignedBy(
+  key: KeyObject,
+  context: string,
+  { document, signature }: Pick<SignedStatement, 'document' | 'signature'>,
+): boolean {
+  return verify('sha256', signedBytes(context, document), key, signature);
+}
+
+const NAMES: Readonly<Record<StatementSigner, string>> = {
+  keys: 'the keys service',
+  'access-statements': 'the signer of access statements',
+};
 
 function signedBytes(context: string, document: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`${context}\n`), document]);

@@ -118,7 +118,7 @@ describe('what an agent says of its cluster', () => {
       distribution: 'eks',
       provider: 'aws',
       nodes: { total: 2, ready: 1 },
-      capabilities: ['link:facts', 'link:kube-api', 'link:trust', ...RIGHTS],
+      capabilities: ['link:facts', 'link:kube-api', 'link:statements', 'link:trust', ...RIGHTS],
     });
     expect(await fairlead(running.stack, 'cluster', 'show', 'told')).toMatch(
       /distribution +eks on aws\nnodes +1\/2 ready\n/,
@@ -185,7 +185,7 @@ it('an agent whose API server does not know it links all the same, and says what
   expect(await factsOf('unknown')).toMatchObject({
     nodes: null,
     distribution: '',
-    capabilities: ['link:facts', 'link:kube-api', 'link:trust'],
+    capabilities: ['link:facts', 'link:kube-api', 'link:statements', 'link:trust'],
   });
   await eventually(async () => expect(await doctorOn('unknown')).toMatchObject({ ok: true, warning: true }));
 });

@@ -1,4 +1,4 @@
-import { WORKLOAD_USER_PREFIX, type Issuer } from '@fairlead/contracts';
+import { TOKEN_USER_PREFIX, WORKLOAD_USER_PREFIX, type Issuer } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 
 /** Whom a token of an issuer is of. */
@@ -18,12 +18,12 @@ const MAX_GROUPS = 256;
 /** All of them, as they are kept for doors. */
 const MAX_GROUPS_BYTES = 32_768;
 /** Names that begin so are somebody else's: Kubernetes', and those that we make ourselves. */
-const TAKEN = /^(?:system|fairlead|token|workload):/;
+const TAKEN = ['system:', 'fairlead:', TOKEN_USER_PREFIX, WORKLOAD_USER_PREFIX];
 const ADMINISTRATOR = 'admin';
 
 /** Names of an issuer that must not be given to anybody: its prefix decides. */
 export function isTakenName(name: string): boolean {
-  return TAKEN.test(name) || name === ADMINISTRATOR;
+  return isTaken(name) || name === ADMINISTRATOR;
 }
 
 /**
@@ -47,6 +47,10 @@ export function identityOf(issuer: Issuer, claims: Claims): LoginIdentity {
   return { kind, subject, user, groups: groupsOf(issuer, claims[issuer.groupsClaim]) };
 }
 
+function isTaken(name: string): boolean {
+  return TAKEN.some((beginning) => name.startsWith(beginning));
+}
+
 /** One group, or a list of them; none: no groups. */
 function groupsOf({ prefix, groupsClaim }: Issuer, claim: unknown): string[] {
   if (claim === undefined || claim === null) return [];
@@ -55,7 +59,7 @@ function groupsOf({ prefix, groupsClaim }: Issuer, claim: unknown): string[] {
   const groups = told.map((group) => prefixed(prefix, nameIn(group, groupsClaim), groupsClaim));
   if (Buffer.byteLength(JSON.stringify(groups)) > MAX_GROUPS_BYTES)
     throw refused(`the names of its groups are longer than ${MAX_GROUPS_BYTES} bytes together`);
-  if (groups.some((group) => TAKEN.test(group))) throw refused('it names a reserved group');
+  if (groups.some(isTaken)) throw refused('it names a reserved group');
   return [...new Set(groups)].toSorted();
 }
 

@@ -16,6 +16,7 @@ export function grantsArea(runtime: Runtime, nats: NatsConnection, groupsOf: Gro
   owned.use(tendGrants(runtime, lockdowns));
   const explaining = new ExplainAccess(runtime, clusters, groupsOf);
   return {
+    clusters,
     controllers: [GrantsController],
     parts: [new Grants(runtime, clusters), new AccessRequests(runtime), lockdowns, explaining],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

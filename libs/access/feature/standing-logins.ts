@@ -1,4 +1,4 @@
-import { fitPage, type Caller, type KnownUser } from '@fairlead/contracts';
+import { fitPage, userOfSubject, type Caller, type KnownUser, type Subject } from '@fairlead/contracts';
 import type { EntityManager } from 'typeorm';
 import {
   deleteLogin,
@@ -8,7 +8,7 @@ import {
   sweepLapsed,
   type StoredLogin,
 } from '../store/login-store.js';
-import { listUsers, type StoredUser } from '../store/user-store.js';
+import { findUser, listUsers, type StoredUser } from '../store/user-store.js';
 import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
 const PAGE_ROWS = 200;
@@ -48,6 +48,16 @@ export class StandingLogins {
   async sweep(): Promise<void> {
     await commit(this.runtime, (manager) => sweepLapsed(manager, this.runtime.now()));
   }
+}
+
+/** The groups that somebody's newest token named; none of whoever never logged in. */
+export async function groupsOfLastLogin(
+  manager: EntityManager,
+  tenantId: string,
+  subject: Subject,
+): Promise<readonly string[]> {
+  const user = await findUser(manager, tenantId, userOfSubject(subject));
+  return user?.kind === subject.kind ? user.groups : [];
 }
 
 async function find(

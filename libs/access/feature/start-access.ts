@@ -1,5 +1,5 @@
-import { userOfSubject } from '@fairlead/contracts';
 import type { KeyedBucket, ProjectedBucket } from '@fairlead/events';
+import { createRpcClient } from '@fairlead/messaging';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { isAdministrator } from './administration.js';
@@ -9,23 +9,24 @@ import { ApiTokens } from './api-tokens.js';
 import { Authentication } from './authentication.js';
 import { AuthenticationController } from './authentication.controller.js';
 import type { CredentialSource } from './credentials.js';
-import type { GroupsOf } from './explain-access.js';
 import { grantsArea } from './grants-area.js';
 import { GRANTS_BUCKET } from './grants-bucket.js';
+import { IssueStatement } from './issue-statement.js';
 import { Issuers } from './issuers.js';
+import { keysOver } from './keys-port.js';
 import { LastUse } from './last-use.js';
 import { loginCredentials } from './login-credentials.js';
 import { LoginsController } from './logins.controller.js';
 import { Logins, type LoginsOptions } from './logins.js';
-import { findUser } from '../store/user-store.js';
 import { accessBucket } from './projected-buckets.js';
 import type { Runtime } from './runtime.js';
-import { StandingLogins } from './standing-logins.js';
+import { groupsOfLastLogin, StandingLogins } from './standing-logins.js';
+import { StatementsController } from './statements.controller.js';
 import { tendLogins } from './tend-logins.js';
 
 export interface AccessOptions {
   readonly logins: LoginsOptions;
-  /** Tells which clusters there are. */
+  /** Tells which clusters there are, and leads to `keys`. */
   readonly nats: NatsConnection;
 }
 
@@ -55,9 +56,13 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
   const sources: readonly CredentialSource[] = [apiTokens, loginCredentials];
   const standing = new StandingLogins(runtime);
   owned.use(tendLogins(runtime, standing));
-  const grants = owned.use(grantsArea(runtime, nats, groupsAtLastLogin));
+  const grants = owned.use(grantsArea(runtime, nats, groupsOfLastLogin));
+  const authentication = new Authentication(runtime, { sources, isAdministrator });
+  const keys = keysOver(createRpcClient(nats, runtime.source));
+  const statements = new IssueStatement(runtime, { authentication, clusters: grants.clusters, keys });
   const areas: readonly Area[] = [
-    authenticationArea(runtime, sources),
+    { controllers: [AuthenticationController], parts: [authentication] },
+    { controllers: [StatementsController], parts: [statements] },
     tokensArea(runtime),
     grants,
     { controllers: [LoginsController], parts: [new Issuers(runtime), new Logins(runtime, logins), standing] },
@@ -77,15 +82,3 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
 function tokensArea(runtime: Runtime): Area {
   return { controllers: [ApiTokensController], parts: [new ApiTokens(runtime)] };
 }
-
-function authenticationArea(runtime: Runtime, sources: readonly CredentialSource[]): Area {
-  return {
-    controllers: [AuthenticationController],
-    parts: [new Authentication(runtime, { sources, isAdministrator })],
-  };
-}
-
-const groupsAtLastLogin: GroupsOf = async (manager, tenantId, subject) => {
-  if (subject.kind !== 'user' && subject.kind !== 'workload') return [];
-  return (await findUser(manager, tenantId, userOfSubject(subject)))?.groups ?? [];
-};

@@ -7,6 +7,17 @@ import { follow, withCookies, type Browse } from './log-in-at.js';
 const CLIENT_ID = 'fairlead';
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
+const TTL_SECONDS = {
+  AccessToken: 300,
+  AuthorizationCode: 60,
+  DeviceCode: 600,
+  Grant: 3_600,
+  IdToken: 300,
+  Interaction: 600,
+  RefreshToken: 3_600,
+  Session: 3_600,
+};
+
 export interface RealProvider extends AsyncDisposable {
   readonly url: string;
   readonly clientId: string;
@@ -77,6 +88,7 @@ function configuration(key: JWK, real: RealProvider): Configuration {
       accountId: name,
       claims: () => ({ sub: name, email: `${name}@example.invalid`, groups: [...real.user.groups] }),
     }),
+    ttl: TTL_SECONDS,
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
     features: {
       devInteractions: { enabled: false },

@@ -14,6 +14,7 @@ import {
   type PeerCertificate,
   type RevokedGateways,
   type SpiffeId,
+  type StatementSigner,
   type TrustSigner,
 } from '@fairlead/pki';
 import {
@@ -36,7 +37,7 @@ export interface IssuedLeaf {
 }
 
 /** A key that nobody keeps, with its certificate, which ends at `notAfter`. */
-interface OneTimeSigner extends TrustSigner {
+export interface OneTimeSigner extends TrustSigner {
   readonly notAfter: Date;
 }
 
@@ -114,14 +115,17 @@ export class CertificateAuthority {
   }
 
   /**
-   * A key to sign one thing with, certified as this service for so long, or as long as the CA that issued it lives. While another root is
+   * A key to sign one kind of thing with, certified for that for so long, or as long as the CA that issued it lives. While another root is
    * still trusted, whoever knows only that one can follow the chain. UNAVAILABLE when the issuing CA has ended.
    */
-  async oneTimeSigner(now: Date, lifeMs: number = Infinity): Promise<OneTimeSigner> {
+  async oneTimeSigner(
+    now: Date,
+    { lifeMs = Infinity, as = 'keys' }: { readonly lifeMs?: number; readonly as?: StatementSigner } = {},
+  ): Promise<OneTimeSigner> {
     const { issuing } = this.#signerPair(now);
     const keyPem = await generatePrivateKey();
     const csr = await checkCsr(await createCsr(keyPem));
-    const id: SpiffeId = { kind: 'service', trustDomain: this.trustDomain, name: 'keys' };
+    const id: SpiffeId = { kind: 'service', trustDomain: this.trustDomain, name: as };
     const notAfter = new Date(Math.min(now.getTime() + lifeMs, issuing.notAfter.getTime()));
     const validity = { notBefore: new Date(now.getTime() - SKEW_MS), notAfter };
     const { certificatePem } = await issueIdentity(withKey(issuing), { csr, id, ...validity });

@@ -1,6 +1,7 @@
 import { keysRpc } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
+import { AccessStatementSigner } from './access-statement-signer.js';
 import { CertificateIssuer } from './certificate-issuer.js';
 import { LinkEndpoints } from './link-endpoints.js';
 import { Revocations } from './revocations.js';
@@ -16,6 +17,7 @@ export class KeysController {
     private readonly revocations: Revocations,
     private readonly rotation: Rotation,
     private readonly linkEndpoints: LinkEndpoints,
+    private readonly accessStatements: AccessStatementSigner,
   ) {}
 
   @RpcHandler(keysRpc.trustBundle)
@@ -97,6 +99,11 @@ export class KeysController {
   @RpcHandler(keysRpc.removeEndpoint)
   async removeEndpoint({ caller, input: { by, address } }: Asked<'removeEndpoint'>) {
     return this.linkEndpoints.remove(caller, by, address);
+  }
+
+  @RpcHandler(keysRpc.signAccessStatement)
+  async signAccessStatement({ tenantId, input }: Asked<'signAccessStatement'>) {
+    return this.accessStatements.sign(tenantId, input.document);
   }
 
   @RpcHandler(keysRpc.acknowledgeTrust)

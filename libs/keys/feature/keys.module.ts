@@ -1,4 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import { AccessStatementSigner } from './access-statement-signer.js';
 import { CertificateIssuer } from './certificate-issuer.js';
 import { DeployKeys } from './git/deploy-keys.js';
 import { DesiredStateSigner } from './git/desired-state-signer.js';
@@ -17,12 +18,13 @@ export interface KeysParts {
   readonly revocations: Revocations;
   readonly rotation: Rotation;
   readonly endpoints: LinkEndpoints;
+  readonly accessStatements: AccessStatementSigner;
 }
 
 @Module({})
 export class KeysModule {
   static around(parts: KeysParts, git: GitKeys): DynamicModule {
-    const { issuer, revocations, rotation, endpoints } = parts;
+    const { issuer, revocations, rotation, endpoints, accessStatements } = parts;
     return {
       module: KeysModule,
       controllers: [KeysController, GitKeysController],
@@ -31,6 +33,7 @@ export class KeysModule {
         { provide: Revocations, useValue: revocations },
         { provide: Rotation, useValue: rotation },
         { provide: LinkEndpoints, useValue: endpoints },
+        { provide: AccessStatementSigner, useValue: accessStatements },
         { provide: DesiredStateSigner, useValue: git.signer },
         { provide: GitHosts, useValue: git.hosts },
         { provide: HostKeys, useValue: git.hostKeys },

@@ -4,7 +4,14 @@ import { createRpcClient, serveRpc, type RpcClient } from '@fairlead/messaging';
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { Registry, createLogger } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { KEYS_BUCKETS, KeysModule, openGitKeys, watchHostKeys, type GitKeysOptions } from '../index.js';
+import {
+  AccessStatementSigner,
+  KEYS_BUCKETS,
+  KeysModule,
+  openGitKeys,
+  watchHostKeys,
+  type GitKeysOptions,
+} from '../index.js';
 import { api, keysFixture, source, type KeysFixture, type KeysProcess } from './keys-fixture.js';
 
 export const gitops = { role: 'gitops', credential: 'gitops' } as const;
@@ -61,7 +68,8 @@ export async function gitFixture({
   if (deployKeysEveryMs > 0) starting.use(git.startLoop());
   if (scanMs > 0) starting.use(watchHostKeys(git.hostKeys, { intervalMs: scanMs, logger }));
   const registry = new Registry();
-  const module = KeysModule.around({ issuer, revocations, rotation, endpoints }, git);
+  const accessStatements = new AccessStatementSigner({ database, ca, belongs: () => true });
+  const module = KeysModule.around({ issuer, revocations, rotation, endpoints, accessStatements }, git);
   starting.use(await serveRpc(module, { connection, queue: 'keys', logger, registry, onForged: () => undefined }));
   const gitopsConnection = await nats.connect(gitops);
   const running = starting.move();

@@ -141,3 +141,9 @@ it('an installer that comes later is where the values say', () => {
   expect(objectsOf(later)).toEqual(expect.arrayContaining(own));
   expect(later).not.toContain('fairlead-system');
 });
+
+it('tells the agent to serve nobody without an access statement only where that is set', () => {
+  const setting = { name: 'FAIRLEAD_REQUIRE_STATEMENTS', value: 'true' };
+  expect(agentOf(rendered({ requireStatements: true })).env).toContainEqual(setting);
+  for (const values of [{}, { requireStatements: false }]) expect(rendered(values)).not.toContain(setting.name);
+});

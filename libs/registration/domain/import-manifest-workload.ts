@@ -162,6 +162,7 @@ function environment(input: ImportManifestInput): Record<string, string> {
     ...(input.cluster === null ? { FAIRLEAD_ADOPTION: 'true' } : {}),
     FAIRLEAD_IDENTITY: `secret:${namespaceOf(input.values)}/${SECRETS.identity}`,
     FAIRLEAD_HEALTH_LISTEN: healthOf(input.values).listen,
+    ...(input.values.requireStatements === true ? { FAIRLEAD_REQUIRE_STATEMENTS: 'true' } : {}),
     ...agentEnvironment(input.values),
   };
 }

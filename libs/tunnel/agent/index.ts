@@ -6,6 +6,8 @@ export {
   type DesiredStateEnd,
   type GatewayConnection,
   type KubeApiEnd,
+  type StatementEnd,
   type TrustEnd,
 } from './ports.js';
 export type { TcpTunnelOptions } from './tcp-tunnel.js';
+export { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';

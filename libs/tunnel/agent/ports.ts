@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Client } from '@connectrpc/connect';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
+import type { VerifiedStatement } from '@fairlead/access-statement';
 import type { TunnelIdentity } from '@fairlead/kube-http';
 import type { AgentLinkService, SignedDesiredState, SignedTrust, Tcp, Facts } from '@fairlead/proto';
 import type { Counted, Followed, Level } from '../core/index.js';
@@ -59,10 +60,21 @@ export interface DesiredStateEnd {
   take(state: SignedDesiredState): void;
 }
 
+/** What people show, signed, of what they may do here: a gateway only carries it. */
+export interface StatementEnd {
+  /** Nobody is served without one. */
+  readonly required: boolean;
+  /** Rejects with STATEMENT_REFUSED or STATEMENT_EXPIRED. */
+  open(envelope: Uint8Array, cluster: { readonly clusterId: string }): Promise<VerifiedStatement>;
+}
+
 /** Where tunnels to the cluster's kube-apiserver end. */
 export interface KubeApiEnd {
-  /** Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: the answer that begins now is to be the last one. */
-  serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean): void;
+  /**
+   * Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: the answer that begins now is to be the last one. With a statement, no request is
+   * served that it does not hold, and the tunnel ends when it says.
+   */
+  serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean, statement?: VerifiedStatement): void;
 }
 
 /** Opens raw TCP targets, or does not: the policy is behind it. */

@@ -4,13 +4,15 @@ import { assertAcceptable, type TunnelIdentity } from '@fairlead/kube-http';
 import type { Logger } from '@fairlead/observability';
 import type { Open } from '@fairlead/proto';
 import { TunnelConnection } from '../link/index.js';
-import type { KubeApiEnd } from './ports.js';
+import type { KubeApiEnd, StatementEnd } from './ports.js';
 import { serveTcp, type TcpTunnelOptions } from './tcp-tunnel.js';
 
 export interface AcceptorOptions {
   readonly clusterId: string;
   readonly generation: number;
   readonly kubeApi: KubeApiEnd;
+  /** Absent: none is taken, and none is asked for. */
+  readonly statements?: StatementEnd | undefined;
   readonly tcp: TcpTunnelOptions;
   readonly logger: Logger;
   /** Is the link to be left? Then it takes nothing new, and no tunnel is to outlive what it carries now. */
@@ -64,24 +66,60 @@ function assertOurs(open: Open, { clusterId, generation }: AcceptorOptions): voi
   }
 }
 
-function serve(connection: TunnelConnection, open: Open, { kubeApi, tcp, logger, leaving }: AcceptorOptions): void {
+function serve(connection: TunnelConnection, open: Open, options: AcceptorOptions): void {
   const { target } = open;
   switch (target.case) {
     case 'kubeApi': {
-      const identity: TunnelIdentity = target.value;
+      const { statement, ...identity } = target.value;
       assertAcceptable(identity);
-      connection.accept();
-      tellEnd(connection, open, logger);
-      kubeApi.serve(connection, identity, leaving);
+      if (statement.length > 0) void serveStated(connection, open, options, { identity, statement });
+      else serveUnstated(connection, open, options, identity);
       return;
     }
     case 'tcp':
-      void serveTcp(connection, open, target.value, tcp);
+      void serveTcp(connection, open, target.value, options.tcp);
       return;
     case undefined:
       throw new FairleadError('INVALID_ARGUMENT', 'the Open names no target this agent knows');
     default:
       assertNever(target);
+  }
+}
+
+function serveUnstated(
+  connection: TunnelConnection,
+  open: Open,
+  { kubeApi, statements, logger, leaving }: AcceptorOptions,
+  identity: TunnelIdentity,
+): void {
+  if (statements?.required) {
+    const what = 'this cluster serves nobody without an access statement';
+    throw new FairleadError('STATEMENT_REQUIRED', `${what}: fetch a credential for it with fairlead credential`);
+  }
+  connection.accept();
+  tellEnd(connection, open, logger);
+  kubeApi.serve(connection, identity, leaving);
+}
+
+/** Never rejects. */
+async function serveStated(
+  connection: TunnelConnection,
+  open: Open,
+  { kubeApi, statements, clusterId, logger, leaving }: AcceptorOptions,
+  asked: { readonly identity: TunnelIdentity; readonly statement: Uint8Array },
+): Promise<void> {
+  const { tunnelId } = open;
+  try {
+    if (!statements) throw new FairleadError('STATEMENT_REFUSED', 'this agent takes no access statements');
+    const statement = await statements.open(asked.statement, { clusterId });
+    if (connection.destroyed) return;
+    connection.accept();
+    tellEnd(connection, open, logger);
+    kubeApi.serve(connection, asked.identity, leaving, statement);
+  } catch (error) {
+    const failure = toFairleadError(error);
+    logger.warn('tunnel.refused', { tunnelId, clusterId, code: failure.code, reason: failure.message });
+    if (!connection.destroyed) connection.refuse(failure);
   }
 }
 

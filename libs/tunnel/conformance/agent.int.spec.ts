@@ -119,6 +119,11 @@ describe('the agent, acceptor of a tunnel', () => {
       { target: { case: 'kubeApi', value: { user: 'a', groups: ['system:masters'] } } },
       'IDENTITY_REFUSED',
     ],
+    [
+      'somebody with a statement that nobody signed',
+      { target: { case: 'kubeApi', value: { user: 'alice', statement: Buffer.from('\x01\x01\x00\x01') } } },
+      'STATEMENT_REFUSED',
+    ],
     ['no target', { target: { case: undefined } }, 'INVALID_ARGUMENT'],
     ['a target nobody allowed', { target: { case: 'tcp', value: { host: '127.0.0.1', port: 1 } } }, 'TARGET_REFUSED'],
   ])('parked × Open for %s: Refused, and the link stays', async (_, changes, code) => {

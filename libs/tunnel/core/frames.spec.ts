@@ -29,7 +29,10 @@ const control: fc.Arbitrary<ControlKind> = fc.oneof(
       clusterId: 'c',
       generation,
       traceparent: '',
-      target: { case: 'kubeApi', value: { $typeName: 'fairlead.link.v1.KubeApi', user, groups, extra: [] } },
+      target: {
+        case: 'kubeApi',
+        value: { $typeName: 'fairlead.link.v1.KubeApi', user, groups, extra: [], statement: new Uint8Array() },
+      },
     },
   })),
 );

@@ -1,13 +1,7 @@
 import { everyGroup, readAttributes, type AskedIdentity } from '@fairlead/access-rules';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
-import {
-  asksToImpersonate,
-  headerValues,
-  readImpersonation,
-  type RawHeaders,
-  type TunnelIdentity,
-} from '@fairlead/kube-http';
+import { asksToImpersonate, readImpersonation, type RawHeaders, type TunnelIdentity } from '@fairlead/kube-http';
 import {
   decideRequest,
   isKnownTo,
@@ -18,6 +12,7 @@ import {
 import type { Directory, Principal } from '../../directory.js';
 import type { Grounds } from '../../passage/outcome.js';
 import type { ClusterAddress } from './addressed.js';
+import { bearerOf } from './bearer.js';
 
 /** What of a replica's memory decides here. */
 export type Deciding = Pick<
@@ -143,13 +138,12 @@ function ended(verdict: Verdict): FairleadError {
 
 /**
  * Whose request this is at the Kubernetes API door. UNAUTHENTICATED; UNAVAILABLE while this replica knows nobody, and, for all but the administrator,
- * once what it knows is an hour old: it could not have heard that somebody was shut out.
+ * once what it knows is an hour old: it could not have heard that somebody was shut out. STATEMENT_REFUSED for a statement that cannot be read.
  */
 export function authenticate(directory: Deciding, rawHeaders: RawHeaders, nowMs: number): Principal {
   if (!directory.loaded) throw new FairleadError('UNAVAILABLE', 'this replica has not loaded its snapshot yet');
-  const [value = '', another] = headerValues(rawHeaders, 'authorization');
-  const token = another === undefined ? /^Bearer ([\x21-\x7e]{1,512})$/i.exec(value)?.[1] : undefined;
-  const principal = token === undefined ? undefined : directory.principalOf(token, nowMs);
+  const secret = bearerOf(rawHeaders)?.secret;
+  const principal = secret === undefined ? undefined : directory.principalOf(secret, nowMs);
   if (!principal) {
     throw new FairleadError('UNAUTHENTICATED', 'no valid Fairlead token was sent; log in with: fairlead login');
   }

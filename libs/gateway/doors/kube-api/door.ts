@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { SignedTime, StatementVerifier } from '@fairlead/access-statement';
 import { messageOf } from '@fairlead/errors';
 import { RateLimitedLog, admitInTurn, clientAddressOf } from '@fairlead/limits';
 import { reportTlsErrors, useCertificate, type CertificateSource } from '@fairlead/tunnel/gateway';
@@ -90,6 +91,7 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   const context: KubeApiContext = {
     ...options,
     passages: new DoorPassages('kube-api', limits, options),
+    statements: verifierFor(options.directory),
     connections,
   };
   // A fault of ours: it costs this request, never the process with everybody else's.
@@ -123,4 +125,11 @@ export function createKubeApiDoor(options: KubeApiDoorOptions): Http2SecureServe
   endUnauthenticatedFloods(server, connections, onFlood);
   reportTlsErrors(server, options.logger);
   return server;
+}
+
+/** Before this replica has heard whom to trust. */
+const NOBODY = { rootsPem: [], trustDomain: '' };
+
+function verifierFor({ trust }: Directory): StatementVerifier {
+  return new StatementVerifier({ trust: () => trust.held ?? NOBODY, time: new SignedTime(Date.now) });
 }

@@ -1,3 +1,5 @@
+import type { StatementVerifier } from '@fairlead/access-statement';
+import { FairleadError } from '@fairlead/errors';
 import { kubeRoute, type AskedHost } from '@fairlead/kube-http';
 import type { Directory } from '../../directory.js';
 import type { DoorConnections } from '../../limits/connection-shares.js';
@@ -6,6 +8,7 @@ import type { Ending } from '../../passage/outcome.js';
 import type { Passage, Registered } from '../../passage/passage.js';
 import { addressOf, askedHostOf, arrivalOf } from './addressed.js';
 import { admit, authenticate, hasLapsed, whyShutOut, type Admission } from './authorize.js';
+import { carriedStatement } from './carried-statement.js';
 import { diallerOf } from './door-connections.js';
 import { breakOff, forward } from './forward.js';
 import { answerFailure } from './refuse.js';
@@ -17,6 +20,7 @@ import type { TunnelPool } from './tunnel-pool.js';
 export interface KubeApiContext {
   readonly directory: Directory;
   readonly pool: TunnelPool;
+  readonly statements: StatementVerifier;
   readonly passages: DoorPassages;
   /** Below which each cluster has a host name; undefined: nowhere. */
   readonly clusterDomain?: string | undefined;
@@ -46,12 +50,14 @@ async function carry(
   passage: Passage,
   { incoming, outgoing, host }: Requested,
 ): Promise<Ending> {
-  const { directory, pool } = context;
+  const { directory, pool, statements } = context;
   const admission = admitRequest(context, passage, incoming, host);
   const bytes = { up: 0, down: 0 };
   const ending = new AbortController();
   passage.register({ bytes: () => bytes, ...inRegistry(directory, admission, incoming, outgoing, ending) });
-  const agent = pool.agentFor(admission.cluster, admission.identity);
+  const statement = await carriedStatement(statements, incoming.rawHeaders, admission);
+  if (outgoing.destroyed) throw new FairleadError('TUNNEL_RESET', 'the client went away');
+  const agent = pool.agentFor(admission.cluster, admission.identity, statement);
   const { signal } = ending;
   const status = await forward({ incoming, outgoing, admission, passage, agent, bytes, signal });
   return { kind: 'answered', status };

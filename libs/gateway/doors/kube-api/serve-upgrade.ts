@@ -16,6 +16,7 @@ import type { Ending } from '../../passage/outcome.js';
 import type { Passage } from '../../passage/passage.js';
 import { askedHostOf, arrivalOf } from './addressed.js';
 import type { Admission } from './authorize.js';
+import { carriedStatement } from './carried-statement.js';
 import { ANSWER_TIMEOUT_MS, asFailure, headersBeyond, passAnswer, requestThrough, tooSlow } from './forward.js';
 import { answerFailure } from './refuse.js';
 import { admitRequest, lookedAtAgain, type KubeApiContext } from './serve-request.js';
@@ -100,13 +101,15 @@ async function serve(context: KubeApiContext, passage: Passage, requested: Reque
 }
 
 async function ask(
-  { pool }: KubeApiContext,
+  { pool, statements }: KubeApiContext,
   passage: Passage,
   admission: Admission,
   upgrade: Upgrade,
   { incoming, socket, signal }: Requested & { readonly signal: AbortSignal },
 ): ReturnType<typeof requestUpgrade> {
-  const agent = pool.agentFor(admission.cluster, admission.identity).fresh();
+  const statement = await carriedStatement(statements, incoming.rawHeaders, admission);
+  if (socket.destroyed) throw new FairleadError('TUNNEL_RESET', 'the client went away');
+  const agent = pool.agentFor(admission.cluster, admission.identity, statement).fresh();
   const headers = [...headersBeyond(incoming, admission, passage), ...upgradeHeaders(upgrade)];
   const upstream = requestThrough(agent, { incoming, admission, passage, signal }, headers);
   const limit = setTimeout(() => upstream.destroy(tooSlow()), ANSWER_TIMEOUT_MS);

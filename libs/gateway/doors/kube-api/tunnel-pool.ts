@@ -6,6 +6,7 @@ import { toFairleadError } from '@fairlead/errors';
 import type { TunnelIdentity } from '@fairlead/kube-http';
 import type { TraceContext } from '@fairlead/tunnel/core';
 import type { OpenedTunnel, TunnelOpener, TunnelWay } from '@fairlead/tunnel/gateway';
+import type { CarriedStatement } from './carried-statement.js';
 
 /** Idle tunnels kept per cluster and identity: as many as a controller has requests at once. An idle one costs 25 KB here and as much at the agent. */
 const MAX_IDLE = 32;
@@ -90,11 +91,12 @@ export class TunnelPool {
     this.#opener = opener;
   }
 
-  /** The pool for this identity in this cluster. */
-  agentFor(cluster: ClusterEntry, identity: TunnelIdentity): TunnelAgent {
-    const key = poolKey(cluster, identity);
+  /** The pool for this identity in this cluster, and for the statement that it is shown by. */
+  agentFor(cluster: ClusterEntry, identity: TunnelIdentity, statement?: CarriedStatement): TunnelAgent {
+    const key = poolKey(cluster, identity, statement);
     const known = this.#pools.get(key);
-    const agent = known ?? new TunnelAgent((trace) => this.#dial(cluster, identity, trace));
+    const agent =
+      known ?? new TunnelAgent((trace) => this.#dial(cluster, { ...identity, statement: statement?.envelope }, trace));
     // Re-inserting keeps the map in order of use.
     this.#pools.delete(key);
     this.#pools.set(key, agent);
@@ -108,7 +110,11 @@ export class TunnelPool {
     this.#pools.clear();
   }
 
-  async #dial(cluster: ClusterEntry, { user, groups, extra }: TunnelIdentity, trace: TraceContext): Promise<Duplex> {
+  async #dial(
+    cluster: ClusterEntry,
+    { user, groups, extra, statement }: TunnelIdentity & { readonly statement: Uint8Array | undefined },
+    trace: TraceContext,
+  ): Promise<Duplex> {
     const value = {
       $typeName: 'fairlead.link.v1.KubeApi' as const,
       user,
@@ -118,6 +124,7 @@ export class TunnelPool {
         key: item.key,
         values: [...item.values],
       })),
+      statement: statement ?? new Uint8Array(),
     };
     const target = { case: 'kubeApi' as const, value };
     const opened = await this.#opener.open(cluster, target, new AbortController().signal, trace);
@@ -138,8 +145,9 @@ function endIdle({ freeSockets }: TunnelAgent): void {
   for (const sockets of Object.values(freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
-/** A digest of everything the far end will act on. Lengths are part of JSON, so no two identities share one. */
-function poolKey(cluster: ClusterEntry, identity: TunnelIdentity): string {
-  const parts = [cluster.clusterId, cluster.generation, identity.user, identity.groups, identity.extra];
+/** A digest of everything the far end will act on, the statement's among it. Lengths are part of JSON, so no two identities share one. */
+function poolKey(cluster: ClusterEntry, identity: TunnelIdentity, statement?: CarriedStatement): string {
+  const { user, groups, extra } = identity;
+  const parts = [cluster.clusterId, cluster.generation, user, groups, extra, statement?.digest];
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
 }

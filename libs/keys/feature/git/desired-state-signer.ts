@@ -68,7 +68,7 @@ export class DesiredStateSigner {
         source: sourceDigest(state),
       });
       const { authority } = await this.#ca.shared(manager);
-      return authority.oneTimeSigner(this.#ca.now(), this.#lifeMs);
+      return authority.oneTimeSigner(this.#ca.now(), { lifeMs: this.#lifeMs });
     });
     const signed = await signDesiredState(state, signer);
     return {

@@ -1,0 +1,75 @@
+import { MAX_STATEMENT_BYTES, MAX_TOKEN_STATEMENT_MS, type AccessStatement } from '@fairlead/access-statement';
+import type { AccessRule } from '@fairlead/access-rules';
+import { isInForce, type ClusterEntry, type Grant, type Principal } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import { ruleOf } from './grant.js';
+
+const MINUTE_MS = 60_000;
+/** Of whoever renews their login by itself: a gateway in wrong hands has it for no longer. */
+const OPEN_MS = { login: 30 * MINUTE_MS, workload: 30 * MINUTE_MS } as const;
+/** What somebody who logged in began goes on while they renew; not for longer than a day's work. */
+const STREAMS_MS = 12 * 60 * MINUTE_MS;
+const MAX_RULES = 64;
+
+export interface AskedStatement {
+  readonly principal: Principal;
+  readonly cluster: Pick<ClusterEntry, 'clusterId' | 'name'>;
+  /** Of theirs, those that mean the cluster, now or later. */
+  readonly grants: readonly Grant[];
+  readonly now: Date;
+}
+
+/**
+ * What somebody may do in a cluster from now on, until that changes by itself: with the first grant that ends, or the first denial that begins.
+ * NOT_FOUND if they have been granted nothing there; TOO_LARGE for more than a statement can say.
+ */
+export function statementFor({ principal, cluster, grants, now }: AskedStatement): AccessStatement {
+  const { tenantId, tokenId, kind, user } = principal;
+  const nowMs = now.getTime();
+  const rules = kind === 'administrator' ? [everything(principal)] : rulesOf(grants, nowMs);
+  if (!rules.some(({ effect }) => effect === 'allow')) {
+    throw new FairleadError('NOT_FOUND', `there is no cluster "${cluster.name}" that you may use`);
+  }
+  const changeMs = Math.min(...grants.flatMap((grant) => changesOf(grant, nowMs)));
+  const tokenEndMs = principal.expiresAt === null ? Infinity : Date.parse(principal.expiresAt);
+  const openMs = Math.min(nowMs + openFor(kind), changeMs, tokenEndMs);
+  const streamsMs = kind === 'login' || kind === 'workload' ? Math.min(nowMs + STREAMS_MS, changeMs) : openMs;
+  const statement: AccessStatement = {
+    version: 1,
+    tenantId,
+    clusterId: cluster.clusterId,
+    tokenId,
+    kind,
+    user,
+    rules,
+    notBefore: now.toISOString(),
+    openUntil: new Date(openMs).toISOString(),
+    streamsUntil: new Date(Math.max(openMs, streamsMs)).toISOString(),
+    serial: crypto.randomUUID(),
+  };
+  const isTooLarge = rules.length > MAX_RULES || Buffer.byteLength(JSON.stringify(statement)) > MAX_STATEMENT_BYTES;
+  if (!isTooLarge) return statement;
+  const limit = `${MAX_RULES} grants and ${MAX_STATEMENT_BYTES} bytes`;
+  throw new FairleadError('TOO_LARGE', `your grants in "${cluster.name}" are more than a statement can say: ${limit}`);
+}
+
+function openFor(kind: Principal['kind']): number {
+  return kind === 'login' || kind === 'workload' ? OPEN_MS[kind] : MAX_TOKEN_STATEMENT_MS;
+}
+
+/** The way in when all else is away needs no grant. */
+function everything({ tokenId, groups }: Principal): AccessRule {
+  return { grantId: tokenId, effect: 'allow', groups: [...groups], narrowing: {} };
+}
+
+function rulesOf(grants: readonly Grant[], nowMs: number): AccessRule[] {
+  return grants.filter((grant) => isInForce(grant, nowMs)).flatMap((grant) => ruleOf(grant) ?? []);
+}
+
+/** When a statement by this grant would not be true any more. */
+function changesOf({ effect, role, notBefore, expiresAt }: Grant, nowMs: number): number[] {
+  if (role === 'administrator') return [];
+  const begins = effect === 'deny' && notBefore !== null ? [Date.parse(notBefore)] : [];
+  const ends = expiresAt === null ? [] : [Date.parse(expiresAt)];
+  return [...begins, ...ends].filter((timeMs) => timeMs > nowMs);
+}

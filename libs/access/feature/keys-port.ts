@@ -1,0 +1,18 @@
+import { keysRpc } from '@fairlead/contracts';
+import type { RpcClient } from '@fairlead/messaging';
+
+/** What this service asks of keys, in a tenant's name. */
+export interface KeysPort {
+  /** JSON of an access statement. `openUntil` may be earlier than what it says. */
+  signAccessStatement(
+    tenantId: string,
+    document: Uint8Array,
+  ): Promise<{ readonly envelope: string; readonly openUntil: string }>;
+}
+
+export function keysOver(client: RpcClient): KeysPort {
+  return {
+    signAccessStatement: (tenantId, document) =>
+      client.call(keysRpc.signAccessStatement, tenantId, { document: Buffer.from(document).toString('base64') }),
+  };
+}

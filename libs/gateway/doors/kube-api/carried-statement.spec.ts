@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import {
+  SignedTime,
+  StatementVerifier,
+  joinBearer,
+  signAccessStatement,
+  type AccessStatement,
+} from '@fairlead/access-statement';
+import { testAuthority, type TestAuthority } from '@fairlead/testing';
+import { beforeAll, expect, it } from 'vitest';
+import type { Admission } from './authorize.js';
+import { bearerOf } from './bearer.js';
+import { carriedStatement } from './carried-statement.js';
+
+const cluster = { tenantId: 'default', clusterId: randomUUID() } as Admission['cluster'];
+const principal = { tokenId: randomUUID(), user: 'corp:alice' } as Admission['principal'];
+const statement: AccessStatement = {
+  version: 1,
+  tenantId: 'default',
+  clusterId: cluster.clusterId,
+  tokenId: principal.tokenId,
+  kind: 'login',
+  user: 'corp:alice',
+  rules: [],
+  notBefore: new Date().toISOString(),
+  openUntil: new Date(Date.now() + 600_000).toISOString(),
+  streamsUntil: new Date(Date.now() + 600_000).toISOString(),
+  serial: randomUUID(),
+};
+
+let authority: TestAuthority;
+let verifier: StatementVerifier;
+let envelope: Uint8Array;
+
+beforeAll(async () => {
+  authority = await testAuthority();
+  const trust = { rootsPem: authority.roots, trustDomain: authority.trustDomain };
+  verifier = new StatementVerifier({ trust: () => trust, time: new SignedTime(Date.now) });
+  const { privateKeyPem, chain } = await authority.service('access-statements');
+  envelope = await signAccessStatement(statement, { keyPem: privateKeyPem, chainPem: chain.slice(0, -1) });
+});
+
+const headers = (token: string): string[] => ['Authorization', `Bearer ${token}`];
+const carried = (admission: object = {}, token = joinBearer({ secret: 'flt_x', statement: envelope })) =>
+  carriedStatement(verifier, headers(token), { cluster, principal, ...admission });
+
+it('passes on what was sent, with its digest, and nothing where nothing was', async () => {
+  expect(await carried()).toEqual({ envelope, digest: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/) as string });
+  expect(await carried({}, 'flt_x')).toBeUndefined();
+});
+
+it.each([
+  ['another token', { principal: { ...principal, tokenId: randomUUID() } }],
+  ['another user', { principal: { ...principal, user: 'corp:bob' } }],
+  ['another cluster', { cluster: { ...cluster, clusterId: randomUUID() } }],
+  ['another tenant', { cluster: { ...cluster, tenantId: 'other' } }],
+])('refuses one of %s', async (_, admission) => {
+  await expect(carried(admission)).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
+});
+
+it('reads the secret before it, and no header that could be read in two ways', () => {
+  expect(bearerOf(headers(joinBearer({ secret: 'flt_x', statement: envelope })))).toEqual({
+    secret: 'flt_x',
+    statement: envelope,
+  });
+  expect(bearerOf(headers('flt_x'))?.secret).toBe('flt_x');
+  expect(bearerOf([...headers('flt_x'), ...headers('flt_y')])).toBeUndefined();
+  for (const none of ['', 'x'.repeat(513), `${'x'.repeat(513)}~YQ`, '~YQ', 'a b'])
+    expect(bearerOf(headers(none))).toBeUndefined();
+  expect(bearerOf(['Authorization', 'Basic abc'])).toBeUndefined();
+  expect(() => bearerOf(headers('flt_x~%'))).toThrow(expect.objectContaining({ code: 'STATEMENT_REFUSED' }));
+});
