@@ -65,7 +65,7 @@ describe('login', () => {
     }
     expect(await fairlead(['login'])).toMatchObject({
       status: 2,
-      err: expect.stringContaining('next: fairlead login --help') as string,
+      err: expect.stringContaining('next: fairlead login --server https://HOST:PORT') as string,
     });
   });
 

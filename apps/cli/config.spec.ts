@@ -25,3 +25,15 @@ it('finds a forward proxy in either spelling', () => {
   expect(readConfig({ HTTPS_PROXY: 'p:1' }, '/').proxy?.url).toBe('http://p:1');
   expect(readConfig({ https_proxy: 'http://q:1', HTTPS_PROXY: 'http://p:1' }, '/').proxy?.url).toBe('http://q:1');
 });
+
+it('knows whether a browser would be seen', () => {
+  const display = (env: NodeJS.ProcessEnv, platform: NodeJS.Platform): boolean =>
+    readConfig(env, '/', platform).display;
+  expect(display({}, 'linux')).toBe(false);
+  expect(display({ DISPLAY: ':0' }, 'linux')).toBe(true);
+  expect(display({ WAYLAND_DISPLAY: 'wayland-0' }, 'freebsd')).toBe(true);
+  expect(display({ DISPLAY: 'localhost:10.0', SSH_CONNECTION: 'a b' }, 'linux')).toBe(true);
+  expect(display({}, 'darwin')).toBe(true);
+  expect(display({ SSH_CONNECTION: 'a b' }, 'darwin')).toBe(false);
+  expect(display({}, 'win32')).toBe(true);
+});

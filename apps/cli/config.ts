@@ -8,6 +8,9 @@ const Environment = z.object({
   XDG_CONFIG_HOME: z.string().optional(),
   KUBECONFIG: z.string().optional(),
   NO_COLOR: z.string().optional(),
+  DISPLAY: z.string().optional(),
+  WAYLAND_DISPLAY: z.string().optional(),
+  SSH_CONNECTION: z.string().optional(),
   HTTPS_PROXY: z.string().optional(),
   https_proxy: z.string().optional(),
   NO_PROXY: z.string().optional(),
@@ -30,13 +33,20 @@ export interface CliConfig {
   /** Those of them that kubectl reads now, in its order. */
   readonly kubeconfigsInUse: readonly string[];
   readonly noColor: boolean;
+  /** Whether a browser that this command opens is seen by whoever runs it. */
+  readonly display: boolean;
   /** Forward proxy on the way to the API, if any. */
   readonly proxy: ProxyConfig | undefined;
 }
 
 /** The environment as far as the command looks at it. */
-export function readConfig(env: NodeJS.ProcessEnv, userHome: string = homedir()): CliConfig {
-  const { FAIRLEAD_HOME, XDG_CONFIG_HOME, KUBECONFIG, NO_COLOR, ...proxies } = loadConfig(Environment, env);
+export function readConfig(
+  env: NodeJS.ProcessEnv,
+  userHome: string = homedir(),
+  platform: NodeJS.Platform = process.platform,
+): CliConfig {
+  const { FAIRLEAD_HOME, XDG_CONFIG_HOME, KUBECONFIG, NO_COLOR, ...others } = loadConfig(Environment, env);
+  const { DISPLAY, WAYLAND_DISPLAY, SSH_CONNECTION, ...proxies } = others;
   const proxy = proxies.https_proxy ?? proxies.HTTPS_PROXY;
   const explicitHome = FAIRLEAD_HOME === undefined ? undefined : resolve(FAIRLEAD_HOME);
   const usual = join(userHome, '.kube', 'config');
@@ -47,9 +57,15 @@ export function readConfig(env: NodeJS.ProcessEnv, userHome: string = homedir())
     ownKubeconfigs: [usual, ...named].map((path) => resolve(path)),
     kubeconfigsInUse: (named.length > 0 ? named : [usual]).map((path) => resolve(path)),
     noColor: NO_COLOR !== undefined,
+    display: hasOwnDisplay(platform) ? !SSH_CONNECTION : Boolean(DISPLAY || WAYLAND_DISPLAY),
     proxy:
       proxy === undefined ? undefined : { url: withScheme(proxy), except: proxies.no_proxy ?? proxies.NO_PROXY ?? '' },
   };
+}
+
+/** Elsewhere the environment says where windows open, also over SSH. */
+function hasOwnDisplay(platform: NodeJS.Platform): boolean {
+  return platform === 'darwin' || platform === 'win32';
 }
 
 /** curl and others take `host:port` too. */

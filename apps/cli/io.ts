@@ -24,4 +24,6 @@ export interface Io {
   /** How a kubeconfig calls this very command again: the program, and what stands before the command's own arguments. */
   readonly self: Self;
   readonly now: () => Date;
+  /** Opens a page in the browser of whoever runs this; false if there is no way to. */
+  readonly openBrowser: (url: string) => Promise<boolean>;
 }

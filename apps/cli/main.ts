@@ -30,5 +30,7 @@ async function main(): Promise<void> {
       args: isSea() ? [] : [process.argv[1] ?? fileURLToPath(import.meta.url)],
     },
     now: () => new Date(),
+    // Loaded only then: most commands open none.
+    openBrowser: async (url) => (await import('./login/open-browser.js')).openBrowser(url),
   });
 }

@@ -56,6 +56,8 @@ async function run(config: Config, stateDir: string): Promise<number> {
     gitops,
     // A pod is a shell on this machine, for whoever is let in.
     demoNode: advertise === undefined,
+    // It asks nobody for a password.
+    demoIssuer: advertise === undefined,
     log: reporter.show,
     signal: interrupted,
     ...(basePort === undefined ? {} : { basePort }),

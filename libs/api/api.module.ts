@@ -4,6 +4,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { AddressLimiter } from './auth/address-limiter.js';
 import { AuthGuard } from './auth/auth-guard.js';
+import { LoginAttempts } from './auth/login-attempts.js';
 import { Authenticator } from './auth/authenticator.js';
 import { Backend } from './feature/backend.js';
 import { AccessController } from './feature/access.controller.js';
@@ -17,6 +18,7 @@ import { GitHostsController } from './feature/git-hosts.controller.js';
 import { GitOpsController } from './feature/gitops.controller.js';
 import { GrantsController } from './feature/grants.controller.js';
 import { ImportController } from './feature/import.controller.js';
+import { LoginsController } from './feature/logins.controller.js';
 import { MetaController } from './feature/meta.controller.js';
 import { ServingRoot } from './feature/serving-root.js';
 import { ApiSettings } from './feature/settings.js';
@@ -25,6 +27,8 @@ import { VisibleClusters } from './feature/visible-clusters.js';
 /** Ten wrong tokens at once, then one every five seconds. */
 const FAILURES = { burst: 10, perSecond: 0.2 };
 const IMPORTS = { burst: 60, perSecond: 1 };
+/** A thousand people behind one address renew every few minutes, all of them. */
+const LOGINS = { burst: 120, perSecond: 5 };
 
 export interface ApiModuleOptions {
   readonly client: RpcClient;
@@ -52,6 +56,7 @@ export class ApiModule {
         CatalogController,
         GitOpsController,
         ImportController,
+        LoginsController,
         MetaController,
       ],
       providers: [
@@ -62,6 +67,7 @@ export class ApiModule {
         { provide: ServingRoot, useValue: new ServingRoot(backend, nowMs) },
         { provide: Authenticator, useValue: new Authenticator(backend, failures, clock) },
         { provide: AddressLimiter, useValue: new AddressLimiter(IMPORTS, nowMs) },
+        { provide: LoginAttempts, useValue: new LoginAttempts(LOGINS, nowMs) },
       ],
     };
   }

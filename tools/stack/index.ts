@@ -8,6 +8,7 @@ export type {
   CliOptions,
   Demo,
   DemoGitOps,
+  DemoLogin,
   GatewayAddresses,
   KubectlOptions,
   Stack,

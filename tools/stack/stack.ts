@@ -1,5 +1,6 @@
 import type { Role } from '@fairlead/contracts';
 import type { KubeInfo } from '@fairlead/testbed';
+import type { DemoUser } from './demo-issuer/users.js';
 import type { StackLog } from './events.js';
 import type { CommandOutput } from './process/run-command.js';
 import type { StackProcess } from './process/supervised-process.js';
@@ -23,6 +24,8 @@ export interface StackOptions {
   readonly gitops?: boolean;
   /** True: a demo without GitOps has a node too, with one pod, a process of this machine. Default false. */
   readonly demoNode?: boolean;
+  /** True: there is an issuer where anybody on this machine logs in as one of two people. Default false. */
+  readonly demoIssuer?: boolean;
   /** Replicas that the demo's agent keeps a link to. Default 1, so that one of two gateways does not hold it. */
   readonly links?: number;
   /** What the demo's agent may open for raw TCP, as rules; they are set when the demo cluster is first made. Default none. */
@@ -74,6 +77,13 @@ export interface DemoPod {
   readonly name: string;
 }
 
+/** An issuer without passwords, as it is put at the API. */
+export interface DemoLogin {
+  readonly name: 'demo';
+  readonly url: string;
+  readonly users: readonly DemoUser[];
+}
+
 export interface DemoGitOps {
   /** Of the repository, for people: HTTPS under the authority of `caFile`. */
   readonly url: string;
@@ -120,6 +130,8 @@ export interface Stack extends AsyncDisposable {
   /** Where nats-server is, and the CA of its certificate if it speaks TLS. */
   readonly nats: { readonly url: string; readonly caFile?: string };
   readonly gateways: readonly GatewayAddresses[];
+  /** Where people of the demo log in, if it was asked for. */
+  readonly demoIssuer: DemoLogin | undefined;
   /** The demo cluster, or why there is none. */
   readonly demo: Demo | { readonly unavailable: string };
   /** Written by `fairlead kubeconfig`; its contexts are `<cluster>@<gateway>`. */

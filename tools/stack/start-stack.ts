@@ -14,6 +14,7 @@ import {
 } from './control-plane/service-environments.js';
 import { startServices } from './control-plane/start-services.js';
 import { Agents } from './demo/agents.js';
+import { addDemoIssuer, startDemoIssuerProcess } from './demo-issuer/start-demo-issuer.js';
 import { startDemoNode } from './demo/demo-node.js';
 import { startDemoKubernetes, type DemoKubernetes } from './demo/kubernetes-unit.js';
 import { StackError } from './errors.js';
@@ -64,6 +65,7 @@ function withDefaults(options: StackOptions): Resolved {
     demo: options.demo ?? true,
     gitops: options.gitops ?? false,
     demoNode: options.demoNode ?? false,
+    demoIssuer: options.demoIssuer ?? false,
     links: options.links ?? 1,
     demoTargets: options.demoTargets ?? [],
     leaseSeconds: options.leaseSeconds ?? 15,
@@ -83,7 +85,7 @@ async function boot(options: Resolved, state: StateDir, group: ProcessGroup): Pr
   const kind = demoKindOf(options, state);
   const plan = await planPorts(options.basePort, gateways.length, state.file('ports.json'));
   const ports = kind === 'gitops' ? withGitHostPorts(plan, state) : plan;
-  await requireFree(portUses(ports, gateways, kind), state.takenOver ? PATIENCE_AFTER_KILL_MS : 0);
+  await requireFree(portUses(ports, gateways, kind, options.demoIssuer), state.takenOver ? PATIENCE_AFTER_KILL_MS : 0);
   const kubectl = findKubectl(state, log, group.signal);
   const kubernetes: Promise<DemoKubernetes> =
     kind === 'plain'
@@ -94,13 +96,18 @@ async function boot(options: Resolved, state: StateDir, group: ProcessGroup): Pr
     kind === 'gitops'
       ? startGitOpsParts({ group, state, ports, log, images: { agentImage, agentMain } })
       : Promise.resolve(undefined);
+  const issuer = options.demoIssuer
+    ? startDemoIssuerProcess({ group, state, port: ports.demoIssuer, log })
+    : Promise.resolve(undefined);
   // All are awaited below, unless the boot fails before: then their errors are news of yesterday.
-  void Promise.allSettled([kubectl, kubernetes, gitops]);
+  void Promise.allSettled([kubectl, kubernetes, gitops, issuer]);
   const plane = await startInfrastructure(options, state, ports, group);
   const access = accessOf(state, ports);
   await startServices(plane, group, access.api.caFile, log);
   await access.admin.login();
   logInCliScript(state);
+  const demoIssuer = await issuer;
+  if (demoIssuer) await addDemoIssuer(access.admin, demoIssuer);
   const common = { state, group, admin: access.admin, kubectl: await kubectl, endpoints: linkEndpoints(plane), log };
   const agents = new Agents({ ...common, main: options.agentMain });
   const parts = await gitops;
@@ -108,7 +115,7 @@ async function boot(options: Resolved, state: StateDir, group: ProcessGroup): Pr
     ? await startGitOpsDemo(parts, common, options, access)
     : await startDemo(await kubernetes, await kubectl, options, { ports, agents, access, state, group });
   group.settle();
-  return stackOf({ state, group, plane, options, access, agents, demo, kubectl: await kubectl });
+  return stackOf({ state, group, plane, options, access, agents, demo, demoIssuer, kubectl: await kubectl });
 }
 
 async function startInfrastructure(
@@ -203,10 +210,11 @@ interface Parts {
   readonly access: Access;
   readonly agents: Agents;
   readonly demo: Stack['demo'];
+  readonly demoIssuer: Stack['demoIssuer'];
   readonly kubectl: Stack['kubectlBinary'];
 }
 
-function stackOf({ state, group, plane, options, access, agents, demo, kubectl }: Parts): Stack {
+function stackOf({ state, group, plane, options, access, agents, demo, demoIssuer, kubectl }: Parts): Stack {
   const stop = async (): Promise<void> => {
     agents[Symbol.dispose]();
     await group.stop();
@@ -226,6 +234,7 @@ function stackOf({ state, group, plane, options, access, agents, demo, kubectl }
     nats: { url: plane.natsUrl, ...trustOf(state, plane.natsUrl) },
     gateways: plane.ports.gateways.map((each, index) => gatewayAddresses(options.gateways[index] ?? '', each)),
     demo,
+    demoIssuer,
     kubeconfigPath: access.kubeconfigPath,
     kubectlBinary: kubectl,
     cliPath: access.cliPath,

@@ -8,7 +8,8 @@ import { printHint, printJson, printLines } from '../output/print.js';
 import { allClusters } from '../session/all-pages.js';
 import { ClusterAccess } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
-import { loadLogin, writePrivateFile } from '../session/login-store.js';
+import { currentLogin } from '../session/current-login.js';
+import { loadLogin, writePrivateFile, type Login } from '../session/login-store.js';
 import { failure } from '../failure.js';
 import { clusterPath } from '../session/paths.js';
 import { withApi } from './with-api.js';
@@ -103,24 +104,26 @@ async function mergeInto(io: Io, made: Kubeconfig, output: string | undefined): 
 }
 
 async function credential(io: Io, server: string | undefined): Promise<void> {
-  const login = await loadLogin(io.config.home);
-  if (server !== undefined && login.server !== server) {
+  const stored = await loadLogin(io.config.home);
+  if (server !== undefined && stored.server !== server) {
     const next = `fairlead login --server ${server}, or make a new kubeconfig`;
     throw failure(
       'UNAUTHENTICATED',
-      `this kubeconfig is for ${server}, and you are logged in to ${login.server}`,
+      `this kubeconfig is for ${server}, and you are logged in to ${stored.server}`,
       next,
     );
   }
-  printJson(io, execCredential(login.token, io.now()));
+  printJson(io, execCredential(await currentLogin(io, stored), io.now()));
 }
 
 /** What an exec plugin prints for kubectl (client.authentication.k8s.io/v1). */
-function execCredential(token: string, now: Date): object {
+function execCredential({ token, issued }: Login, now: Date): object {
+  const keptUntilMs = now.getTime() + KEEP_MS;
+  const untilMs = issued ? Math.min(keptUntilMs, Date.parse(issued.expiresAt)) : keptUntilMs;
   return {
     apiVersion: 'client.authentication.k8s.io/v1',
     kind: 'ExecCredential',
-    status: { token, expirationTimestamp: new Date(now.getTime() + KEEP_MS).toISOString() },
+    status: { token, expirationTimestamp: new Date(untilMs).toISOString() },
   };
 }
 

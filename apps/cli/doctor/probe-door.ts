@@ -28,7 +28,7 @@ export async function probeDoor(
   nowMs: () => number,
 ): Promise<Finding> {
   const url = `${door.url.replace(/\/+$/, '')}/clusters/${cluster}/version`;
-  const dispatcher = dispatcherFor({ ...target, server: door.url });
+  const dispatcher = dispatcherFor(target);
   const beganMs = nowMs();
   try {
     const signal = AbortSignal.timeout(DEADLINE_MS);

@@ -30,7 +30,7 @@ it('lets a real kubectl fetch its token from the built command, for every contex
   await once(door, 'listening');
   const url = `https://127.0.0.1:${(door.address() as AddressInfo).port}`;
   const server = 'https://fairlead.example:7070';
-  await saveLogin(scratch.file('home'), { version: 1, server, token, user: 'admin' });
+  await saveLogin(scratch.file('home'), { server, token, user: 'admin' });
   const access = {
     cluster: { name: 'demo' },
     doors: [

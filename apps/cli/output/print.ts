@@ -11,7 +11,7 @@ export function printJson(io: Io, value: unknown): void {
 
 /** As they are, but that nothing in them moves the cursor: most hold what a server said. A line may have several lines. */
 export function printLines(io: Io, ...lines: string[]): void {
-  io.stdout.write(lines.map((line) => `${line.replaceAll(/[^\P{Cc}\n]|\p{Cf}/gu, '?')}\n`).join(''));
+  io.stdout.write(lines.map((line) => `${harmless(line)}\n`).join(''));
 }
 
 /** What became of it: the thing itself in JSON, or some lines for people. */
@@ -23,6 +23,11 @@ export function printResult(io: Io, output: Format, value: unknown, ...lines: st
 /** For people only: on a terminal, beside what standard output carries. */
 export function printHint(io: Io, ...lines: string[]): void {
   if (io.stderr.isTTY) io.stderr.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** What somebody has to read now, whether or not anything reads standard output. Nothing in it moves the cursor. */
+export function printNotice(io: Io, ...lines: string[]): void {
+  io.stderr.write(lines.map((line) => `${harmless(line)}\n`).join(''));
 }
 
 /** Rows below a heading, columns as wide as they need; cells cannot move the cursor. */
@@ -62,6 +67,10 @@ export type Cell = string | { readonly text: string; readonly colour: Colour };
 export type Colour = keyof typeof CODES;
 
 const CODES = { bold: 1, red: 31, green: 32, yellow: 33 } as const;
+
+function harmless(line: string): string {
+  return line.replaceAll(/[^\P{Cc}\n]|\p{Cf}/gu, '?');
+}
 
 function escaped(character: string): string {
   const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));

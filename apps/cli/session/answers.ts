@@ -199,3 +199,26 @@ export const IssuedIdentity = z.looseObject({
   manifest: z.string(),
 });
 export type IssuedIdentity = z.infer<typeof IssuedIdentity>;
+
+/** Where people log in. */
+export const LoginOption = z.looseObject({
+  name: z.string().min(1).max(63),
+  url: z.url({ protocol: /^https?$/ }).max(512),
+  clientId: z.string().min(1).max(256),
+  scopes: z.array(z.string().min(1).max(64)).max(16),
+  /** Whether a login by device code is taken. */
+  deviceCode: z.boolean().default(false),
+  certificateAuthority: z.string().nullable().default(null),
+});
+export type LoginOption = z.infer<typeof LoginOption>;
+export const LoginOptions = z.looseObject({ issuers: z.array(LoginOption).max(32) });
+
+/** A short token of ours; the session comes with the first one, and stays when it is renewed. */
+export const LoginSecrets = z.looseObject({
+  token: z.string().min(1).max(512),
+  expiresAt: z.iso.datetime(),
+  user: z.string(),
+  session: z.string().min(1).max(512).nullable(),
+  sessionEndsAt: z.iso.datetime().nullable(),
+});
+export type LoginSecrets = z.infer<typeof LoginSecrets>;

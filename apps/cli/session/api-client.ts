@@ -91,11 +91,22 @@ async function readAgain<T>(read: () => Promise<T>): Promise<T> {
   return read();
 }
 
+/** What is not as for a server of ours. */
+interface OtherServer {
+  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+  readonly maxAnswerBytes: number;
+}
+
+const OURS: OtherServer = { minVersion: 'TLSv1.3', maxAnswerBytes: MAX_ANSWER_BYTES };
+
 /** Trusts what the target says, and dials as the user's proxy settings say. The caller destroys it. */
-export function dispatcherFor({ certificateAuthority, proxy }: Target): Dispatcher {
+export function dispatcherFor(
+  { certificateAuthority, proxy }: Pick<Target, 'certificateAuthority' | 'proxy'>,
+  { minVersion, maxAnswerBytes }: OtherServer = OURS,
+): Dispatcher {
   const ca = certificateAuthority ?? [...getCACertificates('default'), ...getCACertificates('system')];
-  const connect = { ca, timeout: CONNECT_TIMEOUT_MS, minVersion: 'TLSv1.3' as const };
-  const options = { connect, maxResponseSize: MAX_ANSWER_BYTES };
+  const connect = { ca, timeout: CONNECT_TIMEOUT_MS, minVersion };
+  const options = { connect, maxResponseSize: maxAnswerBytes };
   if (!proxy) return new Agent(options);
   return new EnvHttpProxyAgent({ ...options, httpsProxy: proxy.url, noProxy: proxy.except, requestTls: connect });
 }
@@ -128,17 +139,17 @@ async function send(target: Target, dispatcher: Dispatcher, path: string, option
     throw explainConnection(target.server, error);
   }
   if (status >= 200 && status < 300) return text;
-  const problem = fromProblem(target.server, status, text);
+  const problem = fromProblem(target.server, status, text, authenticated);
   throw PASSING_STATUSES.has(status) ? passing(problem) : problem;
 }
 
-function fromProblem(server: string, status: number, text: string): FairleadError {
+function fromProblem(server: string, status: number, text: string, authenticated: boolean): FairleadError {
   const problem = Problem.safeParse(bodyOf(text));
   if (!problem.success) return notFairlead(server, status);
   const { detail, code, next, requestId, problems = [] } = problem.data;
   const fields = problems.map(({ path, message }) => `${path.replace(/^(body|path)\./, '')}: ${message}`);
   const message = fields.length > 0 ? fields.join('; ') : detail;
-  if (status === 401) {
+  if (status === 401 && authenticated) {
     return failure('UNAUTHENTICATED', `${server} refuses the token: ${message}`, `fairlead login --server ${server}`);
   }
   const named = status >= 500 && requestId ? `${message} (request ${requestId})` : message;

@@ -6,7 +6,33 @@ import { z } from 'zod';
 import { failure } from '../failure.js';
 import { parseJson } from './parse-json.js';
 
-const Login = z.object({
+/** Where somebody logs in: an issuer as the API names it, as far as it is asked again when the login is renewed. */
+const KnownIssuer = z.object({
+  name: z.string().min(1),
+  url: z.url(),
+  clientId: z.string().min(1),
+  /** PEM; absent where the system's own authorities do. */
+  certificateAuthority: z.string().optional(),
+});
+export type KnownIssuer = z.infer<typeof KnownIssuer>;
+
+/** What a login by an issuer has besides its token. Holds secrets. */
+const IssuedLogin = z.object({
+  issuer: KnownIssuer,
+  /** Of the token, by the clock of this machine, and by the server's. */
+  obtainedAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime(),
+  /** What the server takes beside a new ID token when the login is renewed, until this end. */
+  session: z.string().min(1),
+  sessionEndsAt: z.iso.datetime(),
+  /** The issuer's; absent: the login cannot be renewed, and ends with its token. */
+  refreshToken: z.string().min(1).optional(),
+  /** A renewal failed: none is tried before this. */
+  retryAt: z.iso.datetime().optional(),
+});
+export type IssuedLogin = z.infer<typeof IssuedLogin>;
+
+const Version1 = z.object({
   version: z.literal(1),
   server: z.url(),
   token: z.string().min(1),
@@ -16,11 +42,17 @@ const Login = z.object({
   /** Where it was read from: only to be shown. */
   certificateAuthorityFile: z.string().optional(),
 });
+const Version2 = Version1.extend({
+  version: z.literal(2),
+  /** Absent: `token` is an API token. */
+  issued: IssuedLogin.optional(),
+});
+const StoredLogin = z.discriminatedUnion('version', [Version1, Version2]);
 /** One stored login. Holds a secret. */
-export type Login = z.infer<typeof Login>;
+export type Login = Omit<z.infer<typeof Version2>, 'version'>;
 
 /** The file that holds the login, below the command's home. */
-function loginPath(home: string): string {
+export function loginPath(home: string): string {
   return join(home, 'config.json');
 }
 
@@ -36,22 +68,30 @@ export async function loadLogin(home: string): Promise<Login> {
 }
 
 /** The stored login, if any. */
-async function findLogin(home: string): Promise<Login | undefined> {
+export async function findLogin(home: string): Promise<Login | undefined> {
   const text = await readFile(loginPath(home), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw failure('INTERNAL', `cannot read ${loginPath(home)}: ${error.message}`, 'check who owns it', error);
   });
   if (text === undefined) return undefined;
-  const parsed = Login.safeParse(parseJson(text));
-  if (parsed.success) return parsed.data;
+  const login = readLogin(text);
+  if (login) return login;
   throw failure('INVALID_ARGUMENT', `${loginPath(home)} is not a login`, 'fairlead logout, then fairlead login again');
+}
+
+/** A login as this version of the command or an older one wrote it; undefined for what is none. */
+export function readLogin(text: string): Login | undefined {
+  const parsed = StoredLogin.safeParse(parseJson(text));
+  if (!parsed.success) return undefined;
+  const { version: _version, ...login } = parsed.data;
+  return login;
 }
 
 /** Keeps the login for its owner only: folder 0700, file 0600. */
 export async function saveLogin(home: string, login: Login): Promise<void> {
   await mkdir(home, { recursive: true, mode: 0o700 });
   await chmod(home, 0o700);
-  await writePrivateFile(loginPath(home), `${JSON.stringify(Login.parse(login), null, 2)}\n`);
+  await writePrivateFile(loginPath(home), `${JSON.stringify(Version2.parse({ version: 2, ...login }), null, 2)}\n`);
 }
 
 /** Forgets it; false if there was none. */

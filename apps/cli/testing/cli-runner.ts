@@ -15,6 +15,10 @@ export interface CliRunOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Hears what goes there while it runs. */
   readonly onStderr?: (text: string) => void;
+  /** Is told what a browser is to open; without it there is none. */
+  readonly browser?: (url: string) => void;
+  /** Default: this machine's clock. */
+  readonly now?: () => Date;
 }
 
 export type RunCli = (args: readonly string[], options?: CliRunOptions) => Promise<CliResult>;
@@ -31,7 +35,12 @@ export function cliRunner(home: string, userHome: string): RunCli {
     const [stdout, stderr] = [collector(terminal), collector(terminal, options.onStderr)];
     const config = readConfig({ FAIRLEAD_HOME: home, ...options.env }, userHome);
     const streams = { stdin, stdout: stdout.stream, stderr: stderr.stream };
-    const status = await run(args, { ...streams, config, self: CLI_SELF, now: () => new Date() });
+    const openBrowser = async (url: string): Promise<boolean> => {
+      options.browser?.(url);
+      return options.browser !== undefined;
+    };
+    const now = options.now ?? (() => new Date());
+    const status = await run(args, { ...streams, config, self: CLI_SELF, now, openBrowser });
     return { status, out: stdout.text(), err: stderr.text() };
   };
 }

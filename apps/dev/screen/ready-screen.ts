@@ -13,7 +13,7 @@ interface ReadyScreenOptions {
   readonly ownGitAuthority: boolean;
 }
 
-type Shown = Pick<Stack, 'stateDir' | 'api' | 'gateways' | 'demo' | 'kubeconfigPath' | 'cliPath'>;
+type Shown = Pick<Stack, 'stateDir' | 'api' | 'gateways' | 'demo' | 'demoIssuer' | 'kubeconfigPath' | 'cliPath'>;
 
 /** What to know, and what to try first, once everything runs. */
 export function readyScreen(stack: Shown, options: ReadyScreenOptions): string {
@@ -28,6 +28,7 @@ export function readyScreen(stack: Shown, options: ReadyScreenOptions): string {
     row('Admin API', `${stack.api.url}  (its description: ${stack.api.url}/openapi.json)`),
     row('Command', `${path(stack.cliPath)} cluster list  (logged in as the administrator)`),
     row('Log in', `npm run fairlead -- login --server ${stack.api.url} ${files}`),
+    ...withIssuer(stack, path, row),
     ...('unavailable' in stack.demo
       ? withoutDemo(stack.demo.unavailable, path(stack.cliPath), row, paint)
       : withDemo(stack, path, row, options)),
@@ -45,6 +46,15 @@ export function readyScreen(stack: Shown, options: ReadyScreenOptions): string {
     row('Stop', 'Ctrl-C'),
     '',
   ].join('\n');
+}
+
+/** Who can log in without being the administrator, and how: kept beside the administrator's login. */
+function withIssuer({ demoIssuer, api, stateDir }: Shown, path: (absolute: string) => string, row: Row): string[] {
+  if (!demoIssuer) return [];
+  const people = demoIssuer.users.map(({ name, title }) => `${name}, ${title}`).join('; ');
+  const server = `--issuer ${demoIssuer.name} --server ${api.url} --ca-file ${path(api.caFile)}`;
+  const command = `FAIRLEAD_HOME=${path(`${stateDir}/others-home`)} npm run fairlead -- login ${server}`;
+  return [row('As others', command), row('', `a demo issuer without passwords (${demoIssuer.url}): ${people}`)];
 }
 
 type Row = (name: string, value: string) => string;

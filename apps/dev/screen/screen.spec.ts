@@ -100,6 +100,7 @@ describe('readyScreen', () => {
     })),
     kubeconfigPath: '/repo/.fairlead/kubeconfig',
     cliPath: '/repo/.fairlead/bin/fairlead',
+    demoIssuer: undefined,
   };
   const demo = {
     clusterName: 'demo' as const,
@@ -114,6 +115,17 @@ describe('readyScreen', () => {
     expect(text).toContain(`  ${kubectl} --context demo@gateway-a get namespaces\n`);
     expect(text).toContain(`  ${kubectl} --context demo@gateway-b create configmap`);
     expect(text).toContain('--ca-file .fairlead/ca.pem --token-file .fairlead/secrets/t');
+  });
+
+  it('says who else logs in and how, where there is an issuer that asks for no password', () => {
+    const users = [{ name: 'dana', title: 'a developer', groups: [] }];
+    const demoIssuer = { name: 'demo', url: 'http://127.0.0.1:7680', users } as const;
+    const text = readyScreen({ ...stack, demo, demoIssuer }, options);
+    expect(text).toContain(
+      'FAIRLEAD_HOME=.fairlead/others-home npm run fairlead -- login --issuer demo --server https://127.0.0.1:7070 --ca-file .fairlead/ca.pem',
+    );
+    expect(text).toContain('without passwords (http://127.0.0.1:7680): dana, a developer');
+    expect(readyScreen({ ...stack, demo }, options)).not.toContain('As others');
   });
 
   it('leads into a pod through the second gateway, or says why there is none', () => {

@@ -6,6 +6,7 @@ import { catalogOperations } from './catalog-operations.js';
 import { endpointOperations } from './endpoint-operations.js';
 import { gitHostOperations } from './git-host-operations.js';
 import { gitopsOperations } from './gitops-operations.js';
+import { loginOperations } from './login-operations.js';
 import { empty, json, operationsOf, text, type Operation } from './operation.js';
 import {
   BootstrapToken,
@@ -179,6 +180,7 @@ export const operations = {
     },
   }),
   ...accessOperations,
+  ...loginOperations,
   ...approvalOperations,
   ...caOperations,
   ...endpointOperations,

@@ -27,6 +27,14 @@ import type {
 import type { ObjectEvent } from '@fairlead/desired-state';
 import type { TestAuthority } from '@fairlead/testing';
 
+/** A login of somebody, as far as the access service would keep it. */
+export interface ScriptedLogin {
+  readonly sessionHash: string;
+  readonly issuer: string;
+  readonly subject: string;
+  readonly tokens: string[];
+}
+
 /**
  * Peers of the API that keep to the contracts and hold everything in memory: a test can make them fail, forget and fall
  * silent, which the real ones would not do on demand. They answer over a real NATS.
@@ -45,6 +53,14 @@ export class Script {
   };
   /** Others who are logged in, by their tokens. */
   readonly users = new Map<string, Principal>();
+  logins: ScriptedLogin[] = [];
+  /** ID tokens, each of which is taken once. */
+  readonly exchanged = new Set<string>();
+  /** Thrown by each login and renewal. */
+  loginFailure: Error | undefined;
+  /** How long tokens of logins live, and how long they are renewed. */
+  loginSeconds = 900;
+  sessionSeconds = 604_800;
   readonly grants = new Map<string, Grant>();
   readonly accessRequests = new Map<string, AccessRequest>();
   readonly apiTokens = new Map<string, ApiToken>();

@@ -24,6 +24,7 @@ import { EndpointsScript } from './scripted-endpoints.js';
 import { GitKeysScript } from './scripted-git-keys.js';
 import { GitOpsScript } from './scripted-gitops.js';
 import { KeysScript } from './scripted-keys.js';
+import { LoginsScript } from './scripted-logins.js';
 import { Script } from './script.js';
 
 export { Script };
@@ -192,7 +193,7 @@ class RegistrationScript {
 }
 
 const SCRIPTS = {
-  access: [AccessScript, AccessControlsScript],
+  access: [AccessScript, AccessControlsScript, LoginsScript],
   keys: [KeysScript, CaScript, EndpointsScript, GitKeysScript],
   gitops: [CatalogScript, GitOpsScript],
   registration: [RegistrationScript, ApprovalScript, CredentialsScript],

@@ -22,6 +22,8 @@ export interface Administrator {
   deleteClusterWithoutGitOps(name: string): Promise<{ readonly deleted: boolean }>;
   /** What the assignment of that name selects fetches each 5 s: somebody waits for it. */
   fetchOften(assignment: string): Promise<void>;
+  /** Has people log in there, by code too; again: changes it. */
+  addIssuer(issuer: { readonly name: string; readonly url: string; readonly clientId: string }): Promise<void>;
   /** The import manifest, through a link made for it. It holds a bootstrap token. */
   importManifest(clusterName: string): Promise<string>;
   /** Writes a kubeconfig with a context for the cluster at each gateway. */
@@ -51,6 +53,10 @@ export function administrator(cli: Cli, api: Stack['api']): Administrator {
     },
     async fetchOften(name) {
       succeed('set how often it fetches', await cli(['gitops', 'assign', name, '--interval', '5s']));
+    },
+    async addIssuer({ name, url, clientId }) {
+      const words = ['--url', url, '--client-id', clientId, '--device-code'];
+      succeed('add the issuer', await cli(['issuer', 'add', name, ...words]));
     },
     async importManifest(clusterName) {
       return succeed('fetch the import manifest', await cli(['cluster', 'import', clusterName])).stdout;

@@ -27,6 +27,8 @@ export interface PortPlan extends Readonly<Record<HealthPort, number>> {
   /** Of the Git host of a demo with GitOps: HTTPS and SSH. */
   readonly gitea: number;
   readonly giteaSsh: number;
+  /** Where people of the demo log in. */
+  readonly demoIssuer: number;
   readonly gateways: readonly GatewayPorts[];
 }
 
@@ -58,6 +60,7 @@ export async function planPorts(basePort: number, gateways: number, keptIn: stri
     etcd: above(479),
     gitea: above(630),
     giteaSsh: above(622),
+    demoIssuer: above(680),
     gateways: Array.from({ length: gateways }, (_, index) => {
       // 443, 543, then 843 and on: 643 is the demo cluster's.
       const later = 100 * index + (index < 2 ? 0 : 200);
@@ -79,7 +82,7 @@ async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
     const plan = JSON.parse(readFileSync(keptIn, 'utf8')) as PortPlan;
     if (plan.gateways.length === gateways) return withNewerPorts(plan, keptIn);
   }
-  const ports = await Promise.all(Array.from({ length: 8 + SINGLETONS.length + 5 * gateways }, () => freePort()));
+  const ports = await Promise.all(Array.from({ length: 9 + SINGLETONS.length + 5 * gateways }, () => freePort()));
   const take = (): number => ports.pop() as number;
   const plan: PortPlan = {
     api: take(),
@@ -91,6 +94,7 @@ async function keptPorts(gateways: number, keptIn: string): Promise<PortPlan> {
     etcd: take(),
     gitea: take(),
     giteaSsh: take(),
+    demoIssuer: take(),
     gateways: Array.from({ length: gateways }, () => ({
       door: take(),
       link: take(),
@@ -108,11 +112,11 @@ function healthPorts(portOf: (role: Singleton) => number): Record<HealthPort, nu
   return Object.fromEntries(ports) as Record<HealthPort, number>;
 }
 
-/** A plan that an older version kept has no ports for the CONNECT doors, the Git host, or services that came later. */
+/** A plan that an older version kept has no ports for the CONNECT doors, the Git host, the demo issuer, or services that came later. */
 async function withNewerPorts(plan: PortPlan, keptIn: string): Promise<PortPlan> {
   const kept: readonly (Omit<GatewayPorts, 'connect'> & { readonly connect?: number })[] = plan.gateways;
   const single: Readonly<Record<string, unknown>> = { ...plan };
-  const names = ['gitea', 'giteaSsh', ...SINGLETONS.map((role) => `${role}Health` as const)] as const;
+  const names = ['gitea', 'giteaSsh', 'demoIssuer', ...SINGLETONS.map((role) => `${role}Health` as const)] as const;
   const missing = names.filter((name) => single[name] === undefined);
   if (missing.length === 0 && kept.every(({ connect }) => connect !== undefined)) return plan;
   const gateways = await Promise.all(
@@ -129,7 +133,12 @@ function keep(plan: PortPlan, keptIn: string): void {
 }
 
 /** Each port with who needs it, in words; without those that the environment names a running server for. */
-export function portUses(ports: PortPlan, gateways: readonly string[], demo: DemoKind): (readonly [number, string])[] {
+export function portUses(
+  ports: PortPlan,
+  gateways: readonly string[],
+  demo: DemoKind,
+  demoIssuer: boolean,
+): (readonly [number, string])[] {
   const { env } = process;
   return [
     [ports.api, 'the admin API'],
@@ -140,6 +149,7 @@ export function portUses(ports: PortPlan, gateways: readonly string[], demo: Dem
     ...(demo === 'gitops'
       ? [[ports.gitea, "the demo's Git host"] as const, [ports.giteaSsh, "the demo's Git host (SSH)"] as const]
       : []),
+    ...(demoIssuer ? [[ports.demoIssuer, 'the demo issuer'] as const] : []),
     ...(demo === 'gitops' || (demo === 'plain' && !env['FAIRLEAD_TESTBED_KUBECONFIG'])
       ? [[ports.kube, "the demo cluster's API server"] as const, [ports.etcd, "the demo cluster's etcd"] as const]
       : []),
