@@ -54,12 +54,21 @@ function tellOf(
   });
 }
 
-/** A token that people may have chosen themselves must at least be long. */
+/**
+ * A token that people may have chosen themselves must be long, and of what a door reads as one secret: `~` stands between a secret and a statement.
+ * INVALID_ARGUMENT.
+ */
 export function checkAdministratorToken(secret: string): void {
   if (secret.length < MIN_CHARACTERS) {
-    throw new FairleadError(
-      'INVALID_ARGUMENT',
-      `FAIRLEAD_ADMIN_TOKEN_FILE: the token needs at least ${MIN_CHARACTERS} characters`,
+    throw refused(`the token needs at least ${MIN_CHARACTERS} characters`);
+  }
+  if (!/^[A-Za-z0-9._+/-]+=*$/.test(secret)) {
+    throw refused(
+      'the token may hold letters, digits and . _ + / - only, with = at its end; make one with: openssl rand -hex 32',
     );
   }
+}
+
+function refused(why: string): FairleadError {
+  return new FairleadError('INVALID_ARGUMENT', `FAIRLEAD_ADMIN_TOKEN_FILE: ${why}`);
 }
