@@ -32,6 +32,7 @@ it('status says for each component what would be used and why', async () => {
     'h2spec',
     'vault',
     'helm',
+    'zitadel-oidc',
     'docker-compose',
     'promtool',
     'client-go-trial',
