@@ -2,7 +2,7 @@ import { connectNats, connectionState, provisionJetStream } from '@fairlead/mess
 import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing';
 import { silentLogger } from '@fairlead/observability';
 import { startNats } from '@fairlead/testbed';
-import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
+import { eventually, freeze, scratchDir, type ScratchDir } from '@fairlead/testing';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -92,7 +92,7 @@ describe('an event that is waited for', () => {
   it('is stored after all when nats-server was killed before it had read it', async () => {
     await nc.flush();
     const sentBefore = nc.stats().outMsgs;
-    nats.server.kill('SIGSTOP');
+    await freeze(nats.server);
     const storing = names('c/', 20).map((name) => store(name));
     await eventually(() => expect(nc.stats().outMsgs).toBeGreaterThan(sentBefore));
     nats.server.kill('SIGKILL');
@@ -153,18 +153,22 @@ describe('a process that stops', () => {
   it('does not wait for a nats-server that hangs, and says of each event whether it may be stored', async () => {
     await nc.flush();
     const sentBefore = nc.stats().outMsgs;
-    nats.server.kill('SIGSTOP');
-    const sent = store('h/sent');
-    await eventually(() => expect(nc.stats().outMsgs).toBeGreaterThan(sentBefore));
-    const queued = store('h/queued');
-    const ends = Promise.allSettled([sent, queued]);
-    await events.close();
-    expect(events.queued).toBe(0);
-    expect((await ends).map((end) => (end as PromiseRejectedResult).reason as unknown)).toMatchObject([
-      { code: 'DEADLINE_EXCEEDED' },
-      { code: 'DRAINING' },
-    ]);
-    nats.server.kill('SIGCONT');
+    await freeze(nats.server);
+    try {
+      const sent = store('h/sent');
+      await eventually(() => expect(nc.stats().outMsgs).toBeGreaterThan(sentBefore));
+      const queued = store('h/queued');
+      const ends = Promise.allSettled([sent, queued]);
+      await events.close();
+      expect(events.queued).toBe(0);
+      expect((await ends).map((end) => (end as PromiseRejectedResult).reason as unknown)).toMatchObject([
+        { code: 'DEADLINE_EXCEEDED' },
+        { code: 'DRAINING' },
+      ]);
+    } finally {
+      // The next tests need it.
+      nats.server.kill('SIGCONT');
+    }
     await expectStored('h/', ['h/sent']);
   });
 });

@@ -83,6 +83,8 @@ async function serveService<Config extends ServiceConfig>(
   const prepared = service.prepare(config);
   await using processHost = new ProcessHost({ role: service.role, config, logger, signal });
   if (prepared.readiness) processHost.addChecks(prepared.readiness);
+  let answersRpcs = false;
+  processHost.addChecks(() => [{ name: 'rpc', ok: answersRpcs }]);
   await processHost.serveHealth();
   // Refuses a URL that nobody could connect with safely, before anything is waited for.
   const database = openDatabase(service, config, logger);
@@ -91,6 +93,7 @@ async function serveService<Config extends ServiceConfig>(
   const host = serviceHost(processHost, database, nats);
   const module = await prepared.start(host);
   await answerRpcs(processHost, host, module);
+  answersRpcs = true;
   logger.info('process.ready', await prepared.onServing?.());
   await untilAborted(signal);
   logger.info('process.stopping');

@@ -22,3 +22,4 @@ export {
   type RecordingRelay,
   type RecordingRelayOptions,
 } from './tls-recording/index.js';
+export { freeze } from './freeze.js';
