@@ -1,11 +1,12 @@
 import type { RequestAttributes, ResourceRequest, UrlRequest } from './request-attributes.js';
 import type { Narrowing } from './rule.js';
 
+const PROXY = 'proxy';
 /**
  * Subresources that run something, or lead further, whatever the method: a WebSocket is opened by GET. Those of pods and nodes are Kubernetes', the
- * last two KubeVirt's.
+ * last four KubeVirt's.
  */
-const COUNT_AS_CREATE = new Set(['exec', 'attach', 'portforward', 'proxy', 'console', 'vnc']);
+const COUNT_AS_CREATE = new Set(['exec', 'attach', 'portforward', PROXY, 'console', 'vnc', 'usbredir', 'vsock']);
 
 /** A narrowing, as it is looked at for each request. Undefined: it says nothing of that. Lists are short, and there are very many: no sets. */
 export interface CompiledNarrowing {
@@ -78,7 +79,7 @@ export function reaches(narrowing: CompiledNarrowing, attributes: RequestAttribu
 }
 
 function countsAsCreate({ verb, subresource }: ResourceRequest): boolean {
-  return verb === 'proxy' || COUNT_AS_CREATE.has(subresource);
+  return verb === PROXY || COUNT_AS_CREATE.has(subresource);
 }
 
 function meansUrl({ urls, ofUrls, ofResources }: CompiledNarrowing, { path }: UrlRequest): boolean {
@@ -107,8 +108,14 @@ function reachesPlace({ namespaces, names }: CompiledNarrowing, attributes: Reso
   const everywhere = isOfMany && namespace === '' && !isOfWholeCluster(attributes);
   return (
     (!namespaces || namespaces.includes(namespace) || everywhere) &&
-    (!names || names.includes(name) || (isOfMany && name === ''))
+    (!names || namesOf(attributes).some((each) => names.includes(each)) || (isOfMany && name === ''))
   );
+}
+
+/** What a proxy leads to may be named with its scheme and port: `https:web:8443`, `web:8443` and `web` are one. No name of theirs holds a colon. */
+function namesOf({ verb, subresource, name }: ResourceRequest): readonly string[] {
+  const isProxy = verb === PROXY || subresource === PROXY;
+  return isProxy && name.includes(':') ? [name, ...name.split(':')] : [name];
 }
 
 /** Kubernetes' own resources that are in no namespace. Of any other one a list without a namespace may be of all namespaces. */

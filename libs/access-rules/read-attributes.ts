@@ -2,15 +2,15 @@ import { FairleadError } from '@fairlead/errors';
 import { nameSelected } from './field-selector.js';
 import type { RequestAttributes } from './request-attributes.js';
 
-/** By the method, for a resource. Any other method is no verb of Kubernetes'. */
-const VERBS: Readonly<Record<string, string>> = {
-  POST: 'create',
-  GET: 'get',
-  HEAD: 'get',
-  PUT: 'update',
-  PATCH: 'patch',
-  DELETE: 'delete',
-};
+/** By the method, for a resource. Any other method is no verb of Kubernetes', and over HTTP/2 it may be any word. */
+const VERBS: ReadonlyMap<string, string> = new Map([
+  ['POST', 'create'],
+  ['GET', 'get'],
+  ['HEAD', 'get'],
+  ['PUT', 'update'],
+  ['PATCH', 'patch'],
+  ['DELETE', 'delete'],
+]);
 /** Verbs that a path may begin with, as it did in early versions of Kubernetes; `watch` still may. */
 const VERBS_IN_PATH = new Set(['proxy', 'watch']);
 /** What stands below a namespace's name and is a part of the namespace, and no resource in it. */
@@ -39,7 +39,7 @@ export function readAttributes(method: string, target: string): RequestAttribute
     resource,
     namespace,
   } as const;
-  const verb = verbInPath ?? VERBS[method] ?? '';
+  const verb = verbInPath ?? VERBS.get(method) ?? '';
   if (name === '' && verb === 'get') return { ...base, subresource, ...ofCollection(query) };
   return { ...base, subresource, name, verb: name === '' && verb === 'delete' ? 'deletecollection' : verb };
 }
@@ -110,9 +110,11 @@ function decoded(text: string, part = 'path'): string {
   }
 }
 
+/** Without those that are empty at the beginning and at the end. No pattern: of very many slashes one that ends with `$` takes seconds. */
 function segmentsOf(path: string): string[] {
-  const trimmed = path.replaceAll(/^\/+|\/+$/g, '');
-  return trimmed === '' ? [] : trimmed.split('/');
+  const segments = path.split('/');
+  const from = segments.findIndex((segment) => segment !== '');
+  return from < 0 ? [] : segments.slice(from, segments.findLastIndex((segment) => segment !== '') + 1);
 }
 
 /** Of a resource's path: an empty segment is skipped by some and counted by others. */

@@ -38,6 +38,8 @@ describe('a new issuer', () => {
     { prefix: 'fairlead:' },
     { prefix: 'a\u0000' },
     { kind: 'workload' },
+    // Anybody's token of GitHub says something there.
+    { kind: 'workload', requiredClaims: { repository: '*', sub: '**' } },
   ])('is refused as %j', (over) => {
     expect(() => checkNewIssuer(issuer(over), [])).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
   });

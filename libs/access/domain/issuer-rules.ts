@@ -14,8 +14,11 @@ export function checkNewIssuer(issuer: Issuer, others: readonly Issuer[]): void 
   if (isTakenName(issuer.prefix) || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(issuer.prefix))
     throw new FairleadError('INVALID_ARGUMENT', 'this prefix is reserved, or has control characters; choose another');
   // Of an issuer for all the world, such as GitHub, anybody has tokens for our audience.
-  if (issuer.kind === 'workload' && Object.keys(issuer.requiredClaims).length === 0)
-    throw new FairleadError('INVALID_ARGUMENT', 'a workload issuer needs required claims: whose programs are meant?');
+  if (issuer.kind === 'workload' && Object.values(issuer.requiredClaims).every((value) => /^\*+$/.test(value)))
+    throw new FairleadError(
+      'INVALID_ARGUMENT',
+      'a workload issuer needs required claims that say something, and not only *: whose programs are meant?',
+    );
   for (const other of others) checkBeside(issuer, other);
 }
 

@@ -45,6 +45,7 @@ describe('whom a token is of', () => {
     expect(identityOf(issuer(), { sub: 'u1', groups: 'ops' }).groups).toEqual(['corp:ops']);
     expect(identityOf(issuer(), { sub: 'u1' }).groups).toEqual([]);
     expect(identityOf(issuer({ groupsClaim: 'roles' }), { sub: 'u1', groups: ['x'], roles: null }).groups).toEqual([]);
+    expect(identityOf(issuer(), { sub: 'u1', _claim_names: { address: 'src1' } }).groups).toEqual([]);
   });
 
   it.each([
@@ -65,6 +66,9 @@ describe('whom a token is of', () => {
     ['32768 bytes together', { groups: Array.from({ length: 200 }, (_, at) => `${at}${'x'.repeat(180)}`) }, {}],
     ['claim groups has no name', { groups: ['ops', 5] }, {}],
     ['claim groups has no name', { groups: { ops: true } }, {}],
+    ['too many for a token', { _claim_names: { groups: 'src1' }, _claim_sources: {} }, {}],
+    ['too many for a token', { _claim_names: { roles: 'src1' } }, { groupsClaim: 'roles' }],
+    ['too many for a token', { hasgroups: true }, {}],
     ['claim groups has control characters', { groups: ['o\u0000ps'] }, {}],
     ['claim groups is longer than 256', { groups: ['x'.repeat(256)] }, {}],
     ['claim sub has no name', { sub: '' }, {}],

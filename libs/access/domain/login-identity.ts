@@ -44,7 +44,7 @@ export function identityOf(issuer: Issuer, claims: Claims): LoginIdentity {
     issuer.userClaim,
   );
   if (kind === 'login' && isTakenName(user)) throw refused('its user name is a reserved one');
-  return { kind, subject, user, groups: groupsOf(issuer, claims[issuer.groupsClaim]) };
+  return { kind, subject, user, groups: groupsOf(issuer, claims) };
 }
 
 function isTaken(name: string): boolean {
@@ -52,7 +52,10 @@ function isTaken(name: string): boolean {
 }
 
 /** One group, or a list of them; none: no groups. */
-function groupsOf({ prefix, groupsClaim }: Issuer, claim: unknown): string[] {
+function groupsOf({ prefix, groupsClaim }: Issuer, claims: Claims): string[] {
+  if (areElsewhere(claims, groupsClaim))
+    throw refused('its issuer left the groups out of it, as they are too many for a token');
+  const claim = claims[groupsClaim];
   if (claim === undefined || claim === null) return [];
   const told: unknown[] = Array.isArray(claim) ? claim : [claim];
   if (told.length > MAX_GROUPS) throw refused(`it names more than ${MAX_GROUPS} groups`);
@@ -61,6 +64,13 @@ function groupsOf({ prefix, groupsClaim }: Issuer, claim: unknown): string[] {
     throw refused(`the names of its groups are longer than ${MAX_GROUPS_BYTES} bytes together`);
   if (groups.some(isTaken)) throw refused('it names a reserved group');
   return [...new Set(groups)].toSorted();
+}
+
+/** A distributed claim (OpenID Connect Core 1.0 §5.6.2), and how Microsoft Entra says so where it names no place. */
+function areElsewhere(claims: Claims, claim: string): boolean {
+  const names = claims['_claim_names'];
+  const isNamed = typeof names === 'object' && names !== null && Object.hasOwn(names, claim);
+  return isNamed || (claim === 'groups' && [true, 'true'].includes(claims['hasgroups'] as never));
 }
 
 function nameIn(value: unknown, claim: string): string {

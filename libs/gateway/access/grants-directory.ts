@@ -15,6 +15,7 @@ export class GrantsDirectory {
       // A subject may have hundreds of grants.
       forgetTexts: true,
       onChange: (key, entry) => this.index.set(key, entry),
+      onUnread: (key) => this.index.setUnread(key),
     });
   }
 }

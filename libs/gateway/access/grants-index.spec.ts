@@ -64,6 +64,19 @@ describe('the rules of somebody in a cluster', () => {
     expect(groupsOf()).toEqual(['third']);
   });
 
+  it('are none while something about them cannot be read: it may deny', () => {
+    put(ALICE, grant('own'));
+    expect(groupsOf()).toEqual(['own']);
+    index.setUnread(grantsKeys.subject('t', DEV));
+    expect(groupsOf()).toEqual([]);
+    expect(groupsOf({ ...alice, subjectGroups: [] })).toEqual(['own']);
+    put(DEV, grant('of the group'));
+    expect(groupsOf()).toEqual(['own', 'of the group']);
+    index.setUnread(grantsKeys.subject('t', ALICE));
+    index.set(grantsKeys.subject('t', ALICE), undefined);
+    expect(groupsOf()).toEqual(['of the group']);
+  });
+
   it('begin and end by the clock, and by nothing else', () => {
     put(ALICE, grant('x', { notBefore: at(10), expiresAt: at(20) }), grant('y', { expiresAt: at(15) }));
     const seen = [0, 9.999, 10, 14.999, 15, 19.999, 20].map((seconds) => groupsOf(alice, shop, seconds).join());
@@ -96,5 +109,9 @@ describe('a lockdown', () => {
     index.set(grantsKeys.lockdown('t', null), undefined);
     expect(index.lockdownOf(cluster('blog'))).toBeUndefined();
     expect(index.lockdownOf(shop)).toBe('an incident');
+    index.setUnread(grantsKeys.lockdown('t', cluster('blog').clusterId));
+    expect(index.lockdownOf(cluster('blog'))).toContain('cannot be read');
+    index.set(grantsKeys.lockdown('t', cluster('blog').clusterId), undefined);
+    expect(index.lockdownOf(cluster('blog'))).toBeUndefined();
   });
 });

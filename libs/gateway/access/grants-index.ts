@@ -18,6 +18,10 @@ export type Proven = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'kind' | 'user' 
 
 type SubjectGrants = Extract<GrantsEntry, { kind: 'subject' }>;
 
+/** Something stands there, which may deny. */
+const UNREAD = 'unread';
+type Standing = SubjectGrants | typeof UNREAD | undefined;
+
 /** Of one access entry, which is another object once it has changed. */
 interface Known {
   /** Of its subjects, in the bucket. */
@@ -26,7 +30,7 @@ interface Known {
 }
 
 interface Remembered {
-  readonly entries: readonly (SubjectGrants | undefined)[];
+  readonly entries: readonly Standing[];
   readonly cluster: ClusterEntry;
   readonly rules: CompiledRules;
   /** It holds from then on, until then. */
@@ -38,7 +42,7 @@ interface Remembered {
 
 /** What is granted to whom, and what is locked down: the bucket `grants`, as doors decide by it. Pure memory; times are milliseconds since the epoch. */
 export class GrantsIndex {
-  readonly #subjects = new Map<string, SubjectGrants>();
+  readonly #subjects = new Map<string, Exclude<Standing, undefined>>();
   readonly #lockdowns = new Map<string, string>();
   #known = new WeakMap<Proven, Known>();
   #remembered = 0;
@@ -51,6 +55,16 @@ export class GrantsIndex {
     this.#lockdowns.delete(key);
     if (entry?.kind === 'subject') this.#subjects.set(key, entry);
     else if (entry) this.#lockdowns.set(key, entry.reason);
+  }
+
+  /**
+   * What the bucket has below this key cannot be read, and never could: it may be of another version. Until that changes whoever it is of has nothing,
+   * whatever else is granted to them, since it may deny; and what may be a lockdown is one.
+   */
+  setUnread(key: string): void {
+    this.#changes += 1;
+    this.#subjects.set(key, UNREAD);
+    this.#lockdowns.set(key, 'what stands there about it cannot be read by this version');
   }
 
   /** Why all access to this cluster is off; undefined: it is not. */
@@ -103,12 +117,17 @@ export class GrantsIndex {
 
   #workOut(keys: readonly string[], cluster: ClusterEntry, nowMs: number): Remembered {
     const entries = keys.map((key) => this.#subjects.get(key));
-    const meaning = entries.flatMap((entry) => entry?.grants ?? []).filter((grant) => means(grant, cluster));
+    const meaning = grantsIn(entries).filter((grant) => means(grant, cluster));
     const rules: AccessRule[] = meaning.filter((grant) => isInForce(grant, nowMs)).map(({ rule }) => rule);
     const untilMs = Math.min(...meaning.flatMap(turningPoints).filter((timeMs) => timeMs > nowMs), Infinity);
     const changes = this.#changes;
     return { entries, cluster, rules: compileRules(rules), fromMs: nowMs, untilMs, changes };
   }
+}
+
+function grantsIn(entries: readonly Standing[]): GrantEntry[] {
+  const read = entries.filter((entry) => entry !== UNREAD);
+  return read.length < entries.length ? [] : read.flatMap((entry) => entry?.grants ?? []);
 }
 
 const filters = new WeakMap<GrantEntry, ReturnType<typeof scopeFilter>>();

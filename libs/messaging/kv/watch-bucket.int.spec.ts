@@ -60,7 +60,11 @@ it('loads what was there, skips what it cannot read, and keeps the value of a ke
   await putKv(writer, bucket, 'default.bad', { n: 'text' });
   await put('default.later-bad', 1);
   const before = { 'default.a': { n: 2 }, 'default.later-bad': { n: 1 } };
-  const snapshot = watchBucket(reader, bucket, Entry);
+  const unread: string[] = [];
+  const snapshot = watchBucket(reader, bucket, Entry, {
+    onUnread: (key) => void unread.push(key),
+    onChange: (key) => unread.includes(key) && unread.push(`${key} is over`),
+  });
   const owners = watchBucket(writer, bucket, Entry, { unreadable: 'drop' });
   await Promise.all([snapshot.loaded, owners.loaded]);
   expect([contents(snapshot), contents(owners)]).toEqual([before, before]);
@@ -69,9 +73,10 @@ it('loads what was there, skips what it cannot read, and keeps the value of a ke
   // Whatever comes later shows that the entry before it was seen.
   await put('default.last', 1);
   await eventually(() => expect(contents(snapshot)).toEqual({ ...before, 'default.last': { n: 1 } }));
-  await deleteKv(writer, bucket, 'default.later-bad');
-  await deleteKv(writer, bucket, 'default.last');
+  expect(unread).toEqual(['default.bad']);
+  for (const key of ['default.bad', 'default.later-bad', 'default.last']) await deleteKv(writer, bucket, key);
   await eventually(() => expect(contents(snapshot)).toEqual({ 'default.a': { n: 2 } }));
+  expect(unread).toEqual(['default.bad', 'default.bad is over']);
   await Promise.all([snapshot.close(), owners.close()]);
 });
 

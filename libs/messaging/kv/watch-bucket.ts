@@ -35,6 +35,8 @@ export interface WatchBucketOptions<T> {
    * key is gone, for the bucket's owner, who writes it again.
    */
   readonly unreadable?: 'keep' | 'drop';
+  /** Called, with `keep`, for a key that has an entry which cannot be read, and no value from before. `onChange` tells when that is over. It must not throw. */
+  readonly onUnread?: (key: string) => void;
   readonly logger?: Logger;
   readonly signal?: AbortSignal;
 }
@@ -61,6 +63,8 @@ class BucketWatch<T> implements KvSnapshot<T> {
   readonly #running: Promise<void>;
   /** Value, and the text it was read from, or its digest: an unchanged text is no change. */
   readonly #entries = new Map<string, { readonly mark: string; readonly value: T }>();
+  /** That have an entry, and no value. */
+  readonly #unread = new Set<string>();
   isLoaded = false;
   lastSyncedAtMs: number | null = null;
 
@@ -134,7 +138,7 @@ class BucketWatch<T> implements KvSnapshot<T> {
       },
       onLoaded: (): void => {
         whole = true;
-        for (const key of this.#entries.keys()) if (!seen.has(key)) this.#drop(key);
+        for (const key of [...this.#entries.keys(), ...this.#unread]) if (!seen.has(key)) this.#drop(key);
         seen.clear();
         this.#announceLoaded();
         onHealthy();
@@ -165,8 +169,10 @@ class BucketWatch<T> implements KvSnapshot<T> {
       this.#logger.warn('kv.entry_refused', { key, bytes: bytes.length });
       // What cannot be read says nothing of the key: whoever wrote it may be of another version, and the value before still counts.
       if (this.options.unreadable === 'drop') this.#drop(key);
+      else if (!this.#entries.has(key)) this.#tellUnread(key);
       return;
     }
+    this.#unread.delete(key);
     this.#entries.set(key, { mark, value });
     this.options.onChange?.(key, value);
   }
@@ -179,8 +185,14 @@ class BucketWatch<T> implements KvSnapshot<T> {
     }
   }
 
+  #tellUnread(key: string): void {
+    this.#unread.add(key);
+    this.options.onUnread?.(key);
+  }
+
   #drop(key: string): void {
-    if (this.#entries.delete(key)) this.options.onChange?.(key, undefined);
+    const wasUnread = this.#unread.delete(key);
+    if (this.#entries.delete(key) || wasUnread) this.options.onChange?.(key, undefined);
   }
 }
 
