@@ -28,12 +28,12 @@ export type Subject = z.infer<typeof Subject>;
 export const Principal = KubeIdentity.extend({
   tenantId: TenantId,
   tokenId: z.uuid(),
-  kind: TokenKind.default('administrator'),
+  kind: TokenKind,
   /** Groups of the issuer; only grants look at them, and no cluster is told. */
-  subjectGroups: z.array(z.string().min(1).max(256)).max(256).default([]),
+  subjectGroups: z.array(z.string().min(1).max(256)).max(256),
   /** Whether the whole admin API of the tenant is theirs. */
-  administrator: z.boolean().default(true),
-  expiresAt: IsoTime.nullable().default(null),
+  administrator: z.boolean(),
+  expiresAt: IsoTime.nullable(),
 });
 export type Principal = z.infer<typeof Principal>;
 

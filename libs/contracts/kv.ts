@@ -70,9 +70,9 @@ export const AccessEntry = KubeIdentity.extend({
   tokenId: z.uuid(),
   tokenHash: z.string().max(64),
   expiresAt: IsoTime.nullable(),
-  kind: TokenKind.default('administrator'),
+  kind: TokenKind,
   /** Groups of the issuer, by which grants are found. */
-  subjectGroups: z.array(z.string().min(1).max(256)).max(256).default([]),
+  subjectGroups: z.array(z.string().min(1).max(256)).max(256),
 });
 export type AccessEntry = z.infer<typeof AccessEntry>;
 

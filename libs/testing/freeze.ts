@@ -9,7 +9,7 @@ const run = promisify(execFile);
  * Has a process stand still (SIGSTOP); resolves when it does. The signal alone is no end: on a busy machine other threads of the process go on for a
  * while, and answer what came meanwhile. SIGCONT wakes it.
  */
-export async function freeze({ pid }: { readonly pid: number | undefined }): Promise<void> {
+export async function freeze({ pid }: { readonly pid?: number | undefined }): Promise<void> {
   if (pid === undefined) throw new Error('there is no process to freeze');
   process.kill(pid, 'SIGSTOP');
   await eventually(async () => {
