@@ -65,7 +65,9 @@ const whose = async ({ token }: { token: string }) => {
 /** What doors are told of sessions, by key, and the sessions that its logins name. */
 const toldToDoors = async () => {
   const rows = [...(await accessBucket([loginCredentials], runtime.now).rows(db.database.manager))];
-  const sessions = rows.filter(([key]) => key.startsWith('default.session.')).map(([key, entry]) => ({ key, ...entry }));
+  const sessions = rows
+    .filter(([key]) => key.startsWith('default.session.'))
+    .map(([key, entry]) => ({ key, ...entry }));
   const named = rows.flatMap(([, entry]) => ('tokenHash' in entry ? [entry.sessionId] : []));
   return { sessions, named };
 };
@@ -215,7 +217,10 @@ describe('a session at the doors', () => {
     const sessionHash = hashOfSecret(first.session!);
     await exchange({ token: await refreshed({ groups: ['ops'] }), sessionHash });
     const renewed = await toldToDoors();
-    expect(renewed).toMatchObject({ sessions: [{ ...whole, sessionId, subjectGroups: ['corp:ops'] }], named: [sessionId] });
+    expect(renewed).toMatchObject({
+      sessions: [{ ...whole, sessionId, subjectGroups: ['corp:ops'] }],
+      named: [sessionId],
+    });
     later = 7 * 86_400_000 + 1_000;
     expect(await toldToDoors()).toEqual({ sessions: [], named: [] });
   });

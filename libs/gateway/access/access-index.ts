@@ -1,4 +1,9 @@
-import { MAX_LOGIN_STREAM_MS, type AccessBucketEntry, type AccessEntry, type LoginSessionEntry } from '@fairlead/contracts';
+import {
+  MAX_LOGIN_STREAM_MS,
+  type AccessBucketEntry,
+  type AccessEntry,
+  type LoginSessionEntry,
+} from '@fairlead/contracts';
 import { isDeepStrictEqual } from 'node:util';
 import type { Proven } from './grants-index.js';
 

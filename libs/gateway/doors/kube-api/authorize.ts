@@ -82,12 +82,7 @@ function notFound({ cluster }: ClusterAddress): FairleadError {
   );
 }
 
-function admitAdministrator(
-  cluster: ClusterEntry,
-  principal: Principal,
-  asked: AskedAtDoor,
-  atMs: number,
-): Admission {
+function admitAdministrator(cluster: ClusterEntry, principal: Principal, asked: AskedAtDoor, atMs: number): Admission {
   if (asksToImpersonate(asked.rawHeaders)) {
     throw new FairleadError('FORBIDDEN', 'acting as somebody else (kubectl --as) needs a grant that allows it');
   }
@@ -108,7 +103,8 @@ function askedIdentity(rawHeaders: RawHeaders): AskedIdentity | undefined {
 export function whyShutOut(directory: Deciding, admission: Admission, nowMs: number): FairleadError | null {
   const { cluster: before, granted } = admission;
   const principal = directory.stillOf(admission, nowMs);
-  if (!principal) return new FairleadError('UNAUTHENTICATED', 'the token or login of this request is not valid any more');
+  if (!principal)
+    return new FairleadError('UNAUTHENTICATED', 'the token or login of this request is not valid any more');
   const cluster = directory.clusterById(before.clusterId);
   if (!cluster) return new FairleadError('NOT_FOUND', 'the cluster was deleted');
   if (!granted) return null;
