@@ -18,7 +18,7 @@ export function subjectOf(user: number): Subject {
 /** Somebody who has logged in: the same object each time, as a replica has it. */
 export function provenOf(user: number): Proven {
   const { name } = subjectOf(user);
-  return { tenantId: TENANT, tokenId: randomUUID(), kind: 'login', user: name, subjectGroups: [] };
+  return { tenantId: TENANT, kind: 'login', user: name, subjectGroups: [] };
 }
 
 export function clusterOf(index: number): ClusterEntry {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Issuer, type LoginSecrets } from '@fairlead/contracts';
+import { Issuer, LoginSessionEntry, type LoginSecrets } from '@fairlead/contracts';
 import { silentLogger } from '@fairlead/observability';
 import { newSigningKey, startTestIssuer, type TestIssuer } from '@fairlead/oidc/testing';
 import { startZitadelOidc } from '@fairlead/testbed';
@@ -9,6 +9,7 @@ import { hashOfSecret } from './domain/token-secret.js';
 import { Issuers } from './feature/issuers.js';
 import { loginCredentials } from './feature/login-credentials.js';
 import { Logins, type ExchangeInput } from './feature/logins.js';
+import { accessBucket } from './feature/projected-buckets.js';
 import type { Runtime } from './feature/runtime.js';
 import { StandingLogins, groupsOfLastLogin } from './feature/standing-logins.js';
 import { follow, logInAt, logInByDevice, type AtIssuer, type Browse } from './testing/log-in-at.js';
@@ -60,6 +61,15 @@ const refusal = (input: Parameters<typeof exchange>[0]) =>
 const whose = async ({ token }: { token: string }) => {
   const found = await loginCredentials.find(db.database.manager, hashOfSecret(token), runtime.now());
   return found && `${found.kind} ${found.user} ${found.subjectGroups.join(',')}`;
+};
+/** What doors are told of sessions, by key, and the sessions that its logins name. */
+const toldToDoors = async () => {
+  const rows = [...(await accessBucket([loginCredentials], runtime.now).rows(db.database.manager))];
+  const sessions = rows
+    .filter(([key]) => key.startsWith('default.session.'))
+    .map(([key, entry]) => ({ key, ...entry }));
+  const named = rows.flatMap(([, entry]) => ('tokenHash' in entry ? [entry.sessionId] : []));
+  return { sessions, named };
 };
 const events = async (count: number) =>
   (await lastEvents(db.database, count)).map(({ type, data }) => {
@@ -186,6 +196,51 @@ describe('a renewal', () => {
     expect(await whose(renewed)).toBe('login corp:alice corp:ops');
     expect(await whose(first)).toBe('login corp:alice corp:ops');
     expect(await whose(await exchange({ token: old, sessionHash }))).toBe('login corp:alice corp:ops');
+  });
+});
+
+describe('a session at the doors', () => {
+  it('is told to them, and named by its logins, to its end, with the groups of the newest token', async () => {
+    await put();
+    const first = await exchange(await idToken({ groups: ['ops', 'admins'] }));
+    const begun = await toldToDoors();
+    const { sessionId, ...told } = LoginSessionEntry.loose().parse(begun.sessions[0]);
+    const whole = { tenantId: 'default', user: 'corp:alice', endsAt: first.sessionEndsAt };
+    expect(told).toEqual({
+      ...whole,
+      key: `default.session.${sessionId}`,
+      subjectGroups: ['corp:admins', 'corp:ops'],
+    });
+    expect([begun.sessions.length, begun.named]).toEqual([1, [sessionId]]);
+    later = HOUR_MS;
+    expect(await toldToDoors()).toEqual({ ...begun, named: [] });
+    const sessionHash = hashOfSecret(first.session!);
+    await exchange({ token: await refreshed({ groups: ['ops'] }), sessionHash });
+    const renewed = await toldToDoors();
+    expect(renewed).toMatchObject({
+      sessions: [{ ...whole, sessionId, subjectGroups: ['corp:ops'] }],
+      named: [sessionId],
+    });
+    later = 7 * 86_400_000 + 1_000;
+    expect(await toldToDoors()).toEqual({ sessions: [], named: [] });
+  });
+
+  it('goes with its logout, and no other does; and with its issuer', async () => {
+    await put();
+    const [first, other] = [await exchange(await idToken()), await exchange(await idToken())];
+    expect((await toldToDoors()).sessions).toHaveLength(2);
+    await standing.end(api, { sessionHash: hashOfSecret(first.session!) });
+    const left = await toldToDoors();
+    expect(left.sessions).toMatchObject([{ endsAt: other.sessionEndsAt }]);
+    expect(left.named).toHaveLength(1);
+    await issuers.remove(api, 'default', 'admin', 'corp');
+    expect(await toldToDoors()).toEqual({ sessions: [], named: [] });
+  });
+
+  it('there is none of a program', async () => {
+    await put({ kind: 'workload', audience: 'ci', requiredClaims: { org: 'octo' } });
+    await exchange({ token: await corp.sign({ aud: 'ci', org: 'octo' }) });
+    expect(await toldToDoors()).toEqual({ sessions: [], named: [undefined] });
   });
 });
 

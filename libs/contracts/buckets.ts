@@ -4,7 +4,7 @@ export const BUCKETS = {
   routes: 'fairlead-routes',
   /** Name to id and generation. Written by registration. */
   clusters: 'fairlead-clusters',
-  /** Whose token is it: hashes of API tokens and logins. Written by access. */
+  /** Whose token is it: hashes of API tokens and logins; and sessions of people. Written by access. */
   access: 'fairlead-access',
   /** What is granted to whom, and what is locked down. Written by access. */
   grants: 'fairlead-grants',

@@ -61,6 +61,8 @@ export const ClusterEntry = z.object({
 });
 export type ClusterEntry = z.infer<typeof ClusterEntry>;
 
+const SubjectGroups = z.array(z.string().min(1).max(256)).max(256);
+
 /**
  * `<tenant>.token.<token id>`. The hash is SHA-256 of at least 192 random bits, base64: nothing to guess. Its groups are those that it has in every
  * cluster without a grant: only the administrator's has any.
@@ -72,9 +74,32 @@ export const AccessEntry = KubeIdentity.extend({
   expiresAt: IsoTime.nullable(),
   kind: TokenKind,
   /** Groups of the issuer, by which grants are found. */
-  subjectGroups: z.array(z.string().min(1).max(256)).max(256),
+  subjectGroups: SubjectGroups,
+  /** Of a person's login: the session that it renews. */
+  sessionId: z.uuid().optional(),
 });
 export type AccessEntry = z.infer<typeof AccessEntry>;
+
+/**
+ * `<tenant>.session.<session id>`: a person's login and its renewals. What they began by a token of it goes on while it does, `MAX_LOGIN_STREAM_MS` at
+ * most; it opens nothing.
+ */
+export const LoginSessionEntry = z.object({
+  tenantId: TenantId,
+  sessionId: z.uuid(),
+  user: KubeIdentity.shape.user,
+  /** As the newest token of theirs says. */
+  subjectGroups: SubjectGroups,
+  endsAt: IsoTime,
+});
+export type LoginSessionEntry = z.infer<typeof LoginSessionEntry>;
+
+/** What is below the keys of the bucket `access`. */
+export const AccessBucketEntry = z.union([AccessEntry, LoginSessionEntry]);
+export type AccessBucketEntry = z.infer<typeof AccessBucketEntry>;
+
+/** What somebody who logged in began goes on no longer than a day's work. */
+export const MAX_LOGIN_STREAM_MS = 12 * 3_600_000;
 
 /** `<tenant>.<client id>`. A client that has no entry is nobody, whatever its certificate says. */
 export const ClientEntry = z.object({

@@ -1,10 +1,10 @@
-import { AccessEntry, BUCKETS, ClientEntry, ClusterEntry } from '@fairlead/contracts';
+import { AccessBucketEntry, BUCKETS, ClientEntry, ClusterEntry, type AccessEntry } from '@fairlead/contracts';
 import { watchBucket, type KvSnapshot } from '@fairlead/messaging';
 import type { Logger } from '@fairlead/observability';
 import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { GrantsIndex } from './access/grants-index.js';
+import { AccessIndex, type LetIn } from './access/access-index.js';
+import type { GrantsIndex, Proven } from './access/grants-index.js';
 import { GrantsDirectory } from './access/grants-directory.js';
 import { Revocations } from './trust/revocations.js';
 import type { TrustStore } from './trust/trust-store.js';
@@ -21,14 +21,13 @@ const MAX_STALENESS_MS = 3_600_000;
  */
 export class Directory {
   readonly #clusters: KvSnapshot<ClusterEntry>;
-  readonly #access: KvSnapshot<AccessEntry>;
+  readonly #accessSnapshot: KvSnapshot<AccessBucketEntry>;
   readonly #clients: KvSnapshot<ClientEntry>;
   readonly revocations: Revocations;
   readonly trust: TrustStore;
   readonly #clusterIdByName = new Map<string, string>();
   readonly #clusterById = new Map<string, ClusterEntry>();
-  readonly #accessByHash = new Map<string, AccessEntry>();
-  readonly #hashByKey = new Map<string, string>();
+  readonly #access = new AccessIndex();
   readonly #clientById = new Map<string, ClientEntry>();
   readonly #grants: GrantsDirectory;
   readonly #clusterListeners = new Set<(clusterId: string) => void>();
@@ -39,9 +38,9 @@ export class Directory {
       logger,
       onChange: (key, entry) => this.#setCluster(key, entry),
     });
-    this.#access = watchBucket(nc, BUCKETS.access, AccessEntry, {
+    this.#accessSnapshot = watchBucket(nc, BUCKETS.access, AccessBucketEntry, {
       logger,
-      onChange: (key, entry) => this.#setAccess(key, entry),
+      onChange: (key, entry) => this.#access.set(key, entry),
     });
     this.#clients = watchBucket(nc, BUCKETS.clients, ClientEntry, {
       logger,
@@ -68,7 +67,7 @@ export class Directory {
   }
 
   get #snapshots(): readonly KvSnapshot<unknown>[] {
-    const own = [this.#clusters, this.#access, this.#clients, this.#grants.snapshot];
+    const own = [this.#clusters, this.#accessSnapshot, this.#clients, this.#grants.snapshot];
     return [...own, this.revocations.snapshot, this.trust.snapshot];
   }
 
@@ -110,26 +109,17 @@ export class Directory {
 
   /** Looked up by hash: comparing takes the same time whether or not the token is nearly right. */
   principalOf(bearerToken: string, nowMs: number): Principal | undefined {
-    return this.#accessOf(createHash('sha256').update(bearerToken).digest('base64'), nowMs);
+    return this.#access.principalOf(createHash('sha256').update(bearerToken).digest('base64'), nowMs);
   }
 
-  /**
-   * Who somebody who was let in is by now, by the same token: what they are granted, and by which groups of their issuer, may have changed since.
-   * Undefined: the token has gone or ended, or would make them somebody else.
-   */
-  stillOf({ tokenHash, kind, user, groups }: Principal, nowMs: number): Principal | undefined {
-    const entry = this.#accessOf(tokenHash, nowMs);
-    return entry?.user === user && entry.kind === kind && isDeepStrictEqual(entry.groups, groups) ? entry : undefined;
+  /** See `AccessIndex`. */
+  stillOf(who: LetIn, nowMs: number): Proven | undefined {
+    return this.#access.stillOf(who, nowMs);
   }
 
-  /** Has the time of this token come, by what is known of it? Not so of one that is not known. */
-  hasEnded({ tokenHash }: Principal, nowMs: number): boolean {
-    return this.#accessByHash.has(tokenHash) && !this.#accessOf(tokenHash, nowMs);
-  }
-
-  #accessOf(tokenHash: string, nowMs: number): AccessEntry | undefined {
-    const entry = this.#accessByHash.get(tokenHash);
-    return entry && (entry.expiresAt === null || Date.parse(entry.expiresAt) > nowMs) ? entry : undefined;
+  /** See `AccessIndex`. */
+  hasEnded(who: LetIn, nowMs: number): boolean {
+    return this.#access.hasEnded(who, nowMs);
   }
 
   #setCluster(key: string, entry: ClusterEntry | undefined): void {
@@ -149,15 +139,6 @@ export class Directory {
     const id = key.split('.')[1] ?? '';
     if (entry) this.#clientById.set(id, entry);
     else this.#clientById.delete(id);
-  }
-
-  #setAccess(key: string, entry: AccessEntry | undefined): void {
-    const before = this.#hashByKey.get(key);
-    if (before !== undefined) this.#accessByHash.delete(before);
-    this.#hashByKey.delete(key);
-    if (!entry) return;
-    this.#accessByHash.set(entry.tokenHash, entry);
-    this.#hashByKey.set(key, entry.tokenHash);
   }
 }
 

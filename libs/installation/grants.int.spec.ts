@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { bound, equalRbac } from './equal-rbac.js';
 import { fillGrantedCluster, type GrantedCluster, type RoleName } from './granted-cluster.js';
 import { callDoor, openDoor, untilAnswered, type DoorAnswer, type DoorCall } from './kube-client.js';
+import type { GivenLogin } from './test-directory.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
 
 const owned = new AsyncDisposableStack();
@@ -150,10 +151,13 @@ describe('200 cases of verb and resource', () => {
 const CORP_DEV = { kind: 'group', name: 'corp:dev' } as const;
 let people = 0;
 /** Somebody who has just logged in, and is known to the replica. */
-async function login(groups: string[] = [], expiresAt?: Date): Promise<{ user: string; token: string }> {
+async function login(
+  groups: string[] = [],
+  until: Pick<GivenLogin, 'expiresAt' | 'sessionEndsAt'> = {},
+): Promise<{ user: string; token: string }> {
   people += 1;
   const user = `corp:person-${people}`;
-  const token = await installation.addLogin(user, { groups, ...(expiresAt ? { expiresAt } : {}) });
+  const token = await installation.addLogin(user, { groups, ...until });
   await eventually(async () => expect((await ask(token, '/api')).status).not.toBe(401), { intervalMs: 20 });
   return { user, token };
 }
@@ -288,14 +292,20 @@ describe('what goes on', () => {
   });
 
   // The last one: NATS does not come back.
-  it('ends when its grant or its token lapses, also while NATS is away', async () => {
-    const endsMs = Date.now() + 6_000;
+  it('ends when its grant, its token or the session of that lapses, also while NATS is away', async () => {
+    const endsMs = Date.now() + 8_000;
+    const sessionEndsMs = endsMs + 1_000;
     const expiresAt = new Date(endsMs);
-    const [lapsing, staying, ending] = [await login(), await login(), await login([], expiresAt)];
+    const [lapsing, staying, ending] = [await login(), await login(), await login([], { expiresAt })];
+    const [renewed, ended] = [
+      await login([], { expiresAt, sessionEndsAt: new Date(endsMs + 3_600_000) }),
+      await login([], { expiresAt, sessionEndsAt: new Date(sessionEndsMs) }),
+    ];
     await installation.putGrants({ kind: 'user', name: lapsing.user }, { expiresAt: expiresAt.toISOString() });
-    for (const { user } of [staying, ending]) await installation.putGrants({ kind: 'user', name: user }, {});
+    for (const { user } of [staying, ending, renewed, ended])
+      await installation.putGrants({ kind: 'user', name: user }, {});
     const watches = [];
-    for (const { token } of [lapsing, ending, staying]) {
+    for (const { token } of [lapsing, ending, staying, renewed, ended]) {
       await until(200, token, `${WEB}/configmaps`);
       watches.push(await watch(token));
     }
@@ -305,7 +315,11 @@ describe('what goes on', () => {
       expect(brokeMs).toBeGreaterThanOrEqual(endsMs);
       expect(brokeMs - endsMs).toBeLessThan(2_000 + SLACK_MS);
     }
-    expect(watches[2]!.isOver()).toBe(false);
+    const bySession = await watches[4]!.broken;
+    expect(bySession).toBeGreaterThanOrEqual(sessionEndsMs);
+    expect(bySession - sessionEndsMs).toBeLessThan(2_000 + SLACK_MS);
+    expect([watches[2]!.isOver(), watches[3]!.isOver()]).toEqual([false, false]);
+    expect((await ask(renewed.token, `${WEB}/configmaps`)).status).toBe(401);
     expect((await ask(staying.token, `${WEB}/configmaps`)).status).toBe(200);
     expect((await ask(lapsing.token, `${WEB}/configmaps`)).status).toBe(404);
     expect((await ask(ending.token, `${WEB}/configmaps`)).status).toBe(401);

@@ -9,6 +9,7 @@ import {
   type ClusterEntry,
   type GrantEntry,
   type GrantsEntry,
+  type LoginSessionEntry,
   type RevocationEntry,
   type Subject,
 } from '@fairlead/contracts';
@@ -20,6 +21,12 @@ import { eventually } from '@fairlead/testing';
 /** A grant as tests give it: to view all of every cluster, for ever, unless told otherwise. */
 export type GivenGrant = Partial<Omit<AccessRule, 'grantId'>> & Partial<Omit<GrantEntry, 'rule'>>;
 
+export interface GivenLogin {
+  readonly groups?: string[];
+  readonly expiresAt?: Date;
+  readonly sessionEndsAt?: Date;
+}
+
 /** What registration and access would put into the buckets that gateways know everybody from. */
 export interface TestDirectory {
   /** In an installation, resolves once the replicas that run know it. */
@@ -28,8 +35,8 @@ export interface TestDirectory {
   /** The token. */
   addToken(principal: { user: string; groups: string[] }, expiresAt?: Date): Promise<string>;
   removeToken(token: string): Promise<void>;
-  /** The token of a person who has logged in, and has what they are granted and no more. */
-  addLogin(user: string, login?: { readonly groups?: string[]; readonly expiresAt?: Date }): Promise<string>;
+  /** The token of a person who has logged in, and has what they are granted and no more. `sessionEndsAt`: it is of a session. */
+  addLogin(user: string, login?: GivenLogin): Promise<string>;
   /** All that is granted to this subject from now on; none: nothing. The ids of the grants, in order. */
   putGrants(subject: Subject, ...grants: readonly GivenGrant[]): Promise<string[]>;
   /** Null: every cluster. */
@@ -68,7 +75,7 @@ export async function testDirectory({ registration: nc, access, keys }: Director
   const tokenKeys = new Map<string, string>();
   const putClient = (entry: ClientEntry): Promise<void> => put(nc, BUCKETS.clients, `default.${entry.clientId}`, entry);
   const putToken = async (
-    proven: Pick<AccessEntry, 'user' | 'groups' | 'kind' | 'subjectGroups'>,
+    proven: Pick<AccessEntry, 'user' | 'groups' | 'kind' | 'subjectGroups' | 'sessionId'>,
     expiresAt?: Date,
   ): Promise<string> => {
     const token = sha256Hex(randomUUID());
@@ -88,8 +95,14 @@ export async function testDirectory({ registration: nc, access, keys }: Director
     },
     removeCluster: ({ clusterId }) => drop(nc, BUCKETS.clusters, `default.${clusterId}`),
     addToken: (principal, expiresAt) => putToken({ ...principal, kind: 'administrator', subjectGroups: [] }, expiresAt),
-    addLogin: (user, { groups = [], expiresAt } = {}) =>
-      putToken({ user, groups: [], kind: 'login', subjectGroups: groups }, expiresAt),
+    addLogin: async (user, { groups: subjectGroups = [], expiresAt, sessionEndsAt } = {}) => {
+      const login = { user, kind: 'login', subjectGroups } as const;
+      if (!sessionEndsAt) return putToken({ ...login, groups: [] }, expiresAt);
+      const [sessionId, endsAt] = [randomUUID(), sessionEndsAt.toISOString()];
+      const session: LoginSessionEntry = { tenantId: 'default', sessionId, user, subjectGroups, endsAt };
+      await put(access, BUCKETS.access, `default.session.${sessionId}`, session);
+      return putToken({ ...login, groups: [], sessionId }, expiresAt);
+    },
     putGrants: async (subject, ...given) => {
       const grants = given.map(grantOf);
       const key = grantsKeys.subject('default', subject);

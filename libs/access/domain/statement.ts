@@ -1,14 +1,12 @@
 import { MAX_STATEMENT_BYTES, MAX_TOKEN_STATEMENT_MS, type AccessStatement } from '@fairlead/access-statement';
 import type { AccessRule } from '@fairlead/access-rules';
-import { isInForce, type ClusterEntry, type Grant, type Principal } from '@fairlead/contracts';
+import { isInForce, MAX_LOGIN_STREAM_MS, type ClusterEntry, type Grant, type Principal } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { ruleOf } from './grant.js';
 
 const MINUTE_MS = 60_000;
 /** Of whoever renews their login by itself: a gateway in wrong hands has it for no longer. */
 const OPEN_MS = { login: 30 * MINUTE_MS, workload: 30 * MINUTE_MS } as const;
-/** What somebody who logged in began goes on while they renew; not for longer than a day's work. */
-const STREAMS_MS = 12 * 60 * MINUTE_MS;
 const MAX_RULES = 64;
 
 export interface AskedStatement {
@@ -33,7 +31,7 @@ export function statementFor({ principal, cluster, grants, now }: AskedStatement
   const changeMs = Math.min(...grants.flatMap((grant) => changesOf(grant, nowMs)));
   const tokenEndMs = principal.expiresAt === null ? Infinity : Date.parse(principal.expiresAt);
   const openMs = Math.min(nowMs + openFor(kind), changeMs, tokenEndMs);
-  const streamsMs = kind === 'login' || kind === 'workload' ? Math.min(nowMs + STREAMS_MS, changeMs) : openMs;
+  const streamsMs = kind === 'login' || kind === 'workload' ? Math.min(nowMs + MAX_LOGIN_STREAM_MS, changeMs) : openMs;
   const statement: AccessStatement = {
     version: 1,
     tenantId,

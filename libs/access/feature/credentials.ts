@@ -14,6 +14,8 @@ export interface Credential {
   readonly subjectGroups: readonly string[];
   /** Null: never. */
   readonly expiresAt: Date | null;
+  /** Of a person's login: the session that it renews. */
+  readonly sessionId?: string;
 }
 
 /** One kind of secrets with a table of its own: API tokens, logins. */

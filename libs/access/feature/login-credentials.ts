@@ -12,5 +12,6 @@ export const loginCredentials: CredentialSource = {
 
 function toCredential(login: StoredLogin): Credential {
   const { id: tokenId, tenantId, kind, tokenHash, userName: user, subjectGroups, expiresAt } = login;
-  return { tokenId, tenantId, kind, tokenHash, user, groups: [], subjectGroups, expiresAt };
+  const session = login.sessionId === null ? {} : { sessionId: login.sessionId };
+  return { tokenId, tenantId, kind, tokenHash, user, groups: [], subjectGroups, expiresAt, ...session };
 }

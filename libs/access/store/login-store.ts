@@ -77,6 +77,27 @@ export function standingLogins(manager: EntityManager, now: Date): Promise<Store
   return manager.findBy(LoginRow, { expiresAt: MoreThan(now) });
 }
 
+/** A session that goes on, with the groups that its user has now. */
+export interface StandingSession {
+  readonly tenantId: string;
+  readonly sessionId: string;
+  readonly user: string;
+  readonly subjectGroups: readonly string[];
+  readonly endsAt: Date;
+}
+
+/** All that have not ended at `now`. */
+export function standingSessions(manager: EntityManager, now: Date): Promise<StandingSession[]> {
+  return manager.query<StandingSession[]>(
+    `select s.tenant_id as "tenantId", s.id as "sessionId", s.user_name as "user",
+            u.group_names as "subjectGroups", s.ends_at as "endsAt"
+       from sessions s
+       join known_users u on u.tenant_id = s.tenant_id and u.name = s.user_name and u.issuer = s.issuer
+      where s.ends_at > $1`,
+    [now],
+  );
+}
+
 /** Deletes what has lapsed; returns how many logins that were. */
 export async function sweepLapsed(manager: EntityManager, now: Date): Promise<number> {
   const { affected } = await manager.delete(LoginRow, { expiresAt: LessThanOrEqual(now) });

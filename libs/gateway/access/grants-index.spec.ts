@@ -5,8 +5,7 @@ import { GrantsIndex, type Proven } from './grants-index.js';
 
 const T0 = Date.parse('2026-01-01T00:00:00Z');
 const at = (seconds: number): string => new Date(T0 + seconds * 1_000).toISOString();
-const tokenId = randomUUID();
-const alice: Proven = { tenantId: 't', tokenId, kind: 'login', user: 'corp:alice', subjectGroups: ['corp:dev'] };
+const alice: Proven = { tenantId: 't', kind: 'login', user: 'corp:alice', subjectGroups: ['corp:dev'] };
 const ALICE: Subject = { kind: 'user', name: 'corp:alice' };
 const DEV: Subject = { kind: 'group', name: 'corp:dev' };
 const cluster = (name: string, labels = {}): ClusterEntry => {

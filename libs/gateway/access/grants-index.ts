@@ -10,11 +10,11 @@ import {
   type GrantsEntry,
 } from '@fairlead/contracts';
 
-/** Rules of one token in one cluster, as they were worked out last: some 300 bytes each, as what is in a rule is shared. Beyond it all are forgotten. */
+/** Rules of one token or session in one cluster, as they were worked out last: some 300 bytes each, as what is in a rule is shared. Beyond it all are forgotten. */
 const MAX_REMEMBERED = 50_000;
 
-/** As much of an access entry as grants are found by. */
-export type Proven = Pick<AccessEntry, 'tenantId' | 'tokenId' | 'kind' | 'user' | 'subjectGroups'>;
+/** As much of an access entry, or of a session, as grants are found by. */
+export type Proven = Pick<AccessEntry, 'tenantId' | 'kind' | 'user' | 'subjectGroups'>;
 
 type SubjectGrants = Extract<GrantsEntry, { kind: 'subject' }>;
 
@@ -22,7 +22,7 @@ type SubjectGrants = Extract<GrantsEntry, { kind: 'subject' }>;
 const UNREAD = 'unread';
 type Standing = SubjectGrants | typeof UNREAD | undefined;
 
-/** Of one access entry, which is another object once it has changed. */
+/** Of one access entry or session, which is another object once it has changed. */
 interface Known {
   /** Of its subjects, in the bucket. */
   readonly keys: readonly string[];

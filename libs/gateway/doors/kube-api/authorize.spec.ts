@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { grantsKeys, type AccessEntry, type ClusterEntry, type GrantEntry, type Subject } from '@fairlead/contracts';
+import {
+  grantsKeys,
+  type AccessEntry,
+  type ClusterEntry,
+  type GrantEntry,
+  type LoginSessionEntry,
+  type Subject,
+} from '@fairlead/contracts';
 import type { ErrorCode } from '@fairlead/errors';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { AccessIndex } from '../../access/access-index.js';
 import { GrantsIndex } from '../../access/grants-index.js';
 import { isFresh } from '../../directory.js';
 import type { Grounds } from '../../passage/outcome.js';
@@ -10,12 +18,13 @@ import { admit, authenticate, hasLapsed, whyShutOut, type Admission, type Decidi
 const T0 = Date.parse('2026-01-01T00:00:00Z');
 const HOUR_MS = 3_600_000;
 const iso = (ms: number): string => new Date(T0 + ms).toISOString();
+const SESSION = randomUUID();
 const ALICE: Subject = { kind: 'user', name: 'corp:alice' };
 
 let nowMs: number;
 let grants: GrantsIndex;
 let cluster: ClusterEntry;
-let tokens: Map<string, AccessEntry>;
+let access: AccessIndex;
 
 /** What a replica knows, without where it knows it from. */
 const known: Deciding = {
@@ -26,27 +35,27 @@ const known: Deciding = {
   get grants() {
     return grants;
   },
-  principalOf: (token, now) => [...tokens.values()].find((entry) => entry.tokenHash === token && lives(entry, now)),
-  stillOf: ({ tokenHash }, now) => known.principalOf(tokenHash, now),
-  hasEnded: ({ tokenHash }, now) => tokens.has(tokenHash) && !known.principalOf(tokenHash, now),
+  principalOf: (token, now) => access.principalOf(token, now),
+  stillOf: (who, now) => access.stillOf(who, now),
+  hasEnded: (who, now) => access.hasEnded(who, now),
   clusterByName: (name) => (name === cluster.name ? cluster : undefined),
   clusterById: () => cluster,
 };
-const lives = ({ expiresAt }: AccessEntry, now: number): boolean => expiresAt === null || Date.parse(expiresAt) > now;
 
 beforeEach(() => {
   nowMs = T0;
   grants = new GrantsIndex();
   cluster = { tenantId: 't', clusterId: randomUUID(), name: 'shop', generation: 1, labels: { stage: 'test' } };
-  tokens = new Map();
+  access = new AccessIndex();
   token('alice', 'login', 'corp:alice');
   token('admin', 'administrator', 'admin', ['fairlead:admins']);
 });
 
 function token(secret: string, kind: AccessEntry['kind'], user: string, groups: string[] = []): AccessEntry {
   const entry = { tenantId: 't', tokenId: randomUUID(), tokenHash: secret, kind, user, groups, subjectGroups: [] };
-  tokens.set(secret, { ...entry, expiresAt: null });
-  return tokens.get(secret) as AccessEntry;
+  const standing = { ...entry, expiresAt: null };
+  access.set(secret, standing);
+  return standing;
 }
 
 function put(...given: (Partial<GrantEntry['rule']> & Partial<GrantEntry>)[]): string[] {
@@ -248,9 +257,118 @@ describe('what goes on', () => {
     expect(shutOut(admission)).toEqual([undefined, false]);
     put({ impersonate: { users: ['eve'] } });
     expect(shutOut(admission)).toEqual(['FORBIDDEN', false]);
-    tokens.set('alice', { ...admission.principal, expiresAt: iso(0) });
+    access.set('alice', { ...admission.principal, expiresAt: iso(0) });
     expect(shutOut(admission)).toEqual(['UNAUTHENTICATED', true]);
-    tokens.delete('alice');
+    access.set('alice', undefined);
     expect(shutOut(admission)).toEqual(['UNAUTHENTICATED', false]);
+    access.set('alice', { ...admission.principal, user: 'corp:eve' });
+    expect(shutOut(admission)).toEqual(['UNAUTHENTICATED', false]);
+  });
+});
+
+describe('what somebody who logged in began', () => {
+  const DAYS_MS = 7 * 24 * HOUR_MS;
+  const session = (over: Partial<LoginSessionEntry> = {}): LoginSessionEntry => ({
+    tenantId: 't',
+    sessionId: SESSION,
+    user: 'corp:alice',
+    subjectGroups: [],
+    endsAt: iso(DAYS_MS),
+    ...over,
+  });
+  const shutOut = (admission: Admission): [string | undefined, boolean] => [
+    whyShutOut(known, admission, nowMs)?.code,
+    hasLapsed(known, admission, nowMs),
+  ];
+  /** Let in by a token of half an hour, which has ended since. */
+  const begun = (subjectGroups: string[] = []): Admission => {
+    const entry = { ...token('alice', 'login', 'corp:alice'), subjectGroups, expiresAt: iso(HOUR_MS / 2) };
+    access.set('alice', { ...entry, sessionId: SESSION });
+    const admission = ask();
+    nowMs = T0 + HOUR_MS / 2;
+    return admission;
+  };
+
+  it('goes on after its token, whether or not that is known still, while the session does; a request does not', () => {
+    put({});
+    access.set('session', session());
+    const admission = begun();
+    expect(shutOut(admission)).toEqual([undefined, false]);
+    expect(() => ask()).toThrow(refused('UNAUTHENTICATED'));
+    access.set('alice', undefined);
+    expect(shutOut(admission)).toEqual([undefined, false]);
+    expect(() => ask()).toThrow(refused('UNAUTHENTICATED'));
+    expect(() => ask({ as: SESSION })).toThrow(refused('UNAUTHENTICATED'));
+  });
+
+  it('ends when the session was ended, and by the clock when its time has come', () => {
+    put({});
+    access.set('session', session({ endsAt: iso(HOUR_MS) }));
+    const admission = begun();
+    access.set('alice', undefined);
+    nowMs = T0 + HOUR_MS - 1;
+    expect(shutOut(admission)).toEqual([undefined, false]);
+    nowMs = T0 + HOUR_MS;
+    expect(shutOut(admission)).toEqual(['UNAUTHENTICATED', true]);
+    access.set('session', session());
+    expect(shutOut(admission)).toEqual([undefined, false]);
+    access.set('session', undefined);
+    expect(shutOut(admission)).toEqual(['UNAUTHENTICATED', false]);
+  });
+
+  it('ends twelve hours after it began, by the clock, however long the session is', () => {
+    put({});
+    access.set('session', session());
+    const admission = begun();
+    nowMs = T0 + 12 * HOUR_MS - 1;
+    expect(shutOut(admission)).toEqual([undefined, false]);
+    nowMs = T0 + 12 * HOUR_MS;
+    expect(shutOut(admission)).toEqual(['UNAUTHENTICATED', true]);
+    access.set('alice', undefined);
+    expect(shutOut(admission)).toEqual(['UNAUTHENTICATED', true]);
+  });
+
+  it('ends when a renewal brought other groups, by which nothing is granted; when its grant lapses; in a lockdown', () => {
+    const group: Subject = { kind: 'group', name: 'corp:ops' };
+    const rule = { grantId: randomUUID(), effect: 'allow' as const, groups: ['fairlead:view'], narrowing: {} };
+    const granted = { rule, clusters: { all: true }, notBefore: null, expiresAt: iso(2 * HOUR_MS) } as const;
+    grants.set(grantsKeys.subject('t', group), { kind: 'subject', tenantId: 't', subject: group, grants: [granted] });
+    access.set('session', session({ subjectGroups: ['corp:ops'] }));
+    const admission = begun(['corp:ops']);
+    expect(shutOut(admission)).toEqual([undefined, false]);
+    access.set('session', session({ subjectGroups: ['corp:dev'] }));
+    expect(shutOut(admission)).toEqual(['FORBIDDEN', false]);
+    access.set('session', session({ subjectGroups: ['corp:ops'] }));
+    expect(shutOut(admission)).toEqual([undefined, false]);
+    nowMs = T0 + 2 * HOUR_MS;
+    expect(shutOut(admission)).toEqual(['FORBIDDEN', true]);
+    nowMs -= 1;
+    grants.set(grantsKeys.lockdown('t', null), { kind: 'lockdown', tenantId: 't', clusterId: null, reason: 'x' });
+    expect(shutOut(admission)).toEqual(['FORBIDDEN', false]);
+  });
+
+  it('is not carried by another session, by one of somebody else, or of another tenant', () => {
+    put({});
+    const admission = begun();
+    expect(shutOut(admission)).toEqual(['UNAUTHENTICATED', true]);
+    for (const over of [{ sessionId: randomUUID() }, { user: 'corp:eve' }, { tenantId: 'other' }]) {
+      access.set('session', session(over));
+      expect(whyShutOut(known, admission, nowMs)?.code).toBe('UNAUTHENTICATED');
+    }
+  });
+
+  it('goes on while its token is good, also where nothing is known of a session', () => {
+    put({});
+    const admission = begun();
+    nowMs = T0 + HOUR_MS / 2 - 1;
+    expect(shutOut(admission)).toEqual([undefined, false]);
+  });
+
+  it('ends with its token where that is a program’s, which has no session', () => {
+    put({});
+    access.set('session', session());
+    const ci = { ...token('ci', 'token', 'token:ci'), expiresAt: iso(HOUR_MS / 2) };
+    access.set('ci', ci);
+    expect(shutOut({ ...begun(), principal: ci })).toEqual(['UNAUTHENTICATED', true]);
   });
 });

@@ -27,15 +27,16 @@ const MAX_TOLD_NAME = 256;
 export interface Admission {
   readonly cluster: ClusterEntry;
   readonly principal: Principal;
+  /** When they were let in, milliseconds since the epoch. */
+  readonly atMs: number;
   readonly identity: TunnelIdentity;
   readonly address: ClusterAddress;
-  /** What was decided by grants, and when; undefined for the administrator, who needs none. */
+  /** What was decided by grants; undefined for the administrator, who needs none. */
   readonly granted: Granted | undefined;
 }
 
 export interface Granted {
   readonly asked: AskedOfCluster;
-  readonly atMs: number;
   /** Of all that is granted to them in the cluster: for a review of what they may, if whoever is beyond the tunnel decides what it speaks of. */
   readonly everyGroup: readonly string[];
 }
@@ -61,7 +62,7 @@ export function admit(
   const { address } = asked;
   const cluster = directory.clusterByName(address.cluster);
   if (!cluster || cluster.tenantId !== principal.tenantId) throw notFound(address);
-  if (principal.kind === 'administrator') return admitAdministrator(cluster, principal, asked);
+  if (principal.kind === 'administrator') return admitAdministrator(cluster, principal, asked, nowMs);
   const rules = directory.grants.rulesOf(principal, cluster, nowMs);
   if (!isKnownTo(rules)) throw notFound(address);
   const locked = lockedDown(directory.grants, cluster);
@@ -70,8 +71,8 @@ export function admit(
   const verdict = decideRequest(principal, cluster, rules, ofCluster);
   onDecided({ grantIds: verdict.grantIds, as: ofCluster.as?.user.slice(0, MAX_TOLD_NAME) });
   if (verdict.kind === 'refused') throw verdict.failure;
-  const granted = { asked: ofCluster, atMs: nowMs, everyGroup: everyGroup(rules) };
-  return { cluster, principal, identity: verdict.identity, address, granted };
+  const granted = { asked: ofCluster, everyGroup: everyGroup(rules) };
+  return { cluster, principal, atMs: nowMs, identity: verdict.identity, address, granted };
 }
 
 function notFound({ cluster }: ClusterAddress): FairleadError {
@@ -81,12 +82,13 @@ function notFound({ cluster }: ClusterAddress): FairleadError {
   );
 }
 
-function admitAdministrator(cluster: ClusterEntry, principal: Principal, asked: AskedAtDoor): Admission {
+function admitAdministrator(cluster: ClusterEntry, principal: Principal, asked: AskedAtDoor, atMs: number): Admission {
   if (asksToImpersonate(asked.rawHeaders)) {
     throw new FairleadError('FORBIDDEN', 'acting as somebody else (kubectl --as) needs a grant that allows it');
   }
   const { user, groups } = principal;
-  return { cluster, principal, identity: { user, groups, extra: [] }, address: asked.address, granted: undefined };
+  const identity = { user, groups, extra: [] };
+  return { cluster, principal, atMs, identity, address: asked.address, granted: undefined };
 }
 
 function askedIdentity(rawHeaders: RawHeaders): AskedIdentity | undefined {
@@ -97,11 +99,12 @@ function askedIdentity(rawHeaders: RawHeaders): AskedIdentity | undefined {
   return asked.kind === 'asked' ? { user: asked.user, groups: asked.groups } : undefined;
 }
 
-/** Why a request that was let in would not be now: its token, its grant or its cluster has gone, or all is locked down; null if it would. */
+/** Why a request that was let in may not go on now: its token and the session of that, its grant or its cluster has gone, or all is locked down; null if it may. */
 export function whyShutOut(directory: Deciding, admission: Admission, nowMs: number): FairleadError | null {
   const { cluster: before, granted } = admission;
-  const principal = directory.stillOf(admission.principal, nowMs);
-  if (!principal) return new FairleadError('UNAUTHENTICATED', 'the token of this request is not valid any more');
+  const principal = directory.stillOf(admission, nowMs);
+  if (!principal)
+    return new FairleadError('UNAUTHENTICATED', 'the token or login of this request is not valid any more');
   const cluster = directory.clusterById(before.clusterId);
   if (!cluster) return new FairleadError('NOT_FOUND', 'the cluster was deleted');
   if (!granted) return null;
@@ -112,17 +115,17 @@ export function whyShutOut(directory: Deciding, admission: Admission, nowMs: num
   return stands(verdict, admission) ? null : ended(verdict);
 }
 
-/** Has time alone shut a request out? It would still be let in at the time when it was, by what is known now. */
+/** Has time alone shut a request out? It would still go on at the time when it was let in, by what is known now. */
 export function hasLapsed(directory: Deciding, admission: Admission, nowMs: number): boolean {
-  const { principal, granted } = admission;
-  if (directory.hasEnded(principal, nowMs)) return true;
+  const { granted, atMs } = admission;
+  if (directory.hasEnded(admission, nowMs)) return true;
   const cluster = directory.clusterById(admission.cluster.clusterId);
-  const now = directory.stillOf(principal, nowMs);
+  const now = directory.stillOf(admission, nowMs);
   if (!granted || !cluster || !now || lockedDown(directory.grants, cluster)) return false;
   const verdictAt = (rules: ReturnType<typeof directory.grants.rulesAt>): Verdict =>
     decideRequest(now, cluster, rules, granted.asked);
   if (stands(verdictAt(directory.grants.rulesOf(now, cluster, nowMs)), admission)) return false;
-  return stands(verdictAt(directory.grants.rulesAt(now, cluster, granted.atMs)), admission);
+  return stands(verdictAt(directory.grants.rulesAt(now, cluster, atMs)), admission);
 }
 
 /** What was sent for somebody has to be theirs still: a tunnel has its groups for life. */

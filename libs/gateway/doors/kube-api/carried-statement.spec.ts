@@ -77,7 +77,7 @@ describe('a question about rights of one’s own', () => {
   const sent = { envelope: new Uint8Array(), digest: 'd' };
   const asking = (path: string, as?: { user: string; groups: string[] }) => ({
     identity,
-    granted: { asked: { attributes: readAttributes('POST', path), as }, atMs: 0, everyGroup: ['fairlead:view'] },
+    granted: { asked: { attributes: readAttributes('POST', path), as }, everyGroup: ['fairlead:view'] },
   });
   const review = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
