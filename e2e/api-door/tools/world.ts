@@ -45,6 +45,8 @@ export async function startToolsWorld(options: Partial<StackOptions> = {}): Prom
   const kubectl = await kubectlOf(direct, { timeoutMs: PATIENCE_MS, log: () => undefined });
   await fairlead(stack, 'cluster', 'create', 'demo', '--links', '1');
   await succeeds(kubectl(['apply', '-f', '-'], await fairlead(stack, 'cluster', 'import', 'demo')));
+  // Of two pods each has a link, and there would be no replica that relays.
+  await succeeds(kubectl(['scale', '--namespace', 'fairlead-system', 'deployment/fairlead-agent', '--replicas', '1']));
   const kubeconfig = join(dir, 'kubeconfig');
   await fairlead(stack, 'kubeconfig', 'demo', '--output', kubeconfig);
   const { holder, other } = await whoHoldsTheLink(stack);
