@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { scratchDir, type ScratchDir } from '@fairlead/testing';
+import { eventually, scratchDir, type ScratchDir } from '@fairlead/testing';
 
 const FLAGS = [
   '--headless=new',
@@ -78,15 +78,15 @@ export class HeadlessBrowser implements AsyncDisposable {
     await this.profile[Symbol.asyncDispose]();
   }
 
-  async #until(expression: string, what: string): Promise<void> {
-    const deadlineMs = Date.now() + PATIENCE_MS;
-    while (Date.now() < deadlineMs) {
-      // Between two pages there is nothing to ask.
-      const answer = await this.#ask('Runtime.evaluate', { expression, returnByValue: true }).catch(() => undefined);
-      if ((answer?.['result'] as { value?: unknown } | undefined)?.value === true) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    throw new Error(`the browser does not show "${what}"`);
+  #until(expression: string, what: string): Promise<void> {
+    return eventually(
+      async () => {
+        const answer = await this.#ask('Runtime.evaluate', { expression, returnByValue: true });
+        const { value } = answer['result'] as { value?: unknown };
+        if (value !== true) throw new Error(`the browser does not show "${what}"`);
+      },
+      { timeoutMs: PATIENCE_MS },
+    );
   }
 
   #ask(method: string, params: object): Promise<Record<string, unknown>> {
