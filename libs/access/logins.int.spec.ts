@@ -13,11 +13,10 @@ import { accessBucket } from './feature/projected-buckets.js';
 import type { Runtime } from './feature/runtime.js';
 import { StandingLogins, groupsOfLastLogin } from './feature/standing-logins.js';
 import { follow, logInAt, logInByDevice, type AtIssuer, type Browse } from './testing/log-in-at.js';
-import { accessDatabase, lastEvents, type AccessDatabase } from './testing/access-fixture.js';
+import { LOGIN_LIVES, accessDatabase, lastEvents, type AccessDatabase } from './testing/access-fixture.js';
 import { startRealProvider, type RealProvider } from './testing/real-provider.js';
 
 const api = { role: 'api', credential: 'api' } as const;
-const OPTIONS = { loginSeconds: 1_800, sessionSeconds: 7 * 86_400 };
 const HOUR_MS = 3_600_000;
 
 let db: AccessDatabase;
@@ -45,7 +44,7 @@ afterAll(async () => {
 beforeEach(async () => {
   later = 0;
   await db.database.query('truncate issuers, sessions, logins, spent_tokens, known_users cascade');
-  [issuers, logins, standing] = [new Issuers(runtime), new Logins(runtime, OPTIONS), new StandingLogins(runtime)];
+  [issuers, logins, standing] = [new Issuers(runtime), new Logins(runtime, LOGIN_LIVES), new StandingLogins(runtime)];
 });
 
 const definition = (over: Record<string, unknown> = {}): Issuer =>
