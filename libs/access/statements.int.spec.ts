@@ -80,7 +80,7 @@ function signing(): KeysPort {
 }
 
 async function issued(cluster: string): Promise<AccessStatement> {
-  const { envelope } = await statements.issue('', cluster);
+  const { envelope } = await statements.issue({ tokenHash: '', cluster });
   const trust = { rootsPem: authority.roots, trustDomain: authority.trustDomain };
   const verifier = new StatementVerifier({ trust: () => trust, time: new SignedTime(Date.now) });
   const { clusterId } = cluster === 'shop' ? shop : bank;
@@ -114,6 +114,12 @@ it('is issued for what somebody was granted in that cluster, by name or by a gro
   );
   await expect(issued('bank')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(issued('nowhere')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+it('is told of in the same words where there is nothing for them and where there is nothing', async () => {
+  await expect(issued('nowhere')).rejects.toThrow('there is no cluster named nowhere');
+  await lockdowns.begin(api, T, { cluster: 'bank', by: 'admin', reason: 'a secret reason' });
+  await expect(issued('bank')).rejects.toThrow('there is no cluster named bank');
 });
 
 it('is not issued while the cluster is locked down', async () => {

@@ -13,6 +13,8 @@ import { CaController } from './feature/ca.controller.js';
 import { CatalogController } from './feature/catalog.controller.js';
 import { ClientsController } from './feature/clients.controller.js';
 import { ClustersController } from './feature/clusters.controller.js';
+import { CredentialRate } from './auth/credential-rate.js';
+import { CredentialsController } from './feature/credentials.controller.js';
 import { EndpointsController } from './feature/endpoints.controller.js';
 import { GitHostsController } from './feature/git-hosts.controller.js';
 import { GitOpsController } from './feature/gitops.controller.js';
@@ -47,6 +49,7 @@ export class ApiModule {
       controllers: [
         ClustersController,
         CaController,
+        CredentialsController,
         EndpointsController,
         ApprovalController,
         GrantsController,
@@ -67,6 +70,7 @@ export class ApiModule {
         { provide: ServingRoot, useValue: new ServingRoot(backend, nowMs) },
         { provide: Authenticator, useValue: new Authenticator(backend, failures, clock) },
         { provide: AddressLimiter, useValue: new AddressLimiter(IMPORTS, nowMs) },
+        { provide: CredentialRate, useValue: new CredentialRate(nowMs) },
         { provide: LoginAttempts, useValue: new LoginAttempts(LOGINS, nowMs) },
       ],
     };

@@ -6,6 +6,7 @@ import { grantTo, userOf } from './testing/somebody.js';
 /** All that somebody may ask who is logged in and nothing else. What is not here is for administrators. */
 const FOR_USERS = [
   'clusterAccess',
+  'createCredential',
   'endCurrentLogin',
   'explainAccess',
   'getCluster',

@@ -45,6 +45,20 @@ export const ClusterScope = z.union([
 ]);
 export type ClusterScope = z.infer<typeof ClusterScope>;
 
+/** How long a statement is to open connections: a minute to 90 days. */
+export const StatementSeconds = z
+  .int()
+  .min(60)
+  .max(90 * 24 * 3_600);
+
+/** `envelope`: what was signed, by whom, and the signature; base64. `openUntil`: no connection begins after it. `streamsUntil`: what runs is ended. */
+export const IssuedStatement = z.object({
+  envelope: z.base64().max(32_768),
+  openUntil: IsoTime,
+  streamsUntil: IsoTime,
+});
+export type IssuedStatement = z.infer<typeof IssuedStatement>;
+
 /** `administrator`: the admin API of the tenant, and nothing in a cluster; it takes all clusters and no narrowing. */
 export const GrantRole = z.enum([...ClusterRoleName.options, 'administrator']);
 export type GrantRole = z.infer<typeof GrantRole>;
@@ -331,13 +345,13 @@ export const accessRpc = {
   /**
    * What whoever has this token may do in a cluster now, signed, to be carried beside its secret. It ends with the first grant of theirs that ends. UNAUTHENTICATED;
    * NOT_FOUND for a cluster that is not known, and for one in which they have been granted nothing; FORBIDDEN while it is locked down; TOO_LARGE for more than a
-   * statement can say; UNAVAILABLE while `keys` is away. Subject tenant: NO_TENANT.
+   * statement can say; UNAVAILABLE while `keys` is away. `seconds`: that it opens connections for, at most. Subject tenant: NO_TENANT.
    */
   issueStatement: rpc(
     'issue-statement',
     ['api'],
-    z.object({ tokenHash: Base64, cluster: ClusterName }),
-    z.object({ envelope: z.base64().max(32_768), openUntil: IsoTime, streamsUntil: IsoTime }),
+    z.object({ tokenHash: Base64, cluster: ClusterName, seconds: StatementSeconds.optional() }),
+    IssuedStatement,
     15_000,
   ),
   /** How a request of this user would be decided; groups are those of their last login unless given. NOT_FOUND for an unknown cluster. */

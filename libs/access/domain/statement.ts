@@ -14,23 +14,25 @@ export interface AskedStatement {
   readonly cluster: Pick<ClusterEntry, 'clusterId' | 'name'>;
   /** Of theirs, those that mean the cluster, now or later. */
   readonly grants: readonly Grant[];
+  /** It is to open connections for no longer. */
+  readonly seconds?: number | undefined;
   readonly now: Date;
 }
 
 /**
  * What somebody may do in a cluster from now on, until that changes by itself: with the first grant that ends, or the first denial that begins.
- * NOT_FOUND if they have been granted nothing there; TOO_LARGE for more than a statement can say.
+ * NOT_FOUND, in the words for a cluster that is not there, if they have been granted nothing in it; TOO_LARGE for more than a statement can say.
  */
-export function statementFor({ principal, cluster, grants, now }: AskedStatement): AccessStatement {
+export function statementFor({ principal, cluster, grants, seconds = Infinity, now }: AskedStatement): AccessStatement {
   const { tenantId, tokenId, kind, user } = principal;
   const nowMs = now.getTime();
   const rules = kind === 'administrator' ? [everything(principal)] : rulesOf(grants, nowMs);
   if (!rules.some(({ effect }) => effect === 'allow')) {
-    throw new FairleadError('NOT_FOUND', `there is no cluster "${cluster.name}" that you may use`);
+    throw new FairleadError('NOT_FOUND', `there is no cluster named ${cluster.name}`);
   }
   const changeMs = Math.min(...grants.flatMap((grant) => changesOf(grant, nowMs)));
   const tokenEndMs = principal.expiresAt === null ? Infinity : Date.parse(principal.expiresAt);
-  const openMs = Math.min(nowMs + openFor(kind), changeMs, tokenEndMs);
+  const openMs = Math.min(nowMs + Math.min(openFor(kind), seconds * 1_000), changeMs, tokenEndMs);
   const streamsMs = kind === 'login' || kind === 'workload' ? Math.min(nowMs + MAX_LOGIN_STREAM_MS, changeMs) : openMs;
   const statement: AccessStatement = {
     version: 1,

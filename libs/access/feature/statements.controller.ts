@@ -10,6 +10,6 @@ export class StatementsController {
 
   @RpcHandler(accessRpc.issueStatement)
   async issueStatement({ input }: RpcRequest<(typeof accessRpc)['issueStatement']>) {
-    return this.statements.issue(input.tokenHash, input.cluster);
+    return this.statements.issue(input);
   }
 }

@@ -31,7 +31,7 @@ export class Authenticator {
   /** UNAUTHENTICATED, RATE_LIMITED, UNAVAILABLE. */
   async authenticate(header: string | undefined, address: string): Promise<Principal> {
     try {
-      const tokenHash = hashOf(header);
+      const tokenHash = bearerHashOf(header);
       return this.#remembered(tokenHash) ?? (await this.#ask(tokenHash, address));
     } catch (error) {
       // Who sends no token at all has guessed nothing.
@@ -75,8 +75,8 @@ function isUnauthenticated(error: unknown): boolean {
   return error instanceof FairleadError && error.code === 'UNAUTHENTICATED';
 }
 
-/** SHA-256 of the bearer token, base64: the token itself goes no further than this. */
-function hashOf(header: string | undefined): string {
+/** SHA-256 of the bearer token, base64: the token itself goes no further than this. UNAUTHENTICATED for anything else. */
+export function bearerHashOf(header: string | undefined): string {
   if (header === undefined) throw new FairleadError('UNAUTHENTICATED', 'this needs a token, and none was sent');
   const token = /^Bearer +([A-Za-z0-9._~+/-]{16,512}=*)$/i.exec(header)?.[1];
   if (token === undefined) {

@@ -4,5 +4,6 @@ export { CaStep } from './ca-operations.js';
 export { BundleImport, NewCatalogRepository } from './catalog-operations.js';
 export { GitHostToPut, HostKeyApproval } from './git-host-operations.js';
 export { AssignmentToPut, RolloutStep } from './gitops-operations.js';
+export { AskedCredential } from './credential-operations.js';
 export { EndedLogin, NewLogin } from './login-operations.js';
 export { Approval, ChosenPolicy, ClusterChange, NewClient, NewCluster, Rejection, Revocation } from './schemas.js';

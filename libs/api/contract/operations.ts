@@ -7,6 +7,7 @@ import { endpointOperations } from './endpoint-operations.js';
 import { gitHostOperations } from './git-host-operations.js';
 import { gitopsOperations } from './gitops-operations.js';
 import { loginOperations } from './login-operations.js';
+import { credentialOperations } from './credential-operations.js';
 import { empty, json, operationsOf, text, type Operation } from './operation.js';
 import {
   BootstrapToken,
@@ -180,6 +181,7 @@ export const operations = {
     },
   }),
   ...accessOperations,
+  ...credentialOperations,
   ...loginOperations,
   ...approvalOperations,
   ...caOperations,

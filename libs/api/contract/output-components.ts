@@ -15,6 +15,7 @@ export {
   LockdownList,
   UserList,
 } from './access-operations.js';
+export { Credential } from './credential-operations.js';
 export { LoginOptions, LoginSecrets } from './login-operations.js';
 export { CertificateAuthority } from './ca-operations.js';
 export { Bundle, BundleList, CatalogList, CatalogRepository } from './catalog-operations.js';
