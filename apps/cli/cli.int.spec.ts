@@ -452,7 +452,7 @@ describe('kubeconfig', () => {
     const { out, err } = await fairlead(['kubeconfig', 'demo']);
     expect(err).toBe('');
     expect(out).not.toContain(scene.api.script.token);
-    const user = `fairlead@${new URL(scene.api.url).host}`;
+    const user = `demo@${new URL(scene.api.url).host}`;
     expect(parse(out)).toMatchObject({
       'current-context': 'demo',
       contexts: [
@@ -468,7 +468,7 @@ describe('kubeconfig', () => {
             exec: {
               apiVersion: 'client.authentication.k8s.io/v1',
               command: self.program,
-              args: [...self.args, 'credential', '--server', scene.api.url],
+              args: [...self.args, 'credential', '--server', scene.api.url, '--cluster', 'demo'],
               env: [{ name: 'FAIRLEAD_HOME', value: scene.home }],
               interactiveMode: 'IfAvailable',
               provideClusterInfo: false,

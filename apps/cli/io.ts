@@ -23,6 +23,8 @@ export interface Io {
   readonly config: CliConfig;
   /** How a kubeconfig calls this very command again: the program, and what stands before the command's own arguments. */
   readonly self: Self;
+  /** The process that runs this command: kubectl, where a kubeconfig calls it. */
+  readonly parentPid: number;
   readonly now: () => Date;
   /** Opens a page in the browser of whoever runs this; false if there is no way to. */
   readonly openBrowser: (url: string) => Promise<boolean>;

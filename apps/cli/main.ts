@@ -29,6 +29,7 @@ async function main(): Promise<void> {
       // In a single file (tools/image/command.mjs) the program is the command.
       args: isSea() ? [] : [process.argv[1] ?? fileURLToPath(import.meta.url)],
     },
+    parentPid: process.ppid,
     now: () => new Date(),
     // Loaded only then: most commands open none.
     openBrowser: async (url) => (await import('./login/open-browser.js')).openBrowser(url),

@@ -7,6 +7,7 @@ import { addCatalogCommands } from './commands/catalog.js';
 import { addClientCommands } from './commands/client.js';
 import { addClusterCommands } from './commands/cluster.js';
 import { addCompletionCommand } from './commands/completion.js';
+import { addCredentialCommand } from './commands/credential.js';
 import { addDoctorCommand } from './commands/doctor.js';
 import { addEndpointCommands } from './commands/endpoints.js';
 import { addGitHostCommands } from './commands/git-host.js';
@@ -83,6 +84,7 @@ function buildProgram(io: Io): Command {
   addGitOpsCommands(program, io);
   addRolloutCommands(program, io);
   addKubeCommands(program, io);
+  addCredentialCommand(program, io);
   addDoctorCommand(program, io);
   addCompletionCommand(program, io);
   program

@@ -345,3 +345,14 @@ it('users who have logged in are listed to administrators', async () => {
   expect((await asAdministrator('GET', '/v1/users')).json).toEqual({ users: [user] });
   expect((await asAdministrator('GET', `/v1/users?after=${user.id}`)).json).toEqual({ users: [] });
 });
+
+it('has signed what a user may do in a cluster, for the token that they ask with', async () => {
+  await client.ask('POST', '/v1/clusters', { body: { name: 'signed-for' } });
+  const given = await asUser('POST', '/v1/clusters/signed-for/credential', { seconds: 600 });
+  const { statement, openUntil } = given.json as { statement: string; openUntil: string };
+  expect([given.status, Buffer.from(statement, 'base64url').toString()]).toEqual([200, 'signed 1']);
+  expect(Date.parse(openUntil) - Date.now()).toBeLessThanOrEqual(600_000);
+  expect(api.script.statementsAsked).toEqual([{ cluster: 'signed-for', seconds: 600 }]);
+  expect((await asUser('POST', '/v1/clusters/nowhere/credential', {})).status).toBe(404);
+  expect((await asUser('POST', '/v1/clusters/signed-for/credential', { seconds: 5 })).status).toBe(400);
+});

@@ -7,6 +7,7 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   IDENTITY_REFUSED: 'Forbidden',
   STATEMENT_REFUSED: 'Forbidden',
   STATEMENT_EXPIRED: 'Unauthorized',
+  STATEMENT_STALE: 'Unauthorized',
   STATEMENT_REQUIRED: 'Unauthorized',
   WRONG_CLUSTER: 'Forbidden',
   NOT_FOUND: 'NotFound',

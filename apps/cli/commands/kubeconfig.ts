@@ -4,18 +4,13 @@ import type { Command } from 'commander';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import type { Kubeconfig } from '../kube/kubeconfig.js';
-import { printHint, printJson, printLines } from '../output/print.js';
+import { printHint, printLines } from '../output/print.js';
 import { allClusters } from '../session/all-pages.js';
 import { ClusterAccess } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
-import { currentLogin } from '../session/current-login.js';
-import { loadLogin, writePrivateFile, type Login } from '../session/login-store.js';
-import { failure } from '../failure.js';
+import { writePrivateFile } from '../session/login-store.js';
 import { clusterPath } from '../session/paths.js';
 import { withApi } from './with-api.js';
-
-/** How long kubectl and long-running tools keep the token before they ask again: a changed login is soon picked up. */
-const KEEP_MS = 60_000;
 
 const KUBECONFIG_HELP = `
 It holds no secret: kubectl asks this command for the token. Your own kubeconfig is written only with --merge, and of it only the entries of
@@ -37,7 +32,7 @@ interface KubeconfigCommandOptions {
   readonly output?: string;
 }
 
-/** kubeconfig, and the exec plugin behind it. */
+/** kubeconfig. */
 export function addKubeCommands(program: Command, io: Io): void {
   program
     .command('kubeconfig [cluster]')
@@ -52,12 +47,6 @@ export function addKubeCommands(program: Command, io: Io): void {
     .option('--merge', 'add it to the file of --output, or to your own kubeconfig, instead of replacing anything')
     .addHelpText('after', KUBECONFIG_HELP)
     .action((cluster: string | undefined, options: KubeconfigCommandOptions) => makeKubeconfig(io, cluster, options));
-  program
-    .command('credential')
-    .summary('print the token for kubectl (a client-go credential plugin)')
-    .description('Print the token of the stored login as kubectl wants it. Kubeconfigs made by this command call it.')
-    .option('--server <url>', 'only if the stored login is for this server')
-    .action((options: { server?: string }) => credential(io, options.server));
 }
 
 async function makeKubeconfig(io: Io, cluster: string | undefined, options: KubeconfigCommandOptions): Promise<void> {
@@ -101,30 +90,6 @@ async function mergeInto(io: Io, made: Kubeconfig, output: string | undefined): 
   printLines(io, `${path}: ${made.contexts.length} contexts written`);
   const config = output === undefined ? '' : ` --kubeconfig ${output}`;
   if (first) printHint(io, `next: kubectl${config} --context ${first.name} get namespaces`);
-}
-
-async function credential(io: Io, server: string | undefined): Promise<void> {
-  const stored = await loadLogin(io.config.home);
-  if (server !== undefined && stored.server !== server) {
-    const next = `fairlead login --server ${server}, or make a new kubeconfig`;
-    throw failure(
-      'UNAUTHENTICATED',
-      `this kubeconfig is for ${server}, and you are logged in to ${stored.server}`,
-      next,
-    );
-  }
-  printJson(io, execCredential(await currentLogin(io, stored), io.now()));
-}
-
-/** What an exec plugin prints for kubectl (client.authentication.k8s.io/v1). */
-function execCredential({ token, issued }: Login, now: Date): object {
-  const keptUntilMs = now.getTime() + KEEP_MS;
-  const untilMs = issued ? Math.min(keptUntilMs, Date.parse(issued.expiresAt)) : keptUntilMs;
-  return {
-    apiVersion: 'client.authentication.k8s.io/v1',
-    kind: 'ExecCredential',
-    status: { token, expirationTimestamp: new Date(untilMs).toISOString() },
-  };
 }
 
 /** Whatever tool owns the user's kubeconfig, it is not this one: it is never replaced. */

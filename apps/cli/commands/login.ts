@@ -10,6 +10,7 @@ import { Whoami } from '../session/answers.js';
 import { connect } from '../session/connect.js';
 import { withLoginLock } from '../session/login-lock.js';
 import { findLogin, removeLogin, saveLogin, type Login } from '../session/login-store.js';
+import { removeStatements } from '../session/statement-store.js';
 import { readToken } from '../session/read-token.js';
 import { outputOption } from './option-values.js';
 import { withApi } from './with-api.js';
@@ -123,6 +124,7 @@ async function logout(io: Io): Promise<void> {
   const problems = await withLoginLock(io.config.home, 'wait', async () => {
     // What cannot be read any more is forgotten all the same.
     const stored = await findLogin(io.config.home).catch(() => undefined);
+    await removeStatements(io.config.home);
     const removed = await removeLogin(io.config.home);
     printLines(io, removed ? 'logged out' : 'there was no login');
     if (!stored?.issued) return [];

@@ -29,17 +29,25 @@ export interface Kubeconfig extends Readonly<Record<(typeof LISTS)[number], read
 
 /** A kubeconfig without any secret: kubectl asks this command for the token each time. NOT_FOUND if there is no such door. */
 export function kubeconfig({ accesses, server, door, byName, self, home }: KubeconfigOptions): Kubeconfig {
-  const user = `fairlead@${new URL(server).host}`;
+  const { host } = new URL(server);
   const [only, ...others] = accesses;
   const current = only && others.length === 0 ? { 'current-context': only.cluster.name } : {};
   return {
     apiVersion: 'v1',
     kind: 'Config',
     clusters: accesses.flatMap((access) => clusterEntries(access, byName ?? false)),
-    users: [{ name: user, user: { exec: execPlugin(server, self, home) } }],
-    contexts: accesses.flatMap((access) => contextEntries(access, door, user)),
+    users: accesses.map(({ cluster: { name } }) => ({
+      name: userOf(name, host),
+      user: { exec: execPlugin(name, { server, self, home }) },
+    })),
+    contexts: accesses.flatMap((access) => contextEntries(access, door, userOf(access.cluster.name, host))),
     ...current,
   };
+}
+
+/** One for each cluster: what somebody carries for one is worth nothing in another. */
+function userOf(cluster: string, host: string): string {
+  return `${cluster}@${host}`;
 }
 
 function clusterEntries(
@@ -76,11 +84,14 @@ function ownHostOf({ byName }: ClusterAccess['doors'][number]): string {
 }
 
 /** https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins */
-function execPlugin(server: string, self: Self, home: string | undefined): object {
+function execPlugin(
+  cluster: string,
+  { server, self, home }: Pick<KubeconfigOptions, 'server' | 'self' | 'home'>,
+): object {
   return {
     apiVersion: 'client.authentication.k8s.io/v1',
     command: self.program,
-    args: [...self.args, 'credential', '--server', server],
+    args: [...self.args, 'credential', '--server', server, '--cluster', cluster],
     ...(home === undefined ? {} : { env: [{ name: 'FAIRLEAD_HOME', value: home }] }),
     interactiveMode: 'IfAvailable',
     provideClusterInfo: false,

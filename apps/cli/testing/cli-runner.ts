@@ -17,6 +17,8 @@ export interface CliRunOptions {
   readonly onStderr?: (text: string) => void;
   /** Is told what a browser is to open; without it there is none. */
   readonly browser?: (url: string) => void;
+  /** Default: another one each time. */
+  readonly parentPid?: number;
   /** Default: this machine's clock. */
   readonly now?: () => Date;
 }
@@ -24,6 +26,8 @@ export interface CliRunOptions {
 export type RunCli = (args: readonly string[], options?: CliRunOptions) => Promise<CliResult>;
 
 export const CLI_SELF = { program: '/opt/node', args: ['/opt/fairlead/main.js'] };
+
+let nextPid = 1_000_000;
 
 /** Runs command lines in this process, with this home for the login, as if at a terminal or not. */
 export function cliRunner(home: string, userHome: string): RunCli {
@@ -40,7 +44,8 @@ export function cliRunner(home: string, userHome: string): RunCli {
       return options.browser !== undefined;
     };
     const now = options.now ?? (() => new Date());
-    const status = await run(args, { ...streams, config, self: CLI_SELF, now, openBrowser });
+    const parentPid = options.parentPid ?? (nextPid += 1);
+    const status = await run(args, { ...streams, config, self: CLI_SELF, parentPid, now, openBrowser });
     return { status, out: stdout.text(), err: stderr.text() };
   };
 }

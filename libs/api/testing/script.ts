@@ -71,6 +71,11 @@ export class Script {
   readonly knownUsers: KnownUser[] = [];
   /** What the API asked the access service to explain. */
   readonly explained: object[] = [];
+  /** What was asked for of statements, and what they are refused for. */
+  readonly statementsAsked: { readonly cluster: string; readonly seconds?: number | undefined }[] = [];
+  statementFailure: Error | undefined;
+  /** How long statements open connections for. */
+  statementSeconds = 1_800;
   readonly clusters = new Map<string, Cluster>();
   readonly clients = new Map<string, Client>();
   readonly certificates = new Map<string, CertificateRecord>();

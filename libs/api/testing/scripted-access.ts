@@ -170,6 +170,21 @@ export class AccessControlsScript {
     return revoked;
   }
 
+  /** Nothing is signed: an envelope that says how many there were before. */
+  @RpcHandler(accessRpc.issueStatement)
+  async issueStatement({ input }: RpcRequest<A['issueStatement']>): RpcResult<A['issueStatement']> {
+    const { cluster, seconds } = input;
+    const { statementFailure, statementSeconds, statementsAsked } = this.script;
+    statementsAsked.push({ cluster, seconds });
+    if (statementFailure) throw statementFailure;
+    if (!this.script.clusters.has(cluster)) {
+      throw new FairleadError('NOT_FOUND', `there is no cluster named ${cluster}`);
+    }
+    const openUntil = new Date(Date.now() + (seconds ?? statementSeconds) * 1_000).toISOString();
+    const envelope = Buffer.from(`signed ${statementsAsked.length}`).toString('base64');
+    return { envelope, openUntil, streamsUntil: openUntil };
+  }
+
   @RpcHandler(accessRpc.listLockdowns)
   async listLockdowns(_request: RpcRequest<A['listLockdowns']>): RpcResult<A['listLockdowns']> {
     return { lockdowns: [...this.script.lockdowns.values()] };
