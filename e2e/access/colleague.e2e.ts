@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommandOutput, Stack } from '@fairlead/stack';
 import { eventually } from '@fairlead/testing';
@@ -19,6 +19,7 @@ let colleague: Person;
 beforeAll(async () => {
   running = await startTestStack();
   ({ stack } = running);
+  await requireStatements();
   await fairlead(stack, 'cluster', 'label', 'demo', 'env=staging');
   await fairlead(stack, 'cluster', 'create', 'prod', '--label', 'env=prod');
   await kubectl(stack, 'gateway-a', ['create', 'configmap', 'shown', '--from-literal=a=b']);
@@ -33,10 +34,24 @@ afterAll(async () => {
   await running?.[Symbol.asyncDispose]();
 });
 
+/** From now on the demo's agent serves nobody by a gateway's word alone: its manifest says so, and is applied again. */
+async function requireStatements(): Promise<void> {
+  const values = join(stack.stateDir, 'values.yaml');
+  await writeFile(values, 'requireStatements: true\n');
+  await fairlead(stack, 'cluster', 'update', 'demo', '--values', values);
+  const manifest = await fairlead(stack, 'cluster', 'import', 'demo');
+  await kubectl(stack, 'gateway-a', ['apply', '-f', '-'], manifest);
+  await stack.processes.find(({ name }) => name === 'agent-demo')?.restart();
+}
+
 /** Its id. */
 async function grant(...what: string[]): Promise<string> {
   const told = ['--token', 'colleague', '--reason', 'looks around', '-o', 'json'];
   return (JSON.parse(await fairlead(stack, 'grant', 'create', ...told, ...what)) as { id: string }).id;
+}
+
+interface Shown {
+  readonly status: { readonly token: string };
 }
 
 const refused = (pattern: RegExp): CommandOutput =>
@@ -77,6 +92,14 @@ describe('a colleague with view in one namespace of clusters with a label', () =
     }
   });
 
+  it('has to carry what was signed for them: the cluster takes nobody by the word of a gateway', async () => {
+    const shown = JSON.parse(await succeeds(colleague.fairlead('credential', '--cluster', 'demo'))) as Shown;
+    expect(shown.status.token).toMatch(/^[^~]+~[A-Za-z0-9_-]{1000,}$/);
+    // As the command wrote them before there were any.
+    const older = await colleague.withKubeconfig((text) => text.replace(/\n *- --cluster\n *- demo\n/, '\n'));
+    expect(await older.kubectl('gateway-a', 'get', 'configmaps')).toEqual(refused(/access statement.*fairlead kubeconfig/));
+  });
+
   it('is told why, and by which grant', async () => {
     const why = async (...request: string[]): Promise<string> =>
       fairlead(stack, 'access', 'explain', 'token:colleague', 'demo', ...request);
@@ -103,7 +126,14 @@ describe('more, for a time', () => {
     const id = (await fairlead(stack, 'access', 'requests', '-o', 'name')).trim();
     expect(await colleague.fairlead('access', 'approve', id)).toEqual(refused(/is none/));
     const approved = JSON.parse(await fairlead(stack, 'access', 'approve', id, '-o', 'json')) as { grantId: string };
-    await soon(async () => expect(await write('note')).toMatchObject({ code: 0 }));
+    const told: string[] = [];
+    await soon(async () => {
+      const written = await write('note');
+      told.push(written.stderr);
+      expect(written).toMatchObject({ code: 0 });
+    });
+    // What they carried was signed before: whoever runs it again has another one, and does not wait for the end of that.
+    expect(told.join('')).toMatch(/what is granted has changed since the credential was fetched.*run the command again/);
     expect(await succeeds(colleague.fairlead('access', 'requests', '--state', 'all'))).toMatch(
       /approved +token:colleague/,
     );

@@ -94,7 +94,7 @@ function serveUnstated(
 ): void {
   if (statements?.required) {
     const what = 'this cluster serves nobody without an access statement';
-    throw new FairleadError('STATEMENT_REQUIRED', `${what}: fetch a credential for it with fairlead credential`);
+    throw new FairleadError('STATEMENT_REQUIRED', `${what}: make a new kubeconfig with: fairlead kubeconfig`);
   }
   connection.accept();
   tellEnd(connection, open, logger);
