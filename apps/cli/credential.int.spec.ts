@@ -76,7 +76,10 @@ it('goes on with it until its end while the server is away, which is asked again
   await credential();
   script.statementFailure = new FairleadError('UNAVAILABLE', 'keys is away');
   const during = await credential({ now: later(61_000) });
-  expect(during).toMatchObject({ statement: 'signed 1', err: expect.stringMatching(/good until .*: keys is away/) as string });
+  expect(during).toMatchObject({
+    statement: 'signed 1',
+    err: expect.stringMatching(/good until .*: keys is away/) as string,
+  });
   expect(script.statementsAsked).toHaveLength(2);
   expect(await credential({ now: later(62_000), parentPid: 7 })).toMatchObject({ statement: 'signed 1', err: '' });
   expect(script.statementsAsked).toHaveLength(2);

@@ -97,7 +97,9 @@ describe('a colleague with view in one namespace of clusters with a label', () =
     expect(shown.status.token).toMatch(/^[^~]+~[A-Za-z0-9_-]{1000,}$/);
     // As the command wrote them before there were any.
     const older = await colleague.withKubeconfig((text) => text.replace(/\n *- --cluster\n *- demo\n/, '\n'));
-    expect(await older.kubectl('gateway-a', 'get', 'configmaps')).toEqual(refused(/access statement.*fairlead kubeconfig/));
+    expect(await older.kubectl('gateway-a', 'get', 'configmaps')).toEqual(
+      refused(/access statement.*fairlead kubeconfig/),
+    );
   });
 
   it('is told why, and by which grant', async () => {
@@ -133,7 +135,9 @@ describe('more, for a time', () => {
       expect(written).toMatchObject({ code: 0 });
     });
     // What they carried was signed before: whoever runs it again has another one, and does not wait for the end of that.
-    expect(told.join('')).toMatch(/what is granted has changed since the credential was fetched.*run the command again/);
+    expect(told.join('')).toMatch(
+      /what is granted has changed since the credential was fetched.*run the command again/,
+    );
     expect(await succeeds(colleague.fairlead('access', 'requests', '--state', 'all'))).toMatch(
       /approved +token:colleague/,
     );

@@ -83,7 +83,9 @@ function withoutNew(io: Io, error: FairleadError, askedAt: string, kept: KeptSta
   const nowMs = io.now().getTime();
   const retryAt = new Date(nowMs + RETRY_MS).toISOString();
   const still = kept && statementOf(kept, nowMs);
-  const until = still ? `the access statement of before is good until ${still.openUntil}` : 'without an access statement';
+  const until = still
+    ? `the access statement of before is good until ${still.openUntil}`
+    : 'without an access statement';
   printNotice(io, `${until}: ${error.message}`);
   return { ...kept, askedAt: kept?.askedAt ?? askedAt, retryAt };
 }

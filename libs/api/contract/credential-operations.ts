@@ -5,7 +5,9 @@ import { ClusterByName } from './schemas.js';
 
 export const AskedCredential = z
   .strictObject({
-    seconds: StatementSeconds.optional().describe('How long it is to open connections for, at most. Default: what its token may.'),
+    seconds: StatementSeconds.optional().describe(
+      'How long it is to open connections for, at most. Default: what its token may.',
+    ),
   })
   .describe('What is wanted of a credential for one cluster.');
 export const Credential = IssuedStatement.omit({ envelope: true })
@@ -14,9 +16,13 @@ export const Credential = IssuedStatement.omit({ envelope: true })
       .string()
       .max(43_696)
       .regex(/^[A-Za-z0-9_-]+$/)
-      .describe('Base64url, to be sent to a door behind the token and a tilde: `Authorization: Bearer <token>~<statement>`.'),
+      .describe(
+        'Base64url, to be sent to a door behind the token and a tilde: `Authorization: Bearer <token>~<statement>`.',
+      ),
   })
-  .describe('A signed access statement: what whoever asks may do in the cluster. No secret, and worth nothing without their token.');
+  .describe(
+    'A signed access statement: what whoever asks may do in the cluster. No secret, and worth nothing without their token.',
+  );
 
 /** What whoever has a token carries beside it. */
 export const credentialOperations = operationsOf('clusters', {

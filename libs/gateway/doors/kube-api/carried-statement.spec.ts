@@ -93,7 +93,11 @@ describe('one that is older than what is granted', () => {
     ['denies what is not denied any more', [view, { ...view, effect: 'deny', groups: [] }], {}],
     ['gives a group less', [view], { groups: ['fairlead:edit', 'fairlead:view'] }],
     ['lets nobody act as somebody else', [view], { as: { user: 'corp:bob', groups: [] }, groups: [] }],
-    ['would say no to a question about rights', [view], { method: 'POST', path: REVIEW, groups: [], every: ['fairlead:edit'] }],
+    [
+      'would say no to a question about rights',
+      [view],
+      { method: 'POST', path: REVIEW, groups: [], every: ['fairlead:edit'] },
+    ],
   ])('%s, and another is asked for', async (_, rules, now) => {
     await expect(shown(rules, now)).rejects.toThrow(stale);
   });
@@ -101,7 +105,11 @@ describe('one that is older than what is granted', () => {
   it.each<[string, AccessStatement['rules'], Now]>([
     ['holds it', [view], {}],
     ['holds more than is granted by now', [{ ...view, groups: ['fairlead:edit', 'fairlead:view'] }], {}],
-    ['lets somebody act so', [{ ...view, impersonate: { users: ['corp:bob'] } }], { as: { user: 'corp:bob', groups: [] }, groups: [] }],
+    [
+      'lets somebody act so',
+      [{ ...view, impersonate: { users: ['corp:bob'] } }],
+      { as: { user: 'corp:bob', groups: [] }, groups: [] },
+    ],
     ['knows every group', [view], { method: 'POST', path: REVIEW, groups: [], every: ['fairlead:view'] }],
   ])('%s, and goes on', async (_, rules, now) => {
     expect(await shown(rules, now)).toBeDefined();
