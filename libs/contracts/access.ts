@@ -12,6 +12,7 @@ import {
   UserName,
 } from './primitives.js';
 import { rpcOf } from './rpc.js';
+import { IssuedStatement, StatementSeconds } from './issued-statement.js';
 
 /** How somebody proved who they are. `administrator`: the token that the installation is set up with, the way in when all else is away. */
 export const TokenKind = z.enum(['administrator', 'token', 'login', 'workload']);
@@ -44,20 +45,6 @@ export const ClusterScope = z.union([
   z.strictObject({ all: z.literal(true) }),
 ]);
 export type ClusterScope = z.infer<typeof ClusterScope>;
-
-/** How long a statement is to open connections: a minute to 90 days. */
-export const StatementSeconds = z
-  .int()
-  .min(60)
-  .max(90 * 24 * 3_600);
-
-/** `envelope`: what was signed, by whom, and the signature; base64. `openUntil`: no connection begins after it. `streamsUntil`: what runs is ended. */
-export const IssuedStatement = z.object({
-  envelope: z.base64().max(32_768),
-  openUntil: IsoTime,
-  streamsUntil: IsoTime,
-});
-export type IssuedStatement = z.infer<typeof IssuedStatement>;
 
 /** `administrator`: the admin API of the tenant, and nothing in a cluster; it takes all clusters and no narrowing. */
 export const GrantRole = z.enum([...ClusterRoleName.options, 'administrator']);

@@ -13,6 +13,7 @@ export * from './enrol.js';
 export * from './registration.js';
 export * from './endpoints.js';
 export * from './access.js';
+export * from './issued-statement.js';
 export * from './ca.js';
 export * from './keys.js';
 export * from './kv.js';
