@@ -21,6 +21,7 @@ import { addRequestCommands } from './commands/request.js';
 import { addCertificateCommands } from './commands/revocation.js';
 import { addRolloutCommands } from './commands/rollout.js';
 import { addSessionCommands } from './commands/login.js';
+import { addSessionsCommands } from './commands/session.js';
 import { addTokenCommands } from './commands/token.js';
 import { addUserCommands } from './commands/user.js';
 import { describeFailure } from './failure.js';
@@ -67,6 +68,7 @@ function buildProgram(io: Io): Command {
   addClusterCommands(program, io);
   addGrantCommands(program, io);
   addAccessCommands(program, io);
+  addSessionsCommands(program, io);
   addApiTokenCommands(program, io);
   addIssuerCommands(program, io);
   addUserCommands(program, io);

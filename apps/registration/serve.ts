@@ -16,6 +16,7 @@ import {
   REGISTRATION_ENTITIES,
   REGISTRATION_MIGRATIONS,
   RegistrationModule,
+  OpenPassages,
   ReportedFacts,
   StaticIdentities,
   meterEnrolments,
@@ -51,13 +52,14 @@ export const registration: ServiceDefinition<Config> = {
 function start(config: Config, host: ServiceHost): RpcModule {
   const { database, source, logger, onCommitted, nats, registry } = host;
   const runtime: Runtime = { database, source, logger, onCommitted, now: () => new Date() };
-  const { presenceOf } = host.use(watchPresence(nats, logger, (crowd) => reportDuplicate(runtime, crowd)));
-  const parts = build(config, nats, runtime, { presenceOf, onEnrolled: meterEnrolments(registry) });
+  const presence = host.use(watchPresence(nats, logger, (crowd) => reportDuplicate(runtime, crowd)));
+  const parts = build(config, nats, runtime, { ...presence, onEnrolled: meterEnrolments(registry) });
   return RegistrationModule.around(parts);
 }
 
 interface Beside {
   readonly presenceOf: PresenceOf;
+  readonly gateways: () => readonly string[];
   readonly onEnrolled: ReturnType<typeof meterEnrolments>;
 }
 
@@ -96,6 +98,7 @@ function build(config: Config, nats: NatsConnection, runtime: Runtime, beside: B
     enrolments: new Enrolments(runtime, { policies, requests, webhook, linkProblems }, signAgent, beside.onEnrolled),
     linkProblems,
     facts: new ReportedFacts(runtime),
+    passages: new OpenPassages({ rpc: client, gateways: beside.gateways, logger: runtime.logger }),
     bootstrapTokens: new BootstrapTokens(runtime),
     staticIdentities: new StaticIdentities(runtime, { endpoints, signAgent, trustBundle, manifestFor }),
     clients: new Clients(runtime, (tenantId, request) => client.call(keysRpc.signClient, tenantId, request)),

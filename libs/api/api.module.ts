@@ -23,6 +23,7 @@ import { ImportController } from './feature/import.controller.js';
 import { LoginsController } from './feature/logins.controller.js';
 import { MetaController } from './feature/meta.controller.js';
 import { ServingRoot } from './feature/serving-root.js';
+import { SessionsController } from './feature/sessions.controller.js';
 import { ApiSettings } from './feature/settings.js';
 import { VisibleClusters } from './feature/visible-clusters.js';
 
@@ -60,6 +61,7 @@ export class ApiModule {
         GitOpsController,
         ImportController,
         LoginsController,
+        SessionsController,
         MetaController,
       ],
       providers: [

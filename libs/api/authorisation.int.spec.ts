@@ -13,6 +13,7 @@ const FOR_USERS = [
   'listClusters',
   'listMyAccessRequests',
   'listMyGrants',
+  'listSessions',
   'requestAccess',
   'whoami',
 ];
@@ -355,4 +356,22 @@ it('has signed what a user may do in a cluster, for the token that they ask with
   expect(api.script.statementsAsked).toEqual([{ cluster: 'signed-for', seconds: 600 }]);
   expect((await asUser('POST', '/v1/clusters/nowhere/credential', {})).status).toBe(404);
   expect((await asUser('POST', '/v1/clusters/signed-for/credential', { seconds: 5 })).status).toBe(400);
+});
+
+it('tells a user of their own sessions and of nobody else’s, and lets them end none', async () => {
+  const { script } = api;
+  const common = { kind: 'watch', gateway: 'gateway-a', owner: null, clusterId: crypto.randomUUID() } as const;
+  const more = { cluster: 'prod', as: null, address: '', bytesUp: 0, bytesDown: 0, target: '' };
+  const since = new Date().toISOString();
+  const of = (user: string) => ({ ...common, ...more, since, id: crypto.randomUUID(), user });
+  script.passages.push(of('corp:alice'), of('corp:bob'));
+  const usersSeen = ({ json }: Answer) => (json as { sessions: { user: string }[] }).sessions.map(({ user }) => user);
+  expect(usersSeen(await asUser('GET', '/v1/sessions?user=corp:bob'))).toEqual(['corp:alice']);
+  expect(usersSeen(await asAdministrator('GET', '/v1/sessions'))).toEqual(['corp:alice', 'corp:bob']);
+  expect((await asAdministrator('POST', '/v1/sessions/end', {})).status).toBe(400);
+  const ended = await asAdministrator('POST', '/v1/sessions/end', { user: 'corp:bob' });
+  expect(ended.json).toEqual({ ended: 1, silent: [] });
+  expect(script.passagesEnded).toEqual([
+    { user: 'corp:bob', reason: 'ended by an administrator', by: script.principal.user },
+  ]);
 });

@@ -1,5 +1,6 @@
 import { accessRpc } from './access.js';
 import { gitKeysRpc } from './git-keys.js';
+import { gatewayRpc } from './open-passages.js';
 import { gitopsRpc } from './gitops-rpc.js';
 import { keysRpc } from './keys.js';
 import { registrationRpc } from './registration.js';
@@ -9,3 +10,6 @@ import type { Rpc } from './rpc.js';
 export const ALL_RPCS: readonly Rpc[] = [accessRpc, registrationRpc, keysRpc, gitKeysRpc, gitopsRpc].flatMap((rpcs) =>
   Object.values<Rpc>(rpcs),
 );
+
+/** Every RPC that each replica of the gateways answers for itself. */
+export const REPLICA_RPCS: readonly Rpc[] = Object.values<Rpc>(gatewayRpc);

@@ -3,6 +3,8 @@ export * from './buckets.js';
 export * from './services.js';
 export * from './presence.js';
 export * from './rpc.js';
+export * from './replica-rpc.js';
+export * from './open-passages.js';
 export * from './fit-page.js';
 export * from './facts.js';
 export * from './kubernetes-names.js';

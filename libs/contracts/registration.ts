@@ -25,6 +25,7 @@ import {
 } from './enrol.js';
 import { ClusterFacts, MAX_CLUSTER_FACTS } from './facts.js';
 import { LinkProblem, MAX_TROUBLES } from './presence.js';
+import { EndedPassages, PassageEnd, PassageFilter, PassageList } from './open-passages.js';
 import { rpcOf } from './rpc.js';
 
 const ByName = z.object({ name: ClusterName });
@@ -194,6 +195,10 @@ export const registrationRpc = {
     z.object({}),
     10_000,
   ),
+  /** What goes through the doors of all gateways for a tenant now, and which gateways did not answer. */
+  listPassages: rpc('list-passages', ['api'], PassageFilter, PassageList),
+  /** Ends all of them that are meant. `ended` none and nobody silent: there is none. */
+  endPassages: rpc('end-passages', ['api'], PassageFilter.extend(PassageEnd.shape), EndedPassages),
   /** Spends a bootstrap token for a certificate. Subject tenant: NO_TENANT, because only the token tells it. */
   enrol: rpc(
     'enrol',

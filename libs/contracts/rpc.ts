@@ -1,9 +1,12 @@
 import type { z } from 'zod';
 import { ROLES, type Role, type Service } from './services.js';
 
+/** Who answers: a service, of which any instance will do, or one replica of the gateways (see `replicaSubject`). */
+export type Answering = Service | 'gateway';
+
 /** One request/reply method: both ends share this value, so they cannot disagree. */
 export interface Rpc<In extends z.ZodType = z.ZodType, Out extends z.ZodType = z.ZodType> {
-  readonly service: Service;
+  readonly service: Answering;
   readonly method: string;
   /** Roles whose NATS permissions let them send it; the receiver checks once more. */
   readonly callers: readonly Role[];
@@ -14,7 +17,7 @@ export interface Rpc<In extends z.ZodType = z.ZodType, Out extends z.ZodType = z
 }
 
 /** Makes the methods of one service; a caller gives up after 5 s, unless one needs longer. */
-export function rpcOf(service: Service) {
+export function rpcOf(service: Answering) {
   return <In extends z.ZodType, Out extends z.ZodType>(
     method: string,
     callers: Rpc['callers'],
@@ -47,9 +50,9 @@ export function rpcPublishPermission(rpc: Rpc, caller: Caller): string {
   return `${PREFIX}.*.${rpc.service}.${rpc.method}.${caller.role}.${caller.credential}`;
 }
 
-/** Tenant and caller of a received subject; null if it is not one of ours. */
+/** Tenant and caller of a received subject, which may name the replica that is asked; null if it is not one of ours. */
 export function parseRpcSubject(subject: string): { tenantId: string; caller: Caller } | null {
-  const [a, b, tenantId, , , role, credential, ...rest] = subject.split('.');
+  const [a, b, tenantId, , , role, credential, _replica, ...rest] = subject.split('.');
   if (`${a}.${b}` !== PREFIX || rest.length > 0 || !tenantId || !credential) return null;
   const known = ROLES.find((candidate) => candidate === role);
   return known ? { tenantId, caller: { role: known, credential } } : null;

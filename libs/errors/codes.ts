@@ -64,6 +64,7 @@ export const ERROR_KINDS = {
   TARGET_REFUSED: row(403, 7, false, 'warn', "the agent's policy refuses this target"),
   TARGET_UNREACHABLE: row(502, 14, false, 'info', 'the target could not be reached from the cluster'),
   IDENTITY_REFUSED: row(403, 7, false, 'warn', 'the agent refuses this identity'),
+  SESSION_ENDED: row(403, 7, false, 'info', 'an administrator has ended this'),
   STATEMENT_REFUSED: row(403, 7, false, 'warn', 'the access statement is not acceptable here'),
   // Clients that have a credential plugin ask it anew after a 401.
   STATEMENT_EXPIRED: row(401, 16, false, 'info', 'the access statement has ended'),

@@ -14,6 +14,7 @@ import { EnrolmentLimiter } from './link/enrolment-limiter.js';
 import { createLinkServer } from './link/link-server.js';
 import type { LinkServiceOptions } from './link/link-service.js';
 import { listen, type Listening } from './listen.js';
+import { answerPassages } from './passage/answer-passages.js';
 import { watchConnections } from './passage/watch-connections.js';
 import { FactsReport } from './reporting/report-facts.js';
 import { reportSessions } from './reporting/report-sessions.js';
@@ -55,6 +56,7 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   endOrphanedSessions(options.nc, state.directory, state.sessions);
   endRevokedSessions(state.directory, state.sessions, logger);
   watchConnections({ nc: options.nc, live: state.live, metrics: state.metrics, logger }, signal);
+  answerPassages({ ...options, ...state });
   const balancersAt = balancersOf(options);
   const relay = await listen(servers.relay.tls, options.relayListen, balancersAt('relay'));
   const link = await listen(servers.link.tls, options.linkListen, balancersAt('link'));

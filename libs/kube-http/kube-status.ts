@@ -5,6 +5,7 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   UNAUTHENTICATED: 'Unauthorized',
   FORBIDDEN: 'Forbidden',
   IDENTITY_REFUSED: 'Forbidden',
+  SESSION_ENDED: 'Forbidden',
   STATEMENT_REFUSED: 'Forbidden',
   STATEMENT_EXPIRED: 'Unauthorized',
   STATEMENT_STALE: 'Unauthorized',

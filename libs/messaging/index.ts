@@ -5,6 +5,7 @@ export { connectionState, whileConnected, type ConnectionState } from './connect
 export { MAX_RPC_BYTES, createRpcClient, type CallOptions, type RpcClient } from './rpc/rpc-client.js';
 export { RpcHandler, type RpcResult } from './rpc/rpc-handler.js';
 export type { RpcRequest } from './rpc/rpc-request.js';
+export { serveReplicaRpc, type ReplicaRpcOptions } from './rpc/serve-replica-rpc.js';
 export { RpcServer, serveRpc, type RpcServerOptions } from './rpc/rpc-server.js';
 export { watchBucket, type KvSnapshot, type WatchBucketOptions } from './kv/watch-bucket.js';
 export { deleteKv, putKv } from './kv/put-kv.js';

@@ -12,6 +12,7 @@ export { EnrolmentRequests } from './feature/enrolment-requests.js';
 export { Enrolments, type Approval, type SignAgent } from './feature/enrolments.js';
 export { ImportLinks, type ImportLinksOptions } from './feature/import-links.js';
 export { meterEnrolments } from './feature/meter-enrolments.js';
+export { OpenPassages } from './feature/open-passages.js';
 export { LinkProblems } from './feature/link-problems.js';
 export { REGISTRATION_BUCKETS } from './feature/projected-buckets.js';
 export { RegistrationModule, type RegistrationParts } from './feature/registration.module.js';

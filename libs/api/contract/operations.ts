@@ -9,6 +9,7 @@ import { gitopsOperations } from './gitops-operations.js';
 import { loginOperations } from './login-operations.js';
 import { credentialOperations } from './credential-operations.js';
 import { empty, json, operationsOf, text, type Operation } from './operation.js';
+import { sessionOperations } from './session-operations.js';
 import {
   BootstrapToken,
   BootstrapTokenById,
@@ -183,6 +184,7 @@ export const operations = {
   ...accessOperations,
   ...credentialOperations,
   ...loginOperations,
+  ...sessionOperations,
   ...approvalOperations,
   ...caOperations,
   ...endpointOperations,

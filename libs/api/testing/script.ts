@@ -21,6 +21,7 @@ import type {
   Issuer,
   KnownUser,
   Lockdown,
+  OpenPassage,
   Principal,
   Rollout,
 } from '@fairlead/contracts';
@@ -77,6 +78,11 @@ export class Script {
   /** How long statements open connections for. */
   statementSeconds = 1_800;
   readonly clusters = new Map<string, Cluster>();
+  /** What goes through the doors, and gateways that do not answer. */
+  readonly passages: OpenPassage[] = [];
+  readonly silentGateways: string[] = [];
+  /** What was asked to be ended, by whom and why. */
+  readonly passagesEnded: object[] = [];
   readonly clients = new Map<string, Client>();
   readonly certificates = new Map<string, CertificateRecord>();
   /** How many are on one page. */

@@ -25,6 +25,7 @@ import { GitKeysScript } from './scripted-git-keys.js';
 import { GitOpsScript } from './scripted-gitops.js';
 import { KeysScript } from './scripted-keys.js';
 import { LoginsScript } from './scripted-logins.js';
+import { PassagesScript } from './scripted-passages.js';
 import { Script } from './script.js';
 
 export { Script };
@@ -196,7 +197,7 @@ const SCRIPTS = {
   access: [AccessScript, AccessControlsScript, LoginsScript],
   keys: [KeysScript, CaScript, EndpointsScript, GitKeysScript],
   gitops: [CatalogScript, GitOpsScript],
-  registration: [RegistrationScript, ApprovalScript, CredentialsScript],
+  registration: [RegistrationScript, ApprovalScript, CredentialsScript, PassagesScript],
 };
 
 @Module({})

@@ -32,6 +32,7 @@ function holding(who: string, clusterId: string, bytes: number): LiveConnection 
     clusterId,
     address: '',
     sinceMs: 0,
+    shown: () => ({ kind: 'tunnel', target: '', cluster: '', user: who, as: null, owner: null }),
     bytesUp: () => 0,
     bytesDown: () => 0,
     heldBytes: () => bytes,

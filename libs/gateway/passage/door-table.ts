@@ -1,3 +1,5 @@
+import type { PassageKind } from '@fairlead/contracts';
+
 /** How a door is told of: in the log, in metrics, and to whoever has used too much of it. */
 export interface DoorRow {
   /** Event in the log of a passage that was carried, and of one that was refused or could not be. */
@@ -7,6 +9,8 @@ export interface DoorRow {
   readonly counter: { readonly name: string; readonly help: string };
   /** Whose limits they are, as messages begin. */
   readonly whose: string;
+  /** What most of its passages are. */
+  readonly kind: PassageKind;
   /** Who has failed once this replica has let a passage go on. */
   readonly beyond: 'agent' | 'target';
 }
@@ -21,6 +25,7 @@ export const DOORS = {
       help: 'Connections at the CONNECT door, by outcome (ok, once the connection ended, or an error code).',
     },
     whose: 'this client',
+    kind: 'tunnel',
     beyond: 'agent',
   },
   'kube-api': {
@@ -31,6 +36,7 @@ export const DOORS = {
       help: 'Requests at the Kubernetes API door, by status class or the code of our own refusal.',
     },
     whose: 'this user',
+    kind: 'request',
     beyond: 'agent',
   },
   egress: {
@@ -41,6 +47,7 @@ export const DOORS = {
       help: 'Connections out of clusters, by outcome (ok, once the connection ended, or an error code).',
     },
     whose: 'this cluster',
+    kind: 'egress',
     beyond: 'target',
   },
 } as const satisfies Record<string, DoorRow>;

@@ -1,5 +1,20 @@
+import type { PassageKind } from '@fairlead/contracts';
 import type { FairleadError } from '@fairlead/errors';
 import type { DoorName } from './door-table.js';
+
+/** For people: what it is, whose, and by which replica it goes on. */
+export interface ShownPassage extends PassageSubject {
+  readonly cluster: string;
+  readonly user: string;
+  readonly as: string | null;
+  readonly owner: string | null;
+}
+
+/** What somebody does: how it is told apart from others, and what with. */
+export interface PassageSubject {
+  readonly kind: PassageKind;
+  readonly target: string;
+}
 
 /** Something that goes through a door now: a CONNECT connection, one request at the Kubernetes API door, a connection out of a cluster. */
 export interface LiveConnection {
@@ -15,6 +30,8 @@ export interface LiveConnection {
   readonly sinceMs: number;
   /** `host:port`, but at the Kubernetes API door. */
   readonly target?: string;
+  /** What people are shown of it, made when they ask. */
+  shown(): ShownPassage;
   /** Payload so far; up is towards the cluster. */
   bytesUp(): number;
   bytesDown(): number;

@@ -4,7 +4,7 @@ import type { Span, SpanAttributes, TraceContext } from '@fairlead/observability
 import type { TunnelWay } from '@fairlead/tunnel/gateway';
 import type { DoorLimiter, Slot } from '../limits/door-limiter.js';
 import { DOORS, type DoorName } from './door-table.js';
-import type { LiveConnection, LiveConnections } from './live-connections.js';
+import type { LiveConnection, LiveConnections, PassageSubject } from './live-connections.js';
 import type { Asked, Ending, Failed, Grounds, Identity, Outcome } from './outcome.js';
 
 /** Something that came to a door. */
@@ -22,6 +22,8 @@ export interface Arrival {
 /** What a passage goes by in the registry of its replica, once it is let in. */
 export interface Registered extends Pick<LiveConnection, 'heldBytes' | 'refusedNow' | 'lapsedNow' | 'end'> {
   readonly bytes: () => { readonly up: number; readonly down: number };
+  /** What it is for, asked when somebody wants to know. Absent: what the door is for, and the target. */
+  readonly subject?: () => PassageSubject;
 }
 
 export interface PassageSources {
@@ -163,7 +165,7 @@ export class Passage {
   }
 
   /** From now on it is among what goes through the doors: shown, metered, and broken off when its access ends. */
-  register({ bytes, heldBytes, refusedNow, lapsedNow, end }: Registered): void {
+  register({ bytes, subject, heldBytes, refusedNow, lapsedNow, end }: Registered): void {
     const [identity, cluster] = [this.#identity, this.#cluster];
     if (!identity || !cluster) throw new FairleadError('INTERNAL', 'a passage is registered once it was admitted');
     this.#bytes = bytes;
@@ -177,6 +179,13 @@ export class Passage {
       address: this.address,
       sinceMs: Date.now(),
       ...(target ? { target: `${target.host}:${target.port}` } : {}),
+      shown: () => ({
+        ...(subject ? subject() : this.#usualSubject()),
+        cluster: cluster.name,
+        user: identity.name,
+        as: this.#grounds?.as ?? null,
+        owner: this.#way?.replica ?? (this.#way ? this.#from.ingress : null),
+      }),
       bytesUp: () => bytes().up,
       bytesDown: () => bytes().down,
       heldBytes,
@@ -188,6 +197,11 @@ export class Passage {
       },
     });
     this.#releases.push(forget);
+  }
+
+  #usualSubject(): PassageSubject {
+    const { target } = this.#asked;
+    return { kind: DOORS[this.#from.door].kind, target: target ? `${target.host}:${target.port}` : '' };
   }
 
   /** How it ended, after this was thrown. If it was broken off by us, that is why. */

@@ -58,7 +58,12 @@ async function observeAll(options: WatchOptions, suspects: ReadonlySet<LiveConne
   return refused;
 }
 
-function shutOut({ metrics, logger }: WatchOptions, connection: LiveConnection, cause: FairleadError): void {
+/** Breaks one off, and says so. */
+export function shutOut(
+  { metrics, logger }: Pick<WatchOptions, 'metrics' | 'logger'>,
+  connection: LiveConnection,
+  cause: FairleadError,
+): void {
   const { door, id, who, tenantId, clusterId, address } = connection;
   const { code, message } = cause;
   metrics.accessEnded.inc({ door, code });

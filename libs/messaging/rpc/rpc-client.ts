@@ -1,4 +1,4 @@
-import { rpcSubject, type Caller, type Rpc } from '@fairlead/contracts';
+import { replicaSubject, rpcSubject, type Caller, type Rpc } from '@fairlead/contracts';
 import { FairleadError, fromWire } from '@fairlead/errors';
 import { errors, nuid, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { z } from 'zod';
@@ -10,6 +10,8 @@ const MAX_IN_FLIGHT = 1_024;
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+  /** Of an RPC that one replica answers: its credential. */
+  readonly replica?: string;
 }
 
 export interface RpcClient {
@@ -43,12 +45,16 @@ export function createRpcClient(nc: NatsConnection, caller: Caller): RpcClient {
       options.signal?.throwIfAborted();
       inFlight += 1;
       try {
-        return decode(rpc, await send(nc, rpc, rpcSubject(rpc, tenantId, caller), text, options.signal));
+        return decode(rpc, await send(nc, rpc, subjectOf(rpc, tenantId, caller, options), text, options.signal));
       } finally {
         inFlight -= 1;
       }
     },
   };
+}
+
+function subjectOf(rpc: Rpc, tenantId: string, caller: Caller, { replica }: CallOptions): string {
+  return replica === undefined ? rpcSubject(rpc, tenantId, caller) : replicaSubject(rpc, tenantId, caller, replica);
 }
 
 /** The packet that Nest's NATS transport expects. */

@@ -1,7 +1,10 @@
 import {
   ALL_RPCS,
   BUCKETS,
+  REPLICA_RPCS,
   bucketOf,
+  replicaPattern,
+  replicaPublishPermission,
   rowOf,
   rpcPattern,
   rpcPublishPermission,
@@ -24,6 +27,8 @@ interface Permissions {
 }
 
 const MIN_ANSWER_MS = 30_000;
+/** By services, and by replicas. */
+const ANSWERED = [...ALL_RPCS, ...REPLICA_RPCS];
 
 /** The account of the streams, whose one user is the operator; and that of everybody else, who reaches them by name alone. */
 const [STREAMS, PROCESSES] = ['STREAMS', 'PROCESSES'];
@@ -74,7 +79,7 @@ function renderList(items: readonly object[]): string {
 
 function renderUser(user: NatsUser): string {
   const { publish, subscribe } = permissionsOf(user);
-  const responses = isService(user.role) ? `\n        allow_responses: ${answerPermission(user.role)}` : '';
+  const responses = answers(user.role) ? `\n        allow_responses: ${answerPermission(user.role)}` : '';
   return `    {
       nkey: ${JSON.stringify(user.publicKey)}
       permissions: {
@@ -90,16 +95,23 @@ function permissionsOf(user: NatsUser): Permissions {
   const caller: Caller = { role: user.role, credential: user.credential };
   const called = ALL_RPCS.filter((rpc) => rpc.callers.includes(caller.role));
   const answered = ALL_RPCS.filter((rpc) => rpc.service === caller.role);
+  const askedOfReplicas = REPLICA_RPCS.filter((rpc) => rpc.callers.includes(caller.role));
+  const answeredAlone = REPLICA_RPCS.filter((rpc) => rpc.service === caller.role);
   const { events, writes, reads } = rowOf(caller.role).nats;
   return {
     publish: [
       ...called.map((rpc) => rpcPublishPermission(rpc, caller)),
+      ...askedOfReplicas.map((rpc) => replicaPublishPermission(rpc, caller)),
       ...(events ? [`fairlead.events.*.${caller.role}.>`] : []),
       ...writes.map((keys) => `$KV.${subjectOf(keys, caller)}`),
       ...reads.flatMap((keys) => watchPermissions(keys, caller)),
     ],
     // The second word is the queue group: without it an instance could listen beside the others and see everything.
-    subscribe: [inbox, ...answered.map((rpc) => `${rpcPattern(rpc)} ${rpc.service}`)],
+    subscribe: [
+      inbox,
+      ...answered.map((rpc) => `${rpcPattern(rpc)} ${rpc.service}`),
+      ...answeredAlone.map((rpc) => replicaPattern(rpc, caller.credential)),
+    ],
   };
 }
 
@@ -127,13 +139,13 @@ function watchPermissions(keysOf: KeysOf, caller: Caller): string[] {
   return [`${STREAMS_API}.CONSUMER.CREATE.${stream}.*.$KV.${subjectOf(keysOf, caller)}`, `$JS.FC.${stream}.>`];
 }
 
-/** A service may answer each request once, to the inbox that the request named, for as long as any of its callers waits. */
+/** Who answers may answer each request once, to the inbox that the request named, for as long as any of its callers waits. */
 function answerPermission(role: Role | 'operator'): string {
-  const waits = ALL_RPCS.filter((rpc) => rpc.service === role).map(({ timeoutMs }) => timeoutMs);
+  const waits = ANSWERED.filter((rpc) => rpc.service === role).map(({ timeoutMs }) => timeoutMs);
   const longestMs = Math.max(MIN_ANSWER_MS, ...waits);
   return `{ max: 1, expires: "${Math.ceil(longestMs / 1_000)}s" }`;
 }
 
-function isService(role: Role | 'operator'): boolean {
-  return ALL_RPCS.some((rpc) => rpc.service === role);
+function answers(role: Role | 'operator'): boolean {
+  return ANSWERED.some((rpc) => rpc.service === role);
 }

@@ -86,6 +86,12 @@ export class PresenceIndex {
     return { state: 'offline', replicas: [], since, agents: [], duplicate: null };
   }
 
+  /** Credentials of the gateways that live, sorted: also those that nobody is linked to. */
+  gateways(): string[] {
+    const live = [...this.#beats].filter(([, beat]) => this.#isRecent(beat)).map(([name]) => name.split('.')[0] ?? '');
+    return [...new Set(live)].sort();
+  }
+
   /** Clusters that several processes are linked to with the same identity, and not as the pods of one agent. */
   crowded(): Crowd[] {
     return [...this.#crowded].flatMap((clusterId) => {
@@ -125,7 +131,11 @@ export class PresenceIndex {
 
   #isLive({ replica, instance }: Session): boolean {
     const beat = this.#beats.get(`${replica}.${instance}`);
-    return beat !== undefined && this.clock.monotonicMs() - Math.max(beat, this.#listeningSinceMs) < SILENCE_MS;
+    return beat !== undefined && this.#isRecent(beat);
+  }
+
+  #isRecent(beat: number): boolean {
+    return this.clock.monotonicMs() - Math.max(beat, this.#listeningSinceMs) < SILENCE_MS;
   }
 }
 

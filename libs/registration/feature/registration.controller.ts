@@ -9,6 +9,7 @@ import { EnrolmentRequests } from './enrolment-requests.js';
 import { Enrolments } from './enrolments.js';
 import { ImportLinks } from './import-links.js';
 import { LinkProblems } from './link-problems.js';
+import { OpenPassages } from './open-passages.js';
 import { ReportedFacts } from './reported-facts.js';
 import { StaticIdentities } from './static-identities.js';
 
@@ -28,6 +29,7 @@ export class RegistrationController {
     private readonly identities: StaticIdentities,
     private readonly linkProblems: LinkProblems,
     private readonly facts: ReportedFacts,
+    private readonly passages: OpenPassages,
   ) {}
 
   @RpcHandler(registrationRpc.createCluster)
@@ -152,5 +154,15 @@ export class RegistrationController {
   async reportFacts({ caller, input }: Asked<'reportFacts'>) {
     await this.facts.report(caller, input.clusters);
     return {};
+  }
+
+  @RpcHandler(registrationRpc.listPassages)
+  async listPassages({ tenantId, input }: Asked<'listPassages'>) {
+    return this.passages.list(tenantId, input);
+  }
+
+  @RpcHandler(registrationRpc.endPassages)
+  async endPassages({ tenantId, input }: Asked<'endPassages'>) {
+    return this.passages.end(tenantId, input);
   }
 }

@@ -7,6 +7,7 @@ import { EnrolmentRequests } from './enrolment-requests.js';
 import { Enrolments } from './enrolments.js';
 import { ImportLinks } from './import-links.js';
 import { LinkProblems } from './link-problems.js';
+import { OpenPassages } from './open-passages.js';
 import { RegistrationController } from './registration.controller.js';
 import { ReportedFacts } from './reported-facts.js';
 import { StaticIdentities } from './static-identities.js';
@@ -22,6 +23,7 @@ export interface RegistrationParts {
   readonly staticIdentities: StaticIdentities;
   readonly linkProblems: LinkProblems;
   readonly facts: ReportedFacts;
+  readonly passages: OpenPassages;
 }
 
 @Module({})

@@ -10,6 +10,8 @@ import type { PresenceOf } from './clusters.js';
 
 export interface WatchedPresence extends AsyncDisposable {
   readonly presenceOf: PresenceOf;
+  /** Credentials of the gateways that live. */
+  readonly gateways: () => readonly string[];
 }
 
 const LOOK_EVERY_MS = 1_000;
@@ -32,6 +34,7 @@ export function watchPresence(
   const unwatch = connectionState(nats).onChange((connected) => connected && index.listening());
   return {
     presenceOf: (clusterId, enrolledAt) => index.presence(clusterId, enrolledAt),
+    gateways: () => index.gateways(),
     [Symbol.asyncDispose]: async () => {
       unwatch();
       clearInterval(looking);

@@ -14,6 +14,7 @@ import { breakOff, forward } from './forward.js';
 import { answerFailure } from './refuse.js';
 import type { DoorRequest, DoorResponse } from './door-request.js';
 import { connectionOf } from './request-rest.js';
+import { subjectOfRequest } from './subject-of.js';
 import type { TunnelPool } from './tunnel-pool.js';
 
 /** What one request needs of its door. */
@@ -112,6 +113,7 @@ function inRegistry(
   ending: AbortController,
 ): Omit<Registered, 'bytes'> {
   return {
+    subject: () => subjectOfRequest(incoming.method ?? '', admission),
     heldBytes: () => incoming.readableLength + (outgoing.writableLength ?? 0),
     ...lookedAtAgain(directory, admission),
     end: (cause) => {

@@ -20,6 +20,7 @@ import { carriedStatement } from './carried-statement.js';
 import { ANSWER_TIMEOUT_MS, asFailure, headersBeyond, passAnswer, requestThrough, tooSlow } from './forward.js';
 import { answerFailure } from './refuse.js';
 import { admitRequest, lookedAtAgain, type KubeApiContext } from './serve-request.js';
+import { subjectOfUpgrade } from './subject-of.js';
 
 /**
  * One request to upgrade (exec, attach, port-forward, and what a pod behind `…/proxy` offers), from its head to the end of its connection. It has a
@@ -80,6 +81,7 @@ async function serve(context: KubeApiContext, passage: Passage, requested: Reque
   let tunnel: Duplex | undefined;
   passage.register({
     bytes: () => ({ up: bytes.toTunnel, down: bytes.fromTunnel }),
+    subject: () => subjectOfUpgrade(admission),
     heldBytes: () => heldBytes(socket) + heldBytes(tunnel),
     ...lookedAtAgain(context.directory, admission),
     end: (cause) => {

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+// As in answers.ts: only what this command shows.
+
+const silent = z.array(z.string());
+
+export const SessionList = z.looseObject({
+  sessions: z.array(
+    z.looseObject({
+      id: z.string(),
+      kind: z.string(),
+      gateway: z.string(),
+      cluster: z.string(),
+      user: z.string(),
+      as: z.string().nullable(),
+      address: z.string(),
+      since: z.string(),
+      target: z.string(),
+    }),
+  ),
+  more: z.number(),
+  silent,
+});
+
+export const EndedSessions = z.looseObject({ ended: z.number(), silent });

@@ -1,0 +1,36 @@
+import { registrationRpc, type PassageFilter } from '@fairlead/contracts';
+import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
+import { Controller } from '@nestjs/common';
+import { Script } from './script.js';
+
+type R = typeof registrationRpc;
+
+/** Registration, as far as it is about what goes through the doors. */
+@Controller()
+export class PassagesScript {
+  constructor(private readonly script: Script) {}
+
+  @RpcHandler(registrationRpc.listPassages)
+  async listPassages({ input }: RpcRequest<R['listPassages']>): RpcResult<R['listPassages']> {
+    return { passages: this.#meant(input), more: 0, silent: [...this.script.silentGateways] };
+  }
+
+  @RpcHandler(registrationRpc.endPassages)
+  async endPassages({ input }: RpcRequest<R['endPassages']>): RpcResult<R['endPassages']> {
+    const { passages, passagesEnded, silentGateways } = this.script;
+    passagesEnded.push(input);
+    const meant = this.#meant(input);
+    for (const each of meant) passages.splice(passages.indexOf(each), 1);
+    return { ended: meant.length, silent: [...silentGateways] };
+  }
+
+  #meant({ id, cluster, user, kind }: PassageFilter) {
+    return this.script.passages.filter(
+      (each) =>
+        (id ?? each.id) === each.id &&
+        (cluster ?? each.cluster) === each.cluster &&
+        (user ?? each.user) === each.user &&
+        (kind ?? each.kind) === each.kind,
+    );
+  }
+}
