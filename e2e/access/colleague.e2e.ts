@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fairlead } from '../support/fairlead.js';
 import { secretScan } from '../support/secret-scan/index.js';
 import { kubectl, startTestStack, type TestStack } from '../support/test-stack.js';
-import { logIn, succeeds, type Person } from './person.js';
+import { breakGlass, logIn, succeeds, type Person } from './person.js';
 
 /** kubectl and the command begin and end processes, on a machine that does other things besides. */
 const SEEN_WITHIN_MS = 20_000;
@@ -179,9 +179,24 @@ describe('a lockdown', () => {
   });
 });
 
-// The last one.
 it('a token that is revoked is nobody’s, at the doors and at the API', async () => {
   await fairlead(stack, 'api-token', 'revoke', 'colleague', '--yes');
   await soon(async () => expect(await colleague.kubectl('gateway-b', 'get', 'configmaps')).toMatchObject({ code: 1 }));
   await soon(async () => expect(await colleague.fairlead('whoami')).toEqual(refused(/refuses the token/)));
+});
+
+// The last one: it leaves an installation that has been away.
+it('the administrator gets in by what was signed beforehand while all but the gateways is away, and is heard', async () => {
+  const administrator = await breakGlass(stack);
+  const away = ['nats', 'access', 'api', 'keys', 'registration', 'gitops'].map((name) => stack.process(name));
+  for (const process of away) process.kill('SIGKILL');
+  await Promise.all(away.map(({ exited }) => exited));
+  for (const gateway of GATEWAYS) {
+    expect(await administrator.kubectl(gateway, 'get', 'configmap', 'shown')).toMatchObject({ code: 0 });
+    expect(await administrator.byTokenAlone(gateway, 'get', 'configmap', 'shown')).toEqual(refused(/access statement/));
+    expect(await readFile(stack.process(gateway).logPath, 'utf8')).toContain('administrator.used');
+  }
+  const [nats, ...services] = away;
+  await nats?.restart();
+  await Promise.all(services.map((process) => process.restart()));
 });

@@ -33,28 +33,56 @@ export async function logIn(stack: Stack, name: string, tokenFile: string): Prom
     secretScan.hear(`the output of fairlead ${args.join(' ')}`, `${stdout}\n${output.stderr}`);
     return output;
   };
-  if ('unavailable' in stack.kubectlBinary) throw new Error(stack.kubectlBinary.unavailable);
-  const kubectlPath = stack.kubectlBinary.path;
-  const through = (gateway: string, args: string[]): string[] => ['--context', `demo@${gateway}`, ...args];
   const server = ['--server', stack.api.url, '--ca-file', stack.api.caFile];
   await succeeds(fairlead('login', ...server, '--token-file', tokenFile));
   await succeeds(fairlead('kubeconfig', 'demo', '--output', kubeconfig));
   const kubeEnv = { ...env, KUBECONFIG: kubeconfig };
-  const kubectlWith =
-    (kubeEnv: NodeJS.ProcessEnv): Person['kubectl'] =>
-    (gateway, ...args) =>
-      run(kubectlPath, through(gateway, args), kubeEnv);
   return {
     fairlead,
-    kubectl: kubectlWith(kubeEnv),
+    kubectl: kubectlWith(stack, kubeEnv),
     async withKubeconfig(change) {
       const other = join(home, `kubeconfig-${crypto.randomUUID()}`);
       await writeFile(other, change(await readFile(kubeconfig, 'utf8')), { mode: 0o600 });
-      return { kubectl: kubectlWith({ ...env, KUBECONFIG: other }) };
+      return { kubectl: kubectlWith(stack, { ...env, KUBECONFIG: other }) };
     },
     watch: (gateway, ...args) =>
-      watchProcess(spawn(kubectlPath, through(gateway, args), { stdio: ['ignore', 'pipe', 'pipe'], env: kubeEnv })),
+      watchProcess(
+        spawn(kubectlPathOf(stack), through(gateway, args), { stdio: ['ignore', 'pipe', 'pipe'], env: kubeEnv }),
+      ),
   };
+}
+
+/** The administrator with what was signed for them beforehand, and no home. */
+export interface BreakGlass {
+  kubectl: Person['kubectl'];
+  /** The same without the statement. */
+  byTokenAlone: Person['kubectl'];
+}
+
+/** Has it written while there is somebody to ask. */
+export async function breakGlass(stack: Stack): Promise<BreakGlass> {
+  const file = join(stack.stateDir, 'break-glass.kubeconfig');
+  await succeeds(stack.cli(['kubeconfig', 'demo', '--break-glass', '--for', '30d', '--output', file]));
+  const tokenAlone = `${file}.token-alone`;
+  await writeFile(tokenAlone, (await readFile(file, 'utf8')).replace(/~[A-Za-z0-9_-]+/, ''), { mode: 0o600 });
+  const env = { PATH: process.env.PATH, HOME: stack.stateDir };
+  return {
+    kubectl: kubectlWith(stack, { ...env, KUBECONFIG: file }),
+    byTokenAlone: kubectlWith(stack, { ...env, KUBECONFIG: tokenAlone }),
+  };
+}
+
+function kubectlWith(stack: Stack, env: NodeJS.ProcessEnv): Person['kubectl'] {
+  return (gateway, ...args) => run(kubectlPathOf(stack), through(gateway, args), env);
+}
+
+function kubectlPathOf({ kubectlBinary }: Stack): string {
+  if ('unavailable' in kubectlBinary) throw new Error(kubectlBinary.unavailable);
+  return kubectlBinary.path;
+}
+
+function through(gateway: string, args: readonly string[]): string[] {
+  return ['--context', `demo@${gateway}`, ...args];
 }
 
 /** Standard output; rejects with what was said otherwise. */

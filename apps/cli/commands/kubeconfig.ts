@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { usage } from '../failure.js';
 import type { Io } from '../io.js';
 import type { Kubeconfig } from '../kube/kubeconfig.js';
@@ -10,6 +10,7 @@ import { ClusterAccess } from '../session/answers.js';
 import type { ApiClient } from '../session/api-client.js';
 import { writePrivateFile } from '../session/login-store.js';
 import { clusterPath } from '../session/paths.js';
+import { durationSeconds } from './option-values.js';
 import { withApi } from './with-api.js';
 
 const KUBECONFIG_HELP = `
@@ -22,13 +23,24 @@ Examples:
   kubectl --kubeconfig demo.kubeconfig --context demo@gateway-b get nodes
   kubectl --kubeconfig <(fairlead kubeconfig demo) get pods -A
   fairlead kubeconfig --all --merge                  # every cluster, beside what your own kubeconfig has
-  fairlead kubeconfig demo --by-name                 # https://demo.<domain> instead of https://<door>/clusters/demo`;
+  fairlead kubeconfig demo --by-name                 # https://demo.<domain> instead of https://<door>/clusters/demo
+  fairlead kubeconfig --all --break-glass --for 7d --output break-glass.kubeconfig
+
+With --break-glass it does hold a secret, the administrator's token, and beside it what agents of clusters that require statements take for so
+long: it works while the API, the access service and NATS are away. Keep it where you keep that token.`;
+
+/** A working day's incident. Whoever keeps one for later says for how long. */
+const BREAK_GLASS_SECONDS = 8 * 3_600;
+const MAX_BREAK_GLASS_SECONDS = 90 * 24 * 3_600;
 
 interface KubeconfigCommandOptions {
   readonly all?: true;
   readonly door?: string;
   readonly byName?: true;
   readonly merge?: true;
+  readonly breakGlass?: true;
+  /** Seconds. */
+  readonly for?: number;
   readonly output?: string;
 }
 
@@ -44,28 +56,64 @@ export function addKubeCommands(program: Command, io: Io): void {
     .option('--door <name>', 'the door of the context named like the cluster; the first one unless given')
     .option('--by-name', 'each cluster at a host name of its own, for tools that cannot carry a path')
     .option('--output <file>', 'write it to a file instead')
+    .option('--break-glass', "one that works while the API is away: with the administrator's token in it")
+    .addOption(
+      new Option(
+        '--for <duration>',
+        'how long what stands beside that token counts, 1m to 90d; 8h unless given',
+      ).argParser(durationSeconds),
+    )
     .option('--merge', 'add it to the file of --output, or to your own kubeconfig, instead of replacing anything')
     .addHelpText('after', KUBECONFIG_HELP)
     .action((cluster: string | undefined, options: KubeconfigCommandOptions) => makeKubeconfig(io, cluster, options));
 }
 
 async function makeKubeconfig(io: Io, cluster: string | undefined, options: KubeconfigCommandOptions): Promise<void> {
-  const { all, door, byName, merge, output } = options;
+  const { all, door, byName, merge, output, breakGlass } = options;
   if ((cluster === undefined) === (all === undefined))
     throw usage('name one cluster, or say --all', 'fairlead cluster list');
   if (output !== undefined && !merge) await refuseOwnKubeconfig(io, output);
+  if (breakGlass) return makeBreakGlass(io, cluster, options);
+  if (options.for !== undefined) throw usage('--for is of --break-glass', 'add that, or leave it out');
   // Loaded only here: see `connect`.
   const { kubeconfig } = await import('../kube/kubeconfig.js');
   const made = await withApi(io, async (api, { server }) => {
-    const names = cluster === undefined ? (await allClusters(api)).map(({ name }) => name) : [cluster];
-    const accesses = await accessesOf(api, names);
+    const accesses = await accessesOf(api, cluster);
     return kubeconfig({ accesses, server, door, byName, self: io.self, home: io.config.explicitHome });
   });
   await (merge ? mergeInto(io, made, output) : print(io, made, output));
 }
 
-/** One after the other: an installation may have a thousand clusters, and this is in no hurry. */
-async function accessesOf(api: ApiClient, names: readonly string[]): Promise<ClusterAccess[]> {
+/** For when nobody is there to ask: it goes to a file of its own, because there is a secret in it. */
+async function makeBreakGlass(io: Io, cluster: string | undefined, options: KubeconfigCommandOptions): Promise<void> {
+  const { door, byName, merge, output, for: seconds = BREAK_GLASS_SECONDS } = options;
+  if (output === undefined || merge) {
+    throw usage('--break-glass makes a file with a secret in it', 'add --output FILE, and leave out --merge');
+  }
+  if (seconds < 60 || seconds > MAX_BREAK_GLASS_SECONDS) {
+    throw usage('--for is too short or too long', 'give 1m to 90d');
+  }
+  // Loaded only here: see `connect`.
+  const [{ breakGlass, warningOf }, { stringify }] = await Promise.all([
+    import('../kube/break-glass.js'),
+    import('yaml'),
+  ]);
+  const made = await withApi(io, async (api, login) =>
+    breakGlass(api, { accesses: await accessesOf(api, cluster), login, seconds, door, byName }),
+  );
+  await writePrivateFile(resolve(output), `${warningOf(made)}${stringify(made.kubeconfig, { lineWidth: 0 })}`);
+  printLines(io, `${output}: for ${made.kubeconfig.users.length} clusters, until ${made.openUntil}`);
+  const context = made.kubeconfig['current-context'] === undefined ? ' --context CLUSTER' : '';
+  printHint(
+    io,
+    `keep it as safe as the administrator's token: that is in it`,
+    `try it: kubectl --kubeconfig ${output}${context} get namespaces`,
+  );
+}
+
+/** Of this cluster, or of all; one after the other: an installation may have a thousand, and this is in no hurry. */
+async function accessesOf(api: ApiClient, cluster: string | undefined): Promise<ClusterAccess[]> {
+  const names = cluster === undefined ? (await allClusters(api)).map(({ name }) => name) : [cluster];
   const accesses: ClusterAccess[] = [];
   for (const name of names) accesses.push(await api.ask(ClusterAccess, `${clusterPath(name)}/access`));
   return accesses;

@@ -50,7 +50,8 @@ function userOf(cluster: string, host: string): string {
   return `${cluster}@${host}`;
 }
 
-function clusterEntries(
+/** One for each door. */
+export function clusterEntries(
   { cluster: { name }, doors, certificateAuthority }: ClusterAccess,
   byName: boolean,
 ): NamedEntry[] {
@@ -63,7 +64,8 @@ function clusterEntries(
   }));
 }
 
-function contextEntries(access: ClusterAccess, door: string | undefined, user: string): NamedEntry[] {
+/** One named like the cluster, and one for each door. NOT_FOUND if there is no such door. */
+export function contextEntries(access: ClusterAccess, door: string | undefined, user: string): NamedEntry[] {
   const { name } = access.cluster;
   const chosen = door === undefined ? access.doors[0] : access.doors.find((candidate) => candidate.name === door);
   if (!chosen) throw noSuchDoor(access, door);

@@ -34,8 +34,8 @@ const grant = (change: Partial<Grant> = {}): Grant => ({
   requestId: null,
   ...change,
 });
-const stated = (grants: readonly Grant[], principal = person): AccessStatement => {
-  const statement = statementFor({ principal, cluster, grants, now });
+const stated = (grants: readonly Grant[], principal = person, seconds?: number): AccessStatement => {
+  const statement = statementFor({ principal, cluster, grants, seconds, now });
   AccessStatement.parse(statement);
   assertLife(statement);
   return statement;
@@ -76,7 +76,7 @@ it('is bounded by the end of its token, and beside an API token lasts 90 days at
   expect(stated([grant()], { ...token, expiresAt: at(60) }).streamsUntil).toBe(at(60));
 });
 
-it('lets the administrator in without a grant', () => {
+it('lets the administrator in without a grant, for half an hour, or for as long as is said and 90 days', () => {
   const administrator: Principal = {
     ...person,
     kind: 'administrator',
@@ -84,9 +84,19 @@ it('lets the administrator in without a grant', () => {
     groups: ['fairlead:admins'],
     expiresAt: null,
   };
-  expect(stated([], administrator).rules).toMatchObject([
-    { effect: 'allow', groups: ['fairlead:admins'], narrowing: {} },
-  ]);
+  const statement = stated([], administrator);
+  expect(statement.rules).toMatchObject([{ effect: 'allow', groups: ['fairlead:admins'], narrowing: {} }]);
+  expect(statement).toMatchObject({ openUntil: at(30), streamsUntil: at(720) });
+  expect(stated([], administrator, 8 * 3_600)).toMatchObject({ openUntil: at(480), streamsUntil: at(720) });
+  const long = at(90 * 24 * 60);
+  expect(stated([], administrator, 100 * 86_400)).toMatchObject({ openUntil: long, streamsUntil: long });
+});
+
+it('lasts for less than is usual if that is said, and for nobody who renews it by itself for more', () => {
+  expect(stated([grant()], person, 60).openUntil).toBe(at(1));
+  expect(stated([grant()], person, 7_200).openUntil).toBe(at(30));
+  const token: Principal = { ...person, kind: 'token', user: 'token:ci', expiresAt: null };
+  expect(stated([grant()], token, 3_600)).toMatchObject({ openUntil: at(60), streamsUntil: at(60) });
 });
 
 it('is not there for whoever has nothing, or too much', () => {

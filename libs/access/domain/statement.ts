@@ -5,8 +5,15 @@ import { FairleadError } from '@fairlead/errors';
 import { ruleOf } from './grant.js';
 
 const MINUTE_MS = 60_000;
-/** Of whoever renews their login by itself: a gateway in wrong hands has it for no longer. */
-const OPEN_MS = { login: 30 * MINUTE_MS, workload: 30 * MINUTE_MS } as const;
+/** Of whoever fetches the next one by itself: a gateway in wrong hands has it for no longer. */
+const RENEWED_MS = 30 * MINUTE_MS;
+/** How long it opens connections: unless it is said, and at most. Only the administrator's is kept for a day when nobody signs: the longer, the louder it is asked for. */
+const OPEN_MS = {
+  login: { usual: RENEWED_MS, most: RENEWED_MS },
+  workload: { usual: RENEWED_MS, most: RENEWED_MS },
+  token: { usual: MAX_TOKEN_STATEMENT_MS, most: MAX_TOKEN_STATEMENT_MS },
+  administrator: { usual: RENEWED_MS, most: MAX_TOKEN_STATEMENT_MS },
+} as const;
 const MAX_RULES = 64;
 
 export interface AskedStatement {
@@ -14,7 +21,7 @@ export interface AskedStatement {
   readonly cluster: Pick<ClusterEntry, 'clusterId' | 'name'>;
   /** Of theirs, those that mean the cluster, now or later. */
   readonly grants: readonly Grant[];
-  /** It is to open connections for no longer. */
+  /** How long it is to open connections, at most. */
   readonly seconds?: number | undefined;
   readonly now: Date;
 }
@@ -23,7 +30,7 @@ export interface AskedStatement {
  * What somebody may do in a cluster from now on, until that changes by itself: with the first grant that ends, or the first denial that begins.
  * NOT_FOUND, in the words for a cluster that is not there, if they have been granted nothing in it; TOO_LARGE for more than a statement can say.
  */
-export function statementFor({ principal, cluster, grants, seconds = Infinity, now }: AskedStatement): AccessStatement {
+export function statementFor({ principal, cluster, grants, seconds, now }: AskedStatement): AccessStatement {
   const { tenantId, tokenId, kind, user } = principal;
   const nowMs = now.getTime();
   const rules = kind === 'administrator' ? [everything(principal)] : rulesOf(grants, nowMs);
@@ -32,8 +39,8 @@ export function statementFor({ principal, cluster, grants, seconds = Infinity, n
   }
   const changeMs = Math.min(...grants.flatMap((grant) => changesOf(grant, nowMs)));
   const tokenEndMs = principal.expiresAt === null ? Infinity : Date.parse(principal.expiresAt);
-  const openMs = Math.min(nowMs + Math.min(openFor(kind), seconds * 1_000), changeMs, tokenEndMs);
-  const streamsMs = kind === 'login' || kind === 'workload' ? Math.min(nowMs + MAX_LOGIN_STREAM_MS, changeMs) : openMs;
+  const openMs = Math.min(nowMs + openMsOf(kind, seconds), changeMs, tokenEndMs);
+  const streamsMs = kind === 'token' ? openMs : Math.min(nowMs + MAX_LOGIN_STREAM_MS, changeMs);
   const statement: AccessStatement = {
     version: 1,
     tenantId,
@@ -53,8 +60,9 @@ export function statementFor({ principal, cluster, grants, seconds = Infinity, n
   throw new FairleadError('TOO_LARGE', `your grants in "${cluster.name}" are more than a statement can say: ${limit}`);
 }
 
-function openFor(kind: Principal['kind']): number {
-  return kind === 'login' || kind === 'workload' ? OPEN_MS[kind] : MAX_TOKEN_STATEMENT_MS;
+function openMsOf(kind: Principal['kind'], seconds: number | undefined): number {
+  const { usual, most } = OPEN_MS[kind];
+  return seconds === undefined ? usual : Math.min(seconds * 1_000, most);
 }
 
 /** The way in when all else is away needs no grant. */

@@ -8,6 +8,7 @@ import {
   type IssuedStatement,
   type Principal,
 } from '@fairlead/contracts';
+import { MAX_LOGIN_STATEMENT_MS, type AccessStatement } from '@fairlead/access-statement';
 import { FairleadError } from '@fairlead/errors';
 import { statementFor } from '../domain/statement.js';
 import { grantsOfKeys } from '../store/grant-store.js';
@@ -52,10 +53,12 @@ export class IssueStatement {
     }
     const document = new TextEncoder().encode(JSON.stringify(statement));
     const { envelope, openUntil } = await keys.signAccessStatement(tenantId, document);
-    this.runtime.logger.info('statement.issued', {
+    const seen = isBreakGlass(statement) ? ('warn' as const) : ('info' as const);
+    this.runtime.logger.log(seen, 'statement.issued', {
       tenantId,
       clusterId: cluster.clusterId,
       tokenId: principal.tokenId,
+      kind: principal.kind,
       user: principal.user,
       serial: statement.serial,
       openUntil,
@@ -75,4 +78,9 @@ export class IssueStatement {
       return { grants: grants.filter((grant) => scopeFilter(grant.clusters)(cluster)), locked };
     });
   }
+}
+
+/** It opens the cluster to the administrator when nobody is there to ask: not to be made unseen. */
+function isBreakGlass({ kind, notBefore, openUntil }: AccessStatement): boolean {
+  return kind === 'administrator' && Date.parse(openUntil) - Date.parse(notBefore) > MAX_LOGIN_STATEMENT_MS;
 }
