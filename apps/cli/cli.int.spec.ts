@@ -513,7 +513,7 @@ describe('kubeconfig', () => {
     expect(config.contexts?.map(({ name }) => name)).toEqual(
       ['demo', 'shop'].flatMap((name) => [name, `${name}@gateway-a`, `${name}@gateway-b`]),
     );
-    expect([config.users?.length, config['current-context']]).toEqual([1, undefined]);
+    expect([config.users?.length, config['current-context']]).toEqual([2, undefined]);
     for (const args of [['kubeconfig'], ['kubeconfig', 'demo', '--all']]) {
       expect(await fairlead(args)).toMatchObject({ status: 2, err: expect.stringContaining('--all') as string });
     }

@@ -42,7 +42,7 @@ describe('the command as a single file', () => {
     await command(['cluster', 'create', 'demo']);
     const args = ['credential', '--server', api.url];
     expect(parse(await command(['kubeconfig', 'demo']))).toMatchObject({
-      users: [{ user: { exec: { command: file(), args } } }],
+      users: [{ user: { exec: { command: file(), args: [...args, '--cluster', 'demo'] } } }],
     });
     expect(JSON.parse(await command(args))).toMatchObject({ status: { token: api.script.token } });
   });

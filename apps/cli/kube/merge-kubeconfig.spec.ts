@@ -40,7 +40,7 @@ describe('a kubeconfig of ours', () => {
     const merged = merge(THEIRS);
     expect(names(merged)).toEqual([
       ['kind', 'demo@a', 'demo@b'],
-      ['kind', 'fairlead@api.example'],
+      ['kind', 'demo@api.example'],
       ['kind', 'demo', 'demo@a', 'demo@b'],
     ]);
     expect(merged).toContain('# of my own');
@@ -72,6 +72,16 @@ describe('a kubeconfig of ours', () => {
   it('of two clusters merged one after the other is the one of both', () => {
     const both = merge(merge('', made('demo')), made('shop'));
     expect(names(both)).toEqual(names(merge('', made('demo', 'shop'))));
+    expect(merge(both, made('shop', 'demo'))).toBe(both);
+  });
+
+  it('takes the place of one from when all clusters of an installation had one user', () => {
+    const older = merge(THEIRS).replaceAll('demo@api.example', 'fairlead@api.example');
+    const again = merge(older);
+    expect(parse(again)).toMatchObject({
+      contexts: [{}, { name: 'demo', context: { user: 'demo@api.example' } }, {}, {}],
+    });
+    expect(() => merge(older.replaceAll('api.example', 'other.example'))).toThrow('not of this installation');
   });
 });
 

@@ -50,11 +50,11 @@ function put(document: Document, list: YAMLSeq, entry: NamedEntry): void {
   else list.set(at, document.createNode(entry));
 }
 
-/** Ours are the installation's user, contexts with that user, and clusters that only such contexts use. */
+/** Ours are the installation's users, contexts with them, and clusters that only such contexts use. */
 function refuseForeign(lists: Record<List, YAMLSeq>, ours: Kubeconfig, where: string): void {
-  const user = ours.users[0]?.name;
+  const users = new Set(ours.users.flatMap(({ name }) => [name, nameOfAll(name)]));
   const contexts = lists.contexts.items.map((item) => item as YAMLMap);
-  const isOurs = (context: YAMLMap): boolean => context.getIn(['context', 'user']) === user;
+  const isOurs = (context: YAMLMap): boolean => users.has(String(context.getIn(['context', 'user'])));
   const foreign: Readonly<Record<'contexts' | 'clusters', (entry: YAMLMap) => boolean>> = {
     contexts: (context) => !isOurs(context),
     clusters: (cluster) => {
@@ -70,6 +70,11 @@ function refuseForeign(lists: Record<List, YAMLSeq>, ours: Kubeconfig, where: st
     });
     if (taken) throw isForeign(list, String((taken as YAMLMap).get('name')), where);
   }
+}
+
+/** Before each cluster had a user of its own, all of an installation had this one. */
+function nameOfAll(user: string): string {
+  return `fairlead@${user.slice(user.indexOf('@') + 1)}`;
 }
 
 function isForeign(list: List, name: string, where: string): Error {
