@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { readFile, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FairleadError } from '@fairlead/errors';
 import { beforeEach, expect, it } from 'vitest';
@@ -125,5 +125,20 @@ it('does without what it cannot read', async () => {
   const folder = join(scene.home, 'statements');
 
   for (const name of await readdir(folder)) await writeFile(join(folder, name), '{');
-  expect((await credential()).statement).toBe('signed 2');
+  expect((await credential({ now: later(62_000) })).statement).toBe('signed 2');
+});
+
+it('keeps no more than a thousand files, and the newest of them', async () => {
+  await credential();
+  const folder = join(scene.home, 'statements');
+  const long = new Date(Date.now() - HOUR_MS);
+  await Promise.all(
+    Array.from({ length: 1_005 }, async (_, index) => {
+      await writeFile(join(folder, `${index}`), '');
+      await utimes(join(folder, `${index}`), long, long);
+    }),
+  );
+  expect((await credential({ now: later(61_000) })).statement).toBe('signed 2');
+  expect(await readdir(folder)).toHaveLength(1_000);
+  expect((await credential({ now: later(62_000) })).statement).toBe('signed 2');
 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writePrivateFile, type Login } from './login-store.js';
@@ -22,6 +22,8 @@ const KeptStatement = z.object({
 export type KeptStatement = Omit<z.infer<typeof KeptStatement>, 'version' | 'server' | 'cluster' | 'tokenDigest'>;
 
 const FOLDER = 'statements';
+/** Two for each cluster. Of more, those that were written longest ago go: they are fetched again. */
+const MAX_FILES = 1_000;
 
 /** What is kept for this login and cluster; undefined also for what cannot be read, which is as good as nothing. */
 export async function findStatement(home: string, login: Login, cluster: string): Promise<KeptStatement | undefined> {
@@ -38,6 +40,7 @@ export async function keepStatement(home: string, login: Login, cluster: string,
   const { server, token } = login;
   const stored = KeptStatement.parse({ version: 1, server, cluster, tokenDigest: digestOf(token), ...kept });
   await writePrivateFile(pathOf(home, login, cluster), `${JSON.stringify(stored)}\n`);
+  await forgetOldest(join(home, FOLDER));
 }
 
 /** Forgets all of them. */
@@ -57,6 +60,24 @@ export async function noteAsker(home: string, login: Login, cluster: string, pid
   await mkdir(join(home, FOLDER), { recursive: true, mode: 0o700 });
   await writeFile(path, String(pid), { mode: 0o600 });
   return 'first';
+}
+
+async function forgetOldest(folder: string): Promise<void> {
+  const names = await readdir(folder);
+  if (names.length <= MAX_FILES) return;
+  const written = await Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name);
+      // Another process may have been at it first.
+      const atMs = await stat(path).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => 0,
+      );
+      return { path, atMs };
+    }),
+  );
+  const oldest = written.sort((one, other) => one.atMs - other.atMs).slice(0, names.length - MAX_FILES);
+  await Promise.all(oldest.map(({ path }) => rm(path, { force: true })));
 }
 
 /** One file for each cluster of an installation, whatever its name. */
