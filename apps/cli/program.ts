@@ -1,34 +1,7 @@
 import { Command, CommanderError } from 'commander';
-import { addAccessCommands } from './commands/access.js';
-import { addApiTokenCommands } from './commands/api-token.js';
-import { addBundleCommands } from './commands/bundle.js';
-import { addCaCommands } from './commands/ca.js';
-import { addCatalogCommands } from './commands/catalog.js';
-import { addClientCommands } from './commands/client.js';
-import { addClusterCommands } from './commands/cluster.js';
-import { addCompletionCommand } from './commands/completion.js';
 import { addCredentialCommand } from './commands/credential.js';
-import { addDoctorCommand } from './commands/doctor.js';
-import { addEndpointCommands } from './commands/endpoints.js';
-import { addGitHostCommands } from './commands/git-host.js';
-import { addGitOpsCommands } from './commands/gitops.js';
-import { addGrantCommands } from './commands/grant.js';
-import { addIdentityCommands } from './commands/identity.js';
-import { addIssuerCommands } from './commands/issuer.js';
-import { addKubeCommands } from './commands/kubeconfig.js';
-import { addPolicyCommands } from './commands/policy.js';
-import { addRequestCommands } from './commands/request.js';
-import { addCertificateCommands } from './commands/revocation.js';
-import { addRolloutCommands } from './commands/rollout.js';
-import { addSessionCommands } from './commands/login.js';
-import { addSessionsCommands } from './commands/session.js';
-import { addTokenCommands } from './commands/token.js';
-import { addUserCommands } from './commands/user.js';
 import { describeFailure } from './failure.js';
 import type { Io } from './io.js';
-import { printJson, printLines, type Format } from './output/print.js';
-import { VERSION } from './version.js';
-import { outputOption } from './commands/option-values.js';
 
 const HELP = `
 A first tour:
@@ -42,7 +15,7 @@ Every command has its own --help. Where the login is kept: $FAIRLEAD_HOME, else 
 
 /** Runs one command line (without node and script) and returns the exit status: 0, 1 for a failure, 2 for wrong usage. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
-  const program = buildProgram(io);
+  const program = await buildProgram(args, io);
   try {
     await program.parseAsync(args, { from: 'user' });
     return 0;
@@ -54,7 +27,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-function buildProgram(io: Io): Command {
+async function buildProgram(args: readonly string[], io: Io): Promise<Command> {
   const program = new Command('fairlead')
     .description('Reach clusters that nobody can reach: register them, import them, talk to them.')
     .addHelpText('after', HELP)
@@ -64,40 +37,9 @@ function buildProgram(io: Io): Command {
       writeErr: (text) => void io.stderr.write(text),
     })
     .showSuggestionAfterError();
-  addSessionCommands(program, io);
-  addClusterCommands(program, io);
-  addGrantCommands(program, io);
-  addAccessCommands(program, io);
-  addSessionsCommands(program, io);
-  addApiTokenCommands(program, io);
-  addIssuerCommands(program, io);
-  addUserCommands(program, io);
-  addClientCommands(program, io);
-  addRequestCommands(program, io);
-  addPolicyCommands(program, io);
-  addCertificateCommands(program, io);
-  addCaCommands(program, io);
-  addEndpointCommands(program, io);
-  addTokenCommands(program, io);
-  addIdentityCommands(program, io);
-  addGitHostCommands(program, io);
-  addCatalogCommands(program, io);
-  addBundleCommands(program, io);
-  addGitOpsCommands(program, io);
-  addRolloutCommands(program, io);
-  addKubeCommands(program, io);
-  addCredentialCommand(program, io);
-  addDoctorCommand(program, io);
-  addCompletionCommand(program, io);
-  program
-    .command('version')
-    .summary('print the version')
-    .description('Print the version of this command.')
-    .addOption(outputOption('table', 'json'))
-    .action(({ output }: { output: Format }) => {
-      if (output === 'json') printJson(io, { version: VERSION, node: process.version });
-      else printLines(io, `fairlead ${VERSION}`);
-    });
+  // kubectl waits for this one each time, and for as much as is loaded.
+  if (args[0] === 'credential') addCredentialCommand(program, io);
+  else (await import('./commands/all-commands.js')).addAllCommands(program, io);
   return program;
 }
 
