@@ -30,7 +30,8 @@ beforeEach(() => {
 
 it('shows who is where, by what is asked for', async () => {
   const { script } = scene.api;
-  expect((await scene.fairlead(['session', 'list'])).err).toContain('nothing goes through the doors now');
+  const none = await scene.fairlead(['session', 'list'], { terminal: true });
+  expect(none.err).toContain('nothing goes through the doors now');
   const [exec, watch] = [passage({}), passage({ kind: 'watch', user: 'corp:bob', as: 'carol', cluster: 'demo' })];
   script.passages.push(exec, watch);
   const { out } = await scene.fairlead(['session', 'list']);
@@ -60,7 +61,8 @@ it('ends what is meant, says why, and asks before', async () => {
   const [one, other] = [passage({}), passage({})];
   script.passages.push(one, other);
   expect(await scene.fairlead(['session', 'end', one.id])).toMatchObject({ status: 2 });
-  const ended = await scene.fairlead(['session', 'end', one.id, '--yes', '--reason', 'the incident is over']);
+  const why = ['--reason', 'the incident is over'];
+  const ended = await scene.fairlead(['session', 'end', one.id, '--yes', ...why], { terminal: true });
   expect(ended).toMatchObject({ status: 0, out: '1 ended\n', err: expect.stringContaining('begin again') as string });
   expect(script.passages).toEqual([other]);
   expect(script.passagesEnded).toEqual([{ id: one.id, reason: 'the incident is over', by: script.principal.user }]);

@@ -20,7 +20,7 @@ let passages: OpenPassages;
 const tokens = new Map<string, string>();
 
 beforeAll(async () => {
-  cluster = owned.use(await startRelayedCluster({ allowTargets: ['*:*'] }));
+  cluster = owned.use(await startRelayedCluster({ allowTargets: ['127.0.0.1:*'] }));
   const { installation, api } = cluster;
   // A watch: the head of an answer, and nothing more; "/slow" never answers.
   api.handle = (request, response) => {
@@ -63,7 +63,8 @@ function ask(replica: Replica, user: string, path: string): Asking {
   const answer = once(outgoing, 'response').then(([message]) =>
     (message as IncomingMessage).on('error', () => undefined),
   );
-  const broken = answer.then((message) => once(message.resume(), 'close')).then(() => undefined);
+  // Not `once`, which takes the error of a broken answer for its own.
+  const broken = answer.then((message) => new Promise<void>((resolve) => void message.resume().once('close', resolve)));
   outgoing.end();
   return { answer, broken };
 }

@@ -13,7 +13,14 @@ describe.each(['access', 'keys', 'gitops', 'registration'] as const)('%s', (role
   });
 });
 
-it('lets nobody answer who is no service', () => {
-  const text = natsAuthorization([{ role: 'gateway', credential: 'gateway-a', publicKey: 'U' }]);
+it('lets nobody answer who is asked nothing', () => {
+  const text = natsAuthorization([{ role: 'api', credential: 'api', publicKey: 'U' }]);
   expect(text).not.toContain('allow_responses');
+});
+
+it('lets a replica hear what it is asked itself, and not what another is', () => {
+  const text = natsAuthorization([{ role: 'gateway', credential: 'gateway-a', publicKey: 'U' }]);
+  expect(text).toContain('"fairlead.rpc.*.gateway.list-passages.*.*.gateway-a"');
+  expect(text).not.toContain('gateway.list-passages.*.*.*');
+  expect(text).toContain('allow_responses');
 });

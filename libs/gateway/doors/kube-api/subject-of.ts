@@ -22,7 +22,8 @@ export function subjectOfRequest(method: string, { granted, address }: Asked): P
 
 /** The same of a request that switches to another protocol. */
 export function subjectOfUpgrade(asked: Asked): PassageSubject {
-  const { target } = subjectOfRequest('GET', asked);
+  // They count as create, whatever their method.
+  const { target } = subjectOfRequest('POST', asked);
   return { kind: STREAMS[readStreamRequest(asked.address.target).kind], target };
 }
 
