@@ -3,7 +3,8 @@ import { FairleadError } from '@fairlead/errors';
 import { z } from 'zod';
 import { EVENTS, type EventInput, type EventType } from './catalog.js';
 
-const PREFIX = 'dev.fairlead.';
+/** Before every type, and not in subjects. */
+export const EVENT_TYPE_PREFIX = 'dev.fairlead.';
 const MAX_EVENT_BYTES = 64 * 1024;
 
 /** CloudEvents 1.0, structured JSON: https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md */
@@ -34,7 +35,7 @@ export interface OutgoingEvent {
 
 /** `fairlead.events.<tenant>.<role>.<type without prefix>`, for example `fairlead.events.default.keys.ca.created.v1`. */
 export function eventSubject(tenantId: string, role: Role, type: EventType): string {
-  return `fairlead.events.${tenantId}.${role}.${type.slice(PREFIX.length)}`;
+  return `fairlead.events.${tenantId}.${role}.${type.slice(EVENT_TYPE_PREFIX.length)}`;
 }
 
 /** Makes an event of the process `source`. Its id is a random UUID unless given. Throws INTERNAL if the data does not match the type's schema. */

@@ -51,6 +51,17 @@ function checkProto() {
 }
 
 checkProto();
+/** docs/events.md and its document from libs/events, which is TypeScript that imports other packages. It says itself what is wrong. */
+function checkEvents() {
+  const fromSource = ['--conditions=fairlead-source', '--import', './tools/testbed/fixtures/from-source.mjs'];
+  try {
+    run(process.execPath, ...fromSource, 'tools/drift/event-catalogue.mjs', '--check');
+  } catch {
+    problems.push('the published description of events is not what libs/events gives');
+  }
+}
+
+checkEvents();
 try {
   run(process.execPath, 'tools/drift/sync-references.mjs', '--check');
 } catch {

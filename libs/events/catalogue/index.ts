@@ -1,0 +1,7 @@
+/** What the public documents of events are made of; tools/drift writes and checks them. No process needs it. */
+export { asyncApi, type AsyncApi } from './async-api.js';
+export { incompatibilities, type Schemas } from './compatibility.js';
+export { exampleOf } from './example.js';
+export type { JsonSchema } from './json-schema.js';
+export { ABOUT_EVENTS } from './owners.js';
+export { eventsPage } from './page.js';
