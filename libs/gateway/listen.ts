@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { acceptFromBalancers, type Balancers } from '@fairlead/limits';
 
@@ -27,9 +28,10 @@ export async function listen(server: Server, hostPort: string, balancers?: Balan
   return { address: `${hostPort.slice(0, at)}:${port}`, port };
 }
 
-/** However many come: this much longer a server accepts, and for so many turns, as a busy machine may give it few in that time. */
-const LAST_ONES_MS = 500;
-const LAST_TURNS = 16;
+/** Nobody came for so long: the last step of a connection that its client already has takes a moment, in the kernel and on the way. */
+const QUIET_MS = 25;
+/** However many come, it is over after so many looks. A look has a turn of the loop at least, as a busy machine may give few in its time. */
+const MAX_LOOKS = 20;
 
 /**
  * Stops listening once nobody waits in the kernel's queue: closing a listening socket resets those. Connections that were
@@ -39,18 +41,14 @@ export async function stopListening(server: Server): Promise<void> {
   let accepted = 0;
   const onConnection = (): void => void (accepted += 1);
   server.on('connection', onConnection);
-  const deadlineMs = performance.now() + LAST_ONES_MS;
-  // The turn under way may have looked at this server before the last of them came.
-  await endOfTurn();
   let before = -1;
-  for (let turns = 0; accepted > before && (turns < LAST_TURNS || performance.now() < deadlineMs); turns += 1) {
+  for (let looks = 0; accepted > before && looks < MAX_LOOKS; looks += 1) {
     before = accepted;
-    await endOfTurn();
+    await setTimeout(QUIET_MS);
+    // The turn under way may have looked at this server before the last of them came.
+    await setImmediate();
+    await setImmediate();
   }
   server.off('connection', onConnection);
   server.close();
-}
-
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
 }
