@@ -160,6 +160,22 @@ describe('more, for a time', () => {
   });
 });
 
+describe('who is where now', () => {
+  it('is seen by an administrator and by themselves, and ended', async () => {
+    await using watch = colleague.watch('gateway-b', 'get', 'configmaps', '--watch', '-o', 'name');
+    await watch.line(/configmap\/shown/, SEEN_WITHIN_MS);
+    const seen = await fairlead(stack, 'session', 'list', '--user', 'token:colleague', '--kind', 'watch');
+    expect(seen).toMatch(/ watch +token:colleague +demo +watch configmaps in the namespace "default" .* gateway-b /);
+    expect(await succeeds(colleague.fairlead('session', 'list'))).toContain(' watch ');
+    expect(await colleague.fairlead('session', 'end', '--kind', 'watch', '--yes')).toEqual(refused(/is none/));
+    const id = (await fairlead(stack, 'session', 'list', '--kind', 'watch', '-o', 'name')).trim();
+    await fairlead(stack, 'session', 'end', id, '--reason', 'enough', '--yes');
+    await watch.ended(SEEN_WITHIN_MS);
+    // Nothing was taken away.
+    await succeeds(colleague.kubectl('gateway-b', 'get', 'configmaps'));
+  });
+});
+
 describe('a lockdown', () => {
   it('shuts people out, cuts off what stands, says why, leaves the administrator in, and is lifted', async () => {
     await using watch = colleague.watch('gateway-a', 'get', 'configmaps', '--watch', '-o', 'name');
