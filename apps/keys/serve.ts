@@ -1,4 +1,5 @@
 import {
+  AccessRevocationLists,
   AccessStatementSigner,
   CertificateIssuer,
   ClusterWatch,
@@ -68,7 +69,10 @@ async function start(config: Config, host: ServiceHost, ca: CurrentCa): Promise<
   const git = await host.retryWhileAway(openGit);
   host.use(git.startLoop());
   host.use(watchHostKeys(git.hostKeys, { intervalMs: config.FAIRLEAD_HOST_KEY_SCAN_SECONDS * 1_000, logger }));
-  const module = build(config, { database, source, logger, onCommitted }, { ca, replicas, clusters, git });
+  const accessRevocations = new AccessRevocationLists({ database, ca, logger, onCommitted });
+  host.use(accessRevocations.startRenewing());
+  const parts = { ca, replicas, clusters, git, accessRevocations };
+  const module = build(config, { database, source, logger, onCommitted }, parts);
   host.project(KEYS_BUCKETS);
   return module;
 }
@@ -87,9 +91,10 @@ interface Parts {
   readonly replicas: ReplicaWatch;
   readonly clusters: ClusterWatch;
   readonly git: GitKeys;
+  readonly accessRevocations: AccessRevocationLists;
 }
 
-function build(config: Config, runtime: Runtime, { ca, replicas, clusters, git }: Parts): RpcModule {
+function build(config: Config, runtime: Runtime, { ca, replicas, clusters, git, accessRevocations }: Parts): RpcModule {
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   const servingNames = { api: config.FAIRLEAD_API_SERVING_NAMES, gateway: config.FAIRLEAD_GATEWAY_SERVING_NAMES };
   const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
@@ -102,6 +107,7 @@ function build(config: Config, runtime: Runtime, { ca, replicas, clusters, git }
       rotation: new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
       endpoints: new LinkEndpoints({ ...runtime, ca, recoveryWindowSeconds }),
       accessStatements: new AccessStatementSigner({ ...runtime, ca, belongs }),
+      accessRevocations,
     },
     git,
   );

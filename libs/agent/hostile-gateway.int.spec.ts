@@ -1,10 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { create } from '@bufbuild/protobuf';
-import { joinBearer, signAccessStatement, splitBearer, type AccessStatement } from '@fairlead/access-statement';
+import {
+  joinBearer,
+  signAccessRevocations,
+  signAccessStatement,
+  splitBearer,
+  writeAccessRevocations,
+  type AccessRevocations,
+  type AccessStatement,
+} from '@fairlead/access-statement';
 import { SignedTime } from '@fairlead/access-statement/signed-time';
 import { Registry, noTracer, silentLogger } from '@fairlead/observability';
-import { OpenSchema } from '@fairlead/proto';
+import { OpenSchema, SignedRevocationsSchema } from '@fairlead/proto';
+import { systemClock } from '@fairlead/clock';
 import { eventually, testAuthority, type TestAuthority } from '@fairlead/testing';
 import { TcpTargets } from '@fairlead/tcp-targets';
 import { acceptTunnel, type AcceptorOptions } from '@fairlead/tunnel/agent';
@@ -17,7 +26,9 @@ import {
   type SessionPair,
 } from '@fairlead/tunnel/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { AgentIdentity } from './agent-identity.js';
 import { createAgentMetrics } from './agent-metrics.js';
+import { AgentRevocations } from './agent-revocations.js';
 import { AgentStatements } from './agent-statements.js';
 import { HeldIdentity } from './held-identity.js';
 import { KubeApiProxy } from './kube-api-proxy.js';
@@ -56,6 +67,9 @@ let pair: SessionPair;
 let proxy: KubeApiProxy;
 let nowMs: number;
 let agent: AcceptorOptions;
+let revocations: AgentRevocations;
+/** What it keeps. */
+let saved: AgentIdentity | null;
 
 beforeAll(async () => {
   authority = await testAuthority();
@@ -68,6 +82,7 @@ afterAll(async () => {
 
 beforeEach(() => {
   nowMs = startMs + 1_000;
+  saved = null;
   api.requests.length = 0;
   api.handle = (_request, response) => void response.end('{}');
   agent = agentWith();
@@ -85,7 +100,7 @@ function agentWith(required = false): AcceptorOptions {
     time,
   );
   const { trustDomain } = authority;
-  const held = {
+  const held: AgentIdentity = saved ?? {
     clusterId,
     generation: 1,
     trustDomain,
@@ -95,14 +110,15 @@ function agentWith(required = false): AcceptorOptions {
     trustVersion: 0,
   };
   const store = {
-    load: () => Promise.reject(new Error('not here')),
-    saveIdentity: () => Promise.resolve(),
+    load: async () => ({ identity: saved, pending: null }),
+    saveIdentity: async (changed: AgentIdentity) => void (saved = changed),
     savePending: () => Promise.resolve(),
   };
   const identity = new HeldIdentity(held, store);
   const targets = new TcpTargets({ rules: [], refusedBy: 'nobody' });
   const tcp = { targets, metrics: createAgentMetrics(new Registry()), logger: silentLogger, tracer: noTracer };
-  const statements = new AgentStatements({ identity, time, required, logger: silentLogger });
+  revocations = new AgentRevocations({ identity, time, logger: silentLogger, clock: systemClock });
+  const statements = new AgentStatements({ identity, time, required, revocations, logger: silentLogger });
   return { clusterId, generation: 1, kubeApi: proxy, statements, tcp, logger: silentLogger };
 }
 
@@ -275,6 +291,85 @@ describe('with a statement, a hostile gateway', () => {
     });
     const groups = ['shop', 'x\r\nImpersonate-Group: system:masters'];
     await expect(open({ statement: envelope, groups })).rejects.toMatchObject({ code: 'IDENTITY_REFUSED' });
+  });
+});
+
+describe('what was revoked', () => {
+  /** As a gateway tells it. */
+  async function told(change: Partial<AccessRevocations>, by = 'access-statements', claims = change.number ?? 1) {
+    const { privateKeyPem, chain } = await authority.service(by);
+    const list = { version: 1, tenantId: 'default', number: 1, issuedAt: at(0), floor: null, revoked: [], locked: [] };
+    const document = writeAccessRevocations({ ...list, ...change } as AccessRevocations);
+    const envelope = await signAccessRevocations(document, { keyPem: privateKeyPem, chainPem: chain.slice(0, -1) });
+    return create(SignedRevocationsSchema, { number: BigInt(claims), envelope });
+  }
+  const tokenRevoked = { revoked: [{ kind: 'token', value: statement.tokenId, before: at(0) }] };
+  const REVOKED = { code: 'STATEMENT_REVOKED' };
+
+  it('a hostile gateway cannot use, if one honest link told of it', async () => {
+    const envelope = await signed();
+    await asked({ statement: envelope }, 'GET /api/v1/namespaces/shop/pods');
+    await revocations.take(await told({ number: 2, ...tokenRevoked }));
+    await expect(open({ statement: envelope })).rejects.toMatchObject(REVOKED);
+    await expect(open({ statement: await signed() })).rejects.toMatchObject(REVOKED);
+    await expect(open({ statement: await signed({ tokenId: randomUUID() }) })).resolves.toBeDefined();
+  });
+
+  it('cannot be brought back by an earlier list, by one of another tenant, or by its own', async () => {
+    const envelope = await signed();
+    await open({ statement: envelope });
+    await revocations.take(await told({ number: 5, ...tokenRevoked }));
+    const lies = [
+      await told({ number: 4 }),
+      await told({ number: 4 }, 'access-statements', 99),
+      await told({ number: 99 }, 'keys'),
+      await told({ number: 99, tenantId: 'other' }),
+      create(SignedRevocationsSchema, { number: 99n, envelope: Buffer.from('nonsense') }),
+    ];
+    await Promise.all(lies.map((lie) => revocations.take(lie)));
+    expect(revocations.number).toBe(5);
+    await expect(open({ statement: envelope })).rejects.toMatchObject(REVOKED);
+  });
+
+  it('cannot be hidden behind a list of another tenant that came first', async () => {
+    await revocations.take(await told({ number: 99, tenantId: 'other' }));
+    await revocations.take(await told({ number: 1, ...tokenRevoked }));
+    await expect(open({ statement: await signed() })).rejects.toMatchObject(REVOKED);
+  });
+
+  it('counts after a restart as well, before any gateway has said a word', async () => {
+    const envelope = await signed();
+    await open({ statement: envelope });
+    await revocations.take(await told({ number: 3, ...tokenRevoked }));
+    await eventually(() => expect(saved?.revocations?.number).toBe(3));
+    agent = agentWith();
+    expect(revocations.number).toBe(3);
+    await expect(open({ statement: envelope })).rejects.toMatchObject(REVOKED);
+  });
+
+  it('is kept too where it was told before it was known whose the cluster is', async () => {
+    await revocations.take(await told({ number: 3 }));
+    expect([revocations.number, saved]).toEqual([0, null]);
+    await open({ statement: await signed() });
+    expect(revocations.number).toBe(3);
+    await eventually(() => expect(saved?.revocations?.number).toBe(3));
+  });
+
+  it('ends what runs, and serves no further request on a tunnel that stands', async () => {
+    const answering = Promise.withResolvers<ServerResponse>();
+    api.handle = (_request: IncomingMessage, response: ServerResponse) => {
+      response.write('{"type":"ADDED"}\n');
+      answering.resolve(response);
+    };
+    const tunnel = await open({ statement: await signed() });
+    const ended = new Promise<Error>((resolve) => tunnel.once('error', resolve));
+    tunnel.resume().write('GET /api/v1/namespaces/shop/pods?watch=1 HTTP/1.1\r\nHost: cluster\r\n\r\n');
+    const upstream = await answering.promise;
+    await revocations.take(await told({ number: 2, locked: [clusterId] }));
+    expect(await ended).toMatchObject(REVOKED);
+    await eventually(() => expect(upstream.destroyed).toBe(true));
+    await revocations.take(await told({ number: 3 }));
+    await expect(open({ statement: await signed() })).resolves.toBeDefined();
   });
 });
 

@@ -3,7 +3,7 @@ import { createServer, type ClientRequest, type IncomingMessage, type Server, ty
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import type { VerifiedStatement } from '@fairlead/access-statement';
+import type { ShownStatement } from '@fairlead/tunnel/agent';
 import { SignedTime } from '@fairlead/access-statement/signed-time';
 import { FairleadError, messageOf, toFairleadError, type ErrorCode } from '@fairlead/errors';
 import {
@@ -30,12 +30,12 @@ import {
 import { noTracer, type Logger, type Span, type Tracer } from '@fairlead/observability';
 import { formatTraceparent, readTraceparent, type TraceContext } from '@fairlead/tunnel/core';
 import { bridge } from '@fairlead/tunnel/link';
-import { endAt } from './kube-api/end-at.js';
+import { assertStands, endWith } from './kube-api/end-with-statement.js';
 import { Http2Connections } from './kube-api/http2-connections.js';
 import { ImpersonationRights } from './kube-api/impersonation-rights.js';
 import type { KubeApiTarget } from './kube-api/kube-api-target.js';
 import { readAnswer, reviewRequest, withHeaders, type SentBody } from './kube-api/self-review.js';
-import { identityWith, planRequest, type Served } from './kube-api/stated-requests.js';
+import { identityWith, planRequest, type ServedTunnel } from './kube-api/stated-requests.js';
 
 export type { KubeApiTarget } from './kube-api/kube-api-target.js';
 
@@ -60,7 +60,7 @@ export class KubeApiProxy {
   readonly #rights: ImpersonationRights;
   /** Where the kube-apiserver does not speak HTTP/2: the connections of each tunnel, as of HTTP/1.1 each belongs to one identity. */
   readonly #http1 = new WeakMap<Duplex, Agent>();
-  readonly #served = new WeakMap<object, Served>();
+  readonly #served = new WeakMap<object, ServedTunnel>();
   readonly #time: SignedTime;
   readonly #leaving = new WeakMap<object, () => boolean>();
 
@@ -100,11 +100,11 @@ export class KubeApiProxy {
 
   /**
    * Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: whether each answer that begins is to be the last one. With a statement, each
-   * request is decided by it, and the tunnel ends when it says.
+   * request is decided by it, and the tunnel ends when it says, or when it is revoked.
    */
-  serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean, statement?: VerifiedStatement): void {
+  serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean, statement?: ShownStatement): void {
     this.#served.set(tunnel, { identity, statement });
-    if (statement) endAt(tunnel, statement.streamsUntilMs, this.#time);
+    if (statement) endWith(tunnel, statement, this.#time);
     if (leaving) this.#leaving.set(tunnel, leaving);
     this.#server.emit('connection', tunnel);
   }
@@ -167,7 +167,8 @@ export class KubeApiProxy {
   }
 
   /** How the request is to be sent, or how it is answered here. */
-  async #outcomeOf(incoming: IncomingMessage, served: Served): Promise<Outcome> {
+  async #outcomeOf(incoming: IncomingMessage, served: ServedTunnel): Promise<Outcome> {
+    if (served.statement) assertStands(served.statement);
     const plan = planRequest(served, incoming.method ?? '', incoming.url ?? '', this.#time.nowMs());
     const body = { incoming, framing: bodyFraming(incoming.rawHeaders) };
     if (plan.kind === 'pass') return { kind: 'sent', identity: plan.identity, body, ownHeaders: [] };

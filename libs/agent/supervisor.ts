@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { Link, type GatewayConnection, type KubeApiEnd, type TcpTunnelOptions } from '@fairlead/tunnel/agent';
 import type { LinkFigures } from './agent-metrics.js';
 import type { AgentIdentity, IdentityStore } from './agent-identity.js';
+import { AgentRevocations } from './agent-revocations.js';
 import { AgentStatements } from './agent-statements.js';
 import { AgentTrust } from './agent-trust.js';
 import { ClockSkew } from './clock-skew.js';
@@ -64,6 +65,7 @@ export class LinkSupervisor {
   readonly #identity: HeldIdentity;
   readonly #trust: AgentTrust;
   readonly #statements: AgentStatements;
+  readonly #revocations: AgentRevocations;
   readonly #strangers: UntrustedEndpoints;
   readonly #clockSkew: ClockSkew;
   readonly #facts: FactsFeed;
@@ -86,12 +88,10 @@ export class LinkSupervisor {
       this.#tryAnew();
     });
     this.#trust = new AgentTrust(this.#identity, options.logger, this.#clock);
-    this.#statements = new AgentStatements({
-      identity: this.#identity,
-      time: options.time ?? new SignedTime(() => this.#clock.nowMs()),
-      required: options.requireStatements ?? false,
-      logger: options.logger,
-    });
+    const { time = new SignedTime(() => this.#clock.nowMs()), requireStatements: required = false, logger } = options;
+    const judging = { identity: this.#identity, time, logger };
+    this.#revocations = new AgentRevocations({ ...judging, clock: this.#clock });
+    this.#statements = new AgentStatements({ ...judging, required, revocations: this.#revocations });
     this.#endpoints = new FollowedEndpoints(this.#identity, options.endpoints, options.region, this.#clock);
     this.#strangers = new UntrustedEndpoints(() => this.#endpoints.choice.size, options.logger);
     this.#clockSkew = new ClockSkew(options.logger, this.#clock);
@@ -383,6 +383,7 @@ export class LinkSupervisor {
         desired: gitops?.desired,
         kubeApi,
         statements: this.#statements,
+        revocations: this.#revocations,
         tcp,
         logger,
         clusterId,

@@ -12,6 +12,8 @@ export const BUCKETS = {
   clients: 'fairlead-clients',
   /** Which certificates are worth nothing any more. Written by keys. */
   revocations: 'fairlead-revocations',
+  /** Which access statements are worth nothing before their end, a signed list for each tenant. Written by keys. */
+  statementRevocations: 'fairlead-statement-revocations',
   /** Which roots count. Written by keys. */
   trust: 'fairlead-trust',
   /** What each cluster's installer is to do, signed. Written by gitops. */

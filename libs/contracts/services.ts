@@ -97,7 +97,17 @@ export const SERVICES = {
         ['routes', 'gateway.{credential}.>'],
         ['routes', 'session.{credential}.>'],
       ],
-      reads: ['routes', 'clusters', 'access', 'grants', 'clients', 'revocations', 'trust', 'desired'],
+      reads: [
+        'routes',
+        'clusters',
+        'access',
+        'grants',
+        'clients',
+        'revocations',
+        'statementRevocations',
+        'trust',
+        'desired',
+      ],
     },
     secrets: {},
     settings: [
@@ -124,9 +134,9 @@ export const SERVICES = {
     listens: {},
     nats: {
       events: true,
-      writes: ['revocations', 'trust', 'gitHosts'],
+      writes: ['revocations', 'statementRevocations', 'trust', 'gitHosts'],
       // Heartbeats say which trust bundle a replica holds; who is connected is none of its business. Clusters say which enrolment counts.
-      reads: ['revocations', 'trust', 'gitHosts', 'clusters', ['routes', 'gateway.>']],
+      reads: ['revocations', 'statementRevocations', 'trust', 'gitHosts', 'clusters', ['routes', 'gateway.>']],
     },
     secrets: { 'master.key': 'FAIRLEAD_MASTER_KEY_FILE' },
     settings: ['FAIRLEAD_TRUST_DOMAIN', 'FAIRLEAD_API_SERVING_NAMES', 'FAIRLEAD_GATEWAY_SERVING_NAMES'],

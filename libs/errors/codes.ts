@@ -69,6 +69,7 @@ export const ERROR_KINDS = {
   // Clients that have a credential plugin ask it anew after a 401.
   STATEMENT_EXPIRED: row(401, 16, false, 'info', 'the access statement has ended'),
   STATEMENT_STALE: row(401, 16, false, 'info', 'more is granted now than the access statement says'),
+  STATEMENT_REVOKED: row(401, 16, false, 'info', 'the access statement was revoked'),
   STATEMENT_REQUIRED: row(401, 16, false, 'info', 'this cluster takes only who shows an access statement'),
   WRONG_CLUSTER: row(403, 7, false, 'error', 'the request was meant for another cluster'),
   TUNNEL_RESET: row(502, 14, false, 'info', 'the tunnel broke off'),

@@ -3,7 +3,9 @@ import { markChanged, tell, type Actor, type ServiceRuntime } from '@fairlead/ev
 import { withAdvisoryLock } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
 import { checkSubjectFits, keyOf } from '../domain/grant.js';
+import { revokedByDenial } from '../domain/revoked.js';
 import { grantsOfKeys, insertGrant } from '../store/grant-store.js';
+import { addRevoked } from '../store/revocation-store.js';
 
 /** Makes a grant in the caller's transaction, for doors and readers of events alike. TOO_LARGE if its subject has too many. */
 export async function addGrant(
@@ -19,6 +21,7 @@ export async function addGrant(
   checkSubjectFits(tenantId, subject, [...(await grantsOfKeys(manager, [key])), grant]);
   await insertGrant(manager, grant);
   await markChanged(manager, BUCKETS.grants, [key]);
+  await addRevoked(manager, tenantId, revokedByDenial(grant, runtime.now()));
   const event = { ...aboutGrant(grant, actor), narrowing, impersonate, notBefore, expiresAt, why };
   await tell(runtime, manager, 'dev.fairlead.grant.created.v1', event);
 }

@@ -2,8 +2,10 @@ import { DEFAULT_TENANT } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { withAdvisoryLock } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
+import { revokedToken } from '../domain/revoked.js';
 import { ADMINISTRATOR, identityOf } from '../domain/token-identity.js';
 import { hashOfSecret } from '../domain/token-secret.js';
+import { addRevoked } from '../store/revocation-store.js';
 import { deleteToken, findTokenByName, insertToken, type StoredApiToken } from '../store/token-store.js';
 import { actorOf, commit, tell, type Runtime } from './runtime.js';
 
@@ -20,6 +22,7 @@ export async function setAdministratorToken(runtime: Runtime, secret: string): P
     if (existing?.tokenHash === tokenHash) return;
     if (existing) {
       await deleteToken(manager, existing.id);
+      await addRevoked(manager, existing.tenantId, [revokedToken('administrator', existing.id, runtime.now())]);
       await tellOf(runtime, manager, 'dev.fairlead.api-token.revoked.v1', existing);
     }
     const created: StoredApiToken = {

@@ -1,8 +1,10 @@
 import { fitPage, type ApiToken, type Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { withAdvisoryLock } from '@fairlead/persistence';
+import { revokedToken } from '../domain/revoked.js';
 import { identityOf } from '../domain/token-identity.js';
 import { hashOfSecret, newTokenSecret } from '../domain/token-secret.js';
+import { addRevoked } from '../store/revocation-store.js';
 import {
   countTokens,
   deleteRevokedTokens,
@@ -81,6 +83,7 @@ export class ApiTokens {
       if (token.revokedAt) return show(token);
       const revokedAt = this.runtime.now();
       await markRevoked(manager, id, revokedAt);
+      await addRevoked(manager, tenantId, [revokedToken('token', id, revokedAt)]);
       const { name } = token;
       await tell(this.runtime, manager, 'dev.fairlead.api-token.revoked.v1', { ...about(caller, token, by), name });
       return show({ ...token, revokedAt });

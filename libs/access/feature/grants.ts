@@ -15,6 +15,7 @@ import { commit, markChanged, operatorOf, read, tell, type ServiceRuntime } from
 import type { EntityManager } from 'typeorm';
 import { clustersMeant } from '../domain/clusters-meant.js';
 import { checkNewGrant, keyOf } from '../domain/grant.js';
+import { revokedGrant } from '../domain/revoked.js';
 import { lapseRequestsOf } from '../store/access-request-store.js';
 import {
   clusterSelectors,
@@ -25,6 +26,7 @@ import {
   lockGrant,
   type GrantFilter,
 } from '../store/grant-store.js';
+import { addRevoked } from '../store/revocation-store.js';
 import { aboutGrant, addGrant } from './add-grant.js';
 import type { KnownClusters } from './known-clusters.js';
 
@@ -115,7 +117,9 @@ export class Grants {
   ): Promise<void> {
     await commit(this.runtime, async (manager) => {
       const grant = await lockGrant(manager, tenantId, id);
-      await endGrants(manager, [id], this.runtime.now(), by);
+      const now = this.runtime.now();
+      await endGrants(manager, [id], now, by);
+      await addRevoked(manager, tenantId, revokedGrant(grant, now));
       await lapseRequestsOf(manager, [id]);
       await markChanged(manager, BUCKETS.grants, [keyOf(grant)]);
       await tell(this.runtime, manager, 'dev.fairlead.grant.deleted.v1', aboutGrant(grant, operatorOf(caller, by)));

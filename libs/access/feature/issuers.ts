@@ -2,8 +2,10 @@ import type { Caller, Issuer, LoginOption } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { checkIssuer } from '@fairlead/oidc';
 import { withAdvisoryLock } from '@fairlead/persistence';
+import { revokedIssuer } from '../domain/revoked.js';
 import { checkNewIssuer, endsLogins } from '../domain/issuer-rules.js';
 import { deleteIssuer, endLoginsOf, issuersOf, lockIssuer, saveIssuer } from '../store/issuer-store.js';
+import { addRevoked } from '../store/revocation-store.js';
 import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 
 /** Where people log in, and whose programs' tokens are taken. */
@@ -38,6 +40,7 @@ export class Issuers {
       );
       const ends = before !== null && endsLogins(before.definition, issuer);
       const ended = ends ? await endLoginsOf(manager, name) : 0;
+      if (ends) await addRevoked(manager, tenantId, [revokedIssuer(before.definition, this.runtime.now())]);
       await saveIssuer(manager, tenantId, issuer);
       const { kind, url } = issuer;
       const event = { ...about(caller, tenantId, by, name), kind, url, ended };
@@ -54,6 +57,7 @@ export class Issuers {
       if (issuer?.tenantId !== tenantId) throw new FairleadError('NOT_FOUND', `there is no issuer named ${name}`);
       const ended = await endLoginsOf(manager, name);
       await deleteIssuer(manager, tenantId, name);
+      await addRevoked(manager, tenantId, [revokedIssuer(issuer.definition, this.runtime.now())]);
       const event = { ...about(caller, tenantId, by, name), ended };
       await tell(this.runtime, manager, 'dev.fairlead.issuer.removed.v1', event);
     });

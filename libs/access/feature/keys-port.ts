@@ -8,10 +8,16 @@ export interface KeysPort {
     tenantId: string,
     document: Uint8Array,
   ): Promise<{ readonly envelope: string; readonly openUntil: string }>;
+  /** JSON of `AccessRevocations`. The number of the list that is held then. */
+  putAccessRevocations(tenantId: string, document: Uint8Array): Promise<number>;
 }
 
 export function keysOver(client: RpcClient): KeysPort {
   return {
+    putAccessRevocations: async (tenantId, document) => {
+      const asked = { document: Buffer.from(document).toString('base64') };
+      return (await client.call(keysRpc.putAccessRevocations, tenantId, asked)).number;
+    },
     signAccessStatement: (tenantId, document) =>
       client.call(keysRpc.signAccessStatement, tenantId, { document: Buffer.from(document).toString('base64') }),
   };

@@ -21,6 +21,7 @@ import {
   type Locked,
   type StoredLockdown,
 } from '../store/lockdown-store.js';
+import { changeList } from '../store/revocation-store.js';
 import type { KnownClusters } from './known-clusters.js';
 
 /** Of one tenant. */
@@ -101,13 +102,15 @@ export class Lockdowns {
   ): Promise<Lockdown> {
     const row = await insertLockdown(manager, locked, { by, reason, at: this.runtime.now() });
     await markChanged(manager, BUCKETS.grants, [row.bucketKey]);
+    await changeList(manager, row.tenantId);
     await tell(this.runtime, manager, 'dev.fairlead.lockdown.begun.v1', { ...about(row, actor), why: reason });
     return shown(row);
   }
 
-  async #remove(manager: EntityManager, { bucketKey }: StoredLockdown): Promise<void> {
+  async #remove(manager: EntityManager, { bucketKey, tenantId }: StoredLockdown): Promise<void> {
     await deleteLockdown(manager, bucketKey);
     await markChanged(manager, BUCKETS.grants, [bucketKey]);
+    await changeList(manager, tenantId);
   }
 
   async #checkRoom(manager: EntityManager, tenantId: string): Promise<void> {

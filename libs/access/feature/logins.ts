@@ -5,6 +5,7 @@ import { signedPart, TOKEN_LEEWAY_SECONDS, type VerifiedToken } from '@fairlead/
 import type { EntityManager } from 'typeorm';
 import { endsLogins } from '../domain/issuer-rules.js';
 import { identityOf, type LoginIdentity } from '../domain/login-identity.js';
+import { revokedUser } from '../domain/revoked.js';
 import { checkFirstLogin, checkRenewal } from '../domain/login-proof.js';
 import { hashOfSecret, newTokenSecret } from '../domain/token-secret.js';
 import { findIssuer, holdIssuer, type StoredIssuer } from '../store/issuer-store.js';
@@ -17,7 +18,8 @@ import {
   spendToken,
   type StoredSession,
 } from '../store/login-store.js';
-import { rememberUser } from '../store/user-store.js';
+import { addRevoked } from '../store/revocation-store.js';
+import { findUser, rememberUser } from '../store/user-store.js';
 import { ID_TOKEN_AGE_SECONDS, IssuerTokens } from './issuer-tokens.js';
 import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
@@ -179,7 +181,11 @@ export class Logins {
       groupsAsOf: new Date(verified.issuedAtMs),
       now: this.runtime.now(),
     };
+    const before = await findUser(manager, seen.tenantId, name);
     const subjectGroups = await rememberUser(manager, seen);
+    // What was signed by grants to a group that they have left.
+    if (before?.groups.some((group) => !subjectGroups.includes(group)))
+      await addRevoked(manager, seen.tenantId, [revokedUser(name, seen.now)]);
     await regroupLogins(manager, { issuer: issuer.name, userName: name, subjectGroups });
     return subjectGroups;
   }

@@ -1,5 +1,6 @@
 import { fitPage, userOfSubject, type Caller, type KnownUser, type Subject } from '@fairlead/contracts';
 import type { EntityManager } from 'typeorm';
+import { revokedToken, revokedUser } from '../domain/revoked.js';
 import {
   deleteLogin,
   deleteSession,
@@ -8,6 +9,7 @@ import {
   sweepLapsed,
   type StoredLogin,
 } from '../store/login-store.js';
+import { addRevoked } from '../store/revocation-store.js';
 import { findUser, listUsers, type StoredUser } from '../store/user-store.js';
 import { actorOf, commit, read, tell, type Runtime } from './runtime.js';
 
@@ -29,6 +31,9 @@ export class StandingLogins {
       const gone = sessionId === null ? await deleteLogin(manager, login.id) : await deleteSession(manager, sessionId);
       if (!gone) return;
       const { tenantId, issuer, userName: user } = login;
+      const now = this.runtime.now();
+      const revoked = sessionId === null ? revokedToken('token', login.id, now) : revokedUser(user, now);
+      await addRevoked(manager, tenantId, [revoked]);
       const actor = { ...actorOf(caller), kind: 'user' as const, id: user };
       const event = { tenantId, issuer, user, subject: `issuer/${issuer}`, actor, reason: 'OK' };
       await tell(this.runtime, manager, 'dev.fairlead.login.ended.v1', event);

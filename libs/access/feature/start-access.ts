@@ -22,6 +22,7 @@ import { accessBucket } from './projected-buckets.js';
 import type { Runtime } from './runtime.js';
 import { groupsOfLastLogin, StandingLogins } from './standing-logins.js';
 import { StatementsController } from './statements.controller.js';
+import { tellRevocations } from './tell-revocations.js';
 import { tendLogins } from './tend-logins.js';
 
 export interface AccessOptions {
@@ -59,6 +60,7 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
   const grants = owned.use(grantsArea(runtime, nats, groupsOfLastLogin));
   const authentication = new Authentication(runtime, { sources, isAdministrator });
   const keys = keysOver(createRpcClient(nats, runtime.source));
+  owned.use(tellRevocations(runtime, keys));
   const statements = new IssueStatement(runtime, { authentication, clusters: grants.clusters, keys });
   const areas: readonly Area[] = [
     { controllers: [AuthenticationController], parts: [authentication] },

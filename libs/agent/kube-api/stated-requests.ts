@@ -9,11 +9,17 @@ import {
 import type { VerifiedStatement } from '@fairlead/access-statement';
 import { FairleadError } from '@fairlead/errors';
 import { assertAcceptable, type TunnelIdentity } from '@fairlead/kube-http';
+import type { ShownStatement } from '@fairlead/tunnel/agent';
 
 /** What a tunnel is served by: what the gateway says of it and, where there is one, what was signed. */
 export interface Served {
   readonly identity: TunnelIdentity;
   readonly statement: VerifiedStatement | undefined;
+}
+
+/** The same of a tunnel, whose statement may be revoked. */
+export interface ServedTunnel extends Served {
+  readonly statement: ShownStatement | undefined;
 }
 
 /** How one request is to be sent. */

@@ -64,6 +64,7 @@ export function admitLink(
     hello.trustVersion,
   );
   session.desiredRevision = Number(hello.desiredRevision);
+  session.revocationsNumber = Number(hello.revocationsNumber);
   session.pod = readPod(hello.facts);
   http2.once('close', () => registry.remove(session));
   registry.add(session);

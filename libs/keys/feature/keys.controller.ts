@@ -1,6 +1,7 @@
 import { keysRpc } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
+import { AccessRevocationLists } from './access-revocation-lists.js';
 import { AccessStatementSigner } from './access-statement-signer.js';
 import { CertificateIssuer } from './certificate-issuer.js';
 import { LinkEndpoints } from './link-endpoints.js';
@@ -18,6 +19,7 @@ export class KeysController {
     private readonly rotation: Rotation,
     private readonly linkEndpoints: LinkEndpoints,
     private readonly accessStatements: AccessStatementSigner,
+    private readonly accessRevocations: AccessRevocationLists,
   ) {}
 
   @RpcHandler(keysRpc.trustBundle)
@@ -104,6 +106,11 @@ export class KeysController {
   @RpcHandler(keysRpc.signAccessStatement)
   async signAccessStatement({ tenantId, input }: Asked<'signAccessStatement'>) {
     return this.accessStatements.sign(tenantId, input.document);
+  }
+
+  @RpcHandler(keysRpc.putAccessRevocations)
+  async putAccessRevocations({ tenantId, input }: Asked<'putAccessRevocations'>) {
+    return { number: await this.accessRevocations.put(tenantId, input.document) };
   }
 
   @RpcHandler(keysRpc.acknowledgeTrust)

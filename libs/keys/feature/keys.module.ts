@@ -1,4 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import { AccessRevocationLists } from './access-revocation-lists.js';
 import { AccessStatementSigner } from './access-statement-signer.js';
 import { CertificateIssuer } from './certificate-issuer.js';
 import { DeployKeys } from './git/deploy-keys.js';
@@ -19,12 +20,13 @@ export interface KeysParts {
   readonly rotation: Rotation;
   readonly endpoints: LinkEndpoints;
   readonly accessStatements: AccessStatementSigner;
+  readonly accessRevocations: AccessRevocationLists;
 }
 
 @Module({})
 export class KeysModule {
   static around(parts: KeysParts, git: GitKeys): DynamicModule {
-    const { issuer, revocations, rotation, endpoints, accessStatements } = parts;
+    const { issuer, revocations, rotation, endpoints, accessStatements, accessRevocations } = parts;
     return {
       module: KeysModule,
       controllers: [KeysController, GitKeysController],
@@ -34,6 +36,7 @@ export class KeysModule {
         { provide: Rotation, useValue: rotation },
         { provide: LinkEndpoints, useValue: endpoints },
         { provide: AccessStatementSigner, useValue: accessStatements },
+        { provide: AccessRevocationLists, useValue: accessRevocations },
         { provide: DesiredStateSigner, useValue: git.signer },
         { provide: GitHosts, useValue: git.hosts },
         { provide: HostKeys, useValue: git.hostKeys },

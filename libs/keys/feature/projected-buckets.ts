@@ -1,5 +1,14 @@
-import { BUCKETS, GitHostEntry, RevocationEntry, TRUST_KEY, TrustEntry, revocationKeys } from '@fairlead/contracts';
+import {
+  BUCKETS,
+  GitHostEntry,
+  RevocationEntry,
+  StatementRevocationsEntry,
+  TRUST_KEY,
+  TrustEntry,
+  revocationKeys,
+} from '@fairlead/contracts';
 import type { ProjectedBucket } from '@fairlead/events';
+import { allRevocations } from '../store/access-revocation-store.js';
 import { newestBundle } from '../store/authority-store.js';
 import { allGitHosts, hostKeysOf } from '../store/git-host-store.js';
 import { revokedCertificates, revokedGenerations } from '../store/revocation-store.js';
@@ -19,6 +28,16 @@ export const KEYS_BUCKETS: readonly ProjectedBucket[] = [
         ...generations.map(toGeneration),
         [revocationKeys.state, { kind: 'state', count: certificates.length + generations.length }],
       ]);
+    },
+  },
+  {
+    bucket: BUCKETS.statementRevocations,
+    schema: StatementRevocationsEntry,
+    rows: async (manager) => {
+      const lists = await allRevocations(manager);
+      return new Map(
+        lists.map(({ tenantId, number, envelope }) => [tenantId, { number, envelope: envelope.toString('base64') }]),
+      );
     },
   },
   {

@@ -140,6 +140,23 @@ class LinkEndpoints1796400000000 implements MigrationInterface {
   }
 }
 
+class AccessRevocationLists1796800000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`create table access_revocation_lists (
+      tenant_id text primary key,
+      number bigint not null,
+      document bytea not null,
+      envelope bytea not null,
+      issuers text not null,
+      signed_at timestamptz not null
+    )`);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const KEYS_MIGRATIONS = [
   AuthoritiesAndCertificates1795200000000,
   Revocations1795300000000,
@@ -149,4 +166,5 @@ export const KEYS_MIGRATIONS = [
   GatewayCertificates1795700000000,
   SignedStates1795900000000,
   LinkEndpoints1796400000000,
+  AccessRevocationLists1796800000000,
 ];

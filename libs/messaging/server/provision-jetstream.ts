@@ -20,7 +20,11 @@ const DAY_MS = 86_400_000;
 const MIB = 1024 * 1024;
 const BUCKET_BYTES = 64 * MIB;
 /** Those that hold a few entries whatever the number of clusters. With the event stream, all buckets fit in 1 GiB, which servers were told to allow. */
-const SMALL_BUCKETS: Readonly<Partial<Record<Bucket, number>>> = { trust: 16 * MIB, gitHosts: 16 * MIB };
+const SMALL_BUCKETS: Readonly<Partial<Record<Bucket, number>>> = {
+  trust: 16 * MIB,
+  gitHosts: 16 * MIB,
+  statementRevocations: 8 * MIB,
+};
 
 export interface ProvisionOptions {
   /** Bytes the event stream may take on disk; the oldest events go first. Default 512 MiB. */

@@ -1,14 +1,13 @@
 import type { ControlRequest, Facts, Hello, SignedTrust } from '@fairlead/proto';
 import type { TrustEnd } from './ports.js';
+import { takeLatest } from './take-latest.js';
 
 /** Our side of a link's Control call: Hello, then which trust bundle we hold whenever we were told one, facts that change, reports, and that we leave. */
 export class ControlSender {
   readonly #hello: Hello;
-  readonly #trust: TrustEnd;
   readonly #over: Promise<void>;
-  /** Told, and not looked at yet: of several the newest. */
-  #told: SignedTrust | null = null;
-  #taking = false;
+  /** The gateway said which roots count. Says so when they are held; one bundle at a time, however fast they come. */
+  readonly take: (trust: SignedTrust) => void;
   /** To be said. */
   #held: number | null = null;
   #report: Uint8Array | null = null;
@@ -19,14 +18,13 @@ export class ControlSender {
   /** `over` resolves when the link is. */
   constructor(hello: Hello, trust: TrustEnd, over: Promise<void>) {
     this.#hello = hello;
-    this.#trust = trust;
+    this.take = takeLatest(async (told) => {
+      const version = await trust.take(told);
+      if (version === null) return;
+      this.#held = version;
+      this.#woken.resolve();
+    });
     this.#over = over;
-  }
-
-  /** The gateway said which roots count. Says so when they are held; one bundle at a time, however fast they come. */
-  take(trust: SignedTrust): void {
-    this.#told = trust;
-    if (!this.#taking) void this.#takeAll();
   }
 
   /** One that is not said yet gives way to this one. */
@@ -61,18 +59,6 @@ export class ControlSender {
       if (facts) yield request({ case: 'facts', value: facts });
       if (json) yield request({ case: 'report', value: { $typeName: 'fairlead.link.v1.InstallerReport', json } });
     }
-  }
-
-  async #takeAll(): Promise<void> {
-    this.#taking = true;
-    for (let next = this.#told; next; next = this.#told) {
-      this.#told = null;
-      const version = await this.#trust.take(next);
-      if (version === null) continue;
-      this.#held = version;
-      this.#woken.resolve();
-    }
-    this.#taking = false;
   }
 }
 

@@ -6,6 +6,8 @@ export {
   type DesiredStateEnd,
   type GatewayConnection,
   type KubeApiEnd,
+  type RevocationsEnd,
+  type ShownStatement,
   type StatementEnd,
   type TrustEnd,
 } from './ports.js';

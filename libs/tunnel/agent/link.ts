@@ -3,11 +3,19 @@ import { startDeadline } from '@fairlead/clock';
 import { FairleadError } from '@fairlead/errors';
 import type { Http2Stream } from '@fairlead/http2';
 import type { Logger } from '@fairlead/observability';
-import type { ControlResponse, FetchBundleResponse, Hello, Tcp, Welcome } from '@fairlead/proto';
+import type { ControlResponse, FetchBundleResponse, Hello, SignedRevocations, Tcp, Welcome } from '@fairlead/proto';
 import { LIMITS, PROTOCOL_VERSIONS } from '../core/index.js';
 import { TunnelConnection, fromConnectError } from '../link/index.js';
 import { ControlSender } from './control-sender.js';
-import { wireFacts, type AgentFacts, type DesiredStateEnd, type GatewayConnection, type TrustEnd } from './ports.js';
+import { takeLatest } from './take-latest.js';
+import {
+  wireFacts,
+  type AgentFacts,
+  type DesiredStateEnd,
+  type GatewayConnection,
+  type RevocationsEnd,
+  type TrustEnd,
+} from './ports.js';
 import { acceptTunnel, type AcceptorOptions } from './tunnel-acceptor.js';
 
 export interface LinkOptions extends AcceptorOptions {
@@ -19,6 +27,8 @@ export interface LinkOptions extends AcceptorOptions {
   readonly trust: TrustEnd;
   /** Absent: nobody here wants to know. */
   readonly desired?: DesiredStateEnd | undefined;
+  /** Absent: nobody here serves by statements. */
+  readonly revocations?: RevocationsEnd | undefined;
   /** A stop does not wait for a Welcome that does not come. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
@@ -43,6 +53,7 @@ export class Link {
   #draining = false;
   #facts: AgentFacts;
   readonly #onDrain: (deadlineMs: number) => void;
+  readonly #takeRevocations: (list: SignedRevocations) => void;
   #leaving = false;
 
   private constructor(
@@ -55,6 +66,7 @@ export class Link {
     this.#options = options;
     this.#sender = sender;
     this.#onDrain = onDrain;
+    this.#takeRevocations = takeLatest(async (list) => options.revocations?.take(list));
     this.welcome = welcome;
     this.#crowd = welcome.links;
     this.#facts = options.facts;
@@ -183,6 +195,7 @@ export class Link {
     if (message.case === 'crowd') this.#crowd = message.value.links;
     if (message.case === 'trust') this.#sender.take(message.value);
     if (message.case === 'desiredState') this.#options.desired?.take(message.value);
+    if (message.case === 'revocations') this.#takeRevocations(message.value);
     if (message.case === 'drain') {
       this.#draining = true;
       this.#onDrain(message.value.deadlineMs);
@@ -238,7 +251,7 @@ function assertVersion({ protocolVersion }: Welcome): void {
   );
 }
 
-function helloOf({ agentInstance, clusterId, slot, facts, trust, desired }: LinkOptions): Hello {
+function helloOf({ agentInstance, clusterId, slot, facts, trust, desired, revocations }: LinkOptions): Hello {
   return {
     $typeName: 'fairlead.link.v1.Hello',
     agentInstance,
@@ -250,5 +263,6 @@ function helloOf({ agentInstance, clusterId, slot, facts, trust, desired }: Link
     facts: wireFacts(facts),
     trustVersion: trust.version,
     desiredRevision: BigInt(desired?.revision ?? 0),
+    revocationsNumber: BigInt(revocations?.number ?? 0),
   };
 }

@@ -4,7 +4,7 @@ import type { Client } from '@connectrpc/connect';
 import type { Http2Session, Http2Stream } from '@fairlead/http2';
 import type { VerifiedStatement } from '@fairlead/access-statement';
 import type { TunnelIdentity } from '@fairlead/kube-http';
-import type { AgentLinkService, SignedDesiredState, SignedTrust, Tcp, Facts } from '@fairlead/proto';
+import type { AgentLinkService, SignedDesiredState, SignedRevocations, SignedTrust, Tcp, Facts } from '@fairlead/proto';
 import type { Counted, Followed, Level } from '../core/index.js';
 
 /** One HTTP/2 session to a gateway: ordinary calls through ConnectRPC, tunnels straight on its streams. */
@@ -60,21 +60,37 @@ export interface DesiredStateEnd {
   take(state: SignedDesiredState): void;
 }
 
+/** Which access statements are worth nothing any more. What a gateway says of it is judged behind it. */
+export interface RevocationsEnd {
+  /** Of the list that it goes by; 0: none. */
+  readonly number: number;
+  /** Resolves once the next one may come. Never rejects: what is not signed, or earlier, changes nothing. */
+  take(list: SignedRevocations): Promise<void>;
+}
+
+/** A statement that was verified, and what becomes of it. */
+export interface ShownStatement extends VerifiedStatement {
+  /** Why it is worth nothing any more; null: it counts. */
+  whyRevoked(): string | null;
+  /** Calls back whenever more was revoked, until the result is called. */
+  onRevocations(listener: () => void): () => void;
+}
+
 /** What people show, signed, of what they may do here: a gateway only carries it. */
 export interface StatementEnd {
   /** Nobody is served without one. */
   readonly required: boolean;
-  /** Rejects with STATEMENT_REFUSED or STATEMENT_EXPIRED. */
-  open(envelope: Uint8Array, cluster: { readonly clusterId: string }): Promise<VerifiedStatement>;
+  /** Rejects with STATEMENT_REFUSED, STATEMENT_EXPIRED or STATEMENT_REVOKED. */
+  open(envelope: Uint8Array, cluster: { readonly clusterId: string }): Promise<ShownStatement>;
 }
 
 /** Where tunnels to the cluster's kube-apiserver end. */
 export interface KubeApiEnd {
   /**
    * Serves HTTP/1.1 on an accepted tunnel, as this identity; `leaving`: the answer that begins now is to be the last one. With a statement, no request is
-   * served that it does not hold, and the tunnel ends when it says.
+   * served that it does not hold, and the tunnel ends when it says, or when it is revoked.
    */
-  serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean, statement?: VerifiedStatement): void;
+  serve(tunnel: Duplex, identity: TunnelIdentity, leaving?: () => boolean, statement?: ShownStatement): void;
 }
 
 /** Opens raw TCP targets, or does not: the policy is behind it. */

@@ -41,6 +41,8 @@ export class AgentSession {
   trustVersion: number;
   /** Of the desired state that the agent said it has, or was told last on this link; 0: none. */
   desiredRevision = 0;
+  /** Of the list of revoked access statements that the agent goes by, as it said, or as it was told last on this link; 0: none. */
+  revocationsNumber = 0;
   /** Where the agent says that it runs; null: it does not say. */
   pod: AgentPod | null = null;
   readonly #control: ControlOutbox;

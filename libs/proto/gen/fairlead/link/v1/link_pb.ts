@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file fairlead/link/v1/link.proto.
  */
 export const file_fairlead_link_v1_link: GenFile = /*@__PURE__*/
-  fileDesc("ChtmYWlybGVhZC9saW5rL3YxL2xpbmsucHJvdG8SEGZhaXJsZWFkLmxpbmsudjEi8QEKBUZyYW1lEg4KBGRhdGEYASABKAxIABImCgRvcGVuGAIgASgLMhYuZmFpcmxlYWQubGluay52MS5PcGVuSAASKgoGb3BlbmVkGAMgASgLMhguZmFpcmxlYWQubGluay52MS5PcGVuZWRIABIsCgdyZWZ1c2VkGAQgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASJAoDZW9mGAUgASgLMhUuZmFpcmxlYWQubGluay52MS5Fb2ZIABIoCgVyZXNldBgGIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuUmVzZXRIAEIGCgRraW5kIsgBCgRPcGVuEhEKCXR1bm5lbF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKY2x1c3Rlcl9pZBgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgNEi0KCGt1YmVfYXBpGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5LdWJlQXBpSAASJAoDdGNwGAYgASgLMhUuZmFpcmxlYWQubGluay52MS5UY3BIABITCgt0cmFjZXBhcmVudBgHIAEoCUIICgZ0YXJnZXQiYgoHS3ViZUFwaRIMCgR1c2VyGAEgASgJEg4KBmdyb3VwcxgCIAMoCRImCgVleHRyYRgDIAMoCzIXLmZhaXJsZWFkLmxpbmsudjEuRXh0cmESEQoJc3RhdGVtZW50GAQgASgMIiQKBUV4dHJhEgsKA2tleRgBIAEoCRIOCgZ2YWx1ZXMYAiADKAkiIQoDVGNwEgwKBGhvc3QYASABKAkSDAoEcG9ydBgCIAEoDSIICgZPcGVuZWQiKAoHUmVmdXNlZBIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkiBQoDRW9mIiYKBVJlc2V0EgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSIRCg9EaXNjb3ZlclJlcXVlc3QiTgoQRGlzY292ZXJSZXNwb25zZRIRCgllbmRwb2ludHMYASADKAkSEQoJcm9vdHNfcGVtGAIgAygJEhQKDHRydXN0X2RvbWFpbhgDIAEoCSJ4CgxFbnJvbFJlcXVlc3QSEAoIdG9rZW5faWQYASABKAkSDgoGc2VjcmV0GAIgASgMEg8KB2Nzcl9kZXIYAyABKAwSJgoFZmFjdHMYBCABKAsyFy5mYWlybGVhZC5saW5rLnYxLkZhY3RzEg0KBXByb29mGAUgASgMIpEBCg1FbnJvbFJlc3BvbnNlEhIKCmNsdXN0ZXJfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhIKCmdlbmVyYXRpb24YAyABKA0SEQoJY2hhaW5fcGVtGAQgAygJEiwKBXRydXN0GAYgASgLMh0uZmFpcmxlYWQubGluay52MS5TaWduZWRUcnVzdEoECAUQBiJJCgxSZW5ld1JlcXVlc3QSDwoHY3NyX2RlchgBIAEoDBIZChFjdXJyZW50X2NoYWluX3BlbRgCIAMoCRINCgVwcm9vZhgDIAEoDCJWCg1SZW5ld1Jlc3BvbnNlEhEKCWNoYWluX3BlbRgBIAMoCRIsCgV0cnVzdBgDIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuU2lnbmVkVHJ1c3RKBAgCEAMiSgoLU2lnbmVkVHJ1c3QSDgoGYnVuZGxlGAEgASgMEhgKEHNpZ25lcl9jaGFpbl9wZW0YAiADKAkSEQoJc2lnbmF0dXJlGAMgASgMIhwKCVRydXN0SGVsZBIPCgd2ZXJzaW9uGAEgASgNImUKElNpZ25lZERlc2lyZWRTdGF0ZRIQCghyZXZpc2lvbhgBIAEoBBIQCghkb2N1bWVudBgCIAEoDBIYChBzaWduZXJfY2hhaW5fcGVtGAMgAygJEhEKCXNpZ25hdHVyZRgEIAEoDCIfCg9JbnN0YWxsZXJSZXBvcnQSDAoEanNvbhgBIAEoDCI0ChJGZXRjaEJ1bmRsZVJlcXVlc3QSDgoGZGlnZXN0GAEgASgJEg4KBm9mZnNldBgCIAEoDSI+ChNGZXRjaEJ1bmRsZVJlc3BvbnNlEg0KBXBpZWNlGAEgASgMEhgKEGNvbXByZXNzZWRfYnl0ZXMYAiABKA0i3wEKBUZhY3RzEhUKDWFnZW50X3ZlcnNpb24YASABKAkSGgoSa3ViZXJuZXRlc192ZXJzaW9uGAIgASgJEhAKCHBsYXRmb3JtGAMgASgJEhQKDGRpc3RyaWJ1dGlvbhgEIAEoCRIQCghwcm92aWRlchgFIAEoCRIqCgVub2RlcxgGIAEoCzIbLmZhaXJsZWFkLmxpbmsudjEuTm9kZUNvdW50EhQKDGNhcGFiaWxpdGllcxgHIAMoCRInCgNwb2QYCCABKAsyGi5mYWlybGVhZC5saW5rLnYxLkFnZW50UG9kIloKCEFnZW50UG9kEhMKC2NsdXN0ZXJfdWlkGAEgASgJEgwKBG5hbWUYAiABKAkSCwoDdWlkGAMgASgJEgwKBG5vZGUYBCABKAkSEAoIcmVwbGljYXMYBSABKA0iBwoFTGVhdmUiKQoJTm9kZUNvdW50Eg0KBXRvdGFsGAEgASgNEg0KBXJlYWR5GAIgASgNIoECCg5Db250cm9sUmVxdWVzdBIoCgVoZWxsbxgBIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuSGVsbG9IABIoCgVmYWN0cxgCIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuRmFjdHNIABIxCgp0cnVzdF9oZWxkGAMgASgLMhsuZmFpcmxlYWQubGluay52MS5UcnVzdEhlbGRIABIzCgZyZXBvcnQYBCABKAsyIS5mYWlybGVhZC5saW5rLnYxLkluc3RhbGxlclJlcG9ydEgAEigKBWxlYXZlGAUgASgLMhcuZmFpcmxlYWQubGluay52MS5MZWF2ZUgAQgkKB21lc3NhZ2Ui6gEKBUhlbGxvEhYKDmFnZW50X2luc3RhbmNlGAEgASgJEhgKEHByb3RvY29sX3ZlcnNpb24YAiABKA0SJgoFZmFjdHMYAyABKAsyFy5mYWlybGVhZC5saW5rLnYxLkZhY3RzEhMKC21heF90dW5uZWxzGAQgASgNEhIKCmNsdXN0ZXJfaWQYBSABKAkSDAoEbGluaxgGIAEoDRIfChdvbGRlc3RfcHJvdG9jb2xfdmVyc2lvbhgHIAEoDRIVCg10cnVzdF92ZXJzaW9uGAggASgNEhgKEGRlc2lyZWRfcmV2aXNpb24YCSABKAQixAIKD0NvbnRyb2xSZXNwb25zZRIsCgd3ZWxjb21lGAEgASgLMhkuZmFpcmxlYWQubGluay52MS5XZWxjb21lSAASNQoMb3Blbl90dW5uZWxzGAIgASgLMh0uZmFpcmxlYWQubGluay52MS5PcGVuVHVubmVsc0gAEigKBWRyYWluGAMgASgLMhcuZmFpcmxlYWQubGluay52MS5EcmFpbkgAEigKBWNyb3dkGAQgASgLMhcuZmFpcmxlYWQubGluay52MS5Dcm93ZEgAEi4KBXRydXN0GAUgASgLMh0uZmFpcmxlYWQubGluay52MS5TaWduZWRUcnVzdEgAEj0KDWRlc2lyZWRfc3RhdGUYBiABKAsyJC5mYWlybGVhZC5saW5rLnYxLlNpZ25lZERlc2lyZWRTdGF0ZUgAQgkKB21lc3NhZ2UihAEKB1dlbGNvbWUSGAoQZ2F0ZXdheV9pbnN0YW5jZRgBIAEoCRISCgpnYXRld2F5X2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSGAoQcHJvdG9jb2xfdmVyc2lvbhgEIAEoDRINCgVsaW5rcxgFIAEoDRIOCgZlZ3Jlc3MYBiABKAgiFgoFQ3Jvd2QSDQoFbGlua3MYASABKA0iHAoLT3BlblR1bm5lbHMSDQoFY291bnQYASABKA0iHAoFRHJhaW4SEwoLZGVhZGxpbmVfbXMYASABKA0yqQQKEEFnZW50TGlua1NlcnZpY2USUQoIRGlzY292ZXISIS5mYWlybGVhZC5saW5rLnYxLkRpc2NvdmVyUmVxdWVzdBoiLmZhaXJsZWFkLmxpbmsudjEuRGlzY292ZXJSZXNwb25zZRJICgVFbnJvbBIeLmZhaXJsZWFkLmxpbmsudjEuRW5yb2xSZXF1ZXN0Gh8uZmFpcmxlYWQubGluay52MS5FbnJvbFJlc3BvbnNlEkgKBVJlbmV3Eh4uZmFpcmxlYWQubGluay52MS5SZW5ld1JlcXVlc3QaHy5mYWlybGVhZC5saW5rLnYxLlJlbmV3UmVzcG9uc2USWgoLRmV0Y2hCdW5kbGUSJC5mYWlybGVhZC5saW5rLnYxLkZldGNoQnVuZGxlUmVxdWVzdBolLmZhaXJsZWFkLmxpbmsudjEuRmV0Y2hCdW5kbGVSZXNwb25zZRJSCgdDb250cm9sEiAuZmFpcmxlYWQubGluay52MS5Db250cm9sUmVxdWVzdBohLmZhaXJsZWFkLmxpbmsudjEuQ29udHJvbFJlc3BvbnNlKAEwARI+CgZUdW5uZWwSFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lGhcuZmFpcmxlYWQubGluay52MS5GcmFtZSgBMAESPgoGRWdyZXNzEhcuZmFpcmxlYWQubGluay52MS5GcmFtZRoXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUoATABMk4KDFJlbGF5U2VydmljZRI+CgZUdW5uZWwSFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lGhcuZmFpcmxlYWQubGluay52MS5GcmFtZSgBMAFiBnByb3RvMw");
+  fileDesc("ChtmYWlybGVhZC9saW5rL3YxL2xpbmsucHJvdG8SEGZhaXJsZWFkLmxpbmsudjEi8QEKBUZyYW1lEg4KBGRhdGEYASABKAxIABImCgRvcGVuGAIgASgLMhYuZmFpcmxlYWQubGluay52MS5PcGVuSAASKgoGb3BlbmVkGAMgASgLMhguZmFpcmxlYWQubGluay52MS5PcGVuZWRIABIsCgdyZWZ1c2VkGAQgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASJAoDZW9mGAUgASgLMhUuZmFpcmxlYWQubGluay52MS5Fb2ZIABIoCgVyZXNldBgGIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuUmVzZXRIAEIGCgRraW5kIsgBCgRPcGVuEhEKCXR1bm5lbF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKY2x1c3Rlcl9pZBgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgNEi0KCGt1YmVfYXBpGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5LdWJlQXBpSAASJAoDdGNwGAYgASgLMhUuZmFpcmxlYWQubGluay52MS5UY3BIABITCgt0cmFjZXBhcmVudBgHIAEoCUIICgZ0YXJnZXQiYgoHS3ViZUFwaRIMCgR1c2VyGAEgASgJEg4KBmdyb3VwcxgCIAMoCRImCgVleHRyYRgDIAMoCzIXLmZhaXJsZWFkLmxpbmsudjEuRXh0cmESEQoJc3RhdGVtZW50GAQgASgMIiQKBUV4dHJhEgsKA2tleRgBIAEoCRIOCgZ2YWx1ZXMYAiADKAkiIQoDVGNwEgwKBGhvc3QYASABKAkSDAoEcG9ydBgCIAEoDSIICgZPcGVuZWQiKAoHUmVmdXNlZBIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkiBQoDRW9mIiYKBVJlc2V0EgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSIRCg9EaXNjb3ZlclJlcXVlc3QiTgoQRGlzY292ZXJSZXNwb25zZRIRCgllbmRwb2ludHMYASADKAkSEQoJcm9vdHNfcGVtGAIgAygJEhQKDHRydXN0X2RvbWFpbhgDIAEoCSJ4CgxFbnJvbFJlcXVlc3QSEAoIdG9rZW5faWQYASABKAkSDgoGc2VjcmV0GAIgASgMEg8KB2Nzcl9kZXIYAyABKAwSJgoFZmFjdHMYBCABKAsyFy5mYWlybGVhZC5saW5rLnYxLkZhY3RzEg0KBXByb29mGAUgASgMIpEBCg1FbnJvbFJlc3BvbnNlEhIKCmNsdXN0ZXJfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhIKCmdlbmVyYXRpb24YAyABKA0SEQoJY2hhaW5fcGVtGAQgAygJEiwKBXRydXN0GAYgASgLMh0uZmFpcmxlYWQubGluay52MS5TaWduZWRUcnVzdEoECAUQBiJJCgxSZW5ld1JlcXVlc3QSDwoHY3NyX2RlchgBIAEoDBIZChFjdXJyZW50X2NoYWluX3BlbRgCIAMoCRINCgVwcm9vZhgDIAEoDCJWCg1SZW5ld1Jlc3BvbnNlEhEKCWNoYWluX3BlbRgBIAMoCRIsCgV0cnVzdBgDIAEoCzIdLmZhaXJsZWFkLmxpbmsudjEuU2lnbmVkVHJ1c3RKBAgCEAMiSgoLU2lnbmVkVHJ1c3QSDgoGYnVuZGxlGAEgASgMEhgKEHNpZ25lcl9jaGFpbl9wZW0YAiADKAkSEQoJc2lnbmF0dXJlGAMgASgMIhwKCVRydXN0SGVsZBIPCgd2ZXJzaW9uGAEgASgNImUKElNpZ25lZERlc2lyZWRTdGF0ZRIQCghyZXZpc2lvbhgBIAEoBBIQCghkb2N1bWVudBgCIAEoDBIYChBzaWduZXJfY2hhaW5fcGVtGAMgAygJEhEKCXNpZ25hdHVyZRgEIAEoDCI1ChFTaWduZWRSZXZvY2F0aW9ucxIOCgZudW1iZXIYASABKAQSEAoIZW52ZWxvcGUYAiABKAwiHwoPSW5zdGFsbGVyUmVwb3J0EgwKBGpzb24YASABKAwiNAoSRmV0Y2hCdW5kbGVSZXF1ZXN0Eg4KBmRpZ2VzdBgBIAEoCRIOCgZvZmZzZXQYAiABKA0iPgoTRmV0Y2hCdW5kbGVSZXNwb25zZRINCgVwaWVjZRgBIAEoDBIYChBjb21wcmVzc2VkX2J5dGVzGAIgASgNIt8BCgVGYWN0cxIVCg1hZ2VudF92ZXJzaW9uGAEgASgJEhoKEmt1YmVybmV0ZXNfdmVyc2lvbhgCIAEoCRIQCghwbGF0Zm9ybRgDIAEoCRIUCgxkaXN0cmlidXRpb24YBCABKAkSEAoIcHJvdmlkZXIYBSABKAkSKgoFbm9kZXMYBiABKAsyGy5mYWlybGVhZC5saW5rLnYxLk5vZGVDb3VudBIUCgxjYXBhYmlsaXRpZXMYByADKAkSJwoDcG9kGAggASgLMhouZmFpcmxlYWQubGluay52MS5BZ2VudFBvZCJaCghBZ2VudFBvZBITCgtjbHVzdGVyX3VpZBgBIAEoCRIMCgRuYW1lGAIgASgJEgsKA3VpZBgDIAEoCRIMCgRub2RlGAQgASgJEhAKCHJlcGxpY2FzGAUgASgNIgcKBUxlYXZlIikKCU5vZGVDb3VudBINCgV0b3RhbBgBIAEoDRINCgVyZWFkeRgCIAEoDSKBAgoOQ29udHJvbFJlcXVlc3QSKAoFaGVsbG8YASABKAsyFy5mYWlybGVhZC5saW5rLnYxLkhlbGxvSAASKAoFZmFjdHMYAiABKAsyFy5mYWlybGVhZC5saW5rLnYxLkZhY3RzSAASMQoKdHJ1c3RfaGVsZBgDIAEoCzIbLmZhaXJsZWFkLmxpbmsudjEuVHJ1c3RIZWxkSAASMwoGcmVwb3J0GAQgASgLMiEuZmFpcmxlYWQubGluay52MS5JbnN0YWxsZXJSZXBvcnRIABIoCgVsZWF2ZRgFIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuTGVhdmVIAEIJCgdtZXNzYWdlIoYCCgVIZWxsbxIWCg5hZ2VudF9pbnN0YW5jZRgBIAEoCRIYChBwcm90b2NvbF92ZXJzaW9uGAIgASgNEiYKBWZhY3RzGAMgASgLMhcuZmFpcmxlYWQubGluay52MS5GYWN0cxITCgttYXhfdHVubmVscxgEIAEoDRISCgpjbHVzdGVyX2lkGAUgASgJEgwKBGxpbmsYBiABKA0SHwoXb2xkZXN0X3Byb3RvY29sX3ZlcnNpb24YByABKA0SFQoNdHJ1c3RfdmVyc2lvbhgIIAEoDRIYChBkZXNpcmVkX3JldmlzaW9uGAkgASgEEhoKEnJldm9jYXRpb25zX251bWJlchgKIAEoBCKAAwoPQ29udHJvbFJlc3BvbnNlEiwKB3dlbGNvbWUYASABKAsyGS5mYWlybGVhZC5saW5rLnYxLldlbGNvbWVIABI1CgxvcGVuX3R1bm5lbHMYAiABKAsyHS5mYWlybGVhZC5saW5rLnYxLk9wZW5UdW5uZWxzSAASKAoFZHJhaW4YAyABKAsyFy5mYWlybGVhZC5saW5rLnYxLkRyYWluSAASKAoFY3Jvd2QYBCABKAsyFy5mYWlybGVhZC5saW5rLnYxLkNyb3dkSAASLgoFdHJ1c3QYBSABKAsyHS5mYWlybGVhZC5saW5rLnYxLlNpZ25lZFRydXN0SAASPQoNZGVzaXJlZF9zdGF0ZRgGIAEoCzIkLmZhaXJsZWFkLmxpbmsudjEuU2lnbmVkRGVzaXJlZFN0YXRlSAASOgoLcmV2b2NhdGlvbnMYByABKAsyIy5mYWlybGVhZC5saW5rLnYxLlNpZ25lZFJldm9jYXRpb25zSABCCQoHbWVzc2FnZSKEAQoHV2VsY29tZRIYChBnYXRld2F5X2luc3RhbmNlGAEgASgJEhIKCmdhdGV3YXlfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIYChBwcm90b2NvbF92ZXJzaW9uGAQgASgNEg0KBWxpbmtzGAUgASgNEg4KBmVncmVzcxgGIAEoCCIWCgVDcm93ZBINCgVsaW5rcxgBIAEoDSIcCgtPcGVuVHVubmVscxINCgVjb3VudBgBIAEoDSIcCgVEcmFpbhITCgtkZWFkbGluZV9tcxgBIAEoDTKpBAoQQWdlbnRMaW5rU2VydmljZRJRCghEaXNjb3ZlchIhLmZhaXJsZWFkLmxpbmsudjEuRGlzY292ZXJSZXF1ZXN0GiIuZmFpcmxlYWQubGluay52MS5EaXNjb3ZlclJlc3BvbnNlEkgKBUVucm9sEh4uZmFpcmxlYWQubGluay52MS5FbnJvbFJlcXVlc3QaHy5mYWlybGVhZC5saW5rLnYxLkVucm9sUmVzcG9uc2USSAoFUmVuZXcSHi5mYWlybGVhZC5saW5rLnYxLlJlbmV3UmVxdWVzdBofLmZhaXJsZWFkLmxpbmsudjEuUmVuZXdSZXNwb25zZRJaCgtGZXRjaEJ1bmRsZRIkLmZhaXJsZWFkLmxpbmsudjEuRmV0Y2hCdW5kbGVSZXF1ZXN0GiUuZmFpcmxlYWQubGluay52MS5GZXRjaEJ1bmRsZVJlc3BvbnNlElIKB0NvbnRyb2wSIC5mYWlybGVhZC5saW5rLnYxLkNvbnRyb2xSZXF1ZXN0GiEuZmFpcmxlYWQubGluay52MS5Db250cm9sUmVzcG9uc2UoATABEj4KBlR1bm5lbBIXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUaFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lKAEwARI+CgZFZ3Jlc3MSFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lGhcuZmFpcmxlYWQubGluay52MS5GcmFtZSgBMAEyTgoMUmVsYXlTZXJ2aWNlEj4KBlR1bm5lbBIXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUaFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lKAEwAWIGcHJvdG8z");
 
 /**
  * Every message of a tunnel, in both directions and on both hops, so that a relay can copy bytes unread.
@@ -559,6 +559,33 @@ export const SignedDesiredStateSchema: GenMessage<SignedDesiredState> = /*@__PUR
   messageDesc(file_fairlead_link_v1_link, 17);
 
 /**
+ * Which access statements are worth nothing before their end, signed by the keys service: a gateway carries it and can change nothing in it. Contents and
+ * signature are libs/access-statement.
+ *
+ * @generated from message fairlead.link.v1.SignedRevocations
+ */
+export type SignedRevocations = Message<"fairlead.link.v1.SignedRevocations"> & {
+  /**
+   * As the list says, so that nobody has to read it on the way.
+   *
+   * @generated from field: uint64 number = 1;
+   */
+  number: bigint;
+
+  /**
+   * @generated from field: bytes envelope = 2;
+   */
+  envelope: Uint8Array;
+};
+
+/**
+ * Describes the message fairlead.link.v1.SignedRevocations.
+ * Use `create(SignedRevocationsSchema)` to create a new message.
+ */
+export const SignedRevocationsSchema: GenMessage<SignedRevocations> = /*@__PURE__*/
+  messageDesc(file_fairlead_link_v1_link, 18);
+
+/**
  * What the cluster's installer says of itself: JSON of an InstallerReport of libs/desired-state.
  *
  * @generated from message fairlead.link.v1.InstallerReport
@@ -575,7 +602,7 @@ export type InstallerReport = Message<"fairlead.link.v1.InstallerReport"> & {
  * Use `create(InstallerReportSchema)` to create a new message.
  */
 export const InstallerReportSchema: GenMessage<InstallerReport> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 18);
+  messageDesc(file_fairlead_link_v1_link, 19);
 
 /**
  * @generated from message fairlead.link.v1.FetchBundleRequest
@@ -601,7 +628,7 @@ export type FetchBundleRequest = Message<"fairlead.link.v1.FetchBundleRequest"> 
  * Use `create(FetchBundleRequestSchema)` to create a new message.
  */
 export const FetchBundleRequestSchema: GenMessage<FetchBundleRequest> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 19);
+  messageDesc(file_fairlead_link_v1_link, 20);
 
 /**
  * @generated from message fairlead.link.v1.FetchBundleResponse
@@ -625,7 +652,7 @@ export type FetchBundleResponse = Message<"fairlead.link.v1.FetchBundleResponse"
  * Use `create(FetchBundleResponseSchema)` to create a new message.
  */
 export const FetchBundleResponseSchema: GenMessage<FetchBundleResponse> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 20);
+  messageDesc(file_fairlead_link_v1_link, 21);
 
 /**
  * What an agent says of itself and of its cluster. Empty or absent: it does not know, may not look, or is older than the field.
@@ -687,7 +714,7 @@ export type Facts = Message<"fairlead.link.v1.Facts"> & {
  * Use `create(FactsSchema)` to create a new message.
  */
 export const FactsSchema: GenMessage<Facts> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 21);
+  messageDesc(file_fairlead_link_v1_link, 22);
 
 /**
  * One of the pods of a cluster's agent. The agent says it, and nobody can check it.
@@ -730,7 +757,7 @@ export type AgentPod = Message<"fairlead.link.v1.AgentPod"> & {
  * Use `create(AgentPodSchema)` to create a new message.
  */
 export const AgentPodSchema: GenMessage<AgentPod> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 22);
+  messageDesc(file_fairlead_link_v1_link, 23);
 
 /**
  * The agent ends soon, or has a link that takes the place of this one: nothing new is to be sent to it on this link. What runs may end there.
@@ -745,7 +772,7 @@ export type Leave = Message<"fairlead.link.v1.Leave"> & {
  * Use `create(LeaveSchema)` to create a new message.
  */
 export const LeaveSchema: GenMessage<Leave> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 23);
+  messageDesc(file_fairlead_link_v1_link, 24);
 
 /**
  * @generated from message fairlead.link.v1.NodeCount
@@ -769,7 +796,7 @@ export type NodeCount = Message<"fairlead.link.v1.NodeCount"> & {
  * Use `create(NodeCountSchema)` to create a new message.
  */
 export const NodeCountSchema: GenMessage<NodeCount> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 24);
+  messageDesc(file_fairlead_link_v1_link, 25);
 
 /**
  * @generated from message fairlead.link.v1.ControlRequest
@@ -820,7 +847,7 @@ export type ControlRequest = Message<"fairlead.link.v1.ControlRequest"> & {
  * Use `create(ControlRequestSchema)` to create a new message.
  */
 export const ControlRequestSchema: GenMessage<ControlRequest> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 25);
+  messageDesc(file_fairlead_link_v1_link, 26);
 
 /**
  * @generated from message fairlead.link.v1.Hello
@@ -884,6 +911,13 @@ export type Hello = Message<"fairlead.link.v1.Hello"> & {
    * @generated from field: uint64 desired_revision = 9;
    */
   desiredRevision: bigint;
+
+  /**
+   * Of the list of revoked access statements that it goes by; 0: none. The replica sends a later one.
+   *
+   * @generated from field: uint64 revocations_number = 10;
+   */
+  revocationsNumber: bigint;
 };
 
 /**
@@ -891,7 +925,7 @@ export type Hello = Message<"fairlead.link.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 26);
+  messageDesc(file_fairlead_link_v1_link, 27);
 
 /**
  * @generated from message fairlead.link.v1.ControlResponse
@@ -940,6 +974,14 @@ export type ControlResponse = Message<"fairlead.link.v1.ControlResponse"> & {
      */
     value: SignedDesiredState;
     case: "desiredState";
+  } | {
+    /**
+     * After Welcome to an agent that goes by an earlier one, and whenever there is another.
+     *
+     * @generated from field: fairlead.link.v1.SignedRevocations revocations = 7;
+     */
+    value: SignedRevocations;
+    case: "revocations";
   } | { case: undefined; value?: undefined };
 };
 
@@ -948,7 +990,7 @@ export type ControlResponse = Message<"fairlead.link.v1.ControlResponse"> & {
  * Use `create(ControlResponseSchema)` to create a new message.
  */
 export const ControlResponseSchema: GenMessage<ControlResponse> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 27);
+  messageDesc(file_fairlead_link_v1_link, 28);
 
 /**
  * @generated from message fairlead.link.v1.Welcome
@@ -998,7 +1040,7 @@ export type Welcome = Message<"fairlead.link.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 28);
+  messageDesc(file_fairlead_link_v1_link, 29);
 
 /**
  * How many links this replica holds now, when that is another order than it said last. Those that hold them lose them in
@@ -1018,7 +1060,7 @@ export type Crowd = Message<"fairlead.link.v1.Crowd"> & {
  * Use `create(CrowdSchema)` to create a new message.
  */
 export const CrowdSchema: GenMessage<Crowd> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 29);
+  messageDesc(file_fairlead_link_v1_link, 30);
 
 /**
  * The gateway has no parked tunnel left and wants this many more.
@@ -1037,7 +1079,7 @@ export type OpenTunnels = Message<"fairlead.link.v1.OpenTunnels"> & {
  * Use `create(OpenTunnelsSchema)` to create a new message.
  */
 export const OpenTunnelsSchema: GenMessage<OpenTunnels> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 30);
+  messageDesc(file_fairlead_link_v1_link, 31);
 
 /**
  * Open a link elsewhere, then close this one.
@@ -1056,7 +1098,7 @@ export type Drain = Message<"fairlead.link.v1.Drain"> & {
  * Use `create(DrainSchema)` to create a new message.
  */
 export const DrainSchema: GenMessage<Drain> = /*@__PURE__*/
-  messageDesc(file_fairlead_link_v1_link, 31);
+  messageDesc(file_fairlead_link_v1_link, 32);
 
 /**
  * @generated from service fairlead.link.v1.AgentLinkService

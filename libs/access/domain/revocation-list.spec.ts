@@ -1,0 +1,51 @@
+import { writeAccessRevocations } from '@fairlead/access-statement';
+import { describe, expect, it } from 'vitest';
+import type { Revoked } from '../store/revocation-store.js';
+import { revocationList, type Contents } from './revocation-list.js';
+
+const now = new Date('2026-11-26T12:00:00.000Z');
+const before = (seconds: number): Date => new Date(now.getTime() - seconds * 1_000);
+const grant = (seconds: number): Revoked => ({
+  kind: 'grant',
+  value: crypto.randomUUID(),
+  before: before(seconds),
+  until: now,
+});
+const made = (change: Partial<Contents> = {}) =>
+  revocationList({ tenantId: 'default', number: 3, floor: null, revoked: [], locked: [], now, ...change });
+
+describe('the list of a tenant', () => {
+  it('says what was revoked and locked, and its number', () => {
+    const entry = grant(1);
+    const cluster = crypto.randomUUID();
+    const { list, raisedTo } = made({ revoked: [entry], locked: [cluster], floor: before(60) });
+    expect(raisedTo).toBeNull();
+    expect(list).toEqual({
+      version: 1,
+      tenantId: 'default',
+      number: 3,
+      issuedAt: now.toISOString(),
+      floor: before(60).toISOString(),
+      revoked: [{ kind: 'grant', value: entry.value, before: before(1).toISOString() }],
+      locked: [cluster],
+    });
+    expect(made({ locked: [cluster, null] }).list.locked).toBe('all');
+  });
+
+  it('always fits, and its floor is over what has no room', () => {
+    const revoked = Array.from({ length: 1_000 }, (_, index) => grant(index));
+    const locked = Array.from({ length: 500 }, () => crypto.randomUUID());
+    const { list, raisedTo } = made({ revoked, locked });
+    writeAccessRevocations(list);
+    const said = list.revoked.length;
+    expect(said).toBeGreaterThan(50);
+    expect(list.revoked.map(({ value }) => value)).toEqual(revoked.slice(0, said).map(({ value }) => value));
+    expect([raisedTo, list.floor]).toEqual([before(said), before(said).toISOString()]);
+    expect(list.locked).toEqual(locked.slice(0, 200));
+  });
+
+  it('has a floor that never falls', () => {
+    const revoked = Array.from({ length: 1_000 }, (_, index) => grant(5_000 + index));
+    expect(made({ revoked, floor: before(1) }).list.floor).toBe(before(1).toISOString());
+  });
+});

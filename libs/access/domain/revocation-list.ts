@@ -1,0 +1,49 @@
+import { MAX_LOCKED, MAX_REVOCATIONS_BYTES, type AccessRevocations } from '@fairlead/access-statement';
+import type { ListState, Revoked } from '../store/revocation-store.js';
+
+/** What there is room for beside the clusters that are locked. */
+const MAX_ENTRIES = 400;
+
+export interface Contents extends ListState {
+  /** Those of administrators, then the latest first. */
+  readonly revoked: readonly Revoked[];
+  /** Clusters that are locked down, the latest first; null among them: all. More than `MAX_LOCKED` are locked at gateways alone. */
+  readonly locked: readonly (string | null)[];
+  readonly now: Date;
+}
+
+/** A list that fits in an envelope. `raisedTo`: the oldest had no room, and everybody's statements up to then end instead; null: all had. */
+export interface FittingList {
+  readonly list: AccessRevocations;
+  readonly raisedTo: Date | null;
+}
+
+/** The list of a tenant. What has no room is not left out: the floor rises over it, and who is honest fetches a new statement. */
+export function revocationList(contents: Contents): FittingList {
+  const { revoked } = contents;
+  let fitting = Math.min(revoked.length, MAX_ENTRIES);
+  for (;;) {
+    const raisedTo = revoked[fitting]?.before ?? null;
+    const list = listOf(contents, revoked.slice(0, fitting), raisedTo);
+    if (fitting === 0 || Buffer.byteLength(JSON.stringify(list)) <= MAX_REVOCATIONS_BYTES) return { list, raisedTo };
+    fitting = Math.floor(fitting * 0.9);
+  }
+}
+
+function listOf(
+  { tenantId, number, floor, locked, now }: Contents,
+  revoked: readonly Revoked[],
+  raisedTo: Date | null,
+): AccessRevocations {
+  const floorMs = Math.max(floor?.getTime() ?? 0, raisedTo?.getTime() ?? 0);
+  const clusters = locked.filter((clusterId) => clusterId !== null);
+  return {
+    version: 1,
+    tenantId,
+    number,
+    issuedAt: now.toISOString(),
+    floor: floorMs === 0 ? null : new Date(floorMs).toISOString(),
+    revoked: revoked.map(({ kind, value, before }) => ({ kind, value, before: before.toISOString() })),
+    locked: clusters.length < locked.length ? 'all' : clusters.slice(0, MAX_LOCKED),
+  };
+}

@@ -1,0 +1,152 @@
+import 'reflect-metadata';
+import { readAccessRevocations, type AccessRevocations } from '@fairlead/access-statement';
+import { NewGrant, type ClusterEntry } from '@fairlead/contracts';
+import { FairleadError } from '@fairlead/errors';
+import { silentLogger } from '@fairlead/observability';
+import { eventually } from '@fairlead/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { setAdministratorToken } from './feature/administrator-token.js';
+import { ApiTokens } from './feature/api-tokens.js';
+import { Grants } from './feature/grants.js';
+import type { KeysPort } from './feature/keys-port.js';
+import type { KnownClusters } from './feature/known-clusters.js';
+import { Lockdowns } from './feature/lockdowns.js';
+import type { Runtime } from './feature/runtime.js';
+import { tellRevocations } from './feature/tell-revocations.js';
+import { accessDatabase, type AccessDatabase } from './testing/access-fixture.js';
+
+const api = { role: 'api', credential: 'api' } as const;
+const T = 'default';
+const shop: ClusterEntry = { tenantId: T, clusterId: crypto.randomUUID(), name: 'shop', generation: 1, labels: {} };
+const by = 'admin';
+
+let stored: AccessDatabase;
+let runtime: Runtime;
+let grants: Grants;
+/** What `keys` was sent, and the number of the list that it holds. */
+let told: AccessRevocations[];
+let held: number;
+let loop: AsyncDisposable;
+
+beforeAll(async () => {
+  stored = await accessDatabase();
+  const source = { role: 'access', credential: 'access' } as const;
+  runtime = {
+    database: stored.database,
+    source,
+    logger: silentLogger,
+    onCommitted: () => undefined,
+    now: () => new Date(),
+  };
+  grants = new Grants(runtime, clusters);
+});
+afterAll(() => stored?.[Symbol.asyncDispose]());
+
+const clusters = {
+  get: () => shop,
+  find: () => shop,
+} as unknown as KnownClusters;
+
+/** Holds the higher number, as `keys` does. */
+const keys: KeysPort = {
+  signAccessStatement: () => Promise.reject(new Error('not here')),
+  async putAccessRevocations(_tenantId, document) {
+    if (held < 0) throw new FairleadError('UNAVAILABLE', 'keys is away');
+    const list = readAccessRevocations(document);
+    if (list.number > held) told.push(list);
+    held = Math.max(held, list.number);
+    return held;
+  },
+};
+
+beforeEach(async () => {
+  await stored.database.query('truncate revoked_statements, revocation_lists, lockdowns');
+  [told, held] = [[], 0];
+  loop = tellRevocations(runtime, keys);
+});
+afterEach(() => loop[Symbol.asyncDispose]());
+
+const last = (): AccessRevocations | undefined => told.at(-1);
+const values = (): string[] => (last()?.revoked ?? []).map(({ kind, value }) => `${kind} ${value}`);
+
+interface Asked {
+  readonly subject: { readonly kind: string; readonly name: string };
+  readonly effect?: 'allow' | 'deny';
+  readonly expiresAt?: string;
+}
+
+async function granted({ effect = 'allow', ...change }: Asked): Promise<string> {
+  const what = effect === 'allow' ? { role: 'view' } : { role: null, effect, narrowing: { verbs: ['delete'] } };
+  const base = { ...what, clusters: { all: true }, expiresAt: null, reason: 'on call' };
+  return (await grants.create(api, T, { ...NewGrant.parse({ ...base, ...change }), by })).id;
+}
+
+it('says what was taken away, each time with a higher number, and nothing of what was given', async () => {
+  const tokens = new ApiTokens(runtime);
+  const { token } = await tokens.create(api, T, { name: 'ci', expiresAt: null, by });
+  const id = await granted({ subject: { kind: 'user', name: 'corp:alice' } });
+  await grants.delete(api, T, { id, by });
+  await eventually(() => expect(values()).toEqual([`grant ${id}`]));
+  await tokens.revoke(api, T, token.id, by);
+  await eventually(() => expect(values()).toEqual([`token ${token.id}`, `grant ${id}`]));
+  expect(told.map(({ number }) => number)).toEqual([1, 2]);
+});
+
+it('says whose statements do not know of a denial', async () => {
+  await granted({ subject: { kind: 'token', name: 'deploy' }, effect: 'deny' });
+  const denial = await granted({ subject: { kind: 'group', name: 'corp:dev' }, effect: 'deny' });
+  await eventually(() => expect(values().toSorted()).toEqual(['logins ', 'user token:deploy']));
+  const { number } = last()!;
+  await grants.delete(api, T, { id: denial, by });
+  await loop[Symbol.asyncDispose]();
+  expect(last()?.number).toBe(number);
+});
+
+it('says what is locked down as long as it is', async () => {
+  const lockdowns = new Lockdowns(runtime, clusters);
+  await lockdowns.begin(api, T, { cluster: 'shop', by, reason: 'a break-in' });
+  await eventually(() => expect(last()?.locked).toEqual([shop.clusterId]));
+  await lockdowns.begin(api, T, { cluster: null, by, reason: 'a break-in' });
+  await eventually(() => expect(last()?.locked).toBe('all'));
+  await lockdowns.lift(api, T, { cluster: null, by });
+  await lockdowns.lift(api, T, { cluster: 'shop', by });
+  await eventually(() => expect(last()?.locked).toEqual([]));
+});
+
+it('revokes an administrator’s token by name: no floor is over it', async () => {
+  await setAdministratorToken(runtime, 'a'.repeat(40));
+  const [before] = (await stored.database.query("select id from api_tokens where kind = 'administrator'")) as {
+    id: string;
+  }[];
+  await setAdministratorToken(runtime, 'b'.repeat(40));
+  await eventually(() => expect(values()).toEqual([`administrator ${before?.id}`]));
+});
+
+it('goes on where it was when keys was away, and is behind for nobody', async () => {
+  held = -1;
+  const id = await granted({ subject: { kind: 'user', name: 'corp:alice' } });
+  await grants.delete(api, T, { id, by });
+  held = 0;
+  await eventually(() => expect(values()).toEqual([`grant ${id}`]));
+});
+
+it('ends all statements of before when agents have heard more than its database knows', async () => {
+  held = 41;
+  const id = await granted({ subject: { kind: 'user', name: 'corp:alice' } });
+  const beganMs = Date.now();
+  await grants.delete(api, T, { id, by });
+  await eventually(() => expect(last()?.number).toBe(42));
+  expect(Date.parse(last()?.floor ?? '')).toBeGreaterThanOrEqual(beganMs);
+  expect(last()?.revoked).toEqual([]);
+});
+
+it('forgets what has ended of itself', async () => {
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+  const id = await granted({ subject: { kind: 'user', name: 'corp:alice' }, expiresAt });
+  await grants.delete(api, T, { id, by });
+  await eventually(() => expect(values()).toEqual([`grant ${id}`]));
+  await loop[Symbol.asyncDispose]();
+  loop = tellRevocations({ ...runtime, now: () => new Date(Date.now() + 7_200_000) }, keys);
+  await granted({ subject: { kind: 'user', name: 'corp:bob' }, effect: 'deny' });
+  await eventually(() => expect(values()).toEqual(['user corp:bob']));
+});

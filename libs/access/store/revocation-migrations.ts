@@ -1,0 +1,31 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Which statements end before their time. Forward only, in order. A released one is never changed. */
+class RevokedStatements1796800000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of TABLES_V1) await runner.query(statement);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+const TABLES_V1 = [
+  `create table revoked_statements (
+    tenant_id text not null,
+    kind text not null check (kind in ('administrator', 'token', 'grant', 'user', 'logins')),
+    value text not null,
+    before timestamptz not null,
+    until timestamptz not null,
+    primary key (tenant_id, kind, value)
+  )`,
+  `create table revocation_lists (
+    tenant_id text primary key,
+    number bigint not null,
+    told bigint not null default 0,
+    floor timestamptz
+  )`,
+];
+
+export const REVOCATION_MIGRATIONS = [RevokedStatements1796800000000];

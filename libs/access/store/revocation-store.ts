@@ -1,0 +1,90 @@
+import type { EntityManager } from 'typeorm';
+
+/** Statements that end before their time. `before`: those signed then or earlier, for kinds that go by it; `until`: by then they have ended of themselves. */
+export interface Revoked {
+  readonly kind: 'administrator' | 'token' | 'grant' | 'user' | 'logins';
+  readonly value: string;
+  readonly before: Date;
+  readonly until: Date;
+}
+
+/** A tenant whose list agents have not been told as it is now. */
+export interface ListState {
+  readonly tenantId: string;
+  readonly number: number;
+  /** Everybody's statements up to then, but the administrator's; null: nobody's. */
+  readonly floor: Date | null;
+}
+
+/** In the caller's transaction, with what makes it true. */
+export async function addRevoked(manager: EntityManager, tenantId: string, revoked: readonly Revoked[]): Promise<void> {
+  if (revoked.length === 0) return;
+  for (const { kind, value, before, until } of revoked) {
+    await manager.query(
+      `insert into revoked_statements (tenant_id, kind, value, before, until) values ($1, $2, $3, $4, $5)
+       on conflict (tenant_id, kind, value) do update set
+         before = greatest(revoked_statements.before, excluded.before), until = greatest(revoked_statements.until, excluded.until)`,
+      [tenantId, kind, value, before, until],
+    );
+  }
+  await changeList(manager, tenantId);
+}
+
+/** The next number: the list says something else now. */
+export async function changeList(manager: EntityManager, tenantId: string): Promise<void> {
+  await manager.query(
+    `insert into revocation_lists as l (tenant_id, number) values ($1, 1)
+     on conflict (tenant_id) do update set number = l.number + 1`,
+    [tenantId],
+  );
+}
+
+/** Tenants whose list has a number that was not told. */
+export async function untoldTenants(manager: EntityManager): Promise<string[]> {
+  const rows: readonly { tenantId: string }[] = await manager.query(
+    'select tenant_id as "tenantId" from revocation_lists where number > told order by tenant_id',
+  );
+  return rows.map(({ tenantId }) => tenantId);
+}
+
+/** Nobody changes the list until the transaction ends. */
+export async function lockList(manager: EntityManager, tenantId: string): Promise<ListState | undefined> {
+  const [row]: readonly (Omit<ListState, 'number'> & { readonly number: string })[] = await manager.query(
+    'select tenant_id as "tenantId", number, floor from revocation_lists where tenant_id = $1 for update',
+    [tenantId],
+  );
+  return row && { ...row, number: Number(row.number) };
+}
+
+/** Those that still end something, the latest first, but those of administrators before all. What has ended by itself is forgotten. */
+export async function takeRevoked(manager: EntityManager, tenantId: string, now: Date): Promise<Revoked[]> {
+  await manager.query('delete from revoked_statements where tenant_id = $1 and until <= $2', [tenantId, now]);
+  return manager.query(
+    "select kind, value, before, until from revoked_statements where tenant_id = $1 order by kind = 'administrator' desc, before desc, kind, value",
+    [tenantId],
+  );
+}
+
+/** All up to then go by the floor from now on. */
+export async function raiseFloor(manager: EntityManager, tenantId: string, floor: Date): Promise<void> {
+  await manager.query('update revocation_lists set floor = greatest(floor, $2) where tenant_id = $1', [
+    tenantId,
+    floor,
+  ]);
+  await manager.query(
+    `delete from revoked_statements where tenant_id = $1 and before <= $2 and kind <> 'administrator'`,
+    [tenantId, floor],
+  );
+}
+
+export async function markTold(manager: EntityManager, tenantId: string, number: number): Promise<void> {
+  await manager.query('update revocation_lists set told = $2 where tenant_id = $1 and told < $2', [tenantId, number]);
+}
+
+/** The list begins above this number. */
+export async function skipTo(manager: EntityManager, tenantId: string, held: number): Promise<void> {
+  await manager.query('update revocation_lists set number = $2 where tenant_id = $1 and number < $2', [
+    tenantId,
+    held + 1,
+  ]);
+}
