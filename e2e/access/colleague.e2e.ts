@@ -62,6 +62,13 @@ function soon(look: () => Promise<void>): Promise<void> {
   return eventually(look, { timeoutMs: SEEN_WITHIN_MS });
 }
 
+/** Of which statements the agent heard last that they were revoked. */
+async function lastHeard(): Promise<unknown> {
+  const lines = (await readFile(stack.process('agent-demo').logPath, 'utf8')).split('\n');
+  const line = lines.findLast((each) => each.includes('statement.revocations'));
+  return line === undefined ? null : JSON.parse(line);
+}
+
 describe('a colleague with view in one namespace of clusters with a label', () => {
   it('sees these clusters and no others, and of the admin API their own', async () => {
     expect(await succeeds(colleague.fairlead('cluster', 'list', '-o', 'name'))).toBe('demo\n');
@@ -199,6 +206,8 @@ it('a token that is revoked is nobody’s, at the doors and at the API', async (
   await fairlead(stack, 'api-token', 'revoke', 'colleague', '--yes');
   await soon(async () => expect(await colleague.kubectl('gateway-b', 'get', 'configmaps')).toMatchObject({ code: 1 }));
   await soon(async () => expect(await colleague.fairlead('whoami')).toEqual(refused(/refuses the token/)));
+  // The grant that was deleted, and the token; whatever a gateway says, the agent takes neither.
+  await soon(async () => expect(await lastHeard()).toMatchObject({ revoked: 2, locked: [] }));
 });
 
 // The last one: it leaves an installation that has been away.

@@ -9,6 +9,7 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   STATEMENT_REFUSED: 'Forbidden',
   STATEMENT_EXPIRED: 'Unauthorized',
   STATEMENT_STALE: 'Unauthorized',
+  STATEMENT_REVOKED: 'Unauthorized',
   STATEMENT_REQUIRED: 'Unauthorized',
   WRONG_CLUSTER: 'Forbidden',
   NOT_FOUND: 'NotFound',

@@ -1,7 +1,7 @@
 import { writeAccessRevocations } from '@fairlead/access-statement';
 import { describe, expect, it } from 'vitest';
-import type { Revoked } from '../store/revocation-store.js';
 import { revocationList, type Contents } from './revocation-list.js';
+import type { Revoked } from './revoked.js';
 
 const now = new Date('2026-11-26T12:00:00.000Z');
 const before = (seconds: number): Date => new Date(now.getTime() - seconds * 1_000);

@@ -1,8 +1,16 @@
 import { MAX_LOCKED, MAX_REVOCATIONS_BYTES, type AccessRevocations } from '@fairlead/access-statement';
-import type { ListState, Revoked } from '../store/revocation-store.js';
+import type { Revoked } from './revoked.js';
 
 /** What there is room for beside the clusters that are locked. */
 const MAX_ENTRIES = 400;
+
+/** A tenant whose list agents have not been told as it is now. */
+export interface ListState {
+  readonly tenantId: string;
+  readonly number: number;
+  /** Everybody's statements up to then, but the administrator's; null: nobody's. */
+  readonly floor: Date | null;
+}
 
 export interface Contents extends ListState {
   /** Those of administrators, then the latest first. */

@@ -7,7 +7,14 @@ import {
   type Issuer,
   type Subject,
 } from '@fairlead/contracts';
-import type { Revoked } from '../store/revocation-store.js';
+
+/** Statements that end before their time. `before`: those signed then or earlier, for kinds that go by it; `until`: by then they have ended of themselves. */
+export interface Revoked {
+  readonly kind: 'administrator' | 'token' | 'grant' | 'user' | 'logins';
+  readonly value: string;
+  readonly before: Date;
+  readonly until: Date;
+}
 
 /** A clock of another replica of this service may be behind by so much when it signs. */
 const LEEWAY_MS = 60_000;

@@ -1,20 +1,6 @@
 import type { EntityManager } from 'typeorm';
-
-/** Statements that end before their time. `before`: those signed then or earlier, for kinds that go by it; `until`: by then they have ended of themselves. */
-export interface Revoked {
-  readonly kind: 'administrator' | 'token' | 'grant' | 'user' | 'logins';
-  readonly value: string;
-  readonly before: Date;
-  readonly until: Date;
-}
-
-/** A tenant whose list agents have not been told as it is now. */
-export interface ListState {
-  readonly tenantId: string;
-  readonly number: number;
-  /** Everybody's statements up to then, but the administrator's; null: nobody's. */
-  readonly floor: Date | null;
-}
+import type { ListState } from '../domain/revocation-list.js';
+import type { Revoked } from '../domain/revoked.js';
 
 /** In the caller's transaction, with what makes it true. */
 export async function addRevoked(manager: EntityManager, tenantId: string, revoked: readonly Revoked[]): Promise<void> {
