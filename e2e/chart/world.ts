@@ -14,7 +14,7 @@ import {
   type PolicyEnforcer,
   type RealCluster,
 } from '@fairlead/testbed';
-import { runTool } from '../api-door/tools/run-tool.js';
+import { runTool } from '../support/run-tool.js';
 import { appImage } from '../support/app-image.js';
 import { scratchStateDir } from '../support/test-stack.js';
 
@@ -74,7 +74,7 @@ export async function startChartWorld(): Promise<ChartWorld> {
       const given = ['-f', join(CHART, 'profiles', 'single.yaml'), '-f', values, '--wait', '--wait-for-jobs'];
       const all = [command, 'fairlead', CHART, '-n', NAMESPACE, ...given, '--timeout', `${INSTALL_MS / 1_000}s`];
       const env = { KUBECONFIG: kubeconfig, HOME: home };
-      return runTool(helm, [...all, ...args], env, INSTALL_MS + 30_000).catch(async (cause: unknown) => {
+      return runTool(helm, [...all, ...args], env, { timeoutMs: INSTALL_MS + 30_000 }).catch(async (cause: unknown) => {
         const seen = await Promise.all(
           [
             ['get', 'pods,jobs,pvc'],

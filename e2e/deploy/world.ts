@@ -13,7 +13,7 @@ import {
   type DockerEngine,
   type ImageSpec,
 } from '@fairlead/testbed';
-import { runTool } from '../api-door/tools/run-tool.js';
+import { runTool } from '../support/run-tool.js';
 import { appImage } from '../support/app-image.js';
 import { scratchStateDir } from '../support/test-stack.js';
 
@@ -53,7 +53,8 @@ export async function startComposeWorld(): Promise<ComposeWorld> {
     FAIRLEAD_KUBE_APISERVER_IMAGE: APISERVER_IMAGE,
   };
   const project = ['--project-directory', REPOSITORY, '--ansi', 'never', '--progress', 'plain'];
-  const compose = (...args: string[]): Promise<string> => runTool(path, [...project, ...args], env, COMMAND_MS);
+  const compose = (...args: string[]): Promise<string> =>
+    runTool(path, [...project, ...args], env, { timeoutMs: COMMAND_MS });
   const [nsenter = '', ...where] = engine.network.enter;
   const cli = [process.execPath, join(REPOSITORY, 'apps', 'cli', 'dist', 'bundle', 'main.js')];
   const inside = { FAIRLEAD_HOME: join(home, 'fairlead'), HOME: home };

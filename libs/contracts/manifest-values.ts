@@ -46,11 +46,12 @@ const PodAnnotationKey = QualifiedName.refine(
   'fairlead.dev/, and AppArmor and seccomp profiles, are set by the manifest itself',
 );
 
-/** Postgres stores no NUL, and no half of a character; and some readers of YAML take U+2028 and U+2029 for ends of lines. */
-const AnnotationValue = z
-  .string()
-  .max(4_096)
-  .regex(/^([^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|[\n\t])*$/u, 'a value is text, without control characters');
+/**
+ * Postgres stores no NUL, and no half of a character; and some readers of YAML take U+2028 and U+2029 for ends of lines. Written without classes of Unicode: it stands
+ * in the OpenAPI document, and not every language's expressions have them.
+ */
+const NOT_CONTROL = new RegExp(String.raw`^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff]*$`, 'u');
+const AnnotationValue = z.string().max(4_096).regex(NOT_CONTROL, 'a value is text, without control characters');
 
 const PROXY =
   'write http://HOST:PORT or https://HOST:PORT; user and password go into a Secret: proxy.credentialsSecret';

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { succeeds } from '../../support/kubectl-streams.js';
 import { watchProcess, type Watch } from '../../support/watching.js';
-import { runTool, sayVersion } from './run-tool.js';
+import { runTool, sayVersion } from '../../support/run-tool.js';
 import type { ToolsWorld, Way } from './world.js';
 
 const PATIENCE_MS = 120_000;

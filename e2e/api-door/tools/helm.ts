@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { findBinary } from '@fairlead/testbed';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { writeChart } from './helm-chart.js';
-import { runTool, sayVersion, tryTool, type Said } from './run-tool.js';
+import { runTool, sayVersion, tryTool, type Said } from '../../support/run-tool.js';
 import type { ToolsWorld, Way } from './world.js';
 
 interface Release {

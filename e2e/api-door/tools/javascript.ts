@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { CoreV1Api, Exec, KubeConfig, Watch, type V1ConfigMap, type V1Status } from '@kubernetes/client-node';
 import { beforeAll, expect, it } from 'vitest';
-import { sayVersion } from './run-tool.js';
+import { sayVersion } from '../../support/run-tool.js';
 import type { ToolsWorld, Way } from './world.js';
 
 const NAMESPACE = 'default';

@@ -3,7 +3,7 @@ import { findBinary } from '@fairlead/testbed';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SOON_MS } from '../../support/pod-streams.js';
 import { watchProcess } from '../../support/watching.js';
-import { sayVersion, tryTool, type Said } from './run-tool.js';
+import { sayVersion, tryTool, type Said } from '../../support/run-tool.js';
 import type { ToolsWorld, Way } from './world.js';
 
 /** Of kubectl what no other test here shows. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { pythonWith } from './python-environment.js';
-import { runTool, sayVersion } from './run-tool.js';
+import { pythonWith } from '../../support/python-environment.js';
+import { runTool, sayVersion } from '../../support/run-tool.js';
 import type { ToolsWorld, Way } from './world.js';
 
 /** One program on the Python client, which sees the same by each way to the cluster. */

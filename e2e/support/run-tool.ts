@@ -15,10 +15,15 @@ export function tryTool(
   path: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-  timeoutMs = TIMEOUT_MS,
+  { timeoutMs = TIMEOUT_MS, cwd }: { readonly timeoutMs?: number; readonly cwd?: string } = {},
 ): Promise<Said> {
   const { PATH = '' } = process.env;
-  const options = { env: { PATH, ...env }, timeout: timeoutMs, maxBuffer: MAX_BYTES };
+  const options = {
+    env: { PATH, ...env },
+    timeout: timeoutMs,
+    maxBuffer: MAX_BYTES,
+    ...(cwd === undefined ? {} : { cwd }),
+  };
   return new Promise((resolve, reject) => {
     execFile(path, [...args], options, (error, stdout, stderr) => {
       if (error && typeof error.code !== 'number' && error.signal === undefined) reject(error);
