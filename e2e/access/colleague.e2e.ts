@@ -34,14 +34,12 @@ afterAll(async () => {
   await running?.[Symbol.asyncDispose]();
 });
 
-/** From now on the demo's agent serves nobody by a gateway's word alone: its manifest says so, and is applied again. */
+/** From now on the demo's agent serves nobody by a gateway's word alone: it hears it, signed, and nothing is applied again. */
 async function requireStatements(): Promise<void> {
   const values = join(stack.stateDir, 'values.yaml');
   await writeFile(values, 'requireStatements: true\n');
   await fairlead(stack, 'cluster', 'update', 'demo', '--values', values);
-  const manifest = await fairlead(stack, 'cluster', 'import', 'demo');
-  await kubectl(stack, 'gateway-a', ['apply', '-f', '-'], manifest);
-  await stack.processes.find(({ name }) => name === 'agent-demo')?.restart();
+  await soon(async () => expect(await lastHeard()).toMatchObject({ required: [expect.any(String)] }));
 }
 
 /** Its id. */

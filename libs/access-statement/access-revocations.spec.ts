@@ -32,6 +32,7 @@ const list: AccessRevocations = {
   floor: null,
   revoked: [],
   locked: [],
+  required: [],
 };
 const revoked = (kind: string, value: string, seconds = 0) => ({ kind, value, before: at(seconds) });
 const why = (change: Partial<AccessRevocations>, said: Partial<AccessStatement> = {}): string | null =>
@@ -69,6 +70,12 @@ describe('a list revokes', () => {
     ['for what it says that is not known here', { revoked: [revoked('moon', 'corp:alice')] }],
   ])('none %s', (_, change, said) => {
     expect(why(change, said)).toBeNull();
+  });
+
+  it('nothing of clusters that require statements, which it names', () => {
+    const index = new RevokedIndex({ ...list, required: [clusterId] });
+    expect([index.requires(clusterId), index.requires(randomUUID())]).toEqual([true, false]);
+    expect(new RevokedIndex({ ...list, required: 'all' }).requires(randomUUID())).toBe(true);
   });
 
   it('the administrator’s by its token', () => {

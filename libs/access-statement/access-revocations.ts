@@ -5,8 +5,9 @@ import { MAX_STATEMENT_BYTES, type AccessStatement } from './access-statement.js
 /** Of the JSON that is signed. */
 export const MAX_REVOCATIONS_BYTES = MAX_STATEMENT_BYTES;
 const MAX_ENTRIES = 400;
-/** Clusters that are locked down by name. */
-export const MAX_LOCKED = 200;
+/** Clusters that are locked down by name, and those that require statements. */
+export const MAX_LOCKED = 100;
+export const MAX_REQUIRED = 100;
 
 /**
  * `token`, `administrator`: every statement of this token; `grant`: with a rule of this grant. `user`: those of this user that were signed at this time or before. `logins`: the same of
@@ -20,7 +21,7 @@ export const RevokedStatements = z.object({
 export type RevokedStatements = z.infer<typeof RevokedStatements>;
 
 /**
- * Which statements of a tenant are worth nothing before their end, in all its clusters. Of two the one with the higher number counts. What a reader does not know of it is
+ * Which statements of a tenant are worth nothing before their end, and which of its clusters take nobody without one. Of two the one with the higher number counts. What a reader does not know of it is
  * left out: what it knows still ends something.
  */
 export const AccessRevocations = z.object({
@@ -34,6 +35,8 @@ export const AccessRevocations = z.object({
   revoked: z.array(RevokedStatements).max(MAX_ENTRIES),
   /** Clusters that only the administrator gets into. */
   locked: z.union([z.literal('all'), z.array(z.uuid()).max(MAX_LOCKED)]),
+  /** Clusters whose agents serve nobody without a statement. */
+  required: z.union([z.literal('all'), z.array(z.uuid()).max(MAX_REQUIRED)]).default([]),
 });
 export type AccessRevocations = z.infer<typeof AccessRevocations>;
 
@@ -58,13 +61,15 @@ export function readAccessRevocations(document: Uint8Array): AccessRevocations {
 
 /** What a statement is looked up by: made once for each list. */
 export class RevokedIndex {
+  readonly #required: ReadonlySet<string> | 'all';
   readonly #tokens: ReadonlySet<string>;
   readonly #grants: ReadonlySet<string>;
   readonly #times: readonly RevokedStatements[];
   readonly #locked: ReadonlySet<string> | 'all';
   readonly #floorMs: number;
 
-  constructor({ revoked, locked, floor }: AccessRevocations) {
+  constructor({ revoked, locked, required, floor }: AccessRevocations) {
+    this.#required = required === 'all' ? required : new Set(required);
     const valuesOf = (kind: string): Set<string> =>
       new Set(revoked.flatMap((entry) => (entry.kind === kind ? [entry.value] : [])));
     this.#tokens = new Set([...valuesOf('token'), ...valuesOf('administrator')]);
@@ -72,6 +77,11 @@ export class RevokedIndex {
     this.#times = revoked.filter(({ kind }) => kind === 'user' || kind === 'logins');
     this.#locked = locked === 'all' ? locked : new Set(locked);
     this.#floorMs = floor === null ? Number.NEGATIVE_INFINITY : Date.parse(floor);
+  }
+
+  /** Does this cluster take nobody without a statement? */
+  requires(clusterId: string): boolean {
+    return this.#required === 'all' || this.#required.has(clusterId);
   }
 
   /** Why the statement is worth nothing; null: it is not revoked. */

@@ -9,6 +9,7 @@ export {
 export {
   AccessRevocations,
   MAX_LOCKED,
+  MAX_REQUIRED,
   MAX_REVOCATIONS_BYTES,
   readAccessRevocations,
   RevokedIndex,

@@ -17,7 +17,14 @@ import { accessDatabase, type AccessDatabase } from './testing/access-fixture.js
 
 const api = { role: 'api', credential: 'api' } as const;
 const T = 'default';
-const shop: ClusterEntry = { tenantId: T, clusterId: crypto.randomUUID(), name: 'shop', generation: 1, labels: {} };
+const shop: ClusterEntry = {
+  tenantId: T,
+  clusterId: crypto.randomUUID(),
+  name: 'shop',
+  generation: 1,
+  labels: {},
+  requireStatements: false,
+};
 const by = 'admin';
 
 let stored: AccessDatabase;
@@ -26,6 +33,8 @@ let grants: Grants;
 /** What `keys` was sent, and the number of the list that it holds. */
 let told: AccessRevocations[];
 let held: number;
+/** As registration tells of them. */
+let known: ClusterEntry[];
 let loop: AsyncDisposable;
 
 beforeAll(async () => {
@@ -45,6 +54,7 @@ afterAll(() => stored?.[Symbol.asyncDispose]());
 const clusters = {
   get: () => shop,
   find: () => shop,
+  byTenant: () => new Map([[T, known]]),
 } as unknown as KnownClusters;
 
 /** Holds the higher number, as `keys` does. */
@@ -62,7 +72,8 @@ const keys: KeysPort = {
 beforeEach(async () => {
   await stored.database.query('truncate revoked_statements, revocation_lists, lockdowns');
   [told, held] = [[], 0];
-  loop = tellRevocations(runtime, keys);
+  known = [shop];
+  loop = tellRevocations(runtime, keys, clusters);
 });
 afterEach(() => loop[Symbol.asyncDispose]());
 
@@ -146,7 +157,17 @@ it('forgets what has ended of itself', async () => {
   await grants.delete(api, T, { id, by });
   await eventually(() => expect(values()).toEqual([`grant ${id}`]));
   await loop[Symbol.asyncDispose]();
-  loop = tellRevocations({ ...runtime, now: () => new Date(Date.now() + 7_200_000) }, keys);
+  loop = tellRevocations({ ...runtime, now: () => new Date(Date.now() + 7_200_000) }, keys, clusters);
   await granted({ subject: { kind: 'user', name: 'corp:bob' }, effect: 'deny' });
   await eventually(() => expect(values()).toEqual(['user corp:bob']));
+});
+
+it('says which clusters take nobody without a statement, and forgets none that is only missing', async () => {
+  const bank = { ...shop, clusterId: crypto.randomUUID(), name: 'bank', requireStatements: true };
+  known = [shop, bank];
+  await eventually(() => expect(last()?.required).toEqual([bank.clusterId]));
+  known = [{ ...shop, requireStatements: true }];
+  await eventually(() => expect(last()?.required).toEqual([shop.clusterId, bank.clusterId].toSorted()));
+  known = [shop, { ...bank, requireStatements: false }];
+  await eventually(() => expect(last()?.required).toEqual([]));
 });

@@ -62,6 +62,11 @@ export class AgentRevocations implements RevocationsEnd {
     return this.#lists.get(statement.tenantId)?.index.whyRevoked(statement) ?? null;
   }
 
+  /** Does any list say that this cluster takes nobody without a statement? Whose it is need not be known yet: a list too many only refuses more. */
+  requires(clusterId: string): boolean {
+    return [...this.#lists.values()].some(({ index }) => index.requires(clusterId));
+  }
+
   /** Calls back after each later list, until the result is called. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
@@ -118,8 +123,8 @@ export class AgentRevocations implements RevocationsEnd {
     const held = this.#lists.get(list.tenantId);
     if (held && held.list.number >= list.number) return false;
     this.#lists.set(list.tenantId, { list, index: new RevokedIndex(list) });
-    const { number, revoked, locked } = list;
-    this.#options.logger.info('statement.revocations', { number, revoked: revoked.length, locked });
+    const { number, revoked, locked, required } = list;
+    this.#options.logger.info('statement.revocations', { number, revoked: revoked.length, locked, required });
     for (const listener of this.#listeners) listener();
     return true;
   }

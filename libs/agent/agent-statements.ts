@@ -11,7 +11,7 @@ import { assertStands } from './kube-api/end-with-statement.js';
 interface AgentStatementsOptions {
   readonly identity: HeldIdentity;
   readonly time: SignedTime;
-  /** What the cluster's own configuration says: no gateway lowers it. */
+  /** What the cluster's own configuration says; a signed list may require more, and nobody less. */
   readonly required: boolean;
   readonly revocations: AgentRevocations;
   readonly logger: Logger;
@@ -19,7 +19,7 @@ interface AgentStatementsOptions {
 
 /** Verifies what people show by the roots that this agent trusts now, and refuses what was revoked. */
 export class AgentStatements implements StatementEnd {
-  readonly required: boolean;
+  readonly #required: boolean;
   readonly #identity: HeldIdentity;
   readonly #time: SignedTime;
   readonly #revocations: AgentRevocations;
@@ -27,11 +27,19 @@ export class AgentStatements implements StatementEnd {
   #verifier: Promise<StatementVerifier> | undefined;
 
   constructor({ identity, time, required, revocations, logger }: AgentStatementsOptions) {
-    this.required = required;
+    this.#required = required;
     this.#identity = identity;
     this.#time = time;
     this.#revocations = revocations;
     this.#logger = logger;
+  }
+
+  get required(): boolean {
+    return this.#required || this.#revocations.requires(this.#identity.current.clusterId);
+  }
+
+  onRequired(listener: () => void): () => void {
+    return this.#revocations.onChange(listener);
   }
 
   async open(envelope: Uint8Array, cluster: { readonly clusterId: string }): Promise<ShownStatement> {

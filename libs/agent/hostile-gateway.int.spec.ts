@@ -181,6 +181,15 @@ function sentAs(): { user: string[]; groups: string[]; others: string[] } {
   return { user: of('impersonate-user'), groups: of('impersonate-group').toSorted(), others };
 }
 
+/** As a gateway tells it. */
+async function told(change: Partial<AccessRevocations>, by = 'access-statements', claims = change.number ?? 1) {
+  const { privateKeyPem, chain } = await authority.service(by);
+  const list = { version: 1, tenantId: 'default', number: 1, issuedAt: at(0), floor: null, revoked: [], locked: [] };
+  const document = writeAccessRevocations({ ...list, ...change } as AccessRevocations);
+  const envelope = await signAccessRevocations(document, { keyPem: privateKeyPem, chainPem: chain.slice(0, -1) });
+  return create(SignedRevocationsSchema, { number: BigInt(claims), envelope });
+}
+
 describe('with a statement, a hostile gateway', () => {
   it('gets what it holds, with the groups of the rules that hold the request, and no word of its own', async () => {
     const envelope = await signed();
@@ -295,14 +304,6 @@ describe('with a statement, a hostile gateway', () => {
 });
 
 describe('what was revoked', () => {
-  /** As a gateway tells it. */
-  async function told(change: Partial<AccessRevocations>, by = 'access-statements', claims = change.number ?? 1) {
-    const { privateKeyPem, chain } = await authority.service(by);
-    const list = { version: 1, tenantId: 'default', number: 1, issuedAt: at(0), floor: null, revoked: [], locked: [] };
-    const document = writeAccessRevocations({ ...list, ...change } as AccessRevocations);
-    const envelope = await signAccessRevocations(document, { keyPem: privateKeyPem, chainPem: chain.slice(0, -1) });
-    return create(SignedRevocationsSchema, { number: BigInt(claims), envelope });
-  }
   const tokenRevoked = { revoked: [{ kind: 'token', value: statement.tokenId, before: at(0) }] };
   const REVOKED = { code: 'STATEMENT_REVOKED' };
 
@@ -379,6 +380,30 @@ describe('a cluster that requires statements', () => {
     agent = agentWith(true);
     await expect(open({ user: 'admin' })).rejects.toMatchObject({ code: 'STATEMENT_REQUIRED' });
     await expect(asked({ statement: await signed() }, 'GET /api/v1/namespaces/shop/pods')).resolves.toMatch(/ 200 /);
+  });
+});
+
+describe('a cluster that came to require statements', () => {
+  const refused = { code: 'STATEMENT_REQUIRED' };
+
+  it('goes by what was signed, and no gateway takes it back', async () => {
+    const standing = await open({});
+    const ended = new Promise<Error>((resolve) => standing.once('error', resolve));
+    await revocations.take(await told({ number: 5, required: [clusterId] }));
+    expect(await ended).toMatchObject(refused);
+    await expect(open({ user: 'admin' })).rejects.toMatchObject(refused);
+    await open({ statement: await signed() });
+    await revocations.take(await told({ number: 4 }));
+    await revocations.take(await told({ number: 9 }, 'keys'));
+    await expect(open({ user: 'admin' })).rejects.toMatchObject(refused);
+    await revocations.take(await told({ number: 6 }));
+    await expect(open({})).resolves.toBeDefined();
+  });
+
+  it('in its own manifest goes by that, whatever was signed', async () => {
+    agent = agentWith(true);
+    await revocations.take(await told({ number: 6 }));
+    await expect(open({ user: 'admin' })).rejects.toMatchObject(refused);
   });
 });
 

@@ -58,6 +58,8 @@ export const ClusterEntry = z.object({
   generation: Generation,
   /** Desired state is chosen by them. */
   labels: Labels.default({}),
+  /** Its agent is to serve nobody by a gateway's word alone; absent: no. */
+  requireStatements: z.boolean().optional(),
 });
 export type ClusterEntry = z.infer<typeof ClusterEntry>;
 

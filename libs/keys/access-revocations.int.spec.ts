@@ -25,6 +25,7 @@ const list = (number: number, change: Partial<AccessRevocations> = {}): AccessRe
   floor: null,
   revoked: [],
   locked: [],
+  required: [],
   ...change,
 });
 const entryOf = (value: string) => ({ kind: 'user', value, before: new Date(fixture.nowMs).toISOString() });

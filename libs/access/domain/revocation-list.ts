@@ -1,8 +1,9 @@
-import { MAX_LOCKED, MAX_REVOCATIONS_BYTES, type AccessRevocations } from '@fairlead/access-statement';
+import { MAX_LOCKED, MAX_REQUIRED, MAX_REVOCATIONS_BYTES, type AccessRevocations } from '@fairlead/access-statement';
 import type { Revoked } from './revoked.js';
 
 /** What there is room for beside the clusters that are locked. */
 const MAX_ENTRIES = 400;
+const ALL = 'all';
 
 /** A tenant whose list agents have not been told as it is now. */
 export interface ListState {
@@ -10,6 +11,8 @@ export interface ListState {
   readonly number: number;
   /** Everybody's statements up to then, but the administrator's; null: nobody's. */
   readonly floor: Date | null;
+  /** Clusters that take nobody without a statement, or `all`. */
+  readonly required: readonly string[];
 }
 
 export interface Contents extends ListState {
@@ -38,8 +41,17 @@ export function revocationList(contents: Contents): FittingList {
   }
 }
 
+/** All of them, where they are too many to be named. Otherwise as many as there is room for: the others go by their manifests. */
+export function requiredClusters(
+  clusters: readonly { readonly clusterId: string; readonly requireStatements?: boolean | undefined }[],
+): string[] {
+  const required = clusters.filter(({ requireStatements }) => requireStatements).map(({ clusterId }) => clusterId);
+  if (required.length > MAX_REQUIRED && required.length === clusters.length) return [ALL];
+  return required.toSorted().slice(0, MAX_REQUIRED);
+}
+
 function listOf(
-  { tenantId, number, floor, locked, now }: Contents,
+  { tenantId, number, floor, locked, required, now }: Contents,
   revoked: readonly Revoked[],
   raisedTo: Date | null,
 ): AccessRevocations {
@@ -53,5 +65,6 @@ function listOf(
     floor: floorMs === 0 ? null : new Date(floorMs).toISOString(),
     revoked: revoked.map(({ kind, value, before }) => ({ kind, value, before: before.toISOString() })),
     locked: clusters.length < locked.length ? 'all' : clusters.slice(0, MAX_LOCKED),
+    required: required.includes(ALL) ? 'all' : [...required],
   };
 }

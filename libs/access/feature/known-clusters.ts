@@ -38,6 +38,18 @@ export class KnownClusters implements AsyncDisposable {
     return [...this.#byName.values()].filter((entry) => entry.tenantId === tenantId);
   }
 
+  /** Of each tenant; null while NATS has not been heard yet. */
+  byTenant(): ReadonlyMap<string, readonly ClusterEntry[]> | null {
+    if (!this.#snapshot.isLoaded) return null;
+    const tenants = new Map<string, ClusterEntry[]>();
+    for (const entry of this.#byName.values()) {
+      const known = tenants.get(entry.tenantId);
+      if (known) known.push(entry);
+      else tenants.set(entry.tenantId, [entry]);
+    }
+    return tenants;
+  }
+
   #assertLoaded(): void {
     if (!this.#snapshot.isLoaded) throw new FairleadError('UNAVAILABLE', 'which clusters there are is not known yet');
   }

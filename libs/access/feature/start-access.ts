@@ -60,7 +60,7 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
   const grants = owned.use(grantsArea(runtime, nats, groupsOfLastLogin));
   const authentication = new Authentication(runtime, { sources, isAdministrator });
   const keys = keysOver(createRpcClient(nats, runtime.source));
-  owned.use(tellRevocations(runtime, keys));
+  owned.use(tellRevocations(runtime, keys, grants.clusters));
   const statements = new IssueStatement(runtime, { authentication, clusters: grants.clusters, keys });
   const areas: readonly Area[] = [
     { controllers: [AuthenticationController], parts: [authentication] },

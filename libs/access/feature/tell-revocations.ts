@@ -1,11 +1,23 @@
 import { writeAccessRevocations } from '@fairlead/access-statement';
 import { messageOf } from '@fairlead/errors';
+import type { ClusterEntry } from '@fairlead/contracts';
 import { RunLoop } from '@fairlead/loop';
 import { inTransaction } from '@fairlead/persistence';
-import { revocationList } from '../domain/revocation-list.js';
+import type { EntityManager } from 'typeorm';
+import { requiredClusters, revocationList } from '../domain/revocation-list.js';
 import { listLockdowns } from '../store/lockdown-store.js';
-import { lockList, markTold, raiseFloor, skipTo, takeRevoked, untoldTenants } from '../store/revocation-store.js';
+import {
+  lockList,
+  markTold,
+  raiseFloor,
+  requiredOf,
+  setRequired,
+  skipTo,
+  takeRevoked,
+  untoldTenants,
+} from '../store/revocation-store.js';
 import type { KeysPort } from './keys-port.js';
+import type { KnownClusters } from './known-clusters.js';
 import type { Runtime } from './runtime.js';
 
 /** Agents are to know of it about as soon as doors do. */
@@ -21,7 +33,8 @@ interface Made {
  * Has each tenant's list of revoked statements signed whenever it has changed: `keys` shows it to gateways, and they tell agents. Nothing waits for it: what it says
  * is in force at doors already. Created running; dispose of it to stop.
  */
-export function tellRevocations(runtime: Runtime, keys: KeysPort): RunLoop {
+export function tellRevocations(runtime: Runtime, keys: KeysPort, clusters: Pick<KnownClusters, 'byTenant'>): RunLoop {
+  const required = new RequiredStatements(runtime, clusters);
   return new RunLoop({
     intervalMs: PERIOD_MS,
     retry: RETRY,
@@ -30,9 +43,42 @@ export function tellRevocations(runtime: Runtime, keys: KeysPort): RunLoop {
         reason: messageOf(error),
       }),
     turn: async () => {
+      await required.follow();
       for (const tenantId of await inTransaction(runtime.database, untoldTenants)) await tell(runtime, keys, tenantId);
     },
   });
+}
+
+/** Puts into the list which clusters are to take nobody without a statement, as registration tells of them. */
+class RequiredStatements {
+  readonly #runtime: Runtime;
+  readonly #clusters: Pick<KnownClusters, 'byTenant'>;
+  /** As it was written last, by tenant. */
+  readonly #written = new Map<string, string>();
+
+  constructor(runtime: Runtime, clusters: Pick<KnownClusters, 'byTenant'>) {
+    this.#runtime = runtime;
+    this.#clusters = clusters;
+  }
+
+  async follow(): Promise<void> {
+    for (const [tenantId, clusters] of this.#clusters.byTenant() ?? []) {
+      const known = JSON.stringify(requiredClusters(clusters));
+      if (this.#written.get(tenantId) === known) continue;
+      await inTransaction(this.#runtime.database, (manager) => this.#write(manager, tenantId, clusters));
+      this.#written.set(tenantId, known);
+    }
+  }
+
+  /** A cluster that is not there at the moment keeps what was said of it: NATS may have lost it. */
+  async #write(manager: EntityManager, tenantId: string, clusters: readonly ClusterEntry[]): Promise<void> {
+    const before = await requiredOf(manager, tenantId);
+    const there = new Set(clusters.map(({ clusterId }) => clusterId));
+    const missing = before.filter((clusterId) => !there.has(clusterId) && clusterId !== 'all');
+    const kept = missing.map((clusterId) => ({ clusterId, requireStatements: true }));
+    const required = requiredClusters([...clusters, ...kept]);
+    if (before.length > 0 || required.length > 0) await setRequired(manager, tenantId, required);
+  }
 }
 
 async function tell(runtime: Runtime, keys: KeysPort, tenantId: string): Promise<void> {

@@ -24,7 +24,8 @@ const TABLES_V1 = [
     tenant_id text primary key,
     number bigint not null,
     told bigint not null default 0,
-    floor timestamptz
+    floor timestamptz,
+    required text[] not null default '{}'
   )`,
 ];
 

@@ -36,7 +36,7 @@ export async function untoldTenants(manager: EntityManager): Promise<string[]> {
 /** Nobody changes the list until the transaction ends. */
 export async function lockList(manager: EntityManager, tenantId: string): Promise<ListState | undefined> {
   const [row]: readonly (Omit<ListState, 'number'> & { readonly number: string })[] = await manager.query(
-    'select tenant_id as "tenantId", number, floor from revocation_lists where tenant_id = $1 for update',
+    'select tenant_id as "tenantId", number, floor, required from revocation_lists where tenant_id = $1 for update',
     [tenantId],
   );
   return row && { ...row, number: Number(row.number) };
@@ -73,4 +73,27 @@ export async function skipTo(manager: EntityManager, tenantId: string, held: num
     tenantId,
     held + 1,
   ]);
+}
+
+/** Clusters that take nobody without a statement. Again: no change. */
+export async function setRequired(
+  manager: EntityManager,
+  tenantId: string,
+  required: readonly string[],
+): Promise<void> {
+  await manager.query(
+    `insert into revocation_lists as l (tenant_id, number, required) values ($1, 1, $2)
+     on conflict (tenant_id) do update set number = l.number + 1, required = excluded.required
+       where l.required is distinct from excluded.required`,
+    [tenantId, required],
+  );
+}
+
+/** What is said of it now. */
+export async function requiredOf(manager: EntityManager, tenantId: string): Promise<readonly string[]> {
+  const [row]: readonly { required: string[] }[] = await manager.query(
+    'select required from revocation_lists where tenant_id = $1',
+    [tenantId],
+  );
+  return row?.required ?? [];
 }

@@ -18,8 +18,10 @@ export const REGISTRATION_BUCKETS: readonly ProjectedBucket[] = [
 ];
 
 function toClusterEntry(row: Awaited<ReturnType<typeof allClusters>>[number]): [string, ClusterEntry] {
-  const { id: clusterId, tenantId, name, generation, labels } = row;
-  return [`${tenantId}.${clusterId}`, ClusterEntry.parse({ tenantId, clusterId, name, generation, labels })];
+  const { id: clusterId, tenantId, name, generation, labels, manifestValues } = row;
+  const { requireStatements } = manifestValues;
+  const entry = { tenantId, clusterId, name, generation, labels, requireStatements };
+  return [`${tenantId}.${clusterId}`, ClusterEntry.parse(entry)];
 }
 
 function toClientEntry(row: Awaited<ReturnType<typeof allClients>>[number]): [string, ClientEntry] {

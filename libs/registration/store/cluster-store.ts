@@ -113,8 +113,16 @@ interface ClusterRange {
 /** Every cluster of every tenant. */
 export function allClusters(
   manager: EntityManager,
-): Promise<Pick<StoredCluster, 'id' | 'tenantId' | 'name' | 'generation' | 'labels'>[]> {
-  return manager.find(ClusterRow, { select: { id: true, tenantId: true, name: true, generation: true, labels: true } });
+): Promise<Pick<StoredCluster, 'id' | 'tenantId' | 'name' | 'generation' | 'labels' | 'manifestValues'>[]> {
+  const select = {
+    id: true,
+    tenantId: true,
+    name: true,
+    generation: true,
+    labels: true,
+    manifestValues: true,
+  } as const;
+  return manager.find(ClusterRow, { select });
 }
 
 /** The number of an enrolment of its own, whatever becomes of it: none is given twice. For a cluster that is locked. */

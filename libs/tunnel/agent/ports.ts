@@ -80,6 +80,8 @@ export interface ShownStatement extends VerifiedStatement {
 export interface StatementEnd {
   /** Nobody is served without one. */
   readonly required: boolean;
+  /** Calls back when that may have become so, until the result is called. */
+  onRequired(listener: () => void): () => void;
   /** Rejects with STATEMENT_REFUSED, STATEMENT_EXPIRED or STATEMENT_REVOKED. */
   open(envelope: Uint8Array, cluster: { readonly clusterId: string }): Promise<ShownStatement>;
 }

@@ -92,13 +92,17 @@ function serveUnstated(
   { kubeApi, statements, logger, leaving }: AcceptorOptions,
   identity: TunnelIdentity,
 ): void {
-  if (statements?.required) {
-    const what = 'this cluster serves nobody without an access statement';
-    throw new FairleadError('STATEMENT_REQUIRED', `${what}: make a new kubeconfig with: fairlead kubeconfig`);
-  }
+  if (statements?.required) throw statementRequired();
   connection.accept();
   tellEnd(connection, open, logger);
+  const look = (): void => void (statements?.required && connection.destroy(statementRequired()));
+  if (statements) connection.once('close', statements.onRequired(look));
   kubeApi.serve(connection, identity, leaving);
+}
+
+function statementRequired(): FairleadError {
+  const what = 'this cluster serves nobody without an access statement';
+  return new FairleadError('STATEMENT_REQUIRED', `${what}: make a new kubeconfig with: fairlead kubeconfig`);
 }
 
 /** Never rejects. */
