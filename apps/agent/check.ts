@@ -7,6 +7,7 @@ import {
   checkKubernetes,
   heldPins,
   type Finding,
+  rightsToNames,
   type Right,
 } from '@fairlead/agent/preflight';
 import { messageOf } from '@fairlead/errors';
@@ -103,9 +104,9 @@ async function* checkApiServer(
 }
 
 /** What the import manifest gives the agent. */
-function rightsOf({ FAIRLEAD_IDENTITY: identity }: AgentConfig): Right[] {
+function rightsOf({ FAIRLEAD_IDENTITY: identity, FAIRLEAD_USER_NAMES: userNames }: AgentConfig): Right[] {
   const rights: Right[] = [
-    { verb: 'impersonate', resource: 'users' },
+    ...rightsToNames(userNames),
     { verb: 'impersonate', resource: 'groups', name: 'fairlead:admins' },
     { verb: 'impersonate', resource: 'groups', name: 'system:authenticated' },
     ...ClusterRoleName.options.map(rightToRole),

@@ -1,3 +1,4 @@
+import { UserNames } from '@fairlead/access-rules';
 import { Secret, commaList, dnsDomain, hostPort, loadConfig, tracingVariables } from '@fairlead/config';
 import { LINK_SERVER_NAME, parseEgressPort, parseEndpoint, type Endpoint, type ProxySettings } from '@fairlead/agent';
 import { messageOf } from '@fairlead/errors';
@@ -41,6 +42,8 @@ const Environment = z.object({
   FAIRLEAD_ADOPTION: z.stringbool().default(false),
   /** Nobody reaches the kube-apiserver without an access statement, whatever a gateway says. */
   FAIRLEAD_REQUIRE_STATEMENTS: z.stringbool().default(false),
+  /** How the kube-apiserver is told who a request is of: `user`, by the user name; `extra`, as an extra of one fixed user. The manifest's RBAC goes with it. */
+  FAIRLEAD_USER_NAMES: UserNames.default('user'),
   /** May name a file that does not exist: an enrolled agent needs no token. */
   FAIRLEAD_BOOTSTRAP_TOKEN_FILE: z.string().optional(),
   /** An identity that was handed out, as `fairlead identity issue` writes it. May name a file that does not exist. */

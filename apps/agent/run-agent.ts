@@ -12,6 +12,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
   const host = config.KUBERNETES_SERVICE_HOST;
   const port = config.KUBERNETES_SERVICE_PORT;
   const { caPem, token } = await readServiceAccount(config.FAIRLEAD_SERVICE_ACCOUNT_DIR, () => performance.now());
+  const api = { host, port, caPem, token, userNames: config.FAIRLEAD_USER_NAMES };
   let agent: Agent | null = null;
   const registry = new Registry();
   const starting: Check[] = [{ name: 'started', ok: false }];
@@ -38,7 +39,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
         logger,
       }),
       token: () => readToken(config.FAIRLEAD_BOOTSTRAP_TOKEN_FILE),
-      kubeApi: { host, port, caPem, token },
+      kubeApi: api,
       requireStatements: config.FAIRLEAD_REQUIRE_STATEMENTS,
       tcp: { rules: config.FAIRLEAD_ALLOW_TARGETS },
       ...egressOf(config),
@@ -46,7 +47,7 @@ export async function run(config: AgentConfig, logger: Logger, signal: AbortSign
       registry,
       tracer: tracing.tracer,
       onIdentity: tracing.onIdentity,
-      facts: agentFacts(config, { host, port, caPem, token }, logger, signal),
+      facts: agentFacts(config, api, logger, signal),
       logger,
     },
     signal,

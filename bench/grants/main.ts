@@ -5,6 +5,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import { BUCKETS, grantsKeys, type GrantEntry, type GrantsEntry } from '@fairlead/contracts';
 import { putKv } from '@fairlead/messaging';
 import { startSecuredNats } from '@fairlead/messaging/testing';
+import { NODE_FLAGS, allocatorEnvironment } from '@fairlead/stack';
 import { scratchDir } from '@fairlead/testing';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { GRANTS_EACH, TENANT, USERS, grantsOf, subjectOf } from './grants.js';
@@ -27,7 +28,11 @@ async function main(): Promise<void> {
     await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => grant(access, user + i, grantsOf(user + i))));
   }
   const replicas = REPLICAS.map((credential) => {
-    const replica = fork(new URL('replica.js', import.meta.url), { execArgv: ['--expose-gc'] });
+    const replica = fork(new URL('replica.js', import.meta.url), {
+      // As a gateway runs.
+      execArgv: [...NODE_FLAGS],
+      env: { ...process.env, ...allocatorEnvironment() },
+    });
     owned.defer(() => void replica.kill());
     return { replica, credential, seedFile: nats.seedFile({ role: 'gateway', credential }) };
   });
@@ -81,7 +86,7 @@ function report(loaded: readonly Loaded[], decided: Decided, changes: readonly n
     `${USERS * GRANTS_EACH} grants, ${USERS} users; ${availableParallelism()} cores, load average ${load}; Node ${process.version}`,
     `decision: p50 ${decided.p50.toFixed(1)} µs, p99 ${decided.p99.toFixed(1)} µs`,
     `first decision of a user in a cluster: p50 ${decided.firstP50.toFixed(1)} µs, p99 ${decided.firstP99.toFixed(1)} µs`,
-    `a replica loads all in ${most(loaded.map(({ loadMs }) => loadMs))} ms (${most(loaded.map(({ cpuMs }) => cpuMs))} ms of CPU), and grows by ${most(loaded.map(({ mib }) => mib))} MiB`,
+    `a replica loads all in ${most(loaded.map(({ loadMs }) => loadMs))} ms (${most(loaded.map(({ cpuMs }) => cpuMs))} ms of CPU), grows by ${most(loaded.map(({ mib }) => mib))} MiB meanwhile, and holds ${most(loaded.map(({ keptMib }) => keptMib))} MiB of it once it is idle`,
     `a change is at both replicas within ${most(changes)} ms, of ${CHANGES}`,
   ];
   process.stdout.write(`${lines.join('\n')}\n`);

@@ -13,11 +13,12 @@ import { KubeApiProxy } from './kube-api-proxy.js';
 let api: RecordingApiServer;
 let pair: SessionPair;
 let proxy: KubeApiProxy;
+let target: { readonly host: string; readonly port: number; readonly caPem: string };
 
 beforeAll(async () => {
   const authority = await testAuthority();
   [api, pair] = await Promise.all([startRecordingApiServer(authority), sessionPair()]);
-  const target = { host: '127.0.0.1', port: api.port, caPem: authority.roots.join('\n') };
+  target = { host: '127.0.0.1', port: api.port, caPem: authority.roots.join('\n') };
   proxy = new KubeApiProxy({ ...target, token: () => Promise.resolve('token') }, silentLogger);
 });
 
@@ -39,6 +40,37 @@ async function answerAs(groups: readonly string[], ...requests: readonly string[
   opener.end(requests.map((line) => `${line} HTTP/1.1\r\nHost: cluster\r\n\r\n`).join(''));
   return (await answer).toString();
 }
+
+describe('where names of users are extras', () => {
+  it('the kube-apiserver is told one user, the groups, and the name as an extra alone', async () => {
+    const { host, port, caPem } = target;
+    const named = new KubeApiProxy(
+      { host, port, caPem, userNames: 'extra', token: () => Promise.resolve('t') },
+      silentLogger,
+    );
+    api.requests.length = 0;
+    const { opener, acceptor } = await pair.opened();
+    named.serve(acceptor, {
+      user: 'corp:alice',
+      groups: ['fairlead:view'],
+      extra: [{ key: 'scopes', values: ['all'] }],
+    });
+    const answer = collect(opener);
+    // Whoever asks cannot say it themselves.
+    opener.end('GET /api HTTP/1.1\r\nHost: c\r\nImpersonate-Extra-fairlead.dev%2Fuser: corp:root\r\n\r\n');
+    expect((await answer).toString()).toMatch(/ 200 /);
+    named.close();
+    const { rawHeaders = [] } = api.requests.at(-1) ?? {};
+    const told = rawHeaders.flatMap((name, at) =>
+      /^impersonate-/i.test(name) ? [[name.toLowerCase(), rawHeaders[at + 1]]] : [],
+    );
+    expect(told).toEqual([
+      ['impersonate-user', 'fairlead:user'],
+      ['impersonate-group', 'fairlead:view'],
+      ['impersonate-extra-fairlead.dev%2fuser', 'corp:alice'],
+    ]);
+  });
+});
 
 describe('an opener that half-closes right after its requests', () => {
   it('gets the whole answer', async () => {

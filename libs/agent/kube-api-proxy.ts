@@ -35,6 +35,7 @@ import { Http2Connections } from './kube-api/http2-connections.js';
 import { ImpersonationRights } from './kube-api/impersonation-rights.js';
 import type { KubeApiTarget } from './kube-api/kube-api-target.js';
 import { readAnswer, reviewRequest, withHeaders, type SentBody } from './kube-api/self-review.js';
+import { namedByExtra } from './kube-api/named-by-extra.js';
 import { identityWith, planRequest, type ServedTunnel } from './kube-api/stated-requests.js';
 
 export type { KubeApiTarget } from './kube-api/kube-api-target.js';
@@ -297,11 +298,11 @@ export class KubeApiProxy {
   }
 
   #headers(incoming: IncomingMessage, { identity, ownHeaders }: Sent, token: string): string[] {
-    const { host, port } = this.#target;
+    const { host, port, userNames } = this.#target;
     const unchanged = without('host', fromTunnel(incoming.rawHeaders));
     const passed = ownHeaders.length === 0 ? unchanged : withHeaders(unchanged, ownHeaders);
     const own = ['Host', `${host.includes(':') ? `[${host}]` : host}:${port}`, 'Authorization', `Bearer ${token}`];
-    return [...passed, ...own, ...impersonationHeaders(identity)];
+    return [...passed, ...own, ...impersonationHeaders(userNames === 'extra' ? namedByExtra(identity) : identity)];
   }
 
   #unreachable(error: Error): FairleadError {

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
+import { UserNames } from '@fairlead/access-rules';
 import { LabelValue, ObjectName, QualifiedName } from './kubernetes-names.js';
 import { Resources } from './manifest-resources.js';
 import { Toleration } from './manifest-tolerations.js';
@@ -125,6 +126,8 @@ export const ManifestValues = fields({
   healthPort: z.int().min(1_024).max(65_535).optional(),
   /** Nobody is served by its agent without an access statement; what says so is in the cluster, and no gateway takes it back. */
   requireStatements: z.boolean().optional(),
+  /** How the kube-apiserver is told who a request is of; `user` unless given. */
+  userNames: UserNames.optional(),
   proxy: Proxy.optional(),
   /** Trusted besides the public ones where the agent has no pin: for an https proxy, and the collector of spans. */
   caBundle: CaBundle.optional(),

@@ -9,8 +9,8 @@ const MAX_BYTES = 64 * 1024;
 /** Said by the help of each command that has the option. */
 export const VALUES_HELP = `
 A file of values says how the pods are to run there: namespace, imagePullSecrets, nodeSelector, tolerations, resources, priorityClassName,
-podLabels, podAnnotations, hostNetwork, healthPort, proxy, caBundle, requireStatements. It is kept with the cluster, and takes the place of the
-one before; an empty file takes all away. No secret belongs in it. docs/your-own-cluster.md has an example.`;
+podLabels, podAnnotations, hostNetwork, healthPort, proxy, caBundle, requireStatements, userNames. It is kept with the cluster, and takes the place
+of the one before; an empty file takes all away. No secret belongs in it. docs/your-own-cluster.md has an example.`;
 
 /** `--values`. */
 export function valuesOption(): Option {

@@ -7,6 +7,7 @@ import type { KubeApiTarget } from '../kube-api-proxy.js';
 import { distributionOf, providerOf } from './distribution.js';
 import { listNodes, type Nodes } from './list-nodes.js';
 import { readOwnPod, type Workload } from './own-pod.js';
+import { rightsToNames } from './rights-to-names.js';
 import { reviewRight, type ReviewedRight } from './review-right.js';
 
 /** What one look at the cluster brought. */
@@ -28,8 +29,10 @@ export interface ObserveOptions {
 const Version = z.object({ gitVersion: z.string().max(64) });
 const mayBeIn = (group: string): ReviewedRight => ({ verb: 'impersonate', resource: 'groups', name: group });
 /** Each is there if all of its rights are. */
-const RIGHTS: readonly (readonly [capability: string, rights: readonly ReviewedRight[]])[] = [
-  ['rbac:impersonate-users', [{ verb: 'impersonate', resource: 'users' }]],
+const rightsWith = ({
+  userNames = 'user',
+}: KubeApiTarget): readonly (readonly [capability: string, rights: readonly ReviewedRight[]])[] => [
+  ['rbac:impersonate-users', rightsToNames(userNames)],
   ['rbac:impersonate-admins', [mayBeIn('fairlead:admins')]],
   ['rbac:impersonate-roles', ClusterRoleName.options.map((role) => mayBeIn(groupOfRole(role)))],
 ];
@@ -41,6 +44,7 @@ export async function observeCluster(
   signal: AbortSignal,
 ): Promise<Observation> {
   const { api, agentVersion, linkCapabilities, workload } = options;
+  const wantedRights = rightsWith(api);
   const failures: string[] = [];
   const attempt = <T>(work: Promise<T>): Promise<T | undefined> =>
     work.catch((error: unknown) => void failures.push(messageOf(error)));
@@ -48,11 +52,11 @@ export async function observeCluster(
     attempt(versionOf(api, signal)),
     attempt(listNodes(api, signal)),
     attempt(workload ? readOwnPod(api, workload, signal) : Promise.resolve(null)),
-    ...RIGHTS.map(([, wanted]) => attempt(hasAll(api, wanted, signal))),
+    ...wantedRights.map(([, wanted]) => attempt(hasAll(api, wanted, signal))),
   ]);
   const kubernetesVersion = version ?? before?.kubernetesVersion ?? 'unknown';
   const had = (capability: string): boolean => before?.capabilities?.includes(capability) ?? false;
-  const allowed = RIGHTS.flatMap(([name], index) => ((rights[index] ?? had(name)) ? [name] : []));
+  const allowed = wantedRights.flatMap(([name], index) => ((rights[index] ?? had(name)) ? [name] : []));
   const lists = nodes === undefined ? had('rbac:list-nodes') : nodes !== null;
   const facts = {
     agentVersion,

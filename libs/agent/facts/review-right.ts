@@ -8,6 +8,9 @@ export interface ReviewedRight {
   readonly resource: string;
   readonly name?: string;
   readonly namespace?: string;
+  /** Of the resource; default the core one. */
+  readonly group?: string;
+  readonly subresource?: string;
 }
 
 const REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
@@ -15,8 +18,7 @@ const Reviewed = z.object({ status: z.object({ allowed: z.boolean() }) });
 
 /** Whether the API server lets the agent do this. Rejects if it does not say. */
 export async function reviewRight(api: KubeApiTarget, right: ReviewedRight, signal: AbortSignal): Promise<boolean> {
-  const { verb, resource, name, namespace } = right;
-  const spec = { resourceAttributes: { verb, resource, name, namespace } };
+  const spec = { resourceAttributes: right };
   const body = JSON.stringify({ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec });
   const { status, body: answer } = await askKube(api, { method: 'POST', path: REVIEW, body, signal });
   if (status !== 201 && status !== 200) throw new Error(`the API server answered ${status}`);

@@ -2,3 +2,4 @@ export { checkCredentials, heldPins, type CredentialCheckOptions } from './check
 export { checkEndpoint, type EndpointCheckOptions } from './check-endpoint.js';
 export { checkKubernetes, type Right } from './check-kubernetes.js';
 export type { Finding } from './finding.js';
+export { rightsToNames } from '../facts/rights-to-names.js';

@@ -1,3 +1,4 @@
+import { FIXED_USER, USER_EXTRA } from '@fairlead/access-rules';
 import type { ManifestValues } from '@fairlead/contracts';
 import {
   ADMIN_GROUP,
@@ -27,7 +28,7 @@ export function rightsDocuments(values: ManifestValues): KubernetesDocument[] {
       metadata: metadata(name, namespace),
       automountServiceAccountToken: false,
     },
-    clusterRole(),
+    clusterRole(values),
     binding('ClusterRoleBinding', metadata(name), { kind: 'ClusterRole', name }, serviceAccount(namespace)),
     ownObjects(namespace),
     binding('RoleBinding', metadata(name, namespace), { kind: 'Role', name }, serviceAccount(namespace)),
@@ -50,18 +51,19 @@ function podSecurity(level: string): Record<string, string> {
 /**
  * RBAC cannot exclude a prefix, so it lets the agent impersonate any user name; the agent's own policy refuses
  * `system:` ones. Groups are named, because a group is what carries rights here: `system:masters` stays out of reach
- * even of a stolen service account token. No uids, no extras, no service accounts (a resource of their own).
+ * even of a stolen service account token. No uids, no service accounts (a resource of their own); extras only where they hold the names of users, and then no user
+ * but one.
  *
  * Nodes may be listed, to say how many there are and whose, and nothing else: no `get` or `watch`, which the agent has no use for.
  * Whoever takes that rule out loses only those facts. The namespace `kube-system` is read for its UID, by which clusters are told apart.
  */
-function clusterRole(): KubernetesDocument {
+function clusterRole(values: ManifestValues): KubernetesDocument {
   return {
     apiVersion: RBAC,
     kind: 'ClusterRole',
     metadata: metadata(AGENT.name),
     rules: [
-      { apiGroups: [''], resources: ['users'], verbs: ['impersonate'] },
+      ...userRules(values),
       {
         apiGroups: [''],
         resources: ['groups'],
@@ -72,6 +74,17 @@ function clusterRole(): KubernetesDocument {
       { apiGroups: [''], resources: ['namespaces'], resourceNames: ['kube-system'], verbs: ['get'] },
     ],
   };
+}
+
+function userRules({ userNames }: ManifestValues): Record<string, unknown>[] {
+  const users = { apiGroups: [''], resources: ['users'], verbs: ['impersonate'] };
+  if (userNames !== 'extra') return [users];
+  const extra = {
+    apiGroups: ['authentication.k8s.io'],
+    resources: [`userextras/${USER_EXTRA}`],
+    verbs: ['impersonate'],
+  };
+  return [{ ...users, resourceNames: [FIXED_USER] }, extra];
 }
 
 /**

@@ -142,6 +142,15 @@ it('an installer that comes later is where the values say', () => {
   expect(later).not.toContain('fairlead-system');
 });
 
+it('gives the agent one user to impersonate, and an extra, only where names are to be extras', () => {
+  const setting = { name: 'FAIRLEAD_USER_NAMES', value: 'extra' };
+  expect(agentOf(rendered({ userNames: 'extra' })).env).toContainEqual(setting);
+  expect(rendered({ userNames: 'extra' })).toContain('userextras/fairlead.dev/user');
+  for (const values of [{}, { userNames: 'user' as const }]) {
+    expect(rendered(values)).not.toMatch(/FAIRLEAD_USER_NAMES|userextras/);
+  }
+});
+
 it('tells the agent to serve nobody without an access statement only where that is set', () => {
   const setting = { name: 'FAIRLEAD_REQUIRE_STATEMENTS', value: 'true' };
   expect(agentOf(rendered({ requireStatements: true })).env).toContainEqual(setting);

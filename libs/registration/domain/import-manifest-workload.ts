@@ -163,6 +163,7 @@ function environment(input: ImportManifestInput): Record<string, string> {
     FAIRLEAD_IDENTITY: `secret:${namespaceOf(input.values)}/${SECRETS.identity}`,
     FAIRLEAD_HEALTH_LISTEN: healthOf(input.values).listen,
     ...(input.values.requireStatements === true ? { FAIRLEAD_REQUIRE_STATEMENTS: 'true' } : {}),
+    ...(input.values.userNames === 'extra' ? { FAIRLEAD_USER_NAMES: 'extra' } : {}),
     ...agentEnvironment(input.values),
   };
 }

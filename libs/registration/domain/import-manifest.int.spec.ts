@@ -1,4 +1,8 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { text } from 'node:stream/consumers';
 import type { ManifestValues } from '@fairlead/contracts';
 import {
   kubectlOf,
@@ -43,6 +47,7 @@ let kubernetes: Running<KubeInfo>;
 let asAdmin: Kubectl['text'];
 let asAgent: Kubectl['text'];
 let applied: KubectlText;
+let agentToken: string;
 
 beforeAll(async () => {
   scratch = await scratchDir();
@@ -50,8 +55,9 @@ beforeAll(async () => {
   asAdmin = (await kubectlOf(kubernetes.info.adminKubeconfigPath)).text;
   applied = await asAdmin(['apply', '--validate=strict', '-f', '-'], manifest);
   const { stdout: token } = await asAdmin(['create', 'token', 'fairlead-agent', '--namespace', NAMESPACE]);
+  agentToken = token.trim();
   const kubeconfig = JSON.parse(readFileSync(kubernetes.info.adminKubeconfigPath, 'utf8')) as { users: unknown[] };
-  kubeconfig.users = [{ name: 'testbed-admin', user: { token: token.trim() } }];
+  kubeconfig.users = [{ name: 'testbed-admin', user: { token: agentToken } }];
   writeFileSync(scratch.file('agent.kubeconfig'), JSON.stringify(kubeconfig), { mode: 0o600 });
   asAgent = (await kubectlOf(scratch.file('agent.kubeconfig'))).text;
 });
@@ -257,3 +263,58 @@ interface Rule {
   readonly resources: readonly string[];
   readonly resourceNames?: readonly string[];
 }
+
+describe('where names of users are extras', () => {
+  const asUser = ['--as', 'fairlead:user', '--as-group', 'system:authenticated', '--as-group', 'fairlead:view'];
+
+  beforeAll(async () => {
+    await asAdmin(['apply', '-f', '-'], renderImportManifest({ ...INPUT, values: { userNames: 'extra' } }));
+  });
+
+  it('a stolen token of the agent is nobody but the one user, in the groups of grants', async () => {
+    for (const user of ['system:kube-controller-manager', 'alice', 'fairlead:users']) {
+      const refused = await asAgent(['get', 'secrets', '--as', user]);
+      expect(refused).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('cannot impersonate resource "users"') as string,
+      });
+    }
+    const masters = await asAgent(['get', 'secrets', '--as', 'fairlead:user', '--as-group', 'system:masters']);
+    expect(masters).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('cannot impersonate resource "groups"') as string,
+    });
+    expect(await asAgent(['get', 'configmaps', ...asUser])).toMatchObject({ code: 0 });
+    expect(await asAgent(['delete', 'configmaps', '--all', ...asUser])).toMatchObject({ code: 1 });
+  });
+
+  it('the cluster is told the name, and no other extra', async () => {
+    const told = await reviewOfSelf('Impersonate-Extra-fairlead.dev%2Fuser', 'corp:alice');
+    expect(told).toMatchObject({
+      status: { userInfo: { username: 'fairlead:user', extra: { 'fairlead.dev/user': ['corp:alice'] } } },
+    });
+    expect(await reviewOfSelf('Impersonate-Extra-Scopes', 'all')).toMatchObject({
+      code: 403,
+      message: expect.stringContaining('userextras') as string,
+    });
+  });
+
+  /** What the kube-apiserver takes the agent for, with this header. */
+  async function reviewOfSelf(header: string, value: string): Promise<unknown> {
+    const { url, caPem } = kubernetes.info;
+    const asking = request(new URL('/apis/authentication.k8s.io/v1/selfsubjectreviews', url), {
+      method: 'POST',
+      ca: caPem,
+      headers: {
+        authorization: `Bearer ${agentToken}`,
+        'content-type': 'application/json',
+        'Impersonate-User': 'fairlead:user',
+        'Impersonate-Group': 'system:authenticated',
+        [header]: value,
+      },
+    });
+    asking.end('{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}');
+    const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+    return JSON.parse(await text(answer));
+  }
+});
