@@ -42,7 +42,8 @@ function readCertificate(socket: TLSSocket): ReturnType<typeof readPeerCertifica
 /**
  * Which cluster a client means: the first label of the SNI name if it is a cluster it may reach, else the user name of
  * Proxy-Authorization, else the only one it may reach. FORBIDDEN (the same for an unknown cluster), INVALID_ARGUMENT for
- * a header that cannot be read, UNAUTHENTICATED when it must choose. FORBIDDEN while the cluster is locked down.
+ * a header that cannot be read, UNAUTHENTICATED when it must choose. FORBIDDEN while the cluster is locked down. UNAVAILABLE once what this replica knows is an hour
+ * old: it could not have heard that the client was shut out.
  */
 export function chooseCluster(
   directory: Directory,
@@ -50,6 +51,10 @@ export function chooseCluster(
   serverName: string | undefined,
   authorization: string | undefined,
 ): ClusterEntry {
+  if (!directory.fresh) {
+    const what = 'this replica has heard of no change for an hour, and opens nothing until NATS is back';
+    throw new FairleadError('UNAVAILABLE', what);
+  }
   const cluster = meantCluster(directory, client, serverName, authorization);
   const locked = lockedDown(directory.grants, cluster);
   if (locked) throw locked;
