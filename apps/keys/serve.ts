@@ -1,5 +1,5 @@
 import {
-  AccessRevocationLists,
+  StatementRevocationLists,
   AccessStatementSigner,
   CertificateIssuer,
   ClusterWatch,
@@ -69,9 +69,9 @@ async function start(config: Config, host: ServiceHost, ca: CurrentCa): Promise<
   const git = await host.retryWhileAway(openGit);
   host.use(git.startLoop());
   host.use(watchHostKeys(git.hostKeys, { intervalMs: config.FAIRLEAD_HOST_KEY_SCAN_SECONDS * 1_000, logger }));
-  const accessRevocations = new AccessRevocationLists({ database, ca, logger, onCommitted });
-  host.use(accessRevocations.startRenewing());
-  const parts = { ca, replicas, clusters, git, accessRevocations };
+  const statementRevocations = new StatementRevocationLists({ database, ca, logger, onCommitted });
+  host.use(statementRevocations.startRenewing());
+  const parts = { ca, replicas, clusters, git, statementRevocations };
   const module = build(config, { database, source, logger, onCommitted }, parts);
   host.project(KEYS_BUCKETS);
   return module;
@@ -91,10 +91,14 @@ interface Parts {
   readonly replicas: ReplicaWatch;
   readonly clusters: ClusterWatch;
   readonly git: GitKeys;
-  readonly accessRevocations: AccessRevocationLists;
+  readonly statementRevocations: StatementRevocationLists;
 }
 
-function build(config: Config, runtime: Runtime, { ca, replicas, clusters, git, accessRevocations }: Parts): RpcModule {
+function build(
+  config: Config,
+  runtime: Runtime,
+  { ca, replicas, clusters, git, statementRevocations }: Parts,
+): RpcModule {
   const recoveryWindowSeconds = config.FAIRLEAD_RECOVERY_WINDOW_SECONDS;
   const servingNames = { api: config.FAIRLEAD_API_SERVING_NAMES, gateway: config.FAIRLEAD_GATEWAY_SERVING_NAMES };
   const behind = (version: number): ReturnType<ReplicaWatch['behind']> => replicas.behind(version);
@@ -107,7 +111,7 @@ function build(config: Config, runtime: Runtime, { ca, replicas, clusters, git, 
       rotation: new Rotation({ ...runtime, ca, behind, recoveryWindowSeconds }),
       endpoints: new LinkEndpoints({ ...runtime, ca, recoveryWindowSeconds }),
       accessStatements: new AccessStatementSigner({ ...runtime, ca, belongs }),
-      accessRevocations,
+      statementRevocations,
     },
     git,
   );

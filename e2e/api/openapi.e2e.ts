@@ -50,6 +50,7 @@ async function tryEverything(tokenFile: string): Promise<unknown> {
     FAIRLEAD_TOKEN: (await readFile(tokenFile, 'utf8')).trim(),
     SCHEMATHESIS_HOOKS: 'hooks',
     PYTHONPATH: import.meta.dirname,
+    PYTHONDONTWRITEBYTECODE: '1',
   };
   const { code, stdout, stderr } = await tryTool(
     python,

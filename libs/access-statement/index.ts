@@ -7,18 +7,19 @@ export {
   MAX_TOKEN_STATEMENT_MS,
 } from './access-statement.js';
 export {
-  AccessRevocations,
+  StatementRevocations,
   MAX_LOCKED,
   MAX_REQUIRED,
+  MAX_REVOKED,
   MAX_REVOCATIONS_BYTES,
-  readAccessRevocations,
+  readStatementRevocations,
   RevokedIndex,
-  writeAccessRevocations,
+  writeStatementRevocations,
   type RevokedStatements,
-} from './access-revocations.js';
+} from './statement-revocations.js';
 export { joinBearer, splitBearer, type Bearer } from './bearer.js';
 export { MAX_ENVELOPE_BYTES } from './envelope.js';
-export { openAccessRevocations, signAccessRevocations } from './signed-access-revocations.js';
+export { openStatementRevocations, signStatementRevocations } from './signed-statement-revocations.js';
 export { signAccessStatement } from './signed-access-statement.js';
 export { SignedTime } from './signed-time.js';
 export { StatementVerifier, type StatementRoots, type VerifiedStatement } from './statement-verifier.js';

@@ -70,7 +70,7 @@ afterAll(() => stored?.[Symbol.asyncDispose]());
 /** As `keys` signs. */
 function signing(): KeysPort {
   return {
-    putAccessRevocations: () => Promise.reject(new Error('not here')),
+    putStatementRevocations: () => Promise.reject(new Error('not here')),
     async signAccessStatement(_tenantId, document) {
       const { privateKeyPem, chain } = await authority.service('access-statements');
       const statement = AccessStatement.parse(JSON.parse(Buffer.from(document).toString()));

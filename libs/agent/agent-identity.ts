@@ -1,4 +1,4 @@
-import { AccessRevocations } from '@fairlead/access-statement/access-revocations';
+import { StatementRevocations } from '@fairlead/access-statement/statement-revocations';
 import { z } from 'zod';
 import { FairleadError, toFairleadError } from '@fairlead/errors';
 import { storedEndpoints } from './known-endpoints.js';
@@ -32,7 +32,7 @@ export const AgentIdentity = z.object({
   /** Gateways whose certificates are refused that are valid from this second on or from an earlier one, by the same bundle. */
   fencedGateways: z.array(z.object({ name: z.string(), through: z.int() })).optional(),
   /** Which access statements are worth nothing before their end, of the cluster's tenant. Absent: nobody was told, or whose the cluster is. */
-  revocations: AccessRevocations.optional().catch(undefined),
+  revocations: StatementRevocations.optional().catch(undefined),
   ...storedEndpoints,
 });
 export type AgentIdentity = z.infer<typeof AgentIdentity>;

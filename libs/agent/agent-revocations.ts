@@ -1,9 +1,9 @@
-import { RevokedIndex, type AccessRevocations } from '@fairlead/access-statement/access-revocations';
+import { RevokedIndex, type StatementRevocations } from '@fairlead/access-statement/statement-revocations';
 import type { AccessStatement } from '@fairlead/access-statement';
 import type { SignedTime } from '@fairlead/access-statement/signed-time';
 import { fullJitterMs, type Clock } from '@fairlead/clock';
 import { messageOf, toFairleadError } from '@fairlead/errors';
-import { BoundedMap, RateLimitedEvents } from '@fairlead/limits';
+import { BoundedMap, RateLimitedLog } from '@fairlead/limits';
 import type { Logger } from '@fairlead/observability';
 import type { SignedRevocations } from '@fairlead/proto';
 import type { RevocationsEnd } from '@fairlead/tunnel/agent';
@@ -16,7 +16,7 @@ const PAUSE_MS = 1_000;
 const STORE_RETRY = { baseMs: 1_000, capMs: 60_000 };
 
 interface Held {
-  readonly list: AccessRevocations;
+  readonly list: StatementRevocations;
   readonly index: RevokedIndex;
 }
 
@@ -35,7 +35,7 @@ export class AgentRevocations implements RevocationsEnd {
   readonly #options: Options;
   readonly #lists = new BoundedMap<string, Held>({ max: MAX_TENANTS, overflow: 'forget-oldest' });
   readonly #listeners = new Set<() => void>();
-  readonly #refusals = new RateLimitedEvents();
+  readonly #refusals = new RateLimitedLog();
   /** Whose the cluster is, once that was signed. */
   #tenantId: string | null = null;
 
@@ -51,7 +51,7 @@ export class AgentRevocations implements RevocationsEnd {
 
   async take({ number, envelope }: SignedRevocations): Promise<void> {
     // Each replica tells it, and the first one was enough.
-    if (this.number > 0 && number <= BigInt(this.number)) return;
+    if (number <= BigInt(this.number)) return;
     const { identity, clock } = this.#options;
     const isLater = await this.#judge(envelope);
     if (!isLater) await clock.sleep(PAUSE_MS, identity.over).catch(() => undefined);
@@ -75,21 +75,25 @@ export class AgentRevocations implements RevocationsEnd {
 
   /** A statement for this cluster was verified: it says whose the cluster is. */
   saw({ tenantId }: AccessStatement): void {
-    if (this.#tenantId !== null) return;
-    this.#tenantId = tenantId;
-    const own = this.#lists.get(tenantId);
-    this.#lists.clear();
-    if (!own) return;
-    this.#lists.set(tenantId, own);
-    void this.#store(own.list);
+    const own = this.#tenantId === null && this.#belongTo(tenantId);
+    if (own) void this.#store(own.list);
   }
 
   /** What is stored is of this cluster's tenant; another pod may have stored a later one. */
   #takeUp(): void {
     const { revocations } = this.#options.identity.current;
     if (!revocations) return;
-    this.#tenantId = revocations.tenantId;
+    if (this.#tenantId === null) this.#belongTo(revocations.tenantId);
     this.#hold(revocations);
+  }
+
+  /** From now on lists of other tenants are nothing to us. What was heard of this one, if anything was. */
+  #belongTo(tenantId: string): Held | undefined {
+    const own = this.#lists.get(tenantId);
+    this.#tenantId = tenantId;
+    this.#lists.clear();
+    if (own) this.#lists.set(tenantId, own);
+    return own;
   }
 
   /** True if it is later than what was held, of this tenant as far as that is known. */
@@ -97,8 +101,8 @@ export class AgentRevocations implements RevocationsEnd {
     const { identity, time } = this.#options;
     try {
       // What reads certificates is loaded when it is needed: an agent that starts is waited for.
-      const { openAccessRevocations } = await import('@fairlead/access-statement');
-      const list = await openAccessRevocations(envelope, { ...identity.current, at: new Date(time.nowMs()) });
+      const { openStatementRevocations } = await import('@fairlead/access-statement');
+      const list = await openStatementRevocations(envelope, { ...identity.current, at: new Date(time.nowMs()) });
       // No gateway hides ours behind one of another tenant.
       const isForeign = this.#tenantId !== null && list.tenantId !== this.#tenantId;
       if (isForeign || !this.#hold(list)) return false;
@@ -111,15 +115,15 @@ export class AgentRevocations implements RevocationsEnd {
   }
 
   #complain(error: unknown): void {
-    const suppressed = this.#refusals.take('list');
-    if (suppressed === null) return;
+    const line = this.#refusals.nextOf('revocations');
+    if (!line) return;
     const { code } = toFairleadError(error);
-    const told = { code, reason: messageOf(error), held: this.number, suppressed };
+    const told = { code, reason: messageOf(error), held: this.number, ...line };
     this.#options.logger.error('statement.revocations_refused', told);
   }
 
   /** True if it is later than what was held. */
-  #hold(list: AccessRevocations): boolean {
+  #hold(list: StatementRevocations): boolean {
     const held = this.#lists.get(list.tenantId);
     if (held && held.list.number >= list.number) return false;
     this.#lists.set(list.tenantId, { list, index: new RevokedIndex(list) });
@@ -130,7 +134,7 @@ export class AgentRevocations implements RevocationsEnd {
   }
 
   /** It counts already; stored it counts after a restart as well. */
-  async #store(list: AccessRevocations): Promise<void> {
+  async #store(list: StatementRevocations): Promise<void> {
     const { identity, logger, clock } = this.#options;
     for (let attempt = 0; !identity.over.aborted; attempt += 1) {
       try {

@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { create } from '@bufbuild/protobuf';
 import {
   joinBearer,
-  signAccessRevocations,
+  signStatementRevocations,
   signAccessStatement,
   splitBearer,
-  writeAccessRevocations,
-  type AccessRevocations,
+  writeStatementRevocations,
+  type StatementRevocations,
   type AccessStatement,
 } from '@fairlead/access-statement';
 import { SignedTime } from '@fairlead/access-statement/signed-time';
@@ -182,11 +182,11 @@ function sentAs(): { user: string[]; groups: string[]; others: string[] } {
 }
 
 /** As a gateway tells it. */
-async function told(change: Partial<AccessRevocations>, by = 'access-statements', claims = change.number ?? 1) {
+async function told(change: Partial<StatementRevocations>, by = 'access-statements', claims = change.number ?? 1) {
   const { privateKeyPem, chain } = await authority.service(by);
   const list = { version: 1, tenantId: 'default', number: 1, issuedAt: at(0), floor: null, revoked: [], locked: [] };
-  const document = writeAccessRevocations({ ...list, ...change } as AccessRevocations);
-  const envelope = await signAccessRevocations(document, { keyPem: privateKeyPem, chainPem: chain.slice(0, -1) });
+  const document = writeStatementRevocations({ ...list, ...change } as StatementRevocations);
+  const envelope = await signStatementRevocations(document, { keyPem: privateKeyPem, chainPem: chain.slice(0, -1) });
   return create(SignedRevocationsSchema, { number: BigInt(claims), envelope });
 }
 

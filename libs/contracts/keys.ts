@@ -138,14 +138,14 @@ export const keysRpc = {
     z.object({ envelope: z.base64().max(32_768), openUntil: IsoTime }),
   ),
   /**
-   * Signs JSON of `AccessRevocations` of the tenant, and shows it to gateways, which tell agents. Only a higher number than that which is held takes its place: the
-   * answer is what is held then. INVALID_ARGUMENT for what is none; FORBIDDEN for another tenant's; UNAVAILABLE when the issuing CA has ended.
+   * Signs JSON of `StatementRevocations` of the tenant, and shows it to gateways, which tell agents. Only a higher number than that which is held takes its place: the
+   * answer is the number that is held then, and whether that is this very list. INVALID_ARGUMENT for what is none; FORBIDDEN for another tenant's; UNAVAILABLE when the issuing CA has ended.
    */
-  putAccessRevocations: rpc(
-    'put-access-revocations',
+  putStatementRevocations: rpc(
+    'put-statement-revocations',
     ['access'],
     z.object({ document: z.base64().max(24_576) }),
-    z.object({ number: z.int().min(1) }),
+    z.object({ number: z.int().min(1), taken: z.boolean() }),
   ),
   /** Agents hold a version of the trust bundle, and will after a restart. */
   acknowledgeTrust: rpc('acknowledge-trust', ['gateway'], TrustHeldBatch, z.object({})),

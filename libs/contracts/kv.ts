@@ -148,7 +148,7 @@ export const TrustEntry = SignedTrust.extend({ version: z.int().min(1) });
 export type TrustEntry = z.infer<typeof TrustEntry>;
 export const TRUST_KEY = 'identity';
 
-/** `<tenant>`: `AccessRevocations` of @fairlead/access-statement as the keys service signed them. */
+/** `<tenant>`: `StatementRevocations` of @fairlead/access-statement as the keys service signed them. */
 export const StatementRevocationsEntry = z.object({ number: z.int().min(1), envelope: z.base64().max(32_768) });
 export type StatementRevocationsEntry = z.infer<typeof StatementRevocationsEntry>;
 

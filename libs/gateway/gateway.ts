@@ -22,7 +22,7 @@ import { ProblemReporter, reportLosses, reportRefusals } from './reporting/repor
 import { endOrphanedSessions, endRevokedSessions } from './sessions/end-sessions.js';
 import { tellCrowd } from './sessions/tell-sessions.js';
 import { debugView, readiness } from './status/gateway-status.js';
-import { StatementRevocations, tellRevocations } from './trust/tell-revocations.js';
+import { RevocationLists, tellStatementRevocations } from './trust/tell-statement-revocations.js';
 import { TrustReport, tellTrust } from './trust/trust-report.js';
 import { followActiveRoot, replaceRevoked } from './trust/trusted-identity.js';
 
@@ -49,7 +49,7 @@ export async function startGateway(given: GatewayOptions, signal: AbortSignal): 
   const { trust } = state.directory;
   const servers = buildServers(options, state, listenTo(options, state, signal));
   tellDesired(new DesiredStates(options.nc, logger), state.sessions);
-  tellRevocations(new StatementRevocations(options.nc, logger), state.sessions);
+  tellStatementRevocations(new RevocationLists(options.nc, logger), state.sessions);
   followActiveRoot(state.certificates.identity, trust);
   replaceRevoked(state.certificates.identity, state.directory.revocations, logger);
   reportSessions({ ...state, ...options });

@@ -8,7 +8,7 @@ export { envelopeSealer, type KeyEncryption, type Sealer, type WrappedKey } from
 export { masterKeyInToken, type TokenKeyOptions } from './kms/pkcs11/master-key-in-token.js';
 export { masterKeyInVault, type VaultKeyOptions } from './kms/vault/master-key-in-vault.js';
 export { KEYS_MIGRATIONS } from './store/migrations.js';
-export { AccessRevocationLists } from './feature/access-revocation-lists.js';
+export { StatementRevocationLists } from './feature/statement-revocation-lists.js';
 export { AccessStatementSigner } from './feature/access-statement-signer.js';
 export { CertificateIssuer } from './feature/certificate-issuer.js';
 export { ClusterWatch, type BelongsTo, type CurrentEnrolment } from './feature/cluster-watch.js';

@@ -1,4 +1,4 @@
-import { writeAccessRevocations } from '@fairlead/access-statement';
+import { writeStatementRevocations } from '@fairlead/access-statement';
 import { describe, expect, it } from 'vitest';
 import { requiredClusters, revocationList, type Contents } from './revocation-list.js';
 import type { Revoked } from './revoked.js';
@@ -46,7 +46,7 @@ describe('the list of a tenant', () => {
     const revoked = Array.from({ length: 1_000 }, (_, index) => grant(index));
     const locked = Array.from({ length: 300 }, () => crypto.randomUUID());
     const { list, raisedTo } = made({ revoked, locked });
-    writeAccessRevocations(list);
+    writeStatementRevocations(list);
     const said = list.revoked.length;
     expect(said).toBeGreaterThan(50);
     expect(list.revoked.map(({ value }) => value)).toEqual(revoked.slice(0, said).map(({ value }) => value));
@@ -74,5 +74,13 @@ describe('clusters that take nobody without a statement', () => {
   it('are all, where they are too many to be named, and never those that do not say so', () => {
     expect(made({ required: requiredClusters(clusters(101, true)) }).list.required).toBe('all');
     expect(requiredClusters([...clusters(101, true), ...clusters(1, false)])).toHaveLength(100);
+  });
+
+  it('that are missing keep what was said of them, behind those that are there', () => {
+    const there = clusters(99, true);
+    const [kept = '', ...others] = clusters(3, true).map(({ clusterId }) => clusterId);
+    const required = requiredClusters(there, [kept, ...others]);
+    expect(required).toHaveLength(100);
+    expect(required.at(-1)).toBe(kept);
   });
 });

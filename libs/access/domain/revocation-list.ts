@@ -1,11 +1,15 @@
-import { MAX_LOCKED, MAX_REQUIRED, MAX_REVOCATIONS_BYTES, type AccessRevocations } from '@fairlead/access-statement';
+import {
+  MAX_LOCKED,
+  MAX_REQUIRED,
+  MAX_REVOCATIONS_BYTES,
+  MAX_REVOKED,
+  type StatementRevocations,
+} from '@fairlead/access-statement';
 import type { Revoked } from './revoked.js';
 
-/** What there is room for beside the clusters that are locked. */
-const MAX_ENTRIES = 400;
 const ALL = 'all';
 
-/** A tenant whose list agents have not been told as it is now. */
+/** The list of a tenant, but for what is revoked and locked. */
 export interface ListState {
   readonly tenantId: string;
   readonly number: number;
@@ -25,14 +29,14 @@ export interface Contents extends ListState {
 
 /** A list that fits in an envelope. `raisedTo`: the oldest had no room, and everybody's statements up to then end instead; null: all had. */
 export interface FittingList {
-  readonly list: AccessRevocations;
+  readonly list: StatementRevocations;
   readonly raisedTo: Date | null;
 }
 
 /** The list of a tenant. What has no room is not left out: the floor rises over it, and who is honest fetches a new statement. */
 export function revocationList(contents: Contents): FittingList {
   const { revoked } = contents;
-  let fitting = Math.min(revoked.length, MAX_ENTRIES);
+  let fitting = Math.min(revoked.length, MAX_REVOKED);
   for (;;) {
     const raisedTo = revoked[fitting]?.before ?? null;
     const list = listOf(contents, revoked.slice(0, fitting), raisedTo);
@@ -41,20 +45,24 @@ export function revocationList(contents: Contents): FittingList {
   }
 }
 
-/** All of them, where they are too many to be named. Otherwise as many as there is room for: the others go by their manifests. */
+/**
+ * Those that require statements, or all of them where they are too many to be named; then as many as there is room for of those that were named before and are
+ * `missing` now. What has no room goes by its manifest.
+ */
 export function requiredClusters(
   clusters: readonly { readonly clusterId: string; readonly requireStatements?: boolean | undefined }[],
+  missing: readonly string[] = [],
 ): string[] {
   const required = clusters.filter(({ requireStatements }) => requireStatements).map(({ clusterId }) => clusterId);
   if (required.length > MAX_REQUIRED && required.length === clusters.length) return [ALL];
-  return required.toSorted().slice(0, MAX_REQUIRED);
+  return [...required.toSorted(), ...missing].slice(0, MAX_REQUIRED);
 }
 
 function listOf(
   { tenantId, number, floor, locked, required, now }: Contents,
   revoked: readonly Revoked[],
   raisedTo: Date | null,
-): AccessRevocations {
+): StatementRevocations {
   const floorMs = Math.max(floor?.getTime() ?? 0, raisedTo?.getTime() ?? 0);
   const clusters = locked.filter((clusterId) => clusterId !== null);
   return {

@@ -8,16 +8,17 @@ export interface KeysPort {
     tenantId: string,
     document: Uint8Array,
   ): Promise<{ readonly envelope: string; readonly openUntil: string }>;
-  /** JSON of `AccessRevocations`. The number of the list that is held then. */
-  putAccessRevocations(tenantId: string, document: Uint8Array): Promise<number>;
+  /** JSON of `StatementRevocations`. The number of the list that is held then, and whether it is this one. */
+  putStatementRevocations(
+    tenantId: string,
+    document: Uint8Array,
+  ): Promise<{ readonly number: number; readonly taken: boolean }>;
 }
 
 export function keysOver(client: RpcClient): KeysPort {
   return {
-    putAccessRevocations: async (tenantId, document) => {
-      const asked = { document: Buffer.from(document).toString('base64') };
-      return (await client.call(keysRpc.putAccessRevocations, tenantId, asked)).number;
-    },
+    putStatementRevocations: (tenantId, document) =>
+      client.call(keysRpc.putStatementRevocations, tenantId, { document: Buffer.from(document).toString('base64') }),
     signAccessStatement: (tenantId, document) =>
       client.call(keysRpc.signAccessStatement, tenantId, { document: Buffer.from(document).toString('base64') }),
   };

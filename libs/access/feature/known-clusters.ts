@@ -9,10 +9,16 @@ export class KnownClusters implements AsyncDisposable {
   readonly #snapshot: KvSnapshot<ClusterEntry>;
   readonly #byName = new Map<string, ClusterEntry>();
   readonly #nameOfKey = new Map<string, string>();
+  #changes = 0;
 
   constructor(nats: NatsConnection, logger: Logger) {
     const onChange = (key: string, entry: ClusterEntry | undefined): void => this.#change(key, entry);
     this.#snapshot = watchBucket(nats, BUCKETS.clusters, ClusterEntry, { logger, onChange });
+  }
+
+  /** Another number once anything of any cluster has changed. */
+  get changes(): number {
+    return this.#changes;
   }
 
   get loaded(): Promise<void> {
@@ -59,6 +65,7 @@ export class KnownClusters implements AsyncDisposable {
   }
 
   #change(key: string, entry: ClusterEntry | undefined): void {
+    this.#changes += 1;
     const before = this.#nameOfKey.get(key);
     // Another cluster may have taken the name by now.
     if (before !== undefined && this.#keyOf(before) === key) this.#byName.delete(before);

@@ -22,7 +22,7 @@ import { accessBucket } from './projected-buckets.js';
 import type { Runtime } from './runtime.js';
 import { groupsOfLastLogin, StandingLogins } from './standing-logins.js';
 import { StatementsController } from './statements.controller.js';
-import { tellRevocations } from './tell-revocations.js';
+import { publishRevocations } from './publish-revocations.js';
 import { tendLogins } from './tend-logins.js';
 
 export interface AccessOptions {
@@ -60,7 +60,7 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
   const grants = owned.use(grantsArea(runtime, nats, groupsOfLastLogin));
   const authentication = new Authentication(runtime, { sources, isAdministrator });
   const keys = keysOver(createRpcClient(nats, runtime.source));
-  owned.use(tellRevocations(runtime, keys, grants.clusters));
+  owned.use(publishRevocations(runtime, keys, grants.clusters));
   const statements = new IssueStatement(runtime, { authentication, clusters: grants.clusters, keys });
   const areas: readonly Area[] = [
     { controllers: [AuthenticationController], parts: [authentication] },

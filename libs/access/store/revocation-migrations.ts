@@ -1,9 +1,20 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Which statements end before their time. Forward only, in order. A released one is never changed. */
+/** Which statements end before their time. */
 class RevokedStatements1796800000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of TABLES_V1) await runner.query(statement);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+/** A list that was made is sent again as it is. */
+class MadeLists1796900000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table revocation_lists add column document bytea, add column document_number bigint');
   }
 
   async down(): Promise<void> {
@@ -29,4 +40,5 @@ const TABLES_V1 = [
   )`,
 ];
 
-export const REVOCATION_MIGRATIONS = [RevokedStatements1796800000000];
+/** Forward only, in order. A released one is never changed. */
+export const REVOCATION_MIGRATIONS = [RevokedStatements1796800000000, MadeLists1796900000000];

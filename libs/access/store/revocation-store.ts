@@ -33,13 +33,31 @@ export async function untoldTenants(manager: EntityManager): Promise<string[]> {
   return rows.map(({ tenantId }) => tenantId);
 }
 
+/** A list, and the document that was made of it; null: none was since it changed. */
+interface StoredList extends ListState {
+  readonly document: Buffer | null;
+}
+
 /** Nobody changes the list until the transaction ends. */
-export async function lockList(manager: EntityManager, tenantId: string): Promise<ListState | undefined> {
-  const [row]: readonly (Omit<ListState, 'number'> & { readonly number: string })[] = await manager.query(
-    'select tenant_id as "tenantId", number, floor, required from revocation_lists where tenant_id = $1 for update',
+export async function lockList(manager: EntityManager, tenantId: string): Promise<StoredList | undefined> {
+  const [row]: readonly (Omit<StoredList, 'number'> & { readonly number: string })[] = await manager.query(
+    `select tenant_id as "tenantId", number, floor, required, case when document_number = number then document end as document
+       from revocation_lists where tenant_id = $1 for update`,
     [tenantId],
   );
   return row && { ...row, number: Number(row.number) };
+}
+
+/** What was made of the list as it is: whoever tells it next tells the same. */
+export async function keepDocument(
+  manager: EntityManager,
+  { tenantId, number, document }: Pick<StoredList, 'tenantId' | 'number'> & { readonly document: Uint8Array },
+): Promise<void> {
+  await manager.query('update revocation_lists set document = $3, document_number = $2 where tenant_id = $1', [
+    tenantId,
+    number,
+    Buffer.from(document),
+  ]);
 }
 
 /** Those that still end something, the latest first, but those of administrators before all. What has ended by itself is forgotten. */
@@ -67,8 +85,8 @@ export async function markTold(manager: EntityManager, tenantId: string, number:
   await manager.query('update revocation_lists set told = $2 where tenant_id = $1 and told < $2', [tenantId, number]);
 }
 
-/** The list begins above this number. */
-export async function skipTo(manager: EntityManager, tenantId: string, held: number): Promise<void> {
+/** The list goes on above this number. */
+export async function skipBeyond(manager: EntityManager, tenantId: string, held: number): Promise<void> {
   await manager.query('update revocation_lists set number = $2 where tenant_id = $1 and number < $2', [
     tenantId,
     held + 1,

@@ -28,14 +28,16 @@ export interface ObserveOptions {
 
 const Version = z.object({ gitVersion: z.string().max(64) });
 const mayBeIn = (group: string): ReviewedRight => ({ verb: 'impersonate', resource: 'groups', name: group });
-/** Each is there if all of its rights are. */
-const rightsWith = ({
-  userNames = 'user',
-}: KubeApiTarget): readonly (readonly [capability: string, rights: readonly ReviewedRight[]])[] => [
-  ['rbac:impersonate-users', rightsToNames(userNames)],
-  ['rbac:impersonate-admins', [mayBeIn('fairlead:admins')]],
-  ['rbac:impersonate-roles', ClusterRoleName.options.map((role) => mayBeIn(groupOfRole(role)))],
-];
+/** What an agent finds that it may; each if all of its rights are there. */
+type Capability = readonly [name: string, rights: readonly ReviewedRight[]];
+
+function capabilitiesAt({ userNames = 'user' }: KubeApiTarget): readonly Capability[] {
+  return [
+    ['rbac:impersonate-users', rightsToNames(userNames)],
+    ['rbac:impersonate-admins', [mayBeIn('fairlead:admins')]],
+    ['rbac:impersonate-roles', ClusterRoleName.options.map((role) => mayBeIn(groupOfRole(role)))],
+  ];
+}
 
 /** Looks at the cluster as its agent. What cannot be learned now stays as it was before. Never rejects. */
 export async function observeCluster(
@@ -44,7 +46,7 @@ export async function observeCluster(
   signal: AbortSignal,
 ): Promise<Observation> {
   const { api, agentVersion, linkCapabilities, workload } = options;
-  const wantedRights = rightsWith(api);
+  const wanted = capabilitiesAt(api);
   const failures: string[] = [];
   const attempt = <T>(work: Promise<T>): Promise<T | undefined> =>
     work.catch((error: unknown) => void failures.push(messageOf(error)));
@@ -52,11 +54,11 @@ export async function observeCluster(
     attempt(versionOf(api, signal)),
     attempt(listNodes(api, signal)),
     attempt(workload ? readOwnPod(api, workload, signal) : Promise.resolve(null)),
-    ...wantedRights.map(([, wanted]) => attempt(hasAll(api, wanted, signal))),
+    ...wanted.map(([, needed]) => attempt(hasAll(api, needed, signal))),
   ]);
   const kubernetesVersion = version ?? before?.kubernetesVersion ?? 'unknown';
   const had = (capability: string): boolean => before?.capabilities?.includes(capability) ?? false;
-  const allowed = wantedRights.flatMap(([name], index) => ((rights[index] ?? had(name)) ? [name] : []));
+  const allowed = wanted.flatMap(([name], index) => ((rights[index] ?? had(name)) ? [name] : []));
   const lists = nodes === undefined ? had('rbac:list-nodes') : nodes !== null;
   const facts = {
     agentVersion,

@@ -18,7 +18,8 @@ const Reviewed = z.object({ status: z.object({ allowed: z.boolean() }) });
 
 /** Whether the API server lets the agent do this. Rejects if it does not say. */
 export async function reviewRight(api: KubeApiTarget, right: ReviewedRight, signal: AbortSignal): Promise<boolean> {
-  const spec = { resourceAttributes: right };
+  const { verb, group, resource, subresource, name, namespace } = right;
+  const spec = { resourceAttributes: { verb, group, resource, subresource, name, namespace } };
   const body = JSON.stringify({ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec });
   const { status, body: answer } = await askKube(api, { method: 'POST', path: REVIEW, body, signal });
   if (status !== 201 && status !== 200) throw new Error(`the API server answered ${status}`);

@@ -129,7 +129,12 @@ export class CertificateAuthority {
     const notAfter = new Date(Math.min(now.getTime() + lifeMs, issuing.notAfter.getTime()));
     const validity = { notBefore: new Date(now.getTime() - SKEW_MS), notAfter };
     const { certificatePem } = await issueIdentity(withKey(issuing), { csr, id, ...validity });
-    return { keyPem, chainPem: [certificatePem, issuing.certificatePem, ...this.#crossOf('identity')], notAfter };
+    return { keyPem, chainPem: [certificatePem, ...this.signerIssuers(now)], notAfter };
+  }
+
+  /** What is above the certificate of a signer that is made now: others, once another CA signs or another root is trusted. UNAVAILABLE as `oneTimeSigner`. */
+  signerIssuers(now: Date): readonly string[] {
+    return [this.#signerPair(now).issuing.certificatePem, ...this.#crossOf('identity')];
   }
 
   /** An installation whose root has ended is brought back by the next one; nobody believes the old one any more. */

@@ -1,7 +1,7 @@
 import { keysRpc } from '@fairlead/contracts';
 import { RpcHandler, type RpcRequest } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
-import { AccessRevocationLists } from './access-revocation-lists.js';
+import { StatementRevocationLists } from './statement-revocation-lists.js';
 import { AccessStatementSigner } from './access-statement-signer.js';
 import { CertificateIssuer } from './certificate-issuer.js';
 import { LinkEndpoints } from './link-endpoints.js';
@@ -19,7 +19,7 @@ export class KeysController {
     private readonly rotation: Rotation,
     private readonly linkEndpoints: LinkEndpoints,
     private readonly accessStatements: AccessStatementSigner,
-    private readonly accessRevocations: AccessRevocationLists,
+    private readonly statementRevocations: StatementRevocationLists,
   ) {}
 
   @RpcHandler(keysRpc.trustBundle)
@@ -108,9 +108,9 @@ export class KeysController {
     return this.accessStatements.sign(tenantId, input.document);
   }
 
-  @RpcHandler(keysRpc.putAccessRevocations)
-  async putAccessRevocations({ tenantId, input }: Asked<'putAccessRevocations'>) {
-    return { number: await this.accessRevocations.put(tenantId, input.document) };
+  @RpcHandler(keysRpc.putStatementRevocations)
+  async putStatementRevocations({ tenantId, input }: Asked<'putStatementRevocations'>) {
+    return this.statementRevocations.put(tenantId, input.document);
   }
 
   @RpcHandler(keysRpc.acknowledgeTrust)

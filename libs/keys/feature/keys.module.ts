@@ -1,5 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { AccessRevocationLists } from './access-revocation-lists.js';
+import { StatementRevocationLists } from './statement-revocation-lists.js';
 import { AccessStatementSigner } from './access-statement-signer.js';
 import { CertificateIssuer } from './certificate-issuer.js';
 import { DeployKeys } from './git/deploy-keys.js';
@@ -20,13 +20,13 @@ export interface KeysParts {
   readonly rotation: Rotation;
   readonly endpoints: LinkEndpoints;
   readonly accessStatements: AccessStatementSigner;
-  readonly accessRevocations: AccessRevocationLists;
+  readonly statementRevocations: StatementRevocationLists;
 }
 
 @Module({})
 export class KeysModule {
   static around(parts: KeysParts, git: GitKeys): DynamicModule {
-    const { issuer, revocations, rotation, endpoints, accessStatements, accessRevocations } = parts;
+    const { issuer, revocations, rotation, endpoints, accessStatements, statementRevocations } = parts;
     return {
       module: KeysModule,
       controllers: [KeysController, GitKeysController],
@@ -36,7 +36,7 @@ export class KeysModule {
         { provide: Rotation, useValue: rotation },
         { provide: LinkEndpoints, useValue: endpoints },
         { provide: AccessStatementSigner, useValue: accessStatements },
-        { provide: AccessRevocationLists, useValue: accessRevocations },
+        { provide: StatementRevocationLists, useValue: statementRevocations },
         { provide: DesiredStateSigner, useValue: git.signer },
         { provide: GitHosts, useValue: git.hosts },
         { provide: HostKeys, useValue: git.hostKeys },

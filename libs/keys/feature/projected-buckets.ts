@@ -8,7 +8,7 @@ import {
   revocationKeys,
 } from '@fairlead/contracts';
 import type { ProjectedBucket } from '@fairlead/events';
-import { allRevocations } from '../store/access-revocation-store.js';
+import { allRevocations } from '../store/statement-revocation-store.js';
 import { newestBundle } from '../store/authority-store.js';
 import { allGitHosts, hostKeysOf } from '../store/git-host-store.js';
 import { revokedCertificates, revokedGenerations } from '../store/revocation-store.js';

@@ -157,6 +157,17 @@ class AccessRevocationLists1796800000000 implements MigrationInterface {
   }
 }
 
+/** As the lists are named everywhere else. */
+class StatementRevocationLists1796900000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table access_revocation_lists rename to statement_revocation_lists');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const KEYS_MIGRATIONS = [
   AuthoritiesAndCertificates1795200000000,
   Revocations1795300000000,
@@ -167,4 +178,5 @@ export const KEYS_MIGRATIONS = [
   SignedStates1795900000000,
   LinkEndpoints1796400000000,
   AccessRevocationLists1796800000000,
+  StatementRevocationLists1796900000000,
 ];

@@ -5,7 +5,7 @@ import { startSecuredNats, type SecuredNats } from '@fairlead/messaging/testing'
 import { Registry, createLogger } from '@fairlead/observability';
 import type { NatsConnection } from '@nats-io/transport-node';
 import {
-  AccessRevocationLists,
+  StatementRevocationLists,
   AccessStatementSigner,
   KEYS_BUCKETS,
   KeysModule,
@@ -70,8 +70,8 @@ export async function gitFixture({
   if (scanMs > 0) starting.use(watchHostKeys(git.hostKeys, { intervalMs: scanMs, logger }));
   const registry = new Registry();
   const accessStatements = new AccessStatementSigner({ database, ca, belongs: () => true });
-  const accessRevocations = new AccessRevocationLists({ database, ca, logger, onCommitted });
-  const parts = { issuer, revocations, rotation, endpoints, accessStatements, accessRevocations };
+  const statementRevocations = new StatementRevocationLists({ database, ca, logger, onCommitted });
+  const parts = { issuer, revocations, rotation, endpoints, accessStatements, statementRevocations };
   const module = KeysModule.around(parts, git);
   starting.use(await serveRpc(module, { connection, queue: 'keys', logger, registry, onForged: () => undefined }));
   const gitopsConnection = await nats.connect(gitops);

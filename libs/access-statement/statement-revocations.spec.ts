@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { signStatement } from '@fairlead/pki';
 import { testAuthority, type TestAuthority } from '@fairlead/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { RevokedIndex, writeAccessRevocations, type AccessRevocations } from './access-revocations.js';
+import { RevokedIndex, writeStatementRevocations, type StatementRevocations } from './statement-revocations.js';
 import type { AccessStatement } from './access-statement.js';
 import { packEnvelope } from './envelope.js';
-import { openAccessRevocations, signAccessRevocations } from './signed-access-revocations.js';
+import { openStatementRevocations, signStatementRevocations } from './signed-statement-revocations.js';
 
 const nowMs = Date.now();
 const at = (seconds: number): string => new Date(nowMs + seconds * 1_000).toISOString();
@@ -24,7 +24,7 @@ const statement: AccessStatement = {
   streamsUntil: at(1_800),
   serial: randomUUID(),
 };
-const list: AccessRevocations = {
+const list: StatementRevocations = {
   version: 1,
   tenantId: 'default',
   number: 7,
@@ -35,11 +35,11 @@ const list: AccessRevocations = {
   required: [],
 };
 const revoked = (kind: string, value: string, seconds = 0) => ({ kind, value, before: at(seconds) });
-const why = (change: Partial<AccessRevocations>, said: Partial<AccessStatement> = {}): string | null =>
+const why = (change: Partial<StatementRevocations>, said: Partial<AccessStatement> = {}): string | null =>
   new RevokedIndex({ ...list, ...change }).whyRevoked({ ...statement, ...said });
 
 describe('a list revokes', () => {
-  it.each<[string, Partial<AccessRevocations>]>([
+  it.each<[string, Partial<StatementRevocations>]>([
     ['of a token', { revoked: [revoked('token', statement.tokenId, -9_999)] }],
     ['by a grant', { revoked: [revoked('grant', grantId, -9_999)] }],
     ['of a user, signed then', { revoked: [revoked('user', 'corp:alice')] }],
@@ -52,7 +52,7 @@ describe('a list revokes', () => {
     expect(why(change)).toEqual(expect.any(String));
   });
 
-  it.each<[string, Partial<AccessRevocations>, Partial<AccessStatement>?]>([
+  it.each<[string, Partial<StatementRevocations>, Partial<AccessStatement>?]>([
     ['when it says nothing', {}],
     ['of another token or grant', { revoked: [revoked('token', randomUUID()), revoked('grant', randomUUID())] }],
     ['of another user', { revoked: [revoked('user', 'corp:alic'), revoked('logins', 'git:')] }],
@@ -91,7 +91,7 @@ describe('a signed list', () => {
     return { keyPem: privateKeyPem, chainPem: chain.slice(0, -1) };
   };
   const open = (envelope: Uint8Array) =>
-    openAccessRevocations(envelope, {
+    openStatementRevocations(envelope, {
       rootsPem: authority.roots,
       trustDomain: authority.trustDomain,
       at: new Date(nowMs + 1_000),
@@ -102,23 +102,23 @@ describe('a signed list', () => {
 
   it('is read as it was signed, and by those who know less than it says', async () => {
     const more = Buffer.from(JSON.stringify({ ...list, moons: 2 }));
-    expect(await open(await signAccessRevocations(more, await signer()))).toEqual(list);
+    expect(await open(await signStatementRevocations(more, await signer()))).toEqual(list);
   });
 
   it('is nobody’s but of the signer, in its own context', async () => {
-    const document = writeAccessRevocations(list);
+    const document = writeStatementRevocations(list);
     for (const by of ['keys', 'access']) {
-      const envelope = await signAccessRevocations(document, await signer(by));
+      const envelope = await signStatementRevocations(document, await signer(by));
       await expect(open(envelope)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
     }
-    const stranger = await signAccessRevocations(document, await signer('access-statements', await testAuthority()));
+    const stranger = await signStatementRevocations(document, await signer('access-statements', await testAuthority()));
     await expect(open(stranger)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
     const statements = packEnvelope(await signStatement('fairlead access statement v1', document, await signer()));
     await expect(open(statements)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
   });
 
   it('is refused when a byte of it is another', async () => {
-    const envelope = await signAccessRevocations(writeAccessRevocations(list), await signer());
+    const envelope = await signStatementRevocations(writeStatementRevocations(list), await signer());
     const changed = Uint8Array.from(envelope, (byte, index) => (index === envelope.length - 3 ? byte ^ 1 : byte));
     await expect(open(changed)).rejects.toMatchObject({ code: 'CERTIFICATE_REFUSED' });
     await expect(open(envelope.subarray(0, 90))).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
@@ -126,6 +126,6 @@ describe('a signed list', () => {
 
   it('has a bound', () => {
     const many = Array.from({ length: 400 }, () => revoked('user', 'u'.repeat(200)));
-    expect(() => writeAccessRevocations({ ...list, revoked: many })).toThrow(/bytes/);
+    expect(() => writeStatementRevocations({ ...list, revoked: many })).toThrow(/bytes/);
   });
 });

@@ -4,14 +4,15 @@ import { MAX_STATEMENT_BYTES, type AccessStatement } from './access-statement.js
 
 /** Of the JSON that is signed. */
 export const MAX_REVOCATIONS_BYTES = MAX_STATEMENT_BYTES;
-const MAX_ENTRIES = 400;
+/** Entries of a list. */
+export const MAX_REVOKED = 400;
 /** Clusters that are locked down by name, and those that require statements. */
 export const MAX_LOCKED = 100;
 export const MAX_REQUIRED = 100;
 
 /**
- * `token`, `administrator`: every statement of this token; `grant`: with a rule of this grant. `user`: those of this user that were signed at this time or before. `logins`: the same of
- * everybody who logged in, people and programs, and whose name begins so.
+ * `token`, `administrator`: every statement of this token; `grant`: every one with a rule of this grant. `user`: those of this user that were signed at this time or
+ * before; `logins`: the same of everybody who logged in, people and programs, and whose name begins so.
  */
 export const RevokedStatements = z.object({
   kind: z.string().min(1).max(32),
@@ -21,28 +22,28 @@ export const RevokedStatements = z.object({
 export type RevokedStatements = z.infer<typeof RevokedStatements>;
 
 /**
- * Which statements of a tenant are worth nothing before their end, and which of its clusters take nobody without one. Of two the one with the higher number counts. What a reader does not know of it is
- * left out: what it knows still ends something.
+ * Which statements of a tenant are worth nothing before their end, and which of its clusters take nobody without one. Of two the one with the higher number counts.
+ * What a reader does not know of it is left out: what it knows still ends something.
  */
-export const AccessRevocations = z.object({
+export const StatementRevocations = z.object({
   version: z.literal(1),
   tenantId: z.string().min(1).max(63),
   number: z.int().min(1),
-  /** When it was made, by the clock of who decides. */
+  /** When it was made, by the clock of who decides: of the same number, it tells one list from another. */
   issuedAt: z.iso.datetime(),
   /** All statements but the administrator's that were signed at this time or before; null: none. */
   floor: z.iso.datetime().nullable(),
-  revoked: z.array(RevokedStatements).max(MAX_ENTRIES),
+  revoked: z.array(RevokedStatements).max(MAX_REVOKED),
   /** Clusters that only the administrator gets into. */
   locked: z.union([z.literal('all'), z.array(z.uuid()).max(MAX_LOCKED)]),
   /** Clusters whose agents serve nobody without a statement. */
   required: z.union([z.literal('all'), z.array(z.uuid()).max(MAX_REQUIRED)]).default([]),
 });
-export type AccessRevocations = z.infer<typeof AccessRevocations>;
+export type StatementRevocations = z.infer<typeof StatementRevocations>;
 
 /** As bytes to be signed. Throws INVALID_ARGUMENT for what nobody would read. */
-export function writeAccessRevocations(revocations: AccessRevocations): Uint8Array {
-  const document = Buffer.from(JSON.stringify(AccessRevocations.parse(revocations)));
+export function writeStatementRevocations(revocations: StatementRevocations): Uint8Array {
+  const document = Buffer.from(JSON.stringify(StatementRevocations.parse(revocations)));
   if (document.length <= MAX_REVOCATIONS_BYTES) return document;
   throw new FairleadError(
     'INVALID_ARGUMENT',
@@ -51,9 +52,9 @@ export function writeAccessRevocations(revocations: AccessRevocations): Uint8Arr
 }
 
 /** Throws INVALID_ARGUMENT for what is none. */
-export function readAccessRevocations(document: Uint8Array): AccessRevocations {
+export function readStatementRevocations(document: Uint8Array): StatementRevocations {
   try {
-    return AccessRevocations.parse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(document)));
+    return StatementRevocations.parse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(document)));
   } catch (cause) {
     throw new FairleadError('INVALID_ARGUMENT', 'this is no list of revoked access statements', { cause });
   }
@@ -68,7 +69,7 @@ export class RevokedIndex {
   readonly #locked: ReadonlySet<string> | 'all';
   readonly #floorMs: number;
 
-  constructor({ revoked, locked, required, floor }: AccessRevocations) {
+  constructor({ revoked, locked, required, floor }: StatementRevocations) {
     this.#required = required === 'all' ? required : new Set(required);
     const valuesOf = (kind: string): Set<string> =>
       new Set(revoked.flatMap((entry) => (entry.kind === kind ? [entry.value] : [])));

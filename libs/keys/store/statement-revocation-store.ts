@@ -20,7 +20,7 @@ export async function lockRevocations(
   manager: EntityManager,
   tenantId: string,
 ): Promise<StoredRevocations | undefined> {
-  await withAdvisoryLock(manager, `access-revocations:${tenantId}`);
+  await withAdvisoryLock(manager, `statement-revocations:${tenantId}`);
   const [row] = await select(manager, 'where tenant_id = $1', [tenantId]);
   return row;
 }
@@ -33,7 +33,7 @@ export function allRevocations(manager: EntityManager): Promise<StoredRevocation
 export async function saveRevocations(manager: EntityManager, stored: StoredRevocations): Promise<void> {
   const { tenantId, number, document, envelope, issuers, signedAt } = stored;
   await manager.query(
-    `insert into access_revocation_lists (tenant_id, number, document, envelope, issuers, signed_at) values ($1, $2, $3, $4, $5, $6)
+    `insert into statement_revocation_lists (tenant_id, number, document, envelope, issuers, signed_at) values ($1, $2, $3, $4, $5, $6)
      on conflict (tenant_id) do update set number = excluded.number, document = excluded.document, envelope = excluded.envelope,
        issuers = excluded.issuers, signed_at = excluded.signed_at`,
     [tenantId, number, document, envelope, issuers, signedAt],
@@ -41,7 +41,7 @@ export async function saveRevocations(manager: EntityManager, stored: StoredRevo
 }
 
 async function select(manager: EntityManager, where: string, values: unknown[]): Promise<StoredRevocations[]> {
-  const rows = (await manager.query(`select ${COLUMNS} from access_revocation_lists ${where}`, values)) as (Omit<
+  const rows = (await manager.query(`select ${COLUMNS} from statement_revocation_lists ${where}`, values)) as (Omit<
     StoredRevocations,
     'number'
   > & { readonly number: string })[];

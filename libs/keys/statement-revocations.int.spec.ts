@@ -1,23 +1,23 @@
 import 'reflect-metadata';
-import { openAccessRevocations, type AccessRevocations } from '@fairlead/access-statement';
+import { openStatementRevocations, type StatementRevocations } from '@fairlead/access-statement';
 import { silentLogger } from '@fairlead/observability';
 import { expect, it } from 'vitest';
-import { AccessRevocationLists } from './feature/access-revocation-lists.js';
+import { StatementRevocationLists } from './feature/statement-revocation-lists.js';
 import { KEYS_BUCKETS } from './feature/projected-buckets.js';
-import { allRevocations } from './store/access-revocation-store.js';
+import { allRevocations } from './store/statement-revocation-store.js';
 import { keysOfEach, trustDomain, type KeysProcess } from './testing/keys-fixture.js';
 
 const DAY_MS = 86_400_000;
 let keys: KeysProcess;
-let lists: AccessRevocationLists;
+let lists: StatementRevocationLists;
 
 const fixture = keysOfEach(async () => {
   keys = await fixture.start();
   const { database, ca } = keys;
-  lists = new AccessRevocationLists({ database, ca, logger: silentLogger, onCommitted: () => undefined });
+  lists = new StatementRevocationLists({ database, ca, logger: silentLogger, onCommitted: () => undefined });
 });
 
-const list = (number: number, change: Partial<AccessRevocations> = {}): AccessRevocations => ({
+const list = (number: number, change: Partial<StatementRevocations> = {}): StatementRevocations => ({
   version: 1,
   tenantId: 'default',
   number,
@@ -33,22 +33,23 @@ const put = (said: unknown, tenantId = 'default') =>
   lists.put(tenantId, Buffer.from(JSON.stringify(said)).toString('base64'));
 
 /** What gateways see, as agents read it. */
-async function shown(tenantId = 'default'): Promise<AccessRevocations> {
+async function shown(tenantId = 'default'): Promise<StatementRevocations> {
   const bucket = KEYS_BUCKETS.find(({ bucket: name }) => name === 'fairlead-statement-revocations');
   const entry = (await bucket!.rows(keys.database.manager)).get(tenantId) as { number: number; envelope: string };
   const { roots } = await keys.ca.trustBundle();
   const trust = { rootsPem: roots, trustDomain, at: new Date(fixture.nowMs) };
-  const opened = await openAccessRevocations(Buffer.from(entry.envelope, 'base64'), trust);
+  const opened = await openStatementRevocations(Buffer.from(entry.envelope, 'base64'), trust);
   expect(opened.number).toBe(entry.number);
   return opened;
 }
 
 it('signs a list, shows it, and lets none with the same number or an earlier one take its place', async () => {
-  expect(await put(list(5, { locked: 'all' }))).toBe(5);
-  expect(await put(list(5))).toBe(5);
-  expect(await put(list(4))).toBe(5);
+  expect(await put(list(5, { locked: 'all' }))).toEqual({ number: 5, taken: true });
+  expect(await put(list(5, { locked: 'all' }))).toEqual({ number: 5, taken: true });
+  expect(await put(list(5))).toEqual({ number: 5, taken: false });
+  expect(await put(list(4))).toEqual({ number: 5, taken: false });
   expect(await shown()).toMatchObject({ number: 5, locked: 'all' });
-  expect(await put(list(6))).toBe(6);
+  expect(await put(list(6))).toEqual({ number: 6, taken: true });
   expect(await shown()).toMatchObject({ number: 6, locked: [] });
 });
 

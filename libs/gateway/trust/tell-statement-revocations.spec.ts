@@ -3,7 +3,7 @@ import { SignedRevocationsSchema } from '@fairlead/proto';
 import { SessionRegistry, type AgentSession } from '@fairlead/tunnel/gateway';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { linkSession } from '../testing/link-session.js';
-import { tellRevocations } from './tell-revocations.js';
+import { tellStatementRevocations } from './tell-statement-revocations.js';
 
 let number: number;
 let changed: (tenantId: string) => void;
@@ -16,7 +16,7 @@ beforeEach(() => {
   sessions = new SessionRegistry();
   const of = (tenantId: string) =>
     number > 0 && tenantId === 'default' ? create(SignedRevocationsSchema, { number: BigInt(number) }) : null;
-  tellRevocations({ of, onChange: (listener) => void (changed = listener) }, sessions);
+  tellStatementRevocations({ of, onChange: (listener) => void (changed = listener) }, sessions);
 });
 afterEach(() => {
   vi.useRealTimers();

@@ -7,10 +7,10 @@ import type { SessionRegistry } from '@fairlead/tunnel/gateway';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { tellInTurn } from '../sessions/tell-sessions.js';
 
-type Lists = Pick<StatementRevocations, 'of' | 'onChange'>;
+type Lists = Pick<RevocationLists, 'of' | 'onChange'>;
 
 /** Tells each agent which access statements of its tenant are revoked: once it is linked, if it goes by an earlier list, and whenever there is a later one. */
-export function tellRevocations(lists: Lists, sessions: SessionRegistry): void {
+export function tellStatementRevocations(lists: Lists, sessions: SessionRegistry): void {
   const tellLater = tellInTurn(sessions, (session) => {
     const list = lists.of(session.facts.tenantId);
     if (!list || Number(list.number) <= session.revocationsNumber) return;
@@ -30,7 +30,7 @@ const SignedList = StatementRevocationsEntry.transform(({ number, envelope }) =>
 );
 
 /** The list of each tenant, unread: this replica decides by what it knows itself, and an agent believes no gateway. */
-export class StatementRevocations {
+export class RevocationLists {
   readonly snapshot: KvSnapshot<SignedRevocations>;
   readonly #listeners = new Set<(tenantId: string) => void>();
 

@@ -1,20 +1,20 @@
 import {
   MAX_REVOCATIONS_BYTES,
-  readAccessRevocations,
-  signAccessRevocations,
-  writeAccessRevocations,
+  readStatementRevocations,
+  signStatementRevocations,
+  writeStatementRevocations,
 } from '@fairlead/access-statement';
 import { FairleadError, messageOf } from '@fairlead/errors';
 import { RunLoop } from '@fairlead/loop';
 import type { Logger } from '@fairlead/observability';
-import { inTransaction } from '@fairlead/persistence';
+import { inTransaction, readFrom } from '@fairlead/persistence';
 import type { DataSource, EntityManager } from 'typeorm';
 import {
   allRevocations,
   lockRevocations,
   saveRevocations,
   type StoredRevocations,
-} from '../store/access-revocation-store.js';
+} from '../store/statement-revocation-store.js';
 import type { CurrentCa } from './current-ca.js';
 
 /** An agent that comes after so long still believes its signer. */
@@ -32,30 +32,33 @@ interface Options {
 }
 
 /** Signs which access statements are worth nothing any more. What is in a list is for `access` to decide; that none takes the place of a later one is decided here. */
-export class AccessRevocationLists {
+export class StatementRevocationLists {
   readonly #options: Options;
 
   constructor(options: Options) {
     this.#options = options;
   }
 
-  /** The number that is held then. INVALID_ARGUMENT for what is no list, FORBIDDEN for another tenant's, UNAVAILABLE when the issuing CA has ended. */
-  async put(tenantId: string, documentBase64: string): Promise<number> {
+  /**
+   * The number that is held then, and whether it is that of this very list. INVALID_ARGUMENT for what is no list, FORBIDDEN for another tenant's, UNAVAILABLE when the
+   * issuing CA has ended.
+   */
+  async put(tenantId: string, documentBase64: string): Promise<{ readonly number: number; readonly taken: boolean }> {
     const bytes = Buffer.from(documentBase64, 'base64');
     if (bytes.length > MAX_REVOCATIONS_BYTES) {
       throw new FairleadError('INVALID_ARGUMENT', `the list is larger than ${MAX_REVOCATIONS_BYTES} bytes`);
     }
-    const list = readAccessRevocations(bytes);
+    const list = readStatementRevocations(bytes);
     if (list.tenantId !== tenantId) {
       throw new FairleadError('FORBIDDEN', 'the list is of another tenant than the one it was sent for');
     }
-    const { number } = list;
+    // Written anew: what is signed has nothing that nobody reads.
+    const [number, document] = [list.number, Buffer.from(writeStatementRevocations(list))];
     return this.#inTurn(async (manager) => {
       const held = await lockRevocations(manager, tenantId);
-      if (held && held.number >= number) return held.number;
-      // Written anew: what is signed has nothing that nobody reads.
-      await this.#sign(manager, { tenantId, number, document: Buffer.from(writeAccessRevocations(list)) });
-      return number;
+      if (held && held.number >= number) return { number: held.number, taken: held.document.equals(document) };
+      await this.#sign(manager, { tenantId, number, document });
+      return { number, taken: true };
     });
   }
 
@@ -65,15 +68,15 @@ export class AccessRevocationLists {
     return new RunLoop({
       intervalMs: RENEW_EVERY_MS,
       turn: () => this.renew(),
-      onFailed: (error) => logger.warn('access_revocations.not_renewed', { reason: messageOf(error) }),
+      onFailed: (error) => logger.warn('statement_revocations.not_renewed', { reason: messageOf(error) }),
     });
   }
 
   async renew(): Promise<void> {
     const { database } = this.#options;
-    const lists = await inTransaction(database, allRevocations);
+    const lists = await readFrom(database, allRevocations);
     if (lists.length === 0) return;
-    const issuers = await inTransaction(database, async (manager) => issuersOf(await this.#signer(manager)));
+    const issuers = await inTransaction(database, (manager) => this.#issuers(manager));
     for (const list of lists.filter((each) => this.#isOld(each, issuers))) {
       await this.#inTurn(async (manager) => {
         const held = await lockRevocations(manager, list.tenantId);
@@ -90,17 +93,19 @@ export class AccessRevocationLists {
     manager: EntityManager,
     list: Pick<StoredRevocations, 'tenantId' | 'number' | 'document'>,
   ): Promise<void> {
-    const signer = await this.#signer(manager);
-    const { tenantId, number, document } = list;
-    const envelope = Buffer.from(await signAccessRevocations(document, signer));
-    const signedAt = this.#options.ca.now();
-    await saveRevocations(manager, { tenantId, number, document, envelope, issuers: issuersOf(signer), signedAt });
-  }
-
-  async #signer(manager: EntityManager) {
     const { ca } = this.#options;
     const { authority } = await ca.shared(manager);
-    return authority.oneTimeSigner(ca.now(), { lifeMs: SIGNER_LIFE_MS, as: 'access-statements' });
+    const signer = await authority.oneTimeSigner(ca.now(), { lifeMs: SIGNER_LIFE_MS, as: 'access-statements' });
+    const { tenantId, number, document } = list;
+    const envelope = Buffer.from(await signStatementRevocations(document, signer));
+    const issuers = await this.#issuers(manager);
+    await saveRevocations(manager, { tenantId, number, document, envelope, issuers, signedAt: ca.now() });
+  }
+
+  /** The chain above whoever would sign now. */
+  async #issuers(manager: EntityManager): Promise<string> {
+    const { authority } = await this.#options.ca.shared(manager);
+    return authority.signerIssuers(this.#options.ca.now()).join('');
   }
 
   async #inTurn<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
@@ -109,8 +114,4 @@ export class AccessRevocationLists {
     this.#options.onCommitted();
     return result;
   }
-}
-
-function issuersOf({ chainPem }: { readonly chainPem: readonly string[] }): string {
-  return chainPem.slice(1).join('');
 }
