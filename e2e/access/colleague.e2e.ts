@@ -97,6 +97,18 @@ describe('a colleague with view in one namespace of clusters with a label', () =
     }
   });
 
+  it('asks kubectl what they may do, and is told the truth', async () => {
+    const canI = async (...request: string[]): Promise<string> =>
+      (await colleague.kubectl('gateway-a', 'auth', 'can-i', ...request)).stdout.trim();
+    expect(await canI('list', 'configmaps')).toBe('yes');
+    // Beyond the grant, and beyond the role.
+    expect(await canI('list', 'configmaps', '-n', 'other')).toMatch(/^no - fairlead: /);
+    expect(await canI('delete', 'configmaps')).toBe('no');
+    const listed = await succeeds(colleague.kubectl('gateway-a', 'auth', 'can-i', '--list'));
+    expect(listed).toMatch(/^configmaps .* \[get list watch\]$/m);
+    expect(await kubectl(stack, 'gateway-a', ['auth', 'can-i', '*', '*'])).toBe('yes\n');
+  });
+
   it('has to carry what was signed for them: the cluster takes nobody by the word of a gateway', async () => {
     const shown = JSON.parse(await succeeds(colleague.fairlead('credential', '--cluster', 'demo'))) as Shown;
     expect(shown.status.token).toMatch(/^[^~]+~[A-Za-z0-9_-]{1000,}$/);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { create } from '@bufbuild/protobuf';
+import { create, toBinary } from '@bufbuild/protobuf';
 import {
   joinBearer,
   signStatementRevocations,
@@ -12,7 +12,13 @@ import {
 } from '@fairlead/access-statement';
 import { SignedTime } from '@fairlead/access-statement/signed-time';
 import { Registry, noTracer, silentLogger } from '@fairlead/observability';
-import { OpenSchema, SignedRevocationsSchema } from '@fairlead/proto';
+import {
+  OpenSchema,
+  SelfSubjectAccessReviewSchema,
+  SelfSubjectRulesReviewSchema,
+  SignedRevocationsSchema,
+  UnknownSchema,
+} from '@fairlead/proto';
 import { systemClock } from '@fairlead/clock';
 import { eventually, testAuthority, type TestAuthority } from '@fairlead/testing';
 import { TcpTargets } from '@fairlead/tcp-targets';
@@ -160,15 +166,17 @@ async function open({
   return opener;
 }
 
+type Request = [request: string, body?: string | Uint8Array, headers?: string];
+
 /** The whole answer to one request, as text. */
-async function ask(tunnel: TunnelConnection, request: string, body = '', headers = ''): Promise<string> {
-  const length = body === '' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+async function ask(tunnel: TunnelConnection, ...[request, body = '', headers = '']: Request): Promise<string> {
+  const bytes = Buffer.from(body);
+  const length = bytes.length === 0 ? '' : `Content-Length: ${bytes.length}\r\n`;
   const answer = collect(tunnel);
-  tunnel.end(`${request} HTTP/1.1\r\nHost: cluster\r\n${headers}${length}\r\n${body}`);
+  tunnel.end(Buffer.concat([Buffer.from(`${request} HTTP/1.1\r\nHost: cluster\r\n${headers}${length}\r\n`), bytes]));
   return (await answer).toString();
 }
-const asked = async (said: Said, request: string, body?: string, headers?: string): Promise<string> =>
-  ask(await open(said), request, body, headers);
+const asked = async (...[said, ...request]: [Said, ...Request]): Promise<string> => ask(await open(said), ...request);
 
 /** Of the last request that reached the API server. */
 function sentAs(): { user: string[]; groups: string[]; others: string[] } {
@@ -413,16 +421,64 @@ describe('a review of one’s own rights', () => {
     JSON.stringify({ spec: { resourceAttributes: { verb: 'get', resource, namespace } } });
   const json = 'Content-Type: application/json\r\n';
 
-  it('is asked with the groups of what it speaks of', async () => {
-    const bodies: string[] = [];
+  const of = (kind: string, raw: Uint8Array, apiVersion = 'authorization.k8s.io/v1'): Buffer => {
+    const object = create(UnknownSchema, { typeMeta: { apiVersion, kind }, raw });
+    return Buffer.concat([Buffer.from('k8s\0'), toBinary(UnknownSchema, object)]);
+  };
+  const inProtobuf = (namespace: string, resource = 'configmaps', more: object = {}): Uint8Array => {
+    const resourceAttributes = { verb: 'get', resource, namespace, ...more };
+    return toBinary(
+      SelfSubjectAccessReviewSchema,
+      create(SelfSubjectAccessReviewSchema, { spec: { resourceAttributes } }),
+    );
+  };
+  const protobuf = 'Content-Type: application/vnd.kubernetes.protobuf\r\n';
+  const access = (namespace: string, more?: object): Buffer =>
+    of('SelfSubjectAccessReview', inProtobuf(namespace, 'configmaps', more));
+  /** What the API server was sent. */
+  const bodies: string[] = [];
+  beforeEach(() => {
+    bodies.length = 0;
     api.handle = (request, response) => {
       request.on('data', (piece: Buffer) => void bodies.push(piece.toString()));
       request.on('end', () => response.writeHead(201).end('{"status":{"allowed":true}}'));
     };
-    const answer = await asked({ statement: await signed() }, PATH, review('shop'), json);
+  });
+
+  it.each([
+    ['JSON', review('shop'), json],
+    ['protobuf', access('shop'), protobuf],
+  ])('in %s is asked with the groups of what it speaks of', async (_, body, headers) => {
+    const answer = await asked({ statement: await signed() }, PATH, body, headers);
     expect(answer).toMatch(/^HTTP\/1.1 201 [^]*"allowed":true/);
     expect(sentAs().groups).toEqual(['fairlead:edit', 'fairlead:view', 'shop']);
     expect(JSON.parse(bodies.join(''))).toMatchObject(JSON.parse(review('shop')) as object);
+  });
+
+  it('in protobuf goes on whole, selectors and all', async () => {
+    const fieldSelector = { requirements: [{ key: 'spec.nodeName', operator: 'In', values: ['node-a'] }] };
+    await asked({ statement: await signed() }, PATH, access('shop', { fieldSelector, name: 'x' }), protobuf);
+    const { spec } = JSON.parse(bodies.join('')) as { spec: object };
+    expect(spec).toMatchObject({ resourceAttributes: { name: 'x', fieldSelector } });
+  });
+
+  it('in protobuf is answered with no, as one in JSON', async () => {
+    const answer = await asked({ statement: await signed() }, PATH, access('default'), protobuf);
+    expect(answer).toMatch(/^HTTP\/1.1 201 [^]*application\/json[^]*"allowed":false,"reason":"fairlead: /);
+    expect(bodies).toEqual([]);
+  });
+
+  it.each<[string, Uint8Array]>([
+    ['JSON', Buffer.from(review('shop'))],
+    ['another kind', of('Pod', inProtobuf('shop'))],
+    ['a review of another version', of('SelfSubjectAccessReview', inProtobuf('shop'), 'authorization.k8s.io/v2')],
+    ['half a review', access('shop').subarray(0, -3)],
+    ['no envelope', inProtobuf('shop')],
+    ['nothing', Buffer.from('k8s\0')],
+  ])('that says protobuf and is %s is refused, and nobody is asked', async (_, body) => {
+    const answer = await asked({ statement: await signed() }, PATH, body, protobuf);
+    expect(answer).toMatch(/^HTTP\/1.1 400 [^]*is not protobuf of a SelfSubjectAccessReview/);
+    expect(bodies).toEqual([]);
   });
 
   it('is answered with no where the statement does not hold it, and nobody is asked', async () => {
@@ -431,7 +487,7 @@ describe('a review of one’s own rights', () => {
     expect(api.requests).toEqual([]);
   });
 
-  it.each(['application/vnd.kubernetes.protobuf', 'application/yaml', 'application/json\r\nContent-Encoding: gzip'])(
+  it.each(['application/cbor', 'application/yaml', 'application/json\r\nContent-Encoding: gzip'])(
     'in an encoding that is not read is answered 415: %s',
     async (type) => {
       const answer = await asked({ statement: await signed() }, PATH, review('shop'), `Content-Type: ${type}\r\n`);
@@ -446,7 +502,14 @@ describe('a review of one’s own rights', () => {
     expect(answer).toMatch(/^HTTP\/1.1 413 /);
   });
 
-  it('lists no more than the statement holds', async () => {
+  const ofShop = toBinary(
+    SelfSubjectRulesReviewSchema,
+    create(SelfSubjectRulesReviewSchema, { spec: { namespace: 'shop' } }),
+  );
+  it.each([
+    ['JSON', '{"spec":{"namespace":"shop"}}', json],
+    ['protobuf', of('SelfSubjectRulesReview', ofShop), protobuf],
+  ])('in %s lists no more than the statement holds', async (_, body, headers) => {
     const rule = (resources: string[]) => ({ verbs: ['get'], apiGroups: [''], resources });
     api.handle = (_request, response) =>
       void response
@@ -454,12 +517,7 @@ describe('a review of one’s own rights', () => {
         .end(JSON.stringify({ status: { resourceRules: [rule(['configmaps', 'secrets'])], incomplete: false } }));
     const list = 'POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
     const envelope = await signed({ rules: [statement.rules[1]!] });
-    const answer = await asked(
-      { statement: envelope },
-      list,
-      '{"spec":{"namespace":"shop"}}',
-      `${json}Accept-Encoding: gzip\r\n`,
-    );
+    const answer = await asked({ statement: envelope }, list, body, `${headers}Accept-Encoding: gzip\r\n`);
     expect(answer).toMatch(/^HTTP\/1.1 201 /);
     expect(answer).toContain('"resources":["configmaps"]');
     expect(answer).toContain('"incomplete":true');

@@ -33,11 +33,11 @@ describe('a Kubernetes Status', () => {
 
   it('warns in a header that stays short and one line, whatever the message', () => {
     const { warning } = toKubeStatus(
-      new FairleadError('TUNNEL_RESET', `"\\\r\n\u00e9${'x'.repeat(60_000)}`),
+      new FairleadError('TUNNEL_RESET', `"\\\r\n\u00e9one’s${'x'.repeat(60_000)}`),
       'agent',
       't',
     );
-    expect(warning).toMatch(/^299 fairlead "fairlead agent: \\"\\\\\?\?\?x+"$/);
+    expect(warning).toMatch(/^299 fairlead "fairlead agent: \\"\\\\\?\?\?one'sx+"$/);
     expect(warning.length).toBeLessThan(1_200);
   });
 

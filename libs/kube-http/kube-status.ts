@@ -74,6 +74,7 @@ const MAX_WARNING_CHARACTERS = 1_000;
 function quotable(text: string): string {
   return text
     .slice(0, MAX_WARNING_CHARACTERS)
+    .replaceAll('’', "'")
     .replaceAll(/[^\x20-\x7e]/g, '?')
     .replaceAll(/["\\]/g, String.raw`\$&`);
 }

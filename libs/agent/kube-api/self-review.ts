@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { MAX_REVIEW_BYTES, MAX_RULES_ANSWER_BYTES, askRules, narrowRules, reviewAccess } from '@fairlead/access-rules';
 import { FairleadError } from '@fairlead/errors';
 import { headerPairs, headerValues, type BodyFraming, type UpstreamAnswer } from '@fairlead/kube-http';
+import { PROTOBUF, jsonOfReview } from './protobuf-review.js';
 import type { RequestPlan } from './stated-requests.js';
 
 /** A request's body, as it is sent on. */
@@ -25,15 +26,16 @@ export type Reviewed =
     };
 
 /**
- * Reads a review of its sender's own rights and decides it. Throws UNSUPPORTED_MEDIA_TYPE for one that is not plain JSON, TOO_LARGE, and
- * INVALID_ARGUMENT for one that cannot be read.
+ * Reads a review of its sender's own rights, in JSON or in Kubernetes' protobuf, and decides it; it goes on as JSON. Throws UNSUPPORTED_MEDIA_TYPE for
+ * another encoding, TOO_LARGE, and INVALID_ARGUMENT for one that cannot be read.
  */
 export async function reviewRequest(
   incoming: IncomingMessage,
   { of, statement: { rules, statement }, as }: Extract<RequestPlan, { kind: 'review' }>,
 ): Promise<Reviewed> {
-  assertJson(incoming);
-  const text = await readAll(incoming, MAX_REVIEW_BYTES, 'the review');
+  const encoding = encodingOf(incoming);
+  const bytes = await readAll(incoming, MAX_REVIEW_BYTES, 'the review');
+  const text = encoding === 'protobuf' ? jsonOfReview(bytes, of) : bytes.toString('utf8');
   if (of === 'access') {
     const outcome = reviewAccess(rules, text, as);
     if (outcome.kind === 'answered') return outcome;
@@ -52,8 +54,10 @@ export async function reviewRequest(
 
 /** Of an answer that is passed on as something else. Throws TUNNEL_RESET for one that breaks off. */
 export async function readAnswer(answer: UpstreamAnswer): Promise<string> {
-  return readAll(answer, MAX_RULES_ANSWER_BYTES, 'the kube-apiserver’s answer');
+  return (await readAll(answer, MAX_RULES_ANSWER_BYTES, 'the kube-apiserver’s answer')).toString('utf8');
 }
+
+const ENCODINGS: Readonly<Record<string, 'json' | 'protobuf'>> = { 'application/json': 'json', [PROTOBUF]: 'protobuf' };
 
 /** Nothing that speaks of another body than the one that is sent. */
 const OF_THE_BODY = new Set(['content-length', 'content-type', 'content-encoding']);
@@ -78,15 +82,18 @@ function sent(
   return { body: { incoming, framing: 'length' }, headers };
 }
 
-function assertJson({ rawHeaders }: IncomingMessage): void {
+function encodingOf({ rawHeaders }: IncomingMessage): 'json' | 'protobuf' {
   const [type = 'application/json', ...others] = headerValues(rawHeaders, 'content-type');
-  const isJson = others.length === 0 && /^application\/json\s*(;|$)/i.test(type.trim());
-  if (isJson && headerValues(rawHeaders, 'content-encoding').length === 0) return;
-  throw new FairleadError('UNSUPPORTED_MEDIA_TYPE', 'a review of one’s own rights is read here as plain JSON only');
+  const [mediaType = ''] = type.split(';');
+  const encoding = ENCODINGS[mediaType.trim().toLowerCase()];
+  const isPlain = others.length === 0 && headerValues(rawHeaders, 'content-encoding').length === 0;
+  if (encoding && isPlain) return encoding;
+  const why = `a review of your own rights is read here as application/json or ${PROTOBUF}, uncompressed`;
+  throw new FairleadError('UNSUPPORTED_MEDIA_TYPE', why);
 }
 
 /** Not by `for await`, which ends the connection of a request that it leaves early: its sender is to be told why. */
-function readAll(from: Readable, maxBytes: number, what: string): Promise<string> {
+function readAll(from: Readable, maxBytes: number, what: string): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let bytes = 0;
@@ -95,7 +102,7 @@ function readAll(from: Readable, maxBytes: number, what: string): Promise<string
       if (bytes <= maxBytes) pieces.push(piece);
       else reject(new FairleadError('TOO_LARGE', `${what} is larger than ${maxBytes} bytes`));
     });
-    from.once('end', () => resolve(Buffer.concat(pieces).toString('utf8')));
+    from.once('end', () => resolve(Buffer.concat(pieces)));
     const brokeOff = (): void => reject(new FairleadError('TUNNEL_RESET', `${what} broke off`));
     from.once('error', brokeOff).once('aborted', brokeOff).once('close', brokeOff);
   });
