@@ -5,6 +5,7 @@ import { z } from 'zod';
 
 const Environment = z.object({
   FAIRLEAD_HOME: z.string().optional(),
+  FAIRLEAD_TENANT: z.string().min(1).optional(),
   XDG_CONFIG_HOME: z.string().optional(),
   KUBECONFIG: z.string().optional(),
   NO_COLOR: z.string().optional(),
@@ -35,6 +36,8 @@ export interface CliConfig {
   readonly noColor: boolean;
   /** Whether a browser that this command opens is seen by whoever runs it. */
   readonly display: boolean;
+  /** Which tenant commands are about, if not that of whoever is logged in. */
+  readonly tenant: string | undefined;
   /** Forward proxy on the way to the API, if any. */
   readonly proxy: ProxyConfig | undefined;
 }
@@ -45,7 +48,14 @@ export function readConfig(
   userHome: string = homedir(),
   platform: NodeJS.Platform = process.platform,
 ): CliConfig {
-  const { FAIRLEAD_HOME, XDG_CONFIG_HOME, KUBECONFIG, NO_COLOR, ...others } = loadConfig(Environment, env);
+  const {
+    FAIRLEAD_HOME,
+    FAIRLEAD_TENANT: tenant,
+    XDG_CONFIG_HOME,
+    KUBECONFIG,
+    NO_COLOR,
+    ...others
+  } = loadConfig(Environment, env);
   const { DISPLAY, WAYLAND_DISPLAY, SSH_CONNECTION, ...proxies } = others;
   const proxy = proxies.https_proxy ?? proxies.HTTPS_PROXY;
   const explicitHome = FAIRLEAD_HOME === undefined ? undefined : resolve(FAIRLEAD_HOME);
@@ -58,6 +68,7 @@ export function readConfig(
     kubeconfigsInUse: (named.length > 0 ? named : [usual]).map((path) => resolve(path)),
     noColor: NO_COLOR !== undefined,
     display: hasOwnDisplay(platform) ? !SSH_CONNECTION : Boolean(DISPLAY || WAYLAND_DISPLAY),
+    tenant,
     proxy:
       proxy === undefined ? undefined : { url: withScheme(proxy), except: proxies.no_proxy ?? proxies.NO_PROXY ?? '' },
   };

@@ -11,7 +11,8 @@ A first tour:
   fairlead kubeconfig demo --output demo.kubeconfig
   kubectl --kubeconfig demo.kubeconfig get namespaces
 
-Every command has its own --help. Where the login is kept: $FAIRLEAD_HOME, else ~/.config/fairlead.`;
+Every command has its own --help. Where the login is kept: $FAIRLEAD_HOME, else ~/.config/fairlead. Without --tenant,
+$FAIRLEAD_TENANT says which tenant a command is about.`;
 
 /** Runs one command line (without node and script) and returns the exit status: 0, 1 for a failure, 2 for wrong usage. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
@@ -28,8 +29,11 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
 }
 
 async function buildProgram(args: readonly string[], io: Io): Promise<Command> {
+  const config = { ...io.config };
   const program = new Command('fairlead')
     .description('Reach clusters that nobody can reach: register them, import them, talk to them.')
+    .option('--tenant <name>', 'the tenant that the command is about; default: that of whoever is logged in')
+    .on('option:tenant', (tenant: string) => void Object.assign(config, { tenant }))
     .addHelpText('after', HELP)
     .exitOverride()
     .configureOutput({
@@ -39,7 +43,7 @@ async function buildProgram(args: readonly string[], io: Io): Promise<Command> {
     .showSuggestionAfterError();
   // kubectl waits for this one each time, and for as much as is loaded.
   if (args[0] === 'credential') addCredentialCommand(program, io);
-  else (await import('./commands/all-commands.js')).addAllCommands(program, io);
+  else (await import('./commands/all-commands.js')).addAllCommands(program, { ...io, config });
   return program;
 }
 

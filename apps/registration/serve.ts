@@ -19,6 +19,7 @@ import {
   OpenPassages,
   ReportedFacts,
   StaticIdentities,
+  Tenants,
   meterEnrolments,
   reportDuplicate,
   watchPresence,
@@ -101,6 +102,7 @@ function build(config: Config, nats: NatsConnection, runtime: Runtime, beside: B
     passages: new OpenPassages({ rpc: client, gateways: beside.gateways, logger: runtime.logger }),
     bootstrapTokens: new BootstrapTokens(runtime),
     staticIdentities: new StaticIdentities(runtime, { endpoints, signAgent, trustBundle, manifestFor }),
+    tenants: new Tenants(runtime),
     clients: new Clients(runtime, (tenantId, request) => client.call(keysRpc.signClient, tenantId, request)),
   };
 }

@@ -19,22 +19,10 @@ export interface Person {
   watch(gateway: string, ...args: string[]): Watch;
 }
 
-/** Logs in by the token in a file, and takes nothing of what the stack's administrator has. */
+/** Logs in by the token in a file, and takes nothing of what the stack's administrator has; with a kubeconfig for the demo. */
 export async function logIn(stack: Stack, name: string, tokenFile: string): Promise<Person> {
-  const home = join(stack.stateDir, `home-of-${name}`);
-  await mkdir(home, { recursive: true });
-  await chmod(home, 0o700);
-  const env = { PATH: process.env.PATH, HOME: home, FAIRLEAD_HOME: join(home, 'fairlead'), NO_COLOR: '1' };
+  const { fairlead, home, env } = await commandOf(stack, name, tokenFile);
   const kubeconfig = join(home, 'kubeconfig');
-  const fairlead: Person['fairlead'] = async (...args) => {
-    const output = await run(join(stack.stateDir, 'bin', 'fairlead'), args, env);
-    // The one command of theirs that hands out a secret on its standard output.
-    const stdout = args[0] === 'credential' ? '' : output.stdout;
-    secretScan.hear(`the output of fairlead ${args.join(' ')}`, `${stdout}\n${output.stderr}`);
-    return output;
-  };
-  const server = ['--server', stack.api.url, '--ca-file', stack.api.caFile];
-  await succeeds(fairlead('login', ...server, '--token-file', tokenFile));
   await succeeds(fairlead('kubeconfig', 'demo', '--output', kubeconfig));
   const kubeEnv = { ...env, KUBECONFIG: kubeconfig };
   return {
@@ -50,6 +38,28 @@ export async function logIn(stack: Stack, name: string, tokenFile: string): Prom
         spawn(kubectlPathOf(stack), through(gateway, args), { stdio: ['ignore', 'pipe', 'pipe'], env: kubeEnv }),
       ),
   };
+}
+
+/** The command alone, with a home of its own, logged in by the token in a file. */
+export async function commandOf(
+  stack: Stack,
+  name: string,
+  tokenFile: string,
+): Promise<Pick<Person, 'fairlead'> & { readonly home: string; readonly env: NodeJS.ProcessEnv }> {
+  const home = join(stack.stateDir, `home-of-${name}`);
+  await mkdir(home, { recursive: true });
+  await chmod(home, 0o700);
+  const env = { PATH: process.env.PATH, HOME: home, FAIRLEAD_HOME: join(home, 'fairlead'), NO_COLOR: '1' };
+  const fairlead: Person['fairlead'] = async (...args) => {
+    const output = await run(join(stack.stateDir, 'bin', 'fairlead'), args, env);
+    // The one command of theirs that hands out a secret on its standard output.
+    const stdout = args[0] === 'credential' ? '' : output.stdout;
+    secretScan.hear(`the output of fairlead ${args.join(' ')}`, `${stdout}\n${output.stderr}`);
+    return output;
+  };
+  const server = ['--server', stack.api.url, '--ca-file', stack.api.caFile];
+  await succeeds(fairlead('login', ...server, '--token-file', tokenFile));
+  return { fairlead, home, env };
 }
 
 /** The administrator with what was signed for them beforehand, and no home. */

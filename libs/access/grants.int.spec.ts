@@ -39,7 +39,7 @@ import { Lockdowns } from './feature/lockdowns.js';
 import { startAccess } from './feature/start-access.js';
 import { tendGrants } from './feature/tend-grants.js';
 import { insertGrant } from './store/grant-store.js';
-import { LOGIN_LIVES, accessDatabase, lastEvents, type AccessDatabase } from './testing/access-fixture.js';
+import { LOGIN_LIVES, accessDatabase, lastEvents, noQuotas, type AccessDatabase } from './testing/access-fixture.js';
 
 const source: Caller = { role: 'access', credential: 'access' };
 const api: Caller = { role: 'api', credential: 'api' };
@@ -74,8 +74,8 @@ beforeAll(async () => {
   bucket = watchBucket(reader, BUCKETS.grants, GrantsEntry);
   clusters = new KnownClusters(connection, silentLogger);
   runtime = { database, source, logger: silentLogger, onCommitted: () => projection.poke(), now };
-  grants = new Grants(runtime, clusters);
-  requests = new AccessRequests(runtime);
+  grants = new Grants(runtime, clusters, noQuotas);
+  requests = new AccessRequests(runtime, noQuotas);
   lockdowns = new Lockdowns(runtime, clusters);
   projection = new KeyedProjection({ database, nats: connection, logger: silentLogger, bucket: GRANTS_BUCKET });
   await Promise.all([bucket.loaded, clusters.loaded]);
@@ -460,7 +460,7 @@ describe('the bucket', () => {
   });
 
   it('has what another instance committed before it ended', async () => {
-    const orphan = new Grants({ ...runtime, onCommitted: () => undefined }, clusters);
+    const orphan = new Grants({ ...runtime, onCommitted: () => undefined }, clusters, noQuotas);
     const input = { subject: user('orphan'), clusters: { all: true }, role: 'view', expiresAt: null, reason: 'x' };
     const { id } = await orphan.create(api, T, { ...NewGrant.parse(input), by: 'admin' });
     await eventually(() => expect(idsAtDoors(user('orphan'))).toEqual([id]));

@@ -10,7 +10,7 @@ import { expect, it } from 'vitest';
 import { GRANTS_BUCKET } from './feature/grants-bucket.js';
 import { Grants } from './feature/grants.js';
 import { KnownClusters } from './feature/known-clusters.js';
-import { accessDatabase } from './testing/access-fixture.js';
+import { accessDatabase, noQuotas } from './testing/access-fixture.js';
 
 const source: Caller = { role: 'access', credential: 'access' };
 const USERS = 10_000;
@@ -54,7 +54,7 @@ it('brings a change of one among 100,000 grants to doors within a second', async
     onCommitted: () => projection.poke(),
     now: () => new Date(),
   };
-  const grants = new Grants(runtime, clusters);
+  const grants = new Grants(runtime, clusters, noQuotas);
   const changeMs = async (i: number): Promise<number> => {
     const before = count(bucket, user(i));
     await grants.create(source, 'default', { ...NewGrant.parse({ ...input, subject: user(i) }), by: 'admin' });

@@ -15,7 +15,7 @@ import type { KnownClusters } from './feature/known-clusters.js';
 import { Lockdowns } from './feature/lockdowns.js';
 import type { Runtime } from './feature/runtime.js';
 import { publishRevocations } from './feature/publish-revocations.js';
-import { accessDatabase, type AccessDatabase } from './testing/access-fixture.js';
+import { accessDatabase, noQuotas, type AccessDatabase } from './testing/access-fixture.js';
 
 const api = { role: 'api', credential: 'api' } as const;
 const T = 'default';
@@ -50,7 +50,7 @@ beforeAll(async () => {
     onCommitted: () => undefined,
     now: () => new Date(),
   };
-  grants = new Grants(runtime, clusters);
+  grants = new Grants(runtime, clusters, noQuotas);
 });
 afterAll(() => stored?.[Symbol.asyncDispose]());
 
@@ -109,7 +109,7 @@ async function granted({ effect = 'allow', ...change }: Asked): Promise<string> 
 }
 
 it('says what was taken away, each time with a higher number, and nothing of what was given', async () => {
-  const tokens = new ApiTokens(runtime);
+  const tokens = new ApiTokens(runtime, noQuotas);
   const { token } = await tokens.create(api, T, { name: 'ci', expiresAt: null, by });
   const id = await granted({ subject: { kind: 'user', name: 'corp:alice' } });
   await grants.delete(api, T, { id, by });

@@ -12,7 +12,7 @@ import type { KeysPort } from './feature/keys-port.js';
 import type { KnownClusters } from './feature/known-clusters.js';
 import { Lockdowns } from './feature/lockdowns.js';
 import type { Runtime } from './feature/runtime.js';
-import { accessDatabase, type AccessDatabase } from './testing/access-fixture.js';
+import { accessDatabase, noQuotas, type AccessDatabase } from './testing/access-fixture.js';
 
 const api = { role: 'api', credential: 'api' } as const;
 const T = 'default';
@@ -60,7 +60,7 @@ beforeAll(async () => {
       return found;
     },
   } as KnownClusters;
-  grants = new Grants(runtime, clusters);
+  grants = new Grants(runtime, clusters, noQuotas);
   lockdowns = new Lockdowns(runtime, clusters);
   const authentication = { authenticate: async () => person } as unknown as Authentication;
   statements = new IssueStatement(runtime, { authentication, clusters, keys: signing() });

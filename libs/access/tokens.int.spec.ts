@@ -10,6 +10,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { setAdministratorToken, startAccess, type Runtime } from './index.js';
 import { LOGIN_LIVES, accessDatabase, lastEvents, type AccessDatabase } from './testing/access-fixture.js';
+import { KnownTenants, answeringRegistration } from './testing/answering-registration.js';
 
 const ADMINISTRATOR_TOKEN = 'x'.repeat(32);
 const by = 'jane@example.com';
@@ -23,6 +24,7 @@ let runtime: Runtime;
 let known: KvSnapshot<AccessEntry>;
 let asApi: RpcClient;
 let aheadMs = 0;
+const tenants = new KnownTenants([['other', {}]]);
 const owned = new AsyncDisposableStack();
 
 beforeAll(async () => {
@@ -48,6 +50,7 @@ beforeAll(async () => {
   );
   const answering = { connection, queue: 'access', logger: silentLogger, registry: new Registry() };
   owned.use(await serveRpc(started.module, { ...answering, onForged: () => undefined }));
+  owned.use(await answeringRegistration(nats, tenants));
   await setAdministratorToken(runtime, ADMINISTRATOR_TOKEN);
   asApi = createRpcClient(await nats.connect(api), api);
   known = watchBucket(await nats.connect({ role: 'gateway', credential: 'gateway-a' }), BUCKETS.access, AccessEntry);
@@ -144,6 +147,24 @@ it('one that was revoked is nobody’s, at gateways too, and its name is free', 
     ({ type, data }) => type.includes('revoked') && (data as { tokenId?: string }).tokenId === token.id,
   );
   expect(told).toHaveLength(1);
+});
+
+it('are as many as the tenant may have; those that were revoked or have ended leave room', async () => {
+  const tenant = 'small';
+  tenants.set(tenant, { apiTokens: 2 });
+  const { token } = await create('one', { tenant });
+  await create('two', { tenant, forMs: HOUR_MS });
+  const full = expect.objectContaining({
+    code: 'QUOTA_EXCEEDED',
+    message: expect.stringContaining('2') as string,
+  }) as Error;
+  await expect(create('three', { tenant })).rejects.toEqual(full);
+  await revoke(token.id, tenant);
+  const both = await Promise.allSettled([create('three', { tenant }), create('four', { tenant })]);
+  expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  aheadMs = HOUR_MS + 1;
+  await create('five', { tenant });
+  await expect(create('one', { tenant: 'nowhere' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
 it('the administrator’s is neither listed nor revoked', async () => {

@@ -24,6 +24,7 @@ import { LoginsController } from './feature/logins.controller.js';
 import { MetaController } from './feature/meta.controller.js';
 import { ServingRoot } from './feature/serving-root.js';
 import { SessionsController } from './feature/sessions.controller.js';
+import { TenantsController } from './feature/tenants.controller.js';
 import { ApiSettings } from './feature/settings.js';
 import { VisibleClusters } from './feature/visible-clusters.js';
 
@@ -62,6 +63,7 @@ export class ApiModule {
         ImportController,
         LoginsController,
         SessionsController,
+        TenantsController,
         MetaController,
       ],
       providers: [

@@ -221,7 +221,12 @@ const rpc = rpcOf('access');
 export const accessRpc = {
   /** Whose token hashes (SHA-256, base64) to this? UNAUTHENTICATED if nobody's. Subject tenant: NO_TENANT. */
   authenticate: rpc('authenticate', ['api'], z.object({ tokenHash: Base64 }), Principal),
-  /** INVALID_ARGUMENT for an end that has passed, or an administrator's grant that is narrowed. */
+  /**
+   * Its tokens, logins, issuers, grants, requests and lockdowns are gone, and whoever still has a secret of it is nobody. Subject tenant: the one that
+   * was deleted at registration before. Again: no change.
+   */
+  forgetTenant: rpc('forget-tenant', ['api'], z.object({}), z.object({}), 15_000),
+  /** INVALID_ARGUMENT for an end that has passed, or an administrator's grant that is narrowed; QUOTA_EXCEEDED. */
   createGrant: rpc('create-grant', ['api'], NewGrant.extend(By.shape), Grant),
   /** By id; of one subject, or that mean this cluster, if given. `next` is there if there may be more: pass it as `after`. */
   listGrants: rpc(
@@ -246,7 +251,7 @@ export const accessRpc = {
   ),
   /** What runs because of it ends within 2 s. NOT_FOUND. */
   deleteGrant: rpc('delete-grant', ['api'], ById.extend(By.shape), z.object({})),
-  /** The secret is told this once. ALREADY_EXISTS if one of this name is not revoked. */
+  /** The secret is told this once. ALREADY_EXISTS if one of this name is not revoked; QUOTA_EXCEEDED. */
   createToken: rpc(
     'create-token',
     ['api'],

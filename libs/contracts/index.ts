@@ -11,6 +11,7 @@ export * from './kubernetes-names.js';
 export * from './label-selector.js';
 export * from './manifest-values.js';
 export * from './cluster.js';
+export * from './tenants.js';
 export * from './enrol.js';
 export * from './registration.js';
 export * from './endpoints.js';

@@ -66,7 +66,7 @@ export const keysRpc = {
     z.object({ csr: Base64, names: z.array(z.string().min(1).max(253)).min(1).max(16) }),
     Issued,
   ),
-  /** Worth nothing from then on, wherever it is shown. Again: no change. NOT_FOUND if it is neither one of the tenant's nor of a gateway. */
+  /** Worth nothing from then on, wherever it is shown. Again: no change. NOT_FOUND if it is none of the tenant's; those of gateways are the default tenant's. */
   revokeCertificate: rpc(
     'revoke-certificate',
     ['api'],

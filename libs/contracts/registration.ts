@@ -27,8 +27,10 @@ import { ClusterFacts, MAX_CLUSTER_FACTS } from './facts.js';
 import { LinkProblem, MAX_TROUBLES } from './presence.js';
 import { EndedPassages, PassageEnd, PassageFilter, PassageList } from './open-passages.js';
 import { rpcOf } from './rpc.js';
+import { Tenant, TenantQuotas } from './tenants.js';
 
 const ByName = z.object({ name: ClusterName });
+const TenantByName = z.object({ name: TenantId });
 
 const rpc = rpcOf('registration');
 
@@ -47,7 +49,22 @@ export type Client = z.infer<typeof Client>;
 
 /** What the registration service answers. */
 export const registrationRpc = {
-  /** ALREADY_EXISTS if the name is taken in the installation. */
+  /** ALREADY_EXISTS: also one that was deleted, since names are not used again. Subject tenant of these five: NO_TENANT. */
+  createTenant: rpc('create-tenant', ['api'], TenantByName.extend({ quotas: TenantQuotas, by: UserName }), Tenant),
+  /** By name. `next` is there if there may be more: pass it as `after`. */
+  listTenants: rpc(
+    'list-tenants',
+    ['api'],
+    z.object({ after: TenantId.optional() }),
+    z.object({ tenants: z.array(Tenant).max(500), next: TenantId.optional() }),
+  ),
+  /** NOT_FOUND; so is one that was deleted. */
+  getTenant: rpc('get-tenant', ['api', 'access'], TenantByName, Tenant),
+  /** NOT_FOUND; INVALID_ARGUMENT for the default one, which has no quotas. */
+  updateTenant: rpc('update-tenant', ['api'], TenantByName.extend({ quotas: TenantQuotas, by: UserName }), Tenant),
+  /** Nothing is added to it from then on. Again: no change. CONFLICT while it has clusters or clients; NOT_FOUND; INVALID_ARGUMENT for the default one. */
+  deleteTenant: rpc('delete-tenant', ['api'], TenantByName.extend({ by: UserName }), z.object({})),
+  /** ALREADY_EXISTS if the name is taken in the installation; QUOTA_EXCEEDED. */
   createCluster: rpc('create-cluster', ['api'], CreateCluster, Cluster),
   /**
    * By name, as many as fit in one answer, or fewer; `next` is there if there may be more: pass it as `after`. With `names`, only those of these, and
@@ -113,7 +130,7 @@ export const registrationRpc = {
   ),
   /**
    * Registers a client and certifies its key; for a known name, with the same clusters, it certifies another key.
-   * ALREADY_EXISTS if the name is known with other clusters; NOT_FOUND for an unknown cluster; CSR_INVALID.
+   * ALREADY_EXISTS if the name is known with other clusters; NOT_FOUND for an unknown cluster; CSR_INVALID; QUOTA_EXCEEDED.
    */
   createClient: rpc(
     'create-client',

@@ -35,6 +35,7 @@ export const ERROR_KINDS = {
   TOO_LARGE: row(413, 8, false, 'info', 'the request is larger than allowed'),
   UNSUPPORTED_MEDIA_TYPE: row(415, 3, false, 'info', 'the request is in an encoding that is not read here'),
   MISDIRECTED: row(421, 9, false, 'info', 'the connection was opened for another host name'),
+  QUOTA_EXCEEDED: row(403, 8, false, 'info', 'as much is there as there may be'),
   RATE_LIMITED: row(429, 8, true, 'info', 'too many requests; wait and try again'),
   INTERNAL: row(500, 13, false, 'error', 'something went wrong inside; the log has the cause'),
   UNAVAILABLE: row(503, 14, true, 'warn', 'a part that is needed is away; try again'),

@@ -10,6 +10,7 @@ import {
   Labels,
   LinkEndpoint,
   LinkedAgent,
+  TenantQuotas,
 } from '@fairlead/contracts';
 import { z } from 'zod';
 import { event } from './event-shape.js';
@@ -89,6 +90,10 @@ const clusterSettings = {
 export const EVENTS = {
   ...GITOPS_EVENTS,
   ...LOGIN_EVENTS,
+  'dev.fairlead.tenant.created.v1': event({ quotas: TenantQuotas }),
+  /** All quotas as they are from then on. */
+  'dev.fairlead.tenant.changed.v1': event({ quotas: TenantQuotas }),
+  'dev.fairlead.tenant.deleted.v1': event({}),
   'dev.fairlead.cluster.created.v1': event({ ...cluster, ...clusterSettings }),
   /** Its labels and what its import manifest says from then on, all of it. */
   'dev.fairlead.cluster.changed.v1': event({ ...cluster, ...clusterSettings }),

@@ -58,8 +58,10 @@ async function revokeAndDie(serial: string): Promise<void> {
   expect((await listed())[serial]).toBe(reason);
 }
 
-it('revokes one certificate of a gateway by its serial number, whichever tenant asks', async () => {
+it('revokes one certificate of a gateway by its serial number for the installation’s tenant, and for no other', async () => {
   const [one, other] = [await certify('gateway-a'), await certify('gateway-a')];
+  const foreign = keys.revocations.revokeCertificate(api, 'shop', { serial: one, reason });
+  await expect(foreign).rejects.toMatchObject({ code: 'NOT_FOUND' });
   const record = await keys.revocations.revokeCertificate(api, 'default', { serial: one, reason });
   expect(record).toMatchObject({ serial: one, purpose: 'gateway', revokedFor: reason });
   expect(await listed()).toEqual({ [one]: reason, [other]: null });

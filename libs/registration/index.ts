@@ -20,6 +20,7 @@ export { reportDuplicate } from './feature/report-duplicate.js';
 export { ReportedFacts } from './feature/reported-facts.js';
 export type { Runtime } from './feature/runtime.js';
 export { StaticIdentities, type StaticIdentitiesOptions } from './feature/static-identities.js';
+export { Tenants } from './feature/tenants.js';
 export { watchPresence, type WatchedPresence } from './feature/watch-presence.js';
 
 export const REGISTRATION_ENTITIES = [...Object.values(entities), OutboxRow];

@@ -25,6 +25,7 @@ import { addCertificateCommands } from './revocation.js';
 import { addRolloutCommands } from './rollout.js';
 import { addSessionCommands } from './login.js';
 import { addSessionsCommands } from './session.js';
+import { addTenantCommands } from './tenant.js';
 import { addTokenCommands } from './token.js';
 import { addUserCommands } from './user.js';
 import { outputOption } from './option-values.js';
@@ -45,6 +46,7 @@ export function addAllCommands(program: Command, io: Io): void {
   addCertificateCommands(program, io);
   addCaCommands(program, io);
   addEndpointCommands(program, io);
+  addTenantCommands(program, io);
   addTokenCommands(program, io);
   addIdentityCommands(program, io);
   addGitHostCommands(program, io);

@@ -116,7 +116,7 @@ async function byIssuer(
 ): Promise<Pick<Login, 'token' | 'user' | 'issued'> | undefined> {
   // Loaded only here: see `connect`.
   const { chooseIssuer, logIn } = await import('../login/log-in.js');
-  const option = await chooseIssuer(api, options.issuer);
+  const option = await chooseIssuer(api, { ...options, tenant: io.config.tenant });
   return option && logIn(io, api, option, options);
 }
 

@@ -12,9 +12,10 @@ export interface Proof {
   readonly session?: string;
 }
 
-/** Where people can log in; none where the server is older than that. */
-export async function loginOptions(api: ApiClient): Promise<readonly LoginOption[]> {
-  const { issuers } = await api.ask(LoginOptions, '/v1/login-options', { authenticated: false });
+/** Where people of a tenant can log in; none where the server is older than that. */
+export async function loginOptions(api: ApiClient, tenant: string | undefined): Promise<readonly LoginOption[]> {
+  const query = tenant === undefined ? '' : `?${new URLSearchParams({ tenant }).toString()}`;
+  const { issuers } = await api.ask(LoginOptions, `/v1/login-options${query}`, { authenticated: false });
   return issuers;
 }
 

@@ -11,6 +11,8 @@ import { exchange, loginOptions } from './exchange.js';
 import { connectIssuer, type IssuerConnection } from './issuer-connection.js';
 
 export interface LogInOptions {
+  /** Whose issuers; default: the default tenant's. */
+  readonly tenant?: string | undefined;
   /** By its name; not needed where there is one. */
   readonly issuer?: string | undefined;
   /** True: by a code, also where there is a browser. */
@@ -25,8 +27,11 @@ export interface LoggedIn {
 }
 
 /** The issuer that somebody logs in at. NOT_FOUND if there is none of the name, usage error if there are several; undefined if there are none at all. */
-export async function chooseIssuer(api: ApiClient, name: string | undefined): Promise<LoginOption | undefined> {
-  const options = await optionsOf(api);
+export async function chooseIssuer(
+  api: ApiClient,
+  { issuer: name, tenant }: Pick<LogInOptions, 'issuer' | 'tenant'>,
+): Promise<LoginOption | undefined> {
+  const options = await optionsOf(api, tenant);
   const named = options.find((option) => option.name === name);
   if (named) return named;
   const names = options.map((option) => option.name).join(', ');
@@ -59,9 +64,9 @@ export async function logIn(io: Io, api: ApiClient, option: LoginOption, { devic
   return { token, user, issued: { issuer, obtainedAt, expiresAt, session, sessionEndsAt, ...renewable } };
 }
 
-async function optionsOf(api: ApiClient): Promise<readonly LoginOption[]> {
+async function optionsOf(api: ApiClient, tenant: string | undefined): Promise<readonly LoginOption[]> {
   try {
-    return await loginOptions(api);
+    return await loginOptions(api, tenant);
   } catch (error) {
     // An older server has no such path.
     if (error instanceof FairleadError && error.code === 'NOT_FOUND') return [];

@@ -168,6 +168,17 @@ export const BootstrapTokenList = z.looseObject({ tokens: z.array(BootstrapToken
 
 const pem = z.string().startsWith('-----BEGIN CERTIFICATE-----');
 
+const quota = z.number().nullable();
+export const Tenant = z.looseObject({
+  name: z.string(),
+  quotas: z.looseObject({ clusters: quota, clients: quota, apiTokens: quota, grants: quota }),
+  createdAt: z.string(),
+  clusters: z.number(),
+  clients: z.number(),
+});
+export type Tenant = z.infer<typeof Tenant>;
+export const TenantList = z.looseObject({ tenants: z.array(Tenant), next: z.string().optional() });
+
 export const Client = z.looseObject({
   id: z.string(),
   name: z.string(),

@@ -22,6 +22,8 @@ export interface Target {
   readonly server: string;
   readonly token: string;
   readonly certificateAuthority?: string | undefined;
+  /** Which tenant requests are about; default: the token's. */
+  readonly tenant?: string | undefined;
   readonly proxy?: ProxyConfig | undefined;
   /** For a whole request; default 20,000. */
   readonly deadlineMs?: number;
@@ -117,6 +119,7 @@ async function send(target: Target, dispatcher: Dispatcher, path: string, option
   const headers = {
     accept: 'application/json, text/yaml',
     ...(authenticated ? { authorization: `Bearer ${target.token}` } : {}),
+    ...(authenticated && target.tenant !== undefined ? { 'fairlead-tenant': target.tenant } : {}),
     ...(mediaType === undefined ? {} : { 'content-type': mediaType }),
     ...(options.ifRevision === null ? { 'if-none-match': '*' } : {}),
     ...(options.ifRevision ? { 'if-match': `"${options.ifRevision}"` } : {}),

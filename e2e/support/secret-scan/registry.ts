@@ -2,6 +2,7 @@ import { needlesOf, needlesOfKey } from './needles.js';
 
 const TOKEN = /fl1\.[0-9a-f]{64}\.([A-Za-z0-9-]{1,64})\.([A-Za-z0-9_-]{43})/g;
 const TOKEN_IN_SECRET = /^\s*token: ([A-Za-z0-9+/]{100,}={0,2})\s*$/gm;
+const API_TOKEN = /fairlead_([A-Za-z0-9_-]{43})/g;
 const IMPORT_LINK = /\/import\/([A-Za-z0-9_-]{32,})/g;
 
 /** Every secret that is known to have been issued, by what it is called in a report. */
@@ -24,7 +25,7 @@ export class SecretRegistry {
     this.#take(name, pem, needlesOfKey);
   }
 
-  /** Bootstrap tokens and import links in what somebody was given, as text or in a manifest. Returns their names. */
+  /** Bootstrap tokens, import links and API tokens in what somebody was given, as text or in a manifest. Returns their names. */
   addGiven(text: string): Set<string> {
     const names = new Set<string>();
     const decoded = [...text.matchAll(TOKEN_IN_SECRET)].map(([, base64 = '']) =>
@@ -38,6 +39,11 @@ export class SecretRegistry {
       const name = `the code of import link ${code.slice(0, 4)}…`;
       names.add(name);
       this.add(name, code);
+    }
+    for (const [token, start = ''] of text.matchAll(API_TOKEN)) {
+      const name = `the API token ${start.slice(0, 4)}…`;
+      names.add(name);
+      this.add(name, token);
     }
     return names;
   }

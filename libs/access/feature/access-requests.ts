@@ -14,6 +14,7 @@ import {
 } from '../store/access-request-store.js';
 import { addGrant } from './add-grant.js';
 import { pageOf, type Page } from './grants.js';
+import type { QuotasOf } from './tenant-quotas.js';
 
 const PAGE_ROWS = 500;
 
@@ -21,7 +22,10 @@ type Asked = Pick<AccessRequest, 'user' | 'clusters' | 'role' | 'narrowing' | 's
 
 /** Grants for a limited time: somebody asks, somebody else decides. */
 export class AccessRequests {
-  constructor(private readonly runtime: ServiceRuntime) {}
+  constructor(
+    private readonly runtime: ServiceRuntime,
+    private readonly quotasOf: QuotasOf,
+  ) {}
 
   /** INVALID_ARGUMENT for what nobody could grant; RATE_LIMITED while too many of the user's wait for a decision. */
   async create(caller: Caller, tenantId: string, asked: Asked): Promise<AccessRequest> {
@@ -63,13 +67,14 @@ export class AccessRequests {
 
   /**
    * An approval makes the grant in the same transaction; its time begins now. FORBIDDEN for who asked; CONFLICT if it was decided or lapsed before;
-   * TOO_LARGE if the user has too many grants; NOT_FOUND.
+   * TOO_LARGE if the user has too many grants, QUOTA_EXCEEDED if the tenant has as many as it may; NOT_FOUND.
    */
   async decide(
     caller: Caller,
     tenantId: string,
     { id, by, approve }: { readonly id: string; readonly by: string; readonly approve: boolean },
   ): Promise<AccessRequest> {
+    const quotas = await this.quotasOf(tenantId);
     return commit(this.runtime, async (manager) => {
       const asked = await lockAccessRequest(manager, tenantId, id);
       const decision = { by, approve, grantId: crypto.randomUUID() };
@@ -77,7 +82,7 @@ export class AccessRequests {
       const actor = operatorOf(caller, by);
       const about = aboutRequest(request, actor);
       if (grant) {
-        await addGrant(this.runtime, manager, actor, grant);
+        await addGrant(this.runtime, manager, actor, { grant, quotas });
         const event = { ...about, grantId: grant.id };
         await tell(this.runtime, manager, 'dev.fairlead.access-request.approved.v1', event);
       } else await tell(this.runtime, manager, 'dev.fairlead.access-request.rejected.v1', about);

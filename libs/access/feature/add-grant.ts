@@ -1,21 +1,23 @@
-import { BUCKETS, type Grant } from '@fairlead/contracts';
+import { BUCKETS, type Grant, type TenantQuotas } from '@fairlead/contracts';
 import { markChanged, tell, type Actor, type ServiceRuntime } from '@fairlead/events';
 import { withAdvisoryLock } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
 import { checkSubjectFits, keyOf } from '../domain/grant.js';
 import { revokedByDenial } from '../domain/revoked.js';
-import { grantsOfKeys, insertGrant } from '../store/grant-store.js';
+import { countGrants, grantsOfKeys, insertGrant } from '../store/grant-store.js';
 import { addRevoked } from '../store/revocation-store.js';
+import { holdRoom } from './tenant-quotas.js';
 
-/** Makes a grant in the caller's transaction, for doors and readers of events alike. TOO_LARGE if its subject has too many. */
+/** Makes a grant in the caller's transaction, for doors and readers of events alike. TOO_LARGE if its subject has too many; QUOTA_EXCEEDED. */
 export async function addGrant(
   runtime: ServiceRuntime,
   manager: EntityManager,
   actor: Actor,
-  grant: Grant,
+  { grant, quotas }: { readonly grant: Grant; readonly quotas: TenantQuotas },
 ): Promise<void> {
   const { tenantId, subject, narrowing, impersonate, notBefore, expiresAt, reason: why } = grant;
   const key = keyOf(grant);
+  await holdRoom(manager, tenantId, quotas, { what: 'grants', count: countGrants });
   // Two at once would both find room for one.
   await withAdvisoryLock(manager, `grants:${key}`);
   checkSubjectFits(tenantId, subject, [...(await grantsOfKeys(manager, [key])), grant]);

@@ -1,11 +1,13 @@
 import { fitPage, type ApiToken, type Caller } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { withAdvisoryLock } from '@fairlead/persistence';
+import type { EntityManager } from 'typeorm';
 import { revokedToken } from '../domain/revoked.js';
 import { identityOf } from '../domain/token-identity.js';
 import { hashOfSecret, newTokenSecret } from '../domain/token-secret.js';
 import { addRevoked } from '../store/revocation-store.js';
 import {
+  countLivingTokens,
   countTokens,
   deleteRevokedTokens,
   findTokenByName,
@@ -16,6 +18,7 @@ import {
   type StoredApiToken,
 } from '../store/token-store.js';
 import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
+import { holdRoom, type QuotasOf } from './tenant-quotas.js';
 
 const PAGE_ROWS = 200;
 /** Of a tenant; those that were revoked within `KEEP_REVOKED_MS` count. */
@@ -33,15 +36,20 @@ interface NewToken {
 
 /** Tokens that administrators make for programs. Only hashes are stored. */
 export class ApiTokens {
-  constructor(private readonly runtime: Runtime) {}
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly quotasOf: QuotasOf,
+  ) {}
 
   /**
    * The secret is told this once. ALREADY_EXISTS if one of this name is not revoked, also if it has expired: what is granted to a token is
-   * granted to its name. INVALID_ARGUMENT for an end that has passed, CONFLICT if the tenant has too many.
+   * granted to its name. INVALID_ARGUMENT for an end that has passed, CONFLICT if the tenant has too many, QUOTA_EXCEEDED if it has as many as it may.
    */
   async create(caller: Caller, tenantId: string, input: NewToken): Promise<{ token: ApiToken; secret: string }> {
     const secret = newTokenSecret();
     const token = this.#newRow(tenantId, input, hashOfSecret(secret));
+    const quotas = await this.quotasOf(tenantId);
+    const count = (manager: EntityManager): Promise<number> => countLivingTokens(manager, tenantId, token.createdAt);
     await commit(this.runtime, async (manager) => {
       await withAdvisoryLock(manager, `api-tokens.${tenantId}`);
       await deleteRevokedTokens(manager, tenantId, new Date(token.createdAt.getTime() - KEEP_REVOKED_MS));
@@ -54,6 +62,7 @@ export class ApiTokens {
           `there are ${MAX_TOKENS} API tokens already; revoked ones go after 90 days`,
         );
       }
+      await holdRoom(manager, tenantId, quotas, { what: 'apiTokens', count });
       await insertToken(manager, token);
       const { name } = token;
       const expiresAt = token.expiresAt?.toISOString() ?? null;

@@ -1,6 +1,7 @@
 import type { Principal } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
+import { isEnded } from '../store/ended-tenant-store.js';
 import type { Credential, CredentialSource } from './credentials.js';
 import { read, type Runtime } from './runtime.js';
 
@@ -27,7 +28,7 @@ export class Authentication {
     return read(this.runtime, async (manager) => {
       for (const source of this.options.sources) {
         const credential = await source.find(manager, tokenHash, now);
-        if (!credential) continue;
+        if (!credential || (await isEnded(manager, credential.tenantId))) continue;
         source.onUsed?.(credential, now);
         return this.#principal(manager, credential, now);
       }

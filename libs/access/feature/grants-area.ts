@@ -7,9 +7,10 @@ import { KnownClusters } from './known-clusters.js';
 import { Lockdowns } from './lockdowns.js';
 import type { Runtime } from './runtime.js';
 import { tendGrants } from './tend-grants.js';
+import type { QuotasOf } from './tenant-quotas.js';
 
 /** Grants, requests for them and lockdowns, with the loop that ends them in time. Dispose of it to stop. */
-export function grantsArea(runtime: Runtime, nats: NatsConnection, groupsOf: GroupsOf) {
+export function grantsArea(runtime: Runtime, nats: NatsConnection, groupsOf: GroupsOf, quotasOf: QuotasOf) {
   const owned = new AsyncDisposableStack();
   const clusters = owned.use(new KnownClusters(nats, runtime.logger));
   const lockdowns = new Lockdowns(runtime, clusters);
@@ -18,7 +19,7 @@ export function grantsArea(runtime: Runtime, nats: NatsConnection, groupsOf: Gro
   return {
     clusters,
     controllers: [GrantsController],
-    parts: [new Grants(runtime, clusters), new AccessRequests(runtime), lockdowns, explaining],
+    parts: [new Grants(runtime, clusters, quotasOf), new AccessRequests(runtime, quotasOf), lockdowns, explaining],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -29,6 +29,7 @@ import {
 import { addRevoked } from '../store/revocation-store.js';
 import { aboutGrant, addGrant } from './add-grant.js';
 import type { KnownClusters } from './known-clusters.js';
+import type { QuotasOf } from './tenant-quotas.js';
 
 const PAGE_ROWS = 500;
 
@@ -47,9 +48,10 @@ export class Grants {
   constructor(
     private readonly runtime: ServiceRuntime,
     private readonly clusters: KnownClusters,
+    private readonly quotasOf: QuotasOf,
   ) {}
 
-  /** INVALID_ARGUMENT for one that could mean nothing, or has ended; TOO_LARGE if it, or all of its subject, is too large for doors. */
+  /** INVALID_ARGUMENT for one that could mean nothing, or has ended; TOO_LARGE if it, or all of its subject, is too large for doors; QUOTA_EXCEEDED. */
   async create(caller: Caller, tenantId: string, { by, ...input }: NewGrant & { readonly by: string }): Promise<Grant> {
     const now = this.runtime.now();
     checkNewGrant(input, now);
@@ -63,7 +65,9 @@ export class Grants {
       createdAt: now.toISOString(),
       requestId: null,
     };
-    await commit(this.runtime, (manager) => addGrant(this.runtime, manager, operatorOf(caller, by), grant));
+    const quotas = await this.quotasOf(tenantId);
+    const actor = operatorOf(caller, by);
+    await commit(this.runtime, (manager) => addGrant(this.runtime, manager, actor, { grant, quotas }));
     return grant;
   }
 

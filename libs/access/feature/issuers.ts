@@ -1,4 +1,4 @@
-import type { Caller, Issuer, LoginOption } from '@fairlead/contracts';
+import { isOfInstallation, type Caller, type Issuer, type LoginOption } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { checkIssuer } from '@fairlead/oidc';
 import { withAdvisoryLock } from '@fairlead/persistence';
@@ -27,6 +27,7 @@ export class Issuers {
   /** Adds it, or replaces the one of this name. ALREADY_EXISTS, INVALID_ARGUMENT: see the contract. */
   async put(caller: Caller, tenantId: string, by: string, issuer: Issuer): Promise<Issuer> {
     checkIssuer(issuer);
+    if (!isOfInstallation(tenantId)) refuseLoopback(issuer);
     const { name } = issuer;
     await commit(this.runtime, async (manager) => {
       await withAdvisoryLock(manager, 'issuers');
@@ -62,6 +63,12 @@ export class Issuers {
       await tell(this.runtime, manager, 'dev.fairlead.issuer.removed.v1', event);
     });
   }
+}
+
+/** What listens on loopback beside this service is for whoever runs the installation. */
+function refuseLoopback({ url }: Issuer): void {
+  if (new URL(url).protocol === 'https:') return;
+  throw new FairleadError('INVALID_ARGUMENT', 'the issuer of a tenant has an https:// URL');
 }
 
 function toLoginOption({ name, url, scopes, deviceCode, certificateAuthority, audience }: Issuer): LoginOption {

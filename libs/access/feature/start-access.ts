@@ -9,6 +9,7 @@ import { ApiTokens } from './api-tokens.js';
 import { Authentication } from './authentication.js';
 import { AuthenticationController } from './authentication.controller.js';
 import type { CredentialSource } from './credentials.js';
+import { ForgetTenant } from './forget-tenant.js';
 import { grantsArea } from './grants-area.js';
 import { GRANTS_BUCKET } from './grants-bucket.js';
 import { IssueStatement } from './issue-statement.js';
@@ -24,6 +25,8 @@ import { groupsOfLastLogin, StandingLogins } from './standing-logins.js';
 import { StatementsController } from './statements.controller.js';
 import { publishRevocations } from './publish-revocations.js';
 import { tendLogins } from './tend-logins.js';
+import { quotasOver } from './tenant-quotas.js';
+import { TenantsController } from './tenants.controller.js';
 
 export interface AccessOptions {
   readonly logins: LoginsOptions;
@@ -57,15 +60,18 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
   const sources: readonly CredentialSource[] = [apiTokens, loginCredentials];
   const standing = new StandingLogins(runtime);
   owned.use(tendLogins(runtime, standing));
-  const grants = owned.use(grantsArea(runtime, nats, groupsOfLastLogin));
+  const client = createRpcClient(nats, runtime.source);
+  const quotasOf = quotasOver(client);
+  const grants = owned.use(grantsArea(runtime, nats, groupsOfLastLogin, quotasOf));
   const authentication = new Authentication(runtime, { sources, isAdministrator });
-  const keys = keysOver(createRpcClient(nats, runtime.source));
+  const keys = keysOver(client);
   owned.use(publishRevocations(runtime, keys, grants.clusters));
   const statements = new IssueStatement(runtime, { authentication, clusters: grants.clusters, keys });
   const areas: readonly Area[] = [
     { controllers: [AuthenticationController], parts: [authentication] },
     { controllers: [StatementsController], parts: [statements] },
-    tokensArea(runtime),
+    { controllers: [ApiTokensController], parts: [new ApiTokens(runtime, quotasOf)] },
+    { controllers: [TenantsController], parts: [new ForgetTenant(runtime)] },
     grants,
     { controllers: [LoginsController], parts: [new Issuers(runtime), new Logins(runtime, logins), standing] },
   ];
@@ -79,8 +85,4 @@ export function startAccess(runtime: Runtime, { nats, logins }: AccessOptions): 
     keyedBucket: GRANTS_BUCKET,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-}
-
-function tokensArea(runtime: Runtime): Area {
-  return { controllers: [ApiTokensController], parts: [new ApiTokens(runtime)] };
 }

@@ -91,6 +91,11 @@ export async function clusterSelectors(manager: EntityManager, tenantId: string)
   return rows.map(({ selector }) => selector);
 }
 
+/** In force or not, but not ended. */
+export function countGrants(manager: EntityManager, tenantId: string): Promise<number> {
+  return manager.countBy(GrantRow, { tenantId, endedAt: IsNull() });
+}
+
 export interface GrantFilter {
   /** Of their subjects in the bucket. */
   readonly bucketKeys?: readonly string[] | undefined;

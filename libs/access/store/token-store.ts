@@ -55,6 +55,11 @@ export function countTokens(manager: EntityManager, tenantId: string): Promise<n
   return manager.countBy(ApiTokenRow, { tenantId, kind: 'token' });
 }
 
+/** Those of them that are neither revoked nor expired at `now`. */
+export function countLivingTokens(manager: EntityManager, tenantId: string, now: Date): Promise<number> {
+  return manager.countBy(ApiTokenRow, { tenantId, kind: 'token', ...living(now) });
+}
+
 export async function insertToken(manager: EntityManager, token: StoredApiToken): Promise<void> {
   await manager.insert(ApiTokenRow, token);
 }

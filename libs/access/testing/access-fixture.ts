@@ -1,14 +1,19 @@
 import { randomBytes } from 'node:crypto';
+import { TenantQuotas } from '@fairlead/contracts';
 import { Envelope } from '@fairlead/events';
 import { silentLogger } from '@fairlead/observability';
 import { connectDatabase, createDatabase, databaseUrl, provisionDatabase, runMigrations } from '@fairlead/persistence';
 import { startPostgres } from '@fairlead/testbed';
 import { scratchDir, type ScratchDir } from '@fairlead/testing';
 import type { DataSource } from 'typeorm';
+import type { QuotasOf } from '../feature/tenant-quotas.js';
 import { ACCESS_ENTITIES, ACCESS_MIGRATIONS } from '../index.js';
 
 /** How long logins last where nothing is shown of that. */
 export const LOGIN_LIVES = { loginSeconds: 1_800, sessionSeconds: 604_800 };
+
+/** Of tenants without any. */
+export const noQuotas: QuotasOf = () => Promise.resolve(TenantQuotas.parse({}));
 
 /** A Postgres with the schema of the access service, for one file of tests, and a folder. */
 export interface AccessDatabase extends AsyncDisposable {

@@ -37,5 +37,8 @@ function endAt(tunnel: Duplex, untilMs: number, time: SignedTime): void {
 function revokedError(statement: ShownStatement): FairleadError | null {
   const why = statement.whyRevoked();
   if (why === null) return null;
-  return new FairleadError('STATEMENT_REVOKED', `the access statement was revoked: ${why}; fetch a new one`);
+  return new FairleadError(
+    'STATEMENT_REVOKED',
+    `the access statement was revoked: ${why}; a new one is fetched now: run the command again`,
+  );
 }

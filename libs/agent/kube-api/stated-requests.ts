@@ -46,7 +46,10 @@ export function planRequest(
 ): RequestPlan {
   if (!statement) return { kind: 'pass', identity };
   if (nowMs >= statement.openUntilMs) {
-    throw new FairleadError('STATEMENT_EXPIRED', 'the access statement of this connection has ended; fetch a new one');
+    throw new FairleadError(
+      'STATEMENT_EXPIRED',
+      'the access statement of this connection has ended; a new one is fetched now: run the command again',
+    );
   }
   const attributes = readAttributes(method, target);
   const as = actingAs(identity, statement);

@@ -4,24 +4,38 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import { clientAddressOf } from '@fairlead/limits';
 import { requestOf, servedBy } from '../http/serve.js';
 import type { Operation } from '../contract/operation.js';
+import { Backend } from '../feature/backend.js';
+import { TENANT_HEADER, actingIn, administersInstallation } from './acting-tenant.js';
 import { Authenticator } from './authenticator.js';
 
-/** Denies by default: an operation that is marked neither public nor for users is for administrators. */
+/** Denies by default: an operation that is marked neither public nor for users is for administrators, and within their tenant. */
 @Injectable()
 export class AuthGuard implements CanActivate {
-  constructor(private readonly authenticator: Authenticator) {}
+  constructor(
+    private readonly authenticator: Authenticator,
+    private readonly backend: Backend,
+  ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const operation = servedBy(context);
     if (operation.auth === 'public') return true;
     const request = requestOf(context);
-    request.principal = await this.authenticator.authenticate(
-      request.headers.authorization,
-      clientAddressOf(request.socket),
-    );
-    if (operation.auth !== 'user') requireAdministrator(request.principal, operation);
+    const { authorization, [TENANT_HEADER]: tenant } = request.headers;
+    const principal = await this.authenticator.authenticate(authorization, clientAddressOf(request.socket));
+    request.principal = principal;
+    if (operation.auth !== 'user') requireAdministrator(principal, operation);
+    if (operation.auth === 'installation') requireInstallation(principal, operation);
+    else request.principal = await actingIn(this.backend, principal, tenant);
     return true;
   }
+}
+
+function requireInstallation(principal: Principal, { method, path }: Operation): void {
+  if (administersInstallation(principal)) return;
+  const message = `${method} ${path} is for administrators of the installation, and ${principal.user} is of the tenant ${principal.tenantId}`;
+  throw new FairleadError('FORBIDDEN', message, {
+    details: { next: 'ask whoever runs this installation of Fairlead' },
+  });
 }
 
 function requireAdministrator(principal: Principal, { method, path, next: steps }: Operation): void {

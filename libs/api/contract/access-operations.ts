@@ -85,7 +85,7 @@ const grantOperations = operationsOf('grants', {
       'It counts at every door within two seconds. The role `administrator` takes all clusters and no narrowing.',
     body: NewGrant,
     answers: [json(201, 'Granted.', Grant)],
-    errors: ['TOO_LARGE', 'DEADLINE_EXCEEDED'],
+    errors: ['TOO_LARGE', 'QUOTA_EXCEEDED', 'DEADLINE_EXCEEDED'],
     next: { TOO_LARGE: 'this subject has as many grants as doors take: take some back, or grant it to a group' },
   },
   listGrants: {
@@ -154,7 +154,7 @@ const requestOperations = operationsOf('access-requests', {
     description: 'The grant that is asked for begins now.',
     params: ById,
     answers: [json(200, 'Approved.', AccessRequest)],
-    errors: ['NOT_FOUND', 'CONFLICT', 'TOO_LARGE', 'DEADLINE_EXCEEDED'],
+    errors: ['NOT_FOUND', 'CONFLICT', 'TOO_LARGE', 'QUOTA_EXCEEDED', 'DEADLINE_EXCEEDED'],
     next: { NOT_FOUND: NO_REQUEST, FORBIDDEN: 'let another administrator decide about it' },
   },
   rejectAccessRequest: {
@@ -229,7 +229,7 @@ const credentialOperations = operationsOf('api-tokens', {
     description: 'It is the user `token:<name>` in clusters, and may do nothing before it is granted something.',
     body: NewApiToken,
     answers: [json(201, 'Made. The secret is shown this once.', CreatedApiToken)],
-    errors: ['ALREADY_EXISTS', 'DEADLINE_EXCEEDED'],
+    errors: ['ALREADY_EXISTS', 'QUOTA_EXCEEDED', 'DEADLINE_EXCEEDED'],
     next: { ALREADY_EXISTS: 'choose another name, or revoke the one that is there: fairlead api-token revoke NAME' },
   },
   listApiTokens: {

@@ -69,6 +69,7 @@ export const approvalOperations = operationsOf('approval', {
   adoptionManifest: {
     route: 'GET /v1/adoption-manifest',
     summary: 'Fetch the manifest of an agent that waits to be adopted',
+    auth: 'installation',
     description:
       'The same for every cluster, and no secret. It needs a policy under which agents without a token are heard.',
     answers: [text('The manifest.', 'text/yaml')],

@@ -22,11 +22,13 @@ export const caOperations = operationsOf('ca', {
   getCa: {
     route: 'GET /v1/ca',
     summary: 'Show roots and issuing CAs, and how far a rotation is',
+    auth: 'installation',
     answers: [{ ...shown, description: 'The CA.' }],
   },
   prepareCa: {
     route: 'POST /v1/ca/rotation',
     summary: 'Make the next root, and make it known',
+    auth: 'installation',
     description: 'Every replica and every agent is told to trust it as well. Nothing is signed by it yet.',
     answers: [shown],
     errors: ['CONFLICT', 'DEADLINE_EXCEEDED'],
@@ -34,6 +36,7 @@ export const caOperations = operationsOf('ca', {
   activateCa: {
     route: 'POST /v1/ca/rotation/activation',
     summary: 'Sign by the next root from now on',
+    auth: 'installation',
     description:
       'Refused until every replica and every agent that could still come back trusts the next root. The old one stays trusted.',
     body: CaStep,
@@ -43,6 +46,7 @@ export const caOperations = operationsOf('ca', {
   retireCa: {
     route: 'POST /v1/ca/rotation/retirement',
     summary: 'Trust the old root no longer',
+    auth: 'installation',
     description:
       'Refused while a certificate of the old root could still be used or renewed. Whoever has nothing newer is imported again.',
     body: CaStep,
@@ -52,6 +56,7 @@ export const caOperations = operationsOf('ca', {
   abortCa: {
     route: 'DELETE /v1/ca/rotation',
     summary: 'Take a prepared root back',
+    auth: 'installation',
     description: 'Only before it is activated.',
     answers: [shown],
     errors: ['CONFLICT', 'DEADLINE_EXCEEDED'],

@@ -13,12 +13,14 @@ export const endpointOperations = operationsOf('endpoints', {
   listEndpoints: {
     route: 'GET /v1/endpoints',
     summary: 'List where agents reach gateways',
+    auth: 'installation',
     description: 'With how many clusters were told of this list. Without any, agents go by their import manifest.',
     answers: [{ ...shown, description: 'All endpoints.' }],
   },
   putEndpoint: {
     route: 'PUT /v1/endpoints/{address}',
     summary: 'Add an endpoint, or change one',
+    auth: 'installation',
     description:
       'Agents are told, and remember it; none needs a new import manifest. From a draining one they go elsewhere as soon as a link stands there. Repeating it does no harm.',
     params: EndpointByAddress,
@@ -29,6 +31,7 @@ export const endpointOperations = operationsOf('endpoints', {
   removeEndpoint: {
     route: 'DELETE /v1/endpoints/{address}',
     summary: 'Remove an endpoint',
+    auth: 'installation',
     description:
       'Agents leave it, and forget it once a link has stood at another one. Drain it first, and wait until every cluster was told.',
     params: EndpointByAddress,

@@ -1,4 +1,4 @@
-import { LoginSecrets, accessRpc } from '@fairlead/contracts';
+import { LoginSecrets, TenantId, accessRpc } from '@fairlead/contracts';
 import { z } from 'zod';
 import { empty, json, operationsOf } from './operation.js';
 
@@ -18,6 +18,9 @@ export const NewLogin = z
     session: Session.optional(),
   })
   .describe('A first login, or the renewal of the one whose session is given.');
+export const LoginOptionsQuery = z.strictObject({
+  tenant: TenantId.optional().describe('Whose issuers; default: the default tenant’s.'),
+});
 export const EndedLogin = z.strictObject({ session: Session });
 
 /** What the admin API can do about logins. Whoever logs in has no token yet, so most is public. */
@@ -25,8 +28,10 @@ export const loginOperations = operationsOf('logins', {
   listLoginOptions: {
     route: 'GET /v1/login-options',
     summary: 'List where people can log in',
-    description: 'What a command needs to begin a login at an issuer (OpenID Connect). Nothing of it is secret.',
+    description:
+      'What a command needs to begin a login at an issuer (OpenID Connect). Nothing of it is secret. Of a tenant that is not there: none.',
     auth: 'public',
+    query: LoginOptionsQuery,
     answers: [json(200, 'The issuers, by name.', LoginOptions)],
   },
   createLogin: {

@@ -1,3 +1,4 @@
+import { TenantId } from '@fairlead/contracts';
 import { ERROR_KINDS, type ErrorCode } from '@fairlead/errors';
 import { z } from 'zod';
 import * as INPUTS from './input-components.js';
@@ -11,6 +12,15 @@ type Json = Record<string, unknown>;
 /** What any operation may answer. */
 const EVERYWHERE: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'RATE_LIMITED', 'INTERNAL', 'UNAVAILABLE'];
 const WITH_TOKEN: readonly ErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN'];
+/** For a tenant that there is not. */
+const IN_A_TENANT: readonly ErrorCode[] = [...WITH_TOKEN, 'NOT_FOUND'];
+
+const ERRORS_OF: Readonly<Record<Operation['auth'], readonly ErrorCode[]>> = {
+  public: [],
+  installation: WITH_TOKEN,
+  administrator: IN_A_TENANT,
+  user: IN_A_TENANT,
+};
 
 /** The OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1), made of the very operations that are routed. */
 export function openapiDocument(options: { readonly serverUrl: string }): Json & { readonly openapi: string } {
@@ -20,7 +30,7 @@ export function openapiDocument(options: { readonly serverUrl: string }): Json &
       title: 'Fairlead admin API',
       version: '1.0.0',
       description:
-        'Registers clusters, tells how to reach them, and who may. Errors are RFC 9457 problem details. `security` says who may ask: an administrator, or a user, who is anybody logged in.',
+        'Registers clusters, tells how to reach them, and who may. Errors are RFC 9457 problem details. `security` says who may ask: an administrator of the installation, one of a tenant within it, or a user, who is anybody logged in. Administrators of the installation act in another tenant with the header Fairlead-Tenant.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: options.serverUrl }],
@@ -50,7 +60,7 @@ function describeOperation(operation: Operation): Json {
     summary: operation.summary,
     ...(operation.description ? { description: operation.description } : {}),
     ...securityOf(operation),
-    ...(operation.params || operation.query || operation.conditional ? { parameters: parameters(operation) } : {}),
+    ...parametersOf(operation),
     ...describeBody(operation),
     responses: {
       ...Object.fromEntries(operation.answers.map((answer) => [answer.status, describeAnswer(answer, operation)])),
@@ -85,7 +95,7 @@ function describeAnswer(answer: OperationAnswer, { etag }: Operation): Json {
 }
 
 function problemResponses(operation: Operation): Json {
-  const codes = [...EVERYWHERE, ...(operation.auth === 'public' ? [] : WITH_TOKEN), ...operation.errors];
+  const codes = [...new Set([...EVERYWHERE, ...ERRORS_OF[operation.auth], ...operation.errors])];
   const responses: Json = {};
   for (const status of new Set(codes.map((code) => ERROR_KINDS[code].http))) {
     if (operation.answers.some((answer) => answer.status === status)) continue;
@@ -108,7 +118,12 @@ function problem(description: string): Json {
   return { description, content: { 'application/problem+json': { schema: schemaOf(Problem, 'output') } } };
 }
 
-function parameters({ params, query, conditional }: Operation): Json[] {
+function parametersOf(operation: Operation): Json {
+  const all = parameters(operation);
+  return all.length > 0 ? { parameters: all } : {};
+}
+
+function parameters({ auth, params, query, conditional }: Operation): Json[] {
   const describe = (where: 'path' | 'query', shape: z.ZodRawShape = {}): Json[] =>
     Object.entries(shape).map(([name, schema]) => ({
       name,
@@ -116,8 +131,20 @@ function parameters({ params, query, conditional }: Operation): Json[] {
       required: where === 'path' || !z.safeParse(schema, undefined).success,
       schema: withoutMeta(z.toJSONSchema(schema, { io: 'input', override })),
     }));
-  return [...describe('path', params?.shape), ...describe('query', query?.shape), ...(conditional ? CONDITIONS : [])];
+  return [
+    ...describe('path', params?.shape),
+    ...describe('query', query?.shape),
+    ...(conditional ? CONDITIONS : []),
+    ...(ERRORS_OF[auth] === IN_A_TENANT ? [ACTING_TENANT] : []),
+  ];
 }
+
+const ACTING_TENANT: Json = {
+  name: 'Fairlead-Tenant',
+  in: 'header',
+  description: 'Which tenant it is about, if not the own one: for administrators of the installation.',
+  schema: withoutMeta(z.toJSONSchema(TenantId)),
+};
 
 const CONDITIONS: readonly Json[] = [
   {

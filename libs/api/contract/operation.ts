@@ -30,8 +30,11 @@ export interface Operation {
   readonly answersWithinMs?: number;
 }
 
-/** Who may ask for an operation. `user`: anybody who is logged in; `public`: anybody, without a token too. */
-export type MayAsk = 'administrator' | 'user' | 'public';
+/**
+ * Who may ask for an operation. `installation`: administrators of the installation, which are those of its default tenant; `administrator`: those of any
+ * tenant, within it; `user`: anybody who is logged in; `public`: anybody, without a token too.
+ */
+export type MayAsk = 'installation' | 'administrator' | 'user' | 'public';
 
 export type OperationAnswer =
   | { readonly kind: 'json'; readonly status: number; readonly description: string; readonly schema: z.ZodType }
@@ -43,7 +46,7 @@ interface Declared extends Omit<Operation, 'id' | 'method' | 'path' | 'tag' | 'a
   readonly route: `${Operation['method']} /${string}`;
   /** Default: as the others. */
   readonly tag?: string;
-  /** Default: administrators only. */
+  /** Default: administrators of the tenant only. */
   readonly auth?: Exclude<MayAsk, 'administrator'>;
   /** Default: none. */
   readonly errors?: readonly ErrorCode[];

@@ -10,6 +10,7 @@ import { loginOperations } from './login-operations.js';
 import { credentialOperations } from './credential-operations.js';
 import { empty, json, operationsOf, text, type Operation } from './operation.js';
 import { sessionOperations } from './session-operations.js';
+import { tenantOperations } from './tenant-operations.js';
 import {
   BootstrapToken,
   BootstrapTokenById,
@@ -58,7 +59,7 @@ export const operations = {
       description: 'Next, make an import link and apply its manifest in the cluster.',
       body: NewCluster,
       answers: [json(201, 'Registered.', Cluster)],
-      errors: ['ALREADY_EXISTS', 'DEADLINE_EXCEEDED'],
+      errors: ['ALREADY_EXISTS', 'QUOTA_EXCEEDED', 'DEADLINE_EXCEEDED'],
     },
     listClusters: {
       route: 'GET /v1/clusters',
@@ -163,7 +164,7 @@ export const operations = {
         'For a client that is known, with the same clusters, it certifies another key: that is how a certificate is renewed.',
       body: NewClient,
       answers: [json(201, 'Certified.', CertifiedClient)],
-      errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'CONFLICT', 'CSR_INVALID', 'DEADLINE_EXCEEDED'],
+      errors: ['ALREADY_EXISTS', 'QUOTA_EXCEEDED', 'NOT_FOUND', 'CONFLICT', 'CSR_INVALID', 'DEADLINE_EXCEEDED'],
     },
     listClients: {
       route: 'GET /v1/clients',
@@ -185,6 +186,7 @@ export const operations = {
   ...credentialOperations,
   ...loginOperations,
   ...sessionOperations,
+  ...tenantOperations,
   ...approvalOperations,
   ...caOperations,
   ...endpointOperations,
@@ -224,6 +226,7 @@ export const operations = {
     listGatewayCertificates: {
       route: 'GET /v1/gateways/certificates',
       summary: 'List the certificates of all gateways',
+      auth: 'installation',
       description:
         'Their names are SPIFFE ids that end in /gateway/<name>. At most 200 in one answer; `next` is there if there may be more.',
       query: CertificatePage,
@@ -232,6 +235,7 @@ export const operations = {
     revokeGateway: {
       route: 'POST /v1/gateways/{name}/revocation',
       summary: 'Revoke all certificates of a gateway',
+      auth: 'installation',
       description:
         'Other gateways and agents refuse them from then on, and what stands between gateways is broken off. Its NATS credential gets new ones: take that away first. At most a thousand at once: while `more` is true, ask again.',
       params: GatewayByName,

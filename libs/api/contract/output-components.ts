@@ -18,6 +18,7 @@ export {
 export { Credential } from './credential-operations.js';
 export { LoginOptions, LoginSecrets } from './login-operations.js';
 export { EndedSessions, Session, SessionList } from './session-operations.js';
+export { Tenant, TenantList } from './tenant-operations.js';
 export { CertificateAuthority } from './ca-operations.js';
 export { Bundle, BundleList, CatalogList, CatalogRepository } from './catalog-operations.js';
 export { DeployKey, DeployKeyList, GitHost, GitHostList } from './git-host-operations.js';

@@ -4,7 +4,7 @@ import { clientAddressOf } from '@fairlead/limits';
 import { Controller, Req } from '@nestjs/common';
 import { Authenticator } from '../auth/authenticator.js';
 import { LoginAttempts } from '../auth/login-attempts.js';
-import { EndedLogin, NewLogin } from '../contract/login-operations.js';
+import { EndedLogin, LoginOptionsQuery, NewLogin } from '../contract/login-operations.js';
 import type { ApiRequest } from '../http/api-request.js';
 import { Asked, Serve, type Call } from '../http/serve.js';
 import { parseInput } from '../problem/invalid-input.js';
@@ -22,7 +22,8 @@ export class LoginsController {
   @Serve('listLoginOptions')
   options(@Req() request: ApiRequest) {
     this.attempts.take(clientAddressOf(request.socket));
-    return this.backend.read(accessRpc.listLoginOptions, DEFAULT_TENANT, {});
+    const { tenant = DEFAULT_TENANT } = parseInput(LoginOptionsQuery, request.query, 'query');
+    return this.backend.read(accessRpc.listLoginOptions, tenant, {});
   }
 
   @Serve('createLogin')

@@ -13,6 +13,8 @@ const NEXT_STEPS: Partial<Record<ErrorCode, string>> = {
   REVISION_CONFLICT: 'read it again, then do it again on top of what it is now',
   GONE: 'make a fresh import link with: fairlead cluster import <name> --link',
   TOO_LARGE: 'send at most 64 KiB',
+  QUOTA_EXCEEDED:
+    'delete what is not needed, or ask whoever runs this installation for more: fairlead tenant update NAME',
   RATE_LIMITED: 'wait as long as Retry-After says, then try again',
   UNAVAILABLE: 'try again in a few seconds; if it lasts, look at the logs of registration, keys and NATS',
   DEADLINE_EXCEEDED: 'look whether it was carried out before you try again',

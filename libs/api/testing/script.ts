@@ -24,6 +24,7 @@ import type {
   OpenPassage,
   Principal,
   Rollout,
+  Tenant,
 } from '@fairlead/contracts';
 import type { ObjectEvent } from '@fairlead/desired-state';
 import type { TestAuthority } from '@fairlead/testing';
@@ -77,6 +78,10 @@ export class Script {
   statementFailure: Error | undefined;
   /** How long statements open connections for. */
   statementSeconds = 1_800;
+  /** By name, with those that were deleted. */
+  readonly tenants = new Map<string, Tenant & { readonly deleted?: true }>();
+  /** Tenants that the access service was to forget. */
+  readonly forgotten: string[] = [];
   readonly clusters = new Map<string, Cluster>();
   /** What goes through the doors, and gateways that do not answer. */
   readonly passages: OpenPassage[] = [];

@@ -27,6 +27,7 @@ import { KeysScript } from './scripted-keys.js';
 import { LoginsScript } from './scripted-logins.js';
 import { PassagesScript } from './scripted-passages.js';
 import { Script } from './script.js';
+import { ForgottenTenantsScript, TenantsScript } from './scripted-tenants.js';
 
 export { Script };
 
@@ -194,10 +195,10 @@ class RegistrationScript {
 }
 
 const SCRIPTS = {
-  access: [AccessScript, AccessControlsScript, LoginsScript],
+  access: [AccessScript, AccessControlsScript, LoginsScript, ForgottenTenantsScript],
   keys: [KeysScript, CaScript, EndpointsScript, GitKeysScript],
   gitops: [CatalogScript, GitOpsScript],
-  registration: [RegistrationScript, ApprovalScript, CredentialsScript, PassagesScript],
+  registration: [RegistrationScript, ApprovalScript, CredentialsScript, PassagesScript, TenantsScript],
 };
 
 @Module({})

@@ -17,6 +17,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   tenantId: ['default'],
   actor: [{ kind: 'user', id: 'corp:dana', address: '198.51.100.7' }],
   reason: ['OK'],
+  quotas: [{ clusters: 20, clients: null, apiTokens: 100, grants: null }],
   name: ['shop'],
   user: ['corp:dana'],
   kind: ['exec', 'oidc', 'gitea', 'login'],

@@ -137,6 +137,9 @@ export const ABOUT_EVENTS: Readonly<Record<EventType, About>> = {
     'gateway',
     'A stream into a pod or a Service was refused, by us or by the cluster.',
   ),
+  'dev.fairlead.tenant.changed.v1': told('registration', 'The quotas of a tenant were changed.'),
+  'dev.fairlead.tenant.created.v1': told('registration', 'A tenant was made.'),
+  'dev.fairlead.tenant.deleted.v1': told('registration', 'A tenant was deleted; its name is not used again.'),
   'dev.fairlead.token.minted.v1': told('registration', 'A bootstrap token was made.'),
   'dev.fairlead.token.revoked.v1': told('registration', 'A bootstrap token was revoked.'),
 };

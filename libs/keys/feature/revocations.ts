@@ -1,4 +1,4 @@
-import type { Caller, CertificateRecord } from '@fairlead/contracts';
+import { isOfInstallation, type Caller, type CertificateRecord } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent } from '@fairlead/events';
 import { inTransaction, readFrom } from '@fairlead/persistence';
@@ -41,7 +41,7 @@ const REVOKED_AT_ONCE = 1_000;
 export class Revocations {
   constructor(private readonly options: RevocationsOptions) {}
 
-  /** NOT_FOUND if it is neither one of the tenant's nor of a gateway: these belong to the installation, as the CA does. */
+  /** NOT_FOUND if it is none of the tenant's. Those of gateways belong to the installation, as the CA does, and so to its tenant. */
   async revokeCertificate(
     caller: Caller,
     tenantId: string,
@@ -50,7 +50,9 @@ export class Revocations {
     const { database, onCommitted } = this.options;
     const record = await inTransaction(database, async (manager) => {
       const certificate = await findCertificate(manager, serial);
-      if (certificate?.tenantId !== tenantId && certificate?.purpose !== 'gateway') {
+      const isOwn = certificate?.tenantId === tenantId;
+      const isGateways = certificate?.purpose === 'gateway' && isOfInstallation(tenantId);
+      if (!certificate || !(isOwn || isGateways)) {
         throw new FairleadError('NOT_FOUND', `there is no certificate with the serial number ${serial}`);
       }
       if (certificate.purpose === 'gateway') await lockGateway(manager, gatewayOf(certificate));

@@ -12,6 +12,7 @@ import { LinkProblems } from './link-problems.js';
 import { OpenPassages } from './open-passages.js';
 import { ReportedFacts } from './reported-facts.js';
 import { StaticIdentities } from './static-identities.js';
+import { Tenants } from './tenants.js';
 
 type Asked<Method extends keyof typeof registrationRpc> = RpcRequest<(typeof registrationRpc)[Method]>;
 
@@ -30,7 +31,34 @@ export class RegistrationController {
     private readonly linkProblems: LinkProblems,
     private readonly facts: ReportedFacts,
     private readonly passages: OpenPassages,
+    private readonly tenants: Tenants,
   ) {}
+
+  @RpcHandler(registrationRpc.createTenant)
+  async createTenant({ caller, input: { by, name, quotas } }: Asked<'createTenant'>) {
+    return this.tenants.create(caller, by, name, quotas);
+  }
+
+  @RpcHandler(registrationRpc.listTenants)
+  async listTenants({ input }: Asked<'listTenants'>) {
+    return this.tenants.list(input.after);
+  }
+
+  @RpcHandler(registrationRpc.getTenant)
+  async getTenant({ input }: Asked<'getTenant'>) {
+    return this.tenants.get(input.name);
+  }
+
+  @RpcHandler(registrationRpc.updateTenant)
+  async updateTenant({ caller, input: { by, name, quotas } }: Asked<'updateTenant'>) {
+    return this.tenants.setQuotas(caller, by, name, quotas);
+  }
+
+  @RpcHandler(registrationRpc.deleteTenant)
+  async deleteTenant({ caller, input: { by, name } }: Asked<'deleteTenant'>) {
+    await this.tenants.delete(caller, by, name);
+    return {};
+  }
 
   @RpcHandler(registrationRpc.createCluster)
   async createCluster({ caller, tenantId, input }: Asked<'createCluster'>) {

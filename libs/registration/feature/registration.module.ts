@@ -11,6 +11,7 @@ import { OpenPassages } from './open-passages.js';
 import { RegistrationController } from './registration.controller.js';
 import { ReportedFacts } from './reported-facts.js';
 import { StaticIdentities } from './static-identities.js';
+import { Tenants } from './tenants.js';
 
 export interface RegistrationParts {
   readonly clients: Clients;
@@ -24,6 +25,7 @@ export interface RegistrationParts {
   readonly linkProblems: LinkProblems;
   readonly facts: ReportedFacts;
   readonly passages: OpenPassages;
+  readonly tenants: Tenants;
 }
 
 @Module({})

@@ -1,13 +1,13 @@
 import { FairleadError } from '@fairlead/errors';
 import { MoreThan, type EntityManager } from 'typeorm';
-import { violationOf } from './constraint-violation.js';
 import { ClientRow } from './entities.js';
+import { holdRoom } from './tenant-store.js';
 
 export type StoredClient = Readonly<ClientRow>;
 
 /**
  * Adds a client unless its tenant has one of that name, and returns the one there is, kept from changing until the
- * transaction ends. NOT_FOUND if there is no such tenant.
+ * transaction ends. NOT_FOUND if there is no such tenant; QUOTA_EXCEEDED.
  */
 export async function ensureClient(
   manager: EntityManager,
@@ -17,12 +17,9 @@ export async function ensureClient(
   const id = crypto.randomUUID();
   const ids = clusterIds && [...clusterIds];
   const insert = manager.createQueryBuilder().insert().into(ClientRow);
-  try {
-    await insert.values({ id, tenantId, name, clusterIds: ids, notAfter: null }).orIgnore().execute();
-  } catch (error) {
-    if (violationOf(error) !== 'foreign-key') throw error;
-    throw new FairleadError('NOT_FOUND', `there is no tenant ${tenantId}`);
-  }
+  // One that is known needs no room.
+  if (!(await manager.existsBy(ClientRow, { tenantId, name }))) await holdRoom(manager, tenantId, 'clients');
+  await insert.values({ id, tenantId, name, clusterIds: ids, notAfter: null }).orIgnore().execute();
   const client = await lockClient(manager, tenantId, name);
   return { client, created: client.id === id };
 }

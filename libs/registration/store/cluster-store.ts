@@ -4,6 +4,7 @@ import { And, Any, MoreThan, type EntityManager } from 'typeorm';
 import type { StoredFacts } from '../domain/known-facts.js';
 import { violationOf } from './constraint-violation.js';
 import { ClusterRow, TenantRow } from './entities.js';
+import { holdRoom } from './tenant-store.js';
 
 export type StoredCluster = Readonly<ClusterRow>;
 
@@ -17,11 +18,12 @@ export const ADOPTED: Pick<StoredCluster, 'labels' | 'links' | 'targets' | 'egre
   manifestValues: {},
 };
 
-/** ALREADY_EXISTS if the installation has a cluster of that name; NOT_FOUND if there is no such tenant. */
+/** ALREADY_EXISTS if the installation has a cluster of that name; NOT_FOUND if there is no such tenant; QUOTA_EXCEEDED. */
 export async function insertCluster(
   manager: EntityManager,
   cluster: Pick<StoredCluster, 'tenantId' | 'name' | keyof typeof ADOPTED>,
 ): Promise<StoredCluster> {
+  await holdRoom(manager, cluster.tenantId, 'clusters');
   const row = manager.create(ClusterRow, {
     ...cluster,
     id: crypto.randomUUID(),
@@ -35,11 +37,8 @@ export async function insertCluster(
     await manager.insert(ClusterRow, row);
     return row;
   } catch (error) {
-    const violation = violationOf(error);
-    if (violation === 'unique')
-      throw new FairleadError('ALREADY_EXISTS', `a cluster named ${cluster.name} exists already`);
-    if (violation === 'foreign-key') throw new FairleadError('NOT_FOUND', `there is no tenant ${cluster.tenantId}`);
-    throw error;
+    if (violationOf(error) !== 'unique') throw error;
+    throw new FairleadError('ALREADY_EXISTS', `a cluster named ${cluster.name} exists already`);
   }
 }
 

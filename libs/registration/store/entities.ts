@@ -1,4 +1,4 @@
-import type { ApprovalPolicy, LastError, ManifestValues } from '@fairlead/contracts';
+import type { ApprovalPolicy, LastError, ManifestValues, TenantQuotas } from '@fairlead/contracts';
 import type { StoredFacts } from '../domain/known-facts.js';
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
@@ -35,6 +35,11 @@ export class TenantRow {
   @PrimaryColumn('text') id!: string;
   /** Null: the configuration's. */
   @Column('text', { nullable: true }) approvalPolicy!: ApprovalPolicy | null;
+  /** What is left out: as many as the installation bears. */
+  @Column('jsonb', { default: {} }) quotas!: Partial<TenantQuotas>;
+  @CreateDateColumn({ type: 'timestamptz' }) createdAt!: Date;
+  /** The row stays: names are not used again. */
+  @Column('timestamptz', { nullable: true }) deletedAt!: Date | null;
 }
 
 /** An agent that asked for an identity which somebody has to approve. One for each key. */

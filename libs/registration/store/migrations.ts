@@ -243,6 +243,17 @@ class TokensOfAccess1795651200000 implements MigrationInterface {
   }
 }
 
+class QuotasOfTenants1796904000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`alter table tenants add column quotas jsonb not null default '{}'`);
+    await runner.query('alter table tenants add column deleted_at timestamptz');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
 export const REGISTRATION_MIGRATIONS = [
   ClustersAndTokens1795200000000,
   TargetsAndClients1795294800000,
@@ -256,4 +267,5 @@ export const REGISTRATION_MIGRATIONS = [
   ProofKeysOfTokens1795359600000,
   ValuesOfManifests1795363200000,
   TokensOfAccess1795651200000,
+  QuotasOfTenants1796904000000,
 ];
