@@ -332,7 +332,8 @@ describe('issuers', () => {
 
   it('of one tenant are not another’s', async () => {
     await put();
-    await expect(issuers.put(api, 'other', 'admin', definition())).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
+    const theirs = definition({ url: 'https://login.example.com' });
+    await expect(issuers.put(api, 'other', 'admin', theirs)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
     await expect(issuers.remove(api, 'other', 'admin', 'corp')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect(await issuers.list('other')).toEqual([]);
     await expect(put({ url: 'http://issuer.example' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });

@@ -378,7 +378,7 @@ describe('authentication', () => {
         path,
         ...document.paths[operation.path]?.[operation.method.toLowerCase()],
       };
-      const roles = operation.auth === 'user' ? [{ bearer: ['user'] }] : undefined;
+      const roles = operation.auth === 'administrator' ? undefined : [{ bearer: [operation.auth] }];
       expect([operation.id, (described as { security?: unknown[] }).security]).toEqual([operation.id, roles]);
     }
   });

@@ -177,6 +177,9 @@ describe('grants', () => {
     [{ ...body, narrowing: { namespace: ['shop'] } }, 'body.narrowing'],
     [{ ...body, clusters: { all: true, names: ['a'] } }, 'body.clusters'],
     [{ ...body, expiresAt: 'tomorrow' }, 'body.expiresAt'],
+    [{ ...body, reason: 'no\0text' }, 'body.reason'],
+    [{ ...body, reason: 'half \ud83d' }, 'body.reason'],
+    [{ ...body, narrowing: { names: ['a\0'] } }, 'body.narrowing.names.0'],
   ])('are refused where they say what no grant can', async (wrong, path) => {
     const refused = await asAdministrator('POST', '/v1/grants', wrong);
     expect(refused.status).toBe(400);
@@ -191,6 +194,7 @@ describe('grants', () => {
     'cluster=A',
     'after=1',
     'x=y',
+    'subject=user/a%00b',
   ])('are not listed by %s', async (query) => {
     expect((await asAdministrator('GET', `/v1/grants?${query}`)).status).toBe(400);
   });

@@ -300,7 +300,7 @@ describe('assignments', () => {
     expect((await put(4, { 'if-match': '4' })).status).toBe(400);
     expect((await put(5)).json).toMatchObject({ priority: 5 });
     const { parameters = [] } = client.document.paths['/v1/gitops/assignments/{name}']?.['put'] ?? {};
-    expect(parameters.map(({ name }) => name)).toEqual(['name', 'If-Match', 'If-None-Match']);
+    expect(parameters.map(({ name }) => name)).toEqual(['name', 'If-Match', 'If-None-Match', 'Fairlead-Tenant']);
     const { etag: listed } = (await ask('GET', '/v1/gitops/assignments')).headers;
     expect(listed).toBeUndefined();
   });

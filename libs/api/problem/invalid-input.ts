@@ -13,14 +13,32 @@ export class InvalidInput extends FairleadError {
   }
 }
 
-/** The value as the schema reads it; throws InvalidInput with paths that begin with `where`. */
+/** The value as the schema reads it; throws InvalidInput with paths that begin with `where`. No text has what Postgres cannot keep, in any field. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown, where: string): z.output<Schema> {
   const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    const problems = unkeepable(parsed.data, where);
+    if (problems.length > 0) throw new InvalidInput(problems);
+    return parsed.data;
+  }
   throw new InvalidInput(
     parsed.error.issues.map((issue) => ({
       path: [where, ...issue.path.map(String)].join('.'),
       message: issue.message,
     })),
   );
+}
+
+const NOT_KEPT = /[\0\p{Surrogate}]/u;
+
+/** Texts with a NUL, which is in no text of Postgres, or with half of a surrogate pair, which is in no jsonb. */
+function unkeepable(value: unknown, path: string): FieldProblem[] {
+  if (typeof value === 'string') {
+    return !NOT_KEPT.test(value) ? [] : [{ path, message: 'has a NUL character, or half of a surrogate pair' }];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, each]) => [
+    ...unkeepable(key, path),
+    ...unkeepable(each, `${path}.${key}`),
+  ]);
 }
