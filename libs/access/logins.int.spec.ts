@@ -49,7 +49,7 @@ beforeEach(async () => {
 
 const definition = (over: Record<string, unknown> = {}): Issuer =>
   Issuer.parse({ name: 'corp', kind: 'oidc', url: corp.url, audience: 'fairlead', prefix: 'corp:', ...over });
-const put = (over: Record<string, unknown> = {}) => issuers.put(api, 'default', 'admin', definition(over));
+const put = (over: Record<string, unknown> = {}) => issuers.put(api, 'default', { by: 'admin' }, definition(over));
 const exchange = (input: Omit<ExchangeInput, 'issuer'> & { issuer?: string }): Promise<LoginSecrets> =>
   logins.exchange(api, { issuer: 'corp', ...input });
 const refusal = (input: Parameters<typeof exchange>[0]) =>
@@ -235,7 +235,7 @@ describe('a session at the doors', () => {
     const left = await toldToDoors();
     expect(left.sessions).toMatchObject([{ endsAt: other.sessionEndsAt }]);
     expect(left.named).toHaveLength(1);
-    await issuers.remove(api, 'default', 'admin', 'corp');
+    await issuers.remove(api, 'default', { by: 'admin' }, 'corp');
     expect(await toldToDoors()).toEqual({ sessions: [], named: [] });
   });
 
@@ -274,10 +274,10 @@ describe('the end of logins', () => {
       await put();
     }
     const login = await exchange(await idToken());
-    await issuers.remove(api, 'default', 'admin', 'corp');
+    await issuers.remove(api, 'default', { by: 'admin' }, 'corp');
     expect(await whose(login)).toBeNull();
     expect(await refusal(await idToken())).toContain('no such issuer');
-    await expect(issuers.remove(api, 'default', 'admin', 'corp')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(issuers.remove(api, 'default', { by: 'admin' }, 'corp')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     const [removed] = await lastEvents(db.database, 2).then((all) => all.filter(({ type }) => type.includes('issuer')));
     expect(removed!.data).toMatchObject({ issuer: 'corp', ended: 1 });
   });
@@ -286,7 +286,7 @@ describe('the end of logins', () => {
     await put();
     const tokens = await Promise.all(Array.from({ length: 20 }, () => idToken()));
     const made = Promise.allSettled(tokens.map((token) => exchange(token)));
-    await issuers.remove(api, 'default', 'admin', 'corp');
+    await issuers.remove(api, 'default', { by: 'admin' }, 'corp');
     const taken = (await made).flatMap((login) => (login.status === 'fulfilled' ? [login.value] : []));
     expect(await Promise.all(taken.map(whose))).toEqual(taken.map(() => null));
   });
@@ -330,11 +330,24 @@ describe('issuers', () => {
     });
   });
 
+  it('are changed and removed only as long as they are what somebody has seen, if that is said', async () => {
+    const { revision } = await put();
+    const asked = (ifRevision: string | null) => ({ by: 'admin', ifRevision });
+    const conflict = { code: 'REVISION_CONFLICT' };
+    await expect(issuers.put(api, 'default', asked(null), definition())).rejects.toMatchObject(conflict);
+    const changed = await issuers.put(api, 'default', asked(revision), definition({ scopes: ['openid'] }));
+    expect(await issuers.get('default', 'corp')).toEqual(changed);
+    await expect(issuers.put(api, 'default', asked(revision), definition())).rejects.toMatchObject(conflict);
+    await expect(issuers.remove(api, 'default', asked(revision), 'corp')).rejects.toMatchObject(conflict);
+    await issuers.remove(api, 'default', asked(changed.revision), 'corp');
+    await expect(issuers.get('default', 'corp')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
   it('of one tenant are not another’s', async () => {
     await put();
     const theirs = definition({ url: 'https://login.example.com' });
-    await expect(issuers.put(api, 'other', 'admin', theirs)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
-    await expect(issuers.remove(api, 'other', 'admin', 'corp')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(issuers.put(api, 'other', { by: 'admin' }, theirs)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
+    await expect(issuers.remove(api, 'other', { by: 'admin' }, 'corp')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect(await issuers.list('other')).toEqual([]);
     await expect(put({ url: 'http://issuer.example' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });

@@ -50,7 +50,7 @@ it('lets a service account in by the token that its cluster signs, by keys that 
   await issuers.put(
     api,
     'default',
-    'admin',
+    { by: 'admin' },
     Issuer.parse({
       name: 'staging',
       kind: 'workload',

@@ -130,6 +130,19 @@ describe('tenants', () => {
     expect((await ask('DELETE', '/v1/tenants/nowhere')).status).toBe(404);
   });
 
+  it('are changed only as long as they are what somebody has seen, if that is said', async () => {
+    const shown = await ask('GET', '/v1/tenants/shop');
+    const etag = String(shown.headers['etag']);
+    expect(etag).toBe(`"${String(shown.json.revision)}"`);
+    const put = (clusters: number, ifMatch: string) =>
+      client.ask('PUT', '/v1/tenants/shop/quotas', { body: { clusters }, headers: { 'if-match': ifMatch } });
+    const changed = await put(7, etag);
+    expect([changed.status, changed.headers['etag']]).toEqual([200, expect.not.stringMatching(etag) as string]);
+    const late = await put(8, etag);
+    expect([late.status, problemOf(late).code]).toEqual([412, 'REVISION_CONFLICT']);
+    expect((await put(8, 'no-etag')).status).toBe(400);
+  });
+
   it('with something left at another service are not deleted, and nothing is asked of the access service', async () => {
     const { script } = api;
     const told = script.forgotten.length;

@@ -11,6 +11,7 @@ import {
   TenantId,
   UserName,
 } from './primitives.js';
+import { Revision, ifRevision } from './revision.js';
 import { rpcOf } from './rpc.js';
 import { IssuedStatement, StatementSeconds } from './issued-statement.js';
 
@@ -163,6 +164,10 @@ export const Issuer = z.strictObject({
 });
 export type Issuer = z.infer<typeof Issuer>;
 
+/** As it is known. */
+export const ShownIssuer = Issuer.extend({ revision: Revision.default('') });
+export type ShownIssuer = z.infer<typeof ShownIssuer>;
+
 /** What a command has to know to begin a login. */
 export const LoginOption = Issuer.pick({
   name: true,
@@ -291,15 +296,17 @@ export const accessRpc = {
     z.object({ cluster: ClusterName.nullable(), by: UserName }),
     z.object({}),
   ),
-  listIssuers: rpc('list-issuers', ['api'], z.object({}), z.object({ issuers: z.array(Issuer).max(32) })),
+  listIssuers: rpc('list-issuers', ['api'], z.object({}), z.object({ issuers: z.array(ShownIssuer).max(32) })),
+  /** NOT_FOUND. */
+  getIssuer: rpc('get-issuer', ['api'], z.object({ name: TokenName }), ShownIssuer),
   /**
    * Adds it, or replaces the one of this name; logins by it end if it is changed in more than scopes and `deviceCode`. ALREADY_EXISTS: another tenant's
    * has its name; another one's prefix begins with its own, or the other way round; or its URL and audience. INVALID_ARGUMENT: http to elsewhere than
-   * loopback, keys that are none, a workload issuer without required claims.
+   * loopback, keys that are none, a workload issuer without required claims. REVISION_CONFLICT.
    */
-  putIssuer: rpc('put-issuer', ['api'], Issuer.extend(By.shape), Issuer),
-  /** Logins by it end. NOT_FOUND. */
-  removeIssuer: rpc('remove-issuer', ['api'], z.object({ name: TokenName, by: UserName }), z.object({})),
+  putIssuer: rpc('put-issuer', ['api'], Issuer.extend({ ...By.shape, ...ifRevision }), ShownIssuer),
+  /** Logins by it end. NOT_FOUND, REVISION_CONFLICT. */
+  removeIssuer: rpc('remove-issuer', ['api'], z.object({ name: TokenName, by: UserName, ...ifRevision }), z.object({})),
   /** Where people can log in. */
   listLoginOptions: rpc(
     'list-login-options',

@@ -15,6 +15,7 @@ import {
   TargetRules,
   TenantId,
 } from './primitives.js';
+import { Revision } from './revision.js';
 
 export const Cluster = z.object({
   id: ClusterId,
@@ -37,6 +38,8 @@ export const Cluster = z.object({
   /** As its agent said last; null before the first enrolment. */
   facts: Facts.nullable().default(null),
   presence: Presence,
+  /** Of what was said of it: labels, and what its import manifest says. */
+  revision: Revision.default(''),
 });
 export type Cluster = z.infer<typeof Cluster>;
 

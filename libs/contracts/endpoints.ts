@@ -8,6 +8,7 @@ import {
 } from '@fairlead/pki';
 import { z } from 'zod';
 import { UserName } from './primitives.js';
+import { Revision, ifRevision } from './revision.js';
 
 /** A DNS name, IPv4 address or bracketed IPv6 address, and a port: in lower case. */
 export const EndpointAddress = z
@@ -48,9 +49,10 @@ export const EndpointSet = z.object({
   endpoints: z.array(LinkEndpoint).max(MAX_ENDPOINTS).describe('None: agents go by their import manifest.'),
   clusters: z.int().min(0).describe('Whose agent can come back by itself.'),
   clustersTold: z.int().min(0).describe('Of these, those whose agent said that it holds this version.'),
+  revision: Revision.default('').describe('Of the list of endpoints.'),
 });
 export type EndpointSet = z.infer<typeof EndpointSet>;
 
 /** `by`: who asked for it. */
-export const PutEndpoint = LinkEndpoint.extend({ by: UserName });
-export const RemoveEndpoint = z.object({ address: EndpointAddress, by: UserName });
+export const PutEndpoint = LinkEndpoint.extend({ by: UserName, ...ifRevision });
+export const RemoveEndpoint = z.object({ address: EndpointAddress, by: UserName, ...ifRevision });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ClusterId, ClusterName, IsoTime, UserName } from './primitives.js';
+import { Revision, ifRevision } from './revision.js';
 import { rpcOf } from './rpc.js';
 import { HostPublicKey, RepositoryPath, SshPublicKey } from './git-primitives.js';
 
@@ -79,6 +80,8 @@ export const GitHost = z.object({
     .object({ code: z.string().max(64), message: z.string().max(1_024), retryAt: IsoTime.nullable() })
     .nullable(),
   hostKeys: z.array(HostKey).max(64),
+  /** Of what was said of it, and of its token; not of its host keys. */
+  revision: Revision.default(''),
 });
 export type GitHost = z.infer<typeof GitHost>;
 
@@ -107,11 +110,11 @@ const DeployKeyId = z.object({ clusterId: ClusterId, repositoryId: z.uuid(), num
 
 /** What the keys service answers about Git hosts, their keys and the keys of clusters. It alone holds tokens. */
 export const gitKeysRpc = {
-  /** Makes or changes one. The token's rights are checked first: with one that is missing, GIT_RIGHTS_MISSING and nothing is stored. */
-  putGitHost: rpc('put-git-host', ['api'], PutGitHost.extend({ actor: UserName }), GitHost, HOST_MS),
+  /** Makes or changes one. The token's rights are checked first: with one that is missing, GIT_RIGHTS_MISSING and nothing is stored. REVISION_CONFLICT. */
+  putGitHost: rpc('put-git-host', ['api'], PutGitHost.extend({ actor: UserName, ...ifRevision }), GitHost, HOST_MS),
   listGitHosts: rpc('list-git-hosts', ['api', 'gitops'], z.object({}), z.object({ hosts: z.array(GitHost).max(64) })),
   /** CONFLICT while a catalog repository or deploy key needs it. */
-  deleteGitHost: rpc('delete-git-host', ['api'], ByName.extend({ actor: UserName }), z.object({})),
+  deleteGitHost: rpc('delete-git-host', ['api'], ByName.extend({ actor: UserName, ...ifRevision }), z.object({})),
   /** Asks the host for its SSH keys and proposes those that are new; approves nothing. */
   scanHostKeys: rpc('scan-host-keys', ['api'], ByName, GitHost, 30_000),
   /** Makes these the pinned set of the host, once for all clusters. NOT_FOUND: a fingerprint that was never seen or given. */

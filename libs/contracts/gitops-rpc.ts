@@ -16,13 +16,12 @@ import {
   ShownAssignment,
 } from './gitops.js';
 import { ClusterId, ClusterName, UserName } from './primitives.js';
+import { ifRevision } from './revision.js';
 import { rpcOf } from './rpc.js';
 
 const rpc = rpcOf('gitops');
 
 const actor = { actor: UserName };
-/** What it has to be at present, else REVISION_CONFLICT; null: it must not be there; undefined: whatever it is. */
-const ifRevision = { ifRevision: z.string().max(64).nullable().optional() };
 const ByLabel = z.object({ name: GitOpsName });
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 

@@ -2,6 +2,7 @@ export * from './primitives.js';
 export * from './buckets.js';
 export * from './services.js';
 export * from './presence.js';
+export * from './revision.js';
 export * from './rpc.js';
 export * from './replica-rpc.js';
 export * from './open-passages.js';

@@ -26,6 +26,7 @@ import {
 import { ClusterFacts, MAX_CLUSTER_FACTS } from './facts.js';
 import { LinkProblem, MAX_TROUBLES } from './presence.js';
 import { EndedPassages, PassageEnd, PassageFilter, PassageList } from './open-passages.js';
+import { ifRevision } from './revision.js';
 import { rpcOf } from './rpc.js';
 import { Tenant, TenantQuotas } from './tenants.js';
 
@@ -60,8 +61,13 @@ export const registrationRpc = {
   ),
   /** NOT_FOUND; so is one that was deleted. */
   getTenant: rpc('get-tenant', ['api', 'access'], TenantByName, Tenant),
-  /** NOT_FOUND; INVALID_ARGUMENT for the default one, which has no quotas. */
-  updateTenant: rpc('update-tenant', ['api'], TenantByName.extend({ quotas: TenantQuotas, by: UserName }), Tenant),
+  /** NOT_FOUND, REVISION_CONFLICT; INVALID_ARGUMENT for the default one, which has no quotas. */
+  updateTenant: rpc(
+    'update-tenant',
+    ['api'],
+    TenantByName.extend({ quotas: TenantQuotas, by: UserName, ...ifRevision }),
+    Tenant,
+  ),
   /** Nothing is added to it from then on. Again: no change. CONFLICT while it has clusters or clients; NOT_FOUND; INVALID_ARGUMENT for the default one. */
   deleteTenant: rpc('delete-tenant', ['api'], TenantByName.extend({ by: UserName }), z.object({})),
   /** ALREADY_EXISTS if the name is taken in the installation; QUOTA_EXCEEDED. */
@@ -80,10 +86,10 @@ export const registrationRpc = {
     z.object({ clusters: z.array(Cluster).max(10_000), next: ClusterName.optional() }),
   ),
   getCluster: rpc('get-cluster', ['api'], ByName, Cluster),
-  /** What runs in the cluster is not touched: a new import manifest has to be applied, which its agent outlives. NOT_FOUND. */
-  updateCluster: rpc('update-cluster', ['api'], ByName.extend(ClusterChange.shape), Cluster),
-  /** Its tokens and links die with it, and gateways forget it. */
-  deleteCluster: rpc('delete-cluster', ['api'], ByName, z.object({})),
+  /** What runs in the cluster is not touched: a new import manifest has to be applied, which its agent outlives. NOT_FOUND, REVISION_CONFLICT. */
+  updateCluster: rpc('update-cluster', ['api'], ByName.extend({ ...ClusterChange.shape, ...ifRevision }), Cluster),
+  /** Its tokens and links die with it, and gateways forget it. NOT_FOUND, REVISION_CONFLICT. */
+  deleteCluster: rpc('delete-cluster', ['api'], ByName.extend(ifRevision), z.object({})),
   /**
    * Whatever the cluster's enrolments so far have is worth nothing from then on, and neither are its unused tokens and
    * links; a new import manifest brings it back. Again: no change. DEADLINE_EXCEEDED, UNAVAILABLE: ask again.

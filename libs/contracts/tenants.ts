@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DEFAULT_TENANT, IsoTime, TenantId } from './primitives.js';
+import { Revision } from './revision.js';
 
 /** Null: as many as the installation bears. */
 const Quota = z.int().min(0).max(1_000_000).nullable();
@@ -25,6 +26,8 @@ export const Tenant = z.object({
   /** How many it has. */
   clusters: z.int().min(0),
   clients: z.int().min(0),
+  /** Of its quotas. */
+  revision: Revision.default(''),
 });
 export type Tenant = z.infer<typeof Tenant>;
 

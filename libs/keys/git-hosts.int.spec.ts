@@ -71,6 +71,23 @@ it('lets one of two administrators win who change the same host at once', async 
   expect(failed.length).toBeLessThan(2);
 });
 
+it('is changed and deleted only as long as it is what somebody has seen, if that is said', async () => {
+  const { revision: ifRevision } = await put('seen');
+  const ask = (changes: object) =>
+    fixture.asApi.call(gitKeysRpc.putGitHost, tenantId, { ...settings('seen', { sshPort: 1_003 }), ...changes });
+  const changed = await ask({ ifRevision });
+  const conflict = { code: 'REVISION_CONFLICT' };
+  await expect(ask({ ifRevision })).rejects.toMatchObject(conflict);
+  await expect(ask({ ifRevision: null })).rejects.toMatchObject(conflict);
+  const drop = (revision: string) =>
+    fixture.asApi.call(gitKeysRpc.deleteGitHost, tenantId, { name: 'seen', actor, ifRevision: revision });
+  await expect(drop(ifRevision)).rejects.toMatchObject(conflict);
+  await drop(changed.revision);
+  await expect(ask({ ifRevision: changed.revision })).rejects.toMatchObject(conflict);
+  // Another one, though it was put as often.
+  expect((await ask({ ifRevision: null })).revision).not.toBe(ifRevision);
+});
+
 it('takes a host out of table and bucket, and shows none to another tenant', async () => {
   const { id } = await put('gone');
   expect((await fixture.asApi.call(gitKeysRpc.listGitHosts, 'other', {})).hosts).toEqual([]);

@@ -37,11 +37,11 @@ async function events(): Promise<{ subject: string; actor: unknown; data: Record
 
 it('signs each change as the next version of the trust bundle, in every process, and tells who made it', async () => {
   expect(await told(one)).toEqual({ version: 1, endpoints: [] });
-  expect(await one.endpoints.put(api, BY, old)).toMatchObject({ trustVersion: 2, endpoints: [old] });
-  expect(await two.endpoints.put(api, BY, fresh)).toMatchObject({ trustVersion: 3, endpoints: [fresh, old] });
+  expect(await one.endpoints.put(api, { by: BY }, old)).toMatchObject({ trustVersion: 2, endpoints: [old] });
+  expect(await two.endpoints.put(api, { by: BY }, fresh)).toMatchObject({ trustVersion: 3, endpoints: [fresh, old] });
   expect(await told(one)).toEqual({ version: 3, endpoints: [fresh, old] });
-  await one.endpoints.put(api, BY, { ...old, state: 'draining' });
-  await two.endpoints.remove(api, BY, old.address);
+  await one.endpoints.put(api, { by: BY }, { ...old, state: 'draining' });
+  await two.endpoints.remove(api, { by: BY }, old.address);
   expect(await told(two)).toEqual({ version: 5, endpoints: [fresh] });
   expect((await one.ca.trustBundle()).endpoints).toEqual([fresh]);
   const said = await events();
@@ -52,26 +52,39 @@ it('signs each change as the next version of the trust bundle, in every process,
   });
 });
 
+it('changes only the list that somebody has seen, if that is said', async () => {
+  const { revision } = await one.endpoints.put(api, { by: BY }, old);
+  const { revision: next } = await two.endpoints.put(api, { by: BY, ifRevision: revision }, fresh);
+  const conflict = { code: 'REVISION_CONFLICT' };
+  const late = { by: BY, ifRevision: revision };
+  await expect(one.endpoints.put(api, late, { ...old, weight: 2 })).rejects.toMatchObject(conflict);
+  await expect(one.endpoints.remove(api, late, old.address)).rejects.toMatchObject(conflict);
+  expect(await told(one)).toEqual({ version: 3, endpoints: [fresh, old] });
+  await one.endpoints.remove(api, { by: BY, ifRevision: next }, old.address);
+});
+
 it('makes no version and no event of what is so already, or is refused', async () => {
-  await one.endpoints.put(api, BY, old);
-  await two.endpoints.put(api, BY, old);
-  await expect(one.endpoints.put(api, BY, { ...old, state: 'draining' })).rejects.toMatchObject({ code: 'CONFLICT' });
-  await expect(one.endpoints.remove(api, BY, fresh.address)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await one.endpoints.put(api, { by: BY }, old);
+  await two.endpoints.put(api, { by: BY }, old);
+  await expect(one.endpoints.put(api, { by: BY }, { ...old, state: 'draining' })).rejects.toMatchObject({
+    code: 'CONFLICT',
+  });
+  await expect(one.endpoints.remove(api, { by: BY }, fresh.address)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   expect(await told(one)).toEqual({ version: 2, endpoints: [old] });
   expect(await events()).toHaveLength(1);
 });
 
 it('says how many clusters were told, and tells agents when there are none any more', async () => {
   const [first] = [await enrol(one), await enrol(one)];
-  expect(await one.endpoints.put(api, BY, old)).toMatchObject({ clusters: 2, clustersTold: 0 });
+  expect(await one.endpoints.put(api, { by: BY }, old)).toMatchObject({ clusters: 2, clustersTold: 0 });
   await two.rotation.acknowledge([{ clusterId: first.clusterId, version: 2 }]);
   expect(await two.endpoints.list()).toMatchObject({ trustVersion: 2, clusters: 2, clustersTold: 1 });
-  await one.endpoints.remove(api, BY, old.address);
+  await one.endpoints.remove(api, { by: BY }, old.address);
   expect(await told(two)).toEqual({ version: 3, endpoints: [] });
 });
 
 it('goes on through a rotation, and says it again where a process from before signed without', async () => {
-  await one.endpoints.put(api, BY, fresh);
+  await one.endpoints.put(api, { by: BY }, fresh);
   await one.rotation.rotate(api, { step: 'prepare', force: false });
   expect(await told(two)).toMatchObject({ version: 3, endpoints: [fresh] });
   // As if it had not been signed with them.
@@ -86,7 +99,9 @@ it('leaves the last versions of a day to what may have to follow at once', async
   fixture.nowMs = Date.UTC(2026, 0, 1);
   await one.database.query('update trust_bundles set version = 980');
   const late = await fixture.start();
-  await expect(late.endpoints.put(api, BY, old)).rejects.toMatchObject({ code: 'CONFLICT' });
+  await expect(late.endpoints.put(api, { by: BY }, old)).rejects.toMatchObject({ code: 'CONFLICT' });
   await one.database.query('update trust_bundles set version = 900');
-  await expect((await fixture.start()).endpoints.put(api, BY, old)).resolves.toMatchObject({ trustVersion: 901 });
+  await expect((await fixture.start()).endpoints.put(api, { by: BY }, old)).resolves.toMatchObject({
+    trustVersion: 901,
+  });
 });

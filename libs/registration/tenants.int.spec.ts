@@ -90,17 +90,39 @@ describe('a quota', () => {
   });
 
   it('that is lowered takes nothing away, and is told of once', async () => {
-    const lowered = await tenants.setQuotas(api, BY, 'full', quotas({ clusters: 0 }));
+    const lowered = await tenants.setQuotas(api, { by: BY }, 'full', quotas({ clusters: 0 }));
     expect(lowered).toMatchObject({ quotas: { clusters: 0, clients: null }, clusters: 2 });
     const before = await lastEvents(database, 1);
-    await tenants.setQuotas(api, BY, 'full', quotas({ clusters: 0 }));
+    await tenants.setQuotas(api, { by: BY }, 'full', quotas({ clusters: 0 }));
     expect(await lastEvents(database, 1)).toEqual(before);
     await client('full', 'c');
     await expect(cluster('full', 'never')).rejects.toMatchObject(full);
-    await expect(tenants.setQuotas(api, BY, 'nowhere', quotas())).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    const ofDefault = tenants.setQuotas(api, BY, DEFAULT_TENANT, quotas({ clusters: 1 }));
+    await expect(tenants.setQuotas(api, { by: BY }, 'nowhere', quotas())).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const ofDefault = tenants.setQuotas(api, { by: BY }, DEFAULT_TENANT, quotas({ clusters: 1 }));
     await expect(ofDefault).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
+});
+
+it('is changed only as long as it is what somebody has seen, if that is said', async () => {
+  const { revision } = await create('seen', { clusters: 1 });
+  const changed = await tenants.setQuotas(api, { by: BY, ifRevision: revision }, 'seen', quotas({ clusters: 2 }));
+  expect(changed.revision).not.toBe(revision);
+  const late = tenants.setQuotas(api, { by: BY, ifRevision: revision }, 'seen', quotas({ clusters: 3 }));
+  await expect(late).rejects.toMatchObject({ code: 'REVISION_CONFLICT' });
+  expect(await tenants.get('seen')).toEqual(changed);
+});
+
+it('a cluster is changed and deleted only as long as it is what somebody has seen, if that is said', async () => {
+  const { revision } = await cluster('default', 'seen');
+  const labelled = await clusters.update(api, 'default', 'seen', { labels: { a: 'b' }, ifRevision: revision });
+  expect(labelled.revision).not.toBe(revision);
+  const conflict = { code: 'REVISION_CONFLICT' };
+  const change = { links: 2, ifRevision: revision };
+  await expect(clusters.update(api, 'default', 'seen', change)).rejects.toMatchObject(conflict);
+  const asSeen = { ifRevision: revision };
+  await expect(clusters.delete(api, 'default', 'seen', asSeen)).rejects.toMatchObject(conflict);
+  expect(await clusters.get('default', 'seen')).toMatchObject({ links: 1, labels: { a: 'b' } });
+  await clusters.delete(api, 'default', 'seen', { ifRevision: labelled.revision });
 });
 
 describe('deleting a tenant', () => {
@@ -120,7 +142,7 @@ describe('deleting a tenant', () => {
     await expect(tenants.get('gone')).rejects.toMatchObject(missing);
     await expect(cluster('gone', 'gone-2')).rejects.toMatchObject(missing);
     await expect(client('gone', 'x')).rejects.toMatchObject(missing);
-    await expect(tenants.setQuotas(api, BY, 'gone', quotas())).rejects.toMatchObject(missing);
+    await expect(tenants.setQuotas(api, { by: BY }, 'gone', quotas())).rejects.toMatchObject(missing);
     await expect(create('gone')).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
     expect((await tenants.list()).tenants.map(({ name }) => name)).not.toContain('gone');
   });

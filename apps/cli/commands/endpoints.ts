@@ -92,8 +92,10 @@ async function add(io: Io, address: string, { output, region, weight, serverName
 
 async function drain(io: Io, address: string, { output }: Printed): Promise<void> {
   const after = await withApi(io, async (api) => {
-    const { address: _, ...said } = await find(api, address);
-    return api.ask(EndpointSet, itemPath(LIST, address), { method: 'PUT', body: { ...said, state: 'draining' } });
+    const { found, ifRevision } = await find(api, address);
+    const { address: _, ...said } = found;
+    const body = { ...said, state: 'draining' };
+    return api.ask(EndpointSet, itemPath(LIST, address), { method: 'PUT', body, ifRevision });
   });
   if (output === 'json') return printJson(io, after);
   print(io, after);
@@ -102,20 +104,24 @@ async function drain(io: Io, address: string, { output }: Printed): Promise<void
 
 async function remove(io: Io, address: string, { output, yes }: Confirmed): Promise<void> {
   await withApi(io, async (api) => {
-    const { state } = await find(api, address);
+    const { found, ifRevision } = await find(api, address);
     const question =
       'It is active: agents leave it as soon as they hear, and those that do not hear may know no other. Remove it?';
-    if (state === 'active' && !(await confirmed(io, question, yes))) return printLines(io, 'nothing changed');
-    const after = await api.ask(EndpointSet, itemPath(LIST, address), { method: 'DELETE' });
+    if (found.state === 'active' && !(await confirmed(io, question, yes))) return printLines(io, 'nothing changed');
+    const after = await api.ask(EndpointSet, itemPath(LIST, address), { method: 'DELETE', ifRevision });
     if (output === 'json') return printJson(io, after);
     print(io, after);
   });
 }
 
-async function find(api: Parameters<Parameters<typeof withApi>[1]>[0], address: string): Promise<Endpoint> {
-  const { endpoints } = await api.ask(EndpointSet, LIST);
+/** With the revision of the list that it was seen in. */
+async function find(
+  api: Parameters<Parameters<typeof withApi>[1]>[0],
+  address: string,
+): Promise<{ readonly found: Endpoint; readonly ifRevision: string | undefined }> {
+  const { endpoints, revision: ifRevision } = await api.ask(EndpointSet, LIST);
   const found = endpoints.find((each) => each.address === address.toLowerCase());
-  if (found) return found;
+  if (found) return { found, ifRevision };
   throw failure('NOT_FOUND', `there is no endpoint ${address}`, 'fairlead endpoints list');
 }
 

@@ -132,9 +132,13 @@ function amounts({ clusters, clients, quotas }: Tenant): [string, string, string
 async function update(io: Io, name: string, { output, ...options }: Printed & Quotas): Promise<void> {
   const path = itemPath(LIST, name);
   const changed = await withApi(io, async (api) => {
-    const { quotas } = await api.ask(Tenant, path);
+    const { quotas, revision: ifRevision } = await api.ask(Tenant, path);
     const said = Object.entries(quotasOf(options)).filter(([, value]) => value !== undefined);
-    return api.ask(Tenant, `${path}/quotas`, { method: 'PUT', body: { ...quotas, ...Object.fromEntries(said) } });
+    return api.ask(Tenant, `${path}/quotas`, {
+      method: 'PUT',
+      body: { ...quotas, ...Object.fromEntries(said) },
+      ifRevision,
+    });
   });
   printResult(io, output, changed, `tenant ${name} changed`);
 }

@@ -78,6 +78,7 @@ export const EndpointSet = z.looseObject({
   ),
   clusters: z.number(),
   clustersTold: z.number(),
+  revision: z.string().optional(),
 });
 export type EndpointSet = z.infer<typeof EndpointSet>;
 
@@ -175,6 +176,7 @@ export const Tenant = z.looseObject({
   createdAt: z.string(),
   clusters: z.number(),
   clients: z.number(),
+  revision: z.string().optional(),
 });
 export type Tenant = z.infer<typeof Tenant>;
 export const TenantList = z.looseObject({ tenants: z.array(Tenant), next: z.string().optional() });

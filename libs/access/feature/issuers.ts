@@ -1,21 +1,41 @@
-import { isOfInstallation, type Caller, type Issuer, type LoginOption } from '@fairlead/contracts';
+import {
+  expectRevision,
+  isOfInstallation,
+  revisionOf,
+  type Caller,
+  type Expecting,
+  type Issuer,
+  type LoginOption,
+  type ShownIssuer,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { checkIssuer } from '@fairlead/oidc';
 import { withAdvisoryLock } from '@fairlead/persistence';
 import { revokedIssuer } from '../domain/revoked.js';
 import { checkNewIssuer, endsLogins } from '../domain/issuer-rules.js';
-import { deleteIssuer, endLoginsOf, issuersOf, lockIssuer, saveIssuer } from '../store/issuer-store.js';
+import { deleteIssuer, endLoginsOf, findIssuer, issuersOf, lockIssuer, saveIssuer } from '../store/issuer-store.js';
 import { addRevoked } from '../store/revocation-store.js';
 import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
+
+interface AskedBy extends Expecting {
+  readonly by: string;
+}
 
 /** Where people log in, and whose programs' tokens are taken. */
 export class Issuers {
   constructor(private readonly runtime: Runtime) {}
 
   /** By name. */
-  async list(tenantId: string): Promise<Issuer[]> {
+  async list(tenantId: string): Promise<ShownIssuer[]> {
     const rows = await read(this.runtime, (manager) => issuersOf(manager, tenantId));
-    return rows.map(({ definition }) => definition);
+    return rows.map(({ definition }) => shown(definition));
+  }
+
+  /** NOT_FOUND. */
+  async get(tenantId: string, name: string): Promise<ShownIssuer> {
+    const issuer = await read(this.runtime, (manager) => findIssuer(manager, name));
+    if (issuer?.tenantId !== tenantId) throw noIssuer(name);
+    return shown(issuer.definition);
   }
 
   /** What somebody who is not logged in may know. */
@@ -24,8 +44,8 @@ export class Issuers {
     return issuers.filter(({ kind }) => kind === 'oidc').map(toLoginOption);
   }
 
-  /** Adds it, or replaces the one of this name. ALREADY_EXISTS, INVALID_ARGUMENT: see the contract. */
-  async put(caller: Caller, tenantId: string, by: string, issuer: Issuer): Promise<Issuer> {
+  /** Adds it, or replaces the one of this name. ALREADY_EXISTS, REVISION_CONFLICT, INVALID_ARGUMENT: see the contract. */
+  async put(caller: Caller, tenantId: string, { by, ifRevision }: AskedBy, issuer: Issuer): Promise<ShownIssuer> {
     checkIssuer(issuer);
     if (!isOfInstallation(tenantId)) refuseLoopback(issuer);
     const { name } = issuer;
@@ -34,6 +54,7 @@ export class Issuers {
       const before = await lockIssuer(manager, name);
       if (before && before.tenantId !== tenantId)
         throw new FairleadError('ALREADY_EXISTS', `the name ${name} is taken; choose another`);
+      expectRevision(`the issuer ${name}`, before && revisionOf(before.definition), ifRevision);
       const others = await issuersOf(manager, tenantId);
       checkNewIssuer(
         issuer,
@@ -47,15 +68,16 @@ export class Issuers {
       const event = { ...about(caller, tenantId, by, name), kind, url, ended };
       await tell(this.runtime, manager, 'dev.fairlead.issuer.changed.v1', event);
     });
-    return issuer;
+    return shown(issuer);
   }
 
-  /** Logins by it end at once. NOT_FOUND. */
-  async remove(caller: Caller, tenantId: string, by: string, name: string): Promise<void> {
+  /** Logins by it end at once. NOT_FOUND, REVISION_CONFLICT. */
+  async remove(caller: Caller, tenantId: string, { by, ifRevision }: AskedBy, name: string): Promise<void> {
     await commit(this.runtime, async (manager) => {
       await withAdvisoryLock(manager, 'issuers');
       const issuer = await lockIssuer(manager, name);
-      if (issuer?.tenantId !== tenantId) throw new FairleadError('NOT_FOUND', `there is no issuer named ${name}`);
+      if (issuer?.tenantId !== tenantId) throw noIssuer(name);
+      expectRevision(`the issuer ${name}`, revisionOf(issuer.definition), ifRevision);
       const ended = await endLoginsOf(manager, name);
       await deleteIssuer(manager, tenantId, name);
       await addRevoked(manager, tenantId, [revokedIssuer(issuer.definition, this.runtime.now())]);
@@ -63,6 +85,14 @@ export class Issuers {
       await tell(this.runtime, manager, 'dev.fairlead.issuer.removed.v1', event);
     });
   }
+}
+
+function shown(issuer: Issuer): ShownIssuer {
+  return { ...issuer, revision: revisionOf(issuer) };
+}
+
+function noIssuer(name: string): FairleadError {
+  return new FairleadError('NOT_FOUND', `there is no issuer named ${name}`);
 }
 
 /** What listens on loopback beside this service is for whoever runs the installation. */

@@ -19,14 +19,19 @@ export class LoginsController {
     return { issuers: await this.issuers.list(tenantId) };
   }
 
+  @RpcHandler(accessRpc.getIssuer)
+  async getIssuer({ tenantId, input }: RpcRequest<typeof accessRpc.getIssuer>) {
+    return this.issuers.get(tenantId, input.name);
+  }
+
   @RpcHandler(accessRpc.putIssuer)
-  async putIssuer({ caller, tenantId, input: { by, ...issuer } }: RpcRequest<typeof accessRpc.putIssuer>) {
-    return this.issuers.put(caller, tenantId, by, issuer);
+  async putIssuer({ caller, tenantId, input: { by, ifRevision, ...issuer } }: RpcRequest<typeof accessRpc.putIssuer>) {
+    return this.issuers.put(caller, tenantId, { by, ifRevision }, issuer);
   }
 
   @RpcHandler(accessRpc.removeIssuer)
-  async removeIssuer({ caller, tenantId, input: { by, name } }: RpcRequest<typeof accessRpc.removeIssuer>) {
-    await this.issuers.remove(caller, tenantId, by, name);
+  async removeIssuer({ caller, tenantId, input: { name, ...asked } }: RpcRequest<typeof accessRpc.removeIssuer>) {
+    await this.issuers.remove(caller, tenantId, asked, name);
     return {};
   }
 

@@ -4,7 +4,8 @@ import {
   ApiToken,
   ClusterName,
   Grant,
-  Issuer,
+  Issuer as IssuerFields,
+  ShownIssuer as Issuer,
   KnownUser,
   Lockdown,
   NewGrant as GrantSaid,
@@ -68,10 +69,11 @@ export const CreatedApiToken = z.object({
 });
 
 const IssuerByName = z.strictObject({ name: TokenName });
-export const IssuerToPut = Issuer.omit({ name: true }).describe('An issuer as it is to be.');
+export const IssuerToPut = IssuerFields.omit({ name: true }).describe('An issuer as it is to be.');
 export const UserList = z.object({ users: z.array(KnownUser).max(500), next });
 export const IssuerList = z.object({ issuers: z.array(Issuer).max(32) });
 
+const NO_ISSUER = 'see which there are: fairlead issuer list';
 const NO_GRANT = 'see which grants there are: fairlead grant list';
 const NO_REQUEST = 'see who asks: fairlead access requests';
 const NO_CLUSTER = 'check the name with: fairlead cluster list';
@@ -265,6 +267,16 @@ const credentialOperations = operationsOf('api-tokens', {
     description: 'Where people log in, and whose tokens of programs are taken.',
     answers: [json(200, 'All of them.', IssuerList)],
   },
+  getIssuer: {
+    route: 'GET /v1/issuers/{name}',
+    tag: 'issuers',
+    summary: 'Show an issuer',
+    params: IssuerByName,
+    etag: true,
+    answers: [json(200, 'The issuer.', Issuer)],
+    errors: ['NOT_FOUND'],
+    next: { NOT_FOUND: NO_ISSUER },
+  },
   putIssuer: {
     route: 'PUT /v1/issuers/{name}',
     tag: 'issuers',
@@ -272,8 +284,10 @@ const credentialOperations = operationsOf('api-tokens', {
     description: 'No two issuers have the same prefix, so that none can name a user of another.',
     params: IssuerByName,
     body: IssuerToPut,
+    etag: true,
+    conditional: true,
     answers: [json(200, 'The issuer after it.', Issuer)],
-    errors: ['ALREADY_EXISTS', 'UNTRUSTED_PEER', 'DEADLINE_EXCEEDED'],
+    errors: ['ALREADY_EXISTS', 'REVISION_CONFLICT', 'UNTRUSTED_PEER', 'DEADLINE_EXCEEDED'],
     next: { ALREADY_EXISTS: 'choose another prefix; see which are taken: fairlead issuer list' },
   },
   removeIssuer: {
@@ -282,9 +296,10 @@ const credentialOperations = operationsOf('api-tokens', {
     summary: 'Forget an issuer',
     description: 'Logins by it end. Grants to its users and groups stay, and mean nobody until it is back.',
     params: IssuerByName,
+    conditional: true,
     answers: [empty('Forgotten.')],
-    errors: ['NOT_FOUND', 'DEADLINE_EXCEEDED'],
-    next: { NOT_FOUND: 'see which there are: fairlead issuer list' },
+    errors: ['NOT_FOUND', 'REVISION_CONFLICT', 'DEADLINE_EXCEEDED'],
+    next: { NOT_FOUND: NO_ISSUER },
   },
 });
 

@@ -15,6 +15,7 @@ export const endpointOperations = operationsOf('endpoints', {
     summary: 'List where agents reach gateways',
     auth: 'installation',
     description: 'With how many clusters were told of this list. Without any, agents go by their import manifest.',
+    etag: true,
     answers: [{ ...shown, description: 'All endpoints.' }],
   },
   putEndpoint: {
@@ -25,8 +26,10 @@ export const endpointOperations = operationsOf('endpoints', {
       'Agents are told, and remember it; none needs a new import manifest. From a draining one they go elsewhere as soon as a link stands there. Repeating it does no harm.',
     params: EndpointByAddress,
     body: EndpointSettings,
+    etag: true,
+    conditional: true,
     answers: [shown],
-    errors: ['CONFLICT', 'DEADLINE_EXCEEDED'],
+    errors: ['CONFLICT', 'REVISION_CONFLICT', 'DEADLINE_EXCEEDED'],
   },
   removeEndpoint: {
     route: 'DELETE /v1/endpoints/{address}',
@@ -35,7 +38,9 @@ export const endpointOperations = operationsOf('endpoints', {
     description:
       'Agents leave it, and forget it once a link has stood at another one. Drain it first, and wait until every cluster was told.',
     params: EndpointByAddress,
+    etag: true,
+    conditional: true,
     answers: [shown],
-    errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
+    errors: ['NOT_FOUND', 'CONFLICT', 'REVISION_CONFLICT', 'DEADLINE_EXCEEDED'],
   },
 });

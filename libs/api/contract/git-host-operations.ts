@@ -39,6 +39,7 @@ export const gitHostOperations = operationsOf('git-hosts', {
     route: 'GET /v1/git-hosts/{name}',
     summary: 'Show a Git host, its host keys and what its token may do',
     params: GitHostByName,
+    etag: true,
     answers: [{ ...shown, description: 'The Git host.' }],
     errors: ['NOT_FOUND'],
     next: { NOT_FOUND: UNKNOWN },
@@ -50,8 +51,17 @@ export const gitHostOperations = operationsOf('git-hosts', {
       'The rights of its token are checked at the host first; if one is missing, nothing is stored. Without `token`, the one that is there stays.',
     params: GitHostByName,
     body: GitHostToPut,
+    etag: true,
+    conditional: true,
     answers: [shown],
-    errors: ['CONFLICT', 'GIT_TOKEN_REFUSED', 'GIT_RIGHTS_MISSING', 'UNTRUSTED_PEER', 'DEADLINE_EXCEEDED'],
+    errors: [
+      'CONFLICT',
+      'REVISION_CONFLICT',
+      'GIT_TOKEN_REFUSED',
+      'GIT_RIGHTS_MISSING',
+      'UNTRUSTED_PEER',
+      'DEADLINE_EXCEEDED',
+    ],
     next: {
       GIT_TOKEN_REFUSED:
         'make a new token at the Git host, with the rights that docs/gitops.md names, and give that one',
@@ -65,8 +75,9 @@ export const gitHostOperations = operationsOf('git-hosts', {
     summary: 'Forget a Git host and its token',
     description: 'Refused while a catalog repository or a deploy key needs it.',
     params: GitHostByName,
+    conditional: true,
     answers: [empty('Forgotten.')],
-    errors: ['NOT_FOUND', 'CONFLICT', 'DEADLINE_EXCEEDED'],
+    errors: ['NOT_FOUND', 'CONFLICT', 'REVISION_CONFLICT', 'DEADLINE_EXCEEDED'],
     next: {
       NOT_FOUND: UNKNOWN,
       CONFLICT: 'remove what needs it first: fairlead gitops unassign, then fairlead catalog rm',

@@ -2,6 +2,7 @@ import { accessRpc, subjectsOf, type Principal, type Subject } from '@fairlead/c
 import { FairleadError } from '@fairlead/errors';
 import { Controller } from '@nestjs/common';
 import { Authenticator } from '../auth/authenticator.js';
+import { IfRevision, type Expected } from '../http/revisions.js';
 import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
 import { VisibleClusters } from './visible-clusters.js';
@@ -79,14 +80,22 @@ export class AccessController {
     return this.backend.read(accessRpc.listIssuers, tenantId, {});
   }
 
+  @Serve('getIssuer')
+  getIssuer(@Asked() { tenantId, params }: Call<'getIssuer'>) {
+    return this.backend.read(accessRpc.getIssuer, tenantId, params);
+  }
+
   @Serve('putIssuer')
-  putIssuer(@Asked() { tenantId, actor: by, params, body }: Call<'putIssuer'>) {
-    return this.backend.write(accessRpc.putIssuer, tenantId, { ...body, ...params, by });
+  putIssuer(@Asked() { tenantId, actor: by, params, body }: Call<'putIssuer'>, @IfRevision() ifRevision: Expected) {
+    return this.backend.write(accessRpc.putIssuer, tenantId, { ...body, ...params, by, ifRevision });
   }
 
   @Serve('removeIssuer')
-  async removeIssuer(@Asked() { tenantId, actor: by, params }: Call<'removeIssuer'>) {
-    await this.backend.write(accessRpc.removeIssuer, tenantId, { ...params, by });
+  async removeIssuer(
+    @Asked() { tenantId, actor: by, params }: Call<'removeIssuer'>,
+    @IfRevision() ifRevision: Expected,
+  ) {
+    await this.backend.write(accessRpc.removeIssuer, tenantId, { ...params, by, ifRevision });
   }
 }
 

@@ -4,7 +4,7 @@ import type { CertificateAuthority } from '../contract/ca-operations.js';
 import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
 
-/** The CA and what it issued. It belongs to the installation, not to a tenant: whoever administers any sees it. */
+/** The CA and what it issued. It belongs to the installation, not to a tenant. */
 @Controller()
 export class CaController {
   constructor(private readonly backend: Backend) {}

@@ -1,5 +1,6 @@
 import { registrationRpc } from '@fairlead/contracts';
 import { Controller } from '@nestjs/common';
+import { IfRevision, type Expected } from '../http/revisions.js';
 import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
 import { ServingRoot } from './serving-root.js';
@@ -31,13 +32,13 @@ export class ClustersController {
   }
 
   @Serve('updateCluster')
-  update(@Asked() { tenantId, params, body }: Call<'updateCluster'>) {
-    return this.backend.write(registrationRpc.updateCluster, tenantId, { ...body, ...params });
+  update(@Asked() { tenantId, params, body }: Call<'updateCluster'>, @IfRevision() ifRevision: Expected) {
+    return this.backend.write(registrationRpc.updateCluster, tenantId, { ...body, ...params, ifRevision });
   }
 
   @Serve('deleteCluster')
-  async delete(@Asked() { tenantId, params }: Call<'deleteCluster'>) {
-    await this.backend.write(registrationRpc.deleteCluster, tenantId, params);
+  async delete(@Asked() { tenantId, params }: Call<'deleteCluster'>, @IfRevision() ifRevision: Expected) {
+    await this.backend.write(registrationRpc.deleteCluster, tenantId, { ...params, ifRevision });
   }
 
   @Serve('revokeCluster')

@@ -1,6 +1,7 @@
 import { gitKeysRpc, registrationRpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Controller } from '@nestjs/common';
+import { IfRevision, type Expected } from '../http/revisions.js';
 import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
 
@@ -23,13 +24,13 @@ export class GitHostsController {
   }
 
   @Serve('putGitHost')
-  put(@Asked() { tenantId, actor, params, body }: Call<'putGitHost'>) {
-    return this.backend.write(gitKeysRpc.putGitHost, tenantId, { ...body, ...params, actor });
+  put(@Asked() { tenantId, actor, params, body }: Call<'putGitHost'>, @IfRevision() ifRevision: Expected) {
+    return this.backend.write(gitKeysRpc.putGitHost, tenantId, { ...body, ...params, actor, ifRevision });
   }
 
   @Serve('deleteGitHost')
-  async delete(@Asked() { tenantId, actor, params }: Call<'deleteGitHost'>) {
-    await this.backend.write(gitKeysRpc.deleteGitHost, tenantId, { ...params, actor });
+  async delete(@Asked() { tenantId, actor, params }: Call<'deleteGitHost'>, @IfRevision() ifRevision: Expected) {
+    await this.backend.write(gitKeysRpc.deleteGitHost, tenantId, { ...params, actor, ifRevision });
   }
 
   @Serve('scanHostKeys')

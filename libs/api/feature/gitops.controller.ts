@@ -1,7 +1,7 @@
 import { gitopsRpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Controller } from '@nestjs/common';
-import { IfRevision } from '../http/revisions.js';
+import { IfRevision, type Expected } from '../http/revisions.js';
 import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
 
@@ -24,17 +24,14 @@ export class GitOpsController {
   }
 
   @Serve('putAssignment')
-  put(
-    @Asked() { tenantId, actor, params, body }: Call<'putAssignment'>,
-    @IfRevision() ifRevision: string | null | undefined,
-  ) {
+  put(@Asked() { tenantId, actor, params, body }: Call<'putAssignment'>, @IfRevision() ifRevision: Expected) {
     return this.backend.write(gitopsRpc.putAssignment, tenantId, { ...body, ...params, actor, ifRevision });
   }
 
   @Serve('removeAssignment')
   async remove(
     @Asked() { tenantId, actor, params, query }: Call<'removeAssignment'>,
-    @IfRevision() ifRevision: string | null | undefined,
+    @IfRevision() ifRevision: Expected,
   ) {
     await this.backend.write(gitopsRpc.removeAssignment, tenantId, { ...params, ...query, actor, ifRevision });
   }

@@ -1,6 +1,7 @@
 import { NO_TENANT, accessRpc, gitKeysRpc, gitopsRpc, registrationRpc } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { Controller } from '@nestjs/common';
+import { IfRevision, type Expected } from '../http/revisions.js';
 import { Asked, Serve, type Call } from '../http/serve.js';
 import { Backend } from './backend.js';
 
@@ -25,8 +26,8 @@ export class TenantsController {
   }
 
   @Serve('putTenantQuotas')
-  setQuotas(@Asked() { actor: by, params, body: quotas }: Call<'putTenantQuotas'>) {
-    return this.backend.write(registrationRpc.updateTenant, NO_TENANT, { ...params, quotas, by });
+  setQuotas(@Asked() { actor: by, params, body: quotas }: Call<'putTenantQuotas'>, @IfRevision() ifRevision: Expected) {
+    return this.backend.write(registrationRpc.updateTenant, NO_TENANT, { ...params, quotas, by, ifRevision });
   }
 
   /** Registration first: nothing is added to it from then on. Whoever asks again finishes what broke off after that. */

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Expecting } from '@fairlead/contracts';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { FairleadError } from '@fairlead/errors';
 import type { FastifyInstance } from 'fastify';
@@ -14,13 +15,15 @@ export function sendEtags(server: FastifyInstance): void {
   });
 }
 
+export type Expected = Expecting['ifRevision'];
+
 /** What the thing has to be at present, as the request says it: a revision; null: it must not be there; undefined: anything. */
 export const IfRevision = createParamDecorator((_: undefined, context: ExecutionContext) =>
   expectedRevision(requestOf(context).headers),
 );
 
 /** INVALID_ARGUMENT unless it is one ETag in If-Match, or `*` in If-None-Match (https://www.rfc-editor.org/rfc/rfc9110#section-13). */
-export function expectedRevision(headers: IncomingHttpHeaders): string | null | undefined {
+export function expectedRevision(headers: IncomingHttpHeaders): Expected {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
   if (match === undefined && noneMatch === undefined) return undefined;
   if (match === undefined && noneMatch === '*') return null;
@@ -34,5 +37,6 @@ export function expectedRevision(headers: IncomingHttpHeaders): string | null | 
 
 function revisionIn(payload: unknown): string | undefined {
   const revision = typeof payload === 'object' && payload !== null && 'revision' in payload ? payload.revision : null;
-  return typeof revision === 'string' ? revision : undefined;
+  // Empty: of a service that is older than revisions.
+  return typeof revision === 'string' && revision !== '' ? revision : undefined;
 }

@@ -96,7 +96,7 @@ export class Script {
   /** By cluster; of the tenant, by the empty name. */
   readonly policies = new Map<string, ApprovalPolicy | null>();
   ca: CaStatus = { trustDomain: 'fairlead.local', trustVersion: 1, authorities: [], rotation: null };
-  endpoints: EndpointSet = { trustVersion: 1, endpoints: [], clusters: 2, clustersTold: 1 };
+  endpoints: EndpointSet = { trustVersion: 1, endpoints: [], clusters: 2, clustersTold: 1, revision: 'seen' };
   readonly tokens = new Map<string, BootstrapToken>();
   /** Who the API said asks for a revocation of a token. */
   readonly revokers: string[] = [];

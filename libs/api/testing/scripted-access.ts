@@ -1,9 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import {
-  accessRpc,
-  parseLabelSelector,
-  selectsLabels,
-  subjectsOf,
   type AccessRequest,
   type ApiToken,
   type Cluster,
@@ -11,6 +7,12 @@ import {
   type Grant,
   type NewGrant,
   type Subject,
+  accessRpc,
+  expectRevision,
+  parseLabelSelector,
+  revisionOf,
+  selectsLabels,
+  subjectsOf,
 } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
@@ -211,17 +213,29 @@ export class AccessControlsScript {
 
   @RpcHandler(accessRpc.listIssuers)
   async listIssuers(_request: RpcRequest<A['listIssuers']>): RpcResult<A['listIssuers']> {
-    return { issuers: [...this.script.issuers.values()] };
+    const issuers = [...this.script.issuers.values()];
+    return { issuers: issuers.map((issuer) => ({ ...issuer, revision: revisionOf(issuer) })) };
+  }
+
+  @RpcHandler(accessRpc.getIssuer)
+  async getIssuer({ input: { name } }: RpcRequest<A['getIssuer']>): RpcResult<A['getIssuer']> {
+    const issuer = this.script.issuers.get(name);
+    if (!issuer) throw new FairleadError('NOT_FOUND', `there is no issuer ${name}`);
+    return { ...issuer, revision: revisionOf(issuer) };
   }
 
   @RpcHandler(accessRpc.putIssuer)
-  async putIssuer({ input: { by: _by, ...issuer } }: RpcRequest<A['putIssuer']>): RpcResult<A['putIssuer']> {
+  async putIssuer({
+    input: { by: _by, ifRevision, ...issuer },
+  }: RpcRequest<A['putIssuer']>): RpcResult<A['putIssuer']> {
+    const held = this.script.issuers.get(issuer.name);
+    expectRevision(`the issuer ${issuer.name}`, held ? revisionOf(held) : null, ifRevision);
     const other = [...this.script.issuers.values()].find(
       ({ name, prefix }) => name !== issuer.name && prefix === issuer.prefix,
     );
     if (other) throw new FairleadError('ALREADY_EXISTS', `${other.name} has this prefix`);
     this.script.issuers.set(issuer.name, issuer);
-    return issuer;
+    return { ...issuer, revision: revisionOf(issuer) };
   }
 
   @RpcHandler(accessRpc.removeIssuer)

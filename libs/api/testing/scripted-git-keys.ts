@@ -56,6 +56,7 @@ export class GitKeysScript {
       checkedAt: new Date().toISOString(),
       findings: [{ verdict: 'granted', right: 'write:repository', why: 'it says so' }],
       problem: null,
+      revision: 'put',
       hostKeys: known?.hostKeys ?? [],
     };
     if (token !== undefined) this.script.gitTokens.push(token);

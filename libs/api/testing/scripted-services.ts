@@ -241,5 +241,6 @@ function newCluster(
     enrolledAt: null,
     facts: null,
     presence: { state: 'never', replicas: [], since: null, agents: [], duplicate: null, lastError: null },
+    revision: 'made',
   };
 }

@@ -1,4 +1,4 @@
-import { accessRpc, registrationRpc, type Tenant } from '@fairlead/contracts';
+import { accessRpc, expectRevision, registrationRpc, revisionOf, type Tenant } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { RpcHandler, type RpcRequest, type RpcResult } from '@fairlead/messaging';
 import { Controller } from '@nestjs/common';
@@ -16,7 +16,8 @@ export class TenantsScript {
   async createTenant({ input: { by, name, quotas } }: RpcRequest<R['createTenant']>): RpcResult<R['createTenant']> {
     this.script.actors.push(by);
     if (this.script.tenants.has(name)) throw new FairleadError('ALREADY_EXISTS', `a tenant named ${name} exists`);
-    const tenant = { name, quotas, createdAt: new Date().toISOString(), clusters: 0, clients: 0 };
+    const counts = { clusters: 0, clients: 0 };
+    const tenant = { name, quotas, createdAt: new Date().toISOString(), ...counts, revision: revisionOf(quotas) };
     this.script.tenants.set(name, tenant);
     return tenant;
   }
@@ -35,9 +36,13 @@ export class TenantsScript {
   }
 
   @RpcHandler(registrationRpc.updateTenant)
-  async updateTenant({ input: { by, name, quotas } }: RpcRequest<R['updateTenant']>): RpcResult<R['updateTenant']> {
+  async updateTenant({
+    input: { by, name, quotas, ifRevision },
+  }: RpcRequest<R['updateTenant']>): RpcResult<R['updateTenant']> {
     this.script.actors.push(by);
-    const changed = { ...this.#known(name), quotas };
+    const known = this.#known(name);
+    expectRevision(`the tenant ${name}`, known.revision, ifRevision);
+    const changed = { ...known, quotas, revision: revisionOf(quotas) };
     this.script.tenants.set(name, changed);
     return changed;
   }

@@ -1,8 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Assignment, Caller, GitHostEntry, ShownAssignment } from '@fairlead/contracts';
+import {
+  expectRevision,
+  revisionOf,
+  type Assignment,
+  type Caller,
+  type Expecting,
+  type GitHostEntry,
+  type ShownAssignment,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
-import { expectRevision, revisionOf, checkAssignment } from '../domain/check-assignment.js';
+import { checkAssignment } from '../domain/check-assignment.js';
 import { whyNotThrough } from '../domain/compute-spec.js';
 import {
   deleteAssignment,
@@ -22,10 +30,8 @@ import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 /** Of all of a tenant together: their list is one answer. */
 const MAX_ALL_BYTES = 192 * 1_024;
 
-/** Who asks for a change, and what they have seen of the assignment before: see `expectRevision`. */
-export interface AskedBy {
+export interface AskedBy extends Expecting {
   readonly actor: string;
-  readonly ifRevision?: string | null | undefined;
 }
 
 /** A Git host as keys shows it; undefined: it does not. */
@@ -53,7 +59,7 @@ export class Assignments {
       await lockCatalog(manager, tenantId);
       const before = await lockAssignment(manager, tenantId, spec.name);
       const underWay = before !== null && (await isUnderWay(manager, before, spec));
-      if (!underWay) expectRevision(spec.name, before?.spec, ifRevision);
+      if (!underWay) expectRevision(`the assignment ${spec.name}`, before ? revisionOf(before.spec) : null, ifRevision);
       checkAssignment(spec, before?.spec);
       await this.#checkNames(manager, tenantId, spec);
       if (underWay) return shown(spec);
@@ -86,7 +92,7 @@ export class Assignments {
       await lockCatalog(manager, tenantId);
       const before = await lockAssignment(manager, tenantId, name);
       if (!before) throw new FairleadError('NOT_FOUND', `there is no assignment named ${name}`);
-      expectRevision(name, before.spec, ifRevision);
+      expectRevision(`the assignment ${name}`, revisionOf(before.spec), ifRevision);
       await this.rollouts.abandon(manager, tenantId, name, 'the assignment was removed', operatorOf(caller, actor));
       await removeFrom(manager, tenantId, name, remove);
       await deleteAssignment(manager, tenantId, name);

@@ -94,13 +94,13 @@ export class KeysController {
   }
 
   @RpcHandler(keysRpc.putEndpoint)
-  async putEndpoint({ caller, input: { by, ...endpoint } }: Asked<'putEndpoint'>) {
-    return this.linkEndpoints.put(caller, by, endpoint);
+  async putEndpoint({ caller, input: { by, ifRevision, ...endpoint } }: Asked<'putEndpoint'>) {
+    return this.linkEndpoints.put(caller, { by, ifRevision }, endpoint);
   }
 
   @RpcHandler(keysRpc.removeEndpoint)
-  async removeEndpoint({ caller, input: { by, address } }: Asked<'removeEndpoint'>) {
-    return this.linkEndpoints.remove(caller, by, address);
+  async removeEndpoint({ caller, input: { address, ...asked } }: Asked<'removeEndpoint'>) {
+    return this.linkEndpoints.remove(caller, asked, address);
   }
 
   @RpcHandler(keysRpc.signAccessStatement)

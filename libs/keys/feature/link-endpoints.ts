@@ -1,5 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { NO_TENANT, LinkEndpoint, type Caller, type EndpointSet } from '@fairlead/contracts';
+import {
+  NO_TENANT,
+  LinkEndpoint,
+  expectRevision,
+  revisionOf,
+  type Caller,
+  type EndpointSet,
+  type Expecting,
+} from '@fairlead/contracts';
 import { appendEvent, createEvent, operatorOf } from '@fairlead/events';
 import { inTransaction } from '@fairlead/persistence';
 import type { LinkEndpoint as NamedEndpoint } from '@fairlead/pki';
@@ -21,6 +29,10 @@ export interface LinkEndpointsOptions {
   readonly onCommitted: () => void;
 }
 
+interface AskedBy extends Expecting {
+  readonly by: string;
+}
+
 /** Versions of the trust bundle that changes of endpoints leave to what may have to follow at once: a rotation takes three, a revocation of a gateway one. */
 const KEPT = 20;
 
@@ -35,16 +47,16 @@ export class LinkEndpoints {
   }
 
   /** Adds one, or changes the one at its address; again: no change. INVALID_ARGUMENT, CONFLICT as `withEndpoint`; CONFLICT above what agents take at this time. */
-  put(caller: Caller, by: string, endpoint: LinkEndpoint): Promise<EndpointSet> {
-    return this.#change(caller, by, endpoint.address, async (manager, set) => {
+  put(caller: Caller, asked: AskedBy, endpoint: LinkEndpoint): Promise<EndpointSet> {
+    return this.#change(caller, asked, endpoint.address, async (manager, set) => {
       withEndpoint(set, endpoint);
       await saveEndpoint(manager, endpoint);
     });
   }
 
   /** NOT_FOUND, CONFLICT as `withoutEndpoint`; CONFLICT above what agents take at this time. */
-  remove(caller: Caller, by: string, address: string): Promise<EndpointSet> {
-    return this.#change(caller, by, address, async (manager, set) => {
+  remove(caller: Caller, asked: AskedBy, address: string): Promise<EndpointSet> {
+    return this.#change(caller, asked, address, async (manager, set) => {
       withoutEndpoint(set, address);
       await deleteEndpoint(manager, address);
     });
@@ -52,7 +64,7 @@ export class LinkEndpoints {
 
   async #change(
     caller: Caller,
-    by: string,
+    { by, ifRevision }: AskedBy,
     address: string,
     make: (manager: EntityManager, set: readonly NamedEndpoint[]) => Promise<void>,
   ): Promise<EndpointSet> {
@@ -61,6 +73,7 @@ export class LinkEndpoints {
     const shown = await inTransaction(database, async (manager) => {
       const before = await ca.locked(manager);
       const set = await allEndpoints(manager);
+      expectRevision('the list of endpoints', revisionOf(set), ifRevision);
       await make(manager, set);
       const next = await allEndpoints(manager);
       if (isDeepStrictEqual(next, set)) return this.#shown(manager, before.bundle.version);
@@ -96,7 +109,9 @@ export class LinkEndpoints {
     const { ca, recoveryWindowSeconds = RECOVERY_WINDOW_SECONDS } = this.options;
     const endedBefore = new Date(ca.now().getTime() - recoveryWindowSeconds * 1_000);
     const held = await waitedClusters(manager, 'prepared', { heldVersion: trustVersion, endedBefore });
-    const endpoints = (await allEndpoints(manager)).map((each) => LinkEndpoint.parse(each));
-    return { trustVersion, endpoints, clusters: held.clusters, clustersTold: held.clustersDone };
+    const set = await allEndpoints(manager);
+    const endpoints = set.map((each) => LinkEndpoint.parse(each));
+    const { clusters, clustersDone: clustersTold } = held;
+    return { trustVersion, endpoints, clusters, clustersTold, revision: revisionOf(set) };
   }
 }

@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
+  expectRevision,
   fitPage,
+  revisionOf,
   type Caller,
   type Cluster,
   type ClusterChange,
   type ClusterFilter,
   type CreateCluster,
+  type Expecting,
   type Presence,
 } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
@@ -65,10 +68,16 @@ export class Clusters {
     return this.#show(row);
   }
 
-  /** Changes its labels and what its import manifest says; nothing is told if that is what it says already. NOT_FOUND, INVALID_ARGUMENT. */
-  async update(caller: Caller, tenantId: string, name: string, change: ClusterChange): Promise<Cluster> {
+  /** Changes its labels and what its import manifest says; nothing is told if that is what it says already. NOT_FOUND, REVISION_CONFLICT, INVALID_ARGUMENT. */
+  async update(
+    caller: Caller,
+    tenantId: string,
+    name: string,
+    { ifRevision, ...change }: ClusterChange & Expecting,
+  ): Promise<Cluster> {
     const row = await commit(this.runtime, async (manager) => {
       const before = await lockClusterByName(manager, tenantId, name);
+      expectRevision(`the cluster ${name}`, revisionOf(settingsOf(before)), ifRevision);
       const asked = Object.entries(change).filter(([, value]) => value !== undefined);
       const labels = changedLabels(before.labels, change.labels);
       const settings = { ...settingsOf(before), ...(Object.fromEntries(asked) as Partial<Settings>), labels };
@@ -122,19 +131,21 @@ export class Clusters {
   }
 
   /**
-   * Its certificates end first, so that no link outlives it, and no rotation of a root waits for it. UNAVAILABLE if `keys` is away:
+   * Its certificates end first, so that no link outlives it, and no rotation of a root waits for it. REVISION_CONFLICT. UNAVAILABLE if `keys` is away:
    * the cluster is still there then, and asking again finishes it.
    */
-  async delete(caller: Caller, tenantId: string, name: string): Promise<void> {
+  async delete(caller: Caller, tenantId: string, name: string, { ifRevision }: Expecting = {}): Promise<void> {
     for (let attempt = 0; attempt < DELETE_ATTEMPTS; attempt += 1) {
-      const { id, lastGeneration } = await read(this.runtime, (manager) => findClusterByName(manager, tenantId, name));
+      const seen = await read(this.runtime, (manager) => findClusterByName(manager, tenantId, name));
+      const { id, lastGeneration } = seen;
+      expectRevision(`the cluster ${name}`, revisionOf(settingsOf(seen)), ifRevision);
       // Certificates begin with the first enrolment.
       if (lastGeneration > 0) {
         const reason = 'the cluster was deleted';
         const request = { clusterId: id, throughGeneration: lastGeneration, reason, clusterDeleted: true };
         await this.revokeGenerations(tenantId, request);
       }
-      if (await this.#deleteOf(caller, tenantId, { name, id, lastGeneration })) return;
+      if (await this.#deleteOf(caller, tenantId, { name, id, lastGeneration }, ifRevision)) return;
     }
     throw new FairleadError('CONFLICT', `the cluster ${name} enrols again and again; try again`);
   }
@@ -144,11 +155,13 @@ export class Clusters {
     caller: Caller,
     tenantId: string,
     seen: Pick<StoredCluster, 'name' | 'id' | 'lastGeneration'>,
+    ifRevision: Expecting['ifRevision'],
   ): Promise<boolean> {
     return commit(this.runtime, async (manager) => {
       // Whoever enrols or mints a token at this moment holds the same lock.
       const cluster = await lockCluster(manager, seen.id);
       if (cluster?.lastGeneration !== seen.lastGeneration) return false;
+      expectRevision(`the cluster ${seen.name}`, revisionOf(settingsOf(cluster)), ifRevision);
       await forgetCluster(manager, tenantId, cluster.id);
       const why = 'the cluster was deleted';
       await turnAway(this.runtime, manager, { clusterId: cluster.id }, { actor: actorOf(caller), why });
@@ -166,7 +179,7 @@ export class Clusters {
     const presence = { ...this.presenceOf(id, enrolledAt), lastError: row.lastError };
     const facts = row.facts && knownFacts(row.facts);
     const asked = { id, tenantId, name, labels, links, targets, egress, gitops, manifestValues };
-    return { ...asked, generation, createdAt, enrolledAt, facts, presence };
+    return { ...asked, generation, createdAt, enrolledAt, facts, presence, revision: revisionOf(settingsOf(row)) };
   }
 }
 

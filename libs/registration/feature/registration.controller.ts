@@ -50,8 +50,8 @@ export class RegistrationController {
   }
 
   @RpcHandler(registrationRpc.updateTenant)
-  async updateTenant({ caller, input: { by, name, quotas } }: Asked<'updateTenant'>) {
-    return this.tenants.setQuotas(caller, by, name, quotas);
+  async updateTenant({ caller, input: { name, quotas, ...asked } }: Asked<'updateTenant'>) {
+    return this.tenants.setQuotas(caller, asked, name, quotas);
   }
 
   @RpcHandler(registrationRpc.deleteTenant)
@@ -82,7 +82,7 @@ export class RegistrationController {
 
   @RpcHandler(registrationRpc.deleteCluster)
   async deleteCluster({ caller, tenantId, input }: Asked<'deleteCluster'>) {
-    await this.clusters.delete(caller, tenantId, input.name);
+    await this.clusters.delete(caller, tenantId, input.name, input);
     return {};
   }
 

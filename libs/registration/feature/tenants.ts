@@ -1,5 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { TenantQuotas, fitPage, isOfInstallation, type Caller, type Tenant } from '@fairlead/contracts';
+import {
+  TenantQuotas,
+  expectRevision,
+  fitPage,
+  isOfInstallation,
+  revisionOf,
+  type Caller,
+  type Expecting,
+  type Tenant,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
 import {
@@ -50,13 +59,20 @@ export class Tenants {
     return read(this.runtime, async (manager) => show(manager, await findTenant(manager, name)));
   }
 
-  /** What it has beyond a lower quota stays. NOT_FOUND, INVALID_ARGUMENT. */
-  async setQuotas(caller: Caller, by: string, name: string, quotas: TenantQuotas): Promise<Tenant> {
+  /** What it has beyond a lower quota stays. NOT_FOUND, REVISION_CONFLICT, INVALID_ARGUMENT. */
+  async setQuotas(
+    caller: Caller,
+    { by, ifRevision }: Expecting & { readonly by: string },
+    name: string,
+    quotas: TenantQuotas,
+  ): Promise<Tenant> {
     refuseDefault(name, 'has no quotas');
     return commit(this.runtime, async (manager) => {
       const row = await lockTenant(manager, name);
       if (row.deletedAt) return show(manager, await findTenant(manager, name));
-      if (!isDeepStrictEqual(TenantQuotas.parse(row.quotas), quotas)) {
+      const before = TenantQuotas.parse(row.quotas);
+      expectRevision(`the tenant ${name}`, revisionOf(before), ifRevision);
+      if (!isDeepStrictEqual(before, quotas)) {
         await saveTenant(manager, name, { quotas });
         await tell(this.runtime, manager, 'dev.fairlead.tenant.changed.v1', { ...about(caller, by, name), quotas });
       }
@@ -81,9 +97,11 @@ export class Tenants {
   }
 }
 
-async function show(manager: EntityManager, { id: name, quotas, createdAt }: StoredTenant): Promise<Tenant> {
+async function show(manager: EntityManager, row: StoredTenant): Promise<Tenant> {
+  const { id: name, createdAt } = row;
+  const quotas = TenantQuotas.parse(row.quotas);
   const counts = await countsOf(manager, name);
-  return { name, quotas: TenantQuotas.parse(quotas), createdAt: createdAt.toISOString(), ...counts };
+  return { name, quotas, createdAt: createdAt.toISOString(), ...counts, revision: revisionOf(quotas) };
 }
 
 function refuseDefault(name: string, why: string): void {

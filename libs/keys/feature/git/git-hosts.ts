@@ -1,4 +1,4 @@
-import type { Caller, GitHost, PutGitHost } from '@fairlead/contracts';
+import { expectRevision, type Caller, type Expecting, type GitHost, type PutGitHost } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { appendEvent, createEvent, type Actor } from '@fairlead/events';
 import type { RightsReport } from '@fairlead/git-hosts';
@@ -19,7 +19,7 @@ import {
 } from '../../store/git-host-store.js';
 import { wakeRepositories } from '../../store/repository-lease-store.js';
 import type { HostAccess } from './host-access.js';
-import { viewHost, viewHosts } from './host-view.js';
+import { revisionOfHost, viewHost, viewHosts } from './host-view.js';
 
 export interface GitRuntime {
   readonly database: DataSource;
@@ -32,6 +32,10 @@ export interface GitRuntime {
 
 /** Of a tenant: they all go into one answer. */
 const MAX_HOSTS = 64;
+
+interface AskedBy extends Expecting {
+  readonly actor: string;
+}
 
 interface Put {
   readonly input: PutGitHost;
@@ -49,11 +53,12 @@ export class GitHosts {
 
   /**
    * Makes or changes one, once its token was tried. INVALID_ARGUMENT; GIT_TOKEN_REFUSED, GIT_RIGHTS_MISSING and what else a Git host
-   * fails with; CONFLICT when somebody else changed it meanwhile.
+   * fails with; REVISION_CONFLICT; CONFLICT when somebody else changed it meanwhile.
    */
-  async put(tenantId: string, { actor, ...input }: PutGitHost & { actor: string }): Promise<GitHost> {
+  async put(tenantId: string, { actor, ifRevision, ...input }: PutGitHost & AskedBy): Promise<GitHost> {
     const { database, onCommitted } = this.runtime;
     const before = await readFrom(database, (manager) => findGitHost(manager, tenantId, input.name));
+    expectRevision(`the Git host ${input.name}`, before && revisionOfHost(before), ifRevision);
     const { settings, keepsToken } = settleGitHost(input, before);
     const report = await this.#checkRights(settings, keepsToken ? before : null, input.token ?? null);
     const view = await inTransaction(database, async (manager) => {
@@ -69,12 +74,13 @@ export class GitHosts {
     return readFrom(this.runtime.database, async (manager) => viewHosts(manager, await gitHostsOf(manager, tenantId)));
   }
 
-  /** NOT_FOUND; CONFLICT while a deploy key is on it, or is to be. */
-  async delete(tenantId: string, { name, actor }: { name: string; actor: string }): Promise<void> {
+  /** NOT_FOUND; REVISION_CONFLICT; CONFLICT while a deploy key is on it, or is to be. */
+  async delete(tenantId: string, { name, actor, ifRevision }: AskedBy & { name: string }): Promise<void> {
     const { database, source, onCommitted } = this.runtime;
     await inTransaction(database, async (manager) => {
       await lockGitHosts(manager, tenantId);
       const host = await existingHost(manager, tenantId, name);
+      expectRevision(`the Git host ${name}`, revisionOfHost(host), ifRevision);
       if (await deployKeysNeed(manager, host.id)) {
         throw new FairleadError('CONFLICT', `deploy keys of clusters are on ${name}, or are to be: drop them first`);
       }

@@ -32,6 +32,11 @@ export function toEntry(
 
 type EntryHost = Pick<StoredGitHost, 'id' | 'name' | 'sshHost' | 'sshPort' | 'scannedAt'>;
 
+/** Of one that was deleted and made again it is another one. */
+export function revisionOfHost({ id, revision }: Pick<StoredGitHost, 'id' | 'revision'>): string {
+  return `${id}.${revision}`;
+}
+
 function toGitHost(host: StoredGitHost, keys: readonly KnownHostKey[]): GitHost {
   const { id, name, kind, url, sshHost, sshPort, createRepositories, sealedToken, tokenExpiresAt, checkedAt } = host;
   return {
@@ -47,6 +52,7 @@ function toGitHost(host: StoredGitHost, keys: readonly KnownHostKey[]): GitHost 
     checkedAt: checkedAt?.toISOString() ?? null,
     findings: [...host.findings],
     problem: problemOf(host, keys),
+    revision: revisionOfHost(host),
     hostKeys: keys.map(({ publicKey, firstSeenAt, lastSeenAt, ...key }) => ({
       ...key,
       key: publicKey,
