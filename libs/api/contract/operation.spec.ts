@@ -23,9 +23,9 @@ it('lets whoever changes what they have read say what that was, where there is a
     'setClusterApprovalPolicy',
     'uploadBundle',
   ]);
-  const shown = ALL_OPERATIONS.filter(({ etag }) => etag).map(({ path }) => path);
+  const shown = new Set(ALL_OPERATIONS.filter(({ etag }) => etag).map(({ path }) => path));
   for (const { path } of ALL_OPERATIONS.filter(({ conditional }) => conditional)) {
     const read = [path, path.replace(/\/quotas$/, ''), path.replace(/\/\{\w+\}$/, '')];
-    expect([path, read.some((each) => shown.includes(each))]).toEqual([path, true]);
+    expect([path, read.some((each) => shown.has(each))]).toEqual([path, true]);
   }
 });
