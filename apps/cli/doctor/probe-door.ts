@@ -1,6 +1,7 @@
 import { request } from 'undici';
 import { z } from 'zod';
-import { dispatcherFor, type Target } from '../session/api-client.js';
+import type { Target } from '../session/api-client.js';
+import { dispatcherFor } from '../session/dispatcher.js';
 import { explainConnection } from '../session/explain-connection.js';
 import { parseJson } from '../session/parse-json.js';
 import { REMEDIES, failed, found, type Finding } from './finding.js';

@@ -14,7 +14,7 @@ import {
 import { fetch, type RequestInit } from 'undici';
 import type { ProxyConfig } from '../config.js';
 import { failure, passing } from '../failure.js';
-import { dispatcherFor } from '../session/api-client.js';
+import { dispatcherFor } from '../session/dispatcher.js';
 import { explainConnection } from '../session/explain-connection.js';
 import type { KnownIssuer } from '../session/login-store.js';
 

@@ -1,16 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { getCACertificates } from 'node:tls';
 import { FairleadError, isErrorCode, type ErrorCode } from '@fairlead/errors';
-import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
-import type { ProxyConfig } from '../config.js';
 import { failure, isPassing, passing } from '../failure.js';
 import { explainConnection } from './explain-connection.js';
+import { directTransport } from './direct-transport.js';
 import { parseJson } from './parse-json.js';
+import type { Reaching, Transport } from './transport.js';
 
-const CONNECT_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 20_000;
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 /** A part of Fairlead, or what stands before it, is away or has too much to do. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 503, 504]);
 /** Before the second and the third attempt; each is shortened by up to a half, so that many do not come back in step. */
@@ -18,13 +15,11 @@ const PAUSES_MS = [500, 1_500];
 /** No attempt begins later. */
 const BUDGET_MS = 4_000;
 
-export interface Target {
+export interface Target extends Reaching {
   readonly server: string;
   readonly token: string;
-  readonly certificateAuthority?: string | undefined;
   /** Which tenant requests are about; default: the token's. */
   readonly tenant?: string | undefined;
-  readonly proxy?: ProxyConfig | undefined;
   /** For a whole request; default 20,000. */
   readonly deadlineMs?: number;
 }
@@ -60,9 +55,9 @@ const Problem = z.object({
 
 /** A client for one server; every request has a deadline, and no redirect is followed. */
 export function apiClient(target: Target): ApiClient {
-  const agent = dispatcherFor(target);
+  const transport = transportFor(target);
   const text = (path: string, options: Ask = {}): Promise<string> => {
-    const once = (): Promise<string> => send(target, agent, path, options);
+    const once = async (): Promise<string> => send(target, await transport, path, options);
     // A path that is a secret works once.
     const repeatable = (options.method ?? 'GET') === 'GET' && options.authenticated !== false;
     return repeatable ? readAgain(once) : once();
@@ -74,8 +69,13 @@ export function apiClient(target: Target): ApiClient {
       if (parsed.success) return parsed.data;
       throw notFairlead(target.server);
     },
-    [Symbol.asyncDispose]: () => agent.destroy(),
+    [Symbol.asyncDispose]: async () => (await transport).destroy(),
   };
+}
+
+async function transportFor(target: Target): Promise<Transport> {
+  if (!target.proxy) return directTransport(target);
+  return (await import('./proxied-transport.js')).proxiedTransport(target);
 }
 
 /** Reads something again if it fails for what may pass. A service that restarts is often back within this. */
@@ -93,27 +93,7 @@ async function readAgain<T>(read: () => Promise<T>): Promise<T> {
   return read();
 }
 
-/** What is not as for a server of ours. */
-interface OtherServer {
-  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
-  readonly maxAnswerBytes: number;
-}
-
-const OURS: OtherServer = { minVersion: 'TLSv1.3', maxAnswerBytes: MAX_ANSWER_BYTES };
-
-/** Trusts what the target says, and dials as the user's proxy settings say. The caller destroys it. */
-export function dispatcherFor(
-  { certificateAuthority, proxy }: Pick<Target, 'certificateAuthority' | 'proxy'>,
-  { minVersion, maxAnswerBytes }: OtherServer = OURS,
-): Dispatcher {
-  const ca = certificateAuthority ?? [...getCACertificates('default'), ...getCACertificates('system')];
-  const connect = { ca, timeout: CONNECT_TIMEOUT_MS, minVersion };
-  const options = { connect, maxResponseSize: maxAnswerBytes };
-  if (!proxy) return new Agent(options);
-  return new EnvHttpProxyAgent({ ...options, httpsProxy: proxy.url, noProxy: proxy.except, requestTls: connect });
-}
-
-async function send(target: Target, dispatcher: Dispatcher, path: string, options: Ask): Promise<string> {
+async function send(target: Target, transport: Transport, path: string, options: Ask): Promise<string> {
   const { method = 'GET', body, file, authenticated = true } = options;
   const mediaType = file?.mediaType ?? (body === undefined ? undefined : 'application/json');
   const headers = {
@@ -126,21 +106,10 @@ async function send(target: Target, dispatcher: Dispatcher, path: string, option
   };
   const signal = AbortSignal.timeout(options.deadlineMs ?? target.deadlineMs ?? REQUEST_TIMEOUT_MS);
   const payload = file?.content ?? (body === undefined ? null : JSON.stringify(body));
-  let status: number;
-  let text: string;
-  try {
-    const response = await request(new URL(path, target.server), {
-      method,
-      headers,
-      body: payload,
-      dispatcher,
-      signal,
-    });
-    status = response.statusCode;
-    text = await response.body.text();
-  } catch (error) {
+  const asked = { method, headers, body: payload, signal };
+  const { status, text } = await transport.send(new URL(path, target.server), asked).catch((error: unknown) => {
     throw explainConnection(target.server, error);
-  }
+  });
   if (status >= 200 && status < 300) return text;
   const problem = fromProblem(target.server, status, text, authenticated);
   throw PASSING_STATUSES.has(status) ? passing(problem) : problem;

@@ -1,0 +1,30 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import { getCACertificates } from 'node:tls';
+import type { ProxyConfig } from '../config.js';
+
+export const CONNECT_TIMEOUT_MS = 5_000;
+export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** Whom to trust, and by which way to go. */
+export interface Reaching {
+  /** PEM; undefined: the roots of Node and of the system. */
+  readonly certificateAuthority?: string | undefined;
+  readonly proxy?: ProxyConfig | undefined;
+}
+
+export interface Request {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: string | Buffer | null;
+  readonly signal: AbortSignal;
+}
+
+/** Sends requests to servers of ours. No redirect is followed. Rejects with the errors of Node, or of undici: see `explainConnection`. */
+export interface Transport {
+  send(url: URL, request: Request): Promise<{ readonly status: number; readonly text: string }>;
+  destroy(): Promise<void>;
+}
+
+export function trustedBy({ certificateAuthority }: Reaching): string | string[] {
+  return certificateAuthority ?? [...getCACertificates('default'), ...getCACertificates('system')];
+}
