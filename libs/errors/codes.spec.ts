@@ -25,6 +25,14 @@ describe.each(codes)('%s', (code) => {
   });
 });
 
+it('has no stack where it is an outcome like others, and the next one has', () => {
+  const limit = Error.stackTraceLimit;
+  const { stack, code, message } = FairleadError.withoutStack('FORBIDDEN', 'not yours');
+  expect([stack, code, message]).toEqual(['FairleadError: not yours', 'FORBIDDEN', 'not yours']);
+  expect(Error.stackTraceLimit).toBe(limit);
+  expect(new FairleadError('FORBIDDEN', 'x').stack).toContain('codes.spec.ts');
+});
+
 describe('errors from elsewhere', () => {
   it('hides the text of what it does not know', () => {
     const wrapped = toFairleadError(new Error('password=hunter2'));

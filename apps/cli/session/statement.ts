@@ -59,8 +59,8 @@ async function fetchStatement(
 ): Promise<KeptStatement> {
   const askedAt = io.now().toISOString();
   try {
-    const { Credential } = await import('./credential-answer.js');
-    await using api = await connect(io, login);
+    const [{ Credential }, connected] = await Promise.all([import('./credential-answer.js'), connect(io, login)]);
+    await using api = connected;
     const asked = { method: 'POST', body: {}, deadlineMs: ASK_TIMEOUT_MS } as const;
     const { statement, openUntil } = await api.ask(Credential, `${clusterPath(cluster)}/credential`, asked);
     return { askedAt, statement, openUntil };

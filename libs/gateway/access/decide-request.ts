@@ -74,7 +74,7 @@ function notGranted(
 ): FairleadError {
   const next = cause === 'denied' ? 'an administrator can take the denial back' : ASK;
   const what = describeRequest(attributes);
-  return new FairleadError(
+  return FairleadError.withoutStack(
     'FORBIDDEN',
     `${nameOf(user)} may not ${what} in the cluster "${name}": ${because}; ${next}`,
   );
