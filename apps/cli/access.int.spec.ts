@@ -92,6 +92,20 @@ describe('grant', () => {
     expect(script().grants.size).toBe(0);
   });
 
+  it('is of targets where it is to a client, and says so', async () => {
+    const toClient = ['grant', 'create', '--client', 'prometheus', '--reason', 'scrapes', '--until', 'never'];
+    const where = ['--clusters', 'env=prod', '--target', '10.0.0.0/8:9100', '--target', '*.shop.svc:443'];
+    const made = await fairlead([...toClient, ...where], { terminal: true });
+    expect(made).toMatchObject({ status: 0, out: containing('client prometheus') });
+    expect(made.out).toContain('targets 10.0.0.0/8:9100,*.shop.svc:443');
+    expect(onlyGrant()).toMatchObject({
+      subject: { kind: 'client', name: 'prometheus' },
+      role: null,
+      targets: ['10.0.0.0/8:9100', '*.shop.svc:443'],
+    });
+    expect(await fairlead([...toClient, '--all-clusters'])).toMatchObject({ status: 2, err: containing('--target') });
+  });
+
   it('passes on what the server refuses, by the name of the field', async () => {
     const taken = ['grant', 'create', '--user', 'system:admin', '--role', 'view', '--all-clusters', '--until', 'never'];
     const refused = await fairlead([...taken, '--reason', 'x']);

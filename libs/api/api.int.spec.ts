@@ -53,8 +53,13 @@ describe('clients', () => {
     expect(problemOf(await ask('POST', '/v1/clients', { body }))).toMatchObject({ code: 'NOT_FOUND' });
     const junk = await ask('POST', '/v1/clients', { body: { ...body, clusters: null, csr: 'AAAA' } });
     expect(problemOf(junk)).toMatchObject({ code: 'CSR_INVALID' });
-    const empty = await ask('POST', '/v1/clients', { body: { ...body, clusters: [] } });
-    expect(problemOf(empty).problems?.map(({ path }) => path)).toEqual(['body.clusters']);
+    const wrong = await ask('POST', '/v1/clients', { body: { ...body, clusters: ['No Name'] } });
+    expect(problemOf(wrong).problems?.map(({ path }) => path)).toEqual(['body.clusters.0']);
+  });
+
+  it('may be of no cluster, and reach what they are granted', async () => {
+    const body = { name: 'granted', clusters: [], csr: await newCsr() };
+    expect((await ask('POST', '/v1/clients', { body })).json).toMatchObject({ client: { clusters: [] } });
   });
 });
 

@@ -1,13 +1,13 @@
-import { AccessRule, ClusterRoleName, MayImpersonate, Narrowing } from '@fairlead/access-rules';
+import { ClusterRoleName, MayImpersonate, Narrowing } from '@fairlead/access-rules';
 import { z } from 'zod';
 import { LabelSelector } from './label-selector.js';
 import {
   Base64,
-  ClusterId,
   ClusterName,
   IsoTime,
   KubeIdentity,
   MAX_CLUSTER_NAMES,
+  TargetRules,
   TenantId,
   UserName,
 } from './primitives.js';
@@ -19,9 +19,9 @@ import { IssuedStatement, StatementSeconds } from './issued-statement.js';
 export const TokenKind = z.enum(['administrator', 'token', 'login', 'workload']);
 export type TokenKind = z.infer<typeof TokenKind>;
 
-/** Whom a grant is for. A group is one of an issuer; a token is an API token, by its name. */
+/** Whom a grant is for. A group is one of an issuer; a token is an API token, and a client one of the CONNECT door, by its name. */
 export const Subject = z.strictObject({
-  kind: z.enum(['user', 'group', 'workload', 'token']),
+  kind: z.enum(['user', 'group', 'workload', 'token', 'client']),
   name: UserName.refine((name) => !name.startsWith('system:'), 'names that begin with system: are Kubernetes’ own'),
 });
 export type Subject = z.infer<typeof Subject>;
@@ -66,6 +66,8 @@ export const NewGrant = z.strictObject({
   role: GrantRole.nullable(),
   groups: z.array(KubernetesGroup).max(8).default([]),
   narrowing: Narrowing.default({}),
+  /** Of a client, and of nobody else: what it may ask for at the CONNECT door. Its agent's own rules count besides. */
+  targets: TargetRules.min(1).optional(),
   impersonate: MayImpersonate.optional(),
   notBefore: IsoTime.nullable().default(null),
   /** Null: until it is deleted. */
@@ -370,31 +372,3 @@ export const accessRpc = {
     AccessExplanation,
   ),
 } as const;
-
-/** One grant, as far as doors decide by it. */
-export const GrantEntry = z.object({
-  rule: AccessRule,
-  clusters: ClusterScope,
-  notBefore: IsoTime.nullable(),
-  expiresAt: IsoTime.nullable(),
-});
-export type GrantEntry = z.infer<typeof GrantEntry>;
-
-/** `<tenant>.subject.<hash of the subject>`: all that is granted to one subject. */
-const SubjectGrants = z.object({
-  kind: z.literal('subject'),
-  tenantId: TenantId,
-  subject: Subject,
-  grants: z.array(GrantEntry).max(256),
-});
-/** `<tenant>.lockdown.<cluster id, or all>`. */
-const LockdownEntry = z.object({
-  kind: z.literal('lockdown'),
-  tenantId: TenantId,
-  /** Null: every cluster of the tenant. */
-  clusterId: ClusterId.nullable(),
-  reason: z.string().max(512),
-});
-/** What is in the bucket `grants`. */
-export const GrantsEntry = z.discriminatedUnion('kind', [SubjectGrants, LockdownEntry]);
-export type GrantsEntry = z.infer<typeof GrantsEntry>;

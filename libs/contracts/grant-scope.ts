@@ -1,4 +1,5 @@
-import type { ClusterScope, GrantEntry } from './access.js';
+import type { ClusterScope } from './access.js';
+import type { GrantEntry } from './granted.js';
 import { parseLabelSelector, selectsLabels } from './label-selector.js';
 
 interface KnownCluster {

@@ -4,6 +4,8 @@ import type { Subject } from './access.js';
 
 /** Before the user name of an API token, in clusters and in events. */
 export const TOKEN_USER_PREFIX = 'token:';
+/** Before the name of a client of the CONNECT door, in events. */
+export const CLIENT_USER_PREFIX = 'client:';
 /** Before the user name of a program that an issuer vouches for. */
 export const WORKLOAD_USER_PREFIX = 'workload:';
 
@@ -30,6 +32,7 @@ function ownSubject(kind: Exclude<AccessEntry['kind'], 'administrator'>, user: s
 /** The user name that a subject has in clusters and in events; of a group, its own name. */
 export function userOfSubject({ kind, name }: Subject): string {
   if (kind === 'token') return `${TOKEN_USER_PREFIX}${name}`;
+  if (kind === 'client') return `${CLIENT_USER_PREFIX}${name}`;
   return kind === 'workload' ? `${WORKLOAD_USER_PREFIX}${name}` : name;
 }
 

@@ -17,6 +17,7 @@ export * from './enrol.js';
 export * from './registration.js';
 export * from './endpoints.js';
 export * from './access.js';
+export * from './granted.js';
 export * from './issued-statement.js';
 export * from './ca.js';
 export * from './keys.js';

@@ -40,7 +40,7 @@ export const Client = z.object({
   id: z.uuid(),
   tenantId: TenantId,
   name: ClientName,
-  /** Names of the clusters it may reach; null: every cluster of the tenant, those to come included. */
+  /** Names of the clusters of which it may reach all targets, whatever is granted to it; null: every cluster of the tenant, those to come included. */
   clusters: z.array(ClusterName).max(256).nullable(),
   createdAt: IsoTime,
   /** Of its newest certificate; null: it has none yet. */
@@ -141,7 +141,7 @@ export const registrationRpc = {
   createClient: rpc(
     'create-client',
     ['api'],
-    z.object({ name: ClientName, clusters: z.array(ClusterName).min(1).max(256).nullable(), csr: Base64 }),
+    z.object({ name: ClientName, clusters: z.array(ClusterName).max(256).nullable(), csr: Base64 }),
     z.object({ client: Client, chain: PemChain, roots: PemChain }),
     10_000,
   ),

@@ -2,7 +2,7 @@ import { AccessRequest, ClusterId, Grant, Lockdown } from '@fairlead/contracts';
 import { z } from 'zod';
 import { event } from './event-shape.js';
 
-const { id: grantId, subject: grantee, effect, clusters, role, groups, narrowing, impersonate } = Grant.shape;
+const { id: grantId, subject: grantee, effect, clusters, role, groups, narrowing, impersonate, targets } = Grant.shape;
 const grant = { grantId, grantee, effect, clusters, role, groups, requestId: Grant.shape.requestId };
 const asked = AccessRequest.pick({ user: true, clusters: true, role: true, narrowing: true, seconds: true });
 const request = { requestId: z.uuid(), ...asked.shape };
@@ -15,6 +15,7 @@ export const GRANT_EVENTS = {
     ...grant,
     narrowing,
     impersonate,
+    targets,
     notBefore: Grant.shape.notBefore,
     expiresAt: Grant.shape.expiresAt,
     why,

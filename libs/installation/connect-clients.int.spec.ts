@@ -20,6 +20,7 @@ import {
   type ConnectCall,
 } from './connect-client.js';
 import { startInstallation, type Replica, type TestInstallation } from './replicas.js';
+import type { GivenGrant } from './test-directory.js';
 
 let installation: TestInstallation;
 let target: TcpTarget;
@@ -224,6 +225,56 @@ describe('which cluster', () => {
       expect(reasonOf(answer)).toBe('400 INVALID_ARGUMENT');
     },
   );
+});
+
+describe('what is granted to a client', () => {
+  const grantTo = ({ name }: ClientEntry, ...grants: GivenGrant[]) =>
+    installation.putGrants({ kind: 'client', name }, ...grants);
+  /** Doors hear of a grant a moment later. */
+  const until = (certificate: ClientCertificate, reason: string, call: Partial<ConnectCall> = {}) =>
+    eventually(async () => {
+      const answer = await through(certificate, call);
+      if (reasonOf(answer) !== reason) throw new Error(answer.head);
+      return answer;
+    });
+
+  it('is what it may reach, in the clusters that are meant, and nothing beside it', async () => {
+    const [client, certificate] = await newClient([]);
+    const targets = [`127.0.0.1:${target.port}`];
+    await grantTo(client, { groups: [], clusters: { names: [installation.cluster.name] }, targets });
+    await until(certificate, '200 OK');
+    const beside = await through(certificate, { target: '127.0.0.1:1' });
+    expect([reasonOf(beside), await text(beside.socket)]).toEqual([
+      '403 FORBIDDEN',
+      expect.stringMatching(/127\.0\.0\.1:1 in the cluster .*no grant holds this target/) as string,
+    ]);
+    expect(reasonOf(await through(certificate, { user: 'other' }))).toBe('403 FORBIDDEN');
+    await grantTo(client);
+    await until(certificate, '403 FORBIDDEN');
+  });
+
+  it('is cut off when it ends, by the clock, and nobody else’s is', async () => {
+    const [client, certificate] = await newClient([]);
+    const [, stays] = await newClient([installation.cluster]);
+    const endsMs = Date.now() + 5_000;
+    await grantTo(client, { groups: [], targets: ['127.0.0.0/8:*'], expiresAt: new Date(endsMs).toISOString() });
+    const { plain } = await until(certificate, '200 OK', { user: installation.cluster.name });
+    const { socket } = await through(stays);
+    await once(plain, 'close');
+    expect(Date.now()).toBeGreaterThanOrEqual(endsMs);
+    socket.write('still');
+    expect(String((await once(socket, 'data'))[0])).toBe('still');
+  });
+
+  it('may be a denial, which wins over the clusters that it was registered with', async () => {
+    const [client, certificate] = await newClient([installation.cluster]);
+    const { plain } = await through(certificate);
+    const broken = once(plain, 'close');
+    await grantTo(client, { effect: 'deny' });
+    await broken;
+    const answer = await until(certificate, '403 FORBIDDEN');
+    expect(await text(answer.socket)).toContain('a grant that denies means this client');
+  });
 });
 
 describe('what is asked', () => {

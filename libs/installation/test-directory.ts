@@ -134,7 +134,13 @@ export async function testDirectory({ registration: nc, access, keys }: Director
   };
 }
 
-function grantOf({ clusters = { all: true }, notBefore = null, expiresAt = null, ...rule }: GivenGrant): GrantEntry {
+function grantOf({
+  clusters = { all: true },
+  notBefore = null,
+  expiresAt = null,
+  targets,
+  ...rule
+}: GivenGrant): GrantEntry {
   const whole: AccessRule = {
     grantId: randomUUID(),
     effect: 'allow',
@@ -142,5 +148,5 @@ function grantOf({ clusters = { all: true }, notBefore = null, expiresAt = null,
     narrowing: {},
     ...rule,
   };
-  return { rule: whole, clusters, notBefore, expiresAt };
+  return { rule: whole, clusters, notBefore, expiresAt, ...(targets ? { targets } : {}) };
 }

@@ -18,6 +18,7 @@ A certificate is valid for a day unless the installation says otherwise: the sam
 Examples:
   fairlead client create prometheus --cluster demo --cluster shop --out prometheus-client
   fairlead client create apiserver --cluster edge-7 --out /etc/kubernetes/fairlead
+  fairlead client create probe --granted --out probe-client    # then: fairlead grant create --client probe --target …
   fairlead client create prometheus --cluster demo --cluster shop --out prometheus-client --force   # renew`;
 
 /** client create, list, delete. */
@@ -33,9 +34,10 @@ export function addClientCommands(program: Command, io: Io): void {
     .addOption(
       new Option('--cluster <name>', 'a cluster it may reach; may be repeated')
         .argParser(collected)
-        .conflicts('allClusters'),
+        .conflicts(['allClusters', 'granted']),
     )
-    .option('--all-clusters', 'it may reach every cluster, those to come included')
+    .addOption(new Option('--all-clusters', 'it may reach every cluster, those to come included').conflicts('granted'))
+    .option('--granted', 'it may reach what it is granted, and nothing else: fairlead grant create --client NAME')
     .requiredOption('--out <folder>', 'where to write client.key, client.crt and ca.crt')
     .option('--force', 'replace these files if they are there')
     .addOption(outputOption('table', 'json'))
@@ -62,14 +64,17 @@ export function addClientCommands(program: Command, io: Io): void {
 interface CreateOptions extends Printed {
   readonly cluster?: readonly string[];
   readonly allClusters?: true;
+  readonly granted?: true;
   readonly out: string;
   readonly force?: true;
 }
 
 async function create(io: Io, name: string, options: CreateOptions): Promise<void> {
-  const { cluster: clusters = null, allClusters, out, force, output } = options;
+  const { allClusters, granted, out, force, output } = options;
+  const clusters = granted ? [] : (options.cluster ?? null);
   if (clusters === null && !allClusters) {
-    throw usage('it is not said which clusters the client may reach', 'add --cluster NAME, or --all-clusters');
+    const next = 'add --cluster NAME, --all-clusters, or --granted';
+    throw usage('it is not said which clusters the client may reach', next);
   }
   // Loaded only here: see `connect`.
   const [
@@ -115,5 +120,5 @@ async function remove(io: Io, name: string, { yes, output }: Confirmed): Promise
 
 function reach({ clusters }: Client): string {
   if (clusters === null) return 'all clusters';
-  return clusters.length === 0 ? 'no cluster' : clusters.join(', ');
+  return clusters.length === 0 ? 'what is granted' : clusters.join(', ');
 }

@@ -28,7 +28,8 @@ Examples:
   fairlead grant create --user corp:alice --role view --namespace shop --clusters 'env=staging' --for 4d --reason 'looks into SHOP-7'
   fairlead grant create --token deployer --role edit --namespace shop --cluster shop-eu --until never --reason 'the pipeline'
   fairlead grant create --group corp:sre --role administrator --until 2026-12-31 --reason 'runs the platform'
-  fairlead grant create --group corp:developers --deny --resource secrets --all-clusters --until never --reason 'policy 12'`;
+  fairlead grant create --group corp:developers --deny --resource secrets --all-clusters --until never --reason 'policy 12'
+  fairlead grant create --client prometheus --target '10.0.0.0/8:9100' --clusters 'env=prod' --for 90d --reason 'scrapes'`;
 
 const LIST_HELP = `
 Examples:
@@ -41,6 +42,7 @@ interface CreateOptions extends Printed, SubjectOptions, ScopeOptions, Narrowing
   readonly kubernetesGroup?: readonly string[];
   readonly asUser?: readonly string[];
   readonly asGroup?: readonly string[];
+  readonly target?: readonly string[];
   readonly deny?: true;
   readonly from?: string;
   readonly reason: string;
@@ -100,6 +102,12 @@ function addCreate(grant: Command, io: Io): void {
     .addOption(
       new Option('--as-group <group>', 'which kubectl --as-group may name; may be repeated').argParser(collected),
     )
+    .addOption(
+      new Option(
+        '--target <rule>',
+        'what a client may ask for at the CONNECT door, such as 10.0.0.0/8:9100 or *.shop.svc:443; may be repeated',
+      ).argParser(collected),
+    )
     .option('--deny', 'what is said here is forbidden, whatever else is granted')
     .requiredOption('--reason <text>', 'why; it is shown with the grant')
     .addOption(outputOption('table', 'json'))
@@ -125,9 +133,12 @@ async function make(io: Io, options: CreateOptions): Promise<void> {
 
 /** As the API takes it. */
 function grantOf(options: CreateOptions, now: Date): object {
-  const { role = null, deny, from: notBefore, kubernetesGroup: groups = [], reason } = options;
-  if (role === null && groups.length === 0 && !deny) {
-    throw usage('it is not said what they may do', `add --role ${ROLES.join('|')}, or --deny with what is forbidden`);
+  const { role = null, deny, from: notBefore, kubernetesGroup: groups = [], target: targets, reason } = options;
+  if (role === null && groups.length === 0 && !deny && !targets) {
+    throw usage(
+      'it is not said what they may do',
+      `add --role ${ROLES.join('|')}, --deny with what is forbidden, or to a client --target HOST:PORT`,
+    );
   }
   const { asUser: users, asGroup } = options;
   const impersonate = { ...(users && { users }), ...(asGroup && { groups: asGroup }) };
@@ -138,6 +149,7 @@ function grantOf(options: CreateOptions, now: Date): object {
     role,
     groups,
     narrowing: narrowingOf(options),
+    ...(targets ? { targets } : {}),
     ...(users || asGroup ? { impersonate } : {}),
     ...(notBefore === undefined ? {} : { notBefore }),
     expiresAt: endOf(options, now),

@@ -11,10 +11,12 @@ export function whatText({
   role,
   groups,
   narrowing,
-}: Pick<Grant, 'effect' | 'role' | 'groups' | 'narrowing'>): string {
+  targets,
+}: Pick<Grant, 'effect' | 'role' | 'groups' | 'narrowing' | 'targets'>): string {
   const narrowed = narrowingText(narrowing);
   if (effect === 'deny') return `no ${narrowed || 'access'}`;
-  return [role, groups.length > 0 ? `groups ${groups.join(',')}` : '', narrowed].filter(Boolean).join(', ');
+  const reached = targets ? `targets ${targets.join(',')}` : '';
+  return [role, groups.length > 0 ? `groups ${groups.join(',')}` : '', narrowed, reached].filter(Boolean).join(', ');
 }
 
 /** Of a list of grants, below GRANT_HEADING. */

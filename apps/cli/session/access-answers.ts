@@ -26,6 +26,7 @@ export const Grant = z.looseObject({
   role: z.string().nullable(),
   groups: z.array(z.string()),
   narrowing: Narrowing,
+  targets: words,
   impersonate: z.looseObject({ users: words, groups: words }).optional(),
   notBefore: z.string().nullable(),
   expiresAt: z.string().nullable(),

@@ -101,6 +101,22 @@ describe('a client', () => {
     expect(await named('elsewhere')).toBe(503);
   });
 
+  it('reaches what it is granted, at every replica, until it is taken back', async () => {
+    const { stack } = running;
+    await using probe = await createDoorClient(stack, 'probe', []);
+    const what = ['--cluster', 'demo', '--target', targetOf('echo'), '--for', '1h', '--reason', 'probes'];
+    const { code, stdout, stderr } = await stack.cli(['grant', 'create', '--client', 'probe', ...what, '-o', 'json']);
+    expect([code, stderr]).toEqual([0, '']);
+    await untilAnswered(probe, 200);
+    expect(await statusOf(door(other), probe, targetOf('web'))).toBe(403);
+    const why = ['access', 'explain', 'client:probe', 'demo', 'connect'];
+    expect((await stack.cli([...why, targetOf('echo')])).stdout).toMatch(/^allowed: /);
+    expect((await stack.cli([...why, targetOf('web')])).stdout).toMatch(/^refused: no grant holds this target/);
+    const { id } = JSON.parse(stdout) as { id: string };
+    expect(await stack.cli(['grant', 'delete', id, '--yes'])).toMatchObject({ code: 0 });
+    await untilAnswered(probe, 403);
+  });
+
   it('that was deleted is refused at every replica, and one without a certificate does not get in', async () => {
     const { stack } = running;
     await using leaver = await createDoorClient(stack, 'leaver', ['demo']);

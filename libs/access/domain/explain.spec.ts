@@ -1,6 +1,7 @@
 import type { AccessRule } from '@fairlead/access-rules';
 import { describe, expect, it } from 'vitest';
-import { attributesOf, explain, type Question } from './explain.js';
+import type { Grant } from '@fairlead/contracts';
+import { attributesOf, explain, explainTarget, type Question } from './explain.js';
 
 const question = (change: Partial<Question> = {}): Question => ({
   verb: 'get',
@@ -66,5 +67,21 @@ describe('explain', () => {
   ])('of a lockdown (%s) says that', (cluster, because) => {
     const lockdown = { cluster, reason: 'broken into' };
     expect(explain([rule()], lockdown, question())).toEqual({ allowed: false, grantId: null, groups: [], because });
+  });
+});
+
+describe('explainTarget', () => {
+  const grant = { id: crypto.randomUUID(), effect: 'allow', targets: ['10.0.0.0/8:9100'] } as unknown as Grant;
+  const ask = (resource: string, lockdown: Parameters<typeof explainTarget>[1] = null) =>
+    explainTarget([grant], lockdown, question({ verb: 'connect', resource }));
+
+  it('names the grant that holds a target, and why none does', () => {
+    expect(ask('10.1.2.3:9100')).toMatchObject({ allowed: true, grantId: grant.id, groups: [] });
+    expect(ask('10.1.2.3:22')).toMatchObject({ allowed: false, grantId: null, because: 'no grant holds this target' });
+    expect(ask('10.1.2.3:9100', { cluster: null, reason: 'fire' })).toMatchObject({
+      allowed: false,
+      because: expect.stringContaining('fire') as string,
+    });
+    expect(() => ask('pods')).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
   });
 });

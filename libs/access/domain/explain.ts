@@ -1,6 +1,7 @@
 import { compileRules, decide, type AccessRule, type RequestAttributes } from '@fairlead/access-rules';
-import type { AccessExplanation } from '@fairlead/contracts';
+import type { AccessExplanation, Grant } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
+import { decideTarget, readConnectTarget } from '@fairlead/targets';
 
 export interface Question {
   readonly verb: string;
@@ -37,10 +38,26 @@ export function explain(
   question: Question,
 ): AccessExplanation {
   const attributes = attributesOf(question);
-  if (lockdown) {
-    const what = lockdown.cluster === null ? 'all clusters are' : `the cluster ${lockdown.cluster} is`;
-    return { allowed: false, grantId: null, groups: [], because: `${what} locked down: ${lockdown.reason}` };
-  }
+  if (lockdown) return lockedDown(lockdown);
   const { allowed, grantIds, groups, because } = decide(compileRules(rules), attributes);
   return { allowed, grantId: grantIds[0] ?? null, groups: groups.slice(0, 64), because: because.slice(0, 1_024) };
+}
+
+/** The same of a client, that is, of a target that it asks for: `10.1.2.3:9100`. Which clusters it was registered with is not seen here. INVALID_ARGUMENT. */
+export function explainTarget(
+  grants: readonly Grant[],
+  lockdown: LockedDown | null,
+  { resource }: Question,
+): AccessExplanation {
+  const target = readConnectTarget(resource);
+  if (!target) throw new FairleadError('INVALID_ARGUMENT', 'a client asks for a target: name it as HOST:PORT');
+  if (lockdown) return lockedDown(lockdown);
+  const said = grants.map(({ id: grantId, effect, targets }) => ({ grantId, effect, targets }));
+  const { allowed, grantIds, because } = decideTarget(said, target.host, target.port);
+  return { allowed, grantId: grantIds[0] ?? null, groups: [], because };
+}
+
+function lockedDown({ cluster, reason }: LockedDown): AccessExplanation {
+  const what = cluster === null ? 'all clusters are' : `the cluster ${cluster} is`;
+  return { allowed: false, grantId: null, groups: [], because: `${what} locked down: ${reason}` };
 }

@@ -25,6 +25,8 @@ function grant(change: Partial<Grant> = {}): Grant {
   return Grant.parse({ ...newGrant(), ...made, requestId: null, ...change });
 }
 
+const ofClient: Partial<NewGrant> = { subject: { kind: 'client', name: 'prometheus' }, role: null };
+
 describe('checkNewGrant', () => {
   it.each<[string, Partial<NewGrant>]>([
     ['a role', {}],
@@ -32,6 +34,8 @@ describe('checkNewGrant', () => {
     ['groups alone', { role: null, groups: ['team-a'] }],
     ['a begin in the future', { notBefore: '2026-05-02T11:59:59.999Z' }],
     ['a denial', { effect: 'deny', role: null }],
+    ['a client and its targets', { ...ofClient, targets: ['10.0.0.0/8:9100', '*.shop.svc:443'] }],
+    ['a denial to a client', { ...ofClient, effect: 'deny' }],
     ['a narrowed denial', { effect: 'deny', role: null, narrowing: { namespaces: ['vault'] } }],
     ['an administrator', { role: 'administrator' }],
     ['no administrator', { role: 'administrator', effect: 'deny' }],
@@ -45,6 +49,12 @@ describe('checkNewGrant', () => {
     ['an end now', { expiresAt: now.toISOString() }],
     ['an end before its begin', { notBefore: later }],
     ['nothing', { role: null }],
+    ['targets of a person', { targets: ['10.0.0.0/8:9100'] }],
+    ['a client without targets', ofClient],
+    ['a client with a role', { ...ofClient, role: 'view', targets: ['10.0.0.0/8:9100'] }],
+    ['a client with a narrowing', { ...ofClient, targets: ['10.0.0.0/8:9100'], narrowing: { verbs: ['get'] } }],
+    ['a target that is none', { ...ofClient, targets: ['10.0.0.1/8:9100'] }],
+    ['a denial of some targets', { ...ofClient, effect: 'deny', targets: ['10.0.0.0/8:9100'] }],
     ['an administrator of some clusters', { role: 'administrator', clusters: { names: ['a'] } }],
     ['a narrowed administrator', { role: 'administrator', narrowing: { verbs: ['get'] } }],
     ['an administrator with groups', { role: 'administrator', groups: ['team-a'] }],

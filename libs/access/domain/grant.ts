@@ -9,6 +9,7 @@ import {
   type Subject,
 } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
+import { parseTargetRule } from '@fairlead/targets';
 
 /** Of one subject, in force or not yet. */
 export const MAX_GRANTS = 256;
@@ -20,11 +21,31 @@ const MAX_ENTRY_BYTES = 60_000;
 /** INVALID_ARGUMENT for a grant that could mean nothing, or something else than it says; TOO_LARGE above 16 KiB. */
 export function checkNewGrant(grant: NewGrant, now: Date): void {
   const wrong =
-    wrongTimes(grant, now) ?? (grant.role === 'administrator' ? wrongAdministrator(grant) : null) ?? wrongEffect(grant);
+    wrongTimes(grant, now) ??
+    (grant.subject.kind === 'client' ? wrongOfClient(grant) : (wrongTargets(grant) ?? wrongRole(grant)));
   if (wrong !== null) throw new FairleadError('INVALID_ARGUMENT', wrong);
   if (bytesOf(grant) > MAX_GRANT_BYTES) {
     throw new FairleadError('TOO_LARGE', `a grant is at most ${MAX_GRANT_BYTES} bytes: make several of it`);
   }
+}
+
+function wrongRole(grant: NewGrant): string | null {
+  return (grant.role === 'administrator' ? wrongAdministrator(grant) : null) ?? wrongEffect(grant);
+}
+
+function wrongTargets({ targets }: NewGrant): string | null {
+  return targets === undefined
+    ? null
+    : 'targets are for a client of the CONNECT door: people and tokens come by another one';
+}
+
+/** A client has no identity in a cluster, so a role would mean nothing; and a denial that names a target could be got round by its address. */
+function wrongOfClient({ effect, role, groups, narrowing, impersonate, targets }: NewGrant): string | null {
+  const ofRole = role !== null || groups.length > 0 || impersonate !== undefined || Object.keys(narrowing).length > 0;
+  if (ofRole) return 'a grant to a client says targets, and no role, groups or narrowing';
+  if (effect === 'deny') return targets ? 'a denial to a client is of all targets: leave them out' : null;
+  for (const target of targets ?? []) parseTargetRule(target);
+  return targets ? null : 'a grant to a client needs targets';
 }
 
 function wrongTimes({ notBefore, expiresAt }: NewGrant, now: Date): string | null {
@@ -56,8 +77,8 @@ export function ruleOf({ id, effect, role, groups, narrowing, impersonate }: Gra
 
 function entryOf(grant: Grant): GrantEntry | null {
   const rule = ruleOf(grant);
-  const { clusters, notBefore, expiresAt } = grant;
-  return rule && { rule, clusters, notBefore, expiresAt };
+  const { clusters, notBefore, expiresAt, targets } = grant;
+  return rule && { rule, clusters, notBefore, expiresAt, ...(targets ? { targets } : {}) };
 }
 
 /** What doors know of one subject, by all of its grants: the same for the same grants in any order. Null: nothing. */

@@ -1,4 +1,10 @@
-import { INSTALLATION_USER_PREFIX, TOKEN_USER_PREFIX, WORKLOAD_USER_PREFIX, type Issuer } from '@fairlead/contracts';
+import {
+  CLIENT_USER_PREFIX,
+  INSTALLATION_USER_PREFIX,
+  TOKEN_USER_PREFIX,
+  WORKLOAD_USER_PREFIX,
+  type Issuer,
+} from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 
 /** Whom a token of an issuer is of. */
@@ -18,7 +24,14 @@ const MAX_GROUPS = 256;
 /** All of them, as they are kept for doors. */
 const MAX_GROUPS_BYTES = 32_768;
 /** Names that begin so are somebody else's: Kubernetes', and those that we make ourselves. */
-const TAKEN = ['system:', 'fairlead:', INSTALLATION_USER_PREFIX, TOKEN_USER_PREFIX, WORKLOAD_USER_PREFIX];
+const TAKEN = [
+  'system:',
+  'fairlead:',
+  CLIENT_USER_PREFIX,
+  INSTALLATION_USER_PREFIX,
+  TOKEN_USER_PREFIX,
+  WORKLOAD_USER_PREFIX,
+];
 const ADMINISTRATOR = 'admin';
 
 /** Names of an issuer that must not be given to anybody: its prefix decides. */

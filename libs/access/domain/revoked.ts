@@ -26,7 +26,7 @@ export function revokedToken(kind: 'token' | 'administrator', tokenId: string, n
 
 /** What a grant gave; nothing with a denial, whose end gives. */
 export function revokedGrant({ id, effect, subject, expiresAt }: Grant, now: Date): Revoked[] {
-  if (effect === 'deny') return [];
+  if (effect === 'deny' || subject.kind === 'client') return [];
   const { before, until } = times(now, longestOf(subject));
   const endMs = expiresAt === null ? Infinity : Date.parse(expiresAt) + LEEWAY_MS;
   return [{ kind: 'grant', value: id, before, until: new Date(Math.min(until.getTime(), endMs)) }];
@@ -34,7 +34,8 @@ export function revokedGrant({ id, effect, subject, expiresAt }: Grant, now: Dat
 
 /** What was signed before a denial was made: it does not say it. */
 export function revokedByDenial({ effect, subject }: Grant, now: Date): Revoked[] {
-  if (effect === 'allow') return [];
+  // Nothing is signed for a client.
+  if (effect === 'allow' || subject.kind === 'client') return [];
   // Whose groups these are no statement says.
   return subject.kind === 'group'
     ? [revokedLogins('', now)]

@@ -15,7 +15,7 @@ export async function addGrant(
   actor: Actor,
   { grant, quotas }: { readonly grant: Grant; readonly quotas: TenantQuotas },
 ): Promise<void> {
-  const { tenantId, subject, narrowing, impersonate, notBefore, expiresAt, reason: why } = grant;
+  const { tenantId, subject, narrowing, impersonate, targets, notBefore, expiresAt, reason: why } = grant;
   const key = keyOf(grant);
   await holdRoom(manager, tenantId, quotas, { what: 'grants', count: countGrants });
   // Two at once would both find room for one.
@@ -24,7 +24,7 @@ export async function addGrant(
   await insertGrant(manager, grant);
   await markChanged(manager, BUCKETS.grants, [key]);
   await addRevoked(manager, tenantId, revokedByDenial(grant, runtime.now()));
-  const event = { ...aboutGrant(grant, actor), narrowing, impersonate, notBefore, expiresAt, why };
+  const event = { ...aboutGrant(grant, actor), narrowing, impersonate, targets, notBefore, expiresAt, why };
   await tell(runtime, manager, 'dev.fairlead.grant.created.v1', event);
 }
 

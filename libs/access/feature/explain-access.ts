@@ -1,7 +1,7 @@
 import { grantsKeys, isInForce, scopeFilter, type AccessExplanation, type Subject } from '@fairlead/contracts';
 import { read, type ServiceRuntime } from '@fairlead/events';
 import type { EntityManager } from 'typeorm';
-import { explain, type LockedDown, type Question } from '../domain/explain.js';
+import { explain, explainTarget, type LockedDown, type Question } from '../domain/explain.js';
 import { ruleOf } from '../domain/grant.js';
 import { grantsOfKeys } from '../store/grant-store.js';
 import { findLockdown } from '../store/lockdown-store.js';
@@ -33,6 +33,8 @@ export class ExplainAccess {
       const grants = (await grantsOfKeys(manager, keys)).filter(
         (grant) => isInForce(grant, nowMs) && scopeFilter(grant.clusters)(cluster),
       );
+      if (asked.subject.kind === 'client')
+        return explainTarget(grants, await lockdownOf(manager, tenantId, asked.cluster), asked);
       const rules = grants.map(ruleOf).filter((rule) => rule !== null);
       return explain(rules, await lockdownOf(manager, tenantId, asked.cluster), asked);
     });

@@ -21,6 +21,8 @@ export class GrantRow extends ScopedRow {
   @Column('text', { array: true, name: 'group_names' }) groups!: string[];
   @Column('jsonb') narrowing!: Narrowing;
   @Column('jsonb', { nullable: true }) impersonate!: MayImpersonate | null;
+  /** Null: it is not for a client, or denies all. */
+  @Column('text', { array: true, nullable: true }) targets!: string[] | null;
   @Column('timestamptz', { nullable: true }) notBefore!: Date | null;
   @Column('timestamptz', { nullable: true }) expiresAt!: Date | null;
   @Column('text') reason!: string;

@@ -6,7 +6,7 @@ import { GrantRow } from './grant-entities.js';
 import { scopeColumns, scopeOf } from './scope-columns.js';
 
 export async function insertGrant(manager: EntityManager, grant: Grant): Promise<void> {
-  const { subject, clusters, notBefore, expiresAt, createdAt, impersonate, ...rest } = grant;
+  const { subject, clusters, notBefore, expiresAt, createdAt, impersonate, targets, ...rest } = grant;
   await manager.insert(GrantRow, {
     ...rest,
     ...scopeColumns(clusters),
@@ -14,6 +14,7 @@ export async function insertGrant(manager: EntityManager, grant: Grant): Promise
     subjectName: subject.name,
     bucketKey: keyOf(grant),
     impersonate: impersonate ?? null,
+    targets: targets ?? null,
     notBefore: notBefore === null ? null : new Date(notBefore),
     expiresAt: expiresAt === null ? null : new Date(expiresAt),
     createdAt: new Date(createdAt),
@@ -144,6 +145,7 @@ function shown(row: GrantRow): Grant {
     groups,
     narrowing,
     ...(impersonate ? { impersonate } : {}),
+    ...(row.targets ? { targets: row.targets } : {}),
     notBefore: row.notBefore?.toISOString() ?? null,
     expiresAt: row.expiresAt?.toISOString() ?? null,
     reason,

@@ -75,4 +75,14 @@ const GRANT_TABLES_V1 = [
   `create unique index lockdowns_of_name on lockdowns (tenant_id, coalesce(cluster_name, ''))`,
 ];
 
-export const GRANT_MIGRATIONS = [GrantsAndLockdowns1795651300000];
+class TargetsOfGrants1796908000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table grants add column targets text[]');
+  }
+
+  async down(): Promise<void> {
+    throw new Error('migrations go forward only');
+  }
+}
+
+export const GRANT_MIGRATIONS = [GrantsAndLockdowns1795651300000, TargetsOfGrants1796908000000];

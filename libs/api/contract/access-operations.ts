@@ -24,16 +24,19 @@ const Page = z.strictObject({ after: z.uuid().optional() });
 const next = z.uuid().optional().describe('There may be more: ask again with it as `after`, and the same filters.');
 
 export const NewGrant = GrantSaid.describe(
-  'Who may do what in which clusters, until when, and why. A role of null gives only `groups`, which the clusters bind themselves.',
+  'Who may do what in which clusters, until when, and why. A role of null gives only `groups`, which the clusters bind themselves. To a client of the CONNECT door a grant says `targets` alone.',
 );
 /** `user/corp:alice`: a query has no fields. */
 const SubjectText = z
   .string()
   .max(300)
-  .regex(/^(user|group|workload|token)\/./s, 'write a subject as user/NAME, group/NAME, workload/NAME or token/NAME')
+  .regex(
+    /^(user|group|workload|token|client)\/./s,
+    'write a subject as user/NAME, group/NAME, workload/NAME, token/NAME or client/NAME',
+  )
   .transform((text) => ({ kind: text.slice(0, text.indexOf('/')), name: text.slice(text.indexOf('/') + 1) }))
   .pipe(Subject)
-  .describe('Only grants to this subject: user/NAME, group/NAME, workload/NAME or token/NAME.');
+  .describe('Only grants to this subject: user/NAME, group/NAME, workload/NAME, token/NAME or client/NAME.');
 const GrantPage = Page.extend({
   subject: SubjectText.optional(),
   cluster: ClusterName.optional().describe('Only grants that mean this cluster.'),

@@ -5,10 +5,12 @@ import {
   scopeFilter,
   subjectsOf,
   type AccessEntry,
+  type ClientEntry,
   type ClusterEntry,
   type GrantEntry,
   type GrantsEntry,
 } from '@fairlead/contracts';
+import type { TargetGrant } from '@fairlead/targets';
 
 /** Rules of one token or session in one cluster, as they were worked out last: some 300 bytes each, as what is in a rule is shared. Beyond it all are forgotten. */
 const MAX_REMEMBERED = 50_000;
@@ -89,6 +91,23 @@ export class GrantsIndex {
     return this.#workOut(this.#knownOf(who).keys, cluster, thenMs).rules;
   }
 
+  /** Whether anything is granted, or denied, to a client of the CONNECT door. */
+  hasClient(client: Pick<ClientEntry, 'tenantId' | 'name'>): boolean {
+    return this.#subjects.has(keyOfClient(client));
+  }
+
+  /** Those to a client of the CONNECT door that mean a cluster at this time. Undefined: they cannot be read, and one may deny. */
+  ofClient(
+    client: Pick<ClientEntry, 'tenantId' | 'name'>,
+    cluster: ClusterEntry,
+    nowMs: number,
+  ): TargetGrant[] | undefined {
+    const entry = this.#subjects.get(keyOfClient(client));
+    if (entry === UNREAD) return undefined;
+    const grants = (entry?.grants ?? []).filter((grant) => means(grant, cluster) && isInForce(grant, nowMs));
+    return grants.map(targetGrantOf);
+  }
+
   #knownOf(who: Proven): Known {
     const known = this.#known.get(who);
     if (known) return known;
@@ -128,6 +147,22 @@ export class GrantsIndex {
 function grantsIn(entries: readonly Standing[]): GrantEntry[] {
   const read = entries.filter((entry) => entry !== UNREAD);
   return read.length < entries.length ? [] : read.flatMap((entry) => entry?.grants ?? []);
+}
+
+function keyOfClient({ tenantId, name }: Pick<ClientEntry, 'tenantId' | 'name'>): string {
+  return grantsKeys.subject(tenantId, { kind: 'client', name });
+}
+
+const targetGrants = new WeakMap<GrantEntry, TargetGrant>();
+
+/** The same object for as long as the grant is the same: its rules are read once. */
+function targetGrantOf(grant: GrantEntry): TargetGrant {
+  const known = targetGrants.get(grant);
+  if (known) return known;
+  const { grantId, effect } = grant.rule;
+  const made = { grantId, effect, targets: grant.targets };
+  targetGrants.set(grant, made);
+  return made;
 }
 
 const filters = new WeakMap<GrantEntry, ReturnType<typeof scopeFilter>>();

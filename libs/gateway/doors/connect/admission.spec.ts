@@ -1,25 +1,96 @@
-import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
+import type { ClientEntry, ClusterEntry, GrantEntry } from '@fairlead/contracts';
 import { expect, it } from 'vitest';
+import { grantsKeys } from '@fairlead/contracts';
 import { GrantsIndex } from '../../access/grants-index.js';
 import type { Directory } from '../../directory.js';
-import { chooseCluster } from './admission.js';
+import { admitTarget, whyShutOut, type IdentifiedClient } from './admission.js';
 
-const cluster: ClusterEntry = { tenantId: 't', clusterId: 'c', name: 'shop', generation: 1, labels: {} };
-const client: ClientEntry = { tenantId: 't', clientId: 'p', name: 'prometheus', clusterIds: null };
+const clusterNamed = (name: string, env: string): ClusterEntry => {
+  return { tenantId: 't', clusterId: `id-of-${name}`, name, generation: 1, labels: { env } };
+};
+const shop = clusterNamed('shop', 'prod');
+const lab = clusterNamed('lab', 'test');
+const foreign = { ...clusterNamed('foreign', 'prod'), tenantId: 'other' };
+const CLUSTERS = [shop, lab, foreign];
+const ofAll: ClientEntry = { tenantId: 't', clientId: 'p', name: 'prometheus', clusterIds: null };
+const ofNone: ClientEntry = { ...ofAll, clusterIds: [] };
+const METRICS = { host: '10.1.2.3', port: 9_100 };
+const NOW_MS = Date.parse('2026-12-01T00:00:00Z');
 
-function directoryThatIs(fresh: boolean): Directory {
+function directoryWith(grants: readonly Partial<GrantEntry>[] = [], { fresh = true, client = ofNone } = {}): Directory {
+  const index = new GrantsIndex();
+  const subject = { kind: 'client', name: client.name } as const;
+  const whole = grants.map((grant): GrantEntry => ({
+    clusters: { all: true },
+    notBefore: null,
+    expiresAt: null,
+    rule: allow('g'),
+    ...grant,
+  }));
+  if (whole.length > 0)
+    index.set(grantsKeys.subject('t', subject), { kind: 'subject', tenantId: 't', subject, grants: whole });
   const known = {
     fresh,
-    grants: new GrantsIndex(),
-    clusterByName: () => cluster,
-    clustersOf: () => [cluster],
+    grants: index,
+    revocations: { has: () => false },
+    clusterByName: (name: string) => CLUSTERS.find((each) => each.name === name),
+    clusterById: (id: string) => CLUSTERS.find((each) => each.clusterId === id),
+    clientById: () => client,
+    clusters: () => CLUSTERS.values(),
+    clustersOf: ({ clusterIds }: ClientEntry) => (clusterIds ? [] : [shop, lab]),
   };
   return known as unknown as Directory;
 }
 
+function allow(grantId: string, effect: 'allow' | 'deny' = 'allow'): GrantEntry['rule'] {
+  return { grantId, effect, groups: [], narrowing: {} };
+}
+
+const asked = (serverName?: string, target = METRICS) => ({ serverName, authorization: undefined, target });
+const refused = (code: string, message: RegExp): Error =>
+  expect.objectContaining({ code, message: expect.stringMatching(message) as string }) as Error;
+
 it('opens nothing once what this replica knows is an hour old, whoever the client is', () => {
-  expect(chooseCluster(directoryThatIs(true), client, 'shop.example', undefined)).toBe(cluster);
-  expect(() => chooseCluster(directoryThatIs(false), client, 'shop.example', undefined)).toThrow(
-    expect.objectContaining({ code: 'UNAVAILABLE', message: expect.stringContaining('for an hour') as string }),
+  const admit = (fresh: boolean) => admitTarget(directoryWith([], { fresh }), ofAll, asked('shop.example'), NOW_MS);
+  expect(admit(true)).toEqual({ cluster: shop, grantIds: [] });
+  expect(() => admit(false)).toThrow(refused('UNAVAILABLE', /for an hour/));
+});
+
+it('lets a client reach what is granted to it, in the clusters that the grant means, and nothing beside it', () => {
+  const directory = directoryWith([{ targets: ['10.0.0.0/8:9100'], clusters: { selector: 'env=prod' } }]);
+  expect(admitTarget(directory, ofNone, asked('shop'), NOW_MS)).toEqual({ cluster: shop, grantIds: ['g'] });
+  // The only one that it knows of need not be named.
+  expect(admitTarget(directory, ofNone, asked(), NOW_MS).cluster).toBe(shop);
+  const ssh = asked('shop', { ...METRICS, port: 22 });
+  expect(() => admitTarget(directory, ofNone, ssh, NOW_MS)).toThrow(
+    refused('FORBIDDEN', /10\.1\.2\.3:22.*no grant holds/),
   );
+  const basic = (name: string) => ({
+    ...asked(),
+    authorization: `Basic ${Buffer.from(`${name}:`).toString('base64')}`,
+  });
+  for (const name of ['lab', 'foreign', 'nowhere']) {
+    expect(() => admitTarget(directory, ofNone, basic(name), NOW_MS)).toThrow(
+      refused('FORBIDDEN', /there is no cluster/),
+    );
+  }
+  expect(() => admitTarget(directoryWith(), ofNone, asked(), NOW_MS)).toThrow(refused('FORBIDDEN', /reach no cluster/));
+});
+
+it('goes on with all targets of the clusters that a client was registered with, unless a grant denies', () => {
+  expect(admitTarget(directoryWith([], { client: ofAll }), ofAll, asked('lab'), NOW_MS).cluster).toBe(lab);
+  const denied = directoryWith([{ rule: allow('d', 'deny'), clusters: { names: ['lab'] } }], { client: ofAll });
+  expect(() => admitTarget(denied, ofAll, asked('lab'), NOW_MS)).toThrow(refused('FORBIDDEN', /a grant that denies/));
+  expect(admitTarget(denied, ofAll, asked('shop'), NOW_MS).cluster).toBe(shop);
+});
+
+it('shuts out what stands once its grant has ended, by the clock, or another one denies', () => {
+  const expiresAt = new Date(NOW_MS + 1_000).toISOString();
+  const directory = directoryWith([{ targets: ['10.0.0.0/8:*'], expiresAt }]);
+  const who = { client: ofNone, certificate: {} } as unknown as IdentifiedClient;
+  const what = { clusterId: shop.clusterId, target: METRICS };
+  expect(whyShutOut(directory, who, what, NOW_MS)).toBeNull();
+  expect(whyShutOut(directory, who, what, NOW_MS + 1_000)).toMatchObject({ code: 'FORBIDDEN' });
+  directory.grants.setUnread(grantsKeys.subject('t', { kind: 'client', name: ofNone.name }));
+  expect(whyShutOut(directory, who, what, NOW_MS)).toMatchObject({ code: 'FORBIDDEN' });
 });

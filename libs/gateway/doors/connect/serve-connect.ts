@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { create } from '@bufbuild/protobuf';
-import type { ClientEntry, ClusterEntry } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { headerValues } from '@fairlead/kube-http';
 import type { TraceContext } from '@fairlead/observability';
@@ -14,7 +13,7 @@ import { bridge, whileOpen } from '@fairlead/tunnel/link';
 import { clientAddressOf } from '@fairlead/limits';
 import type { Ending } from '../../passage/outcome.js';
 import type { Arrival, Passage } from '../../passage/passage.js';
-import { chooseCluster, identifyClient, whyShutOut } from './admission.js';
+import { admitTarget, identifyClient, whyShutOut } from './admission.js';
 import { ESTABLISHED, refusal } from './answers.js';
 import type { ConnectContext } from './connect-context.js';
 import { endStalled, noticeVanished } from './vanished-clients.js';
@@ -76,14 +75,18 @@ async function serve(context: ConnectContext, passage: Passage, requested: Reque
   passage.limit();
   const target = targetOf(request);
   passage.ask({ target });
-  const cluster = clusterFor(context, who.client, request, socket);
+  const asking = { serverName: serverNameOf(socket), authorization: proxyAuthorization(request), target };
+  const { cluster, grantIds } = admitTarget(context.directory, who.client, asking, Date.now());
+  passage.decided({ grantIds });
   passage.admit(cluster);
   signal.throwIfAborted();
   const asked = { case: 'tcp', value: create(TcpSchema, target) } as const;
   const tunnel = await context.opener.open(cluster, asked, signal, passage.span.context);
   passage.opened({ way: tunnel });
   passage.connected();
-  return carry(context, passage, requested, tunnel, () => whyShutOut(context.directory, who, cluster.clusterId));
+  return carry(context, passage, requested, tunnel, () =>
+    whyShutOut(context.directory, who, { clusterId: cluster.clusterId, target }, Date.now()),
+  );
 }
 
 function targetOf(request: IncomingMessage): { readonly host: string; readonly port: number } {
@@ -93,14 +96,8 @@ function targetOf(request: IncomingMessage): { readonly host: string; readonly p
   throw new FairleadError('INVALID_ARGUMENT', 'the target must be host:port, with an IPv6 address in brackets');
 }
 
-function clusterFor(
-  { directory }: ConnectContext,
-  client: ClientEntry,
-  request: IncomingMessage,
-  { servername }: TLSSocket,
-): ClusterEntry {
-  const serverName = typeof servername === 'string' ? servername : undefined;
-  return chooseCluster(directory, client, serverName, proxyAuthorization(request));
+function serverNameOf({ servername }: TLSSocket): string | undefined {
+  return typeof servername === 'string' ? servername : undefined;
 }
 
 /** A body of a CONNECT could be read as the first bytes for the target, or not (RFC 9110, 9.3.6). */
