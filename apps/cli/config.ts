@@ -1,21 +1,20 @@
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { loadConfig } from '@fairlead/config';
-import { z } from 'zod';
+import * as z from 'zod/mini';
 
 const Environment = z.object({
-  FAIRLEAD_HOME: z.string().optional(),
-  FAIRLEAD_TENANT: z.string().min(1).optional(),
-  XDG_CONFIG_HOME: z.string().optional(),
-  KUBECONFIG: z.string().optional(),
-  NO_COLOR: z.string().optional(),
-  DISPLAY: z.string().optional(),
-  WAYLAND_DISPLAY: z.string().optional(),
-  SSH_CONNECTION: z.string().optional(),
-  HTTPS_PROXY: z.string().optional(),
-  https_proxy: z.string().optional(),
-  NO_PROXY: z.string().optional(),
-  no_proxy: z.string().optional(),
+  FAIRLEAD_HOME: z.optional(z.string()),
+  FAIRLEAD_TENANT: z.optional(z.string()),
+  XDG_CONFIG_HOME: z.optional(z.string()),
+  KUBECONFIG: z.optional(z.string()),
+  NO_COLOR: z.optional(z.string()),
+  DISPLAY: z.optional(z.string()),
+  WAYLAND_DISPLAY: z.optional(z.string()),
+  SSH_CONNECTION: z.optional(z.string()),
+  HTTPS_PROXY: z.optional(z.string()),
+  https_proxy: z.optional(z.string()),
+  NO_PROXY: z.optional(z.string()),
+  no_proxy: z.optional(z.string()),
 });
 
 export interface ProxyConfig {
@@ -48,14 +47,7 @@ export function readConfig(
   userHome: string = homedir(),
   platform: NodeJS.Platform = process.platform,
 ): CliConfig {
-  const {
-    FAIRLEAD_HOME,
-    FAIRLEAD_TENANT: tenant,
-    XDG_CONFIG_HOME,
-    KUBECONFIG,
-    NO_COLOR,
-    ...others
-  } = loadConfig(Environment, env);
+  const { FAIRLEAD_HOME, FAIRLEAD_TENANT: tenant, XDG_CONFIG_HOME, KUBECONFIG, NO_COLOR, ...others } = read(env);
   const { DISPLAY, WAYLAND_DISPLAY, SSH_CONNECTION, ...proxies } = others;
   const proxy = proxies.https_proxy ?? proxies.HTTPS_PROXY;
   const explicitHome = FAIRLEAD_HOME === undefined ? undefined : resolve(FAIRLEAD_HOME);
@@ -72,6 +64,11 @@ export function readConfig(
     proxy:
       proxy === undefined ? undefined : { url: withScheme(proxy), except: proxies.no_proxy ?? proxies.NO_PROXY ?? '' },
   };
+}
+
+/** What is empty is not there. */
+function read(env: NodeJS.ProcessEnv): z.infer<typeof Environment> {
+  return Environment.parse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
 }
 
 /** Elsewhere the environment says where windows open, also over SSH. */

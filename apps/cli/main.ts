@@ -3,7 +3,7 @@ import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from './config.js';
 import { refuseOldNode } from './node-version.js';
-import { run } from './program.js';
+import { run } from './run.js';
 
 // Whoever reads the output may stop reading: `fairlead cluster list | head -1` is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,5 +1,4 @@
 import { Command, CommanderError } from 'commander';
-import { addCredentialCommand } from './commands/credential.js';
 import { describeFailure } from './failure.js';
 import type { Io } from './io.js';
 
@@ -14,9 +13,9 @@ A first tour:
 Every command has its own --help. Where the login is kept: $FAIRLEAD_HOME, else ~/.config/fairlead. Without --tenant,
 $FAIRLEAD_TENANT says which tenant a command is about.`;
 
-/** Runs one command line (without node and script) and returns the exit status: 0, 1 for a failure, 2 for wrong usage. */
-export async function run(args: readonly string[], io: Io): Promise<number> {
-  const program = await buildProgram(args, io);
+/** The same as `run`, of any command. */
+export async function runProgram(args: readonly string[], io: Io): Promise<number> {
+  const program = await buildProgram(io);
   try {
     await program.parseAsync(args, { from: 'user' });
     return 0;
@@ -28,7 +27,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-async function buildProgram(args: readonly string[], io: Io): Promise<Command> {
+async function buildProgram(io: Io): Promise<Command> {
   const config = { ...io.config };
   const program = new Command('fairlead')
     .description('Reach clusters that nobody can reach: register them, import them, talk to them.')
@@ -41,9 +40,7 @@ async function buildProgram(args: readonly string[], io: Io): Promise<Command> {
       writeErr: (text) => void io.stderr.write(text),
     })
     .showSuggestionAfterError();
-  // kubectl waits for this one each time, and for as much as is loaded.
-  if (args[0] === 'credential') addCredentialCommand(program, io);
-  else (await import('./commands/all-commands.js')).addAllCommands(program, { ...io, config });
+  (await import('./commands/all-commands.js')).addAllCommands(program, { ...io, config });
   return program;
 }
 

@@ -88,7 +88,7 @@ function defaultOf(expression, source) {
   const text = expression.getText(source);
   const [, inline] = /\.default\(([^()]*)\)/.exec(text) ?? [];
   if (inline !== undefined) return shown(inline);
-  if (/\.optional\(\)/.test(text)) return '';
+  if (/\.optional\(\)|\bz\.optional\(/.test(text)) return '';
   if (ts.isIdentifier(expression)) return defaultOfName(expression.text, source);
   // A helper of the file, such as connections(10_000): the last argument is the default.
   if (ts.isCallExpression(expression) && ts.isIdentifier(expression.expression)) {

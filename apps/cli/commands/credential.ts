@@ -17,9 +17,9 @@ Examples:
   fairlead credential --cluster demo
   fairlead credential --cluster demo | jq -r .status.expirationTimestamp`;
 
-interface CredentialOptions {
-  readonly server?: string;
-  readonly cluster?: string;
+export interface CredentialOptions {
+  readonly server?: string | undefined;
+  readonly cluster?: string | undefined;
 }
 
 /** The exec plugin behind a kubeconfig. */
@@ -34,7 +34,8 @@ export function addCredentialCommand(program: Command, io: Io): void {
     .action((options: CredentialOptions) => credential(io, options));
 }
 
-async function credential(io: Io, { server, cluster }: CredentialOptions): Promise<void> {
+/** Prints what client-go wants of an exec plugin. UNAUTHENTICATED. */
+export async function credential(io: Io, { server, cluster }: CredentialOptions): Promise<void> {
   const stored = await loadLogin(io.config.home);
   if (server !== undefined && stored.server !== server) {
     const next = `fairlead login --server ${server}, or make a new kubeconfig`;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FairleadError, isErrorCode, type ErrorCode } from '@fairlead/errors';
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { failure, isPassing, passing } from '../failure.js';
 import { explainConnection } from './explain-connection.js';
 import { directTransport } from './direct-transport.js';
@@ -37,20 +37,25 @@ interface Ask {
   readonly authenticated?: boolean;
 }
 
+/** A schema, of zod or of its smaller half, which `credential` is loaded with. */
+interface Reading<T> {
+  safeParse(value: unknown): { readonly success: true; readonly data: T } | { readonly success: false };
+}
+
 /** The public API. Errors come back as FairleadError with what to do next; what may pass is marked, and reads are then sent again. */
 export interface ApiClient extends AsyncDisposable {
   /** A JSON answer as the schema reads it. */
-  ask<Schema extends z.ZodType>(schema: Schema, path: string, options?: Ask): Promise<z.output<Schema>>;
+  ask<T>(schema: Reading<T>, path: string, options?: Ask): Promise<T>;
   /** The answer as text. */
   text(path: string, options?: Ask): Promise<string>;
 }
 
 const Problem = z.object({
   detail: z.string(),
-  code: z.string().optional(),
-  next: z.string().optional(),
-  requestId: z.string().optional(),
-  problems: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  code: z.optional(z.string()),
+  next: z.optional(z.string()),
+  requestId: z.optional(z.string()),
+  problems: z.optional(z.array(z.object({ path: z.string(), message: z.string() }))),
 });
 
 /** A client for one server; every request has a deadline, and no redirect is followed. */

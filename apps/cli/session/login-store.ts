@@ -2,17 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf } from '@fairlead/errors';
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { failure } from '../failure.js';
 import { parseJson } from './parse-json.js';
 
+const Said = z.string().check(z.minLength(1));
+
 /** Where somebody logs in: an issuer as the API names it, as far as it is asked again when the login is renewed. */
 const KnownIssuer = z.object({
-  name: z.string().min(1),
+  name: Said,
   url: z.url(),
-  clientId: z.string().min(1),
+  clientId: Said,
   /** PEM; absent where the system's own authorities do. */
-  certificateAuthority: z.string().optional(),
+  certificateAuthority: z.optional(z.string()),
 });
 export type KnownIssuer = z.infer<typeof KnownIssuer>;
 
@@ -23,29 +25,29 @@ const IssuedLogin = z.object({
   obtainedAt: z.iso.datetime(),
   expiresAt: z.iso.datetime(),
   /** What the server takes beside a new ID token when the login is renewed, until this end. */
-  session: z.string().min(1),
+  session: Said,
   sessionEndsAt: z.iso.datetime(),
   /** The issuer's; absent: the login cannot be renewed, and ends with its token. */
-  refreshToken: z.string().min(1).optional(),
+  refreshToken: z.optional(Said),
   /** A renewal failed: none is tried before this. */
-  retryAt: z.iso.datetime().optional(),
+  retryAt: z.optional(z.iso.datetime()),
 });
 export type IssuedLogin = z.infer<typeof IssuedLogin>;
 
 const Version1 = z.object({
   version: z.literal(1),
   server: z.url(),
-  token: z.string().min(1),
+  token: Said,
   user: z.string(),
   /** PEM; absent where the system's own authorities do. */
-  certificateAuthority: z.string().optional(),
+  certificateAuthority: z.optional(z.string()),
   /** Where it was read from: only to be shown. */
-  certificateAuthorityFile: z.string().optional(),
+  certificateAuthorityFile: z.optional(z.string()),
 });
-const Version2 = Version1.extend({
+const Version2 = z.extend(Version1, {
   version: z.literal(2),
   /** Absent: `token` is an API token. */
-  issued: IssuedLogin.optional(),
+  issued: z.optional(IssuedLogin),
 });
 const StoredLogin = z.discriminatedUnion('version', [Version1, Version2]);
 /** One stored login. Holds a secret. */

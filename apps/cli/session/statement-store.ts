@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { writePrivateFile, type Login } from './login-store.js';
 import { parseJson } from './parse-json.js';
 
@@ -9,15 +9,15 @@ import { parseJson } from './parse-json.js';
 const KeptStatement = z.object({
   version: z.literal(1),
   server: z.url(),
-  cluster: z.string().min(1),
+  cluster: z.string().check(z.minLength(1)),
   /** Of the token: one that was renewed needs a statement of its own. */
   tokenDigest: z.string(),
   askedAt: z.iso.datetime(),
   /** Absent: there was none to be had. */
-  statement: z.string().min(1).optional(),
-  openUntil: z.iso.datetime().optional(),
+  statement: z.optional(z.string().check(z.minLength(1))),
+  openUntil: z.optional(z.iso.datetime()),
   /** The server could not be asked, and is not before this. */
-  retryAt: z.iso.datetime().optional(),
+  retryAt: z.optional(z.iso.datetime()),
 });
 export type KeptStatement = Omit<z.infer<typeof KeptStatement>, 'version' | 'server' | 'cluster' | 'tokenDigest'>;
 

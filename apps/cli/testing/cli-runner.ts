@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import { readConfig } from '../config.js';
 import type { Input, Output } from '../io.js';
-import { run } from '../program.js';
+import { run } from '../run.js';
 
 export interface CliResult {
   readonly status: number;
