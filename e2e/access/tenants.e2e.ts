@@ -83,8 +83,7 @@ describe('an administrator of a tenant', () => {
     for (const list of lists) {
       const { status, text } = await ask(boss, list);
       expect([list.id, status]).toEqual([list.id, 200]);
-      for (const word of everything.secret) expect([list.id, text]).not.toContain(word);
-      expect(everything.secret.filter((word) => text.includes(word))).toEqual([]);
+      expect([list.id, everything.secret.filter((word) => text.includes(word))]).toEqual([list.id, []]);
     }
   });
 

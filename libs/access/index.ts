@@ -4,7 +4,7 @@ import { AccessRequestRow, GrantRow, LockdownRow } from './store/grant-entities.
 import { GRANT_MIGRATIONS } from './store/grant-tables.js';
 import * as loginEntities from './store/login-entities.js';
 import { LOGIN_MIGRATIONS } from './store/login-migrations.js';
-import { ENDED_TENANT_MIGRATIONS } from './store/ended-tenant-store.js';
+import { ENDED_TENANT_MIGRATIONS } from './store/ended-tenant-migrations.js';
 import { REVOCATION_MIGRATIONS } from './store/revocation-migrations.js';
 import * as tokenEntities from './store/token-entities.js';
 import { TOKEN_MIGRATIONS } from './store/token-migrations.js';

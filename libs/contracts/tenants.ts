@@ -1,3 +1,4 @@
+import { FairleadError } from '@fairlead/errors';
 import { z } from 'zod';
 import { DEFAULT_TENANT, IsoTime, TenantId } from './primitives.js';
 import { Revision } from './revision.js';
@@ -17,6 +18,21 @@ export const TenantQuotas = z.strictObject({
 });
 export type TenantQuotas = z.infer<typeof TenantQuotas>;
 export type QuotaName = keyof TenantQuotas;
+
+/** QUOTA_EXCEEDED, for whoever would add one more. */
+export function quotaExceeded(tenantId: string, what: QuotaName, quota: number): FairleadError {
+  return new FairleadError(
+    'QUOTA_EXCEEDED',
+    `the tenant ${tenantId} has all ${QUOTA_WORDS[what]} that it may have: ${quota}`,
+  );
+}
+
+const QUOTA_WORDS: Readonly<Record<QuotaName, string>> = {
+  clusters: 'clusters',
+  clients: 'clients',
+  apiTokens: 'API tokens',
+  grants: 'grants',
+};
 
 /** Clusters, people and grants of one owner: nobody in it sees, or is, anything in another one. */
 export const Tenant = z.object({

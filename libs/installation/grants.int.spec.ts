@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { randomUUID } from 'node:crypto';
-import { compileRules, decide, Narrowing, type ResourceRequest } from '@fairlead/access-rules';
+import { compileRules, decide, Narrowing, reviewAccess, type ResourceRequest } from '@fairlead/access-rules';
 import { REQUESTS } from '@fairlead/access-rules/testing';
 import { startKubernetes } from '@fairlead/testbed';
 import { eventually, scratchDir } from '@fairlead/testing';
@@ -114,6 +114,13 @@ const GRANTS: readonly (readonly [RoleName, Narrowing])[] = [
   ['edit', { names: ['settings'], resources: ['pods', 'pods/exec', 'configmaps', '*/scale', '*/proxy'] }],
 ];
 
+interface Review {
+  readonly spec: {
+    readonly resourceAttributes: Omit<ResourceRequest, 'kind' | 'apiGroup'> & { readonly group: string };
+  };
+  readonly status?: { readonly allowed: boolean };
+}
+
 describe('200 cases of verb and resource', () => {
   const asRole = new Map<string, Promise<boolean>>();
   const roleAllows = (groups: readonly string[], asked: ResourceRequest): Promise<boolean> => {
@@ -123,7 +130,7 @@ describe('200 cases of verb and resource', () => {
     return known;
   };
 
-  it.each(GRANTS)('%s, narrowed to %j: as RBAC with the equal role decides', async (role, given) => {
+  it.each(GRANTS)('%s, narrowed to %j: as RBAC with the equal role decides, and `can-i` says', async (role, given) => {
     expect(CASES).toHaveLength(200);
     const narrowing = Narrowing.parse(given);
     const user = `equal-${randomUUID()}`;
@@ -139,12 +146,23 @@ describe('200 cases of verb and resource', () => {
       const { allowed, groups } = decide(rules, asked);
       return allowed && roleAllows(groups, asked);
     };
+    const byReview = async (asked: ResourceRequest): Promise<boolean> => {
+      const { apiGroup: group, kind: _, ...named } = asked;
+      const outcome = reviewAccess(rules, JSON.stringify({ spec: { resourceAttributes: { ...named, group } } }));
+      const { spec, status } = JSON.parse(outcome.body) as Review;
+      if (outcome.kind === 'answered') return status!.allowed;
+      const { group: apiGroup, ...rest } = spec.resourceAttributes;
+      return roleAllows(outcome.groups, { kind: 'resource', ...rest, apiGroup });
+    };
     // What RBAC has learned of the new role it has learned of all of it.
     await eventually(async () => expect(await byRbac(CASES[8 * 13]!)).toBe(await atDoor(CASES[8 * 13]!)));
-    const differ = await Promise.all(
-      CASES.map(async (asked) => ((await byRbac(asked)) === (await atDoor(asked)) ? undefined : asked)),
+    const verdicts = await Promise.all(
+      CASES.map(async (asked) => {
+        const rbac = await byRbac(asked);
+        return { asked, rbac, door: await atDoor(asked), canI: await byReview(asked) };
+      }),
     );
-    expect(differ.filter((asked) => asked !== undefined)).toEqual([]);
+    expect(verdicts.filter(({ rbac, door, canI }) => rbac !== door || rbac !== canI)).toEqual([]);
   });
 });
 

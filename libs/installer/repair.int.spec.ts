@@ -174,8 +174,11 @@ describe('what is edited by hand is put back', () => {
   });
 
   it('the binding of rights to accounts, though it cannot be changed', async () => {
-    await insist('delete', 'clusterrolebinding/crd-controller-flux-system');
-    await insist('create', 'clusterrolebinding', 'crd-controller-flux-system', '--clusterrole=view', '--user=nobody');
+    // The repair may put it back between the two, and then ours is refused.
+    await eventually(async () => {
+      await insist('delete', 'clusterrolebinding/crd-controller-flux-system', '--ignore-not-found');
+      await insist('create', 'clusterrolebinding', 'crd-controller-flux-system', '--clusterrole=view', '--user=nobody');
+    });
     await eventually(async () =>
       expect((await read('ClusterRoleBinding/crd-controller-flux-system'))?.['roleRef']).toMatchObject({
         name: 'crd-controller-flux-system',

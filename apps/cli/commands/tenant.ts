@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import type { Io } from '../io.js';
 import { ageText } from '../output/cluster-view.js';
-import { printHint, printList, printResult } from '../output/print.js';
+import { printHint, printLines, printList, printResult } from '../output/print.js';
 import { allPages } from '../session/all-pages.js';
 import { Tenant, TenantList } from '../session/answers.js';
 import { itemPath } from '../session/paths.js';
@@ -145,7 +145,7 @@ async function update(io: Io, name: string, { output, ...options }: Printed & Qu
 
 async function remove(io: Io, name: string, { yes, output }: Confirmed): Promise<void> {
   const question = `Delete the tenant ${name}, with its tokens, logins, issuers and grants? Its name is not used again.`;
-  if (!(await confirmed(io, question, yes))) return;
+  if (!(await confirmed(io, question, yes))) return printLines(io, 'nothing deleted');
   await withApi(io, (api) => api.ask(z.null(), itemPath(LIST, name), { method: 'DELETE' }));
   printResult(io, output, { name, deleted: true }, `tenant ${name} deleted`);
 }

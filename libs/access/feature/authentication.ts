@@ -1,4 +1,4 @@
-import type { Principal } from '@fairlead/contracts';
+import { isOfInstallation, type Principal } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
 import { isEnded } from '../store/ended-tenant-store.js';
@@ -28,12 +28,17 @@ export class Authentication {
     return read(this.runtime, async (manager) => {
       for (const source of this.options.sources) {
         const credential = await source.find(manager, tokenHash, now);
-        if (!credential || (await isEnded(manager, credential.tenantId))) continue;
+        if (!credential || (await this.#isOfEndedTenant(manager, credential))) continue;
         source.onUsed?.(credential, now);
         return this.#principal(manager, credential, now);
       }
       throw new FairleadError('UNAUTHENTICATED', 'the API token is not known, or it has expired');
     });
+  }
+
+  /** The installation's own tenant never ends: nobody of it waits for that answer. */
+  async #isOfEndedTenant(manager: EntityManager, { tenantId }: Credential): Promise<boolean> {
+    return !isOfInstallation(tenantId) && isEnded(manager, tenantId);
   }
 
   async #principal(manager: EntityManager, credential: Credential, now: Date): Promise<Principal> {

@@ -1,5 +1,11 @@
-import { NO_TENANT, TenantQuotas, isOfInstallation, registrationRpc, type QuotaName } from '@fairlead/contracts';
-import { FairleadError } from '@fairlead/errors';
+import {
+  NO_TENANT,
+  TenantQuotas,
+  isOfInstallation,
+  quotaExceeded,
+  registrationRpc,
+  type QuotaName,
+} from '@fairlead/contracts';
 import type { RpcClient } from '@fairlead/messaging';
 import { withAdvisoryLock } from '@fairlead/persistence';
 import type { EntityManager } from 'typeorm';
@@ -33,5 +39,5 @@ export async function holdRoom(
   // Two at once would both find room for one.
   await withAdvisoryLock(manager, `quota:${what}:${tenantId}`);
   if ((await count(manager, tenantId)) < quota) return;
-  throw new FairleadError('QUOTA_EXCEEDED', `the tenant ${tenantId} has all ${what} that it may have: ${quota}`);
+  throw quotaExceeded(tenantId, what, quota);
 }

@@ -13,12 +13,14 @@ import { FairleadError } from '@fairlead/errors';
 import type { EntityManager } from 'typeorm';
 import {
   countsOf,
+  countsOfEach,
   findTenant,
   insertTenant,
   listTenants,
   lockTenant,
   saveTenant,
   type StoredTenant,
+  type TenantCounts,
 } from '../store/tenant-store.js';
 import { commit, operatorOf, read, tell, type Runtime } from './runtime.js';
 
@@ -45,9 +47,11 @@ export class Tenants {
   async list(after = ''): Promise<{ tenants: Tenant[]; next?: string }> {
     return read(this.runtime, async (manager) => {
       const rows = await listTenants(manager, after, PAGE_ROWS);
-      const shown = [];
-      for (const row of rows) shown.push(await show(manager, row));
-      const tenants = fitPage(shown);
+      const countsIn = await countsOfEach(
+        manager,
+        rows.map(({ id }) => id),
+      );
+      const tenants = fitPage(rows.map((row) => shown(row, countsIn(row.id))));
       const last = tenants.at(-1);
       const more = tenants.length < rows.length || rows.length === PAGE_ROWS;
       return last && more ? { tenants, next: last.name } : { tenants };
@@ -98,9 +102,12 @@ export class Tenants {
 }
 
 async function show(manager: EntityManager, row: StoredTenant): Promise<Tenant> {
+  return shown(row, await countsOf(manager, row.id));
+}
+
+function shown(row: StoredTenant, counts: TenantCounts): Tenant {
   const { id: name, createdAt } = row;
   const quotas = TenantQuotas.parse(row.quotas);
-  const counts = await countsOf(manager, name);
   return { name, quotas, createdAt: createdAt.toISOString(), ...counts, revision: revisionOf(quotas) };
 }
 

@@ -1,4 +1,4 @@
-import { isOfInstallation, TenantQuotas, type QuotaName, type Tenant } from '@fairlead/contracts';
+import { TenantQuotas, isOfInstallation, quotaExceeded, type QuotaName, type Tenant } from '@fairlead/contracts';
 import { FairleadError } from '@fairlead/errors';
 import { IsNull, MoreThan, type EntityManager } from 'typeorm';
 import { ClientRow, ClusterRow, TenantRow } from './entities.js';
@@ -44,15 +44,38 @@ export async function saveTenant(
 
 const COUNTED = { clusters: ClusterRow, clients: ClientRow } as const;
 
-export async function countsOf(
+/** How many clusters and clients a tenant has. */
+export type TenantCounts = Pick<Tenant, keyof typeof COUNTED>;
+
+export async function countsOf(manager: EntityManager, tenantId: string): Promise<TenantCounts> {
+  return (await countsOfEach(manager, [tenantId]))(tenantId);
+}
+
+/** Of many tenants with one query for each kind of thing. */
+export async function countsOfEach(
   manager: EntityManager,
-  tenantId: string,
-): Promise<Pick<Tenant, 'clusters' | 'clients'>> {
+  tenantIds: readonly string[],
+): Promise<(tenantId: string) => TenantCounts> {
   const [clusters, clients] = [
-    await manager.countBy(ClusterRow, { tenantId }),
-    await manager.countBy(ClientRow, { tenantId }),
+    await countsByTenant(manager, COUNTED.clusters, tenantIds),
+    await countsByTenant(manager, COUNTED.clients, tenantIds),
   ];
-  return { clusters, clients };
+  return (tenantId) => ({ clusters: clusters.get(tenantId) ?? 0, clients: clients.get(tenantId) ?? 0 });
+}
+
+async function countsByTenant(
+  manager: EntityManager,
+  rows: (typeof COUNTED)[keyof typeof COUNTED],
+  tenantIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const counted: readonly { tenantId: string; count: number }[] = await manager
+    .createQueryBuilder(rows, 'counted')
+    .select('counted.tenantId', 'tenantId')
+    .addSelect('count(*)::int', 'count')
+    .where('counted.tenantId = any(:tenantIds)', { tenantIds })
+    .groupBy('counted.tenantId')
+    .getRawMany();
+  return new Map(counted.map(({ tenantId, count }) => [tenantId, count]));
 }
 
 /**
@@ -68,7 +91,7 @@ export async function holdRoom(
   const row = await manager.findOne(TenantRow, { where: { id: tenantId }, lock: { mode } });
   const quota = TenantQuotas.parse(existing(tenantId, row).quotas)[what];
   if (quota === null || (await manager.countBy(COUNTED[what], { tenantId })) < quota) return;
-  throw new FairleadError('QUOTA_EXCEEDED', `the tenant ${tenantId} has all ${what} that it may have: ${quota}`);
+  throw quotaExceeded(tenantId, what, quota);
 }
 
 function existing(id: string, row: StoredTenant | null): StoredTenant {
