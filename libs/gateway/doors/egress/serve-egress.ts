@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
@@ -160,9 +161,12 @@ export class Egress {
   }
 }
 
+const TUNNEL_ID = /^[A-Za-z0-9._~:-]{1,64}$/;
+
 function arrivalOf({ session, open }: Requested): Arrival {
   const { sessionId, remoteAddress } = session.facts;
-  const tunnelId = open.tunnelId.slice(0, 64);
+  // The agent says it, and lists of what goes through doors go on by it.
+  const tunnelId = TUNNEL_ID.test(open.tunnelId) ? open.tunnelId : randomUUID();
   return {
     address: remoteAddress,
     asked: { method: 'EGRESS' },
