@@ -15,7 +15,10 @@ const UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const TIME = String.raw`\d{1,13}`;
 
 const placeOf = (pattern: string) =>
-  z.string().max(96).regex(new RegExp(`^${pattern}$`), 'expected the `next` of an earlier answer');
+  z
+    .string()
+    .max(96)
+    .regex(new RegExp(`^${pattern}$`), 'expected the `next` of an earlier answer');
 
 /** A place as text, `next` of one answer and `after` of the next question: of what has a UUID. */
 export const UuidPlace = placeOf(`${TIME}-${UUID}`);

@@ -469,9 +469,7 @@ describe('a token with which somebody waits', () => {
     const [revoked, byHand] = [await waitingFor(), await waitingFor()];
     await clusters.revoke(api, 'default', revoked.name, 'stolen');
     await expectOver(revoked, 'TOKEN_REVOKED');
-    expect(await listed({ state: 'rejected' })).toMatchObject([
-      { reason: 'the cluster was revoked' },
-    ]);
+    expect(await listed({ state: 'rejected' })).toMatchObject([{ reason: 'the cluster was revoked' }]);
     const identities = new StaticIdentities(runtime, {
       endpoints: ['127.0.0.1:7443'],
       signAgent: signerOf(authority),
@@ -489,9 +487,7 @@ describe('a token with which somebody waits', () => {
     const adopted = await newCsr();
     await expect(ask(adopted)).rejects.toEqual(waiting);
     const fingerprint = await fingerprintOf(adopted);
-    const request = (await listed({ state: 'pending' })).find(
-      (each) => each.fingerprint === fingerprint,
-    );
+    const request = (await listed({ state: 'pending' })).find((each) => each.fingerprint === fingerprint);
     await requests.approve(api, 'default', request!.id, waits.name);
     expect((await lastEvents(3)).sort()).toEqual([
       'enrolment.approved.v1',

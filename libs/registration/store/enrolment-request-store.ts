@@ -97,10 +97,7 @@ export function listRequests(
   if (after) {
     const later = `(${ASKED_AT}, one.id) < (:at, :id)`;
     const place = { at: new Date(after.atMs), id: after.id };
-    query.andWhere(
-      after.invited ? `(one.token_id is null or ${later})` : `one.token_id is null and ${later}`,
-      place,
-    );
+    query.andWhere(after.invited ? `(one.token_id is null or ${later})` : `one.token_id is null and ${later}`, place);
   }
   return query
     .orderBy('one.token_id is null')
