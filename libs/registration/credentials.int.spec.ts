@@ -166,7 +166,8 @@ describe('bootstrap tokens', () => {
     await make(1, 450);
     const ids = async (): Promise<string[]> => {
       const sql = 'select id from bootstrap_tokens where cluster_id = $1';
-      return ((await database.query(sql, [clusterId])) as { id: string }[]).map(({ id }) => id);
+      const rows = await database.query<{ id: string }[]>(sql, [clusterId]);
+      return rows.map(({ id }) => id);
     };
     const first = await tokens.list('default', name);
     const told = first.tokens.map(({ id }) => id);
