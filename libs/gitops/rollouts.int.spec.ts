@@ -154,7 +154,7 @@ it('goes on where it was with another process, and as somebody steers it', async
   await expect(steer('resume')).rejects.toMatchObject({ code: 'CONFLICT' });
 });
 
-it('are listed in pages, newest first, also those that run for longer than so many others', async () => {
+it('are listed in pages, newest first, none twice and none left out', async () => {
   const before = new Set((await pages()).map(({ id }) => id));
   // Several of the same millisecond, and of different microseconds within it.
   await gitops.database.query(
@@ -168,7 +168,7 @@ it('are listed in pages, newest first, also those that run for longer than so ma
   await gitops.database.query('delete from rollouts where id = $1', [last]);
   const told = await pages('paged', first.next);
   const ids = [...first.rollouts, ...told].map(({ id }) => id);
-  expect([ids.length, new Set(ids).size, first.rollouts.length]).toEqual([250, 250, 100]);
+  expect([ids.length, new Set(ids).size]).toEqual([250, 250]);
   // Nothing of another tenant.
   expect(new Set((await pages()).map(({ id }) => id))).toEqual(before);
 });

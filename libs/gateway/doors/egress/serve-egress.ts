@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { ClusterEntry } from '@fairlead/contracts';
 import { FairleadError, messageOf, toFairleadError } from '@fairlead/errors';
@@ -16,6 +15,7 @@ import type { Ending, Identity } from '../../passage/outcome.js';
 import type { Arrival, Passage } from '../../passage/passage.js';
 import { EgressPolicies, type EgressRule } from './egress-rules.js';
 import { toldToCluster, whyRefused } from './refusals.js';
+import { tunnelIdOf } from './tunnel-id.js';
 
 export interface EgressOptions extends PassageOptions {
   readonly rules: readonly EgressRule[];
@@ -161,12 +161,9 @@ export class Egress {
   }
 }
 
-const TUNNEL_ID = /^[A-Za-z0-9._~:-]{1,64}$/;
-
 function arrivalOf({ session, open }: Requested): Arrival {
   const { sessionId, remoteAddress } = session.facts;
-  // The agent says it, and lists of what goes through doors go on by it.
-  const tunnelId = TUNNEL_ID.test(open.tunnelId) ? open.tunnelId : randomUUID();
+  const tunnelId = tunnelIdOf(open.tunnelId);
   return {
     address: remoteAddress,
     asked: { method: 'EGRESS' },
